@@ -1,0 +1,85 @@
+# Everything here works on a fresh clone: whatever a target needs, it sets up first, once.
+
+VENV  := .venv
+BIN   := $(VENV)/bin
+CHECKED := crawler scripts bench tests
+# The first interpreter that is new enough; name another with `make PYTHON=python3.13 …`.
+PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 python3.11,\
+	$(shell $(p) -c 'import sys; sys.version_info >= (3, 11) and print("$(p)")' 2>/dev/null)))
+UV := $(shell command -v uv 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.PHONY: help install install-dev demo test lint typecheck format bench soak lock clean
+
+help:  ## show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "error: Vitrine needs Python 3.11 or newer on the PATH"; exit 2; }
+ifneq ($(UV),)
+	@$(UV) venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV)
+else
+	@$(PYTHON) -m venv $(VENV)
+endif
+
+# $(1): runtime or dev. The project itself goes in without its dependencies, which the lock file has just pinned.
+ifneq ($(UV),)
+define install_locked
+@VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --require-hashes -r requirements/$(1).txt
+@VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --no-deps --no-build-isolation -e .
+endef
+else
+define install_locked
+@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/$(1).txt
+@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+endef
+endif
+
+$(VENV)/.installed: requirements/runtime.txt pyproject.toml | $(VENV)/bin/python
+	@echo "setting up $(VENV) (once, about a minute) …" >&2
+	$(call install_locked,runtime)
+	@touch $@
+
+$(VENV)/.installed-dev: requirements/dev.txt pyproject.toml | $(VENV)/bin/python
+	@echo "setting up $(VENV) with the development tools (once, a minute or two) …" >&2
+	$(call install_locked,dev)
+	@touch $@ $(VENV)/.installed
+
+install: $(VENV)/.installed  ## what a crawl needs, into .venv
+
+install-dev: $(VENV)/.installed-dev  ## the same, and the tools for tests and checks
+
+demo: install  ## crawl the bundled shops, offline, and show what came out
+	@$(BIN)/vitrine demo
+
+test: install-dev  ## the whole test suite, with its own Redis and PostgreSQL
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: install-dev  ## ruff, import layers, dependencies
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/deptry . --no-ansi
+
+typecheck: install-dev  ## mypy, strict
+	@$(BIN)/mypy $(CHECKED)
+
+format: install-dev  ## let ruff rewrite what it can
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+bench: install-dev  ## each figure beside a peer or a limit, measured now
+	@$(BIN)/python -m bench $(ARGS)
+
+soak: install-dev  ## the torture tests that take longer than make test may
+	@$(BIN)/python -m pytest -m soak $(ARGS)
+
+lock:  ## renew the lock files (needs uv)
+	@for set in runtime dev; do \
+	  extra=$$(test $$set = dev && echo --extra=dev); \
+	  $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	    --no-emit-index-url pyproject.toml requirements/build.in $$extra -o requirements/$$set.txt || exit 1; \
+	done
+
+clean:  ## remove what the targets made, but not var/
+	@rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,1 @@
+"""Each figure beside a peer or a limit, measured in one run."""

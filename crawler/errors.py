@@ -1,0 +1,66 @@
+"""One root for every error that a person or a program is meant to read."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class CrawlerError(Exception):
+    """Something went wrong."""
+
+    code: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 1
+    http_status: ClassVar[int] = 500
+
+    def __init__(self, message: str = "", *, hint: str = "") -> None:
+        """Say what happened in `message` and, in `hint`, the next step that mends it."""
+        super().__init__(message or (type(self).__doc__ or "").strip())
+        self.hint = hint
+
+
+class UsageError(CrawlerError):
+    """The command was given something that it does not take."""
+
+    code = "usage"
+    exit_code = 2
+    http_status = 400
+
+
+class ConfigError(UsageError):
+    """A setting has a value that it does not take."""
+
+    code = "config"
+
+
+class BadUrlError(UsageError):
+    """That is not a URL that can be crawled."""
+
+    code = "bad_url"
+
+
+class NotFoundError(CrawlerError):
+    """There is no such thing here."""
+
+    code = "not_found"
+    http_status = 404
+
+
+class LockedError(CrawlerError):
+    """Somebody else holds it."""
+
+    code = "locked"
+    exit_code = 5
+    http_status = 409
+
+
+class RevisionError(UsageError):
+    """The database is at another revision than this program."""
+
+    code = "db_revision"
+
+
+class IntegrityError(CrawlerError):
+    """What is stored is not what was recorded."""
+
+    code = "integrity"
+    exit_code = 6

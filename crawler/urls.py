@@ -1,0 +1,142 @@
+"""URLs as identities: the canonical form, the domain that is locked, the site that bounds a visit."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from functools import lru_cache
+from urllib.parse import SplitResult, urlsplit, urlunsplit
+
+import idna
+import tldextract
+from w3lib.url import canonicalize_url
+
+from crawler.errors import BadUrlError
+
+SCHEMES = ("http", "https")
+DEFAULT_PORTS = {"http": 80, "https": 443}
+MAX_URL_CHARS = 8192
+MAX_HOST_CHARS = 253
+_LABEL = re.compile(r"[a-z0-9_-]{1,63}")
+_UNSPEAKABLE = re.compile(r"[\x00-\x20\x7f\\]")
+
+# The bundled suffix list, and nothing else: no list is fetched and no cache folder is written.
+_suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+
+
+def require_http_url(text: str) -> str:
+    """Return `text` stripped if a crawl can start there; say what is wrong with it otherwise."""
+    url = text.strip()
+    if len(url) > MAX_URL_CHARS:
+        raise BadUrlError(f"a URL of {len(url)} characters is too long (at most {MAX_URL_CHARS})")
+    if _UNSPEAKABLE.search(url):
+        raise BadUrlError(f"{redact(url)!r} has a space, a backslash or a control character in it")
+    parts = _split(url)
+    if parts.scheme.lower() not in SCHEMES:
+        raise BadUrlError(
+            f"{redact(url)!r} is not an http or https URL", hint="write it as https://host/path"
+        )
+    domain_of(url)
+    return url
+
+
+def domain_of(url: str) -> str:
+    """The domain that a visit to `url` locks (SPEC A5): host in ASCII, without `www.`, with an odd port.
+
+    A bare host name is taken as well, as operators type it.
+    """
+    text = url.strip()
+    parts = _split(text if "://" in text else f"//{text}")
+    host = _host(parts).removeprefix("www.")
+    if not host:
+        raise BadUrlError(f"{redact(url)!r} names no host")
+    port = _port(parts)
+    shown = f"[{host}]" if ":" in host else host
+    if port is None or port == DEFAULT_PORTS.get(parts.scheme.lower() or "https"):
+        return shown
+    return f"{shown}:{port}"
+
+
+def host_of(url: str) -> str:
+    """The host name of `url` in lower-case ASCII, without port and trailing dot."""
+    return _host(_split(url))
+
+
+@lru_cache(maxsize=4096)
+def site_of(url: str) -> str:
+    """The registrable domain (eTLD+1) of `url`, or its host where there is none."""
+    host = host_of(url)
+    return _suffixes(host).top_domain_under_public_suffix or host
+
+
+def same_site(one: str, other: str) -> bool:
+    """Whether both URLs belong to one registrable domain; ports and subdomains do not part them."""
+    return site_of(one) == site_of(other)
+
+
+def canonical(url: str) -> str:
+    """One spelling for all URLs that fetch the same page; the fragment goes, the query is sorted."""
+    parts = _split(canonicalize_url(url, keep_blank_values=True))
+    host = _host(parts)
+    port = _port(parts)
+    netloc = f"[{host}]" if ":" in host else host
+    if port is not None and port != DEFAULT_PORTS.get(parts.scheme):
+        netloc = f"{netloc}:{port}"
+    return urlunsplit((parts.scheme, netloc, parts.path or "/", parts.query, ""))
+
+
+def root_of(url: str) -> str:
+    """The home page of the host that serves `url`."""
+    parts = _split(url)
+    return urlunsplit((parts.scheme, parts.netloc, "/", "", ""))
+
+
+def redact(url: str) -> str:
+    """`url` with its password replaced, fit for a log line; anything unreadable comes back as it is."""
+    head, at, tail = url.rpartition("@")
+    if not at:
+        return url
+    start = head.find("://") + 3 if "://" in head else 0
+    user, colon, _ = head[start:].partition(":")
+    return f"{head[:start]}{user}{':***' if colon else ''}@{tail}"
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError as error:
+        raise BadUrlError(f"{redact(url)!r} is not a URL: {error}") from None
+
+
+def _port(parts: SplitResult) -> int | None:
+    try:
+        return parts.port
+    except ValueError:
+        raise BadUrlError(f"{redact(parts.geturl())!r} has a port that is no port") from None
+
+
+def _host(parts: SplitResult) -> str:
+    raw = (parts.hostname or "").rstrip(".")
+    if not raw:
+        return ""
+    if ":" in raw:
+        return _ipv6(raw)
+    if raw.isascii() and "xn--" not in raw:
+        return _checked_ascii(raw)
+    try:
+        return idna.encode(raw, uts46=True, transitional=False).decode("ascii").lower()
+    except idna.IDNAError:
+        raise BadUrlError(f"{raw!r} is not a host name") from None
+
+
+def _ipv6(raw: str) -> str:
+    try:
+        return ipaddress.IPv6Address(raw.split("%", 1)[0]).compressed
+    except ValueError:
+        raise BadUrlError(f"{raw!r} is not an address") from None
+
+
+def _checked_ascii(raw: str) -> str:
+    if len(raw) <= MAX_HOST_CHARS and all(_LABEL.fullmatch(label) for label in raw.split(".")):
+        return raw
+    raise BadUrlError(f"{raw!r} is not a host name")
