@@ -1,0 +1,1 @@
+"""The database: one engine for SQLite and PostgreSQL, typed models, migrations."""

@@ -1,0 +1,163 @@
+"""Transactions with the same promises on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import create_engine, event, func, select
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.orm import Session
+
+from crawler.clock import utc_now
+from crawler.db.types import UtcTime
+from crawler.db.write_lock import WriteLock
+from crawler.errors import ConfigError, CrawlerError
+from crawler.urls import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from datetime import datetime
+
+    from sqlalchemy.engine import URL, Connection, Engine
+
+BUSY_TIMEOUT_SECONDS = 30
+CONNECT_TIMEOUT_SECONDS = 5
+# Below this release two connections that write or checkpoint a WAL at once can corrupt it.
+SQLITE_SAFE_WAL = (3, 51, 3)
+
+
+class DatabaseUnavailableError(CrawlerError):
+    """The database does not answer."""
+
+    code = "database_unavailable"
+
+
+class Database:
+    """Opens short transactions: `read()` for looking, `write()` for changing.
+
+    On SQLite all writers of this machine pass one file lock, so that they wait in line instead of
+    starving each other, and so that a WAL of an old SQLite is never written by two at once.
+    """
+
+    def __init__(self, url: str) -> None:
+        """Prepare the engine; nothing is opened before the first transaction."""
+        self.url = _parsed(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self.path = Path(self.url.database) if self.is_sqlite and self.url.database else None
+        self.engine = _sqlite_engine(self.url) if self.is_sqlite else _postgresql_engine(self.url)
+        self._writing = self.engine.execution_options(begin="BEGIN IMMEDIATE")
+        self._lock = WriteLock(self.path.with_name(self.path.name + ".lock")) if self.path else None
+
+    @contextmanager
+    def read(self) -> Generator[Session]:
+        """A transaction that only looks; what it loaded stays usable after its end."""
+        with self._reachable(), Session(self.engine, expire_on_commit=False) as session:
+            yield session
+
+    @contextmanager
+    def write(self) -> Generator[Session]:
+        """A transaction that commits at its end, or rolls back when anything is raised."""
+        with (
+            self.exclusive(),
+            self._reachable(),
+            Session(self._writing, expire_on_commit=False) as session,
+            session.begin(),
+        ):
+            yield session
+
+    @contextmanager
+    def exclusive(self) -> Generator[None]:
+        """Keep other writers of a SQLite database out; PostgreSQL locks by itself."""
+        if self._lock is None:
+            yield
+            return
+        with self._lock.held(BUSY_TIMEOUT_SECONDS):
+            yield
+
+    def now(self, session: Session) -> datetime:
+        """The database's time, the only clock of what is compared across machines."""
+        if self.is_sqlite:
+            return utc_now()
+        return session.scalars(select(func.clock_timestamp(type_=UtcTime))).one()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+    @property
+    def shown(self) -> str:
+        """The URL as it may be shown: without its password."""
+        return redact(self.url.render_as_string(hide_password=True))
+
+    @contextmanager
+    def _reachable(self) -> Generator[None]:
+        try:
+            yield
+        except OperationalError as error:
+            if not error.connection_invalidated and _is_connected(error):
+                raise
+            reason = str(error.orig).strip().splitlines()[0]
+            raise DatabaseUnavailableError(
+                f"the database at {self.shown} does not answer: {redact(reason)}",
+                hint="check DATABASE_URL, and that the server runs; `vitrine doctor` looks at both",
+            ) from error
+
+
+def sqlite_wal_is_safe() -> bool:
+    """Whether this interpreter's SQLite may write one WAL from two connections at once."""
+    return sqlite3.sqlite_version_info >= SQLITE_SAFE_WAL
+
+
+def _parsed(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise ConfigError(f"DATABASE_URL is {redact(url)!r}; it is not a database URL") from None
+    if parsed.get_backend_name() == "sqlite" and parsed.database in {None, "", ":memory:"}:
+        raise ConfigError("DATABASE_URL names no file; several processes share the database, so it needs one")
+    return parsed
+
+
+def _sqlite_engine(url: URL) -> Engine:
+    # Autocommit at the driver: transactions are begun below, as the kind that is asked for.
+    engine = create_engine(url, connect_args={"isolation_level": None, "timeout": BUSY_TIMEOUT_SECONDS})
+    event.listen(engine, "do_connect", _make_parent_folder)
+    event.listen(engine, "connect", _set_pragmas)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _postgresql_engine(url: URL) -> Engine:
+    return create_engine(
+        url.set(drivername="postgresql+psycopg"),
+        pool_pre_ping=True,
+        connect_args={"connect_timeout": CONNECT_TIMEOUT_SECONDS, "options": "-c timezone=UTC"},
+    )
+
+
+def _make_parent_folder(
+    _dialect: Any, _record: Any, cargs: tuple[Any, ...], _cparams: dict[str, Any]
+) -> None:
+    Path(cargs[0]).parent.mkdir(parents=True, exist_ok=True)
+
+
+def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:
+    for pragma in ("foreign_keys=ON", "journal_mode=WAL", "synchronous=NORMAL"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin(connection: Connection) -> None:
+    # A transaction that reads first and writes later can fail at once, whatever the busy timeout:
+    # writers say so at the start.
+    connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))
+
+
+def _is_connected(error: OperationalError) -> bool:
+    """Whether the error came from a statement on a live connection."""
+    if isinstance(error.orig, sqlite3.Error):
+        return "unable to open" not in str(error.orig)
+    return error.statement is not None

@@ -1,0 +1,1 @@
+"""Alembic's scripts; crawler.db.revisions runs them."""

@@ -1,0 +1,190 @@
+"""The first tables."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects import postgresql
+
+revision = "0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+TIME = sa.DateTime(timezone=True)
+JSON = sa.JSON().with_variant(postgresql.JSONB(), "postgresql")
+BIG_KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+IS_OPEN = sa.text("status IN ('queued', 'running')")
+IS_EXPIRING = sa.text("type = 'html_gz' AND deleted_at IS NULL")
+
+
+def upgrade() -> None:
+    """Create every table of the first release."""
+    _batches()
+    _domain_gates()
+    _sessions()
+    _crawl_logs()
+    _pages()
+    _artifacts()
+
+
+def _batches() -> None:
+    op.create_table(
+        "batches",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("source", sa.String(), nullable=False),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("finished_at", TIME, nullable=True),
+        sa.PrimaryKeyConstraint("id", name="pk_batches"),
+    )
+    op.create_index("ix_batches_source_id", "batches", ["source", "id"])
+
+
+def _domain_gates() -> None:
+    op.create_table(
+        "domain_gates",
+        sa.Column("domain", sa.String(), nullable=False),
+        sa.Column("token", sa.String(), nullable=True),
+        sa.Column("session_id", sa.Uuid(), nullable=True),
+        sa.Column("holder", sa.String(), nullable=True),
+        sa.Column("acquired_at", TIME, nullable=True),
+        sa.Column("expires_at", TIME, nullable=True),
+        sa.Column("last_end_at", TIME, nullable=True),
+        sa.Column("delay_until", TIME, nullable=True),
+        sa.Column("delay_reason", sa.String(), nullable=True),
+        sa.PrimaryKeyConstraint("domain", name="pk_domain_gates"),
+    )
+
+
+def _sessions() -> None:
+    op.create_table(
+        "sessions",
+        sa.Column("id", sa.Uuid(), nullable=False),
+        sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("batch_id", sa.Integer(), nullable=True),
+        sa.Column("retry_of", sa.Uuid(), nullable=True),
+        sa.Column("url", sa.String(), nullable=False),
+        sa.Column("domain", sa.String(), nullable=False),
+        sa.Column("mode", sa.String(), nullable=False),
+        sa.Column("retention_policy", sa.String(), nullable=False),
+        sa.Column("status", sa.String(), nullable=False),
+        sa.Column("error_summary", sa.String(), nullable=True),
+        sa.Column("cause", sa.String(), nullable=True),
+        sa.Column("owner", sa.String(), nullable=True),
+        sa.Column("epoch", sa.Integer(), nullable=False),
+        sa.Column("heartbeat_at", TIME, nullable=True),
+        sa.Column("crawl_policy_version", sa.String(), nullable=False),
+        sa.Column("config_snapshot", JSON, nullable=False),
+        sa.Column("wanted_pdp_url", sa.String(), nullable=True),
+        sa.Column("final_url", sa.String(), nullable=True),
+        sa.Column("pdp_url", sa.String(), nullable=True),
+        sa.Column("low_confidence", sa.Boolean(), nullable=False),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("started_at", TIME, nullable=True),
+        sa.Column("finished_at", TIME, nullable=True),
+        sa.CheckConstraint("mode IN ('standard', 'debug', 'evidence_pack')", name="ck_sessions_mode"),
+        sa.CheckConstraint(
+            "retention_policy IN ('short', 'standard', 'long')", name="ck_sessions_retention_policy"
+        ),
+        sa.CheckConstraint(
+            "status IN ('queued', 'running', 'completed', 'failed', 'partial')", name="ck_sessions_status"
+        ),
+        sa.ForeignKeyConstraint(["batch_id"], ["batches.id"], name="fk_sessions_batch_id"),
+        sa.ForeignKeyConstraint(["retry_of"], ["sessions.id"], name="fk_sessions_retry_of"),
+        sa.PrimaryKeyConstraint("id", name="pk_sessions"),
+    )
+    op.create_index("ix_sessions_batch_id", "sessions", ["batch_id"])
+    op.create_index("ix_sessions_created_at", "sessions", ["created_at"])
+    op.create_index("ix_sessions_domain_created_at", "sessions", ["domain", "created_at"])
+    op.create_index(
+        "ix_sessions_open", "sessions", ["heartbeat_at"], postgresql_where=IS_OPEN, sqlite_where=IS_OPEN
+    )
+
+
+def _crawl_logs() -> None:
+    op.create_table(
+        "crawl_logs",
+        sa.Column("id", BIG_KEY, nullable=False),
+        sa.Column("session_id", sa.Uuid(), nullable=False),
+        sa.Column("timestamp", TIME, nullable=False),
+        sa.Column("level", sa.String(), nullable=False),
+        sa.Column("event_type", sa.String(), nullable=False),
+        sa.Column("message", sa.String(), nullable=False),
+        sa.Column("details", JSON, nullable=False),
+        sa.CheckConstraint("level IN ('info', 'warn', 'error')", name="ck_crawl_logs_level"),
+        sa.ForeignKeyConstraint(
+            ["session_id"], ["sessions.id"], name="fk_crawl_logs_session_id", ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("id", name="pk_crawl_logs"),
+    )
+    op.create_index("ix_crawl_logs_session_id_timestamp_id", "crawl_logs", ["session_id", "timestamp", "id"])
+
+
+def _pages() -> None:
+    op.create_table(
+        "pages",
+        sa.Column("id", sa.Uuid(), nullable=False),
+        sa.Column("session_id", sa.Uuid(), nullable=False),
+        sa.Column("epoch", sa.Integer(), nullable=False),
+        sa.Column("page_type", sa.String(), nullable=False),
+        sa.Column("viewport", sa.String(), nullable=False),
+        sa.Column("status", sa.String(), nullable=False),
+        sa.Column("url", sa.String(), nullable=False),
+        sa.Column("http_status", sa.Integer(), nullable=True),
+        sa.Column("low_confidence_reasons", JSON, nullable=False),
+        sa.Column("load_timings", JSON, nullable=False),
+        sa.Column("verdict", JSON, nullable=True),
+        sa.Column("facts", JSON, nullable=True),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.CheckConstraint("status IN ('ok', 'failed', 'pending')", name="ck_pages_status"),
+        sa.ForeignKeyConstraint(
+            ["session_id"], ["sessions.id"], name="fk_pages_session_id", ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("id", name="pk_pages"),
+    )
+    op.create_index(
+        "ix_pages_session_id_epoch_page_type_viewport",
+        "pages",
+        ["session_id", "epoch", "page_type", "viewport"],
+        unique=True,
+    )
+
+
+def _artifacts() -> None:
+    op.create_table(
+        "artifacts",
+        sa.Column("id", sa.Uuid(), nullable=False),
+        sa.Column("session_id", sa.Uuid(), nullable=False),
+        sa.Column("page_id", sa.Uuid(), nullable=True),
+        sa.Column("type", sa.String(), nullable=False),
+        sa.Column("storage_uri", sa.String(), nullable=False),
+        sa.Column("size_bytes", sa.BigInteger(), nullable=False),
+        sa.Column("checksum", sa.String(), nullable=False),
+        sa.Column("content_sha256", sa.String(), nullable=False),
+        sa.Column("content_type", sa.String(), nullable=True),
+        sa.Column("charset", sa.String(), nullable=True),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("retention_until", TIME, nullable=True),
+        sa.Column("deleted_at", TIME, nullable=True),
+        sa.Column("legal_hold", sa.Boolean(), nullable=False),
+        sa.Column("cleanup_claim", sa.String(), nullable=True),
+        sa.Column("cleanup_claimed_until", TIME, nullable=True),
+        sa.Column("cleanup_attempts", sa.Integer(), nullable=False),
+        sa.Column("cleanup_next", TIME, nullable=True),
+        sa.CheckConstraint(
+            "type = 'html_gz' OR retention_until IS NULL", name="ck_artifacts_only_html_expires"
+        ),
+        sa.ForeignKeyConstraint(["page_id"], ["pages.id"], name="fk_artifacts_page_id"),
+        sa.ForeignKeyConstraint(["session_id"], ["sessions.id"], name="fk_artifacts_session_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_artifacts"),
+    )
+    op.create_index(
+        "ix_artifacts_expiring",
+        "artifacts",
+        ["retention_until", "id"],
+        postgresql_where=IS_EXPIRING,
+        sqlite_where=IS_EXPIRING,
+    )
+    op.create_index("ix_artifacts_page_id", "artifacts", ["page_id"])
+    op.create_index("ix_artifacts_session_id", "artifacts", ["session_id"])
+    op.create_index("ix_artifacts_storage_uri", "artifacts", ["storage_uri"])

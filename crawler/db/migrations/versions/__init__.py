@@ -1,0 +1,1 @@
+"""The scripts, oldest first."""

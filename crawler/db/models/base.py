@@ -1,0 +1,35 @@
+"""What all tables share: names for constraints, and Python types to column types."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, ClassVar
+
+from sqlalchemy import JSON, BigInteger, Integer, MetaData
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.orm import DeclarativeBase
+
+from crawler.db.types import UtcTime
+
+# SQLite numbers rows by itself only where the key is exactly INTEGER.
+BigKey = BigInteger().with_variant(Integer, "sqlite")
+JsonValue = JSON().with_variant(JSONB(), "postgresql")
+
+
+class Base(DeclarativeBase):
+    """Every table's parent."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map: ClassVar[dict[Any, Any]] = {
+        datetime: UtcTime,
+        dict[str, Any]: JsonValue,
+        list[str]: JsonValue,
+    }

@@ -1,0 +1,106 @@
+"""Visits: the session, its pages, its log, and the batch of a URL file."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+from sqlalchemy import CheckConstraint, ForeignKey, Index, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from crawler.db.models.base import Base, BigKey
+
+IS_OPEN = "status IN ('queued', 'running')"
+
+
+class Batch(Base):
+    """A URL file that is being worked through; run again, it goes on where it stopped."""
+
+    __tablename__ = "batches"
+    __table_args__ = (Index(None, "source", "id"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    source: Mapped[str]  # the file's absolute path
+    created_at: Mapped[datetime]
+    finished_at: Mapped[datetime | None]  # set when none of its sessions is left to do
+
+
+class CrawlSession(Base):
+    """One visit to a domain (SPEC F135)."""
+
+    __tablename__ = "sessions"
+    __table_args__ = (
+        CheckConstraint("status IN ('queued', 'running', 'completed', 'failed', 'partial')", name="status"),
+        CheckConstraint("mode IN ('standard', 'debug', 'evidence_pack')", name="mode"),
+        CheckConstraint("retention_policy IN ('short', 'standard', 'long')", name="retention_policy"),
+        Index("ix_sessions_open", "heartbeat_at", postgresql_where=text(IS_OPEN), sqlite_where=text(IS_OPEN)),
+        Index(None, "domain", "created_at"),
+        Index(None, "created_at"),
+    )
+
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    kind: Mapped[str] = mapped_column(default="page")
+    batch_id: Mapped[int | None] = mapped_column(ForeignKey("batches.id"), index=True)
+    retry_of: Mapped[UUID | None] = mapped_column(ForeignKey("sessions.id"))
+    url: Mapped[str]  # as it was asked for, without its password
+    domain: Mapped[str]  # the lock's domain; empty where the URL names none
+    mode: Mapped[str]
+    retention_policy: Mapped[str]
+    status: Mapped[str]
+    error_summary: Mapped[str | None]  # one of the listed sentences (SPEC F141)
+    cause: Mapped[str | None]  # a stable code that says more
+    owner: Mapped[str | None]  # the process that works on it
+    epoch: Mapped[int] = mapped_column(default=0)  # rises at each start; a write of an older epoch is refused
+    heartbeat_at: Mapped[datetime | None]
+    crawl_policy_version: Mapped[str]
+    config_snapshot: Mapped[dict[str, Any]]  # the settings that it runs under, frozen at its creation
+    wanted_pdp_url: Mapped[str | None]  # a product page that was named instead of looked for
+    final_url: Mapped[str | None]
+    pdp_url: Mapped[str | None]
+    low_confidence: Mapped[bool] = mapped_column(default=False)
+    created_at: Mapped[datetime]
+    started_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]
+
+
+class Page(Base):
+    """What came of one page of a session."""
+
+    __tablename__ = "pages"
+    __table_args__ = (
+        CheckConstraint("status IN ('ok', 'failed', 'pending')", name="status"),
+        Index(None, "session_id", "epoch", "page_type", "viewport", unique=True),
+    )
+
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    session_id: Mapped[UUID] = mapped_column(ForeignKey("sessions.id", ondelete="CASCADE"))
+    epoch: Mapped[int]
+    page_type: Mapped[str]
+    viewport: Mapped[str]
+    status: Mapped[str]
+    url: Mapped[str]
+    http_status: Mapped[int | None]
+    low_confidence_reasons: Mapped[list[str]]
+    load_timings: Mapped[dict[str, Any]]
+    verdict: Mapped[dict[str, Any] | None]
+    facts: Mapped[dict[str, Any] | None]
+    created_at: Mapped[datetime]
+
+
+class CrawlLog(Base):
+    """One line of a session's log (SPEC F145)."""
+
+    __tablename__ = "crawl_logs"
+    __table_args__ = (
+        CheckConstraint("level IN ('info', 'warn', 'error')", name="level"),
+        Index(None, "session_id", "timestamp", "id"),
+    )
+
+    id: Mapped[int] = mapped_column(BigKey, primary_key=True)
+    session_id: Mapped[UUID] = mapped_column(ForeignKey("sessions.id", ondelete="CASCADE"))
+    timestamp: Mapped[datetime]
+    level: Mapped[str]
+    event_type: Mapped[str]
+    message: Mapped[str]
+    details: Mapped[dict[str, Any]]

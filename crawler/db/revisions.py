@@ -1,0 +1,76 @@
+"""Bringing a database to the revision that this program speaks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import inspect, text
+
+from crawler.errors import RevisionError
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+    from crawler.db.engine import Database
+
+# The newest script in migrations/versions/; a test holds the two together. Knowing it here spares every
+# start the loading of Alembic.
+HEAD = "0001"
+
+
+def current(database: Database) -> str | None:
+    """The revision that the database is at; None before the first upgrade."""
+    with database.read() as session:
+        if not inspect(session.connection()).has_table("alembic_version"):
+            return None
+        found = session.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
+        return None if found is None else str(found)
+
+
+def upgrade(database: Database) -> None:
+    """Apply what is missing; safe to call from several processes at once."""
+    from alembic import command  # ruff: ignore[import-outside-top-level] - slow to load, seldom needed
+
+    with database.exclusive():
+        found = current(database)
+        if found == HEAD:
+            return
+        _refuse_newer(database, found)
+        command.upgrade(_alembic_config(database), "head")
+
+
+def require_current(database: Database) -> None:
+    """Upgrade an embedded database; of a server's, insist that somebody did."""
+    if database.is_sqlite and not (database.path and database.path.exists()):
+        upgrade(database)
+        return
+    found = current(database)
+    if found == HEAD:
+        return
+    _refuse_newer(database, found)
+    if database.is_sqlite:
+        upgrade(database)
+        return
+    raise RevisionError(
+        f"the database is at revision {found or 'none'}, this program needs {HEAD}",
+        hint="run `vitrine db upgrade`",
+    )
+
+
+def _refuse_newer(database: Database, found: str | None) -> None:
+    # Revisions are numbered, so a greater one comes from a newer program.
+    if found is not None and found > HEAD:
+        raise RevisionError(
+            f"the database at {database.shown} is at revision {found}, newer than this program's {HEAD}",
+            hint="update Vitrine, or name another database with DATABASE_URL",
+        )
+
+
+def _alembic_config(database: Database) -> Config:
+    from alembic.config import Config  # ruff: ignore[import-outside-top-level] - slow to load, seldom needed
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.attributes["database"] = database
+    return config

@@ -1,0 +1,98 @@
+"""Structured logs: an event's name and its fields, as a line for people or as one JSON object."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+if TYPE_CHECKING:
+    from structlog.typing import EventDict, WrappedLogger
+
+# A password in a URL never reaches a line, whoever logged it.
+_URL_PASSWORD = re.compile(r"(://[^/\s:@]*):[^@/\s]*@")
+_PLAIN_VALUE = re.compile(r"[^\s\"'=]+")
+TEXT_FORMAT = "%(asctime)s [%(name)s] %(levelname)s: %(message)s"
+
+
+def get_logger(name: str) -> structlog.stdlib.BoundLogger:
+    """A logger whose calls are `log.info("event.name", field=value)`; it goes through stdlib logging."""
+    return structlog.stdlib.get_logger(name)
+
+
+def configure(level: str, log_format: str) -> None:
+    """Log to standard error; for commands. Crawls keep the handler that Scrapy installs."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter_for(log_format))
+    logging.basicConfig(level=level, handlers=[handler], force=True)
+
+
+def formatter_for(log_format: str, template: str = TEXT_FORMAT) -> logging.Formatter:
+    """The formatter of `LOG_FORMAT=text` or `json`."""
+    return JsonFormatter() if log_format == "json" else TextFormatter(template)
+
+
+def redacted(text: str) -> str:
+    """`text` without the passwords of the URLs in it."""
+    return _URL_PASSWORD.sub(r"\1:***@", text)
+
+
+class TextFormatter(logging.Formatter):
+    """A line for people: the message, then the fields as key=value."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The usual line, tracebacks included, without passwords."""
+        return redacted(super().format(record))
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # ruff: ignore[invalid-function-name] - stdlib's name
+        """Append the record's fields to the first line."""
+        fields = (f"{name}={_as_value(value)}" for name, value in _fields(record).items())
+        return " ".join((super().formatMessage(record), *fields))
+
+
+class JsonFormatter(logging.Formatter):
+    """A line for machines: one JSON object."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Put the record's fields beside time, level, logger and event."""
+        entry = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": record.getMessage(),
+            **_fields(record),
+        }
+        if record.exc_info:
+            entry["exception"] = self.formatException(record.exc_info)
+        return redacted(json.dumps(entry, default=str, ensure_ascii=False))
+
+
+def _fields(record: logging.LogRecord) -> dict[str, Any]:
+    return getattr(record, "fields", {})
+
+
+def _as_value(value: object) -> str:
+    text = str(value)
+    return text if _PLAIN_VALUE.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+
+
+def _hand_over(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    passed = {name: event.pop(name) for name in ("exc_info", "stack_info") if name in event}
+    return {"msg": event.pop("event"), **passed, "extra": {"fields": event}}
+
+
+structlog.configure(
+    processors=[
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.filter_by_level,
+        _hand_over,
+    ],
+    wrapper_class=structlog.stdlib.BoundLogger,
+    logger_factory=structlog.stdlib.LoggerFactory(),
+    cache_logger_on_first_use=True,
+)
