@@ -1,0 +1,1 @@
+"""What was seen, kept: named, compressed, digested, written whole or not at all."""

@@ -1,0 +1,1 @@
+"""A visit to a domain: its states, owner, epoch, heartbeat and log."""

@@ -1,0 +1,311 @@
+"""The book of sessions: each change of state is one committed transaction, each page kept with its files."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
+
+from attrs import frozen
+from sqlalchemy import select
+
+from crawler import logs
+from crawler.db.models import Artifact, CrawlLog, Page
+from crawler.evidence import naming, packing
+from crawler.evidence.blobs import BlobExistsError
+from crawler.sessions import store
+from crawler.sessions.journal import Journal, as_jsonl, storable
+from crawler.sessions.outcome import Outcome, PageResult
+from crawler.sessions.visit import Visit
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Sequence
+    from datetime import datetime
+
+    from sqlalchemy.orm import Session
+
+    from crawler.config import Settings
+    from crawler.db.engine import Database
+    from crawler.db.models import CrawlSession
+    from crawler.evidence.blobs import BlobStore
+    from crawler.sessions.items import PageCapture
+
+log = logs.get_logger(__name__)
+SHORT_DAYS = 7
+LONG_DAYS = 30
+
+
+@frozen
+class KeptFile:
+    """A published file, and the row that it gets."""
+
+    type: str
+    uri: str
+    packed: packing.Packed
+    content_type: str | None
+    charset: str | None
+
+
+class SessionBook:
+    """Writes sessions for one process, under one owner's name. All of it blocks: call it in a thread."""
+
+    def __init__(self, settings: Settings, database: Database, blobs: BlobStore) -> None:
+        self.settings = settings
+        self.database = database
+        self.blobs = blobs
+        self.owner = store.new_owner()
+        self.stale_after = timedelta(seconds=settings.domain_lock_ttl_seconds)
+
+    # ── its states ──
+
+    def queue(self, orders: Iterable[store.SessionOrder], snapshot: dict[str, Any]) -> list[UUID]:
+        """Write sessions as queued."""
+        with self.database.write() as db:
+            now = self.database.now(db)
+            rows = store.create(db, orders, owner=self.owner, snapshot=snapshot, now=now)
+            return [row.id for row in rows]
+
+    def requeue(self, session_id: UUID) -> store.SessionOrder:
+        """Queue an ended or abandoned session again."""
+        with self.database.write() as db:
+            now = self.database.now(db)
+            row = store.requeue(db, session_id, owner=self.owner, now=now, stale_after=self.stale_after)
+            return order_of(row)
+
+    def start(self, session_id: UUID, order: store.SessionOrder) -> Visit:
+        """Begin a queued session."""
+        with self.database.write() as db:
+            fence = store.start(db, session_id, owner=self.owner, now=self.database.now(db))
+        journal = Journal(str(session_id), order.domain)
+        journal.info("session", "session.start", epoch=fence.epoch, url=order.url, mode=order.mode)
+        return Visit(fence, order, journal)
+
+    def refuse(self, session_id: UUID, outcome: Outcome, journal: Journal) -> None:
+        """End a session that never ran, and export its log."""
+        with self.database.write() as db:
+            now = self.database.now(db)
+            store.finish_queued(db, session_id, self.owner, outcome, now=now)
+            store.write_log(db, session_id, journal.take())
+        self.export_log(session_id)
+
+    def finish(self, visit: Visit) -> Outcome:
+        """End a running session, and export its log."""
+        outcome = visit.outcome()
+        visit.journal.info(
+            "session", "session.end", status=outcome.status, summary=outcome.summary, cause=outcome.cause
+        )
+        with self._journalled(visit) as db:
+            store.finish(
+                db, visit.fence, outcome, now=self.database.now(db),
+                pdp_url=visit.pdp_url, final_url=visit.final_url, low_confidence=visit.low_confidence,
+            )  # fmt: skip
+        self.export_log(visit.fence.session_id)
+        return outcome
+
+    def put_back(self, visit: Visit) -> None:
+        """Leave a batch's session for the next start of its batch."""
+        visit.journal.info("session", "session.put_back")
+        with self._journalled(visit) as db:
+            store.require(db, visit.fence, self.database.now(db))
+            store.put_back(db, visit.fence)
+
+    def release_queued(self) -> None:
+        """Let go of everything that this process queued and did not begin."""
+        with self.database.write() as db:
+            ended = store.release_queued(db, self.owner, self.database.now(db))
+        for session_id in ended:
+            self.export_log(session_id)
+
+    def beat(self, visit: Visit) -> bool:
+        """Say that a session lives; False when somebody else has it."""
+        with self.database.write() as db:
+            return store.beat(db, visit.fence, self.database.now(db))
+
+    def beat_queued(self) -> None:
+        """Say that the sessions which wait in this process live."""
+        with self.database.write() as db:
+            store.beat_queued(db, self.owner, self.database.now(db))
+
+    def abandon_stale(self) -> list[UUID]:
+        """End the sessions whose process is gone, and export what their logs have."""
+        with self.database.read() as db:
+            if not store.any_stale(db, now=self.database.now(db), stale_after=self.stale_after):
+                return []
+        with self.database.write() as db:
+            rows = store.abandon_stale(db, now=self.database.now(db), stale_after=self.stale_after)
+        for row in rows:
+            log.warning("session.abandoned", session_id=str(row.id), domain=row.domain, owner=row.owner)
+            self.export_log(row.id)
+        return [row.id for row in rows]
+
+    # ── what it keeps ──
+
+    def keep_page(self, visit: Visit, capture: PageCapture) -> Page:
+        """Publish a page's files, then write its rows; rows are only ever written for files that are there."""
+        page_id = uuid4()
+        files = self._files_of(visit, capture, page_id)
+        self._publish(files)
+        try:
+            with self._journalled(visit) as db:
+                now = self.database.now(db)
+                store.require(db, visit.fence, now)
+                page = _page_row(visit, capture, page_id, now)
+                db.add(page)
+                db.flush()
+                db.add_all(self._artifact_row(visit, file, page_id, now) for file in files)
+        except BaseException:
+            self._withdraw(files)
+            raise
+        visit.pages.append(PageResult(capture.page_type, capture.ok, capture.trouble))
+        visit.low_confidence = visit.low_confidence or bool(capture.low_confidence_reasons)
+        return page
+
+    def export_log(self, session_id: UUID) -> None:
+        """Write a session's log as a file; a failure is logged and changes nothing (SPEC F145)."""
+        try:
+            self._export_log(session_id)
+        except Exception as error:
+            log.exception("session.log_export_failed", session_id=str(session_id), error=str(error))
+
+    def _export_log(self, session_id: UUID) -> None:
+        with self.database.read() as db:
+            session = store.get(db, session_id)
+            rows = db.scalars(
+                select(CrawlLog)
+                .where(CrawlLog.session_id == session_id)
+                .order_by(CrawlLog.timestamp, CrawlLog.id)
+            )
+            packed = packing.plain(as_jsonl(rows))
+        kind = "session_logs_jsonl"
+        uri = naming.session_file(naming.session_folder(session.domain, session.id, session.epoch), kind)
+        self._publish_over_orphan(uri, packed.data)
+        with self.database.write() as db:
+            now = self.database.now(db)
+            db.add(
+                _artifact(
+                    KeptFile(kind, uri, packed, "application/jsonl", "utf-8"), session_id, None, now, None
+                )
+            )
+
+    def _publish_over_orphan(self, uri: str, data: bytes) -> None:
+        """Publish a session's own file; one that lies there without a row is a dead process's half of a job."""
+        try:
+            self.blobs.publish(uri, data)
+        except BlobExistsError:
+            with self.database.read() as db:
+                if db.scalar(select(Artifact.id).where(Artifact.storage_uri == uri).limit(1)):
+                    raise
+            self.blobs.delete(uri)
+            self.blobs.publish(uri, data)
+
+    def _files_of(self, visit: Visit, capture: PageCapture, page_id: UUID) -> list[KeptFile]:
+        folder = naming.session_folder(visit.order.domain, visit.fence.session_id, visit.fence.epoch)
+        kinds = (
+            ("html_gz", capture.body, packing.gzipped, capture.content_type, capture.charset),
+            ("visible_text", capture.visible_text, packing.plain, "text/plain", "utf-8"),
+            ("features_json", capture.features, packing.plain, "application/json", "utf-8"),
+        )
+        return [
+            KeptFile(
+                kind,
+                naming.page_file(
+                    folder,
+                    page_type=capture.page_type,
+                    viewport=capture.viewport,
+                    page_id=page_id,
+                    artifact_type=kind,
+                ),
+                pack(content),
+                content_type,
+                charset,
+            )
+            for kind, content, pack, content_type, charset in kinds
+            if content is not None
+        ]
+
+    def _publish(self, files: Sequence[KeptFile]) -> None:
+        for number, file in enumerate(files):
+            try:
+                self.blobs.publish(file.uri, file.packed.data)
+            except BaseException:
+                self._withdraw(files[:number])
+                raise
+
+    def _withdraw(self, files: Sequence[KeptFile]) -> None:
+        for file in files:
+            try:
+                self.blobs.delete(file.uri)
+            except Exception:
+                log.exception("artifact.withdraw_failed", uri=file.uri)
+
+    def _artifact_row(self, visit: Visit, file: KeptFile, page_id: UUID, now: datetime) -> Artifact:
+        until = now + self.kept_for(visit.order.retention_policy) if file.type == "html_gz" else None
+        return _artifact(file, visit.fence.session_id, page_id, now, until)
+
+    def kept_for(self, retention_policy: str) -> timedelta:
+        """How long the HTML of a session stays."""
+        standard = self.settings.html_retention_days
+        return timedelta(days={"short": SHORT_DAYS, "long": LONG_DAYS}.get(retention_policy, standard))
+
+    @contextmanager
+    def _journalled(self, visit: Visit) -> Generator[Session]:
+        """A write that also stores the lines which the journal has collected."""
+        lines = visit.journal.take()
+        try:
+            with self.database.write() as db:
+                yield db
+                store.write_log(db, visit.fence.session_id, lines)
+        except BaseException:
+            visit.journal.give_back(lines)
+            raise
+
+
+def order_of(row: CrawlSession) -> store.SessionOrder:
+    """What a stored session was asked to do."""
+    return store.SessionOrder(
+        url=row.url,
+        domain=row.domain,
+        mode=row.mode,
+        retention_policy=row.retention_policy,
+        policy=row.crawl_policy_version,
+        wanted_pdp_url=row.wanted_pdp_url,
+        batch_id=row.batch_id,
+    )
+
+
+def _page_row(visit: Visit, capture: PageCapture, page_id: UUID, now: datetime) -> Page:
+    return Page(
+        id=page_id,
+        session_id=visit.fence.session_id,
+        epoch=visit.fence.epoch,
+        page_type=capture.page_type,
+        viewport=capture.viewport,
+        status="ok" if capture.ok else "failed",
+        url=storable(capture.url),
+        http_status=capture.http_status,
+        low_confidence_reasons=list(capture.low_confidence_reasons),
+        load_timings=capture.load_timings,
+        verdict=capture.verdict,
+        facts=capture.facts,
+        created_at=now,
+    )
+
+
+def _artifact(
+    file: KeptFile, session_id: UUID, page_id: UUID | None, now: datetime, until: datetime | None
+) -> Artifact:
+    return Artifact(
+        id=uuid4(),
+        session_id=session_id,
+        page_id=page_id,
+        type=file.type,
+        storage_uri=file.uri,
+        size_bytes=len(file.packed.data),
+        checksum=file.packed.checksum,
+        content_sha256=file.packed.content_sha256,
+        content_type=file.content_type,
+        charset=file.charset,
+        created_at=now,
+        retention_until=until,
+    )

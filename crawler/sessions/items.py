@@ -1,0 +1,57 @@
+"""What spiders yield and what comes out of the pipelines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import field, frozen
+
+if TYPE_CHECKING:
+    from crawler.sessions.outcome import Trouble
+
+
+@frozen(eq=False)
+class PageCapture:
+    """A page on its way into the book: what was fetched, and what the rule made of it."""
+
+    session_id: str
+    page_type: str  # homepage, pdp, or page for a spider that has no page types
+    url: str
+    viewport: str = "desktop"
+    http_status: int | None = None
+    content_type: str | None = None
+    charset: str | None = None
+    load_timings: dict[str, Any] = field(factory=dict)
+    body: bytes | None = field(default=None, repr=False)
+    visible_text: bytes | None = field(default=None, repr=False)
+    features: bytes | None = field(default=None, repr=False)
+    verdict: dict[str, Any] | None = field(default=None, repr=False)
+    facts: dict[str, Any] | None = field(default=None, repr=False)
+    low_confidence_reasons: tuple[str, ...] = ()
+    trouble: Trouble | None = None  # why the page failed; such a page has no files
+
+    @property
+    def ok(self) -> bool:
+        """Whether the page was fetched."""
+        return self.trouble is None
+
+
+@frozen
+class StoredPage:
+    """A page that is in the book, as feeds export it."""
+
+    session_id: str
+    page_id: str
+    page_type: str
+    viewport: str
+    url: str
+    status: str
+    http_status: int | None
+    is_pdp: bool
+    policy: str | None
+    reasons: list[str]
+    name: str | None
+    price: str | None
+    currency: str | None
+    low_confidence_reasons: list[str]
+    artifacts: list[str]  # storage URIs

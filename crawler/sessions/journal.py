@@ -1,0 +1,100 @@
+"""A session's log: each line goes to the structured log at once, and to rows with the next write."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING, Any
+
+from attrs import field, frozen
+
+from crawler import clock, logs
+from crawler.logs import redacted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from crawler.db.models import CrawlLog
+
+EVENT_TYPES = ("navigation", "popup", "retry", "timeout", "error", "artifact", "lock", "session")
+MAX_DETAIL_CHARS = 2000
+
+
+@frozen
+class LogLine:
+    """One line of a session's log (SPEC F145)."""
+
+    timestamp: datetime
+    level: str
+    event_type: str
+    message: str
+    details: dict[str, Any] = field(factory=dict)
+
+
+class Journal:
+    """Collects the lines of one session; safe to call from any thread."""
+
+    def __init__(self, session_id: str, domain: str) -> None:
+        self._log = logs.get_logger("crawler.session").bind(session_id=session_id, domain=domain)
+        self._lock = threading.Lock()
+        self._waiting: list[LogLine] = []
+
+    def info(self, event_type: str, message: str, **details: Any) -> None:
+        """Note what happened."""
+        self._log.info(message, **details)
+        self._keep("info", event_type, message, details)
+
+    def warn(self, event_type: str, message: str, **details: Any) -> None:
+        """Note what went wrong without ending the session."""
+        self._log.warning(message, **details)
+        self._keep("warn", event_type, message, details)
+
+    def error(self, event_type: str, message: str, **details: Any) -> None:
+        """Note what ended a page or the session."""
+        self._log.error(message, **details)
+        self._keep("error", event_type, message, details)
+
+    def take(self) -> list[LogLine]:
+        """The lines that were not written yet; the caller writes them."""
+        with self._lock:
+            lines, self._waiting = self._waiting, []
+        return lines
+
+    def give_back(self, lines: list[LogLine]) -> None:
+        """Keep lines for the next write, because this one failed."""
+        with self._lock:
+            self._waiting[:0] = lines
+
+    def _keep(self, level: str, event_type: str, message: str, details: dict[str, Any]) -> None:
+        kept = {name: storable(value) for name, value in details.items() if name != "exc_info"}
+        line = LogLine(clock.utc_now(), level, event_type, storable(message), kept)
+        with self._lock:
+            self._waiting.append(line)
+
+
+def storable(value: Any) -> Any:
+    """`value` as both databases take it: text without NUL, lone surrogates or passwords, and not endless."""
+    if isinstance(value, bool | int | float) or value is None:
+        return value
+    text = str(value)[:MAX_DETAIL_CHARS].replace("\x00", "\ufffd")
+    return redacted(text.encode("utf-8", "replace").decode())
+
+
+def as_jsonl(rows: Iterable[CrawlLog]) -> bytes:
+    """The log as it is exported: one JSON object a line, oldest first."""
+    return b"".join(
+        json.dumps(
+            {
+                "timestamp": row.timestamp.isoformat(),
+                "level": row.level,
+                "event_type": row.event_type,
+                "message": row.message,
+                "details": row.details,
+            },
+            ensure_ascii=False,
+            sort_keys=True,
+        ).encode()
+        + b"\n"
+        for row in rows
+    )

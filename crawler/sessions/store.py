@@ -1,0 +1,271 @@
+"""Sessions in the database; every write of a running one checks that it is still its owner's."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
+
+from attrs import frozen
+from sqlalchemy import and_, or_, select, update
+
+from crawler.db.models import CrawlLog, CrawlSession
+from crawler.errors import CrawlerError, NotFoundError
+from crawler.sessions.outcome import Cause, Outcome, Status, Summary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime, timedelta
+
+    from sqlalchemy import ColumnElement
+    from sqlalchemy.orm import Session
+
+    from crawler.sessions.journal import LogLine
+
+ENDED = (Status.COMPLETED, Status.FAILED, Status.PARTIAL)
+
+
+class StaleSessionError(CrawlerError):
+    """The session was taken over by somebody else, or ended; nothing was written."""
+
+    code = "stale_session"
+    exit_code = 5
+
+
+@frozen
+class Fence:
+    """The right to write for a session; an older epoch or another owner has it no more."""
+
+    session_id: UUID
+    owner: str
+    epoch: int
+
+
+@frozen
+class SessionOrder:
+    """What a session is asked to do."""
+
+    url: str  # without a password
+    domain: str  # empty where the URL names none
+    mode: str = "standard"
+    retention_policy: str = "standard"
+    policy: str = "v1.2"
+    wanted_pdp_url: str | None = None
+    batch_id: int | None = None
+
+
+def new_owner() -> str:
+    """A name for this process that no other process ever has."""
+    return f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:12]}"
+
+
+def create(
+    db: Session, orders: Iterable[SessionOrder], *, owner: str, snapshot: dict[str, Any], now: datetime
+) -> list[CrawlSession]:
+    """Write queued sessions in the order given."""
+    rows = [
+        CrawlSession(
+            id=uuid4(),
+            url=order.url,
+            domain=order.domain,
+            mode=order.mode,
+            retention_policy=order.retention_policy,
+            crawl_policy_version=order.policy,
+            wanted_pdp_url=order.wanted_pdp_url,
+            batch_id=order.batch_id,
+            config_snapshot=snapshot,
+            status=Status.QUEUED,
+            owner=owner,
+            heartbeat_at=now,
+            created_at=now,
+        )
+        for order in orders
+    ]
+    db.add_all(rows)
+    db.flush()
+    return rows
+
+
+def start(db: Session, session_id: UUID, *, owner: str, now: datetime) -> Fence:
+    """Make a queued session run under a new epoch; refuse one that somebody else has begun."""
+    result = db.execute(
+        update(CrawlSession)
+        .where(
+            CrawlSession.id == session_id, CrawlSession.status == Status.QUEUED, CrawlSession.owner == owner
+        )
+        .values(status=Status.RUNNING, epoch=CrawlSession.epoch + 1, started_at=now, heartbeat_at=now)
+        .returning(CrawlSession.epoch)
+    )
+    epoch = result.scalar_one_or_none()
+    if epoch is None:
+        raise StaleSessionError
+    return Fence(session_id, owner, epoch)
+
+
+def requeue(
+    db: Session, session_id: UUID, *, owner: str, now: datetime, stale_after: timedelta
+) -> CrawlSession:
+    """Queue a session again that ended or was abandoned; its earlier pages stay, under their epoch."""
+    row = get(db, session_id)
+    alive = and_(
+        CrawlSession.status.in_([Status.QUEUED, Status.RUNNING]),
+        CrawlSession.heartbeat_at >= now - stale_after,
+    )
+    result = db.execute(
+        update(CrawlSession)
+        .where(CrawlSession.id == session_id, CrawlSession.epoch == row.epoch, ~alive)
+        .values(
+            status=Status.QUEUED, owner=owner, heartbeat_at=now, finished_at=None,
+            error_summary=None, cause=None, low_confidence=False, pdp_url=None, final_url=None,
+        )
+        .returning(CrawlSession.id)
+    )  # fmt: skip
+    if result.scalar_one_or_none() is None:
+        raise StaleSessionError(f"session {session_id} is at work in another process")
+    db.refresh(row)
+    return row
+
+
+def beat(db: Session, fence: Fence, now: datetime) -> bool:
+    """Say that the session lives; False when it is no longer ours."""
+    return _write(db, fence, heartbeat_at=now)
+
+
+def beat_queued(db: Session, owner: str, now: datetime) -> None:
+    """Say that the sessions which wait in this process live."""
+    db.execute(
+        update(CrawlSession)
+        .where(CrawlSession.owner == owner, CrawlSession.status == Status.QUEUED)
+        .values(heartbeat_at=now)
+    )
+
+
+def require(db: Session, fence: Fence, now: datetime) -> None:
+    """Go on only as the session's owner; until the transaction's end nobody else can become it."""
+    if not _write(db, fence, heartbeat_at=now):
+        raise StaleSessionError
+
+
+def finish(db: Session, fence: Fence, outcome: Outcome, *, now: datetime, **facts: Any) -> None:
+    """End a running session."""
+    values = {
+        "status": outcome.status, "error_summary": outcome.summary, "cause": outcome.cause,
+        "finished_at": now, "heartbeat_at": now, **facts,
+    }  # fmt: skip
+    if not _write(db, fence, **values):
+        raise StaleSessionError
+
+
+def finish_queued(db: Session, session_id: UUID, owner: str, outcome: Outcome, *, now: datetime) -> None:
+    """End a session that never ran."""
+    db.execute(
+        update(CrawlSession)
+        .where(
+            CrawlSession.id == session_id, CrawlSession.owner == owner, CrawlSession.status == Status.QUEUED
+        )
+        .values(status=outcome.status, error_summary=outcome.summary, cause=outcome.cause, finished_at=now)
+    )
+
+
+def put_back(db: Session, fence: Fence) -> None:
+    """Queue a running session for the next start of its batch."""
+    _write(db, fence, status=Status.QUEUED, owner=None, heartbeat_at=None)
+
+
+def release_queued(db: Session, owner: str, now: datetime) -> list[UUID]:
+    """Let go of what this process has queued: a batch's sessions wait, others end as interrupted."""
+    mine = and_(CrawlSession.owner == owner, CrawlSession.status == Status.QUEUED)
+    db.execute(
+        update(CrawlSession)
+        .where(mine, CrawlSession.batch_id.is_not(None))
+        .values(owner=None, heartbeat_at=None)
+    )
+    ended = db.execute(
+        update(CrawlSession)
+        .where(mine)
+        .values(
+            status=Status.FAILED, error_summary=Summary.CRAWL_FAILED, cause=Cause.INTERRUPTED, finished_at=now
+        )
+        .returning(CrawlSession.id)
+    )
+    return list(ended.scalars())
+
+
+def any_stale(db: Session, *, now: datetime, stale_after: timedelta) -> bool:
+    """Whether there is anything for `abandon_stale` to do."""
+    return db.scalar(select(CrawlSession.id).where(_is_stale(now, stale_after)).limit(1)) is not None
+
+
+def abandon_stale(db: Session, *, now: datetime, stale_after: timedelta) -> list[CrawlSession]:
+    """Mark the sessions whose process is gone as failed; one whose heartbeat is fresh is never touched."""
+    ended = db.scalars(
+        update(CrawlSession)
+        .where(_is_stale(now, stale_after))
+        .values(
+            status=Status.FAILED, error_summary=Summary.CRAWL_FAILED, cause=Cause.ABANDONED, finished_at=now
+        )
+        .returning(CrawlSession)
+    )
+    return list(ended)
+
+
+def _is_stale(now: datetime, stale_after: timedelta) -> ColumnElement[bool]:
+    """Open, and silent for too long. What a batch has queued waits for its next start instead."""
+    begun = or_(
+        CrawlSession.status == Status.RUNNING,
+        and_(CrawlSession.status == Status.QUEUED, CrawlSession.batch_id.is_(None)),
+    )
+    return and_(begun, CrawlSession.heartbeat_at < now - stale_after)
+
+
+def write_log(db: Session, session_id: UUID, lines: Sequence[LogLine]) -> None:
+    """Append lines to a session's log."""
+    db.add_all(
+        CrawlLog(
+            session_id=session_id,
+            timestamp=line.timestamp,
+            level=line.level,
+            event_type=line.event_type,
+            message=line.message,
+            details=line.details,
+        )
+        for line in lines
+    )
+
+
+def get(db: Session, session_id: UUID) -> CrawlSession:
+    """The session with this id."""
+    row = db.get(CrawlSession, session_id)
+    if row is None:
+        raise NotFoundError(f"there is no session {session_id}", hint="`vitrine sessions list` shows them")
+    return row
+
+
+def find(db: Session, prefix: str) -> CrawlSession:
+    """The session whose id is, or begins with, `prefix`."""
+    try:
+        return get(db, UUID(prefix))
+    except ValueError:
+        pass
+    recent = db.scalars(select(CrawlSession).order_by(CrawlSession.created_at.desc()).limit(10_000))
+    matches = [row for row in recent if prefix and str(row.id).startswith(prefix.lower())]
+    if len(matches) == 1:
+        return matches[0]
+    how = "several sessions begin" if matches else "no session begins"
+    raise NotFoundError(f"{how} with {prefix!r}", hint="`vitrine sessions list` shows them")
+
+
+def _write(db: Session, fence: Fence, **values: Any) -> bool:
+    result = db.execute(
+        update(CrawlSession)
+        .where(
+            CrawlSession.id == fence.session_id,
+            CrawlSession.owner == fence.owner,
+            CrawlSession.epoch == fence.epoch,
+            CrawlSession.status == Status.RUNNING,
+        )
+        .values(**values)
+        .returning(CrawlSession.id)
+    )
+    return result.scalar_one_or_none() is not None

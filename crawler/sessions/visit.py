@@ -1,0 +1,54 @@
+"""A session at work in this process: what it holds, what came of its pages, and why it has to stop."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from attrs import define, field
+
+from crawler.sessions.outcome import Cause, Outcome, PageResult, Status, Summary, outcome_of
+
+if TYPE_CHECKING:
+    from crawler.access.gate import Held
+    from crawler.sessions.journal import Journal
+    from crawler.sessions.store import Fence, SessionOrder
+
+
+@define(eq=False)
+class Visit:
+    """One session from its start to its end; the crawl's code and the keeper's thread share it."""
+
+    fence: Fence
+    order: SessionOrder
+    journal: Journal
+    held: dict[str, Held] = field(factory=dict)  # by domain
+    pages: list[PageResult] = field(factory=list)
+    pdp_url: str | None = None
+    final_url: str | None = None
+    missing_pdp: Cause | None = Cause.NO_CANDIDATES  # until a product page is found
+    low_confidence: bool = False
+    stopped: Outcome | None = None  # set once, by whatever ends the session before its time
+    _lock: threading.Lock = field(factory=threading.Lock)
+
+    @property
+    def id(self) -> str:
+        """The session's id as text, as it stands in requests and logs."""
+        return str(self.fence.session_id)
+
+    def stop(self, cause: Cause, summary: Summary = Summary.CRAWL_FAILED) -> bool:
+        """End the session early; the first reason stays. True when this was the first."""
+        with self._lock:
+            if self.stopped is not None:
+                return False
+            self.stopped = Outcome(Status.FAILED, summary, cause)
+            return True
+
+    def found(self, pdp_url: str) -> None:
+        """Remember the session's product page."""
+        self.pdp_url = pdp_url
+        self.missing_pdp = None
+
+    def outcome(self) -> Outcome:
+        """How the session ended."""
+        return self.stopped or outcome_of(self.pages, self.missing_pdp)
