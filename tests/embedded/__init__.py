@@ -1,0 +1,1 @@
+"""Servers that the test suite starts for itself."""

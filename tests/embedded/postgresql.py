@@ -1,0 +1,119 @@
+"""An own PostgreSQL, and fresh databases in it or in one that stands already."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess  # ruff: ignore[suspicious-subprocess-import] - runs initdb
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, LiteralString
+from uuid import uuid4
+
+import psycopg
+from psycopg import sql
+from sqlalchemy.engine import make_url
+
+from tests.embedded.binaries import postgresql_folder
+from tests.embedded.process import (
+    ServerError,
+    free_port,
+    server_folder,
+    start_guarded,
+    unprivileged_user,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+SUPERUSER = "vitrine"
+# Nothing here outlives the run, so nothing needs to reach the disk.
+OPTIONS = {
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",
+    "max_connections": "200",
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "autovacuum": "off",
+}
+
+
+@contextmanager
+def own_postgresql() -> Generator[str]:
+    """The URL of a server that runs for the length of the block."""
+    user = unprivileged_user()
+    with server_folder(user) as folder:
+        programs = _runnable(postgresql_folder(), folder, user)
+        data = folder / "data"
+        _make_cluster(programs, data, user)
+        port = free_port()
+        options = [f"-c{name}={value}" for name, value in {**OPTIONS, "port": str(port)}.items()]
+        url = f"postgresql://{SUPERUSER}@127.0.0.1:{port}/postgres"
+        command = [str(programs / "postgres"), "-D", str(data), *options]
+        server = start_guarded(command, folder, user, partial(_answers, url))
+        try:
+            yield url
+        finally:
+            server.stop()
+
+
+@contextmanager
+def fresh_database(server_url: str, template: str = "template1") -> Generator[str]:
+    """The URL of a new database, a copy of `template`; it is dropped at the end of the block."""
+    name = f"vitrine_test_{uuid4().hex}"
+    _execute(server_url, "CREATE DATABASE {} TEMPLATE {}", name, template)
+    try:
+        yield make_url(server_url).set(database=name).render_as_string(hide_password=False)
+    finally:
+        _execute(server_url, "DROP DATABASE {} WITH (FORCE)", name)
+
+
+def _execute(server_url: str, statement: LiteralString, *names: str) -> None:
+    with psycopg.connect(_plain(server_url), autocommit=True) as connection:
+        connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
+
+
+def _plain(url: str) -> str:
+    return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+
+
+def _runnable(programs: Path, folder: Path, user: str | None) -> Path:
+    """The programs' folder, or a copy of the installation where `user` cannot reach it."""
+    if _runs(programs, user):
+        return programs
+    copy = folder / "postgresql"
+    shutil.copytree(programs.parent, copy, symlinks=True)
+    return copy / programs.name
+
+
+def _runs(programs: Path, user: str | None) -> bool:
+    try:
+        return _as_user([str(programs / "initdb"), "--version"], user).returncode == 0
+    except PermissionError:
+        return False
+
+
+def _make_cluster(programs: Path, data: Path, user: str | None) -> None:
+    command = [
+        str(programs / "initdb"), "-D", str(data), "-U", SUPERUSER, "-A", "trust", "-E", "UTF8",
+        "--locale=C", "--no-sync", "--no-instructions",
+    ]  # fmt: skip
+    done = _as_user(command, user)
+    if done.returncode != 0:
+        raise ServerError(f"initdb failed: {done.stderr.strip() or done.stdout.strip()}")
+
+
+def _as_user(command: list[str], user: str | None) -> subprocess.CompletedProcess[str]:
+    extra_groups: list[str] | None = [] if user else None
+    return subprocess.run(
+        command, check=False, capture_output=True, text=True, cwd="/", user=user, extra_groups=extra_groups
+    )
+
+
+def _answers(url: str) -> bool:
+    try:
+        psycopg.connect(url, connect_timeout=2).close()
+    except psycopg.OperationalError:
+        return False
+    return True

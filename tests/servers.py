@@ -1,0 +1,148 @@
+"""The servers that tests ask for, and a clean database in them for each test.
+
+`TEST_REDIS_URL` and `TEST_DATABASE_URL` name servers that stand already (the Redis database is emptied,
+PostgreSQL gets databases of its own that are dropped again). Otherwise the run starts its own.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+import redis
+from sqlalchemy import text
+
+from crawler.db import revisions
+from crawler.db.engine import Database
+from crawler.db.models.base import Base
+from tests.embedded.binaries import MissingServerError
+from tests.embedded.postgresql import fresh_database, own_postgresql
+from tests.embedded.redis import own_redis
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+    from sqlalchemy.engine import URL
+
+BACKENDS = {"sqlite": "sqlite_database", "postgresql": "postgres_database"}
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> Generator[str]:
+    """A Redis for the whole run; tests that need it empty ask for `redis_database`."""
+    with ExitStack() as stack:
+        yield os.environ.get("TEST_REDIS_URL") or _started_redis(stack)
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Generator[str]:
+    """A PostgreSQL for the whole run; tests ask for a database in it."""
+    with ExitStack() as stack:
+        yield os.environ.get("TEST_DATABASE_URL") or _started_postgresql(stack)
+
+
+@pytest.fixture
+def redis_database(redis_url: str, redis_client: redis.Redis) -> str:
+    """The URL of an empty Redis."""
+    return redis_url
+
+
+@pytest.fixture
+def redis_client(redis_url: str) -> Generator[redis.Redis]:
+    """A plain client of an empty Redis; its answers are text."""
+    client = redis.Redis.from_url(redis_url, decode_responses=True)
+    client.flushdb()
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def postgres_database(postgres_url: str, postgres_template: str) -> Generator[str]:
+    """The URL of a PostgreSQL database with empty tables."""
+    with fresh_database(postgres_url, postgres_template) as url:
+        yield url
+
+
+@pytest.fixture
+def sqlite_database(sqlite_template: Path, tmp_path: Path) -> str:
+    """The URL of a SQLite database with empty tables."""
+    path = tmp_path / "vitrine.db"
+    shutil.copy(sqlite_template, path)
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture(params=BACKENDS)
+def database_url(request: pytest.FixtureRequest) -> str:
+    """The URL of a database with empty tables, once of each kind."""
+    url: str = request.getfixturevalue(BACKENDS[request.param])
+    return url
+
+
+@pytest.fixture
+def database(database_url: str) -> Generator[Database]:
+    """A database with empty tables, once of each kind."""
+    opened = Database(database_url)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(params=BACKENDS)
+def empty_database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[str]:
+    """The URL of a database without any table, once of each kind."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'empty.db'}"
+        return
+    with fresh_database(request.getfixturevalue("postgres_url")) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_url: str) -> Generator[str]:
+    """The name of a database with the tables, to be copied."""
+    with fresh_database(postgres_url) as url:
+        parsed = _make_tables(url)
+        yield str(parsed.database)
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database file with the tables, to be copied."""
+    path = tmp_path_factory.mktemp("sqlite") / "template.db"
+    _make_tables(f"sqlite:///{path}")
+    return path
+
+
+def _make_tables(url: str) -> URL:
+    """Make every table as the models say, marked with the revision that they stand for."""
+    database = Database(url)
+    Base.metadata.create_all(database.engine)
+    with database.write() as session:
+        session.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
+        session.execute(text("INSERT INTO alembic_version VALUES (:head)"), {"head": revisions.HEAD})
+    database.close()
+    return database.url
+
+
+def _started_redis(stack: ExitStack) -> str:
+    try:
+        return stack.enter_context(own_redis()).url
+    except MissingServerError as error:
+        _do_without(error)
+
+
+def _started_postgresql(stack: ExitStack) -> str:
+    try:
+        return stack.enter_context(own_postgresql())
+    except MissingServerError as error:
+        _do_without(error)
+
+
+def _do_without(error: MissingServerError) -> NoReturn:
+    """Skip on a developer's machine, fail where the result stands for everyone."""
+    if os.environ.get("CI"):
+        pytest.fail(str(error), pytrace=False)
+    pytest.skip(str(error))
