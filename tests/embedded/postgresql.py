@@ -82,9 +82,13 @@ def _runnable(programs: Path, folder: Path, user: str | None) -> Path:
     """The programs' folder, or a copy of the installation where `user` cannot reach it."""
     if _runs(programs, user):
         return programs
-    copy = folder / "postgresql"
-    shutil.copytree(programs.parent, copy, symlinks=True)
-    return copy / programs.name
+    # A wheel's programs look for its libraries beside the package that they are in.
+    package = programs.parents[1]
+    libraries = package.with_name(f"{package.name}.libs")
+    parts = [package, libraries] if libraries.exists() else [programs.parent]
+    for part in parts:
+        shutil.copytree(part, folder / part.name, symlinks=True)
+    return folder / programs.relative_to(parts[0].parent)
 
 
 def _runs(programs: Path, user: str | None) -> bool:
