@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, get_args
 
 from attrs import frozen
 from pydantic import Field, ValidationError, field_validator
@@ -188,6 +188,14 @@ _TAKES = {
 }
 
 
+# Variables whose names mean something else to Scrapy.
+_OTHERS_NAMES = {"log_format"}
+
+
+class _Named(Protocol):
+    def get(self, name: str, /) -> Any: ...
+
+
 @frozen
 class SettingDoc:
     """What an operator is told about one variable."""
@@ -205,6 +213,12 @@ def load_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
         return Settings(**given)
     except ValidationError as error:
         raise _config_error(error) from None
+
+
+def load_settings_from(source: _Named) -> Settings:
+    """Read the settings out of Scrapy's, where the command line may have changed them."""
+    named = ((name, source.get(name.upper())) for name in Settings.model_fields if name not in _OTHERS_NAMES)
+    return load_settings({name: value for name, value in named if value is not None})
 
 
 def setting_docs() -> list[SettingDoc]:

@@ -51,6 +51,7 @@ class Cause(StrEnum):
     CONNECTION_FAILED = "connection_failed"
     CRASHED = "crashed"  # an unforeseen error; the log has it
     DISK_FULL = "disk_full"
+    EMPTY_PAGE = "empty_page"
     DOMAIN_HELD = "domain_held"
     EGRESS_REFUSED = "egress_refused"
     HTTP_ERROR = "http_error"

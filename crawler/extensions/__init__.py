@@ -1,0 +1,1 @@
+"""Scrapy extensions: what accompanies a crawl from its start to its end."""

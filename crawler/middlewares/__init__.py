@@ -1,0 +1,1 @@
+"""Downloader and spider middlewares, in the order of crawler.settings."""

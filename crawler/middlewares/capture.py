@@ -1,0 +1,45 @@
+"""Evidence for spiders that do not collect it themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy.exceptions import NotConfigured
+
+from crawler.middlewares.desk import SESSION, desk_of
+from crawler.middlewares.reading import read, to_capture
+from crawler.middlewares.trouble import trouble_of_answer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+
+class CaptureMiddleware:
+    """Adds to a callback's output the page that it was given, judged, for the evidence pipeline to keep.
+
+    Off with CAPTURE_PAGES=False; a spider that yields its captures itself sets that.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        if not crawler.settings.getbool("CAPTURE_PAGES", True):
+            raise NotConfigured("CAPTURE_PAGES is off")
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Scrapy's way to make a component."""
+        return cls(crawler)
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Pass on what the callback gives, then the page."""
+        async for output in result:
+            yield output
+        visit = desk_of(self.crawler).visits.get(response.meta.get(SESSION, ""))
+        if visit is None or trouble_of_answer(response) is not None:
+            return
+        reading = await read(response, visit.order.policy)
+        if reading.is_html:
+            yield to_capture(response, visit.id, "page", reading)

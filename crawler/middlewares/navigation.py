@@ -1,0 +1,131 @@
+"""One navigation policy for every page: attempts, backoff, a limit for the whole (SPEC F146-148)."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from typing import TYPE_CHECKING, Self
+
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    ResponseDataLossError,
+)
+from scrapy.http.request import NO_CALLBACK
+
+from crawler.middlewares.desk import SESSION, desk_of
+from crawler.middlewares.trouble import BLOCKED, RATE_LIMITED, is_bot_block, retry_after
+from crawler.urls import domain_of
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from crawler.sessions.visit import Visit
+
+ATTEMPTS = 3
+BACKOFF_SECONDS = (1.0, 2.0, 4.0)
+JITTER_SECONDS = 0.5
+PAGE_LIMIT_SECONDS = 90.0
+RELOAD_AFTER_SECONDS = 2.0
+LOOK_AROUND_SECONDS = 0.25
+RETRYABLE = (
+    CannotResolveHostError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    ResponseDataLossError,
+)
+# Meta keys; they live as long as the page is tried.
+ATTEMPT = "navigation_attempt"
+BEGUN = "navigation_begun"
+RELOADED = "navigation_reloaded"
+
+
+class NavigationMiddleware:
+    """Tries a page again where that may help, reloads a bot-block page once, and gives up in time."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Scrapy's way to make a component."""
+        return cls(crawler)
+
+    async def process_request(self, request: Request) -> None:
+        """Start the page's clock with its first attempt."""
+        request.meta.setdefault(BEGUN, time.monotonic())
+
+    async def process_response(self, request: Request, response: Response) -> Request | Response:
+        """Decide whether an answer is the page, or a reason to come again."""
+        if request.callback is NO_CALLBACK:
+            return response
+        if response.status in {*BLOCKED, RATE_LIMITED}:
+            reason = "status_429" if response.status == RATE_LIMITED else "status_403_503"
+            return await self._again(request, reason, asked=await self._asked_delay(response)) or response
+        if is_bot_block(response) and not request.meta.get(RELOADED):
+            return await self._reload(request) or response
+        return response
+
+    async def process_exception(self, request: Request, exception: Exception) -> Request | None:
+        """Come again after a failed connection or a time-out."""
+        if request.callback is NO_CALLBACK or not isinstance(exception, RETRYABLE):
+            return None
+        reason = "navigation_timeout" if isinstance(exception, DownloadTimeoutError) else "net_err"
+        return await self._again(request, reason, error=type(exception).__name__)
+
+    async def _again(
+        self, request: Request, reason: str, *, asked: float = 0, **details: str
+    ) -> Request | None:
+        attempt = request.meta.get(ATTEMPT, 1)
+        wait = max(asked, BACKOFF_SECONDS[attempt - 1] + random.uniform(0, JITTER_SECONDS))  # ruff: ignore[suspicious-non-cryptographic-random-usage] - jitter is no secret
+        visit = desk_of(self.crawler).visits.get(request.meta.get(SESSION, ""))
+        if attempt >= ATTEMPTS or time.monotonic() - request.meta[BEGUN] + wait > PAGE_LIMIT_SECONDS:
+            _note(visit, "warn", "navigation.gave_up", request.url, reason=reason, attempt=attempt, **details)
+            return None
+        _note(
+            visit, "info", "navigation.retry", request.url,
+            reason=reason, attempt=attempt, wait_ms=round(wait * 1000), **details,
+        )  # fmt: skip
+        return await self._later(request, visit, wait, {ATTEMPT: attempt + 1})
+
+    async def _reload(self, request: Request) -> Request | None:
+        visit = desk_of(self.crawler).visits.get(request.meta.get(SESSION, ""))
+        _note(visit, "info", "navigation.reload", request.url, reason="bot_block")
+        return await self._later(request, visit, RELOAD_AFTER_SECONDS, {RELOADED: True})
+
+    async def _later(
+        self, request: Request, visit: Visit | None, wait: float, meta: dict[str, object]
+    ) -> Request | None:
+        """The request once more, after a wait that the end of the session or of the crawl cuts short."""
+        until = time.monotonic() + wait
+        while (left := until - time.monotonic()) > 0:
+            if self._is_closing() or (visit is not None and visit.stopped):
+                return None
+            await asyncio.sleep(min(left, LOOK_AROUND_SECONDS))
+        return request.replace(dont_filter=True, meta={**request.meta, **meta})
+
+    def _is_closing(self) -> bool:
+        engine = self.crawler.engine
+        if engine is None or not engine.running:
+            return True
+        # CloseSpider leaves the engine running, and Scrapy has no public word for it.
+        slot = engine._slot  # ruff: ignore[private-member-access] - see above
+        return slot is not None and slot.closing is not None
+
+    async def _asked_delay(self, response: Response) -> float:
+        """What the site asked for with Retry-After; every process keeps to it."""
+        asked = retry_after(response)
+        if asked:
+            await desk_of(self.crawler).ask_delay(domain_of(response.url), asked, "Retry-After")
+        return asked
+
+
+def _note(visit: Visit | None, level: str, event: str, url: str, **details: object) -> None:
+    if visit is not None:
+        getattr(visit.journal, level)("retry", event, url=url, **details)

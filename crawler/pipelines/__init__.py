@@ -1,0 +1,1 @@
+"""Item pipelines: what a spider yields, written down."""

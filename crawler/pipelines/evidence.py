@@ -1,0 +1,74 @@
+"""A captured page becomes files and rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy.exceptions import DropItem
+
+from crawler.errors import CrawlerError
+from crawler.evidence.blobs import DiskFullError
+from crawler.middlewares.desk import desk_of
+from crawler.sessions.items import PageCapture, StoredPage
+from crawler.sessions.outcome import Cause
+from crawler.sessions.store import StaleSessionError
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from crawler.sessions.book import KeptPage
+
+
+class EvidencePipeline:
+    """Keeps PageCapture items and passes on StoredPage in their place; other items go by untouched."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Scrapy's way to make a component."""
+        return cls(crawler)
+
+    async def process_item(self, item: Any) -> Any:
+        """Store a page; a page that cannot be stored ends its session."""
+        if not isinstance(item, PageCapture):
+            return item
+        desk = desk_of(self.crawler)
+        try:
+            kept = await desk.keep(item)
+        except StaleSessionError as error:
+            raise DropItem(f"not stored: {error}") from error
+        except (CrawlerError, OSError) as error:
+            cause = Cause.DISK_FULL if isinstance(error, DiskFullError) else Cause.STORE_FAILED
+            desk.stop(item.session_id, cause, error=str(error))
+            raise DropItem(f"not stored: {error}") from error
+        self._count(kept)
+        return _as_stored(item, kept)
+
+    def _count(self, kept: KeptPage) -> None:
+        stats = self.crawler.stats
+        stats.inc_value("vitrine/pages/stored")
+        stats.inc_value("vitrine/artifacts/stored", len(kept.files))
+        stats.inc_value("vitrine/artifacts/bytes", sum(len(file.packed.data) for file in kept.files))
+
+
+def _as_stored(capture: PageCapture, kept: KeptPage) -> StoredPage:
+    verdict, facts = capture.verdict or {}, capture.facts or {}
+    return StoredPage(
+        session_id=capture.session_id,
+        page_id=str(kept.page.id),
+        page_type=capture.page_type,
+        viewport=capture.viewport,
+        url=capture.url,
+        status=kept.page.status,
+        http_status=capture.http_status,
+        is_pdp=bool(verdict.get("is_pdp")),
+        policy=verdict.get("policy"),
+        reasons=list(verdict.get("reasons", ())),
+        name=facts.get("name"),
+        price=facts.get("price"),
+        currency=facts.get("currency"),
+        low_confidence_reasons=list(capture.low_confidence_reasons),
+        artifacts=[file.uri for file in kept.files],
+    )

@@ -1,0 +1,323 @@
+"""The visits of one process: let in by the gate, kept alive, and ended, whatever happens.
+
+Crawl code awaits its methods. What blocks runs in the desk's own threads, so that neither name
+look-ups nor parsing hold up a lock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from attrs import define, frozen
+
+from crawler import logs
+from crawler.access.entry import DomainLockTimeoutError, Entered, Entrance, Visitor
+from crawler.access.gate import GateUnavailableError
+from crawler.access.gates import open_gate
+from crawler.access.keeper import Keeper, Lost
+from crawler.config import shown
+from crawler.db.engine import Database
+from crawler.db.revisions import require_current
+from crawler.errors import LockedError
+from crawler.evidence.blobs import FolderStore
+from crawler.sessions.book import SessionBook
+from crawler.sessions.journal import Journal
+from crawler.sessions.outcome import Cause, Outcome, Status, Summary
+from crawler.sessions.store import SessionOrder, StaleSessionError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Coroutine
+    from uuid import UUID
+
+    from crawler.access.entry import Entry
+    from crawler.access.gate import Gate, Held
+    from crawler.config import Settings
+    from crawler.sessions.book import KeptPage, OpenBatch
+    from crawler.sessions.items import PageCapture
+    from crawler.sessions.visit import Visit
+
+P = ParamSpec("P")
+T = TypeVar("T")
+THREADS = 8
+GATE_AWAY = "redis_unavailable"
+
+log = logs.get_logger(__name__)
+
+
+@frozen
+class Stores:
+    """What a desk works with, once it is open."""
+
+    database: Database
+    book: SessionBook
+    gate: Gate
+    keeper: Keeper
+    entrance: Entrance
+
+
+class Desk:
+    """Opens on first use, so that commands which fetch nothing touch no database."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.visits: dict[str, Visit] = {}
+        self.slots = asyncio.Semaphore(settings.sessions_at_once)
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="desk")
+        self._opening: asyncio.Task[Stores] | None = None
+        self._pulse: asyncio.Task[None] | None = None
+        self._admissions = _Shared[bool]()
+        self._own_visits = _Shared["Visit"]()
+
+    # ── opening and closing ──
+
+    async def open(self) -> Stores:
+        """Connect to the stores, once."""
+        if self._opening is None:
+            self._loop = asyncio.get_running_loop()
+            self._opening = asyncio.ensure_future(self._in_thread(self._connect))
+            self._pulse = asyncio.ensure_future(self._beat_queued())
+        return await asyncio.shield(self._opening)
+
+    def _connect(self) -> Stores:
+        database = Database(self.settings.database)
+        require_current(database)
+        book = SessionBook(self.settings, database, FolderStore(self.settings.artifacts))
+        gate = open_gate(self.settings, database)
+        _say_how_it_runs(self.settings, gate)
+        book.abandon_stale()
+        keeper = Keeper.of(gate, self.settings)
+        return Stores(database, book, gate, keeper, Entrance(gate, keeper, self.settings))
+
+    async def close(self, *, completed: bool) -> None:
+        """End what is still open (as interrupted, unless the crawl was completed), and let go of everything."""
+        try:
+            if self._opening is not None and not self._opening.cancelled():
+                await self._close_stores(await self.open(), completed=completed)
+        finally:
+            self._threads.shutdown()
+
+    async def _close_stores(self, stores: Stores, *, completed: bool) -> None:
+        if self._pulse:
+            self._pulse.cancel()
+        await self._admissions.settle()
+        await self._own_visits.settle()
+        for visit in list(self.visits.values()):
+            if completed:
+                await self.end(visit)
+            else:
+                await self._interrupt(visit)
+        await self._in_thread(_disconnect, stores)
+
+    # ── queueing ──
+
+    async def queue(self, orders: list[SessionOrder]) -> list[UUID]:
+        """Write sessions as queued, with the settings that they will run under."""
+        book = (await self.open()).book
+        return await self._in_thread(book.queue, orders, shown(self.settings))
+
+    async def requeue(self, session: str) -> tuple[UUID, SessionOrder]:
+        """Queue an ended session again."""
+        book = (await self.open()).book
+        return await self._in_thread(book.requeue, session)
+
+    async def open_batch(self, source: str) -> OpenBatch:
+        """The batch of a URL file: a new one, or the one that was interrupted."""
+        book = (await self.open()).book
+        return await self._in_thread(book.open_batch, source)
+
+    async def refuse(self, session_id: UUID, cause: Cause, **details: Any) -> None:
+        """End a queued session that cannot be begun at all."""
+        journal = Journal(str(session_id), "")
+        journal.error("error", "session.refused", cause=cause, **details)
+        await self._refuse(session_id, Outcome(Status.FAILED, Summary.CRAWL_FAILED, cause), journal)
+
+    # ── one visit ──
+
+    @asynccontextmanager
+    async def visit(self, session_id: UUID, order: SessionOrder) -> AsyncGenerator[Visit | None]:
+        """One of the process's slots, and the session in it; None when its domain could not be had.
+
+        When the block is left the session is ended and its domain free. A block that is cancelled
+        leaves the session to `close`, which knows whether it is to be gone on with.
+        """
+        async with self.slots:
+            visit = await self.begin(session_id, order)
+            yield visit
+            if visit is not None:
+                await self.end(visit)
+
+    async def begin(self, session_id: UUID, order: SessionOrder) -> Visit | None:
+        """Wait for the domain, take it, and start the session.
+
+        The caller holds a slot; it is lent to others while somebody else has the domain.
+        """
+        book = (await self.open()).book
+        journal = Journal(str(session_id), order.domain)
+        entry = await self._entry(str(session_id), order, journal)
+        try:
+            await self._go_in(entry, lend_slot=True)
+            visit = await self._in_thread(book.start, session_id, order, journal)
+        except DomainLockTimeoutError as error:
+            cause = Cause.REDIS_UNAVAILABLE if error.cause == GATE_AWAY else Cause.DOMAIN_HELD
+            await self._refuse(session_id, Outcome(Status.FAILED, Summary.LOCK_TIMEOUT, cause), journal)
+            return None
+        except BaseException:
+            await self._to_its_end(self._in_thread(entry.leave))
+            raise
+        visit.entries[order.domain] = entry
+        self.visits[visit.id] = visit
+        return visit
+
+    async def admit(self, visit: Visit, domain: str) -> bool:
+        """Let a running session fetch from a further domain; False when that cannot be had."""
+        if visit.stopped:
+            return False
+        if domain in visit.entries:
+            return True
+        return await self._admissions.get((visit.id, domain), lambda: self._enter_further(visit, domain))
+
+    async def _enter_further(self, visit: Visit, domain: str) -> bool:
+        order = SessionOrder(visit.order.url, domain, mode=visit.order.mode)
+        entry = await self._entry(visit.id, order, visit.journal, further=True)
+        try:
+            await self._go_in(entry, lend_slot=False)
+        except DomainLockTimeoutError:
+            return False
+        visit.entries[domain] = entry
+        return True
+
+    async def end(self, visit: Visit) -> Outcome:
+        """Store how the session ended, then let go of its domains: a result never waits for a lock."""
+        book = (await self.open()).book
+        self.visits.pop(visit.id, None)
+        return await self._to_its_end(self._in_thread(_end, book, visit, book.finish))
+
+    async def _interrupt(self, visit: Visit) -> None:
+        """A batch's session waits for the next start of its batch; another one ends here."""
+        book = (await self.open()).book
+        self.visits.pop(visit.id, None)
+        goes_on = visit.order.batch_id is not None and visit.stopped is None
+        if not goes_on:
+            visit.stop(Cause.INTERRUPTED)
+        try:
+            await self._in_thread(_end, book, visit, book.put_back if goes_on else book.finish)
+        except Exception:  # ruff: ignore[blind-except] - the other visits must be ended too
+            log.exception("session.interrupt_failed", session_id=visit.id)
+
+    def stop(self, session_id: str, cause: Cause, **details: Any) -> None:
+        """Have a session ended early, from the event loop's thread or any other."""
+        visit = self.visits.get(session_id)
+        if visit is not None and visit.stop(cause):
+            visit.journal.error("error", "session.stopped", cause=cause, **details)
+            self._loop.call_soon_threadsafe(visit.wake)
+
+    async def keep(self, capture: PageCapture) -> KeptPage:
+        """Store a page of a running session."""
+        visit = self.visits.get(capture.session_id)
+        if visit is None:
+            raise StaleSessionError(f"session {capture.session_id} does not run in this process")
+        book = (await self.open()).book
+        return await self._to_its_end(self._in_thread(book.keep_page, visit, capture))
+
+    async def ask_delay(self, domain: str, seconds: float, reason: str) -> None:
+        """Hold everyone off a domain, as its site has asked; a gate that is away is not worth a page."""
+        gate = (await self.open()).gate
+        try:
+            await self._in_thread(gate.ask_delay, domain, seconds, reason)
+        except GateUnavailableError as error:
+            log.warning("delay.not_kept", domain=domain, seconds=seconds, error=str(error))
+
+    # ── for spiders that know nothing of sessions ──
+
+    async def visit_of(self, domain: str, url: str) -> Visit:
+        """The session of this process that holds `domain`; one is begun if there is none."""
+        for visit in self.visits.values():
+            if domain in visit.entries:
+                return visit
+        return await self._own_visits.get(domain, lambda: self._begin_own(domain, url))
+
+    async def _begin_own(self, domain: str, url: str) -> Visit:
+        order = SessionOrder(url, domain, policy=self.settings.crawl_policy_version)
+        [session_id] = await self.queue([order])
+        async with self.slots:
+            visit = await self.begin(session_id, order)
+        if visit is None:
+            raise LockedError(f"{domain} is held by another session")
+        visit.missing_pdp = None
+        return visit
+
+    # ── inside ──
+
+    async def _entry(
+        self, session_id: str, order: SessionOrder, journal: Journal, *, further: bool = False
+    ) -> Entry:
+        def emit(event: str, level: str, **fields: Any) -> None:
+            getattr(journal, level)("lock", event, **fields)
+
+        visitor = Visitor(
+            session_id, order.domain, emit, self._on_lost, beat=self._beat, mode=order.mode, further=further
+        )
+        return (await self.open()).entrance.entry(visitor)
+
+    async def _go_in(self, entry: Entry, *, lend_slot: bool) -> None:
+        try:
+            while not isinstance(step := await self._to_its_end(self._in_thread(entry.advance)), Entered):
+                if lend_slot and not step.holds:
+                    await self._sleep_without_slot(step.milliseconds)
+                else:
+                    await asyncio.sleep(step.milliseconds / 1000)
+        except BaseException:
+            await self._to_its_end(self._in_thread(entry.leave))
+            raise
+
+    async def _sleep_without_slot(self, milliseconds: int) -> None:
+        self.slots.release()
+        try:
+            await asyncio.sleep(milliseconds / 1000)
+        finally:
+            await self._to_its_end(self.slots.acquire())
+
+    async def _refuse(self, session_id: UUID, outcome: Outcome, journal: Journal) -> None:
+        book = (await self.open()).book
+        await self._in_thread(book.refuse, session_id, outcome, journal)
+
+    def _on_lost(self, held: Held, why: Lost) -> None:
+        self.stop(held.session_id, Cause(why.value), held_domain=held.domain)
+
+    def _beat(self, held: Held) -> None:
+        visit = self.visits.get(held.session_id)
+        if visit is not None and not visit.book.beat(visit):
+            self.stop(held.session_id, Cause.LOCK_LOST, reason="taken over")
+
+    async def _beat_queued(self) -> None:
+        """Show other processes that what waits here is not forgotten."""
+        book = (await self.open()).book
+        while True:
+            await asyncio.sleep(book.stale_after.total_seconds() / 3)
+            try:
+                await self._in_thread(book.beat_queued)
+            except Exception:  # ruff: ignore[blind-except] - the next beat may be heard
+                log.exception("session.queue_beat_failed")
+
+    async def _in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.get_running_loop().run_in_executor(
+            self._threads, lambda: function(*args, **kwargs)
+        )
+
+    @staticmethod
+    async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:
+        """Wait for work that must not be left half done, even when the waiting is cancelled."""
+        task = asyncio.ensure_future(work)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait([task])
+            raise
+
+
+@define
+class _Shared[T]:
+    """Work that several requests wait for and only one begins."""

@@ -1,0 +1,69 @@
+"""Scrapy's settings: the ordered tables of what a request and a page pass through.
+
+Vitrine's own settings (docs/settings.md) stand here too, under the names of their environment
+variables, so that `-s NAME=value` works for them as for Scrapy's.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from crawler.config import load_settings
+from crawler.errors import ConfigError
+
+try:
+    _vitrine = load_settings()
+except ConfigError as error:
+    sys.stderr.write(f"error[{error.code}]: {error}\nhint: {error.hint}\n")
+    raise SystemExit(error.exit_code) from None
+
+# LOG_FORMAT means something else to Scrapy; the add-on below reads Vitrine's.
+globals().update(
+    {name.upper(): value for name, value in _vitrine.model_dump().items() if name != "log_format"}
+)
+
+BOT_NAME = "vitrine"
+SPIDER_MODULES = ["crawler.spiders"]
+NEWSPIDER_MODULE = "crawler.spiders"
+COMMANDS_MODULE = "crawler.commands"
+ADDONS = {"crawler.extensions.log_lines.LogLines": 0}
+
+# ── a polite visitor ──
+USER_AGENT = _vitrine.user_agent
+ROBOTSTXT_OBEY = True
+CONCURRENT_REQUESTS_PER_DOMAIN = 1
+DOWNLOAD_DELAY = 1
+# Sessions wait for their domains before their first request, so this only has to be large enough.
+CONCURRENT_REQUESTS = max(64, 2 * _vitrine.sessions_at_once)
+
+# ── what a request passes, from the engine to the site ──
+DOWNLOADER_MIDDLEWARES = {
+    # before robots.txt, so that its download belongs to a session that holds the domain
+    "crawler.middlewares.domain_gate.DomainGateMiddleware": 90,
+    # nearer to the site than redirects and decompression: sees each answer, decides about attempts
+    "crawler.middlewares.navigation.NavigationMiddleware": 550,
+    "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
+    # a session follows what the server says, not what the page's markup says
+    "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
+}
+REDIRECT_MAX_TIMES = 10
+DOWNLOAD_TIMEOUT = 30
+DOWNLOAD_MAXSIZE = 32 * 1024 * 1024
+DOWNLOAD_WARNSIZE = 8 * 1024 * 1024
+
+# ── hostile by default ──
+DNS_RESOLVER = "crawler.middlewares.egress.GuardedResolver"
+DOWNLOAD_HANDLERS = {"data": None, "file": None, "ftp": None, "s3": None}
+DOWNLOAD_VERIFY_CERTIFICATES = True
+TELNETCONSOLE_ENABLED = False
+REMOTE_CONTROL_ENABLED = False
+HTTPPROXY_ENABLED = False  # proxies of the environment would resolve names past our resolver
+
+# ── what a page passes, from the spider to the store ──
+SPIDER_MIDDLEWARES = {"crawler.middlewares.capture.CaptureMiddleware": 950}
+ITEM_PIPELINES = {"crawler.pipelines.evidence.EvidencePipeline": 300}
+EXTENSIONS = {
+    "crawler.extensions.session_keeper.SessionKeeper": 100,
+    "crawler.extensions.progress.Progress": 500,
+}
+FEED_EXPORT_ENCODING = "utf-8"

@@ -1,0 +1,74 @@
+"""What `-a` may say to the pdp spider."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from attrs import frozen
+
+from crawler.errors import UsageError
+from crawler.pdp import POLICIES
+from crawler.sessions.batches import UrlLine, read_url_file
+from crawler.urls import require_http_url, root_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MODES = ("standard", "debug", "evidence_pack")
+RETENTIONS = ("short", "standard", "long")
+RENDERS = ("0", "auto")
+TARGETS = ("url", "urls", "pdp", "session")
+KNOWN = (*TARGETS, "mode", "render", "retention", "policy")
+
+
+@frozen
+class PdpArguments:
+    """The spider's arguments, checked."""
+
+    url: str | None = None
+    urls: Path | None = None
+    pdp: str | None = None
+    session: str | None = None
+    mode: str = "standard"
+    retention: str = "standard"
+    policy: str | None = None  # None: CRAWL_POLICY_VERSION
+
+    @classmethod
+    def parse(cls, given: Mapping[str, str]) -> Self:
+        """Take what `-a` gave, or say what is wrong with it."""
+        _check_names(given)
+        _check_choices(given)
+        url, pdp = (require_http_url(given[name]) if given.get(name) else None for name in ("url", "pdp"))
+        return cls(
+            url=url or (root_of(pdp) if pdp else None),
+            urls=Path(given["urls"]).resolve() if given.get("urls") else None,
+            pdp=pdp,
+            session=given.get("session") or None,
+            mode=given.get("mode", "standard"),
+            retention=given.get("retention", "standard"),
+            policy=given.get("policy") or None,
+        )
+
+    def lines(self) -> list[UrlLine]:
+        """The entries of the URL file."""
+        return read_url_file(self.urls) if self.urls else []
+
+
+def _check_names(given: Mapping[str, str]) -> None:
+    # Scrapyd passes arguments of its own, which begin with an underscore.
+    unknown = sorted(name for name in given if name not in KNOWN and not name.startswith("_"))
+    if unknown:
+        raise UsageError(f"-a {unknown[0]}=… is unknown", hint="it takes " + ", ".join(KNOWN))
+    targets = [name for name in TARGETS if given.get(name)]
+    if not targets:
+        raise UsageError("there is nothing to crawl", hint="give -a url=https://… or -a urls=FILE")
+    if len(targets) > 1 and targets != ["url", "pdp"]:
+        raise UsageError(f"-a {targets[0]}=… and -a {targets[1]}=… exclude each other")
+
+
+def _check_choices(given: Mapping[str, str]) -> None:
+    choices = {"mode": MODES, "retention": RETENTIONS, "render": RENDERS, "policy": tuple(POLICIES)}
+    for name, takes in choices.items():
+        if given.get(name) and given[name] not in takes:
+            raise UsageError(f"-a {name}={given[name]} is unknown", hint=f"{name} takes " + ", ".join(takes))

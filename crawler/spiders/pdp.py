@@ -1,0 +1,225 @@
+"""One session a site: its home page, its candidates, its first valid product page (SPEC C, F)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from attrs import evolve
+
+from crawler.errors import BadUrlError
+from crawler.middlewares.reading import PageVerdict, Reading, read, to_capture, to_failure
+from crawler.middlewares.trouble import trouble_of_answer, trouble_of_error
+from crawler.sessions.outcome import Cause, Summary, Trouble
+from crawler.spiders.arguments import PdpArguments
+from crawler.spiders.intake import Intake
+from crawler.spiders.search import Search
+from crawler.spiders.visiting import VisitingSpider
+from crawler.urls import canonical, root_of, same_site
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+    from uuid import UUID
+
+    from scrapy import Request
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from crawler.sessions.items import PageCapture
+    from crawler.sessions.outcome import PageResult
+    from crawler.sessions.store import SessionOrder
+    from crawler.sessions.visit import Visit
+
+    Output = PageCapture | PageVerdict | Request
+
+PAGE = "page_type"  # the meta key that says what a request is for
+HOME, PDP, CANDIDATE, HUB = "homepage", "pdp", "candidate", "hub"
+NOT_HTML = Trouble(Summary.NAVIGATION_FAILED, Cause.NOT_HTML)
+
+
+class PdpSpider(VisitingSpider):
+    """`scrapy crawl pdp -a url=URL`, `-a urls=FILE`, `-a pdp=URL`, `-a session=ID`."""
+
+    name = "pdp"
+    # Its callbacks yield what is to be kept.
+    custom_settings: ClassVar[dict[str, Any]] = {"CAPTURE_PAGES": False}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.given = kwargs
+        self.searches: dict[str, Search] = {}
+
+    @classmethod
+    def check_arguments(cls, **given: str) -> None:
+        """Called before a crawl starts, so that a mistake costs one line."""
+        PdpArguments.parse(given).lines()
+
+    async def orders(self) -> Sequence[tuple[UUID, SessionOrder]]:
+        """Queue what the arguments ask for."""
+        return await Intake(self.desk, PdpArguments.parse(self.given)).queue()
+
+    def opening(self, visit: Visit) -> Request:
+        """A visit begins with the page that was given."""
+        return self.ask(visit, visit.order.url, self.parse_start, **{PAGE: HOME})
+
+    # ── callbacks ──
+
+    async def parse(self, response: Response) -> AsyncIterator[Output]:
+        """Judge a page outside of any session, for `scrapy parse`, `scrapy shell` and contracts."""
+        reading = await read(response, self.settings["CRAWL_POLICY_VERSION"])
+        yield PageVerdict.of(response.url, reading)
+
+    async def parse_start(self, response: Response) -> AsyncIterator[Output]:
+        """The given page is the product page, or the home page from which one is looked for."""
+        if (visit := self.visit_of(response)) is None:
+            return
+        reading = await self._read(visit, response)
+        if isinstance(reading, Trouble):
+            yield self._failed(visit, response, HOME, reading)
+            self.conclude(visit)
+        elif visit.order.wanted_pdp_url:
+            visit.final_url = response.url
+            yield self.keep(to_capture(response, visit.id, HOME, reading))
+            yield self.ask(visit, visit.order.wanted_pdp_url, self.parse_wanted, **{PAGE: PDP})
+        elif reading.is_pdp:
+            async for output in self._start_is_product(visit, response, reading):
+                yield output
+        else:
+            async for output in self._look_from(visit, response, reading):
+                yield output
+
+    async def parse_root(self, response: Response) -> AsyncIterator[Output]:
+        """The site's root, whose product page is known already."""
+        if (visit := self.visit_of(response)) is None:
+            return
+        reading = await self._read(visit, response)
+        if isinstance(reading, Trouble):
+            yield self._failed(visit, response, HOME, reading)
+        else:
+            yield self.keep(to_capture(response, visit.id, HOME, reading))
+        self.conclude(visit)
+
+    async def parse_wanted(self, response: Response) -> AsyncIterator[Output]:
+        """The product page that was named; it is kept whatever it has become."""
+        if (visit := self.visit_of(response)) is None:
+            return
+        reading = await self._read(visit, response)
+        if isinstance(reading, Trouble):
+            visit.missing_pdp = reading.cause
+            yield self._failed(visit, response, PDP, reading)
+        else:
+            if reading.is_pdp:
+                visit.found(response.url)
+            else:
+                visit.missing_pdp = Cause.NOT_PDP
+            yield self.keep(to_capture(response, visit.id, PDP, reading))
+        self.conclude(visit)
+
+    async def parse_candidate(self, response: Response) -> AsyncIterator[Output]:
+        """The first candidate that is a product page is the session's."""
+        if (visit := self.visit_of(response)) is None:
+            return
+        search = self.searches[visit.id]
+        reading = await self._read(visit, response)
+        trouble = reading if isinstance(reading, Trouble) else None
+        search.note(trouble.cause if trouble else None)
+        is_found = isinstance(reading, Reading) and reading.is_pdp and same_site(response.url, search.home)
+        _note_candidate(visit, response.url, reading, is_found=is_found)
+        if isinstance(reading, Reading) and is_found:
+            visit.found(response.url)
+            yield self.keep(to_capture(response, visit.id, PDP, reading))
+            self.conclude(visit)
+        elif request := self._next(visit):
+            yield request
+
+    async def parse_hub(self, response: Response) -> AsyncIterator[Output]:
+        """A category page, or whatever else may lead to products."""
+        if (visit := self.visit_of(response)) is None:
+            return
+        search = self.searches[visit.id]
+        reading = await self._read(visit, response)
+        if isinstance(reading, Trouble):
+            search.note(reading.cause)
+        else:
+            search.note(None)
+            search.add_candidates(reading.candidates)
+        if request := self._next(visit):
+            yield request
+
+    def page_failed(self, failure: Failure) -> Any:
+        """A request came to nothing: its page has failed, the session perhaps not."""
+        request = failure.request  # type: ignore[attr-defined]
+        visit = self.visit_of(request)
+        if visit is None:
+            return
+        trouble = trouble_of_error(failure.value)
+        visit.journal.warn(
+            "error", "page.failed", url=request.url, page_type=request.meta[PAGE], cause=trouble.cause,
+            error=failure.getErrorMessage(),
+        )  # fmt: skip
+        if request.meta[PAGE] in {HOME, PDP}:
+            if request.meta[PAGE] == PDP:
+                visit.missing_pdp = trouble.cause
+            yield self.keep(to_failure(request.url, visit.id, request.meta[PAGE], trouble))
+            self.conclude(visit)
+            return
+        self.searches[visit.id].note(trouble.cause)
+        if onward := self._next(visit):
+            yield onward
+
+    # ── steps ──
+
+    async def _read(self, visit: Visit, response: Response) -> Reading | Trouble:
+        trouble = trouble_of_answer(response)
+        if trouble is None:
+            reading = await read(response, visit.order.policy)
+            trouble = None if reading.is_html else NOT_HTML
+            if trouble is None:
+                return reading
+        visit.journal.warn(
+            "navigation", "page.refused", url=response.url, status=response.status, cause=trouble.cause
+        )
+        return trouble
+
+    async def _start_is_product(
+        self, visit: Visit, response: Response, reading: Reading
+    ) -> AsyncIterator[Output]:
+        visit.found(response.url)
+        visit.final_url = response.url
+        yield self.keep(to_capture(response, visit.id, PDP, reading))
+        root = root_of(response.url)
+        if canonical(root) == canonical(response.url):
+            yield self.keep(to_capture(response, visit.id, HOME, reading))
+            self.conclude(visit)
+        else:
+            yield self.ask(visit, root, self.parse_root, **{PAGE: HOME})
+
+    async def _look_from(self, visit: Visit, response: Response, reading: Reading) -> AsyncIterator[Output]:
+        visit.final_url = response.url
+        yield self.keep(to_capture(response, visit.id, HOME, reading))
+        search = self.searches[visit.id] = Search(response.url)
+        found = search.add_candidates(reading.candidates)
+        search.add_hubs(reading.hubs)
+        visit.journal.info("navigation", "search.begin", url=response.url, candidates=found)
+        if request := self._next(visit):
+            yield request
+
+    def _next(self, visit: Visit) -> Request | None:
+        """The search's next request; ends the visit when there is none."""
+        search = self.searches[visit.id]
+        if url := search.next_candidate():
+            return self.ask(visit, url, self.parse_candidate, **{PAGE: CANDIDATE})
+        if url := search.next_hub():
+            return self.ask(visit, url, self.parse_hub, **{PAGE: HUB})
+        visit.missing_pdp = search.verdict()
+        visit.journal.info("navigation", "search.end", tried=search.tried, cause=visit.missing_pdp)
+        self.conclude(visit)
+        return None
+
+    def _failed(self, visit: Visit, response: Response, page_type: str, trouble: Trouble) -> PageCapture:
+        capture = to_failure(response.url, visit.id, page_type, trouble)
+        return self.keep(evolve(capture, http_status=response.status))
+
+
+def _note_candidate(visit: Visit, url: str, reading: Reading | Trouble, *, is_found: bool) -> None:
+    reasons = [reading.cause] if isinstance(reading, Trouble) else list(reading.reasons)
+    visit.journal.info("navigation", "candidate.judged", url=url, is_pdp=is_found, reasons=",".join(reasons))

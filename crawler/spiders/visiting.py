@@ -1,0 +1,184 @@
+"""Runs sessions side by side, one a domain at a time; what a visit asks for is the subclass's business."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, Self
+
+from attrs import define, field
+from scrapy import Request, Spider, signals
+
+from crawler import logs
+from crawler.middlewares.desk import SESSION, desk_of
+from crawler.sessions.items import PageCapture, StoredPage
+from crawler.sessions.outcome import Cause
+from crawler.sessions.store import StaleSessionError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+    from uuid import UUID
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from crawler.sessions.desk import Desk
+    from crawler.sessions.store import SessionOrder
+    from crawler.sessions.visit import Visit
+
+log = logs.get_logger(__name__)
+
+
+@define(eq=False)
+class Engagement:
+    """A visit that this spider is busy with; done when its way is over and all its pages are stored."""
+
+    visit: Visit
+    unstored: int = 0
+    over: bool = False
+    done: asyncio.Event = field(factory=asyncio.Event)
+
+    def check(self) -> None:
+        """See whether it is done."""
+        if self.visit.stopped or (self.over and not self.unstored):
+            self.done.set()
+
+
+class VisitingSpider(Spider):
+    """The frame of a spider whose requests belong to sessions."""
+
+    desk: Desk
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        """Scrapy's way to make a spider."""
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.engagements: dict[str, Engagement] = {}
+        crawler.signals.connect(spider.page_left, signal=signals.item_scraped)
+        crawler.signals.connect(spider.page_left, signal=signals.item_dropped)
+        crawler.signals.connect(spider.page_left, signal=signals.item_error)
+        crawler.signals.connect(spider.callback_failed, signal=signals.spider_error)
+        crawler.signals.connect(spider.request_lost, signal=signals.request_dropped)
+        return spider
+
+    @abstractmethod
+    async def orders(self) -> Sequence[tuple[UUID, SessionOrder]]:
+        """The queued sessions that this crawl is to run, in order."""
+
+    @abstractmethod
+    def opening(self, visit: Visit) -> Request:
+        """The first request of a visit."""
+
+    async def start(self) -> AsyncIterator[Request]:
+        """Yield each session's first request once its domain is held."""
+        self.desk = desk_of(self.crawler)
+        await self.desk.open()
+        outgoing: asyncio.Queue[Request | None] = asyncio.Queue()
+        running = asyncio.ensure_future(self._run_all(await self.orders(), outgoing))
+        try:
+            while (request := await outgoing.get()) is not None:
+                yield request
+            await running
+        finally:
+            running.cancel()
+
+    # ── a visit, from its request for the domain to its end ──
+
+    async def _run_all(
+        self, orders: Sequence[tuple[UUID, SessionOrder]], outgoing: asyncio.Queue[Request | None]
+    ) -> None:
+        lines: dict[str, list[tuple[UUID, SessionOrder]]] = {}
+        for session_id, order in orders:
+            lines.setdefault(order.domain, []).append((session_id, order))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for line in lines.values():
+                    group.create_task(self._run_line(line, outgoing))
+        finally:
+            outgoing.put_nowait(None)
+
+    async def _run_line(
+        self, line: list[tuple[UUID, SessionOrder]], outgoing: asyncio.Queue[Request | None]
+    ) -> None:
+        """The sessions of one domain, one after the other."""
+        for session_id, order in line:
+            try:
+                await self._run_one(session_id, order, outgoing)
+            except StaleSessionError:
+                log.warning("session.taken_over", session_id=str(session_id), domain=order.domain)
+            except Exception:  # ruff: ignore[blind-except] - the other sessions go on
+                log.exception("session.failed", session_id=str(session_id), domain=order.domain)
+
+    async def _run_one(
+        self, session_id: UUID, order: SessionOrder, outgoing: asyncio.Queue[Request | None]
+    ) -> None:
+        async with self.desk.slots:
+            visit = await self.desk.begin(session_id, order)
+            if visit is None:
+                return
+            engagement = self.engagements[visit.id] = Engagement(visit)
+            visit.wake = engagement.check
+            outgoing.put_nowait(self.opening(visit))
+            await engagement.done.wait()
+            del self.engagements[visit.id]
+            await self.desk.end(visit)
+
+    # ── for the subclass ──
+
+    def visit_of(self, thing: Response | Request) -> Visit | None:
+        """The running session that a request or response belongs to."""
+        engagement = self.engagements.get(thing.meta.get(SESSION, ""))
+        return engagement.visit if engagement and not engagement.visit.stopped else None
+
+    def ask(self, visit: Visit, url: str, callback: Any, **meta: Any) -> Request:
+        """A request of a session; whatever comes of it, one of its two callbacks hears of it."""
+        return Request(
+            url,
+            callback=callback,
+            errback=self.page_failed,
+            dont_filter=True,
+            meta={SESSION: visit.id, "handle_httpstatus_all": True, **meta},
+        )
+
+    def keep(self, capture: PageCapture) -> PageCapture:
+        """An item to be yielded; the visit does not end before it is stored."""
+        self.engagements[capture.session_id].unstored += 1
+        return capture
+
+    def conclude(self, visit: Visit) -> None:
+        """Nothing more is asked for in this visit."""
+        engagement = self.engagements.get(visit.id)
+        if engagement is not None:
+            engagement.over = True
+            engagement.check()
+
+    @abstractmethod
+    def page_failed(self, failure: Failure) -> Any:
+        """Called when a request of a session came to nothing."""
+
+    # ── signals ──
+
+    def page_left(self, item: Any) -> None:
+        """A page has left the pipelines, one way or the other."""
+        if not isinstance(item, PageCapture | StoredPage):
+            return
+        engagement = self.engagements.get(item.session_id)
+        if engagement is not None:
+            engagement.unstored -= 1
+            engagement.check()
+
+    def callback_failed(self, failure: Failure, response: Response | None) -> None:
+        """An error in a callback ends its session, and no other."""
+        visit = self.visit_of(response) if response is not None else None
+        if visit is not None:
+            visit.journal.error("error", "session.crashed", error=failure.getErrorMessage())
+            visit.stop(Cause.CRASHED)
+            self.conclude(visit)
+
+    def request_lost(self, request: Request) -> None:
+        """The scheduler would not have a request; the visit cannot go on."""
+        visit = self.visit_of(request)
+        if visit is not None:
+            visit.stop(Cause.CRASHED)
+            self.conclude(visit)
