@@ -11,6 +11,12 @@ from crawler.errors import CrawlerError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Self
+
+    from crawler.config import Settings
+
+NEVER = -1  # the `expires_in_ms` of a lock that somebody set without an expiry
+MIN_DELAY = "min_delay"  # the reason of a wait that no site asked for
 
 
 class GateUnavailableError(CrawlerError):
@@ -19,14 +25,47 @@ class GateUnavailableError(CrawlerError):
     code = "redis_unavailable"
 
 
+class LocalGateUnavailableError(GateUnavailableError):
+    """The database that holds the domain locks does not answer."""
+
+    code = "database_unavailable"
+
+
+@frozen
+class GateTimes:
+    """The times that a gate works with."""
+
+    lock_ttl_ms: int
+    min_delay_ms: int
+    throttle_ttl_ms: int  # how long the end of a session is remembered, at least
+    max_delay_ms: int  # the bound of what a site may ask for
+    stamps: bool = True  # whether the end of a session is noted at all
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """The times as the operator set them."""
+        return cls(
+            lock_ttl_ms=settings.domain_lock_ttl_seconds * 1000,
+            min_delay_ms=settings.domain_min_delay_ms,
+            throttle_ttl_ms=settings.domain_throttle_ttl_seconds * 1000,
+            max_delay_ms=settings.domain_max_delay_seconds * 1000,
+            stamps=not settings.disable_throttle,
+        )
+
+    def bounded(self, seconds: float) -> int:
+        """A delay that a site asked for, in milliseconds and within the bound."""
+        return max(0, min(round(seconds * 1000), self.max_delay_ms))
+
+
 @frozen
 class Held:
     """A lock, as its holder knows it."""
 
     domain: str
     session_id: str
-    token: str  # the lock's whole value, unique per acquisition
-    wait_ms: int  # what is left of the delay, to be waited out under the lock
+    token: str  # the lock's whole value, unique per acquisition; empty where locks are disabled
+    wait_ms: int = 0  # what is left of the delay, to be waited out under the lock
+    wait_reason: str = MIN_DELAY  # whose delay that is
 
 
 @frozen
@@ -57,6 +96,11 @@ class GateEntry:
     delayed_for_ms: int  # what is left of a delay that the site asked for
     delay_reason: str | None
 
+    @property
+    def is_of_interest(self) -> bool:
+        """Whether a session would find the domain held or delayed."""
+        return self.value is not None or self.throttled_for_ms > 0 or self.delayed_for_ms > 0
+
 
 class Gate(Protocol):
     """Each call is one step in the store, decided on the store's own clock."""
@@ -86,3 +130,6 @@ class Gate(Protocol):
 
     def break_lock(self, domain: str, value: str) -> bool:
         """Free a lock that still has this value, whoever holds it; an operator's last resort."""
+
+    def close(self) -> None:
+        """Let go of connections; locks stay."""

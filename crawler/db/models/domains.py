@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from uuid import UUID
 
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -16,10 +15,8 @@ class DomainGate(Base):
     __tablename__ = "domain_gates"
 
     domain: Mapped[str] = mapped_column(primary_key=True)
-    token: Mapped[str | None]  # unique per acquisition; None: free
-    session_id: Mapped[UUID | None]
+    token: Mapped[str | None]  # unique per acquisition, names the session; None: free
     holder: Mapped[str | None]  # the process, so that a dead one's lock is free at once
-    acquired_at: Mapped[datetime | None]
     expires_at: Mapped[datetime | None]
     last_end_at: Mapped[datetime | None]  # when the last session ended
     delay_until: Mapped[datetime | None]  # a longer delay that the site asked for

@@ -1,0 +1,199 @@
+"""The domain gate on the database: the same rules for all processes of one machine, without a Redis."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import OperationalError
+
+from crawler.access import rules
+from crawler.access.gate import (
+    MIN_DELAY,
+    Busy,
+    GateEntry,
+    GateTimes,
+    Held,
+    LocalGateUnavailableError,
+    Release,
+)
+from crawler.access.process import is_gone, new_token, this_process
+from crawler.db.engine import Database, DatabaseUnavailableError
+from crawler.db.models.domains import DomainGate
+from crawler.errors import LockedError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+    from datetime import datetime
+
+    from sqlalchemy.orm import Session
+
+MILLISECOND = timedelta(milliseconds=1)
+
+
+class LocalGate:
+    """One short transaction a call, decided on the database's clock.
+
+    A lock whose process is gone is free at once, where that process ran among ours; another machine
+    that shares the database waits for the lock to expire.
+    """
+
+    shared = False
+
+    def __init__(self, database: Database, times: GateTimes) -> None:
+        self._database = database
+        self._times = times
+
+    def acquire(self, domain: str, session_id: str) -> Held | Busy:
+        """Take the lock if it is free, expired, or left by a process that is gone."""
+        # A waiting session asks often: it only reads, and so never stands in the way of writers.
+        busy = self._busy(domain)
+        return busy or self._take(domain, session_id)
+
+    def extend(self, held: Held) -> bool:
+        """Give the lock its full time again, if it still has our token."""
+        with self._write() as session:
+            now = self._database.now(session)
+            changed = session.execute(
+                update(DomainGate)
+                .where(DomainGate.domain == held.domain)
+                .where(DomainGate.token == held.token, DomainGate.expires_at > now)
+                .values(expires_at=now + self._times.lock_ttl_ms * MILLISECOND)
+                .returning(DomainGate.domain)
+            )
+            return changed.first() is not None
+
+    def release(self, held: Held) -> Release:
+        """Free the lock if it has our token, and note the end."""
+        return self._free(held.domain, held.token)
+
+    def throttle_left_ms(self, domain: str) -> int:
+        """What is left of the longer of the delays."""
+        entry = self.entry(domain)
+        return max(entry.throttled_for_ms, entry.delayed_for_ms)
+
+    def ask_delay(self, domain: str, seconds: float, reason: str) -> None:
+        """Keep the longer of the delay that stands and this one."""
+        delay_ms = self._times.bounded(seconds)
+        if not delay_ms:
+            return
+        with self._write() as session:
+            row = _locked_row(session, domain)
+            until = self._database.now(session) + delay_ms * MILLISECOND
+            if row.delay_until is None or row.delay_until < until:
+                row.delay_until, row.delay_reason = until, reason
+
+    def entries(self) -> Sequence[GateEntry]:
+        """Every row that is held or delayed."""
+        with self._read() as session:
+            now = self._database.now(session)
+            rows = session.scalars(select(DomainGate).order_by(DomainGate.domain))
+            shown = [self._shown(row, now) for row in rows]
+        return [entry for entry in shown if entry.is_of_interest]
+
+    def entry(self, domain: str) -> GateEntry:
+        """What one row says."""
+        with self._read() as session:
+            row = session.get(DomainGate, domain) or DomainGate(domain=domain)
+            return self._shown(row, self._database.now(session))
+
+    def break_lock(self, domain: str, value: str) -> bool:
+        """Free the lock as its holder would."""
+        return self._free(domain, value) is Release.RELEASED
+
+    def close(self) -> None:
+        """Leave the database to whoever opened it."""
+
+    def _busy(self, domain: str) -> Busy | None:
+        with self._read() as session:
+            row = session.get(DomainGate, domain)
+            return _holder(row, self._database.now(session)) if row else None
+
+    def _take(self, domain: str, session_id: str) -> Held | Busy:
+        with self._write() as session:
+            row = _locked_row(session, domain)
+            now = self._database.now(session)
+            busy = _holder(row, now)
+            if busy:
+                return busy
+            row.token = new_token(session_id)
+            row.holder = str(this_process())
+            row.expires_at = now + self._times.lock_ttl_ms * MILLISECOND
+            throttle_left, delay_left = self._left(row, now)
+            if delay_left > throttle_left:
+                return Held(domain, session_id, row.token, delay_left, row.delay_reason or "")
+            return Held(domain, session_id, row.token, throttle_left, MIN_DELAY)
+
+    def _free(self, domain: str, token: str) -> Release:
+        with self._write() as session:
+            row = _locked_row(session, domain)
+            now = self._database.now(session)
+            # The site was touched either way, so the end is noted either way.
+            row.last_end_at = now if self._times.stamps else row.last_end_at
+            holder = _holder(row, now)
+            if holder and holder.value != token:
+                return Release.FOREIGN
+            row.token = row.holder = row.expires_at = None
+            return Release.RELEASED if holder else Release.EXPIRED
+
+    def _left(self, row: DomainGate, now: datetime) -> tuple[int, int]:
+        """What is left of the least delay and of the delay that the site asked for."""
+        ended_ms = None if row.last_end_at is None else _ceil_ms(row.last_end_at - now)
+        return (
+            rules.throttle_left_ms(ended_ms, 0, self._times.min_delay_ms),
+            max(0, _ceil_ms(row.delay_until - now)) if row.delay_until else 0,
+        )
+
+    def _shown(self, row: DomainGate, now: datetime) -> GateEntry:
+        holder = _holder(row, now)
+        throttle_left, delay_left = self._left(row, now)
+        return GateEntry(
+            row.domain,
+            value=holder.value if holder else None,
+            expires_in_ms=holder.expires_in_ms if holder else 0,
+            throttled_for_ms=throttle_left,
+            delayed_for_ms=delay_left,
+            delay_reason=row.delay_reason if delay_left else None,
+        )
+
+    @contextmanager
+    def _read(self) -> Generator[Session]:
+        with _available(), self._database.read() as session:
+            yield session
+
+    @contextmanager
+    def _write(self) -> Generator[Session]:
+        with _available(), self._database.write() as session:
+            yield session
+
+
+def _locked_row(session: Session, domain: str) -> DomainGate:
+    """The domain's row, made where there is none; on PostgreSQL it is ours until the commit."""
+    dialect = session.get_bind().dialect.name
+    insert = postgresql.insert if dialect == "postgresql" else sqlite.insert
+    session.execute(insert(DomainGate).values(domain=domain).on_conflict_do_nothing())
+    return session.get_one(DomainGate, domain, with_for_update=True)
+
+
+def _holder(row: DomainGate, now: datetime) -> Busy | None:
+    """Who keeps the domain from being taken; None when nobody does."""
+    if row.token is None or row.expires_at is None or row.expires_at <= now or is_gone(row.holder):
+        return None
+    return Busy(row.domain, row.token, _ceil_ms(row.expires_at - now))
+
+
+def _ceil_ms(span: timedelta) -> int:
+    return -(-span // MILLISECOND)
+
+
+@contextmanager
+def _available() -> Generator[None]:
+    try:
+        yield
+    except (DatabaseUnavailableError, LockedError) as error:
+        raise LocalGateUnavailableError(str(error), hint=error.hint) from error
+    except OperationalError as error:  # the server is there and does not do its work: disk full, too busy
+        raise LocalGateUnavailableError(f"the database refuses the domain lock: {error.orig}") from error

@@ -1,0 +1,111 @@
+"""Which process is this, and is that one gone? A process id alone says neither: ids come round again."""
+
+from __future__ import annotations
+
+import os
+import socket
+from functools import lru_cache
+from pathlib import Path
+from secrets import token_hex
+
+from attrs import astuple, frozen
+
+from crawler.access import rules
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_PID_NAMESPACE = Path("/proc/self/ns/pid")
+
+
+@frozen
+class ProcessMark:
+    """One run of one process, told from every other."""
+
+    host: str
+    boot: str  # the machine's start; empty where the system does not say
+    namespace: str  # containers count their processes apart
+    pid: int
+    started: str  # the process's start; empty where the system does not say
+
+    def __str__(self) -> str:
+        return "|".join(map(str, astuple(self)))
+
+    def shares_processes_with(self, other: ProcessMark) -> bool:
+        """Whether both see the same processes under the same ids."""
+        return (self.host, self.boot, self.namespace) == (other.host, other.boot, other.namespace)
+
+
+def this_process() -> ProcessMark:
+    """The mark of the running process, also after a fork."""
+    return _mark(os.getpid())
+
+
+def new_token(session_id: str) -> str:
+    """A lock's value for one acquisition by this process."""
+    return rules.token_for(_token_start(), session_id, token_hex(8))
+
+
+def is_own(value: str) -> bool:
+    """Whether this very process set that lock."""
+    return value.startswith(_token_start())
+
+
+def is_gone(mark_text: str | None) -> bool:
+    """Whether that process has certainly ended; False where it cannot be known from here."""
+    mark = _parsed(mark_text)
+    if mark is None or not this_process().shares_processes_with(mark):
+        return False
+    return _started(mark.pid) != mark.started if mark.started else not _exists(mark.pid)
+
+
+def _token_start() -> str:
+    mark = this_process()
+    return rules.token_start(mark.host, mark.pid, f"{mark.boot[:8]}-{mark.started}")
+
+
+@lru_cache(maxsize=8)
+def _mark(pid: int) -> ProcessMark:
+    host = socket.gethostname().replace(":", "-").replace("|", "-") or "localhost"
+    return ProcessMark(host, _boot_id(), _namespace(), pid, _started(pid) or "")
+
+
+def _parsed(text: str | None) -> ProcessMark | None:
+    parts = (text or "").split("|")
+    if len(parts) != 5 or not parts[3].isdigit():  # ruff: ignore[magic-value-comparison] - the mark's fields
+        return None
+    host, boot, namespace, pid, started = parts
+    return ProcessMark(host, boot, namespace, int(pid), started)
+
+
+def _started(pid: int) -> str | None:
+    """When a process began, in clock ticks since boot; None when it ended or the system does not say."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    # The name in parentheses may hold anything; state is the first field after it, start time the 20th.
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] in {"Z", "X"} else fields[19]
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _boot_id() -> str:
+    try:
+        return _BOOT_ID.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def _namespace() -> str:
+    try:
+        return str(_PID_NAMESPACE.stat().st_ino)
+    except OSError:
+        return ""
