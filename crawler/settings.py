@@ -40,7 +40,7 @@ CONCURRENT_REQUESTS = max(64, 2 * _vitrine.sessions_at_once)
 DOWNLOADER_MIDDLEWARES = {
     # before robots.txt, so that its download belongs to a session that holds the domain
     "crawler.middlewares.domain_gate.DomainGateMiddleware": 90,
-    # nearer to the site than redirects and decompression: sees each answer, decides about attempts
+    # sees answers decompressed and after redirects, and decides about attempts
     "crawler.middlewares.navigation.NavigationMiddleware": 550,
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
     # a session follows what the server says, not what the page's markup says
@@ -60,6 +60,7 @@ REMOTE_CONTROL_ENABLED = False
 HTTPPROXY_ENABLED = False  # proxies of the environment would resolve names past our resolver
 
 # ── what a page passes, from the spider to the store ──
+CAPTURE_PAGES = True  # for spiders that do not yield their captures themselves
 SPIDER_MIDDLEWARES = {"crawler.middlewares.capture.CaptureMiddleware": 950}
 ITEM_PIPELINES = {"crawler.pipelines.evidence.EvidencePipeline": 300}
 EXTENSIONS = {

@@ -24,7 +24,7 @@ class CaptureMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        if not crawler.settings.getbool("CAPTURE_PAGES", True):
+        if not crawler.settings.getbool("CAPTURE_PAGES"):
             raise NotConfigured("CAPTURE_PAGES is off")
         self.crawler = crawler
 
@@ -33,7 +33,9 @@ class CaptureMiddleware:
         """Scrapy's way to make a component."""
         return cls(crawler)
 
-    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async def process_spider_output(
+        self, response: Response, result: AsyncIterator[Any]
+    ) -> AsyncIterator[Any]:
         """Pass on what the callback gives, then the page."""
         async for output in result:
             yield output

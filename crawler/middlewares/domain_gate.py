@@ -32,7 +32,7 @@ class SessionStoppedError(IgnoreRequest):
 
 
 class DomainGateMiddleware:
-    """Passes requests of domains that their session holds, and takes a further domain when it is first asked for.
+    """Passes requests of domains that their session holds; takes a further one when it is first asked for.
 
     A spider that knows nothing of sessions gets one for each domain that it fetches from.
     """
@@ -53,7 +53,9 @@ class DomainGateMiddleware:
         except BadUrlError as error:
             raise IgnoreRequest(str(error)) from error
         session_id = request.meta.get(SESSION) or _session.get()
-        visit = await self._own_visit(domain, request.url) if session_id is None else desk.visits.get(session_id)
+        visit = (
+            await self._own_visit(domain, request.url) if session_id is None else desk.visits.get(session_id)
+        )
         if visit is None or visit.stopped:
             raise SessionStoppedError(f"session {session_id} has ended")
         if not await desk.admit(visit, domain):

@@ -112,7 +112,7 @@ class NavigationMiddleware:
 
     def _is_closing(self) -> bool:
         engine = self.crawler.engine
-        if engine is None or not engine.running:
+        if not engine.running:
             return True
         # CloseSpider leaves the engine running, and Scrapy has no public word for it.
         slot = engine._slot  # ruff: ignore[private-member-access] - see above

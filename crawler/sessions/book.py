@@ -12,9 +12,10 @@ from sqlalchemy import select
 
 from crawler import logs
 from crawler.db.models import Artifact, CrawlLog, Page
+from crawler.errors import LockedError
 from crawler.evidence import naming, packing
 from crawler.evidence.blobs import BlobExistsError
-from crawler.sessions import store
+from crawler.sessions import batches, store
 from crawler.sessions.journal import Journal, as_jsonl, storable
 from crawler.sessions.outcome import Outcome, PageResult
 from crawler.sessions.visit import Visit
@@ -47,6 +48,23 @@ class KeptFile:
     charset: str | None
 
 
+@frozen
+class KeptPage:
+    """A page that is in the book, and its files."""
+
+    page: Page
+    files: tuple[KeptFile, ...]
+
+
+@frozen
+class OpenBatch:
+    """A URL file that is being worked through."""
+
+    id: int
+    urls: frozenset[str]  # what has a session already
+    left: tuple[tuple[UUID, store.SessionOrder], ...]  # sessions to go on with
+
+
 class SessionBook:
     """Writes sessions for one process, under one owner's name. All of it blocks: call it in a thread."""
 
@@ -66,18 +84,36 @@ class SessionBook:
             rows = store.create(db, orders, owner=self.owner, snapshot=snapshot, now=now)
             return [row.id for row in rows]
 
-    def requeue(self, session_id: UUID) -> store.SessionOrder:
-        """Queue an ended or abandoned session again."""
+    def requeue(self, session: str) -> tuple[UUID, store.SessionOrder]:
+        """Queue an ended or abandoned session again; its id may be cut short."""
         with self.database.write() as db:
             now = self.database.now(db)
-            row = store.requeue(db, session_id, owner=self.owner, now=now, stale_after=self.stale_after)
-            return order_of(row)
+            found = store.find(db, session)
+            row = store.requeue(db, found.id, owner=self.owner, now=now, stale_after=self.stale_after)
+            return row.id, order_of(row)
 
-    def start(self, session_id: UUID, order: store.SessionOrder) -> Visit:
+    def open_batch(self, source: str) -> OpenBatch:
+        """The batch of a URL file that was interrupted, with what is left of it; else a new one."""
+        with self.database.write() as db:
+            now = self.database.now(db)
+            batch = batches.open_batch(db, source)
+            if batch is None or batches.close_finished(db, batch.id, now):
+                return OpenBatch(batches.begin_batch(db, source, now).id, frozenset(), ())
+            rows = batches.take_up(db, batch, owner=self.owner, now=now, stale_after=self.stale_after)
+            if not rows:
+                raise LockedError(f"another process is working through {source}")
+            left = tuple((row.id, order_of(row)) for row in rows)
+            return OpenBatch(batch.id, frozenset(batches.urls_of(db, batch)), left)
+
+    def close_batch(self, batch_id: int) -> None:
+        """Mark a batch as finished if nothing of it is left to do."""
+        with self.database.write() as db:
+            batches.close_finished(db, batch_id, self.database.now(db))
+
+    def start(self, session_id: UUID, order: store.SessionOrder, journal: Journal) -> Visit:
         """Begin a queued session."""
         with self.database.write() as db:
             fence = store.start(db, session_id, owner=self.owner, now=self.database.now(db))
-        journal = Journal(str(session_id), order.domain)
         journal.info("session", "session.start", epoch=fence.epoch, url=order.url, mode=order.mode)
         return Visit(fence, order, journal)
 
@@ -90,18 +126,24 @@ class SessionBook:
         self.export_log(session_id)
 
     def finish(self, visit: Visit) -> Outcome:
-        """End a running session, and export its log."""
+        """End a running session."""
         outcome = visit.outcome()
         visit.journal.info(
             "session", "session.end", status=outcome.status, summary=outcome.summary, cause=outcome.cause
         )
         with self._journalled(visit) as db:
+            now = self.database.now(db)
             store.finish(
-                db, visit.fence, outcome, now=self.database.now(db),
+                db, visit.fence, outcome, now=now,
                 pdp_url=visit.pdp_url, final_url=visit.final_url, low_confidence=visit.low_confidence,
             )  # fmt: skip
-        self.export_log(visit.fence.session_id)
         return outcome
+
+    def close_log(self, visit: Visit) -> None:
+        """Write the last lines of a session's log (its locks were let go of after its end), and export it."""
+        with self.database.write() as db:
+            store.write_log(db, visit.fence.session_id, visit.journal.take())
+        self.export_log(visit.fence.session_id)
 
     def put_back(self, visit: Visit) -> None:
         """Leave a batch's session for the next start of its batch."""
@@ -141,24 +183,30 @@ class SessionBook:
 
     # ── what it keeps ──
 
-    def keep_page(self, visit: Visit, capture: PageCapture) -> Page:
-        """Publish a page's files, then write its rows; rows are only ever written for files that are there."""
+    def keep_page(self, visit: Visit, capture: PageCapture) -> KeptPage:
+        """Publish a page's files, then write its rows: a row exists only for a file that does."""
         page_id = uuid4()
         files = self._files_of(visit, capture, page_id)
         self._publish(files)
         try:
-            with self._journalled(visit) as db:
-                now = self.database.now(db)
-                store.require(db, visit.fence, now)
-                page = _page_row(visit, capture, page_id, now)
-                db.add(page)
-                db.flush()
-                db.add_all(self._artifact_row(visit, file, page_id, now) for file in files)
+            page = self._write_page(visit, capture, page_id, files)
         except BaseException:
             self._withdraw(files)
             raise
         visit.pages.append(PageResult(capture.page_type, capture.ok, capture.trouble))
         visit.low_confidence = visit.low_confidence or bool(capture.low_confidence_reasons)
+        return KeptPage(page, tuple(files))
+
+    def _write_page(
+        self, visit: Visit, capture: PageCapture, page_id: UUID, files: Sequence[KeptFile]
+    ) -> Page:
+        with self._journalled(visit) as db:
+            now = self.database.now(db)
+            store.require(db, visit.fence, now)
+            page = _page_row(visit, capture, page_id, now)
+            db.add(page)
+            db.flush()
+            db.add_all(self._artifact_row(visit, file, page_id, now) for file in files)
         return page
 
     def export_log(self, session_id: UUID) -> None:
@@ -182,14 +230,11 @@ class SessionBook:
         self._publish_over_orphan(uri, packed.data)
         with self.database.write() as db:
             now = self.database.now(db)
-            db.add(
-                _artifact(
-                    KeptFile(kind, uri, packed, "application/jsonl", "utf-8"), session_id, None, now, None
-                )
-            )
+            file = KeptFile(kind, uri, packed, "application/jsonl", "utf-8")
+            db.add(_artifact(file, session_id, now=now))
 
     def _publish_over_orphan(self, uri: str, data: bytes) -> None:
-        """Publish a session's own file; one that lies there without a row is a dead process's half of a job."""
+        """Publish a session's own file, over one without a row if a dead process left that."""
         try:
             self.blobs.publish(uri, data)
         except BlobExistsError:
@@ -241,7 +286,7 @@ class SessionBook:
 
     def _artifact_row(self, visit: Visit, file: KeptFile, page_id: UUID, now: datetime) -> Artifact:
         until = now + self.kept_for(visit.order.retention_policy) if file.type == "html_gz" else None
-        return _artifact(file, visit.fence.session_id, page_id, now, until)
+        return _artifact(file, visit.fence.session_id, now=now, page_id=page_id, until=until)
 
     def kept_for(self, retention_policy: str) -> timedelta:
         """How long the HTML of a session stays."""
@@ -293,7 +338,12 @@ def _page_row(visit: Visit, capture: PageCapture, page_id: UUID, now: datetime) 
 
 
 def _artifact(
-    file: KeptFile, session_id: UUID, page_id: UUID | None, now: datetime, until: datetime | None
+    file: KeptFile,
+    session_id: UUID,
+    *,
+    now: datetime,
+    page_id: UUID | None = None,
+    until: datetime | None = None,
 ) -> Artifact:
     return Artifact(
         id=uuid4(),

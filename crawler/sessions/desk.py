@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
-from attrs import define, frozen
+from attrs import frozen
 
 from crawler import logs
-from crawler.access.entry import DomainLockTimeoutError, Entered, Entrance, Visitor
+from crawler.access.entry import DELAY, DomainLockTimeoutError, Entered, Entrance, Visitor
 from crawler.access.gate import GateUnavailableError
 from crawler.access.gates import open_gate
 from crawler.access.keeper import Keeper, Lost
@@ -29,7 +28,7 @@ from crawler.sessions.outcome import Cause, Outcome, Status, Summary
 from crawler.sessions.store import SessionOrder, StaleSessionError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Hashable
     from uuid import UUID
 
     from crawler.access.entry import Entry
@@ -68,6 +67,7 @@ class Desk:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="desk")
         self._opening: asyncio.Task[Stores] | None = None
         self._pulse: asyncio.Task[None] | None = None
+        self.listeners: list[Callable[..., None]] = []  # hear of sessions: queued, started, ended
         self._admissions = _Shared[bool]()
         self._own_visits = _Shared["Visit"]()
 
@@ -92,7 +92,7 @@ class Desk:
         return Stores(database, book, gate, keeper, Entrance(gate, keeper, self.settings))
 
     async def close(self, *, completed: bool) -> None:
-        """End what is still open (as interrupted, unless the crawl was completed), and let go of everything."""
+        """End what is still open (as interrupted unless the crawl was completed), and let go of it all."""
         try:
             if self._opening is not None and not self._opening.cancelled():
                 await self._close_stores(await self.open(), completed=completed)
@@ -116,38 +116,37 @@ class Desk:
     async def queue(self, orders: list[SessionOrder]) -> list[UUID]:
         """Write sessions as queued, with the settings that they will run under."""
         book = (await self.open()).book
-        return await self._in_thread(book.queue, orders, shown(self.settings))
+        ids = await self._in_thread(book.queue, orders, shown(self.settings))
+        self._tell("queued", sessions=[str(session_id) for session_id in ids])
+        return ids
 
     async def requeue(self, session: str) -> tuple[UUID, SessionOrder]:
         """Queue an ended session again."""
         book = (await self.open()).book
-        return await self._in_thread(book.requeue, session)
+        session_id, order = await self._in_thread(book.requeue, session)
+        self._tell("queued", sessions=[str(session_id)])
+        return session_id, order
 
     async def open_batch(self, source: str) -> OpenBatch:
         """The batch of a URL file: a new one, or the one that was interrupted."""
         book = (await self.open()).book
-        return await self._in_thread(book.open_batch, source)
+        batch = await self._in_thread(book.open_batch, source)
+        if batch.left:
+            self._tell("queued", sessions=[str(session_id) for session_id, _ in batch.left])
+        return batch
 
-    async def refuse(self, session_id: UUID, cause: Cause, **details: Any) -> None:
+    async def close_batch(self, batch_id: int) -> None:
+        """Mark a batch as finished if nothing of it is left to do."""
+        book = (await self.open()).book
+        await self._in_thread(book.close_batch, batch_id)
+
+    async def refuse(self, session_id: UUID, order: SessionOrder, cause: Cause, **details: Any) -> None:
         """End a queued session that cannot be begun at all."""
-        journal = Journal(str(session_id), "")
+        journal = Journal(str(session_id), order.domain)
         journal.error("error", "session.refused", cause=cause, **details)
-        await self._refuse(session_id, Outcome(Status.FAILED, Summary.CRAWL_FAILED, cause), journal)
+        await self._refuse(session_id, order, Outcome(Status.FAILED, Summary.CRAWL_FAILED, cause), journal)
 
     # ── one visit ──
-
-    @asynccontextmanager
-    async def visit(self, session_id: UUID, order: SessionOrder) -> AsyncGenerator[Visit | None]:
-        """One of the process's slots, and the session in it; None when its domain could not be had.
-
-        When the block is left the session is ended and its domain free. A block that is cancelled
-        leaves the session to `close`, which knows whether it is to be gone on with.
-        """
-        async with self.slots:
-            visit = await self.begin(session_id, order)
-            yield visit
-            if visit is not None:
-                await self.end(visit)
 
     async def begin(self, session_id: UUID, order: SessionOrder) -> Visit | None:
         """Wait for the domain, take it, and start the session.
@@ -162,13 +161,15 @@ class Desk:
             visit = await self._in_thread(book.start, session_id, order, journal)
         except DomainLockTimeoutError as error:
             cause = Cause.REDIS_UNAVAILABLE if error.cause == GATE_AWAY else Cause.DOMAIN_HELD
-            await self._refuse(session_id, Outcome(Status.FAILED, Summary.LOCK_TIMEOUT, cause), journal)
+            outcome = Outcome(Status.FAILED, Summary.LOCK_TIMEOUT, cause)
+            await self._refuse(session_id, order, outcome, journal)
             return None
         except BaseException:
             await self._to_its_end(self._in_thread(entry.leave))
             raise
         visit.entries[order.domain] = entry
         self.visits[visit.id] = visit
+        self._tell("started", session=visit.id, url=order.url, domain=order.domain)
         return visit
 
     async def admit(self, visit: Visit, domain: str) -> bool:
@@ -193,7 +194,9 @@ class Desk:
         """Store how the session ended, then let go of its domains: a result never waits for a lock."""
         book = (await self.open()).book
         self.visits.pop(visit.id, None)
-        return await self._to_its_end(self._in_thread(_end, book, visit, book.finish))
+        outcome = await self._to_its_end(self._in_thread(_end, book, visit, book.finish))
+        self._tell_end(visit.id, visit.order, outcome)
+        return outcome
 
     async def _interrupt(self, visit: Visit) -> None:
         """A batch's session waits for the next start of its batch; another one ends here."""
@@ -204,7 +207,9 @@ class Desk:
             visit.stop(Cause.INTERRUPTED)
         try:
             await self._in_thread(_end, book, visit, book.put_back if goes_on else book.finish)
-        except Exception:  # ruff: ignore[blind-except] - the other visits must be ended too
+            if visit.stopped:
+                self._tell_end(visit.id, visit.order, visit.stopped)
+        except Exception:
             log.exception("session.interrupt_failed", session_id=visit.id)
 
     def stop(self, session_id: str, cause: Cause, **details: Any) -> None:
@@ -235,7 +240,7 @@ class Desk:
     async def visit_of(self, domain: str, url: str) -> Visit:
         """The session of this process that holds `domain`; one is begun if there is none."""
         for visit in self.visits.values():
-            if domain in visit.entries:
+            if domain in visit.entries and not visit.stopped:
                 return visit
         return await self._own_visits.get(domain, lambda: self._begin_own(domain, url))
 
@@ -247,6 +252,7 @@ class Desk:
         if visit is None:
             raise LockedError(f"{domain} is held by another session")
         visit.missing_pdp = None
+        visit.wake = lambda: asyncio.ensure_future(self.end(visit))
         return visit
 
     # ── inside ──
@@ -265,7 +271,7 @@ class Desk:
     async def _go_in(self, entry: Entry, *, lend_slot: bool) -> None:
         try:
             while not isinstance(step := await self._to_its_end(self._in_thread(entry.advance)), Entered):
-                if lend_slot and not step.holds:
+                if lend_slot and step.why != DELAY:
                     await self._sleep_without_slot(step.milliseconds)
                 else:
                     await asyncio.sleep(step.milliseconds / 1000)
@@ -280,16 +286,29 @@ class Desk:
         finally:
             await self._to_its_end(self.slots.acquire())
 
-    async def _refuse(self, session_id: UUID, outcome: Outcome, journal: Journal) -> None:
+    async def _refuse(
+        self, session_id: UUID, order: SessionOrder, outcome: Outcome, journal: Journal
+    ) -> None:
         book = (await self.open()).book
         await self._in_thread(book.refuse, session_id, outcome, journal)
+        self._tell_end(str(session_id), order, outcome)
+
+    def _tell_end(self, session: str, order: SessionOrder, outcome: Outcome) -> None:
+        self._tell(
+            "ended", session=session, url=order.url, domain=order.domain,
+            status=outcome.status, summary=outcome.summary, cause=outcome.cause,
+        )  # fmt: skip
+
+    def _tell(self, event: str, **fields: Any) -> None:
+        for listener in self.listeners:
+            listener(event, **fields)
 
     def _on_lost(self, held: Held, why: Lost) -> None:
         self.stop(held.session_id, Cause(why.value), held_domain=held.domain)
 
     def _beat(self, held: Held) -> None:
         visit = self.visits.get(held.session_id)
-        if visit is not None and not visit.book.beat(visit):
+        if visit is not None and self._opening and not self._opening.result().book.beat(visit):
             self.stop(held.session_id, Cause.LOCK_LOST, reason="taken over")
 
     async def _beat_queued(self) -> None:
@@ -299,7 +318,7 @@ class Desk:
             await asyncio.sleep(book.stale_after.total_seconds() / 3)
             try:
                 await self._in_thread(book.beat_queued)
-            except Exception:  # ruff: ignore[blind-except] - the next beat may be heard
+            except Exception:
                 log.exception("session.queue_beat_failed")
 
     async def _in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -318,6 +337,46 @@ class Desk:
             raise
 
 
-@define
-class _Shared[T]:
-    """Work that several requests wait for and only one begins."""
+class _Shared(Generic[T]):
+    """Work that several requests wait for and only the first begins."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[Hashable, asyncio.Task[T]] = {}
+
+    async def get(self, key: Hashable, begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The result of the work that goes by `key`; a caller who is cancelled does not end it."""
+        if key not in self._tasks:
+            task = self._tasks[key] = asyncio.ensure_future(begin())
+            task.add_done_callback(lambda _: self._tasks.pop(key))
+        return await asyncio.shield(self._tasks[key])
+
+    async def settle(self) -> None:
+        """Wait for what is under way."""
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+
+def _end(book: SessionBook, visit: Visit, write: Callable[[Visit], T]) -> T:
+    try:
+        return write(visit)
+    finally:
+        for entry in visit.entries.values():
+            entry.leave()
+        book.close_log(visit)
+
+
+def _disconnect(stores: Stores) -> None:
+    try:
+        stores.book.release_queued()
+    finally:
+        stores.keeper.close()
+        stores.gate.close()
+        stores.database.close()
+
+
+def _say_how_it_runs(settings: Settings, gate: Gate) -> None:
+    if settings.disable_locks:
+        log.warning("gate.off", note="DISABLE_LOCKS is set: nothing keeps two visitors off one domain")
+    elif not gate.shared:
+        log.info("gate.local", note="locks do not reach other machines; REDIS_URL makes them")
+    if settings.egress_allow:
+        log.warning("egress.allowed", hosts=",".join(settings.egress_allow))

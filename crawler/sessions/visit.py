@@ -10,9 +10,15 @@ from attrs import define, field
 from crawler.sessions.outcome import Cause, Outcome, PageResult, Status, Summary, outcome_of
 
 if TYPE_CHECKING:
-    from crawler.access.gate import Held
+    from collections.abc import Callable
+
+    from crawler.access.entry import Entry
     from crawler.sessions.journal import Journal
     from crawler.sessions.store import Fence, SessionOrder
+
+
+def _nobody() -> None:
+    """Nobody waits for the visit yet."""
 
 
 @define(eq=False)
@@ -22,13 +28,14 @@ class Visit:
     fence: Fence
     order: SessionOrder
     journal: Journal
-    held: dict[str, Held] = field(factory=dict)  # by domain
+    entries: dict[str, Entry] = field(factory=dict)  # what it holds, by domain
     pages: list[PageResult] = field(factory=list)
     pdp_url: str | None = None
     final_url: str | None = None
     missing_pdp: Cause | None = Cause.NO_CANDIDATES  # until a product page is found
     low_confidence: bool = False
     stopped: Outcome | None = None  # set once, by whatever ends the session before its time
+    wake: Callable[[], object] = _nobody  # called in the event loop when it was stopped
     _lock: threading.Lock = field(factory=threading.Lock)
 
     @property

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from crawler import logs
-from crawler.errors import LockedError
-from crawler.sessions import batches
 from crawler.sessions.outcome import Cause
 from crawler.sessions.store import SessionOrder
 from crawler.urls import domain_of
@@ -50,10 +48,10 @@ class Intake:
         fresh = [line for line in lines if line.url not in batch.urls]
         orders = [evolve(self._order(line.url, line.error), batch_id=batch.id) for line in fresh]
         ids = await self.desk.queue(orders)
-        for session_id, line in zip(ids, fresh, strict=True):
+        for session_id, order, line in zip(ids, orders, fresh, strict=True):
             if line.error:
                 log.error("urls.bad_line", file=source, line=line.number, error=line.error)
-                await self.desk.refuse(session_id, Cause.BAD_URL, line=line.number, error=line.error)
+                await self.desk.refuse(session_id, order, Cause.BAD_URL, line=line.number, error=line.error)
         if batch.left:
             log.info("urls.resumed", file=source, left=len(batch.left), new=len(fresh))
         good = [(i, o) for i, o, line in zip(ids, orders, fresh, strict=True) if not line.error]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import evolve
 
-from crawler.errors import BadUrlError
 from crawler.middlewares.reading import PageVerdict, Reading, read, to_capture, to_failure
 from crawler.middlewares.trouble import trouble_of_answer, trouble_of_error
 from crawler.sessions.outcome import Cause, Summary, Trouble
@@ -25,11 +24,10 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from crawler.sessions.items import PageCapture
-    from crawler.sessions.outcome import PageResult
     from crawler.sessions.store import SessionOrder
     from crawler.sessions.visit import Visit
 
-    Output = PageCapture | PageVerdict | Request
+    Output: TypeAlias = PageCapture | PageVerdict | Request
 
 PAGE = "page_type"  # the meta key that says what a request is for
 HOME, PDP, CANDIDATE, HUB = "homepage", "pdp", "candidate", "hub"
@@ -41,7 +39,7 @@ class PdpSpider(VisitingSpider):
 
     name = "pdp"
     # Its callbacks yield what is to be kept.
-    custom_settings: ClassVar[dict[str, Any]] = {"CAPTURE_PAGES": False}
+    custom_settings = {"CAPTURE_PAGES": False}  # ruff: ignore[mutable-class-default] - Scrapy's declaration
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -151,7 +149,7 @@ class PdpSpider(VisitingSpider):
         visit = self.visit_of(request)
         if visit is None:
             return
-        trouble = trouble_of_error(failure.value)
+        trouble = trouble_of_error(failure.value or RuntimeError())
         visit.journal.warn(
             "error", "page.failed", url=request.url, page_type=request.meta[PAGE], cause=trouble.cause,
             error=failure.getErrorMessage(),

@@ -49,12 +49,13 @@ class VisitingSpider(Spider):
     """The frame of a spider whose requests belong to sessions."""
 
     desk: Desk
+    engagements: dict[str, Engagement]  # by session id
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         """Scrapy's way to make a spider."""
         spider = super().from_crawler(crawler, *args, **kwargs)
-        spider.engagements: dict[str, Engagement] = {}
+        spider.engagements = {}
         crawler.signals.connect(spider.page_left, signal=signals.item_scraped)
         crawler.signals.connect(spider.page_left, signal=signals.item_dropped)
         crawler.signals.connect(spider.page_left, signal=signals.item_error)
@@ -107,7 +108,7 @@ class VisitingSpider(Spider):
                 await self._run_one(session_id, order, outgoing)
             except StaleSessionError:
                 log.warning("session.taken_over", session_id=str(session_id), domain=order.domain)
-            except Exception:  # ruff: ignore[blind-except] - the other sessions go on
+            except Exception:
                 log.exception("session.failed", session_id=str(session_id), domain=order.domain)
 
     async def _run_one(

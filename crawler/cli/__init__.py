@@ -1,0 +1,5 @@
+"""The `vitrine` command."""
+
+from crawler.cli.app import main
+
+__all__ = ["main"]

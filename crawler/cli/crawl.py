@@ -1,0 +1,84 @@
+"""`vitrine crawl`: Scrapy's crawls, with progress, a result table and an exit code that tells the truth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crawler.cli.output import emit, note
+from crawler.cli.results import describe, exit_code, show_results
+from crawler.cli.running import Crawl, run_crawl
+from crawler.cli.stores import open_book
+
+INTERRUPTED = 130
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(no_args_is_help=True, help="Crawl sites: politely, and with evidence.")
+    group.command("pdp")(pdp)
+    app.add_typer(group, name="crawl")
+
+
+def pdp(
+    urls: Annotated[list[str] | None, typer.Argument(metavar="[URL]...", show_default=False)] = None,
+    *,
+    file: Annotated[
+        Path | None,
+        typer.Option("--urls", help="A file of URLs, one a line; run again, it goes on where it stopped."),
+    ] = None,
+    product: Annotated[
+        str | None, typer.Option("--pdp", help="The product page itself, to capture it again.")
+    ] = None,
+    mode: Annotated[str | None, typer.Option(help="standard, debug or evidence_pack.")] = None,
+    retention: Annotated[
+        str | None, typer.Option(help="How long the HTML is kept: short, standard or long.")
+    ] = None,
+    policy: Annotated[str | None, typer.Option(help="The rule: v1.2 or v1.3.")] = None,
+    arguments: Annotated[
+        list[str] | None, typer.Option("-a", metavar="NAME=VALUE", help="Passed on to the spider.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("-s", metavar="NAME=VALUE", help="Passed on as a setting.")
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the crawl's log.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+) -> int:
+    """Visit each site once: its home page, its candidates, its first valid product page.
+
+    Examples:
+      vitrine crawl pdp https://shop.example/
+
+      vitrine crawl pdp --urls shops.txt --json
+    """
+    given = {
+        "url": " ".join(urls) if urls else None,
+        "urls": str(file) if file else None,
+        "pdp": product,
+        "mode": mode,
+        "retention": retention,
+        "policy": policy,
+    }
+    pairs = [*(f"{name}={value}" for name, value in given.items() if value), *(arguments or ())]
+    return crawl_and_report(
+        Crawl("pdp", tuple(pairs), tuple(settings or ()), verbose=verbose), as_json=as_json
+    )
+
+
+def crawl_and_report(crawl: Crawl, *, as_json: bool) -> int:
+    """Run a crawl, show what came of its sessions, and say how it went as an exit code."""
+    finished = run_crawl(crawl)
+    if not finished.sessions and finished.exit_code:
+        return finished.exit_code  # it never began, and has said why
+    with open_book() as book:
+        sessions = describe(book, finished.sessions)
+    if as_json:
+        emit({"sessions": sessions})
+    else:
+        show_results(sessions)
+    if finished.interrupted:
+        note("interrupted; the same command goes on where it stopped")
+        return INTERRUPTED
+    return exit_code(sessions) or finished.exit_code

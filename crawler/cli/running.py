@@ -1,0 +1,127 @@
+"""Starts a crawl as a process of its own and follows it: crawls and commands share no event loop."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from attrs import define, field, frozen
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from crawler.cli.output import note, notes, status_mark
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping
+
+
+@frozen
+class Crawl:
+    """A crawl to be run."""
+
+    spider: str
+    arguments: tuple[str, ...] = ()  # NAME=VALUE for the spider
+    settings: tuple[str, ...] = ()  # NAME=VALUE for Scrapy
+    environment: Mapping[str, str] | None = None  # None: ours
+    verbose: bool = False
+
+
+@define
+class FinishedCrawl:
+    """What a crawl's process left behind."""
+
+    sessions: list[UUID] = field(factory=list)  # in the order of queueing
+    exit_code: int = 0
+    interrupted: bool = False
+
+
+def run_crawl(crawl: Crawl) -> FinishedCrawl:
+    """Run a crawl to its end; an interruption is passed on, and waited for."""
+    finished = FinishedCrawl()
+    read_end, write_end = os.pipe()
+    process = subprocess.Popen(  # ruff: ignore[subprocess-without-shell-equals-true] - our own command line
+        _command(crawl, write_end),
+        pass_fds=[write_end],
+        env=dict(crawl.environment) if crawl.environment is not None else None,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,  # a Ctrl-C reaches it once, through us
+    )
+    os.close(write_end)
+    with _passing_on_signals(process, finished), _shown_progress() as shown, os.fdopen(read_end) as events:
+        for line in events:
+            _take(json.loads(line), finished, shown)
+        finished.exit_code = process.wait()
+    return finished
+
+
+def _command(crawl: Crawl, progress: int) -> list[str]:
+    level = () if crawl.verbose else ("-s", "LOG_LEVEL=WARNING")
+    return [
+        sys.executable, "-m", "scrapy", "crawl", crawl.spider,
+        "-s", f"PROGRESS_FD={progress}", *level,
+        *(part for pair in crawl.settings for part in ("-s", pair)),
+        *(part for pair in crawl.arguments for part in ("-a", pair)),
+    ]  # fmt: skip
+
+
+@contextmanager
+def _passing_on_signals(process: subprocess.Popen[bytes], finished: FinishedCrawl) -> Generator[None]:
+    def pass_on(_number: int, _frame: Any) -> None:
+        if finished.interrupted:
+            note("stopping at once")
+        else:
+            note("stopping: what is under way is finished first; again to stop at once")
+        finished.interrupted = True
+        process.send_signal(signal.SIGTERM)
+
+    before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class _ShownProgress:
+    """A bar on a terminal, a line for each ended session elsewhere."""
+
+    def __init__(self) -> None:
+        self.failed = 0
+        self.bar = Progress(
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+            console=notes(), transient=True, disable=not notes().is_terminal,
+        )  # fmt: skip
+        self.task = self.bar.add_task("sessions", total=0)
+
+    def queued(self, count: int) -> None:
+        """More to do."""
+        self.bar.update(self.task, total=(self.bar.tasks[0].total or 0) + count)
+
+    def ended(self, event: Mapping[str, Any]) -> None:
+        """One less to do."""
+        self.failed += event["status"] == "failed"
+        failures = f", [red]{self.failed} failed[/]" if self.failed else ""
+        self.bar.update(self.task, advance=1, description=f"sessions{failures}")
+        why = escape(f"  {event['summary']} ({event['cause']})") if event.get("summary") else ""
+        note(f"{status_mark(event['status'])}  {escape(event['domain'] or event['url'])}{why}")
+
+
+@contextmanager
+def _shown_progress() -> Generator[_ShownProgress]:
+    shown = _ShownProgress()
+    with shown.bar:
+        yield shown
+
+
+def _take(event: Mapping[str, Any], finished: FinishedCrawl, shown: _ShownProgress) -> None:
+    if event["event"] == "queued":
+        finished.sessions.extend(UUID(session) for session in event["sessions"])
+        shown.queued(len(event["sessions"]))
+    elif event["event"] == "ended":
+        shown.ended(event)

@@ -1,0 +1,29 @@
+"""The stores that commands look into."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from crawler.config import load_settings
+from crawler.db.engine import Database
+from crawler.db.revisions import require_current
+from crawler.evidence.blobs import FolderStore
+from crawler.sessions.book import SessionBook
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+
+@contextmanager
+def open_book() -> Generator[SessionBook]:
+    """The book of sessions, after those whose process died were marked."""
+    settings = load_settings()
+    database = Database(settings.database)
+    try:
+        require_current(database)
+        book = SessionBook(settings, database, FolderStore(settings.artifacts))
+        book.abandon_stale()
+        yield book
+    finally:
+        database.close()

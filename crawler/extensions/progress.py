@@ -1,0 +1,36 @@
+"""Counts sessions in the crawl's stats, and reports them line by line to whoever started the crawl."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, Self
+
+from crawler.middlewares.desk import desk_of
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+
+class Progress:
+    """PROGRESS_FD names an open pipe; each event goes into it as one line of JSON."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.stats = crawler.stats
+        self.pipe = crawler.settings.getint("PROGRESS_FD", -1)
+        desk_of(crawler).listeners.append(self.heard)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Scrapy's way to make a component."""
+        return cls(crawler)
+
+    def heard(self, event: str, **fields: Any) -> None:
+        """Called by the desk, in the event loop."""
+        self.stats.inc_value(f"vitrine/sessions/{fields.get('status', event)}")
+        if self.pipe < 0:
+            return
+        try:
+            os.write(self.pipe, json.dumps({"event": event, **fields}).encode() + b"\n")
+        except OSError:
+            self.pipe = -1  # nobody listens any more; the crawl goes on
