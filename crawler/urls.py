@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import socket
 from functools import lru_cache
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
@@ -19,6 +20,8 @@ MAX_URL_CHARS = 8192
 MAX_HOST_CHARS = 253
 _LABEL = re.compile(r"[a-z0-9_-]{1,63}")
 _UNSPEAKABLE = re.compile(r"[\x00-\x20\x7f\\]")
+_HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://|//", re.IGNORECASE)
+_ENDS_IN_NUMBER = re.compile(r"(.*\.)?(\d+|0x[0-9a-f]*)")
 
 # The bundled suffix list, and nothing else: no list is fetched and no cache folder is written.
 _suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
@@ -43,16 +46,16 @@ def require_http_url(text: str) -> str:
 def domain_of(url: str) -> str:
     """The domain that a visit to `url` locks (SPEC A5): host in ASCII, without `www.`, with an odd port.
 
-    A bare host name is taken as well, as operators type it.
+    A domain, or a host name as operators type it, is taken as well; without a scheme no port is the default one.
     """
     text = url.strip()
-    parts = _split(text if "://" in text else f"//{text}")
+    parts = _split(text if _HAS_SCHEME.match(text) else f"//{text}")
     host = _host(parts).removeprefix("www.")
     if not host:
         raise BadUrlError(f"{redact(url)!r} names no host")
     port = _port(parts)
     shown = f"[{host}]" if ":" in host else host
-    if port is None or port == DEFAULT_PORTS.get(parts.scheme.lower() or "https"):
+    if port is None or port == DEFAULT_PORTS.get(parts.scheme.lower()):
         return shown
     return f"{shown}:{port}"
 
@@ -116,27 +119,42 @@ def _port(parts: SplitResult) -> int | None:
 
 
 def _host(parts: SplitResult) -> str:
-    raw = (parts.hostname or "").rstrip(".")
+    if _UNSPEAKABLE.search(parts.netloc):
+        # Programs disagree about which host such a URL names, so nobody may be sent there.
+        raise BadUrlError(f"{redact(parts.geturl())!r} has a backslash or a space in its host")
+    raw = (parts.hostname or "").removesuffix(".")
     if not raw:
         return ""
     if ":" in raw:
         return _ipv6(raw)
-    if raw.isascii() and "xn--" not in raw:
-        return _checked_ascii(raw)
+    name = raw if raw.isascii() and "xn--" not in raw else _idna(raw)
+    return _ipv4(name) if _ENDS_IN_NUMBER.fullmatch(name) else _checked(name)
+
+
+def _idna(raw: str) -> str:
     try:
         return idna.encode(raw, uts46=True, transitional=False).decode("ascii").lower()
     except idna.IDNAError:
         raise BadUrlError(f"{raw!r} is not a host name") from None
 
 
-def _ipv6(raw: str) -> str:
+def _ipv4(raw: str) -> str:
+    """One spelling for an address, which may be written as 127.1, 0x7f000001 or 2130706433."""
     try:
-        return ipaddress.IPv6Address(raw.split("%", 1)[0]).compressed
-    except ValueError:
+        return socket.inet_ntoa(socket.inet_aton(raw))
+    except OSError:
         raise BadUrlError(f"{raw!r} is not an address") from None
 
 
-def _checked_ascii(raw: str) -> str:
-    if len(raw) <= MAX_HOST_CHARS and all(_LABEL.fullmatch(label) for label in raw.split(".")):
-        return raw
-    raise BadUrlError(f"{raw!r} is not a host name")
+def _ipv6(raw: str) -> str:
+    try:
+        address = ipaddress.IPv6Address(raw.split("%", 1)[0])
+    except ValueError:
+        raise BadUrlError(f"{raw!r} is not an address") from None
+    return str(address.ipv4_mapped or address)
+
+
+def _checked(name: str) -> str:
+    if len(name) <= MAX_HOST_CHARS and all(_LABEL.fullmatch(label) for label in name.split(".")):
+        return name
+    raise BadUrlError(f"{name!r} is not a host name")

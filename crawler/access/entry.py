@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import field, frozen
@@ -24,11 +23,13 @@ from crawler.access.keeper import Keeper, Lost
 from crawler.access.line import Line
 from crawler.access.process import is_own, this_process
 from crawler.access.rules import backoff_ms, is_ours
-from crawler.config import Settings
 from crawler.errors import LockedError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from crawler.access.line import Place
+    from crawler.config import Settings
 
 DEBUG = "debug"
 LOOK_AGAIN_MS = 200

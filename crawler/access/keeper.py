@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from enum import Enum
 from threading import Condition, Thread, current_thread
 from typing import TYPE_CHECKING, Self
@@ -15,6 +14,8 @@ from crawler.access.heartbeat import Heartbeats
 from crawler.logs import get_logger
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from crawler.access.gate import Gate
     from crawler.config import Settings
 

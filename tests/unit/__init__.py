@@ -1,0 +1,1 @@
+"""Units alone, without servers; mirrors crawler/."""
