@@ -1,0 +1,103 @@
+"""The demo's memory of its visitors: who asked for what, when, and how many asked at once."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from itertools import pairwise
+from threading import Lock
+
+from attrs import asdict, define, frozen
+
+from crawler.demo.wire import Request
+
+# Enough for any test; a long benchmark forgets its oldest requests.
+MAX_ENTRIES = 200_000
+
+
+@frozen
+class Seen:
+    """One request that was answered, or left before it was."""
+
+    at: float  # when its head had been read, on the monotonic clock
+    ended: float  # when the answer had been handed over
+    method: str
+    host: str  # the Host header, with its port
+    shop: str  # empty where no shop answers
+    path: str  # with its query, as it was asked
+    status: int  # 0 where the client went away or the connection was reset
+    user_agent: str
+    concurrent: int  # requests to this host under way when it came, itself included
+
+    def as_dict(self) -> dict[str, float | int | str]:
+        """The same as plain data."""
+        return asdict(self)
+
+
+@define
+class Visit:
+    """A request under way."""
+
+    request: Request
+    shop: str
+    at: float
+    concurrent: int
+    status: int = 0
+
+
+class RequestLog:
+    """All requests, in the order in which they ended. Any thread may read it."""
+
+    def __init__(self) -> None:
+        self._seen: deque[Seen] = deque(maxlen=MAX_ENTRIES)
+        self._under_way: Counter[str] = Counter()
+        self._lock = Lock()
+
+    def arrived(self, request: Request, shop: str) -> Visit:
+        """Note that a request has come."""
+        domain = _domain(request)
+        with self._lock:
+            self._under_way[domain] += 1
+            return Visit(request, shop, time.monotonic(), self._under_way[domain])
+
+    def left(self, visit: Visit) -> None:
+        """Note that a request is over."""
+        request = visit.request
+        seen = Seen(
+            at=visit.at,
+            ended=time.monotonic(),
+            method=request.method,
+            host=request.host,
+            shop=visit.shop,
+            path=request.target,
+            status=visit.status,
+            user_agent=request.headers.get("user-agent", ""),
+            concurrent=visit.concurrent,
+        )
+        with self._lock:
+            self._under_way[_domain(request)] -= 1
+            self._seen.append(seen)
+
+    def entries(self, shop: str = "") -> list[Seen]:
+        """What was seen, of one shop or of all, in the order of arrival."""
+        with self._lock:
+            seen = [entry for entry in self._seen if not shop or entry.shop == shop]
+        return sorted(seen, key=lambda entry: entry.at)
+
+    def gaps(self, shop: str) -> list[float]:
+        """Seconds between the end of each request to `shop` and the arrival of the next."""
+        return [later.at - earlier.ended for earlier, later in pairwise(self.entries(shop))]
+
+    def peak(self, shop: str) -> int:
+        """The most requests to one host of `shop` that were ever under way at once."""
+        return max((entry.concurrent for entry in self.entries(shop)), default=0)
+
+    def clear(self) -> None:
+        """Forget what was seen; requests under way still count."""
+        with self._lock:
+            self._seen.clear()
+
+
+def _domain(request: Request) -> str:
+    """The domain that a polite visitor of this host would lock."""
+    return request.host.removeprefix("www.")

@@ -1,0 +1,116 @@
+"""The demo's web server: opens the doors, answers until it is stopped, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from crawler.demo.addresses import BACKLOG, FRONT, Addressing, hosts_of, open_doors
+from crawler.demo.connection import MAX_HEAD_BYTES, Connection
+from crawler.demo.desk import Desk
+from crawler.demo.shops import all_shops
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from crawler.demo.requestlog import RequestLog
+
+# What the crawler's EGRESS_ALLOW must name, so that the shops may be visited.
+NETWORK = "127.0.0.0/8"
+# A connection that was accepted just now becomes a task within this many turns of the loop.
+_TURNS = 4
+
+
+class DemoServer:
+    """A running demo. Everything here may be called from any thread."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    @property
+    def port(self) -> int:
+        """The port that all shops share, unless each has its own."""
+        return self._desk.doors.front[1]
+
+    @property
+    def addressing(self) -> Addressing:
+        """How the shops are told apart on this machine."""
+        return self._desk.doors.addressing
+
+    @property
+    def log(self) -> RequestLog:
+        """What has been asked so far."""
+        return self._desk.log
+
+    @property
+    def urls(self) -> dict[str, str]:
+        """Every shop's start page."""
+        return {name: self.url(name) for name in self._desk.shops}
+
+    def url(self, shop: str, path: str = "/") -> str:
+        """The URL of `path` in that shop; also of a side host, such as `www.plain`."""
+        return self._desk.doors.url(shop, path)
+
+    def domain(self, shop: str) -> str:
+        """The domain that a visit to that shop locks."""
+        return self._desk.doors.authority(shop).removeprefix("www.")
+
+    @property
+    def front(self) -> str:
+        """The page that lists all shops."""
+        return self._desk.doors.url(FRONT)
+
+    def set_day(self, day: int | None) -> None:
+        """Let a day decide the prices that move; with None every fetch moves them again."""
+        self._desk.day = day
+
+    def forget(self) -> None:
+        """Forget all visits, the log and the day, as if just started."""
+        self._desk.forget()
+
+
+@asynccontextmanager
+async def running(
+    *, port: int = 0, bulk: int = 0, page_bytes: int = 0, addressing: str | Addressing = Addressing.AUTO
+) -> AsyncGenerator[DemoServer, None]:
+    """Serve in the event loop that is running, until the block ends."""
+    shops = all_shops(bulk)
+    doors = open_doors(hosts_of(shops), port, Addressing(addressing))
+    desk = Desk(shops, doors, page_bytes)
+    clients: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+
+    async def client(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is None:  # asyncio runs this in a task, always; the type does not say so
+            return
+        clients[task] = writer
+        task.add_done_callback(clients.pop)
+        await Connection(desk, reader, writer).serve()
+
+    servers = [
+        await asyncio.start_server(client, sock=listener, limit=MAX_HEAD_BYTES, backlog=BACKLOG)
+        for listener in doors.sockets
+    ]
+    try:
+        yield DemoServer(desk)
+    finally:
+        await _close(servers, clients)
+
+
+async def _close(
+    servers: list[asyncio.Server], clients: dict[asyncio.Task[None], asyncio.StreamWriter]
+) -> None:
+    """Hang up on everyone and wait until all of it is gone."""
+    for server in servers:
+        server.close()
+    for _ in range(_TURNS):
+        await asyncio.sleep(0)
+    ending = list(clients)
+    for task in ending:
+        clients[task].transport.abort()
+        task.cancel()
+    await asyncio.gather(*ending, return_exceptions=True)
+    for server in servers:
+        await server.wait_closed()
+    await asyncio.sleep(0)
