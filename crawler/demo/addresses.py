@@ -10,14 +10,17 @@ from __future__ import annotations
 import errno
 import socket
 import threading
-from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cache
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
 from crawler.demo.shops import SHOPS
 from crawler.errors import NotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
 
 LOOPBACK = "127.0.0.1"
 SUFFIX = "localhost"

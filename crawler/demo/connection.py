@@ -13,7 +13,6 @@ from crawler.demo.wire import BadRequestError, Ending, Reply, Request, head_byte
 
 if TYPE_CHECKING:
     from crawler.demo.addresses import Place
-    from crawler.demo.requestlog import Visit
 
 MAX_HEAD_BYTES = 64 * 1024
 _LOOK_SECONDS = 0.05
@@ -62,17 +61,15 @@ class Connection:
         shop = self._desk.shop_of(host)
         visit = self._desk.log.arrived(request, shop.name if shop else "")
         try:
-            return await self._reply(request, host, visit)
+            reply = self._desk.answer(request, host)
+            await self._pause(reply.delay)
+            visit.status = 0 if reply.ending is Ending.RESET else reply.status
+            if reply.ending is Ending.ENDLESS:
+                return await self._send(request, reply)
         finally:
+            # Before the last byte goes out, so that whoever has the answer finds it in the log.
             self._desk.log.left(visit)
-
-    async def _reply(self, request: Request, host: str, visit: Visit) -> bool:
-        reply = self._desk.answer(request, host)
-        await self._pause(reply.delay)
-        if reply.ending is Ending.RESET:
-            return self._reset()
-        visit.status = reply.status
-        return await self._send(request, reply)
+        return self._reset() if reply.ending is Ending.RESET else await self._send(request, reply)
 
     async def _pause(self, seconds: float) -> None:
         """Wait, but not for a client that has hung up: its request is over then."""

@@ -74,28 +74,28 @@ class Desk:
         named, path = split_prefix(request.path)
         scenario = named or self._standing(shop, path)
         if not scenario:
-            return self._page(shop, path, request)
+            return self._page(shop, path, request, as_gzip=request.takes_gzip)
         key = f"{host}{request.path}" if named else shop.name
         call = Call(path, request.query, self._met[key], bool(named), host, self.doors.url)
         self._met[key] += 1
-        return SCENARIOS[scenario].act(call, lambda inner: self._page(shop, inner, request))
+        return SCENARIOS[scenario].act(call, lambda inner: self._page(shop, inner, request, as_gzip=False))
 
     def _standing(self, shop: Shop, path: str) -> str:
         """The scenario that the shop itself shows at `path`."""
         spared = path.startswith(EXEMPT) or (shop.only_start and path != "/")
         return "" if spared else shop.scenario
 
-    def _page(self, shop: Shop, path: str, request: Request) -> Reply:
+    def _page(self, shop: Shop, path: str, request: Request, *, as_gzip: bool) -> Reply:
+        """The page at `path`; out of the cache where it is always the same."""
         if path == "/sitemap.xml":
             return sitemap(shop, request.host)
         if shop.prices_move:
             return self._fresh(shop, path, counts=request.method == "GET")
-        gzipped = request.takes_gzip and path == request.path
-        key = (shop.name, path, gzipped)
+        key = (shop.name, path, as_gzip)
         reply = self._cache.get(key)
         if reply is None:
             reply = self._fresh(shop, path, counts=False)
-            reply = zipped(reply) if gzipped else reply
+            reply = zipped(reply) if as_gzip else reply
             self._cache.put(key, reply)
         return reply
 

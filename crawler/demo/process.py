@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import subprocess  # ruff: ignore[suspicious-subprocess-import] - it starts this package and nothing else
 import sys
-from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from attrs import frozen
@@ -16,6 +15,9 @@ from attrs import frozen
 from crawler.demo.addresses import Addressing
 from crawler.demo.requestlog import Seen
 from crawler.errors import NotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping
 
 _ANSWER_SECONDS = 30
 _END_SECONDS = 10

@@ -6,10 +6,12 @@ import time
 from collections import Counter, deque
 from itertools import pairwise
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from attrs import asdict, define, frozen
 
-from crawler.demo.wire import Request
+if TYPE_CHECKING:
+    from crawler.demo.wire import Request
 
 # Enough for any test; a long benchmark forgets its oldest requests.
 MAX_ENTRIES = 200_000
@@ -20,7 +22,7 @@ class Seen:
     """One request that was answered, or left before it was."""
 
     at: float  # when its head had been read, on the monotonic clock
-    ended: float  # when the answer had been handed over
+    ended: float  # when the answer was ready to go out, or the client gone
     method: str
     host: str  # the Host header, with its port
     shop: str  # empty where no shop answers

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from functools import cache
 from html import escape
+from urllib.parse import quote
 
 from attrs import frozen
 
@@ -24,6 +25,7 @@ MAX_BOMB_MEGABYTES = 512
 ENDLESS_BYTES = 512 * _MEGABYTE
 _MAX_HEADER_KILOBYTES = 4096
 _FILL_CHARS = 4000
+_WORD = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
 @frozen
@@ -43,6 +45,13 @@ class Call:
         if not given.isdecimal():
             raise UsageError(f"{name}={given} is not a whole number")
         return min(int(given), most)
+
+    def word(self, name: str, default: str) -> str:
+        """A parameter of the query that is one plain word."""
+        given = self.query.get(name, default)
+        if not _WORD.fullmatch(given):
+            raise UsageError(f"{name} is not a word")
+        return given
 
     @property
     def bare_host(self) -> str:
@@ -113,7 +122,8 @@ def _recovers(call: Call, page: Page) -> Reply:
     return _notice(503, "Back in a moment", "We are taking stock.", ("Retry-After", "1"))
 
 
-def _to(status: int, location: str) -> Reply:
+def _to(status: int, where: str) -> Reply:
+    location = quote(where, safe=":/?=&")
     return _notice(
         status, "This page has moved", f'It is <a href="{location}">here</a> now.', ("Location", location)
     )
@@ -141,7 +151,8 @@ def _to_side(side: str, status: int, call: Call, page: Page) -> Reply:
 
 
 def _redirect_away(call: Call, _page: Page) -> Reply:
-    return _to(302, call.url("plain", call.path))
+    elsewhere = "german" if call.bare_host == "plain" else "plain"
+    return _to(302, call.url(elsewhere, call.path))
 
 
 def _redirect_loop(call: Call, _page: Page) -> Reply:
@@ -179,7 +190,7 @@ def _recoded(call: Call, page: Page, declared: str, sent: str) -> Reply:
     reply = page(call.path)
     if reply.content_type != HTML:
         return reply
-    declared, sent = call.query.get("declared", declared), call.query.get("sent", sent)
+    declared, sent = call.word("declared", declared), call.word("sent", sent)
     text = re.sub(r'<meta charset="[^"]*">', f'<meta charset="{declared}">', reply.body.decode(), count=1)
     try:
         body = text.encode(sent, errors="xmlcharrefreplace")
@@ -247,7 +258,7 @@ SCENARIOS: dict[str, Scenario] = {
         Scenario("redirect-permanent", "301 to the page behind the prefix", _redirect_permanent),
         Scenario("redirect-www", "301 to the same page on the shop's www host", _redirect_www),
         Scenario("redirect-host", "302 to the same page on the shop's m host", _redirect_host),
-        Scenario("redirect-away", "302 to the same page of the plain shop, another site", _redirect_away),
+        Scenario("redirect-away", "302 to the same path of the plain shop, another site", _redirect_away),
         Scenario("redirect-loop", "302 in a circle of three", _redirect_loop),
         Scenario("bot-block", "status 200 with a captcha instead of the page", _bot_block),
         Scenario(

@@ -6,7 +6,7 @@ from enum import Enum
 
 from attrs import evolve, frozen
 
-from crawler.errors import NotFoundError
+from crawler.errors import UsageError
 
 
 class Markup(Enum):
@@ -243,7 +243,7 @@ _TROUBLES = (
         language="pl",
         currency="PLN",
     ),
-    _misbehaving("empty", "status 200 and no body", "partial", "PDP not found"),
+    _misbehaving("empty", "status 200 and no body", "failed"),
     _misbehaving("binary", "an image served as text/html", "failed"),
     _misbehaving("endless", "a body without end (it ends at 512 MB)", "failed"),
     _misbehaving("gzip-bomb", "a small gzip body that unfolds to 256 MB", "failed"),
@@ -270,8 +270,6 @@ def bulk_name(number: int) -> str:
 
 def bulk_shop(number: int) -> Shop:
     """The bulk shop with that number: the plain assortment under a sign of its own."""
-    if not 1 <= number <= MAX_BULK:
-        raise NotFoundError(f"bulk shops are numbered 1 to {MAX_BULK}, not {number}")
     return evolve(
         _BULK,
         name=bulk_name(number),
@@ -282,5 +280,7 @@ def bulk_shop(number: int) -> Shop:
 
 def all_shops(bulk: int) -> dict[str, Shop]:
     """Every named shop and the first `bulk` numbered ones, by name."""
+    if not 0 <= bulk <= MAX_BULK:
+        raise UsageError(f"bulk={bulk} is not a number of shops from 0 to {MAX_BULK}")
     numbered = (bulk_shop(number) for number in range(1, bulk + 1))
     return SHOPS | {shop.name: shop for shop in numbered}

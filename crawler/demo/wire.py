@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Mapping
 from enum import Enum
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote
 
 from attrs import evolve, field, frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 HTML = "text/html; charset=utf-8"
 # Below this a gzip body would be hardly smaller.

@@ -1,0 +1,1 @@
+"""Tests of the demo: what it shows, what it does on the wire, what it leaves behind."""

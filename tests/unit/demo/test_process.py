@@ -1,0 +1,123 @@
+"""The demo as a process: it says where it is, serves the same bytes, and ends when it should."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess  # ruff: ignore[suspicious-subprocess-import] - the demo's own program is under test
+import sys
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import pytest
+
+from crawler.demo import spawn
+from crawler.errors import NotFoundError
+from tests.unit.demo.asking import ask, read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from crawler.demo import DemoProcess, DemoServer
+
+COMMAND = [sys.executable, "-W", "error", "-m", "crawler.demo"]
+
+
+@pytest.fixture(scope="module")
+def elsewhere() -> Iterator[DemoProcess]:
+    """A demo in another process."""
+    with spawn(bulk=1) as process:
+        yield process
+
+
+def started(*arguments: str) -> subprocess.Popen[str]:
+    """A demo that has said where it is."""
+    process = subprocess.Popen(
+        [*COMMAND, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    place = json.loads(process.stdout.readline())
+    assert read(place["shops"]["plain"])
+    return process
+
+
+def test_bytes_are_the_same_across_processes(elsewhere: DemoProcess, demo: DemoServer) -> None:
+    """Equal pages have equal bytes, wherever they were made."""
+    for shop, path in (("plain", "/"), ("japanese", "/items/asagiri-gurasu"), ("shop-0001", "/c/tea")):
+        here, there = ask(demo.url(shop, path)), ask(elsewhere.url(shop, path))
+        assert here.body == there.body
+        assert here.headers.items() == there.headers.items()
+
+
+def test_its_log_reads_like_one_at_hand(elsewhere: DemoProcess) -> None:
+    """The same entries come over HTTP."""
+    elsewhere.forget()
+    ask(elsewhere.url("german", "/nowhere"))
+    (seen,) = elsewhere.entries("german")
+    assert (seen.path, seen.status) == ("/nowhere", 404)
+
+
+def test_its_day_can_be_set(elsewhere: DemoProcess) -> None:
+    """Prices can be moved from outside."""
+    url = elsewhere.url("price-changes", "/products/fogbound-tumbler")
+    elsewhere.set_day(1)
+    first = read(url)
+    elsewhere.set_day(2)
+    assert read(url) != first
+    elsewhere.forget()
+
+
+def test_an_unknown_shop_has_no_url(elsewhere: DemoProcess) -> None:
+    """A misspelt shop is an error and not a page that is not found."""
+    with pytest.raises(NotFoundError, match="nobody"):
+        elsewhere.url("nobody")
+
+
+def test_the_process_is_gone_when_the_block_ends() -> None:
+    """Nothing listens any more."""
+    with spawn() as process:
+        url = urlsplit(process.front).geturl()
+    with pytest.raises(ConnectionRefusedError):
+        ask(url)
+
+
+@pytest.mark.parametrize("how", ["stdin", "SIGTERM", "SIGINT"])
+def test_it_ends_quietly_when_told(how: str) -> None:
+    """By its parent or by a signal, with status 0 and without a word."""
+    with started() as process:
+        if how == "stdin":
+            assert process.stdin is not None
+            process.stdin.close()
+        else:
+            process.send_signal(signal.Signals[how])
+        assert process.wait(10) == 0
+        assert process.stderr is not None
+        assert not process.stderr.read()
+
+
+def test_without_a_parents_pipe_it_stays() -> None:
+    """A demo in the background has no stdin worth watching."""
+    with subprocess.Popen(
+        COMMAND, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        place = json.loads(process.stdout.readline())
+        assert read(place["front"])
+        assert process.poll() is None
+        process.terminate()
+        assert process.wait(10) == 0
+
+
+def test_a_port_in_use_is_one_clear_line(elsewhere: DemoProcess) -> None:
+    """No traceback, and the exit code of a usage error."""
+    done = subprocess.run(
+        [*COMMAND, "--port", str(elsewhere.port)], capture_output=True, text=True, check=False, timeout=20
+    )
+    assert done.returncode == 2
+    assert not done.stdout
+    assert done.stderr.startswith("error: cannot listen")
+    assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,113 @@
+"""The log remembers what a test about politeness needs to know."""
+
+from __future__ import annotations
+
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.unit.demo.asking import AGENT, ask, read
+
+if TYPE_CHECKING:
+    from crawler.demo import DemoServer
+
+
+def until_logged(demo: DemoServer, shop: str, count: int) -> None:
+    """Wait until the server has seen that many requests end."""
+    deadline = time.monotonic() + 5
+    while len(demo.log.entries(shop)) < count and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def test_each_request_is_remembered(demo: DemoServer) -> None:
+    """When, what, by whom, and how it ended."""
+    before = time.monotonic()
+    ask(demo.url("german", "/nowhere?x=1"))
+    (seen,) = demo.log.entries("german")
+    assert (seen.method, seen.path, seen.status) == ("GET", "/nowhere?x=1", 404)
+    assert seen.user_agent == AGENT
+    assert seen.host == urlsplit(demo.url("german")).netloc
+    assert before <= seen.at <= seen.ended <= time.monotonic()
+
+
+def test_gaps_run_from_the_end_of_one_to_the_start_of_the_next(demo: DemoServer) -> None:
+    """Other shops do not count."""
+    ask(demo.url("plain", "/scenario/slow/?ms=100"))
+    time.sleep(0.05)
+    ask(demo.url("plain"))
+    ask(demo.url("polish"))
+    (gap,) = demo.log.gaps("plain")
+    assert 0.05 <= gap < 0.1
+
+
+def test_peak_counts_what_is_under_way_at_once(demo: DemoServer) -> None:
+    """Per shop, and it falls again."""
+    urls = [demo.url("plain", "/scenario/slow/?ms=150")] * 4 + [demo.url("polish")]
+    with ThreadPoolExecutor(5) as pool:
+        list(pool.map(ask, urls))
+    assert demo.log.peak("plain") == 4
+    assert demo.log.peak("polish") == 1
+    ask(demo.url("plain"))
+    assert demo.log.entries("plain")[-1].concurrent == 1
+
+
+def test_a_client_that_left_is_no_longer_under_way(demo: DemoServer) -> None:
+    """A time-out at the client ends its request here too, with status 0."""
+    connection = HTTPConnection(urlsplit(demo.url("slow")).netloc, timeout=10)
+    connection.request("GET", "/?ms=60000")
+    time.sleep(0.05)
+    connection.close()
+    until_logged(demo, "slow", 1)
+    (seen,) = demo.log.entries("slow")
+    assert seen.status == 0
+    ask(demo.url("slow", "/robots.txt"))
+    assert demo.log.peak("slow") == 1
+
+
+def test_a_reset_is_remembered_too(demo: DemoServer) -> None:
+    """With status 0, since nothing was answered."""
+    with pytest.raises(ConnectionResetError):
+        ask(demo.url("reset"))
+    until_logged(demo, "reset", 1)
+    assert [seen.status for seen in demo.log.entries("reset")] == [0]
+
+
+def test_a_shop_and_its_www_host_count_as_one_domain(demo: DemoServer) -> None:
+    """Where names tell the shops apart; the log keeps the host as it was asked."""
+    url = f"{demo.front}scenario/slow/?ms=150"
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda host: ask(url, Host=host), ("plain.localhost", "www.plain.localhost")))
+    assert demo.log.peak("plain") == 2
+    assert {seen.host for seen in demo.log.entries("plain")} == {"plain.localhost", "www.plain.localhost"}
+
+
+def test_the_log_can_be_asked_for_over_http(demo: DemoServer) -> None:
+    """And asking for it leaves no trace in it."""
+    read(demo.url("plain"))
+    read(demo.url("german"))
+    entries = json.loads(read(f"{demo.front}-/log?shop=plain"))
+    assert [entry["shop"] for entry in entries] == ["plain"]
+    assert entries[0] == demo.log.entries("plain")[0].as_dict()
+    assert len(json.loads(read(demo.url("plain", "/-/log")))) == 2
+
+
+def test_the_desk_takes_two_orders(demo: DemoServer) -> None:
+    """A day can be set, and everything forgotten."""
+    url = demo.url("price-changes", "/products/fogbound-tumbler")
+    first = read(url)
+    assert ask(f"{demo.front}-/day/4", "POST").text == '{"day": 4}'
+    assert read(url) == read(url)
+    assert ask(f"{demo.front}-/forget", "POST").status == 200
+    assert read(url) == first
+    assert len(demo.log.entries()) == 1
+
+
+def test_the_desk_knows_the_shops(demo: DemoServer) -> None:
+    """Every shop is listed, and anything else is not found."""
+    assert json.loads(read(f"{demo.front}-/shops")) == demo.urls
+    assert ask(f"{demo.front}-/till").status == 404

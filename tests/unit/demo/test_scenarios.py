@@ -1,0 +1,229 @@
+"""Each scenario does on the wire what its line in the table says."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from contextlib import closing
+from http.client import HTTPConnection, IncompleteRead
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import pytest
+
+from crawler.demo import SCENARIOS, SHOPS
+from tests.unit.demo.asking import ask, read, send
+
+if TYPE_CHECKING:
+    from crawler.demo import DemoServer
+
+PAGE = "/products/fogbound-tumbler"
+
+
+def shown(demo: DemoServer, scenario: str, rest: str = PAGE) -> str:
+    """The URL by which the plain shop shows a scenario."""
+    return demo.url("plain", f"/scenario/{scenario}{rest}")
+
+
+def test_every_scenario_has_a_shop_and_every_shop_its_scenario() -> None:
+    """Each way to misbehave can be had by host and by path."""
+    assert {shop.scenario for shop in SHOPS.values()} == {"", *SCENARIOS}
+
+
+def test_an_unknown_scenario_is_not_found(demo: DemoServer) -> None:
+    """A misspelt scenario does not pass for the page."""
+    assert ask(shown(demo, "no-such-thing")).status == 404
+
+
+def test_slow_takes_its_time(demo: DemoServer) -> None:
+    """And then gives the page."""
+    start = time.monotonic()
+    assert read(shown(demo, "slow", f"{PAGE}?ms=120")) == read(demo.url("plain", PAGE))
+    assert time.monotonic() - start >= 0.12
+
+
+def test_a_parameter_that_is_no_number_is_told_so(demo: DemoServer) -> None:
+    """In one line that names it."""
+    answer = ask(shown(demo, "slow", f"{PAGE}?ms=soon"))
+    assert (answer.status, answer.text) == (400, "ms=soon is not a whole number\n")
+
+
+@pytest.mark.parametrize(
+    ("scenario", "status", "retry_after"),
+    [
+        ("404", 404, None),
+        ("403", 403, None),
+        ("429", 429, "2"),
+        ("429-bare", 429, None),
+        ("503", 503, "2"),
+        ("503-recovers", 503, "1"),
+    ],
+)
+def test_refusals(demo: DemoServer, scenario: str, status: int, retry_after: str | None) -> None:
+    """By prefix in any shop, and everywhere in the shop of that name."""
+    for url in (shown(demo, scenario), demo.url(scenario), demo.url(scenario, PAGE)):
+        answer = ask(url)
+        assert answer.status == status
+        assert answer.headers["Retry-After"] == retry_after
+        demo.forget()
+
+
+def test_retry_after_can_be_chosen(demo: DemoServer) -> None:
+    """By a parameter."""
+    assert ask(shown(demo, "429", f"{PAGE}?after=7")).headers["Retry-After"] == "7"
+
+
+def test_recovers_after_two_requests(demo: DemoServer) -> None:
+    """The shop as a whole, or one URL behind the prefix."""
+    assert [ask(demo.url("503-recovers")).status for _ in range(4)] == [503, 503, 200, 200]
+    prefixed = shown(demo, "503-recovers", f"{PAGE}?times=1")
+    assert [ask(prefixed).status for _ in range(3)] == [503, 200, 200]
+
+
+@pytest.mark.parametrize(("scenario", "status"), [("redirect", 302), ("redirect-permanent", 301)])
+def test_redirects_inside_the_shop(demo: DemoServer, scenario: str, status: int) -> None:
+    """To the page behind the prefix; the shop itself redirects its start page alone."""
+    by_prefix, by_shop = ask(shown(demo, scenario)), ask(demo.url(scenario))
+    assert (by_prefix.status, by_prefix.headers["Location"]) == (status, PAGE)
+    assert (by_shop.status, by_shop.headers["Location"]) == (status, "/start")
+    assert "<h1" in read(demo.url(scenario, PAGE))
+    assert read(demo.url(scenario, "/start"))
+
+
+@pytest.mark.parametrize(("scenario", "side"), [("redirect-www", "www"), ("redirect-host", "m")])
+def test_redirects_to_another_host_of_the_shop(demo: DemoServer, scenario: str, side: str) -> None:
+    """Which then has the page."""
+    target = demo.url(f"{side}.{scenario}", PAGE)
+    assert ask(demo.url(scenario, PAGE)).headers["Location"] == target
+    assert "Add to cart" in read(target)
+    assert ask(shown(demo, scenario)).headers["Location"] == demo.url(f"{side}.plain", PAGE)
+
+
+def test_redirects_to_another_site(demo: DemoServer) -> None:
+    """Whichever shop is asked."""
+    assert ask(demo.url("redirect-away", PAGE)).headers["Location"] == demo.url("plain", PAGE)
+    assert ask(shown(demo, "redirect-away")).headers["Location"] == demo.url("german", PAGE)
+
+
+def test_a_redirect_keeps_a_path_in_ascii(demo: DemoServer) -> None:
+    """Escapes stay escaped, so that no path can add a header."""
+    target = "/caf%C3%A9%0D%0AX-Evil:%201"
+    assert ask(shown(demo, "redirect", target)).headers["Location"] == target
+
+
+@pytest.mark.parametrize("by_prefix", [True, False])
+def test_the_loop_comes_back_to_its_start(demo: DemoServer, *, by_prefix: bool) -> None:
+    """After three different URLs."""
+    start = shown(demo, "redirect-loop", "/?turn=0") if by_prefix else demo.url("redirect-loop", "/?turn=0")
+    root = start.split("/", 3)
+    way = [f"/{root[3]}"]
+    for _ in range(3):
+        answer = ask("/".join(root[:3]) + way[-1])
+        assert answer.status == 302
+        way.append(answer.headers["Location"])
+    assert way[0] == way[3]
+    assert len(set(way)) == 3
+
+
+def test_bot_block_answers_200_without_the_page(demo: DemoServer) -> None:
+    """Every page of the shop, however often."""
+    for url in (demo.url("bot-block"), demo.url("bot-block", PAGE), shown(demo, "bot-block")):
+        text = read(url)
+        assert "captcha" in text
+        assert "verify you are human" in text
+        assert "Fogbound" not in text
+
+
+def test_bot_block_clears_after_one_reload(demo: DemoServer) -> None:
+    """And so it does for the next session."""
+    url = demo.url("bot-block-clears")
+    assert ["captcha" in read(url) for _ in range(4)] == [True, False, True, False]
+
+
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+def test_truncated_promises_more_than_it_sends(demo: DemoServer, coding: str) -> None:
+    """Half of the body comes, packed or not."""
+    for url in (demo.url("truncated"), shown(demo, "truncated")):
+        with pytest.raises(IncompleteRead) as caught:
+            ask(url, Accept_Encoding=coding)
+        assert len(caught.value.partial) - (caught.value.expected or 0) in {-1, 0}
+
+
+@pytest.mark.parametrize(
+    ("scenario", "declared", "sent"),
+    [("charset", "utf-8", "windows-1252"), ("charset-reversed", "iso-8859-1", "utf-8")],
+)
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+def test_charset_is_declared_wrongly(
+    demo: DemoServer, scenario: str, declared: str, sent: str, coding: str
+) -> None:
+    """In the header and in the page, and the bytes are others."""
+    answer = ask(demo.url("french", f"/scenario/{scenario}/"), Accept_Encoding=coding)
+    body = zlib.decompress(answer.body, 31) if coding == "gzip" else answer.body
+    assert answer.headers["Content-Type"] == f"text/html; charset={declared}"
+    assert f'<meta charset="{declared}">'.encode() in body
+    assert "Maison Aubépine".encode(sent) in body
+
+
+def test_charset_takes_any_pair(demo: DemoServer) -> None:
+    """But only encodings that exist, and nothing that could break a header."""
+    url = demo.url("japanese", "/scenario/charset/?declared=utf-8&sent=shift_jis")
+    assert "カート".encode("shift_jis") in ask(url).body
+    assert ask(url.replace("shift_jis", "klingon")).status == 400
+    assert ask(url.replace("shift_jis", "a%0d%0ab")).status == 400
+
+
+def test_empty_is_an_empty_page(demo: DemoServer) -> None:
+    """Status 200, HTML, no byte."""
+    answer = ask(demo.url("empty"))
+    assert (answer.status, answer.headers.get_content_type(), answer.body) == (200, "text/html", b"")
+
+
+def test_binary_calls_itself_html(demo: DemoServer) -> None:
+    """With the zero bytes that no text has."""
+    answer = ask(demo.url("binary"))
+    assert answer.headers.get_content_type() == "text/html"
+    assert answer.body.startswith(b"\x89PNG")
+    assert b"\x00" in answer.body
+
+
+def test_endless_goes_on_until_one_leaves(demo: DemoServer) -> None:
+    """And the server is none the worse for it."""
+    with closing(HTTPConnection(urlsplit(demo.url("endless")).netloc, timeout=10)) as connection:
+        connection.request("GET", "/")
+        response = connection.getresponse()
+        assert response.headers["Transfer-Encoding"] == "chunked"
+        assert len(response.read(5_000_000)) == 5_000_000
+        response.close()
+    assert read(demo.url("plain"))
+
+
+def test_the_gzip_bomb_unfolds_to_what_it_says(demo: DemoServer) -> None:
+    """It is valid gzip to its last byte, so that only a limit protects from it."""
+    answer = ask(shown(demo, "gzip-bomb", "/?mb=3"))
+    assert answer.headers["Content-Encoding"] == "gzip"
+    assert len(answer.body) < 20_000
+    unfolded = zlib.decompress(answer.body, 31)
+    assert len(unfolded) > 3 << 20
+    assert unfolded.startswith(b"<!doctype html>")
+
+
+def test_reset_says_nothing(demo: DemoServer) -> None:
+    """The client sees a reset, not an orderly end."""
+    raw = b"GET / HTTP/1.1\r\nHost: reset.localhost\r\n\r\n"
+    with pytest.raises(ConnectionResetError):
+        send(demo.front, raw=raw)
+
+
+def test_huge_headers(demo: DemoServer) -> None:
+    """A quarter of a megabyte, and then the page."""
+    raw = b"GET /scenario/huge-headers/ HTTP/1.0\r\nHost: plain.localhost\r\n\r\n"
+    head, _, body = send(demo.front, raw=raw).partition(b"\r\n\r\n")
+    assert len(head) > 250_000
+    assert b"Hollin" in body
+
+
+@pytest.mark.parametrize("path", ["/robots.txt", "/sitemap.xml", "/favicon.png"])
+def test_a_shop_that_misbehaves_does_so_on_its_pages_only(demo: DemoServer, path: str) -> None:
+    """What a crawler asks for by itself is in order."""
+    assert ask(demo.url("403", path)).status == 200

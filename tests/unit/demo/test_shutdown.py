@@ -1,0 +1,100 @@
+"""A demo that has ended leaves nothing: no thread, no socket, no task."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from crawler.demo import serve
+from crawler.demo.pagecache import PageCache
+from crawler.demo.server import running
+from crawler.demo.wire import Reply
+from tests.unit.demo.asking import ask, read
+
+
+def open_files() -> int | None:
+    """How many files and sockets this process has open, where the system tells."""
+    folder = Path("/proc/self/fd")
+    return len(list(folder.iterdir())) if folder.exists() else None
+
+
+def test_no_thread_and_no_socket_is_left() -> None:
+    """Also of clients that were served."""
+    with serve():
+        pass  # what is loaded once, is loaded
+    threads, files = threading.enumerate(), open_files()
+    with serve(bulk=5) as demo:
+        read(demo.url("plain"))
+        url = demo.url("plain")
+    assert threading.enumerate() == threads
+    assert open_files() == files
+    with pytest.raises(ConnectionRefusedError):
+        ask(url)
+
+
+@pytest.mark.parametrize("path", ["/about", "/scenario/slow/?ms=60000", "/scenario/endless/"])
+def test_clients_in_mid_request_are_hung_up_on(path: str) -> None:
+    """At once, and without a word on stderr."""
+    with serve() as demo:
+        parts = urlsplit(demo.url("plain"))
+        link = socket.create_connection((parts.hostname, parts.port), timeout=10)
+        link.sendall(f"GET {path} HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n".encode())
+        time.sleep(0.05)
+        stopping = time.monotonic()
+    assert time.monotonic() - stopping < 2
+    with link, contextlib.suppress(ConnectionResetError):
+        while link.recv(1 << 20):
+            pass
+
+
+def test_an_error_in_the_block_ends_the_demo_too() -> None:
+    """The error comes through, and nothing listens any more."""
+    urls: list[str] = []
+    with pytest.raises(ZeroDivisionError):
+        _fail_while_serving(urls)
+    with pytest.raises(ConnectionRefusedError):
+        ask(urls[0])
+
+
+def _fail_while_serving(urls: list[str]) -> None:
+    with serve() as demo:
+        urls.append(demo.url("plain"))
+        _ = 1 / 0
+
+
+def test_it_runs_in_a_loop_that_is_there_already() -> None:
+    """For programs that have one."""
+
+    async def visit() -> str:
+        async with running() as demo:
+            return await asyncio.to_thread(read, demo.url("plain"))
+
+    with ThreadPoolExecutor(1) as elsewhere:
+        assert "Hollin &amp; Wick" in elsewhere.submit(asyncio.run, visit()).result()
+
+
+def test_two_demos_stand_side_by_side() -> None:
+    """Each has a port of its own and the same pages."""
+    with serve() as one, serve() as two:
+        assert one.port != two.port
+        assert read(one.url("plain")) == read(two.url("plain"))
+
+
+def test_the_page_cache_keeps_to_its_budget() -> None:
+    """What was asked for least recently goes first."""
+    cache = PageCache(100)
+    for name in ("a", "b", "c"):
+        cache.put(name, Reply(b"x" * 40))
+    assert cache.get("a") is None
+    assert cache.get("b") is not None
+    cache.put("d", Reply(b"x" * 40))
+    assert cache.get("b") is not None
+    assert cache.get("c") is None
