@@ -17,7 +17,7 @@ except ConfigError as error:
     sys.stderr.write(f"error[{error.code}]: {error}\nhint: {error.hint}\n")
     raise SystemExit(error.exit_code) from None
 
-# LOG_FORMAT means something else to Scrapy; the add-on below reads Vitrine's.
+# LOG_FORMAT means something else to Scrapy; the crawl command reads Vitrine's.
 globals().update(
     {name.upper(): value for name, value in _vitrine.model_dump().items() if name != "log_format"}
 )
@@ -26,7 +26,6 @@ BOT_NAME = "vitrine"
 SPIDER_MODULES = ["crawler.spiders"]
 NEWSPIDER_MODULE = "crawler.spiders"
 COMMANDS_MODULE = "crawler.commands"
-ADDONS = {"crawler.extensions.log_lines.LogLines": 0}
 
 # ── a polite visitor ──
 USER_AGENT = _vitrine.user_agent
@@ -52,7 +51,7 @@ DOWNLOAD_MAXSIZE = 32 * 1024 * 1024
 DOWNLOAD_WARNSIZE = 8 * 1024 * 1024
 
 # ── hostile by default ──
-DNS_RESOLVER = "crawler.middlewares.egress.GuardedResolver"
+TWISTED_DNS_RESOLVER = "crawler.middlewares.egress.GuardedResolver"
 DOWNLOAD_HANDLERS = {"data": None, "file": None, "ftp": None, "s3": None}
 DOWNLOAD_VERIFY_CERTIFICATES = True
 TELNETCONSOLE_ENABLED = False

@@ -61,7 +61,7 @@ def run_crawl(crawl: Crawl) -> FinishedCrawl:
 
 
 def _command(crawl: Crawl, progress: int) -> list[str]:
-    level = () if crawl.verbose else ("-s", "LOG_LEVEL=WARNING")
+    level = () if crawl.verbose else ("-s", "LOG_LEVEL=ERROR")
     return [
         sys.executable, "-m", "scrapy", "crawl", crawl.spider,
         "-s", f"PROGRESS_FD={progress}", *level,

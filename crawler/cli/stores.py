@@ -14,11 +14,13 @@ from crawler.sessions.book import SessionBook
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from crawler.config import Settings
+
 
 @contextmanager
-def open_book() -> Generator[SessionBook]:
+def open_book(settings: Settings | None = None) -> Generator[SessionBook]:
     """The book of sessions, after those whose process died were marked."""
-    settings = load_settings()
+    settings = settings or load_settings()
     database = Database(settings.database)
     try:
         require_current(database)

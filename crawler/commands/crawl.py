@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import TYPE_CHECKING
 
 from scrapy.commands.crawl import Command as ScrapyCrawl
 
-from crawler.config import load_settings_from
+from crawler.config import load_settings, load_settings_from
 from crawler.db.engine import Database
 from crawler.db.revisions import require_current
 from crawler.errors import CrawlerError
+from crawler.logs import formatter_for
 
 if TYPE_CHECKING:
     import argparse
 
     from scrapy import Spider
+    from scrapy.settings import BaseSettings
 
 
 class Command(ScrapyCrawl):
     """Scrapy's own command; what it would tell in a traceback, this tells in a line and exits 2."""
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Take Scrapy's options, then log as they say, with the fields of structured events (LOG_FORMAT)."""
+        super().process_options(args, opts)
+        assert self.settings is not None  # ruff: ignore[assert] - Scrapy sets it before it runs a command
+        if self.settings.getbool("LOG_INSTALL_ROOT_HANDLER"):
+            # Scrapy would install its handler again with each crawl, and take no other formatter.
+            self.settings.set("LOG_INSTALL_ROOT_HANDLER", value=False, priority="cmdline")
+            logging.root.setLevel(logging.NOTSET)
+            logging.root.addHandler(_handler(self.settings))
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Refuse what cannot work, then crawl."""
@@ -34,16 +47,16 @@ class Command(ScrapyCrawl):
         super().run(args, opts)
 
     def _check(self, args: list[str], opts: argparse.Namespace) -> None:
-        assert self.settings is not None  # ruff: ignore[assert] - Scrapy sets it before it runs a command
+        assert self.settings is not None  # ruff: ignore[assert] - the same
         settings = load_settings_from(self.settings)
+        check = getattr(self._spider_class(args), "check_arguments", None)
+        if check is not None:
+            check(**opts.spargs)
         database = Database(settings.database)
         try:
             require_current(database)
         finally:
             database.close()
-        check = getattr(self._spider_class(args), "check_arguments", None)
-        if check is not None:
-            check(**opts.spargs)
 
     def _spider_class(self, args: list[str]) -> type[Spider] | None:
         assert self.crawler_process is not None  # ruff: ignore[assert] - the same
@@ -51,3 +64,16 @@ class Command(ScrapyCrawl):
             return self.crawler_process.spider_loader.load(args[0])
         except (IndexError, KeyError):
             return None  # Scrapy says it better
+
+
+def _handler(settings: BaseSettings) -> logging.Handler:
+    """The handler that Scrapy's own settings ask for."""
+    handler: logging.Handler = logging.NullHandler()
+    if settings.get("LOG_FILE"):
+        mode = "a" if settings.getbool("LOG_FILE_APPEND") else "w"
+        handler = logging.FileHandler(settings["LOG_FILE"], mode=mode, encoding=settings["LOG_ENCODING"])
+    elif settings.getbool("LOG_ENABLED"):
+        handler = logging.StreamHandler()
+    handler.setFormatter(formatter_for(load_settings().log_format, settings["LOG_FORMAT"]))
+    handler.setLevel(settings["LOG_LEVEL"])
+    return handler

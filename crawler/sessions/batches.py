@@ -48,6 +48,11 @@ def read_url_file(path: Path) -> list[UrlLine]:
     return lines
 
 
+def read_urls(words: Iterable[str]) -> list[UrlLine]:
+    """URLs given one by one, as entries."""
+    return list(_without_repeats(_entries("\n".join(words))))
+
+
 def open_batch(db: Session, source: str) -> Batch | None:
     """The batch of a file that is still being worked through, if there is one."""
     return db.scalars(

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Self
 
 from attrs import frozen
 
-from crawler.errors import UsageError
+from crawler.errors import BadUrlError, UsageError
 from crawler.pdp import POLICIES
-from crawler.sessions.batches import UrlLine, read_url_file
+from crawler.sessions.batches import UrlLine, read_url_file, read_urls
 from crawler.urls import require_http_url, root_of
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ KNOWN = (*TARGETS, "mode", "render", "retention", "policy")
 class PdpArguments:
     """The spider's arguments, checked."""
 
-    url: str | None = None
-    urls: Path | None = None
+    targets: tuple[UrlLine, ...] = ()  # from -a url, or from the file
+    file: Path | None = None
     pdp: str | None = None
     session: str | None = None
     mode: str = "standard"
@@ -39,10 +39,12 @@ class PdpArguments:
         """Take what `-a` gave, or say what is wrong with it."""
         _check_names(given)
         _check_choices(given)
-        url, pdp = (require_http_url(given[name]) if given.get(name) else None for name in ("url", "pdp"))
+        file = Path(given["urls"]).resolve() if given.get("urls") else None
+        pdp = require_http_url(given["pdp"]) if given.get("pdp") else None
+        named = given.get("url") or (root_of(pdp) if pdp else "")
         return cls(
-            url=url or (root_of(pdp) if pdp else None),
-            urls=Path(given["urls"]).resolve() if given.get("urls") else None,
+            targets=tuple(read_url_file(file) if file else _targets(named)),
+            file=file,
             pdp=pdp,
             session=given.get("session") or None,
             mode=given.get("mode", "standard"),
@@ -50,9 +52,13 @@ class PdpArguments:
             policy=given.get("policy") or None,
         )
 
-    def lines(self) -> list[UrlLine]:
-        """The entries of the URL file."""
-        return read_url_file(self.urls) if self.urls else []
+
+def _targets(text: str) -> list[UrlLine]:
+    """One URL or several with spaces between; a single one has to be right, of several one may be wrong."""
+    targets = read_urls(text.split())
+    if len(targets) == 1 and targets[0].error:
+        raise BadUrlError(targets[0].error)
+    return targets
 
 
 def _check_names(given: Mapping[str, str]) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
+    from crawler.sessions.batches import UrlLine
     from crawler.sessions.desk import Desk
     from crawler.spiders.arguments import PdpArguments
 
@@ -34,35 +35,33 @@ class Intake:
         """The sessions that this crawl is to run, in order."""
         if self.arguments.session:
             return [await self.desk.requeue(self.arguments.session)]
-        if self.arguments.urls:
-            return await self._queue_file()
-        assert self.arguments.url is not None  # ruff: ignore[assert] - parse() has seen to it
-        order = evolve(self._order(self.arguments.url), wanted_pdp_url=self.arguments.pdp)
-        [session_id] = await self.desk.queue([order])
-        return [(session_id, order)]
+        if self.arguments.file:
+            return await self._queue_file(str(self.arguments.file))
+        return await self._queue_lines(self.arguments.targets)
 
-    async def _queue_file(self) -> Sequence[Queued]:
-        source = str(self.arguments.urls)
-        lines = self.arguments.lines()
+    async def _queue_file(self, source: str) -> Sequence[Queued]:
         batch = await self.desk.open_batch(source)
-        fresh = [line for line in lines if line.url not in batch.urls]
-        orders = [evolve(self._order(line.url, line.error), batch_id=batch.id) for line in fresh]
-        ids = await self.desk.queue(orders)
-        for session_id, order, line in zip(ids, orders, fresh, strict=True):
-            if line.error:
-                log.error("urls.bad_line", file=source, line=line.number, error=line.error)
-                await self.desk.refuse(session_id, order, Cause.BAD_URL, line=line.number, error=line.error)
+        fresh = [line for line in self.arguments.targets if line.url not in batch.urls]
         if batch.left:
             log.info("urls.resumed", file=source, left=len(batch.left), new=len(fresh))
-        good = [(i, o) for i, o, line in zip(ids, orders, fresh, strict=True) if not line.error]
-        return [*batch.left, *good]
+        return [*batch.left, *await self._queue_lines(fresh, batch.id)]
 
-    def _order(self, url: str, error: str | None = None) -> SessionOrder:
+    async def _queue_lines(self, lines: Sequence[UrlLine], batch_id: int | None = None) -> Sequence[Queued]:
+        orders = [evolve(self._order(line), batch_id=batch_id) for line in lines]
+        queued = list(zip(await self.desk.queue(orders), orders, lines, strict=True))
+        for session_id, order, line in queued:
+            if line.error:
+                log.error("urls.bad_line", line=line.number, error=line.error)
+                await self.desk.refuse(session_id, order, Cause.BAD_URL, line=line.number, error=line.error)
+        return [(session_id, order) for session_id, order, line in queued if not line.error]
+
+    def _order(self, line: UrlLine) -> SessionOrder:
         arguments = self.arguments
         return SessionOrder(
-            url=url,
-            domain="" if error else domain_of(url),
+            url=line.url,
+            domain="" if line.error else domain_of(line.url),
             mode=arguments.mode,
             retention_policy=arguments.retention,
             policy=arguments.policy or self.desk.settings.crawl_policy_version,
+            wanted_pdp_url=arguments.pdp,
         )

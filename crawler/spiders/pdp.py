@@ -49,11 +49,12 @@ class PdpSpider(VisitingSpider):
     @classmethod
     def check_arguments(cls, **given: str) -> None:
         """Called before a crawl starts, so that a mistake costs one line."""
-        PdpArguments.parse(given).lines()
+        PdpArguments.parse(given)
 
     async def orders(self) -> Sequence[tuple[UUID, SessionOrder]]:
         """Queue what the arguments ask for."""
-        return await Intake(self.desk, PdpArguments.parse(self.given)).queue()
+        self.intake = Intake(self.desk, PdpArguments.parse(self.given))
+        return await self.intake.queue()
 
     def opening(self, visit: Visit) -> Request:
         """A visit begins with the page that was given."""

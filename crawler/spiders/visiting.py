@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from crawler.sessions.store import SessionOrder
     from crawler.sessions.visit import Visit
 
+# Every status comes to the callback, except redirects, which are followed.
+ANSWERS = [status for status in range(200, 600) if status not in {301, 302, 303, 307, 308}]
+
 log = logs.get_logger(__name__)
 
 
@@ -139,7 +142,7 @@ class VisitingSpider(Spider):
             callback=callback,
             errback=self.page_failed,
             dont_filter=True,
-            meta={SESSION: visit.id, "handle_httpstatus_all": True, **meta},
+            meta={SESSION: visit.id, "handle_httpstatus_list": ANSWERS, **meta},
         )
 
     def keep(self, capture: PageCapture) -> PageCapture:

@@ -1,0 +1,136 @@
+"""`vitrine demo`: the main job at work, offline, on shops that this package brings along."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from crawler.cli.output import Markup, emit, note, say, size, status_mark, table
+from crawler.cli.results import describe, product_facts
+from crawler.cli.running import Crawl, run_crawl
+from crawler.cli.stores import open_book
+from crawler.config import Settings, load_settings
+from crawler.demo import DEMO_SIX, NETWORK, SHOPS, serve
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from crawler.demo import DemoServer, Shop
+
+MARKER = ".vitrine-demo"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("demo")(demo)
+
+
+def demo(
+    *,
+    home: Annotated[
+        Path | None, typer.Option("--home", help="Folder for what comes out; `demo` in VITRINE_HOME.")
+    ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the shops running until Ctrl-C.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+) -> int:
+    """Start six shops on this machine, visit each once, and show what came out.
+
+    It has its own folder, emptied at each start, and never touches your database.
+    """
+    folder = _fresh_folder(home or load_settings().vitrine_home / "demo")
+    environment = demo_environment(folder)
+    with serve() as server:
+        urls = {server.url(shop.name, "/"): shop for shop in DEMO_SIX}
+        if not as_json:
+            note(f"six shops are open on {NETWORK}; each is visited once, one request at a time …")
+        finished = run_crawl(Crawl("pdp", (f"url={' '.join(urls)}",), environment=environment))
+        if not finished.sessions:
+            return finished.exit_code or 1
+        sessions = _described(environment, finished.sessions)
+        _show(sessions, urls, folder, as_json=as_json)
+        if keep and not finished.interrupted:
+            _stay_open(server)
+    return 130 if finished.interrupted else _exit_code(sessions, urls)
+
+
+def demo_environment(folder: Path) -> dict[str, str]:
+    """This process's environment, with every setting that could lead out of the demo's folder replaced."""
+    ours = {name.upper() for name in Settings.model_fields}
+    inherited = {name: value for name, value in os.environ.items() if name.upper() not in ours}
+    # An empty value means the default, and it hides what a .env file says.
+    return {**inherited, **dict.fromkeys(ours, ""), "VITRINE_HOME": str(folder), "EGRESS_ALLOW": NETWORK}
+
+
+def _fresh_folder(folder: Path) -> Path:
+    folder = folder.resolve()
+    if folder.exists():
+        if any(folder.iterdir()) and not (folder / MARKER).exists():
+            raise typer.BadParameter(f"{folder} holds something that is not from a demo")
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    (folder / MARKER).touch()
+    return folder
+
+
+def _described(environment: Mapping[str, str], ids: Sequence[Any]) -> list[dict[str, Any]]:
+    own = {name: environment[name] for name in ("VITRINE_HOME", "EGRESS_ALLOW")}
+    with open_book(load_settings({**dict.fromkeys(("DATABASE_URL", "ARTIFACTS_DIR"), ""), **own})) as book:
+        return describe(book, ids)
+
+
+def _show(
+    sessions: Sequence[dict[str, Any]], urls: Mapping[str, Shop], folder: Path, *, as_json: bool
+) -> None:
+    if as_json:
+        emit({"home": str(folder), "sessions": sessions})
+        return
+    columns = ("shop", "domain", "status", "product", "price", "artifacts", "bytes", "why not")
+    table(columns, [_row(session, urls[session["url"]]) for session in sessions])
+    first = next((s for s in sessions if s["pdp_url"]), sessions[0])
+    home = f"VITRINE_HOME={os.path.relpath(folder)}"
+    say("\nLook further:")
+    for command in (
+        f"{home} vitrine sessions show {str(first['id'])[:8]}",
+        f"{home} vitrine sessions list",
+        f"{home} vitrine cleanup --dry-run",
+        f"ls {os.path.relpath(folder)}/artifacts",
+    ):
+        say(f"  {command}")
+
+
+def _row(session: Mapping[str, Any], shop: Shop) -> list[Any]:
+    facts = product_facts(dict(session)) if session["pdp_url"] else {}
+    price = " ".join(str(facts[name]) for name in ("price", "currency") if facts.get(name))
+    why = f"{session['error_summary']} ({session['cause']})" if session["error_summary"] else ""
+    return [
+        shop.title,
+        session["domain"],
+        Markup(status_mark(session["status"])),
+        facts.get("name"),
+        price,
+        len(session["artifacts"]),
+        size(sum(artifact["size_bytes"] for artifact in session["artifacts"])),
+        why,
+    ]
+
+
+def _exit_code(sessions: Sequence[Mapping[str, Any]], urls: Mapping[str, Shop]) -> int:
+    """0 when every visit ended as its shop is meant to end it, failures included."""
+    as_meant = all(session["status"] == urls[session["url"]].status for session in sessions)
+    return 0 if as_meant and len(sessions) == len(urls) else 1
+
+
+def _stay_open(server: DemoServer) -> None:
+    say("\nThe shops stay open; Ctrl-C closes them:")
+    for shop in SHOPS.values():
+        say(f"  {server.url(shop.name, '/')}  {shop.purpose}")
+    closing = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: closing.set())
+    closing.wait()
