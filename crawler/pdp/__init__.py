@@ -1,0 +1,48 @@
+"""Decides by rule which pages are product pages, and reads what they say. Pure: bytes in, values out."""
+
+from crawler.pdp.account import Rating, Variant
+from crawler.pdp.candidates import Candidate, discover, fallback_links
+from crawler.pdp.evidence import Evidence
+from crawler.pdp.facts import Facts, read_facts
+from crawler.pdp.features import facts_as_dict, features, verdict_as_dict
+from crawler.pdp.page import DEFAULT_MAX_BYTES, Page, read_page
+from crawler.pdp.policies import (
+    DEFAULT_POLICY,
+    POLICIES,
+    Policy,
+    evaluate_pdp_validation_signals,
+    is_valid_pdp_page,
+)
+from crawler.pdp.sitemaps import SitemapUrls, sitemap_urls
+from crawler.pdp.verdict import Signals, UnknownPolicyError, Verdict, judge, policy_of
+from crawler.pdp.visible import visible_text
+
+__all__ = [
+    "DEFAULT_MAX_BYTES",
+    "DEFAULT_POLICY",
+    "POLICIES",
+    "Candidate",
+    "Evidence",
+    "Facts",
+    "Page",
+    "Policy",
+    "Rating",
+    "Signals",
+    "SitemapUrls",
+    "UnknownPolicyError",
+    "Variant",
+    "Verdict",
+    "discover",
+    "evaluate_pdp_validation_signals",
+    "facts_as_dict",
+    "fallback_links",
+    "features",
+    "is_valid_pdp_page",
+    "judge",
+    "policy_of",
+    "read_facts",
+    "read_page",
+    "sitemap_urls",
+    "verdict_as_dict",
+    "visible_text",
+]

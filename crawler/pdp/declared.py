@@ -1,0 +1,91 @@
+"""What a page declares itself to be, where that is no product."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from crawler.pdp.page import Page
+
+# JSON-LD types by the refusal that they give.
+_KINDS = {
+    "declared_article": frozenset(
+        {
+            "article",
+            "newsarticle",
+            "blogposting",
+            "techarticle",
+            "reportagenewsarticle",
+            "review",
+            "howto",
+            "recipe",
+            "liveblogposting",
+            "discussionforumposting",
+            "qapage",
+            "scholarlyarticle",
+            "advertisercontentarticle",
+            "blog",
+            "analysisnewsarticle",
+            "opinionnewsarticle",
+            "profilepage",
+        }
+    ),
+    "declared_collection": frozenset(
+        {
+            "collectionpage",
+            "searchresultspage",
+            "itemlist",
+            "offercatalog",
+            "productcollection",
+            "collection",
+        }
+    ),
+    "declared_property": frozenset(
+        {
+            "realestatelisting",
+            "singlefamilyresidence",
+            "apartment",
+            "apartmentcomplex",
+            "house",
+            "residence",
+            "accommodation",
+            "realestateagent",
+            "lodgingbusiness",
+            "hotel",
+            "vacationrental",
+        }
+    ),
+}
+_OG_KINDS = {
+    "article": "declared_article",
+    "product.group": "declared_collection",
+    "blog": "declared_article",
+}
+
+
+@frozen
+class Declaration:
+    """A refusal code and where the page declares what leads to it."""
+
+    reason: str
+    where: str
+    text: str
+    is_firm: bool  # in JSON-LD; og:type is left at a theme's default too often to be believed alone
+
+
+def declarations(page: Page) -> tuple[Declaration, ...]:
+    """Every declaration of another kind than product, in document order, Open Graph last."""
+    found = [
+        Declaration(reason, node.path, ", ".join(sorted(node.types)), is_firm=True)
+        for node in page.linked_data
+        if not node.via or node.via in {("mainEntity",), ("mainEntityOfPage",)}
+        for reason, types in _KINDS.items()
+        if node.types & types
+    ]
+    for meta in page.outline.by_tag["meta"]:
+        kind = meta.get("content").strip().lower()
+        if (meta.get("property") or meta.get("name")).lower() == "og:type" and kind in _OG_KINDS:
+            found.append(Declaration(_OG_KINDS[kind], "meta[property=og:type]", kind, is_firm=False))
+    return tuple(found)

@@ -1,0 +1,120 @@
+"""A page's features as one JSON document (SPEC F158)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import asdict
+
+from crawler.pdp.buy_controls import label_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from crawler.pdp.facts import Facts
+    from crawler.pdp.outline import Element
+    from crawler.pdp.page import Page
+    from crawler.pdp.verdict import Verdict
+
+MAX_LISTED = 100
+MAX_TEXT_CHARS = 300
+
+
+def features(page: Page, verdict: Verdict, facts: Facts) -> dict[str, Any]:
+    """Collect what is kept of the page beside its HTML; the same page always gives the same document."""
+    outline = page.outline
+    return {
+        "meta": _meta(page),
+        "headings": {tag: _texts(outline.by_tag[tag]) for tag in ("h1", "h2")},
+        "ctas": [
+            {"text": label, "href": element.get("href") or None}
+            for element in (*outline.by_tag["button"], *outline.by_tag["input"])[:MAX_LISTED]
+            if element.get("type").lower() not in {"hidden", "text", "checkbox", "radio"}
+            and (label := label_of(element))
+        ],
+        "navigation": {"main": _links(outline.by_tag["nav"]), "footer": _links(outline.by_tag["footer"])},
+        "pdp_core": {
+            "price": _text(facts.price),
+            "currency": facts.currency or None,
+            "availability": facts.availability or None,
+            "add_to_cart_present": verdict.signals.has_add_to_cart,
+        },
+        "schema_org": _schema(page),
+        "review_signals": _reviews(facts),
+        "facts": facts_as_dict(facts),
+        "verdict": verdict_as_dict(verdict),
+    }
+
+
+def facts_as_dict(facts: Facts) -> dict[str, Any]:
+    """The facts as JSON: amounts as decimal texts, null where unknown."""
+    known = asdict(facts, value_serializer=lambda _, __, value: _plain(value))
+    return {name: value if value not in ("", (), []) else None for name, value in known.items()}
+
+
+def verdict_as_dict(verdict: Verdict) -> dict[str, Any]:
+    """The verdict as JSON."""
+    return {
+        "policy": verdict.policy,
+        "is_pdp": verdict.is_pdp,
+        "signals": verdict.signals.as_dict(),
+        "evidence": {name: asdict(found) for name, found in verdict.evidence.items()},
+        "reasons": list(verdict.reasons),
+    }
+
+
+def _meta(page: Page) -> dict[str, str | None]:
+    outline = page.outline
+    description = next(
+        (tag.get("content") for tag in outline.by_tag["meta"] if tag.get("name").lower() == "description"),
+        None,
+    )
+    canonical = next(
+        (tag.get("href") for tag in outline.by_tag["link"] if "canonical" in tag.get("rel").lower()), None
+    )
+    return {
+        "title": next(iter(_texts(outline.by_tag["title"])), None),
+        "meta_description": description[: MAX_TEXT_CHARS * 4] if description else None,
+        "canonical_url": canonical or None,
+    }
+
+
+def _texts(elements: Iterable[Element]) -> list[str]:
+    texts = (
+        " ".join(element.node.text(separator=" ").split())[:MAX_TEXT_CHARS]
+        for element in list(elements)[:MAX_LISTED]
+    )
+    return [text for text in texts if text]
+
+
+def _links(regions: Iterable[Element]) -> list[dict[str, str]]:
+    found: dict[str, str] = {}
+    for region in list(regions)[:8]:
+        for link in region.node.css("a[href]")[:MAX_LISTED]:
+            text = " ".join(link.text(separator=" ").split())[:MAX_TEXT_CHARS]
+            if text and len(found) < MAX_LISTED:
+                found.setdefault(link.attributes.get("href") or "", text)
+    return [{"text": text, "href": href} for href, text in found.items()]
+
+
+def _schema(page: Page) -> dict[str, Any]:
+    node = page.product_node
+    return {
+        "product_detected": node is not None,
+        "fields": sorted(node.value)[:MAX_LISTED] if node else [],
+    }
+
+
+def _reviews(facts: Facts) -> dict[str, Any]:
+    rating = facts.rating
+    return {"rating": _text(rating.value) if rating else None, "count": rating.count if rating else None}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bool | int | float | str | list | tuple | dict | type(None)):
+        return value
+    return str(value)
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)

@@ -1,0 +1,82 @@
+"""Typed nodes of a page's JSON-LD, each with the path that leads to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from crawler.pdp.lenient_json import read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+MAX_NODES = 5_000
+MAX_DEPTH = 24
+MAX_TOTAL_CHARS = 6_000_000
+
+
+@frozen
+class LinkedNode:
+    """One JSON object with a type, where it stands, and the properties that lead there."""
+
+    path: str
+    types: frozenset[str]  # lower case, without the vocabulary's address
+    value: Mapping[str, Any]
+    via: tuple[str, ...]  # property names from the document's top, `@graph` left out
+
+
+def read_linked_data(scripts: Iterable[str]) -> tuple[LinkedNode, ...]:
+    """Read every script on its own; one that is broken takes nothing away from the others."""
+    nodes: list[LinkedNode] = []
+    chars = 0
+    for number, text in enumerate(scripts):
+        chars += len(text)
+        if chars > MAX_TOTAL_CHARS:
+            break
+        for document in read_json(text):
+            for node in _typed(document, f"$[{number}]"):
+                nodes.append(node)
+                if len(nodes) >= MAX_NODES:
+                    return tuple(nodes)
+    return tuple(nodes)
+
+
+def types_of(value: Mapping[str, Any]) -> frozenset[str]:
+    """The types of a JSON object as bare lower-case names: `http://schema.org/Product` is `product`."""
+    declared = value.get("@type", value.get("type") if "@context" in value else None)
+    names = declared if isinstance(declared, list) else [declared]
+    return frozenset(bare_type(name) for name in names[:20] if isinstance(name, str))
+
+
+def bare_type(name: str) -> str:
+    """The last part of a type's name, in lower case."""
+    return name.strip().rstrip("/#").replace("#", "/").rsplit("/", 1)[-1].rsplit(":", 1)[-1].lower()
+
+
+def _typed(document: Any, start: str) -> Iterator[LinkedNode]:
+    """Walk in document order, with a bound on depth that no real page meets."""
+    stack: list[tuple[Any, str, tuple[str, ...], int]] = [(document, start, (), 0)]
+    seen = 0
+    while stack and seen < MAX_NODES * 20:
+        value, path, via, depth = stack.pop()
+        seen += 1
+        if isinstance(value, dict):
+            types = types_of(value)
+            if types:
+                yield LinkedNode(path=path, types=types, value=value, via=via)
+            children = [
+                (child, f"{path}.{key}", via if key == "@graph" else (*via, key), depth + 1)
+                for key, child in value.items()
+                if isinstance(child, dict | list)
+            ]
+        elif isinstance(value, list):
+            children = [
+                (child, f"{path}[{place}]", via, depth + 1)
+                for place, child in enumerate(value)
+                if isinstance(child, dict | list)
+            ]
+        else:
+            continue
+        if depth < MAX_DEPTH:
+            stack.extend(reversed(children))

@@ -1,0 +1,91 @@
+"""Reads amounts of money in any notation: `1.234,56 €`, `CHF 7.95`, `21 777 Kč`, `12,-`."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+
+from attrs import frozen
+
+from crawler.pdp.currencies import BY_COUNTRY, CODES, NAMES, RENAMED, SHARED, SIGNS
+
+MAX_TEXT_CHARS = 400
+MAX_AMOUNT = Decimal(10) ** 12
+
+_SPACE = r"[ \u00a0\u202f\u2009]"
+_NUMBER = rf"(?:\d{{1,2}}(?:,\d\d){{1,3}},\d{{3}}(?!\d)|\d{{1,9}}(?:(?:[.,'’´`]|{_SPACE})\d{{3}}(?!\d)){{0,4}})(?:{_SPACE}?[.,]{_SPACE}?\d{{1,3}}(?!\d))?(?:[.,]?[-–—]{{1,2}}(?!\d))?"
+_TOKENS = sorted(
+    {re.escape(token) for token in (*SIGNS, *SHARED, *NAMES)}
+    | {code.lower() for code in CODES | set(RENAMED)},
+    key=len,
+    reverse=True,
+)
+_TOKEN = "|".join(_TOKENS)
+_MONEY = re.compile(
+    rf"(?<![\w$]|(?<=\d)[.,])(?P<before>{_TOKEN})\.?\s{{0,2}}(?P<after_sign>{_NUMBER})"
+    rf"|(?<![\d.,#/-])(?P<before_sign>{_NUMBER})\s{{0,2}}(?P<after>{_TOKEN})(?![^\W\d_])",
+    re.IGNORECASE,
+)
+_PLAIN = re.compile(rf"(?<![\w.,]){_NUMBER}(?![\w])")
+_DASHES = re.compile(r"[.,]?[-–—]+$")
+_NO_DIGITS = re.compile(r"[^\d.,]")
+
+
+@frozen
+class Money:
+    """An amount, and its currency where the text says it."""
+
+    amount: Decimal
+    currency: str  # ISO 4217, or empty
+    text: str
+
+
+def find_money(text: str, *, country: str = "") -> Money | None:
+    """The first amount with a currency in `text`."""
+    for match in _MONEY.finditer(text):
+        token = match["before"] or match["after"]
+        amount = read_amount(match["after_sign"] or match["before_sign"])
+        if amount is not None:
+            return Money(amount, currency_of(token, country=country), match[0].strip())
+    return None
+
+
+def read_amount(text: str) -> Decimal | None:
+    """The number that `text` writes, whichever mark parts its thousands and its decimals."""
+    digits = _NO_DIGITS.sub("", _DASHES.sub("", text.strip()[:60])).strip(".,")
+    if not digits:
+        return None
+    try:
+        amount = Decimal(_decimal_notation(digits))
+    except InvalidOperation:
+        return None
+    return amount if amount < MAX_AMOUNT else None
+
+
+def _decimal_notation(digits: str) -> str:
+    """Tell the decimal mark from marks of thousands: it is the last one, stands once, and not before three digits."""
+    last = max(digits.rfind("."), digits.rfind(","))
+    if last < 0:
+        return digits
+    mark = digits[last]
+    whole, decimals = digits[:last], digits[last + 1 :]
+    only_mark = "." not in whole and "," not in whole
+    if mark in whole or (len(decimals) == 3 and only_mark and whole != "0" and len(whole) <= 3):
+        return re.sub(r"[.,]", "", digits)
+    return f"{re.sub('[.,]', '', whole)}.{decimals}"
+
+
+def currency_of(token: str, *, country: str = "") -> str:
+    """The ISO code that a sign, a name or a code stands for, empty where it stands for none."""
+    bare = token.strip().rstrip(".")
+    upper = RENAMED.get(bare.upper(), bare.upper())
+    if upper in CODES:
+        return upper
+    if bare in SIGNS:
+        return SIGNS[bare]
+    lower = bare.lower()
+    shared = SHARED.get(lower)
+    if shared:
+        local = BY_COUNTRY.get(country, "")
+        return local if local in shared else shared[0]
+    return NAMES.get(lower) or NAMES.get(token.strip().lower(), "")

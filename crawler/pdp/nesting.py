@@ -1,0 +1,61 @@
+"""Pages that a standard HTML parser takes quadratic time or memory for, told before they are parsed."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+MAX_TAGS = 400_000
+MAX_DEPTH = 6_000
+MAX_FORMATTING = 800
+# Below these numbers of tags the worst case is still cheap, and the closer look would cost every page.
+DEPTH_MATTERS_FROM = 12_000
+FORMATTING_MATTERS_FROM = 2_400
+
+# Elements whose end tag may be left out, or that have none: they do not nest by themselves.
+_SHALLOW = frozenset(
+    b"area base br col embed hr img input link meta param source track wbr "
+    b"p li td th tr tbody thead tfoot dt dd option optgroup html head body a".split()
+)
+_TAG = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9-]{0,30})")
+# An open formatting element is copied into every later block, unless three of its kind already are.
+_FORMATTING = re.compile(rb"<(?:b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)[\s/]", re.IGNORECASE)
+_FORMATTING_NAMES = (b"font", b"strong", b"small", b"code", b"em", b"nobr", b"b", b"i", b"u", b"s")
+
+
+def is_too_many_tags(body: bytes) -> bool:
+    """Whether `body` holds more tags than are ever read."""
+    return body.count(b"<") > MAX_TAGS
+
+
+def is_too_deep(body: bytes) -> bool:
+    """Whether the tags of `body` nest deeper, or pile up more open formatting, than a page has reason to."""
+    tags = body.count(b"<")
+    if tags > FORMATTING_MATTERS_FROM and _open_formatting(body) > MAX_FORMATTING:
+        return True
+    return tags > DEPTH_MATTERS_FROM and _depth(body) > MAX_DEPTH
+
+
+def _open_formatting(body: bytes) -> int:
+    """Formatting elements with attributes that are opened and not closed, at most."""
+    opened = len(_FORMATTING.findall(body))
+    if opened <= MAX_FORMATTING:
+        return opened
+    lowered = body.lower()
+    return opened - sum(lowered.count(b"</%b>" % name) for name in _FORMATTING_NAMES)
+
+
+def _depth(body: bytes) -> int:
+    """The deepest that elements of one name stand open, added up over the names."""
+    standing: Counter[bytes] = Counter()
+    deepest: Counter[bytes] = Counter()
+    for match in _TAG.finditer(body):
+        name = match[2].lower()
+        if name in _SHALLOW:
+            continue
+        if not match[1]:
+            standing[name] += 1
+            deepest[name] = max(deepest[name], standing[name])
+        elif standing[name]:
+            standing[name] -= 1
+    return max(deepest.values(), default=0)
