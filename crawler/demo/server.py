@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from crawler.demo.addresses import BACKLOG, FRONT, Addressing, hosts_of, open_doors
@@ -86,7 +86,9 @@ async def running(
             return
         clients[task] = writer
         task.add_done_callback(clients.pop)
-        await Connection(desk, reader, writer).serve()
+        # Hanging up is how this server ends; asyncio would log a cancelled client as an error.
+        with suppress(asyncio.CancelledError):
+            await Connection(desk, reader, writer).serve()
 
     servers = [
         await asyncio.start_server(client, sock=listener, limit=MAX_HEAD_BYTES, backlog=BACKLOG)
