@@ -46,7 +46,8 @@ def require_http_url(text: str) -> str:
 def domain_of(url: str) -> str:
     """The domain that a visit to `url` locks (SPEC A5): host in ASCII, without `www.`, with an odd port.
 
-    A domain, or a host name as operators type it, is taken as well; without a scheme no port is the default one.
+    A domain, or a host name as operators type it, is taken as well, and its port stays: no scheme says
+    which one is the default.
     """
     text = url.strip()
     parts = _split(text if _HAS_SCHEME.match(text) else f"//{text}")

@@ -16,7 +16,6 @@ DELAY_KEY_PREFIX = "delay:domain:"
 TOKEN_PREFIX = "vitrine:"  # ruff: ignore[hardcoded-password-string] - marks a lock as ours
 JITTER_MS = 500
 _TOKEN = re.compile(r"vitrine:(?P<host>[^:]*):(?P<pid>\d+):(?P<start>[^:]*):(?P<session>.*):(?P<nonce>[^:]*)")
-_UNIX_MS = re.compile(r"\d{1,18}")
 
 
 def lock_key(domain: str) -> str:
@@ -36,7 +35,7 @@ def delay_key(domain: str) -> str:
 
 def backoff_ms(attempt: int, base_ms: int, random: Callable[[], float]) -> int:
     """The wait after a failed attempt, counted from 1: 1, 2, 4 … times the base, plus jitter (SPEC A10)."""
-    return (base_ms << (attempt - 1)) + int(random() * JITTER_MS)
+    return (base_ms << (attempt - 1)) + int(random() * (JITTER_MS + 1))
 
 
 def throttle_left_ms(ended_ms: int | None, now_ms: int, min_delay_ms: int) -> int:
@@ -44,11 +43,6 @@ def throttle_left_ms(ended_ms: int | None, now_ms: int, min_delay_ms: int) -> in
     if ended_ms is None:
         return 0
     return min(max(ended_ms + min_delay_ms - now_ms, 0), min_delay_ms)
-
-
-def unix_ms(text: str | None) -> int | None:
-    """A throttle key's value; what is no number counts as absent (SPEC A24)."""
-    return int(text) if text is not None and _UNIX_MS.fullmatch(text) else None
 
 
 @frozen

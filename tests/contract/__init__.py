@@ -1,0 +1,1 @@
+"""What every adapter of a port must do, run against each."""

@@ -1,0 +1,1 @@
+"""The domain gate: Redis, and the database as SQLite and as PostgreSQL."""

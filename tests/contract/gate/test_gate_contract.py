@@ -1,0 +1,239 @@
+"""What every domain gate does, whatever keeps its locks."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from attrs import evolve
+
+from crawler.access.gate import MIN_DELAY, Busy, Held, Release
+from crawler.access.process import is_own
+from crawler.access.rules import holder_of
+
+if TYPE_CHECKING:
+    from crawler.access.gate import Gate
+    from tests.contract.gate.conftest import MakeGate
+
+DOMAIN = "example.com"
+SESSION = str(uuid4())
+OTHER_SESSION = str(uuid4())
+SHORT_MS = 60
+
+
+def taken(gate: Gate, session_id: str = SESSION, domain: str = DOMAIN) -> Held:
+    """The lock, which must be free."""
+    answer = gate.acquire(domain, session_id)
+    assert isinstance(answer, Held)
+    return answer
+
+
+def outlived(gate: Gate) -> Held:
+    """A lock of a gate with `SHORT_MS` that has run out."""
+    held = taken(gate)
+    time.sleep(SHORT_MS * 2 / 1000)
+    return held
+
+
+def test_free_domain_is_taken(gate: Gate) -> None:
+    """The holder's value is its own, names its session, and there is nothing to wait for."""
+    held = taken(gate)
+    assert (held.domain, held.session_id, held.wait_ms) == (DOMAIN, SESSION, 0)
+    assert is_own(held.token)
+    holder = holder_of(held.token)
+    assert holder is not None
+    assert holder.session_id == SESSION
+
+
+def test_held_domain_is_busy(gate: Gate, make_gate: MakeGate) -> None:
+    """Another process learns who holds it and for how long at most."""
+    held = taken(gate)
+    answer = make_gate().acquire(DOMAIN, OTHER_SESSION)
+    assert isinstance(answer, Busy)
+    assert (answer.domain, answer.value) == (DOMAIN, held.token)
+    assert 25_000 < answer.expires_in_ms <= 30_000
+
+
+def test_same_session_is_no_exception(gate: Gate) -> None:
+    """A session that was delivered twice does not hold its domain twice."""
+    taken(gate)
+    assert isinstance(gate.acquire(DOMAIN, SESSION), Busy)
+
+
+def test_domains_are_apart(gate: Gate) -> None:
+    """A lock, an end and a delay bear on their own domain alone."""
+    gate.release(taken(gate))
+    gate.ask_delay(DOMAIN, 100, "retry_after")
+    assert taken(gate, domain="other.example").wait_ms == 0
+    assert taken(gate, domain="example.com:8443").wait_ms == 0
+    assert taken(gate, domain="[2001:db8::1]").wait_ms == 0
+
+
+def test_one_of_many_takes_it(make_gate: MakeGate) -> None:
+    """Eight that come at the same moment: one holder, seven that see its value."""
+    gates = [make_gate() for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda gate: gate.acquire(DOMAIN, str(uuid4())), gates))
+    holders = [answer for answer in answers if isinstance(answer, Held)]
+    assert len(holders) == 1
+    assert {answer.value for answer in answers if isinstance(answer, Busy)} == {holders[0].token}
+
+
+def test_expired_lock_is_free(make_gate: MakeGate) -> None:
+    """Without renewal a lock lasts as long as its time to live."""
+    outlived(make_gate(lock_ttl_ms=SHORT_MS))
+    taken(make_gate(), OTHER_SESSION)
+
+
+def test_extending_gives_the_full_time_again(make_gate: MakeGate) -> None:
+    """A keeper with the operator's times sets them anew."""
+    held = taken(make_gate(lock_ttl_ms=5_000))
+    gate = make_gate(lock_ttl_ms=30_000)
+    assert gate.extend(held)
+    assert gate.entry(DOMAIN).expires_in_ms > 25_000
+
+
+def test_expired_lock_is_not_extended(make_gate: MakeGate) -> None:
+    """What has run out is lost, even if nobody else took it."""
+    gate = make_gate(lock_ttl_ms=SHORT_MS)
+    assert not gate.extend(outlived(gate))
+
+
+def test_foreign_lock_is_neither_extended_nor_freed(make_gate: MakeGate) -> None:
+    """A late holder changes nothing for the present one (SPEC A28)."""
+    gate = make_gate(lock_ttl_ms=SHORT_MS)
+    late = outlived(gate)
+    present = taken(make_gate(), OTHER_SESSION)
+    before = gate.entry(DOMAIN)
+    assert not gate.extend(late)
+    assert gate.release(late) is Release.FOREIGN
+    after = gate.entry(DOMAIN)
+    assert after.value == before.value == present.token
+    assert after.expires_in_ms > 20_000
+
+
+def test_value_is_compared_whole(gate: Gate) -> None:
+    """Neither the same session nor the same beginning makes a lock ours."""
+    held = taken(gate)
+    for token in (held.token[:-1], held.token + "0", held.token.upper(), ""):
+        assert not gate.extend(evolve(held, token=token))
+        assert gate.release(evolve(held, token=token)) is Release.FOREIGN
+    assert gate.release(held) is Release.RELEASED
+
+
+def test_released_domain_is_free(gate: Gate) -> None:
+    """The next session gets it, and finds how long the delay still lasts (SPEC A20-A23)."""
+    assert gate.release(taken(gate)) is Release.RELEASED
+    held = taken(gate, OTHER_SESSION)
+    assert 15_000 < held.wait_ms <= 20_000
+    assert held.wait_reason == MIN_DELAY
+
+
+def test_releasing_an_expired_lock(make_gate: MakeGate) -> None:
+    """It is told apart, and the end still counts: the site was visited until now (SPEC A38)."""
+    gate = make_gate(lock_ttl_ms=SHORT_MS)
+    assert gate.release(outlived(gate)) is Release.EXPIRED
+    assert gate.throttle_left_ms(DOMAIN) > 15_000
+
+
+def test_delay_ends(make_gate: MakeGate) -> None:
+    """Once the least delay is over nobody waits."""
+    gate = make_gate(min_delay_ms=SHORT_MS)
+    gate.release(taken(gate))
+    time.sleep(SHORT_MS * 2 / 1000)
+    assert taken(gate, OTHER_SESSION).wait_ms == 0
+
+
+def test_without_stamps_nobody_waits(make_gate: MakeGate) -> None:
+    """With DISABLE_THROTTLE the end of a session is not noted (SPEC A25)."""
+    gate = make_gate(stamps=False)
+    gate.release(taken(gate))
+    assert taken(make_gate(), OTHER_SESSION).wait_ms == 0
+
+
+def test_site_asks_for_a_longer_delay(gate: Gate) -> None:
+    """The holder waits for the longer of the two delays, and knows why."""
+    gate.release(taken(gate))
+    gate.ask_delay(DOMAIN, 120, "retry_after")
+    held = taken(gate, OTHER_SESSION)
+    assert 115_000 < held.wait_ms <= 120_000
+    assert held.wait_reason == "retry_after"
+    assert 115_000 < gate.throttle_left_ms(DOMAIN) <= 120_000
+
+
+def test_shorter_request_changes_nothing(gate: Gate) -> None:
+    """A delay is never shortened, and the least delay stays the least."""
+    gate.release(taken(gate))
+    gate.ask_delay(DOMAIN, 120, "retry_after")
+    gate.ask_delay(DOMAIN, 40, "crawl_delay")
+    entry = gate.entry(DOMAIN)
+    assert 115_000 < entry.delayed_for_ms <= 120_000
+    assert entry.delay_reason == "retry_after"
+
+
+def test_request_is_bounded(gate: Gate) -> None:
+    """DOMAIN_MAX_DELAY_SECONDS holds, however long a site would like us to stay away."""
+    gate.ask_delay(DOMAIN, 10**9, "retry_after")
+    assert 295_000 < gate.throttle_left_ms(DOMAIN) <= 300_000
+
+
+def test_request_for_nothing_is_nothing(gate: Gate) -> None:
+    """Zero and less are no delay."""
+    gate.ask_delay(DOMAIN, 0, "retry_after")
+    gate.ask_delay(DOMAIN, -5, "retry_after")
+    assert gate.entries() == []
+
+
+def test_entries_are_what_is_held_or_delayed(gate: Gate) -> None:
+    """By name, with the lock, the throttle and the delay of each."""
+    held = taken(gate, domain="held.example")
+    gate.release(taken(gate, domain="ended.example"))
+    gate.ask_delay("delayed.example", 100, "crawl_delay")
+    delayed, ended, holding = gate.entries()
+    assert (delayed.domain, ended.domain, holding.domain) == (
+        "delayed.example",
+        "ended.example",
+        "held.example",
+    )
+    assert (delayed.value, delayed.throttled_for_ms, delayed.delay_reason) == (None, 0, "crawl_delay")
+    assert ended.value is None
+    assert 15_000 < ended.throttled_for_ms <= 20_000
+    assert (holding.value, holding.throttled_for_ms, holding.delayed_for_ms) == (held.token, 0, 0)
+
+
+def test_unknown_domain_is_free(gate: Gate) -> None:
+    """Nothing is known of it, and asking leaves nothing behind."""
+    entry = gate.entry("unknown.example")
+    assert (entry.value, entry.throttled_for_ms, entry.delayed_for_ms) == (None, 0, 0)
+    assert gate.entries() == []
+
+
+def test_operator_breaks_a_lock(gate: Gate, make_gate: MakeGate) -> None:
+    """The lock that was shown is freed; its holder finds it gone, and the delay starts."""
+    held = taken(make_gate())
+    assert not gate.break_lock(DOMAIN, held.token + "0")
+    assert gate.break_lock(DOMAIN, held.token)
+    assert not gate.extend(held)
+    assert gate.release(held) is Release.EXPIRED
+    assert taken(gate, OTHER_SESSION).wait_ms > 15_000
+
+
+def test_breaking_a_lock_that_changed_hands(gate: Gate) -> None:
+    """What the operator saw is no longer there, so nothing is broken."""
+    first = taken(gate)
+    gate.release(first)
+    second = taken(gate, OTHER_SESSION)
+    assert not gate.break_lock(DOMAIN, first.token)
+    assert gate.entry(DOMAIN).value == second.token
+
+
+def test_repeated_release_leaves_the_next_holder_alone(gate: Gate) -> None:
+    """However often a release is sent, it frees its own lock only."""
+    first = taken(gate)
+    gate.release(first)
+    second = taken(gate, OTHER_SESSION)
+    gate.release(first)
+    gate.release(first)
+    assert gate.entry(DOMAIN).value == second.token

@@ -1,0 +1,67 @@
+"""Which process holds a lock, and whether it is gone."""
+
+from __future__ import annotations
+
+import os
+import subprocess  # ruff: ignore[suspicious-subprocess-import] - starts processes to look at
+import sys
+
+import pytest
+from attrs import evolve
+
+from crawler.access.process import is_gone, is_own, new_token, this_process
+
+MARK = "from crawler.access.process import this_process; print(this_process(), flush=True); input()"
+
+
+def test_tokens_never_repeat() -> None:
+    """A session that takes its lock twice has two different locks."""
+    tokens = {new_token("5c1e") for _ in range(1000)}
+    assert len(tokens) == 1000
+    assert all(is_own(token) for token in tokens)
+
+
+def test_strangers_token_is_not_own() -> None:
+    """The same process id after a restart of the process or the machine is another holder."""
+    own = new_token("5c1e")
+    host, pid = this_process().host, this_process().pid
+    assert own.startswith(f"vitrine:{host}:{pid}:")
+    assert not is_own(f"vitrine:{host}:{pid}:other-start:5c1e:0123")
+
+
+def test_running_process_is_not_gone() -> None:
+    """We are here."""
+    assert not is_gone(str(this_process()))
+
+
+def test_ended_process_is_gone() -> None:
+    """First it runs, then it is an unburied child, then it is no more."""
+    with subprocess.Popen(
+        [sys.executable, "-c", MARK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout
+        mark = child.stdout.readline().strip()
+        assert not is_gone(mark)
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert is_gone(mark)
+    assert is_gone(mark)
+
+
+@pytest.mark.skipif(not this_process().started, reason="this system does not tell when a process started")
+def test_reused_process_id_is_gone() -> None:
+    """A process that began at another time is another process, whatever its number."""
+    assert is_gone(str(evolve(this_process(), started="1")))
+
+
+@pytest.mark.parametrize("field", ["host", "boot", "namespace"])
+def test_process_elsewhere_is_not_judged(field: str) -> None:
+    """Of another machine, boot or container we cannot know; its lock expires by itself."""
+    elsewhere = evolve(this_process(), pid=2**22 - 1, **{field: "elsewhere"})
+    assert not is_gone(str(elsewhere))
+
+
+@pytest.mark.parametrize("text", [None, "", "host|boot|1|x|2", "a|b|c"])
+def test_unreadable_mark_is_not_judged(text: str | None) -> None:
+    """What names no process is nobody's end."""
+    assert not is_gone(text)
