@@ -10,11 +10,13 @@ from scrapy.utils.asyncio import run_in_thread
 
 from crawler.pdp import (
     discover,
+    facts_as_dict,
     fallback_links,
     features,
     judge,
     read_facts,
     read_page,
+    verdict_as_dict,
     visible_text,
 )
 from crawler.sessions.items import PageCapture
@@ -96,8 +98,8 @@ def read_body(body: bytes, url: str, content_type: str, policy: str) -> Reading:
     verdict, facts = judge(page, policy), read_facts(page)
     found = features(page, verdict, facts)
     return Reading(
-        verdict=verdict.as_dict(),
-        facts=facts.as_dict(),
+        verdict=verdict_as_dict(verdict),
+        facts=facts_as_dict(facts),
         features=json.dumps(found, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace"),
         text=visible_text(page).encode("utf-8", "replace"),
         charset=page.charset,
