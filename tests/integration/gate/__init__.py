@@ -1,0 +1,1 @@
+"""The domain gate under load and under failure, against real servers."""

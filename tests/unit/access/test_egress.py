@@ -1,0 +1,140 @@
+"""Which addresses may be connected to."""
+
+from __future__ import annotations
+
+import pytest
+
+from crawler.access.egress import EgressPolicy
+
+NOTHING_ALLOWED = EgressPolicy.of(())
+
+REFUSED = {
+    "127.0.0.1": "loopback",
+    "127.255.255.254": "loopback",
+    "::1": "loopback",
+    "::ffff:127.0.0.1": "loopback",
+    "::ffff:7f00:1": "loopback",
+    "0.0.0.0": "unspecified",  # ruff: ignore[hardcoded-bind-all-interfaces] - looked at, not bound
+    "0.1.2.3": "unspecified",
+    "::": "unspecified",
+    "10.0.0.1": "private",
+    "172.16.0.1": "private",
+    "172.31.255.255": "private",
+    "192.168.1.1": "private",
+    "::ffff:192.168.1.1": "private",
+    "fc00::1": "private",
+    "fd12:3456:789a::1": "private",
+    "fec0::1": "private",
+    "169.254.169.254": "link-local",
+    "::ffff:169.254.169.254": "link-local",
+    "fe80::1": "link-local",
+    "fe80::1%eth0": "link-local",
+    "100.64.0.1": "shared (CGNAT)",
+    "100.127.255.255": "shared (CGNAT)",
+    "224.0.0.1": "multicast",
+    "239.255.255.250": "multicast",
+    "ff02::1": "multicast",
+    "64:ff9b::7f00:1": "NAT64",
+    "64:ff9b::5db8:d822": "NAT64",
+    "64:ff9b:1::a00:1": "NAT64",
+    "2002:7f00:1::": "6to4",
+    "192.88.99.1": "6to4",
+    "2001:0:53aa:64c:0:fbff:80ff:fffe": "Teredo",
+    "192.0.0.9": "reserved",
+    "192.0.2.1": "reserved",
+    "198.18.0.1": "reserved",
+    "198.51.100.1": "reserved",
+    "203.0.113.1": "reserved",
+    "240.0.0.1": "reserved",
+    "255.255.255.255": "reserved",
+    "::127.0.0.1": "reserved",
+    "100::1": "reserved",
+    "2001:2::1": "reserved",
+    "2001:db8::1": "reserved",
+    "3fff::1": "reserved",
+    "4000::1": "reserved",
+    "5f00::1": "reserved",
+}
+PUBLIC = [
+    "93.184.215.14",
+    "1.1.1.1",
+    "100.63.255.255",
+    "100.128.0.1",
+    "172.32.0.1",
+    "::ffff:1.1.1.1",
+    "2606:4700:4700::1111",
+    "2a00:1450:4001:830::200e",
+]
+
+
+@pytest.mark.parametrize(("address", "reason"), REFUSED.items())
+def test_private_address_is_refused(address: str, reason: str) -> None:
+    """Nothing that is not public is connected to, and the reason is told."""
+    refusal = NOTHING_ALLOWED.refusal("shop.example", [address])
+    assert refusal is not None
+    assert refusal.endswith(f" is {reason}")
+
+
+@pytest.mark.parametrize("address", PUBLIC)
+def test_public_address_is_fine(address: str) -> None:
+    """A shop on the open net is what this is for."""
+    assert NOTHING_ALLOWED.refusal("shop.example", [address]) is None
+
+
+def test_one_bad_answer_spoils_the_name() -> None:
+    """A name with a public and a private address is refused, in whatever order they come."""
+    assert NOTHING_ALLOWED.refusal("shop.example", ["1.1.1.1", "10.0.0.1"]) == "10.0.0.1 is private"
+    assert NOTHING_ALLOWED.refusal("shop.example", ["10.0.0.1", "1.1.1.1"]) == "10.0.0.1 is private"
+
+
+def test_name_without_answers_is_not_refused() -> None:
+    """It is unknown, which is told by others."""
+    assert NOTHING_ALLOWED.refusal("shop.example", []) is None
+
+
+def test_answer_that_is_no_address_is_refused() -> None:
+    """What cannot be judged is not connected to."""
+    assert NOTHING_ALLOWED.refusal("shop.example", ["/run/socket"]) == "/run/socket is no address"
+
+
+@pytest.mark.parametrize(
+    ("allowed", "host", "address"),
+    [
+        ("localhost", "localhost", "127.0.0.1"),
+        ("LocalHost.", "LOCALHOST", "::1"),
+        ("shop.internal", "shop.internal.", "10.1.2.3"),
+        ("*.localhost", "north.localhost", "127.0.0.1"),
+        ("*.localhost", "a.b.localhost", "127.0.0.1"),
+        ("bücher.intern", "xn--bcher-kva.intern", "10.1.2.3"),
+        ("xn--bcher-kva.intern", "bücher.intern", "10.1.2.3"),
+        ("10.0.0.0/8", "shop.example", "10.1.2.3"),
+        ("10.1.2.3/8", "shop.example", "10.9.9.9"),
+        ("127.0.0.1", "127.0.0.1", "127.0.0.1"),
+        ("127.0.0.1", "2130706433", "127.0.0.1"),
+        ("127.0.0.1", "::ffff:127.0.0.1", "::ffff:127.0.0.1"),
+        ("::1", "::1", "::1"),
+        ("[::1]", "::1", "::1"),
+        ("fd00::/8", "shop.example", "fd12::1"),
+    ],
+)
+def test_allowed_although_private(allowed: str, host: str, address: str) -> None:
+    """An operator names hosts, hosts below a name, addresses and networks (EGRESS_ALLOW)."""
+    assert EgressPolicy.of([allowed]).refusal(host, [address]) is None
+
+
+@pytest.mark.parametrize(
+    ("allowed", "host", "address"),
+    [
+        ("localhost", "notlocalhost", "127.0.0.1"),
+        ("localhost", "a.localhost", "127.0.0.1"),
+        ("*.localhost", "localhost", "127.0.0.1"),
+        ("*.localhost", "localhost.example", "127.0.0.1"),
+        ("*.localhost", "evillocalhost", "127.0.0.1"),
+        ("10.0.0.0/8", "shop.example", "192.168.1.1"),
+        ("127.0.0.1", "shop.example", "127.0.0.2"),
+        ("::1", "shop.example", "127.0.0.1"),
+    ],
+)
+def test_allowing_reaches_no_further(allowed: str, host: str, address: str) -> None:
+    """What was not named stays refused."""
+    assert EgressPolicy.of([allowed]).refusal(host, [address]) is not None
