@@ -39,6 +39,8 @@ CONCURRENT_REQUESTS = max(64, 2 * _vitrine.sessions_at_once)
 DOWNLOADER_MIDDLEWARES = {
     # before robots.txt, so that its download belongs to a session that holds the domain
     "crawler.middlewares.domain_gate.DomainGateMiddleware": 90,
+    "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
+    "crawler.middlewares.robots.RobotsMiddleware": 100,
     # sees answers decompressed and after redirects, and decides about attempts
     "crawler.middlewares.navigation.NavigationMiddleware": 550,
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
@@ -52,7 +54,11 @@ DOWNLOAD_WARNSIZE = 8 * 1024 * 1024
 
 # ── hostile by default ──
 TWISTED_DNS_RESOLVER = "crawler.middlewares.egress.GuardedResolver"
-DOWNLOAD_HANDLERS = {"data": None, "file": None, "ftp": None, "s3": None}
+DOWNLOAD_HANDLERS = {
+    "http": "crawler.middlewares.egress.GuardedHandler",
+    "https": "crawler.middlewares.egress.GuardedHandler",
+    **dict.fromkeys(("data", "file", "ftp", "s3")),
+}
 DOWNLOAD_VERIFY_CERTIFICATES = True
 TELNETCONSOLE_ENABLED = False
 REMOTE_CONTROL_ENABLED = False

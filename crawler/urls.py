@@ -70,7 +70,11 @@ def host_of(url: str) -> str:
 def site_of(url: str) -> str:
     """The registrable domain (eTLD+1) of `url`, or its host where there is none."""
     host = host_of(url)
-    return _suffixes(host).top_domain_under_public_suffix or host
+    parts = _suffixes(host)
+    if parts.suffix or parts.ipv4 or ":" in host:
+        return parts.top_domain_under_public_suffix or host
+    # The suffix list's rule for names that it does not know: the last label is the suffix.
+    return ".".join(host.split(".")[-2:])
 
 
 def same_site(one: str, other: str) -> bool:

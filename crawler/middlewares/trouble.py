@@ -54,10 +54,12 @@ _BY_ERROR: tuple[tuple[type[Exception], Trouble], ...] = (
     (DownloadFailedError, Trouble(Summary.NAVIGATION_FAILED, Cause.CONNECTION_FAILED)),
     (UnsupportedURLSchemeError, Trouble(Summary.NAVIGATION_FAILED, Cause.BAD_URL)),
 )
-_BY_REASON = {
-    "Forbidden by robots.txt": Trouble(Summary.NAVIGATION_FAILED, Cause.ROBOTS_REFUSED),
-    "max redirections reached": Trouble(Summary.NAVIGATION_FAILED, Cause.REDIRECT_LOOP),
-}
+# Scrapy tells these apart in words only.
+_BY_REASON = (
+    ("robots.txt", Trouble(Summary.NAVIGATION_FAILED, Cause.ROBOTS_REFUSED)),
+    ("max redirections", Trouble(Summary.NAVIGATION_FAILED, Cause.REDIRECT_LOOP)),
+    ("DOWNLOAD_MAXSIZE", Trouble(Summary.NAVIGATION_FAILED, Cause.TOO_LARGE)),
+)
 
 
 def trouble_of_answer(response: Response) -> Trouble | None:
@@ -79,8 +81,10 @@ def trouble_of_error(error: BaseException) -> Trouble:
     for kind, trouble in _BY_ERROR:
         if isinstance(error, kind):
             return trouble
-    if isinstance(error, IgnoreRequest) and str(error) in _BY_REASON:
-        return _BY_REASON[str(error)]
+    if isinstance(error, IgnoreRequest):
+        for words, trouble in _BY_REASON:
+            if words in str(error):
+                return trouble
     return Trouble(Summary.NAVIGATION_FAILED, Cause.CONNECTION_FAILED)
 
 

@@ -192,21 +192,22 @@ class Desk:
 
     async def end(self, visit: Visit) -> Outcome:
         """Store how the session ended, then let go of its domains: a result never waits for a lock."""
-        book = (await self.open()).book
+        stores = await self.open()
         self.visits.pop(visit.id, None)
-        outcome = await self._to_its_end(self._in_thread(_end, book, visit, book.finish))
+        outcome = await self._to_its_end(self._in_thread(_end, stores, visit, stores.book.finish))
         self._tell_end(visit.id, visit.order, outcome)
         return outcome
 
     async def _interrupt(self, visit: Visit) -> None:
         """A batch's session waits for the next start of its batch; another one ends here."""
-        book = (await self.open()).book
+        stores = await self.open()
         self.visits.pop(visit.id, None)
         goes_on = visit.order.batch_id is not None and visit.stopped is None
         if not goes_on:
             visit.stop(Cause.INTERRUPTED)
+        write = stores.book.put_back if goes_on else stores.book.finish
         try:
-            await self._in_thread(_end, book, visit, book.put_back if goes_on else book.finish)
+            await self._in_thread(_end, stores, visit, write)
             if visit.stopped:
                 self._tell_end(visit.id, visit.order, visit.stopped)
         except Exception:
@@ -228,12 +229,9 @@ class Desk:
         return await self._to_its_end(self._in_thread(book.keep_page, visit, capture))
 
     async def ask_delay(self, domain: str, seconds: float, reason: str) -> None:
-        """Hold everyone off a domain, as its site has asked; a gate that is away is not worth a page."""
+        """Hold everyone off a domain, as its site has asked."""
         gate = (await self.open()).gate
-        try:
-            await self._in_thread(gate.ask_delay, domain, seconds, reason)
-        except GateUnavailableError as error:
-            log.warning("delay.not_kept", domain=domain, seconds=seconds, error=str(error))
+        await self._in_thread(_ask_delay, gate, domain, seconds, reason)
 
     # ── for spiders that know nothing of sessions ──
 
@@ -355,13 +353,23 @@ class _Shared(Generic[T]):
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
 
-def _end(book: SessionBook, visit: Visit, write: Callable[[Visit], T]) -> T:
+def _end(stores: Stores, visit: Visit, write: Callable[[Visit], T]) -> T:
     try:
         return write(visit)
     finally:
+        for domain, seconds in visit.crawl_delays.items():
+            _ask_delay(stores.gate, domain, seconds, "Crawl-delay")
         for entry in visit.entries.values():
             entry.leave()
-        book.close_log(visit)
+        stores.book.close_log(visit)
+
+
+def _ask_delay(gate: Gate, domain: str, seconds: float, reason: str) -> None:
+    """A gate that is away is not worth a page."""
+    try:
+        gate.ask_delay(domain, seconds, reason)
+    except GateUnavailableError as error:
+        log.warning("delay.not_kept", domain=domain, seconds=seconds, error=str(error))
 
 
 def _disconnect(stores: Stores) -> None:

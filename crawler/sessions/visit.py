@@ -29,6 +29,7 @@ class Visit:
     order: SessionOrder
     journal: Journal
     entries: dict[str, Entry] = field(factory=dict)  # what it holds, by domain
+    crawl_delays: dict[str, float] = field(factory=dict)  # what robots.txt asks for, by domain
     pages: list[PageResult] = field(factory=list)
     pdp_url: str | None = None
     final_url: str | None = None

@@ -1,0 +1,195 @@
+"""`vitrine doctor`: what works here, what does not, and what would mend or add it."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sqlite3
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated
+from uuid import uuid4
+
+import redis
+import typer
+from attrs import asdict, frozen
+from rich.markup import escape
+from sqlalchemy import text
+
+from crawler.cli.output import emit, note, say, size
+from crawler.clock import utc_now
+from crawler.config import Settings, load_settings, shown
+from crawler.db import revisions
+from crawler.db.engine import Database, sqlite_wal_is_safe
+from crawler.errors import CrawlerError
+from crawler.evidence.blobs import FolderStore
+from crawler.urls import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+OK, ABSENT, WARN, BROKEN = "ok", "absent", "warning", "broken"
+SIGNS = {
+    OK: "[green]✓[/] ok     ",
+    ABSENT: "[dim]·[/] absent ",
+    WARN: "[yellow]![/] warning",
+    BROKEN: "[red]✗[/] broken ",
+}
+MIN_FREE_BYTES = 1024 * 1024 * 1024
+MAX_SKEW_SECONDS = 2.0
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@frozen
+class Finding:
+    """What one check found."""
+
+    check: str
+    state: str
+    what: str
+    fix: str = ""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("doctor")(doctor)
+
+
+def doctor(*, as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False) -> int:
+    """Check this installation; exit 1 when something that is configured does not work."""
+    settings = load_settings()
+    findings = [finding for check in CHECKS for finding in _examined(check, settings)]
+    broken = any(finding.state == BROKEN for finding in findings)
+    if as_json:
+        emit({"ok": not broken, "findings": [asdict(f) for f in findings], "settings": shown(settings)})
+        return int(broken)
+    for finding in findings:
+        say(f"{SIGNS[finding.state]}  [bold]{finding.check:<9}[/] {escape(finding.what)}")
+        if finding.fix:
+            say(f"           {'':<9} [dim]→ {escape(finding.fix)}[/]")
+    note("next: vitrine demo" if not broken else "mend what is broken, then run this again")
+    return int(broken)
+
+
+def _examined(check: Callable[[Settings], Iterator[Finding]], settings: Settings) -> Iterator[Finding]:
+    name = check.__name__.removeprefix("_check_")
+    try:
+        yield from check(settings)
+    except CrawlerError as error:
+        yield Finding(name, BROKEN, str(error), error.hint)
+    except OSError as error:
+        yield Finding(
+            name, BROKEN, f"{error.filename or ''} {error.strerror}".strip(), "check its permissions"
+        )
+
+
+def _check_python(_settings: Settings) -> Iterator[Finding]:
+    yield Finding("python", OK, f"{sys.version.split()[0]} at {sys.executable}")
+
+
+def _check_database(settings: Settings) -> Iterator[Finding]:
+    database = Database(settings.database)
+    try:
+        if database.path and not database.path.exists():
+            yield Finding("database", OK, f"{database.shown} will be made by the first crawl")
+        else:
+            yield from _opened_database(database)
+        if database.is_sqlite:
+            yield from _embedded_database()
+        else:
+            yield _skew("database", *_database_time(database))
+    finally:
+        database.close()
+
+
+def _opened_database(database: Database) -> Iterator[Finding]:
+    found = revisions.current(database)
+    if found == revisions.HEAD:
+        yield Finding("database", OK, f"{database.shown}, revision {found}")
+    else:
+        what = f"{database.shown} is at revision {found or 'none'}, this program needs {revisions.HEAD}"
+        yield Finding("database", BROKEN, what, "vitrine db upgrade")
+
+
+def _embedded_database() -> Iterator[Finding]:
+    how = "may share a WAL" if sqlite_wal_is_safe() else "has the WAL bug of releases before 3.51.3"
+    yield Finding(
+        "sqlite",
+        OK,
+        f"{sqlite3.sqlite_version} {how}; the writers of all processes pass one file lock",
+        "DATABASE_URL=postgresql://… lets several machines share one database",
+    )
+
+
+def _database_time(database: Database) -> tuple[float, float]:
+    with database.read() as db:
+        before = time.time()
+        theirs = float(db.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
+        return theirs, (before + time.time()) / 2
+
+
+def _check_redis(settings: Settings) -> Iterator[Finding]:
+    if not settings.redis_url:
+        fix = "REDIS_URL=redis://… makes locks and delays hold for all machines"
+        yield Finding("redis", ABSENT, "domain locks reach the processes of this machine only", fix)
+        return
+    client = redis.Redis.from_url(settings.redis_url, socket_connect_timeout=2, socket_timeout=2, retry=None)
+    try:
+        before = time.time()
+        seconds, micros = client.time()
+        ours = (before + time.time()) / 2
+        version = client.info("server")["redis_version"]
+    except redis.RedisError as error:
+        what = f"{redact(settings.redis_url)}: {redact(str(error))}"
+        yield Finding("redis", BROKEN, what, "start it, or correct REDIS_URL; without it no crawl starts")
+        return
+    finally:
+        client.close()
+    yield Finding("redis", OK, f"{redact(settings.redis_url)}, version {version}")
+    yield _skew("redis", seconds + micros / 1e6, ours)
+
+
+def _skew(check: str, theirs: float, ours: float) -> Finding:
+    apart = abs(theirs - ours)
+    if apart <= MAX_SKEW_SECONDS:
+        return Finding("clock", OK, f"{apart * 1000:.0f} ms apart from the {check}'s")
+    fix = "synchronise the clocks (NTP); delays are kept by the server's, dates in logs are this machine's"
+    return Finding("clock", WARN, f"{apart:.1f} s apart from the {check}'s", fix)
+
+
+def _check_artifacts(settings: Settings) -> Iterator[Finding]:
+    store, name = FolderStore(settings.artifacts), f".doctor-{uuid4().hex}"
+    store.publish(name, utc_now().isoformat().encode())
+    store.delete(name)
+    free = shutil.disk_usage(settings.artifacts).free
+    state = OK if free >= MIN_FREE_BYTES else WARN
+    fix = "" if state == OK else "make room, or lower HTML_RETENTION_DAYS and run vitrine cleanup"
+    yield Finding("artifacts", state, f"{settings.artifacts} can be written, {size(free)} free", fix)
+
+
+def _check_browser(_settings: Settings) -> Iterator[Finding]:
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    can_drive = importlib.util.find_spec("scrapy_playwright") is not None
+    if found and can_drive:
+        yield Finding("browser", OK, found)
+    else:
+        what = "pages are judged as the server sends them; scripts do not run"
+        yield Finding("browser", ABSENT, what, "rendered pages will need Chromium and scrapy-playwright")
+
+
+def _check_contact(settings: Settings) -> Iterator[Finding]:
+    if settings.contact_url != Settings.model_fields["contact_url"].default:
+        yield Finding("contact", OK, settings.user_agent)
+    else:
+        fix = "set CONTACT_URL to a page that says who crawls, and how to reach you"
+        yield Finding("contact", WARN, "sites cannot learn who visits them", fix)
+
+
+CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
+    _check_python,
+    _check_database,
+    _check_redis,
+    _check_artifacts,
+    _check_browser,
+    _check_contact,
+)

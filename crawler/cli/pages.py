@@ -1,0 +1,168 @@
+"""`vitrine pdp`: the rule, on saved pages."""
+
+from __future__ import annotations
+
+import os
+import sys
+import zlib
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.progress import track
+
+from crawler.cli.output import emit, emit_line, note, notes, say
+from crawler.config import load_settings
+from crawler.errors import UsageError
+from crawler.pdp import (
+    DEFAULT_MAX_BYTES,
+    POLICIES,
+    facts_as_dict,
+    judge,
+    read_facts,
+    read_page,
+    verdict_as_dict,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+STDIN = "-"
+GZIP = b"\x1f\x8b"
+GZIP_WINDOW = 31  # zlib's way of saying: a gzip header, the largest window
+CHUNK = 16
+NOTHING_MATCHED = 4
+SIGNALS = {
+    "has_price": "a price",
+    "has_title_and_image": "a title and an image",
+    "has_add_to_cart": "a buy control of its own",
+    "has_product_schema": "a schema.org Product of its own",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(no_args_is_help=True, help="Judge saved pages: product page or not, and why.")
+    group.callback()(lambda: None)
+    group.command("check")(check)
+    app.add_typer(group, name="pdp")
+
+
+def check(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="HTML, plain or gzipped; - reads standard input.")
+    ],
+    *,
+    url: Annotated[str, typer.Option(help="Where the page came from; tells its own links from others.")] = "",
+    policy: Annotated[str | None, typer.Option(help="v1.2 or v1.3; CRAWL_POLICY_VERSION by default.")] = None,
+    only_pdp: Annotated[bool, typer.Option("--only-pdp", help="Show product pages only.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    as_jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON document a page.")] = False,
+    fail_empty: Annotated[
+        bool, typer.Option("--fail-empty", help="Exit 4 when nothing is a product page.")
+    ] = False,
+) -> int:
+    """Say of each file whether it is a product page, on what evidence, and what is missing.
+
+    Examples:
+      vitrine pdp check page.html
+
+      vitrine pdp check --jsonl pages/*.html.gz
+    """
+    policy = policy or load_settings().crawl_policy_version
+    if policy not in POLICIES:
+        raise UsageError(f"--policy {policy} is unknown", hint="it takes " + ", ".join(POLICIES))
+    documents = list(
+        _shown(_judged(files, url, policy), only_pdp=only_pdp, as_json=as_json, as_jsonl=as_jsonl)
+    )
+    if as_json:
+        emit({"pages": documents})
+    failed = sum("error" in document for document in documents)
+    found = sum(bool(document.get("is_pdp")) for document in documents)
+    if len(files) > 1 and not (as_json or as_jsonl):
+        note(
+            f"{found} of {len(files)} are product pages by {policy}"
+            + (f", {failed} unread" if failed else "")
+        )
+    if failed:
+        return 1 if failed == len(files) else 3
+    return NOTHING_MATCHED if fail_empty and not found else 0
+
+
+def judge_file(name: str, url: str, policy: str) -> dict[str, Any]:
+    """The contract's document of one file; an unreadable file gets an `error` instead of a verdict."""
+    try:
+        body = _read(name)
+    except OSError as error:
+        return {"file": name, "error": error.strerror or str(error)}
+    except zlib.error as error:
+        return {"file": name, "error": f"damaged gzip file: {error}"}
+    page = read_page(body, url=url)
+    facts = facts_as_dict(read_facts(page))
+    return {"file": name, "url": url, **verdict_as_dict(judge(page, policy)), "facts": facts}
+
+
+def _judged(files: Sequence[str], url: str, policy: str) -> Iterator[dict[str, Any]]:
+    """The verdicts in the order of the files, on all cores when there are many."""
+    workers = min(os.cpu_count() or 1, len(files) // CHUNK)
+    if workers <= 1:
+        yield from _tracked((judge_file(name, url, policy) for name in files), len(files))
+        return
+    with ProcessPoolExecutor(workers) as pool:
+        count = len(files)
+        verdicts = pool.map(judge_file, files, [url] * count, [policy] * count, chunksize=CHUNK)
+        yield from _tracked(verdicts, count)
+
+
+def _tracked(verdicts: Iterable[dict[str, Any]], count: int) -> Iterable[dict[str, Any]]:
+    hidden = not notes().is_terminal or count < CHUNK
+    return track(verdicts, "judging", total=count, console=notes(), transient=True, disable=hidden)
+
+
+def _shown(
+    documents: Iterable[dict[str, Any]], *, only_pdp: bool, as_json: bool, as_jsonl: bool
+) -> Iterator[dict[str, Any]]:
+    for document in documents:
+        if "error" in document:
+            note(f"[red]✗[/] {escape(document['file'])}: {escape(document['error'])}")
+        elif only_pdp and not document["is_pdp"]:
+            continue
+        if as_jsonl:
+            emit_line(document)
+        elif not as_json and "error" not in document:
+            _explain(document)
+        yield document
+
+
+def _explain(document: dict[str, Any]) -> None:
+    name = escape(document["file"])
+    if document["is_pdp"]:
+        say(f"[green]✓[/] [bold]{name}[/] is a product page ({document['policy']})")
+    else:
+        reasons = ", ".join(document["reasons"])
+        say(f"[red]✗[/] [bold]{name}[/] is no product page ({document['policy']}): {reasons}")
+    for signal, what in SIGNALS.items():
+        if document["signals"][signal]:
+            evidence = document["evidence"].get(signal) or {}
+            where = " ".join(str(value) for value in evidence.values() if value)
+            say(f"    [green]has[/] {what}: {escape(where)}")
+        else:
+            say(f"  [red]lacks[/] {what}")
+    facts = {key: value for key, value in document["facts"].items() if isinstance(value, str) and value}
+    if facts:
+        say("    " + escape("  ".join(f"{key}: {value}" for key, value in facts.items())))
+
+
+def _read(name: str) -> bytes:
+    """A file's bytes, unzipped, but never more than a page may have."""
+    limit = DEFAULT_MAX_BYTES + 1
+    if name == STDIN:
+        data = sys.stdin.buffer.read(limit)
+    else:
+        with Path(name).open("rb") as file:
+            data = file.read(limit)
+    if data.startswith(GZIP):
+        return zlib.decompressobj(GZIP_WINDOW).decompress(data, limit)
+    return data
