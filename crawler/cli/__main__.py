@@ -1,0 +1,5 @@
+"""`python -m crawler.cli` is `vitrine`."""
+
+from crawler.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""The commands as people run them, against real shops on loopback."""

@@ -1,0 +1,121 @@
+"""Runs commands in a home of their own, against the demo's shops."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from attrs import field, frozen
+
+from crawler.config import Settings
+from crawler.db.engine import Database
+from crawler.demo import NETWORK, DemoServer, serve
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+ROOT = Path(__file__).parents[2]
+# No test waits for politeness that it is not about.
+QUICK = {"DOMAIN_MIN_DELAY_MS": "50", "DOMAIN_LOCK_BACKOFF_BASE_MS": "50", "DOMAIN_LOCK_TTL_SECONDS": "6"}
+
+
+@frozen
+class Home:
+    """A folder with everything that Vitrine keeps, and the commands at work in it."""
+
+    path: Path
+    extra: dict[str, str] = field(factory=dict)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Ours, without any setting that could lead out of the folder."""
+        ours = {name.upper() for name in Settings.model_fields}
+        inherited = {name: value for name, value in os.environ.items() if name not in ours}
+        return {**inherited, **QUICK, "VITRINE_HOME": str(self.path), "EGRESS_ALLOW": NETWORK, **self.extra}
+
+    def vitrine(self, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+        """Run `vitrine` to its end."""
+        return self._run([sys.executable, "-m", "crawler.cli", *arguments], timeout)
+
+    def scrapy(self, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+        """Run `scrapy` to its end."""
+        return self._run([sys.executable, "-m", "scrapy", *arguments], timeout)
+
+    def crawl(self, *arguments: str, delay: float = 0, timeout: float = 120) -> list[dict[str, Any]]:
+        """Crawl, and give back the sessions."""
+        done = self.vitrine("crawl", "pdp", "--json", "-s", f"DOWNLOAD_DELAY={delay}", *arguments, timeout=timeout)
+        assert done.stdout, done.stderr
+        return list(json.loads(done.stdout)["sessions"])
+
+    def sessions(self) -> list[dict[str, Any]]:
+        """All sessions, the newest first."""
+        done = self.vitrine("sessions", "list", "--json", "--limit", "1000")
+        assert done.returncode == 0, done.stderr
+        return list(json.loads(done.stdout)["sessions"])
+
+    def start_scrapy(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start `scrapy` and do not wait; the caller ends it."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "scrapy", *arguments],
+            cwd=ROOT, env=self.environment, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+    @property
+    def artifacts(self) -> Path:
+        """Where the files lie."""
+        return self.path / "artifacts"
+
+    def files(self) -> set[str]:
+        """The storage URIs of all files that there are."""
+        return {str(file.relative_to(self.artifacts)) for file in self.artifacts.rglob("*") if file.is_file()}
+
+    def database(self) -> Database:
+        """The home's database, for looking into it; the caller closes it."""
+        return Database(f"sqlite:///{self.path / 'vitrine.db'}")
+
+    def _run(self, command: list[str], timeout: float) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command, cwd=ROOT, env=self.environment, text=True, timeout=timeout, check=False,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def shops() -> Iterator[DemoServer]:
+    """The demo's shops, and twenty numbered ones."""
+    with serve(bulk=20) as server:
+        yield server
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """An empty home."""
+    return Home(tmp_path / "home")
+
+
+@pytest.fixture
+def endings() -> Generator[list[subprocess.Popen[str]]]:
+    """Processes that are over when the test is, whatever became of it."""
+    started: list[subprocess.Popen[str]] = []
+    yield started
+    for process in started:
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=20)
+
+
+def wait_for(condition: Any, seconds: float = 30) -> Any:
+    """Wait until `condition()` is true, and give back what it said."""
+    until = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < until, "it did not happen in time"
+        time.sleep(0.05)
+    return found

@@ -1,0 +1,178 @@
+"""What a crawl leaves behind when it is stopped, gently or not, and how it goes on."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import text
+
+from tests.e2e.conftest import Home, wait_for
+
+if TYPE_CHECKING:
+    import subprocess
+    from pathlib import Path
+
+    from crawler.demo import DemoServer
+
+OPEN = {"queued", "running"}
+KILLS = 6
+
+
+def write_urls(path: Path, urls: list[str]) -> Path:
+    """A URL file."""
+    path.write_text("\n".join(["# shops", "", *urls]) + "\n")
+    return path
+
+
+def shop_urls(shops: DemoServer, count: int) -> list[str]:
+    """The start pages of numbered shops."""
+    return [shops.url(f"shop-{number:04}") for number in range(1, count + 1)]
+
+
+def assert_consistent(home: Home) -> None:
+    """No row without its file, no half file, and a database that is whole."""
+    # in this order: listing sessions marks abandoned ones, and exports their logs
+    rows = {a["storage_uri"]: a for session in home.sessions() for a in session["artifacts"]}
+    files = home.files()
+    assert rows.keys() <= files
+    assert not [name for name in files if name.endswith(".part") or "/." in name]
+    for uri, row in rows.items():
+        assert (home.artifacts / uri).stat().st_size == row["size_bytes"]
+    database = home.database()
+    with database.read() as db:
+        assert db.scalar(text("PRAGMA integrity_check")) == "ok"
+    database.close()
+
+
+def test_sigterm_ends_the_session_and_frees_its_domain(
+    home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
+) -> None:
+    """One SIGTERM: the session is stored as interrupted, and the next one may come at once."""
+    process = home.start_scrapy("crawl", "pdp", "-a", f"url={shops.url('slow')}")
+    endings.append(process)
+    wait_for(lambda: shops.log.entries("slow"))
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=30)
+    [session] = home.sessions()
+    assert (session["status"], session["cause"]) == ("failed", "interrupted")
+    assert session["error_summary"] == "Crawl failed"
+    assert_consistent(home)
+    [again] = home.crawl(shops.url("slow"))
+    assert again["status"] == "completed"
+
+
+def test_ctrl_c_is_passed_on_and_told(
+    home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
+) -> None:
+    """`vitrine crawl` waits for the graceful end, shows what there is, and exits 130."""
+    import subprocess
+    import sys
+
+    from tests.e2e.conftest import ROOT
+
+    shops.forget()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "crawler.cli", "crawl", "pdp", "--json", shops.url("slow")],
+        cwd=ROOT, env=home.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    endings.append(process)
+    wait_for(lambda: shops.log.entries("slow"))
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert json.loads(out)["sessions"][0]["cause"] == "interrupted"
+    assert "stopping" in err
+
+
+def test_a_url_file_goes_on_where_it_stopped(
+    home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    """Stopped in the middle and started again, each URL is visited to its end once; then anew."""
+    urls = shop_urls(shops, 12)
+    file = write_urls(tmp_path / "shops.txt", urls)
+    quick = ("-s", "DOWNLOAD_DELAY=0.2", "-s", "SESSIONS_AT_ONCE=3")
+    process = home.start_scrapy("crawl", "pdp", "-a", f"urls={file}", *quick)
+    endings.append(process)
+    wait_for(lambda: [s for s in home.sessions() if s["status"] == "completed"])
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=30)
+    before = {s["id"]: s for s in home.sessions()}
+    assert {s["status"] for s in before.values()} == {"completed", "queued"}
+
+    home.crawl("--urls", str(file))
+    after = {s["id"]: s for s in home.sessions()}
+    assert after.keys() == before.keys()
+    assert all(session["status"] == "completed" for session in after.values())
+    for session_id, session in before.items():
+        if session["status"] == "completed":
+            assert after[session_id]["finished_at"] == session["finished_at"]
+    assert_consistent(home)
+
+    home.crawl("--urls", str(file))
+    assert len(home.sessions()) == 2 * len(urls)
+
+
+def test_a_killed_process_leaves_nothing_that_lies(
+    home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
+) -> None:
+    """SIGKILL: its running session is marked by its old heartbeat, and never one that lives."""
+    home.extra["DOMAIN_LOCK_TTL_SECONDS"] = "3"
+    killed = home.start_scrapy("crawl", "pdp", "-a", f"url={shops.url('slow')}")
+    endings.append(killed)
+    wait_for(lambda: [s for s in home.sessions() if s["status"] == "running"])
+    killed.send_signal(signal.SIGKILL)
+    killed.wait(timeout=10)
+    living = home.start_scrapy(
+        "crawl", "pdp", "-a", f"url={shops.url('crawl-delay')}", "-s", "DOWNLOAD_DELAY=3"
+    )
+    endings.append(living)
+    by_url = wait_for(lambda: _ended(home, shops.url("slow")), seconds=30)
+    assert by_url[shops.url("slow")]["cause"] == "abandoned"
+    assert by_url[shops.url("slow")]["error_summary"] == "Crawl failed"
+    living.wait(timeout=60)
+    assert {s["url"]: s["status"] for s in home.sessions()}[shops.url("crawl-delay")] == "completed"
+    assert_consistent(home)
+
+
+def _ended(home: Home, url: str) -> dict[str, dict[str, str]] | None:
+    by_url = {session["url"]: session for session in home.sessions()}
+    return by_url if by_url[url]["status"] not in OPEN else None
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGKILL])
+def test_stopped_at_any_point_a_crawl_stays_consistent_and_can_be_finished(
+    home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]], tmp_path: Path, stop: signal.Signals
+) -> None:
+    """Again and again at random points; in the end every URL has been visited, and the store is whole."""
+    home.extra["DOMAIN_LOCK_TTL_SECONDS"] = "2"
+    file = write_urls(tmp_path / "shops.txt", shop_urls(shops, 20))
+    dice = random.Random(stop)
+    for _ in range(KILLS):
+        process = home.start_scrapy("crawl", "pdp", "-a", f"urls={file}", "-s", "DOWNLOAD_DELAY=0.1")
+        endings.append(process)
+        time.sleep(dice.uniform(0.7, 2.5))
+        process.send_signal(stop)
+        process.communicate(timeout=30)
+        assert_consistent(home)
+    time.sleep(2.1)  # until the last heartbeats are old
+    home.crawl("--urls", str(file))
+    sessions = home.sessions()
+    assert {session["url"] for session in sessions} == set(shop_urls(shops, 20))
+    assert {session["status"] for session in sessions} == {"completed"}
+    assert_consistent(home)
+
+
+def test_a_session_can_be_tried_again(home: Home, shops: DemoServer) -> None:
+    """`sessions retry` runs it under a new attempt; what it stored before stays."""
+    [failed] = home.crawl(shops.url("404"))
+    done = home.vitrine("sessions", "retry", failed["id"][:8], "--json", "-s", "DOWNLOAD_DELAY=0")
+    [again] = json.loads(done.stdout)["sessions"]
+    assert (again["id"], again["attempts"], again["status"]) == (failed["id"], 2, "failed")
+    assert done.returncode == 1
+    assert {a["storage_uri"] for a in failed["artifacts"]} < {a["storage_uri"] for a in again["artifacts"]}
+    assert_consistent(home)

@@ -1,0 +1,1 @@
+"""Sessions: their outcome, their store, their book."""
