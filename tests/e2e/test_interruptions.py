@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from crawler.demo import DemoServer
 
 OPEN = {"queued", "running"}
-KILLS = 6
+KILLS = 4
 
 
 def write_urls(path: Path, urls: list[str]) -> Path:
@@ -53,6 +53,7 @@ def test_sigterm_ends_the_session_and_frees_its_domain(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
 ) -> None:
     """One SIGTERM: the session is stored as interrupted, and the next one may come at once."""
+    shops.forget()
     process = home.start_scrapy("crawl", "pdp", "-a", f"url={shops.url('slow')}")
     endings.append(process)
     wait_for(lambda: shops.log.entries("slow"))
