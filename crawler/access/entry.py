@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import random
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import field, frozen
@@ -21,7 +22,7 @@ from attrs import field, frozen
 from crawler.access.gate import Busy, Gate, GateUnavailableError, Held, Release
 from crawler.access.keeper import Keeper, Lost
 from crawler.access.line import Line
-from crawler.access.process import is_own, this_process
+from crawler.access.process import is_own, new_token, this_process
 from crawler.access.rules import backoff_ms, is_ours
 from crawler.errors import LockedError
 
@@ -123,6 +124,8 @@ class Entry:
         self._place: Place | None = None
         self._queue_until: float | None = None
         self._missed = 0
+        self._token = ""  # of the present try for the lock, through all its attempts
+        self._is_unsure = False  # whether the lock may be ours without our knowing
         self._held: Held | None = None
         self._entered = False
 
@@ -140,6 +143,8 @@ class Entry:
             if held is not None:
                 self._in.keeper.forget(held)
                 self._release(held)
+            elif self._is_unsure:
+                self._take_back()
         finally:
             self._leave_line()
 
@@ -161,10 +166,14 @@ class Entry:
 
     def _try(self) -> Wait | Entered:
         asked_at = self._in.monotonic()
+        # The same token for all attempts: the one before may have succeeded, and its answer got lost.
+        self._token = self._token or new_token(self._visitor.session_id)
         try:
-            answer = self._in.gate.acquire(self._visitor.domain, self._visitor.session_id)
+            answer = self._in.gate.acquire(self._visitor.domain, self._visitor.session_id, self._token)
         except GateUnavailableError as error:
+            self._is_unsure = True
             return self._miss(error.code, error=str(error))
+        self._is_unsure = False
         if isinstance(answer, Held):
             return self._take(answer, asked_at)
         queue = self._queue(answer)
@@ -192,7 +201,7 @@ class Entry:
             return self._go_on(self._inside)
         if held:
             self._in.keeper.forget(held)
-        self._held = None
+        self._held, self._token = None, ""
         self._step = self._try
         return self._miss(Lost.LOCK.value)
 
@@ -277,6 +286,12 @@ class Entry:
             tell("lock.release.stale", "warn", reason="expired")
         else:
             tell("lock.release.stale", "warn", reason="foreign", lock_value_mismatch=True)
+
+    def _take_back(self) -> None:
+        """Free a lock that an unanswered attempt may have taken; if this fails too, it expires."""
+        with suppress(GateUnavailableError):
+            self._in.gate.release(Held(self._visitor.domain, self._visitor.session_id, self._token))
+        self._is_unsure = False
 
     def _lost(self, held: Held, why: Lost) -> None:
         """Pass a loss on; before the first fetch there is nothing to be stopped, only to be tried again."""

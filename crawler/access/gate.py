@@ -107,8 +107,8 @@ class Gate(Protocol):
 
     shared: bool  # whether other machines see these locks
 
-    def acquire(self, domain: str, session_id: str) -> Held | Busy:
-        """Take the lock if it is free. Taking a lock that this very call already took is no conflict."""
+    def acquire(self, domain: str, session_id: str, token: str = "") -> Held | Busy:
+        """Take the lock if it is free, or if it has this token already: an answer may have got lost."""
 
     def extend(self, held: Held) -> bool:
         """Give the lock its full time again; False when it is no longer ours."""

@@ -47,11 +47,12 @@ class LocalGate:
         self._database = database
         self._times = times
 
-    def acquire(self, domain: str, session_id: str) -> Held | Busy:
-        """Take the lock if it is free, expired, or left by a process that is gone."""
+    def acquire(self, domain: str, session_id: str, token: str = "") -> Held | Busy:
+        """Take the lock if it is free, expired, ours already, or left by a process that is gone."""
+        token = token or new_token(session_id)
         # A waiting session asks often: it only reads, and so never stands in the way of writers.
-        busy = self._busy(domain)
-        return busy or self._take(domain, session_id)
+        busy = self._busy(domain, token)
+        return busy or self._take(domain, session_id, token)
 
     def extend(self, held: Held) -> bool:
         """Give the lock its full time again, if it still has our token."""
@@ -107,25 +108,26 @@ class LocalGate:
     def close(self) -> None:
         """Leave the database to whoever opened it."""
 
-    def _busy(self, domain: str) -> Busy | None:
+    def _busy(self, domain: str, token: str) -> Busy | None:
         with self._read() as session:
             row = session.get(DomainGate, domain)
-            return _holder(row, self._database.now(session)) if row else None
+            holder = _holder(row, self._database.now(session)) if row else None
+            return holder if holder and holder.value != token else None
 
-    def _take(self, domain: str, session_id: str) -> Held | Busy:
+    def _take(self, domain: str, session_id: str, token: str) -> Held | Busy:
         with self._write() as session:
             row = _locked_row(session, domain)
             now = self._database.now(session)
             busy = _holder(row, now)
-            if busy:
+            if busy and busy.value != token:
                 return busy
-            row.token = new_token(session_id)
+            row.token = token
             row.holder = str(this_process())
             row.expires_at = now + self._times.lock_ttl_ms * MILLISECOND
             throttle_left, delay_left = self._left(row, now)
             if delay_left > throttle_left:
-                return Held(domain, session_id, row.token, delay_left, row.delay_reason or "")
-            return Held(domain, session_id, row.token, throttle_left, MIN_DELAY)
+                return Held(domain, session_id, token, delay_left, row.delay_reason or "")
+            return Held(domain, session_id, token, throttle_left, MIN_DELAY)
 
     def _free(self, domain: str, token: str) -> Release:
         with self._write() as session:

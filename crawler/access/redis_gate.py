@@ -47,9 +47,9 @@ class RedisGate:
             retry=Retry(ConstantBackoff(RETRY_PAUSE_SECONDS), RETRIES),
         )
 
-    def acquire(self, domain: str, session_id: str) -> Held | Busy:
-        """Take the lock if it is free; a lock with our token is one whose answer got lost."""
-        token = new_token(session_id)
+    def acquire(self, domain: str, session_id: str, token: str = "") -> Held | Busy:
+        """Take the lock if it is free, or if it has our token already."""
+        token = token or new_token(session_id)
         keys = [rules.lock_key(domain), rules.throttle_key(domain), rules.delay_key(domain)]
         got, *rest = self._run(
             scripts.ACQUIRE, keys, token, self._times.lock_ttl_ms, self._times.min_delay_ms

@@ -10,7 +10,7 @@ from uuid import uuid4
 from attrs import evolve
 
 from crawler.access.gate import MIN_DELAY, Busy, Held, Release
-from crawler.access.process import is_own
+from crawler.access.process import is_own, new_token
 from crawler.access.rules import holder_of
 
 if TYPE_CHECKING:
@@ -60,6 +60,14 @@ def test_same_session_is_no_exception(gate: Gate) -> None:
     """A session that was delivered twice does not hold its domain twice."""
     taken(gate)
     assert isinstance(gate.acquire(DOMAIN, SESSION), Busy)
+
+
+def test_repeated_call_is_no_conflict(gate: Gate) -> None:
+    """A call whose answer got lost is made again with its token, and finds the lock its own."""
+    first = gate.acquire(DOMAIN, SESSION, new_token(SESSION))
+    assert isinstance(first, Held)
+    assert gate.acquire(DOMAIN, SESSION, first.token) == first
+    assert isinstance(gate.acquire(DOMAIN, SESSION, new_token(SESSION)), Busy)
 
 
 def test_domains_are_apart(gate: Gate) -> None:

@@ -24,10 +24,12 @@ class FakeGate:
     extends: Sequence[bool | GateUnavailableError] = (True,)
     releases: Sequence[Release | GateUnavailableError] = (Release.RELEASED,)
     calls: list[str] = field(factory=list)
+    tokens: list[str] = field(factory=list)
     shared: bool = True
 
-    def acquire(self, domain: str, session_id: str) -> Held | Busy:
+    def acquire(self, domain: str, session_id: str, token: str = "") -> Held | Busy:
         """The next answer, or a lock."""
+        self.tokens.append(token)
         self.calls.append("acquire")
         if not self.acquires:
             return Held(domain, session_id, f"vitrine:{session_id}")

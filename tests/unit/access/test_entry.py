@@ -21,7 +21,7 @@ from crawler.access.entry import (
 )
 from crawler.access.gate import Busy, Held, Release
 from crawler.access.keeper import Keeper, Lost
-from crawler.access.process import new_token, this_process
+from crawler.access.process import is_own, new_token, this_process
 from crawler.config import load_settings
 from tests.unit.access.fake_gate import AWAY, FakeGate
 
@@ -175,6 +175,35 @@ def test_gate_that_comes_back_lets_in() -> None:
     """An attempt that got no answer is an attempt like any other."""
     scene = Scene(gate=FakeGate(acquires=[AWAY, HELD]))
     assert scene.waits(scene.entry()) == [Wait(1250, BACKOFF)]
+
+
+def test_attempts_share_a_token() -> None:
+    """An attempt whose answer got lost may have taken the lock; the next one then finds it its own."""
+    scene = Scene(gate=FakeGate(acquires=[AWAY, STRANGER, HELD]))
+    scene.waits(scene.entry())
+    assert len(set(scene.gate.tokens)) == 1
+    assert is_own(scene.gate.tokens[0])
+
+
+def test_lock_that_may_be_ours_is_given_back() -> None:
+    """A session that is stopped after an attempt without an answer leaves no unknown lock behind."""
+    scene = Scene(gate=FakeGate(acquires=[AWAY]))
+    entry = scene.entry()
+    entry.advance()
+    entry.leave()
+    entry.leave()
+    assert scene.gate.calls == ["acquire", "release"]
+    assert scene.events() == ["lock.acquire.retry"]
+
+
+def test_giving_back_without_an_answer_raises_nothing() -> None:
+    """While the gate is away such a lock ends with its time."""
+    scene = Scene(gate=FakeGate(acquires=[AWAY], releases=[AWAY]))
+    entry = scene.entry()
+    with pytest.raises(DomainLockTimeoutError):
+        scene.waits(entry)
+    entry.leave()
+    assert scene.gate.calls[-1] == "release"
 
 
 @pytest.mark.parametrize(
@@ -336,6 +365,7 @@ def test_lock_lost_during_the_delay_is_taken_again() -> None:
     waits = scene.waits(scene.entry())
     assert waits == [Wait(1500, DELAY), Wait(1250, BACKOFF)]
     assert scene.told[2][2]["cause"] == "lock_lost"
+    assert len(set(scene.gate.tokens)) == 2
     assert list(scene.keeper.kept) == [HELD]
     assert scene.lost == []
 

@@ -1,0 +1,171 @@
+"""Workers as processes: queueing for one domain, stopped in mid-session, killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess  # ruff: ignore[suspicious-subprocess-import] - starts workers
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+from secrets import SystemRandom
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import text
+
+from crawler.access.gate import Busy, Held
+from tests.integration.gate.history import Interval, gaps, overlaps
+from tests.integration.gate.stores import times
+from tests.integration.gate.worker import DOMAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from crawler.db.engine import Database
+    from tests.integration.gate.stores import OpenStores
+
+Worker = subprocess.Popen[str]
+
+
+@contextmanager
+def worker(**order: Any) -> Generator[Worker]:
+    """A worker process; it is gone at the end of the block."""
+    command = [sys.executable, "-W", "error", "-m", "tests.integration.gate.worker", json.dumps(order)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def next_line(process: Worker) -> dict[str, Any]:
+    """The next thing that a worker says."""
+    assert process.stdout
+    line: dict[str, Any] = json.loads(process.stdout.readline())
+    return line
+
+
+def all_lines(process: Worker) -> list[dict[str, Any]]:
+    """All that a worker has still to say; it must end well."""
+    assert process.stdout
+    lines = [json.loads(line) for line in process.stdout]
+    assert process.wait(timeout=30) == 0
+    return lines
+
+
+def test_ten_sessions_of_one_domain_on_four_workers(store_url: str) -> None:
+    """With a queue wait all of them come in, one after the other, none before the delay is over."""
+    numbers = [f"session-{number}" for number in range(10)]
+    order = {"task": "visit", "store": store_url, "min_delay_ms": 50, "queue_wait_seconds": 60}
+    with ExitStack() as stack:
+        workers = [
+            stack.enter_context(worker(**order, seconds=0.1, sessions=numbers[first::4]))
+            for first in range(4)
+        ]
+        lines = [line for process in workers for line in all_lines(process)]
+    visits = [line for line in lines if line["event"] == "visited"]
+    assert sorted(line["session"] for line in visits) == numbers
+    intervals = [Interval(line["start"], line["end"], line["session"]) for line in visits]
+    assert overlaps(intervals) == []
+    assert min(gaps(intervals)) >= 50
+    events = {line["event"] for line in lines}
+    assert events >= {"lock.queue.wait", "throttle.wait", "lock.acquire.success", "lock.release.success"}
+    assert not events & {"lock.acquire.timeout", "lock.release.stale", "lost"}
+
+
+def test_without_a_queue_wait_attempts_decide(redis_database: str, stores: OpenStores) -> None:
+    """A session that meets a holder for longer than its attempts fails, in the documented steps."""
+    gate = stores.gate(redis_database, times(30_000))
+    assert isinstance(gate.acquire(DOMAIN, "holder"), Held)
+    order = {"task": "visit", "store": redis_database, "min_delay_ms": 0, "queue_wait_seconds": 0}
+    with worker(**order, seconds=0, sessions=["refused"]) as process:
+        events = [line["event"] for line in all_lines(process)]
+    assert events == ["lock.acquire.retry", "lock.acquire.retry", "lock.acquire.timeout"]
+
+
+@pytest.fixture
+def register(request: pytest.FixtureRequest, store_url: str, stores: OpenStores) -> Database:
+    """A register that its owner writes to, and a list of what was accepted; on SQLite beside a Redis."""
+    url = request.getfixturevalue("sqlite_database") if store_url.startswith("redis") else store_url
+    database = stores.database(url)
+    serial = "INTEGER PRIMARY KEY" if database.is_sqlite else "SERIAL PRIMARY KEY"
+    with database.write() as session:
+        session.execute(text("CREATE TABLE register (owner TEXT, epoch INTEGER NOT NULL)"))
+        session.execute(text("INSERT INTO register VALUES (NULL, 0)"))
+        session.execute(text(f"CREATE TABLE writes (seq {serial}, owner TEXT, epoch INTEGER)"))
+    return database
+
+
+def test_stopped_worker_writes_nothing_stale(store_url: str, register: Database) -> None:
+    """Workers are stopped for longer than a lock lives; what they write afterwards is refused."""
+    ttl_ms, rounds = (100, 6) if store_url.startswith("redis") else (250, 3)
+    order = {
+        "task": "write",
+        "store": store_url,
+        "register": register.url.render_as_string(hide_password=False),
+        "ttl_ms": ttl_ms,
+        "writes": 30,
+        "seconds": 2.0,
+    }
+    with ExitStack() as stack:
+        workers = [stack.enter_context(worker(**order)) for _ in range(3)]
+        for process in workers:
+            assert next_line(process) == {"event": "ready"}
+        stop_in_turn(workers, stopped_seconds=ttl_ms * 2.5 / 1000, rounds=rounds)
+        counts = [all_lines(process)[-1] for process in workers]
+    assert sum(count["refused"] for count in counts) >= 1
+    assert sum(count["accepted"] for count in counts) >= 30
+    with register.read() as session:
+        accepted = session.execute(text("SELECT owner, epoch FROM writes ORDER BY seq")).all()
+    epochs = [epoch for _, epoch in accepted]
+    assert epochs == sorted(epochs)
+    assert len({(owner, epoch) for owner, epoch in accepted}) == len(set(epochs))
+    assert len(accepted) == sum(count["accepted"] for count in counts)
+
+
+def stop_in_turn(workers: list[Worker], stopped_seconds: float, rounds: int) -> None:
+    """Stop a worker in mid-flight for a while, and then another one."""
+    for number in range(rounds):
+        process = workers[number % len(workers)]
+        time.sleep(SystemRandom().uniform(0.02, 0.1))
+        os.kill(process.pid, signal.SIGSTOP)
+        time.sleep(stopped_seconds)
+        os.kill(process.pid, signal.SIGCONT)
+
+
+def test_killed_holder_of_a_redis_lock(redis_database: str, stores: OpenStores) -> None:
+    """Kill -9 leaves the lock for its time to live, and no longer."""
+    gate = stores.gate(redis_database, times(1000))
+    with worker(task="hold", store=redis_database, ttl_ms=1000) as process:
+        token = next_line(process)["token"]
+        time.sleep(1.2)  # its keeper has renewed it
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        answer = gate.acquire(DOMAIN, "next")
+        assert isinstance(answer, Busy)
+        assert answer.value == token
+        time.sleep(answer.expires_in_ms / 1000 + 0.05)
+        assert isinstance(gate.acquire(DOMAIN, "next"), Held)
+
+
+@pytest.mark.parametrize("backend", ["sqlite_database", "postgres_database"])
+def test_killed_holder_of_a_local_lock(
+    backend: str, request: pytest.FixtureRequest, stores: OpenStores
+) -> None:
+    """On the same machine a dead process's lock is free at once, a stopped one's is not."""
+    url = request.getfixturevalue(backend)
+    gate = stores.gate(url, times(300_000))
+    with worker(task="hold", store=url, ttl_ms=300_000) as process:
+        token = next_line(process)["token"]
+        os.kill(process.pid, signal.SIGSTOP)
+        answer = gate.acquire(DOMAIN, "next")
+        assert isinstance(answer, Busy)
+        assert answer.value == token
+        os.kill(process.pid, signal.SIGKILL)
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert gate.entries() == []
+        held = gate.acquire(DOMAIN, "next")
+        assert isinstance(held, Held)
+        assert gate.entry(DOMAIN).value == held.token
