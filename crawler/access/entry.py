@@ -139,6 +139,7 @@ class Entry:
     def leave(self) -> None:
         """Give back whatever was taken; may be called at any point, and again."""
         held, self._held = self._held, None
+        self._step, self._wait_until = self._outside, -math.inf
         try:
             if held is not None:
                 self._in.keeper.forget(held)
@@ -197,13 +198,10 @@ class Entry:
     def _end_delay(self) -> Wait | Entered:
         """Look again whether the lock is ours: the process may have been stopped for longer than it lasts."""
         held = self._held
-        if held and self._still_ours(held):
-            return self._go_on(self._inside)
-        if held:
+        if held and not self._still_ours(held):
             self._in.keeper.forget(held)
-        self._held, self._token = None, ""
-        self._step = self._try
-        return self._miss(Lost.LOCK.value)
+            self._held = None
+        return self._go_on(self._inside)
 
     def _still_ours(self, held: Held) -> bool:
         try:
@@ -211,18 +209,23 @@ class Entry:
         except GateUnavailableError:
             return True  # as far as we know; the keeper goes on asking
 
-    def _inside(self) -> Entered:
-        if self._held is None:
-            raise RuntimeError("the domain was left")
+    def _inside(self) -> Wait | Entered:
+        held = self._held
+        if held is None:  # lost before the first fetch
+            self._token = ""
+            self._step = self._try
+            return self._miss(Lost.LOCK.value)
         self._entered = True
-        return Entered(self._held)
+        return Entered(held)
 
-    def _enter(self, held: Held) -> Entered:
+    def _outside(self) -> Entered:
+        raise RuntimeError("this entry was left; a session that comes again needs a new one")
+
+    def _enter(self, held: Held) -> Wait | Entered:
         """Without locks there is no way in to go, only a session whose time and heart are looked after."""
         self._held = held
         self._in.keeper.keep(held, self._lost, beat=self._visitor.beat)
-        self._step = self._inside
-        return self._inside()
+        return self._go_on(self._inside)
 
     def _queue(self, busy: Busy) -> Wait | None:
         """A wait that costs no attempt, where the holder is one that we wait for."""

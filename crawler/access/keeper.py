@@ -164,7 +164,10 @@ class Keeper:
                 error=str(error),
                 expires_in_ms=max(0, round((kept.valid_until - self._monotonic()) * 1000)),
             )
-            return None
+        except Exception:
+            # Whatever it is, it must not end the thread that keeps the other locks.
+            log.exception("lock.extend.crashed", session_id=held.session_id, domain=held.domain)
+        return None
 
     def _lose(self, kept: _Kept, why: Lost) -> None:
         """Tell it, unless the lock was forgotten while the gate was asked."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select, update
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import SQLAlchemyError
 
 from crawler.access import rules
 from crawler.access.gate import (
@@ -24,6 +24,7 @@ from crawler.access.process import is_gone, new_token, this_process
 from crawler.db.engine import Database, DatabaseUnavailableError
 from crawler.db.models.domains import DomainGate
 from crawler.errors import LockedError
+from crawler.logs import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -41,9 +42,8 @@ class LocalGate:
     that shares the database waits for the lock to expire.
     """
 
-    shared = False
-
     def __init__(self, database: Database, times: GateTimes) -> None:
+        self.shared = not database.is_sqlite
         self._database = database
         self._times = times
 
@@ -197,5 +197,6 @@ def _available() -> Generator[None]:
         yield
     except (DatabaseUnavailableError, LockedError) as error:
         raise LocalGateUnavailableError(str(error), hint=error.hint) from error
-    except OperationalError as error:  # the server is there and does not do its work: disk full, too busy
-        raise LocalGateUnavailableError(f"the database refuses the domain lock: {error.orig}") from error
+    except (SQLAlchemyError, OSError) as error:  # it does not do its work: disk full, too busy, no table
+        reason = redacted(str(getattr(error, "orig", error)).strip().partition("\n")[0])
+        raise LocalGateUnavailableError(f"the database refuses the domain lock: {reason}") from error

@@ -42,6 +42,7 @@ class RedisGate:
         self._redis: Redis = Redis.from_url(
             url,
             decode_responses=True,
+            encoding_errors="replace",  # another system's lock may hold any bytes
             socket_connect_timeout=min(CONNECT_SECONDS, answer_seconds),
             socket_timeout=answer_seconds,
             retry=Retry(ConstantBackoff(RETRY_PAUSE_SECONDS), RETRIES),

@@ -110,6 +110,14 @@ def test_our_lock_keeps_the_documented_system_out(gate: RedisGate, redis_client:
     assert not held.token.startswith("worker-")
 
 
+def test_lock_of_any_bytes(gate: RedisGate, redis_client: Redis) -> None:
+    """What another system wrote need not be text."""
+    redis_client.set(LOCK, b"\xff\x00\xfe", ex=300)
+    answer = gate.acquire(DOMAIN, SESSION)
+    assert isinstance(answer, Busy)
+    assert answer.expires_in_ms > 299_000
+
+
 def test_lock_without_expiry(gate: RedisGate, redis_client: Redis) -> None:
     """Somebody's lock that never ends is shown as such; an operator can break it."""
     redis_client.set(LOCK, "somebody")

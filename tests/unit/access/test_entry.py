@@ -337,6 +337,15 @@ def test_leaving_twice_releases_once() -> None:
     assert scene.gate.calls == ["acquire", "release"]
 
 
+def test_entry_that_was_left_is_over() -> None:
+    """Nobody gets in by an entry that was given up, whatever it was waiting for."""
+    entry = Scene(gate=FakeGate(acquires=[STRANGER, HELD])).entry()
+    entry.advance()
+    entry.leave()
+    with pytest.raises(RuntimeError, match="needs a new one"):
+        entry.advance()
+
+
 @pytest.mark.parametrize("steps", [0, 1])
 def test_leaving_before_having_entered(steps: int) -> None:
     """A session that is stopped while it waits takes nothing along and stands in nobody's way."""

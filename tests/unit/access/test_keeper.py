@@ -181,6 +181,22 @@ def test_failing_listeners_stop_nothing(keepers: Callable[..., Keeper], losses: 
     assert losses.next() == (OTHER, Lost.LOCK)
 
 
+def test_unforeseen_error_stops_nothing(keepers: Callable[..., Keeper], losses: Losses) -> None:
+    """A gate that breaks in a new way for one lock goes on keeping the others."""
+
+    class BrokenGate(FakeGate):
+        def extend(self, held: Held) -> bool:
+            if held == OTHER:
+                raise RuntimeError("never seen before")
+            return True
+
+    keeper = keepers(BrokenGate())
+    keeper.keep(OTHER, losses.hear)
+    keeper.keep(HELD, losses.hear)
+    assert losses.next() == (OTHER, Lost.LOCK)
+    assert losses.none_for(TTL * 2)
+
+
 def test_heart_beats_at_each_renewal(keepers: Callable[..., Keeper], losses: Losses) -> None:
     """The session's heartbeat is the keeper's, also while the gate is away."""
     beats: Queue[Held] = Queue()

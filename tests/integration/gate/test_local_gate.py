@@ -1,0 +1,70 @@
+"""The gate on the database: what it does not touch, and what it says when the database fails it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import text
+
+from crawler.access.gate import Busy, GateTimes, Held, LocalGateUnavailableError
+from crawler.access.local_gate import LocalGate
+from crawler.db.engine import Database
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TIMES = GateTimes(lock_ttl_ms=300_000, min_delay_ms=2000, throttle_ttl_ms=60_000, max_delay_ms=300_000)
+DOMAIN = "example.com"
+
+
+def test_waiting_does_not_hold_writers_up(sqlite_database: str) -> None:
+    """Sessions that ask for a held domain only read, so they get their answer while somebody writes."""
+    database, writer = Database(sqlite_database), Database(sqlite_database)
+    gate = LocalGate(database, TIMES)
+    assert isinstance(gate.acquire(DOMAIN, "5c1e"), Held)
+    with writer.write():
+        assert isinstance(gate.acquire(DOMAIN, "0ff5"), Busy)
+        assert gate.entry(DOMAIN).value
+        assert len(gate.entries()) == 1
+    database.close()
+    writer.close()
+
+
+def test_reach(sqlite_database: str, postgres_database: str) -> None:
+    """A file's locks reach this machine, a server's all that share it."""
+    reach = []
+    for url in (sqlite_database, postgres_database):
+        database = Database(url)
+        reach.append(LocalGate(database, TIMES).shared)
+        database.close()
+    assert reach == [False, True]
+
+
+def test_missing_table_is_no_crash(database: Database) -> None:
+    """A database that cannot do its part is a gate that does not answer, with the reason."""
+    with database.write() as session:
+        session.execute(text("DROP TABLE domain_gates"))
+    gate = LocalGate(database, TIMES)
+    for call in (gate.extend, gate.release):
+        with pytest.raises(LocalGateUnavailableError, match="domain_gates"):
+            call(Held(DOMAIN, "5c1e", "vitrine:token"))
+
+
+def test_absent_server_is_no_crash() -> None:
+    """Nothing listens there: no session gets in, and no password is shown."""
+    database = Database("postgresql://user:canary@127.0.0.1:1/none")
+    with pytest.raises(LocalGateUnavailableError) as refused:
+        LocalGate(database, TIMES).acquire(DOMAIN, "5c1e")
+    assert refused.value.code == "database_unavailable"
+    assert "canary" not in f"{refused.value} {refused.value.hint}"
+    database.close()
+
+
+def test_unwritable_place_is_no_crash(tmp_path: Path) -> None:
+    """A file where a folder should be keeps the database from being made."""
+    (tmp_path / "file").touch()
+    database = Database(f"sqlite:///{tmp_path / 'file' / 'vitrine.db'}")
+    with pytest.raises(LocalGateUnavailableError):
+        LocalGate(database, TIMES).acquire(DOMAIN, "5c1e")
+    database.close()
