@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from crawler.pdp.buy_labels import MAX_LABEL_CHARS, fold, is_buy_label
+from crawler.pdp.buy_labels import BUY_STEMS, MAX_LABEL_CHARS, fold, kind_of
+from crawler.pdp.needles import Haystack
 from crawler.pdp.outline import Element
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 MAX_CONTROLS = 400
 _PRESSABLE = {"submit", "button", "image"}
+_SCRIPTED_TAGS = {"div", "span", "img", "li", "p", "td", "label", "strong", "b"}
+_CART_SCRIPT = re.compile(r"add.{0,8}(?:cart|basket|korz|kosik|warenkorb)|(?:cart|basket).{0,2}add|insert.?cart|buy_?now", re.IGNORECASE)
 
 # Names that platforms give to the buy control of a product page, and of nothing else.
 _OWN_IDIOM = re.compile(
@@ -43,7 +46,7 @@ class BuyControl:
 
     element: Element
     label: str
-    reason: str  # label or idiom
+    reason: str  # add or buy by its label, or idiom
 
 
 def buy_controls(outline: Outline) -> list[BuyControl]:
@@ -56,16 +59,35 @@ def _candidates(outline: Outline) -> Iterator[BuyControl]:
     for element in outline.hinted("buy"):
         names = f"{element.get('class')} {element.get('id')}"
         if _ANY_IDIOM.search(names) and _is_pressable(element):
-            yield BuyControl(element, label_of(element), "idiom")
-    for element in (*outline.all("button", "input", "a"), *outline.pressed):
-        if not _is_pressable(element):
-            continue
-        label = label_of(element)
-        if is_buy_label(label):
-            yield BuyControl(element, label, "label")
+            yield BuyControl(element, fold(label_of(element)), "idiom")
     for form in outline.all("form"):
         if _CART_ADDRESS.search(form.get("action")[:500]):
             yield BuyControl(form, "", "idiom")
+    for element in outline.all("a", "button", "input"):
+        if _puts_into_cart(element):
+            yield BuyControl(element, fold(label_of(element)), "idiom")
+    yield from _labelled(outline)
+
+
+def _puts_into_cart(element: Element) -> bool:
+    script = element.attributes.get("onclick")
+    if script and _CART_SCRIPT.search(script[:500]):
+        return True
+    return element.tag == "a" and bool(_CART_ADDRESS.search(element.get("href")[:500]))
+
+
+def _labelled(outline: Outline) -> Iterator[BuyControl]:
+    pressable = [
+        element for element in (*outline.all("button", "input", "a"), *outline.pressed) if _is_pressable(element)
+    ]
+    # Themes also make buy controls of elements that nobody can press without a script; their names tell.
+    pressable += [element for element in outline.hinted("buy") if element.tag in _SCRIPTED_TAGS]
+    labels = [label_of(element) for element in pressable]
+    for place in Haystack.of(labels).places(BUY_STEMS):
+        label = fold(labels[place])
+        kind = kind_of(label)
+        if kind:
+            yield BuyControl(pressable[place], label, kind)
 
 
 def _is_pressable(element: Element) -> bool:
@@ -75,18 +97,21 @@ def _is_pressable(element: Element) -> bool:
 
 
 def label_of(element: Element) -> str:
-    """What a control says: its text, or what stands in for a text, folded."""
+    """What a control says: its text, or what stands in for a text."""
     if element.tag == "input":
-        return fold((element.get("value") or element.get("alt") or element.get("title"))[:200])
-    text = element.node.text(separator=" ")
-    if len(text) < MAX_LABEL_CHARS * 8:
-        label = fold(text)
-        if label:
-            return label
-    spoken = (
+        return _one_line(element.get("value") or element.get("alt") or element.get("title"))
+    if element.tag == "img":
+        return _one_line(element.get("alt") or element.get("title"))
+    text = _one_line(element.node.text(separator=" ")[: MAX_LABEL_CHARS * 8])
+    if text:
+        return text
+    return _one_line(
         element.get("aria-label") or element.get("title") or element.get("data-label") or _image_text(element)
     )
-    return fold(spoken[:200])
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text[:1000].split())[:200]
 
 
 def _image_text(element: Element) -> str:

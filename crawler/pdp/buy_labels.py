@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from crawler.pdp.buy_words import ADD, BUY, NOT_BUYING
+from crawler.pdp.buy_words import ADD, BUY, NOT_BUYING, STEMS
 
 MAX_LABEL_CHARS = 80
 _EDGES = " \t\r\n.!:+»›>→*•|-–—()[]{}¡¿\u200e\u200f\u00a0"
@@ -40,11 +40,20 @@ _BUY = re.compile("|".join(_folded_pattern(p) for p in BUY.values()))
 _NOT = re.compile(_folded_pattern(NOT_BUYING))
 
 
-def is_buy_label(label: str) -> bool:
-    """Whether a folded label is that of a buy control."""
+# What stands in every label of a buy control, with accents and without: a first, fast look.
+BUY_STEMS = tuple(sorted({form for stem in STEMS.split() for form in (stem, fold(stem))}))
+
+
+def kind_of(label: str) -> str:
+    """What a folded label says: `add` to a cart, `buy`, or neither."""
     bare = label.strip(_EDGES)
     if not bare or len(bare) > MAX_LABEL_CHARS:
-        return False
-    if _BUY.fullmatch(bare):
-        return True
-    return bool(_ADD.search(bare)) and not _NOT.search(bare)
+        return ""
+    if _ADD.search(bare):
+        return "" if _NOT.search(bare) else "add"
+    return "buy" if _BUY.fullmatch(bare) else ""
+
+
+def is_about_something_else(label: str) -> bool:
+    """Whether a folded label names a cart, a checkout or a list, and nothing that is put there."""
+    return bool(_NOT.search(label))

@@ -129,3 +129,20 @@ NOT_BUYING = (
     r"|перейти|оформ|your order|my order|empty|remove|update|edit|why buy|sell|trade|newsletter|gift wrap|buy more"
     r"|all departments|liste de|lista de|listo|inserat|zoeken|order by|order status|mieten|rent"
 )
+
+# A part of every label that the patterns above take.
+STEMS = (
+    "cart bag basket trolley tote order box crate shopping buy purchase get own want cesta korb wagen tasche körb kauf "
+    "bestell zugreifen sichern panier sac caddie caddy chariot cabas command coffret achet achat carrello borsa cest "
+    "shopper ordin acquist compr prenot carrito carro bolsa bolso canasta pedido quiero reserv pedir encarg carrinho "
+    "sacola saco encomend winkel mand kopen koop varukorg kundvagn kundkorg kasse väska köp handla beställ boka kurv "
+    "handlevogn handlepose handleveske kjøp bestil vogn pose køb kori kassi osto osta kärry tila körfu kerru kaupa panta "
+    "korvi telli groz pirk pasūt krepšel užsak koszyk torb wózk kup zam košík tašk vozík koupit objedn vložit kúp kosár "
+    "vesz rendel vásár coș coş cos comand cumpăr колич кошниц купи поръч košaric korp kolica kupi naruč корп кошариц "
+    "колиц наруч поруч poruč vozič nakup naroč кошничк нарач shport shportë karrocë blej bli porosit καλάθ αγορ "
+    "παραγγελ sepet satın hemen al şimdi sipariş корзин заказ покупк кошик купит замов кошык купіць замовіць себет сатып "
+    "тапсыр səbət kalat almaq კალათ ყიდვ შეძენ იყიდ զամբյուղ գնել պատվիր לסל סל עגל קנה קני קנו לקני רכיש רכוש הזמ "
+    "سل عرب حقيب اشتر شراء اطلب سبد خرید سفارش کارٹ कार्ट बैग खरीद ऑर्डर কার্ট ব্যাগ கார்ட் ตะกร้า รถเข็น ถุง ซื้อ "
+    "พรีออเดอร์ giỏ túi mua đặt keranjang troli bakul tas beg beli pesan 장바구니 쇼핑백 카트 바스켓 구매 구입 주문 사기 "
+    "カート かご カゴ 籠 バッグ バスケット 購入 買 注文 予約 购 購 下单 下單 订 訂 結帳 预 預"
+)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from crawler.pdp.needles import Haystack
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
 MAX_NAME_CHARS = 400
 
@@ -23,6 +23,7 @@ _HINTS: dict[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
             r"|btn-cart|(?:cart|order)-?b(?:tn|utton)|koupit|korzin"
         ),
     ),
+    "heading": (("title", "headline", "heading", "page_header", "page-header", "product-header"), None),
     "title": (
         ("title", "name", "heading"),
         re.compile(
@@ -34,27 +35,11 @@ _HINTS: dict[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
 
 
 def hinted(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Pairs of a hint and a name that gives it, each pair once.
-
-    All names are searched as one text: on a page with a thousand of them that is ten times faster.
-    """
+    """Pairs of a hint and a name that gives it, each pair once."""
     known = list(names)
-    lowered = [name[:MAX_NAME_CHARS].lower() for name in known]
-    joined = "\n".join(lowered)
-    starts = list(accumulate((len(name) + 1 for name in lowered), initial=0))
+    lowered = [name[:MAX_NAME_CHARS].lower().replace("\n", " ") for name in known]
+    haystack = Haystack.of(lowered)
     for hint, (words, pattern) in _HINTS.items():
-        for place in _places(joined, words, starts):
+        for place in haystack.places(words):
             if pattern is None or pattern.search(lowered[place]):
                 yield hint, known[place]
-
-
-def _places(joined: str, words: Sequence[str], starts: list[int]) -> list[int]:
-    """The numbers of the names in which one of the words stands, in order."""
-    places = set()
-    for word in words:
-        at = joined.find(word)
-        while at >= 0:
-            place = bisect_right(starts, at) - 1
-            places.add(place)
-            at = joined.find(word, starts[place + 1])
-    return sorted(places)

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from crawler.pdp.title import titles
+from crawler.pdp.title import document_title, heading_text, titles, words_of
 
 if TYPE_CHECKING:
     from crawler.pdp.outline import Outline
 
 MAX_TITLES = 4
 MIN_NAME_CHARS = 4
+LONG_NAME_CHARS = 10
 
 
 @frozen
@@ -30,8 +31,8 @@ class PageIdentity:
 
     def has_title(self, name: str) -> bool:
         """Whether `name` is what the page's headings say, or a part of it, or the other way round."""
-        plain = _plain(name)
-        return len(plain) >= MIN_NAME_CHARS and any(plain in title or title in plain for title in self.titles)
+        plain = words_of(name)
+        return len(plain) >= MIN_NAME_CHARS and any(_is_part(plain, title) for title in self.titles)
 
 
 def identity_of(url: str, outline: Outline) -> PageIdentity:
@@ -40,14 +41,17 @@ def identity_of(url: str, outline: Outline) -> PageIdentity:
         url,
         *(link.get("href") for link in outline.by_tag["link"] if "canonical" in link.get("rel").lower()),
     ]
-    headings = [text for (_, text), _ in zip(titles(outline), range(MAX_TITLES), strict=False)]
+    first = next(titles(outline), None)
+    headings = [first[1]] if first else []
+    headings += [heading_text(element) for element in outline.by_tag["h1"][:MAX_TITLES]]
+    headings.append(document_title(outline))
     for meta in outline.by_tag["meta"]:
         name = meta.get("property").lower()
         if name == "og:url":
             addresses.append(meta.get("content"))
         elif name == "og:title":
             headings.append(meta.get("content"))
-    plain = (_plain(heading) for heading in headings)
+    plain = (words_of(heading) for heading in headings)
     return PageIdentity(
         addresses=frozenset(bare_address(address) for address in addresses if address),
         titles=tuple(title for title in dict.fromkeys(plain) if len(title) >= MIN_NAME_CHARS),
@@ -64,5 +68,7 @@ def bare_address(url: str) -> str:
     )
 
 
-def _plain(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text[:300].lower()))
+def _is_part(one: str, other: str) -> bool:
+    """Whether the shorter text stands in the longer one and is no mere word of it."""
+    shorter, longer = sorted((one, other), key=len)
+    return shorter in longer and (len(shorter) >= LONG_NAME_CHARS or shorter == longer)

@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 
 from attrs import frozen
 
-from crawler.pdp.currencies import BY_COUNTRY, CODES, NAMES, RENAMED, SHARED, SIGNS
+from crawler.pdp.currencies import BY_COUNTRY, CODES, COMMON_CODES, NAMES, RENAMED, SHARED, SIGNS
 
 MAX_TEXT_CHARS = 400
 MAX_AMOUNT = Decimal(10) ** 12
@@ -16,7 +16,7 @@ _SPACE = r"[ \u00a0\u202f\u2009]"
 _NUMBER = rf"(?:\d{{1,2}}(?:,\d\d){{1,3}},\d{{3}}(?!\d)|\d{{1,9}}(?:(?:[.,'’´`]|{_SPACE})\d{{3}}(?!\d)){{0,4}})(?:{_SPACE}?[.,]{_SPACE}?\d{{1,3}}(?!\d))?(?:[.,]?[-–—]{{1,2}}(?!\d))?"
 _TOKENS = sorted(
     {re.escape(token) for token in (*SIGNS, *SHARED, *NAMES)}
-    | {code.lower() for code in CODES | set(RENAMED)},
+    | {code.lower() for code in COMMON_CODES},
     key=len,
     reverse=True,
 )
@@ -26,7 +26,12 @@ _MONEY = re.compile(
     rf"|(?<![\d.,#/-])(?P<before_sign>{_NUMBER})\s{{0,2}}(?P<after>{_TOKEN})(?![^\W\d_])",
     re.IGNORECASE,
 )
-_PLAIN = re.compile(rf"(?<![\w.,]){_NUMBER}(?![\w])")
+_UNMISTAKABLE = re.compile(
+    "[" + "".join(map(re.escape, (*SIGNS, "$", "¥", "￥"))) + "]|(?<![A-Za-z])(?:" + "|".join(sorted(COMMON_CODES)) + ")(?![A-Za-z])"
+    r"|Kč|zł|руб|грн|тенге|(?<=\d )(?:kr|lei|Ft|лв|тг)\b|円|บาท"
+)
+MAX_SIGNS = 300
+_WINDOW = 24
 _DASHES = re.compile(r"[.,]?[-–—]+$")
 _NO_DIGITS = re.compile(r"[^\d.,]")
 
@@ -41,12 +46,23 @@ class Money:
 
 
 def find_money(text: str, *, country: str = "") -> Money | None:
-    """The first amount with a currency in `text`."""
-    for match in _MONEY.finditer(text):
+    """The first amount with a currency in a short `text`, such as that of a price element."""
+    for match in _MONEY.finditer(text[:MAX_TEXT_CHARS]):
         token = match["before"] or match["after"]
         amount = read_amount(match["after_sign"] or match["before_sign"])
         if amount is not None:
             return Money(amount, currency_of(token, country=country), match[0].strip())
+    return None
+
+
+def find_in_prose(text: str, *, country: str = "") -> Money | None:
+    """The first amount above zero in a long `text` with a currency that cannot be taken for a word."""
+    for number, sign in enumerate(_UNMISTAKABLE.finditer(text)):
+        if number > MAX_SIGNS:
+            break
+        money = find_money(text[max(0, sign.start() - _WINDOW) : sign.end() + _WINDOW], country=country)
+        if money is not None and money.amount > 0 and sign[0].lower() in money.text.lower():
+            return money
     return None
 
 

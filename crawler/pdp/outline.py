@@ -53,7 +53,7 @@ class Outline:
             yield from self.by_tag[tag]
 
     def hinted(self, hint: str) -> list[Element]:
-        """Every element whose class or id speaks of a `price`, of a purchase (`buy`) or of a product's `title`."""
+        """Every element whose class or id speaks of a `price`, of a purchase (`buy`), a product's `title` or any `heading`."""
         return self.by_hint.get(hint, [])
 
 

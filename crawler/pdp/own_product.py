@@ -10,16 +10,25 @@ if TYPE_CHECKING:
     from crawler.pdp.identity import PageIdentity
     from crawler.pdp.linked_data import LinkedNode
     from crawler.pdp.microdata import Item
+    from crawler.pdp.place import Surroundings
 
 PRODUCT_TYPES = frozenset({"product", "productgroup", "individualproduct", "productmodel", "someproducts"})
 # Properties that lead from a page to what it is about; any other leads to something else.
 _LEADS_TO_SUBJECT = frozenset({"mainEntity", "mainEntityOfPage", "about", "itemOffered"})
 
+# A product that is sold has one of these. One without is a brand, a service or an app that collects ratings.
+_IDENTIFYING = frozenset({
+    "offers", "hasVariant", "sku", "mpn", "gtin", "gtin8", "gtin12", "gtin13", "gtin14", "isbn", "model", "productID",
+    "productGroupID", "isVariantOf", "color", "size", "price",
+})  # fmt: skip
+
 
 def own_node(nodes: Sequence[LinkedNode], identity: PageIdentity) -> LinkedNode | None:
     """Choose the JSON-LD product that the page is about; none where products are only listed on it."""
     candidates = [
-        node for node in nodes if node.types & PRODUCT_TYPES and _LEADS_TO_SUBJECT.issuperset(node.via)
+        node
+        for node in nodes
+        if node.types & PRODUCT_TYPES and _LEADS_TO_SUBJECT.issuperset(node.via) and _IDENTIFYING & node.value.keys()
     ]
     if len(candidates) <= 1:
         return next(iter(candidates), None)
@@ -35,9 +44,17 @@ def own_node(nodes: Sequence[LinkedNode], identity: PageIdentity) -> LinkedNode 
     return offered[0] if len(offered) == 1 else None
 
 
-def own_item(items: Sequence[Item], identity: PageIdentity) -> Item | None:
+def own_item(items: Sequence[Item], identity: PageIdentity, around: Surroundings) -> Item | None:
     """Choose the microdata product that the page is about; none where products are only listed on it."""
-    candidates = [item for item in items if item.types & PRODUCT_TYPES and not _is_member(item)]
+    candidates = [
+        item
+        for item in items
+        if item.types & PRODUCT_TYPES
+        and not _is_member(item)
+        and _IDENTIFYING & item.properties.keys()
+        and not around.is_aside(item.element.node)
+        and not around.is_in_tile(item.element.node)
+    ]
     if len(candidates) <= 1:
         return next(iter(candidates), None)
     named = [item for item in candidates if identity.has_title(item.first("name"))]

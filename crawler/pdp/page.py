@@ -15,9 +15,12 @@ from crawler.pdp.linked_data import LinkedNode, read_linked_data
 from crawler.pdp.microdata import Item, read_items
 from crawler.pdp.outline import Outline, read_outline
 from crawler.pdp.own_control import own_controls
+from crawler.pdp.place import Surroundings
+from crawler.pdp.title import titles
 from crawler.pdp.own_product import own_item, own_node
 
 DEFAULT_MAX_BYTES = 16 * 1024 * 1024
+MAX_PRICES = 300
 
 _NO_HTML_SIGNATURES = (b"%PDF", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"PK\x03\x04", b"\x1f\x8b", b"RIFF")
 _HTML_TYPES = ("html", "xml", "text/plain", "octet-stream")
@@ -60,9 +63,16 @@ class Page:
         return identity_of(self.url, self.outline)
 
     @cached_property
+    def surroundings(self) -> Surroundings:
+        """What is around the title and the prices."""
+        title = next(titles(self.outline), None)
+        prices = [element.node for element in self.outline.hinted("price")[:MAX_PRICES]]
+        return Surroundings.of(title[0].node if title else None, prices)
+
+    @cached_property
     def controls(self) -> tuple[BuyControl, ...]:
         """The buy controls of the page's own product."""
-        return tuple(own_controls(buy_controls(self.outline)))
+        return tuple(own_controls(buy_controls(self.outline), self.surroundings))
 
     @cached_property
     def product_node(self) -> LinkedNode | None:
@@ -72,7 +82,7 @@ class Page:
     @cached_property
     def product_item(self) -> Item | None:
         """The page's own product in microdata."""
-        return own_item(self.items, self.identity)
+        return own_item(self.items, self.identity, self.surroundings)
 
 
 def read_page(body: bytes, *, url: str, content_type: str = "", max_bytes: int = DEFAULT_MAX_BYTES) -> Page:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from selectolax.lexbor import LexborNode
 
 MAX_CLIMB = 40
+_NEAR = 6
+_TILE_CLIMB = 9
+_TILES_FROM = 3
+_MAX_NEIGHBOURS = 100
 
 _OUTSIDE_TAGS = frozenset({"header", "footer", "nav"})
 # Class and id names are cut into words first, so that `relative` is not `related`.
@@ -33,14 +39,47 @@ def ancestors(node: LexborNode) -> Iterator[LexborNode]:
         parent = parent.parent
 
 
-def is_aside(node: LexborNode) -> bool:
-    """Whether `node` stands in a part of the page that is about other things than its subject."""
-    for around in ancestors(node):
-        if around.tag in _OUTSIDE_TAGS:
-            return True
-        if _ASIDE.search(_words(around)):
-            return True
-    return False
+@frozen(eq=False)
+class Surroundings:
+    """What is around the page's title and around its prices, by identity of the elements."""
+
+    titled: frozenset[int]  # the title's ancestors: a part of the page that holds the title is not beside it
+    priced: frozenset[int]  # the near ancestors of prices
+
+    @classmethod
+    def of(cls, title: LexborNode | None, prices: Iterable[LexborNode]) -> Surroundings:
+        """Collect the ancestors once for all questions about the page."""
+        titled = {around.mem_id for around in ancestors(title)} if title is not None else set()
+        priced = {
+            around.mem_id for price in prices for around, _ in zip(ancestors(price), range(_NEAR), strict=False)
+        }
+        return cls(frozenset(titled), frozenset(priced))
+
+    def is_aside(self, node: LexborNode) -> bool:
+        """Whether `node` stands in a part of the page that is about other things than its subject."""
+        for around in ancestors(node):
+            if around.mem_id in self.titled:
+                return False
+            if around.tag in _OUTSIDE_TAGS or _ASIDE.search(_words(around)):
+                return True
+        return False
+
+    def is_in_tile(self, node: LexborNode) -> bool:
+        """Whether `node` stands in one of several neighbours alike that each have a picture and a price."""
+        for around, _ in zip(ancestors(node), range(_TILE_CLIMB), strict=False):
+            if around.mem_id in self.titled:
+                return False
+            if around.mem_id in self.priced and self._priced_neighbours(around) >= _TILES_FROM:
+                return around.css_first("img") is not None
+        return False
+
+    def _priced_neighbours(self, node: LexborNode) -> int:
+        parent = node.parent
+        if parent is None:
+            return 0
+        name = _name(node)
+        neighbours = (child for child, _ in zip(parent.iter(), range(_MAX_NEIGHBOURS), strict=False))
+        return sum(1 for child in neighbours if child.mem_id in self.priced and _name(child) == name)
 
 
 def _words(node: LexborNode) -> str:

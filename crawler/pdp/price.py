@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from crawler.pdp.microdata import value_of
-from crawler.pdp.money import find_money, read_amount
-from crawler.pdp.place import is_aside, selector_of
+from crawler.pdp.money import find_in_prose, find_money, read_amount
+from crawler.pdp.place import selector_of
 from crawler.pdp.visible import text_of, visible_text
 
 if TYPE_CHECKING:
@@ -69,19 +69,19 @@ def _in_element(page: Page, country: str) -> Iterator[ShownPrice]:
     for element in page.outline.hinted("price"):
         if _FILTER.search(f"{element.get('class')} {element.get('id')}"[:400]):
             continue
-        text = " ".join(text_of(element.node, limit=MAX_PRICE_TEXT * 2).split())
+        text = text_of(element.node, limit=MAX_PRICE_TEXT * 2)
         if not any(map(str.isdigit, text)) or len(text) > MAX_PRICE_TEXT:
             continue
         looked += 1
         if looked > MAX_LOOKED_AT:
             return
-        if not is_aside(element.node):
+        if not page.surroundings.is_aside(element.node):
             yield from _price(element, text, "dom", country)
 
 
 def _in_text(page: Page, country: str) -> Iterator[ShownPrice]:
-    money = find_money(visible_text(page), country=country)
-    if money is not None and money.amount > 0:
+    money = find_in_prose(visible_text(page), country=country)
+    if money is not None:
         yield ShownPrice(money.amount, money.currency, "body", money.text, "dom")
 
 

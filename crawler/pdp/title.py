@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from crawler.pdp.place import ancestors, selector_of
@@ -15,19 +16,61 @@ if TYPE_CHECKING:
 
 MAX_TITLE_CHARS = 300
 MAX_LOOKED_AT = 40
+MIN_NAME_CHARS = 6
+_PRODUCT_OG = {"product", "og:product", "product.item"}
 
 
 def titles(outline: Outline) -> Iterator[tuple[Element, str]]:
-    """Headings that may name the product, the likeliest first."""
+    """Headings that may name the product, the likeliest first.
+
+    A hidden heading counts only where the document's title repeats it: pages that a script puts together keep
+    their content hidden until then, and shops hide headings of messages.
+    """
+    document = document_title(outline)
+    found = list(_headings(outline))
+    yield from ((element, text) for element, text in found if not is_out_of_sight(element))
+    yield from ((element, text) for element, text in found if names_the_page(text, document))
+    yield from _declared(outline, document)
+
+
+def _headings(outline: Outline) -> Iterator[tuple[Element, str]]:
     for element in (*outline.by_tag["h1"][:MAX_LOOKED_AT], *outline.hinted("title")[:MAX_LOOKED_AT]):
         text = heading_text(element)
-        if text and not is_out_of_sight(element):
+        if text:
             yield element, text
+
+
+def _declared(outline: Outline, document: str) -> Iterator[tuple[Element, str]]:
+    """Names that are no heading: microdata, a second heading that the document's title repeats, Open Graph."""
     for element in outline.properties[:MAX_LOOKED_AT]:
         if "name" in element.get("itemprop").split():
             text = value_of(element)
             if text:
                 yield element, text[:MAX_TITLE_CHARS]
+    for element in (*outline.by_tag["h2"][:MAX_LOOKED_AT], *outline.hinted("heading")[:MAX_LOOKED_AT]):
+        text = heading_text(element)
+        if names_the_page(text, document):
+            yield element, text
+    metas = {meta.get("property").lower(): meta for meta in reversed(outline.by_tag["meta"])}
+    if metas.get("og:type") is not None and metas["og:type"].get("content").lower() in _PRODUCT_OG and "og:title" in metas:
+        yield metas["og:title"], metas["og:title"].get("content")[:MAX_TITLE_CHARS]
+
+
+def document_title(outline: Outline) -> str:
+    """The words of the document's title."""
+    title = next(iter(outline.by_tag["title"]), None)
+    return words_of(title.node.text()) if title is not None else ""
+
+
+def names_the_page(text: str, document: str) -> bool:
+    """Whether the document's title repeats a heading that is long enough to be a name."""
+    words = words_of(text)
+    return len(words) >= MIN_NAME_CHARS and (words in document or (document in words and bool(document)))
+
+
+def words_of(text: str) -> str:
+    """The words of a text in lower case, without what stands between them."""
+    return " ".join(re.findall(r"\w+", text[:MAX_TITLE_CHARS].lower()))
 
 
 def heading_text(element: Element) -> str:
@@ -56,8 +99,3 @@ def _shows(image: Element) -> bool:
         image.get(name)
         for name in ("src", "data-src", "srcset", "data-srcset", "data-lazy-src", "data-original")
     )
-
-
-def evidence_of(element: Element, text: str) -> tuple[str, str]:
-    """Where the evidence stands, and what it says."""
-    return selector_of(element.node), text[:120]

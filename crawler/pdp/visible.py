@@ -10,54 +10,56 @@ if TYPE_CHECKING:
 
     from crawler.pdp.page import Page
 
-_UNSEEN_TAGS = frozenset(
-    {
-        "script",
-        "style",
-        "template",
-        "noscript",
-        "head",
-        "title",
-        "svg",
-        "iframe",
-        "object",
-        "textarea",
-        "datalist",
-        "-comment",
-        "-doctype",
-        "noframes",
-        "audio",
-        "video",
-        "canvas",
-        "math",
-    }
-)
+_UNSEEN_TAGS = frozenset({
+    "script",
+    "style",
+    "template",
+    "noscript",
+    "head",
+    "svg",
+    "math",
+    "iframe",
+    "object",
+    "textarea",
+    "datalist",
+    "noframes",
+    "audio",
+    "video",
+    "canvas",
+})
+# Text on both sides of these is one word; anything else parts words, as its style mostly does.
+_WITHIN_WORDS = frozenset({"b", "i", "em", "strong", "u", "font", "mark", "wbr", "small", "bdi", "bdo"})
 _HIDDEN_STYLE = re.compile(r"(?:display\s{0,9}:\s{0,9}none|visibility\s{0,9}:\s{0,9}hidden)", re.IGNORECASE)
 
 
 def visible_text(page: Page) -> str:
     """The page's text without hidden parts, white space collapsed (SPEC F158)."""
     root = page.tree.root
-    return "" if root is None else " ".join(text_of(root).split())
+    return "" if root is None else text_of(root)
 
 
 def text_of(root: LexborNode, *, limit: int = 10_000_000) -> str:
-    """The visible text below `root`, a space between the pieces; the walk is flat, however deep the tree."""
+    """The visible text below `root` up to about `limit` characters, white space collapsed."""
     pieces: list[str] = []
     size = 0
-    node: LexborNode | None = root
-    while node is not None and size < limit:
+    skipped_to: int | None = None  # the last node of a hidden part
+    for node in root.traverse(include_text=True):
+        if skipped_to is not None:
+            if node.mem_id == skipped_to:
+                skipped_to = None
+            continue
         tag = node.tag
         if tag == "-text":
             piece = node.text_content or ""
             pieces.append(piece)
             size += len(piece)
-            node = _after(node, root)
-        elif tag in _UNSEEN_TAGS or (tag != "-document" and is_hidden(node)):
-            node = _after(node, root)
-        else:
-            node = node.first_child or _after(node, root)
-    return " ".join(pieces)
+            if size > limit:
+                break
+        elif tag in _UNSEEN_TAGS or is_hidden(node):
+            skipped_to = _last_below(node)
+        elif tag not in _WITHIN_WORDS:
+            pieces.append(" ")
+    return " ".join("".join(pieces).split())
 
 
 def is_hidden(node: LexborNode) -> bool:
@@ -71,12 +73,11 @@ def is_hidden(node: LexborNode) -> bool:
     return bool(style) and bool(_HIDDEN_STYLE.search(style or ""))
 
 
-def _after(node: LexborNode, root: LexborNode) -> LexborNode | None:
-    """The next node in document order that is not below `node`, within `root`."""
-    current: LexborNode | None = node
-    while current is not None and current != root:
-        following = current.next
-        if following is not None:
-            return following
-        current = current.parent
-    return None
+def _last_below(node: LexborNode) -> int | None:
+    """The identity of the last node below `node`; None where there is nothing below it."""
+    last = None
+    child = node.last_child
+    while child is not None:
+        last = child
+        child = child.last_child
+    return None if last is None else last.mem_id
