@@ -10,20 +10,20 @@ from attrs import frozen
 
 from crawler.errors import BadUrlError
 from crawler.pdp.place import ancestors
-from crawler.urls import canonical, same_site
+from crawler.urls import canonical, site_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from crawler.pdp.outline import Element
     from crawler.pdp.page import Page
 
 MAX_CANDIDATES = 20
 MAX_LINKS = 5_000
 _CLIMB = 7
+_NO_FALLBACK = 3
+_NO_ADDRESS = ("#", "javascript:", "mailto:", "tel:", "data:")
 
 EXCLUDED_SEGMENTS = frozenset(
-    "account cart checkout logout login signin signout basket wishlist register".split()
+    ["account", "cart", "checkout", "logout", "login", "signin", "signout", "basket", "wishlist", "register"]
 )
 _PRODUCT_PATH = re.compile(
     r"/(?:products?|p|items?|shop|dp|pd|pr|prod|artikel|produkt(?:e|y)?|produit|prodotto|producto|produto|tovar|goods)/[^/]"
@@ -51,25 +51,18 @@ class Candidate:
 def discover(page: Page, *, limit: int = MAX_CANDIDATES) -> list[Candidate]:
     """The candidates in order of tier, within a tier in document order, none twice."""
     found: dict[str, Candidate] = {}
-    for link, url in _site_links(page):
-        key = canonical(url)
-        candidate = _candidate(link, url)
-        if candidate is not None and (key not in found or candidate.tier < found[key].tier):
-            found[key] = candidate
-    ordered = sorted(found.values(), key=lambda candidate: candidate.tier)
-    return ordered[:limit]
+    for key, links in _site_links(page).items():
+        candidates = [candidate for link in links if (candidate := _candidate(link, key)) is not None]
+        if candidates:
+            found[key] = min(candidates, key=lambda candidate: candidate.tier)
+    return sorted(found.values(), key=lambda candidate: candidate.tier)[:limit]
 
 
 def fallback_links(page: Page, *, limit: int = MAX_CANDIDATES) -> list[str]:
     """Category and navigation pages to look into where the page itself shows no product."""
-    urls: dict[str, str] = {}
-    ranked: list[tuple[int, str]] = []
-    for link, url in _site_links(page):
-        if canonical(url) not in urls:
-            urls[canonical(url)] = url
-            ranked.append((_fallback_rank(link, url), url))
+    ranked = [(_fallback_rank(links[0], url), url) for url, links in _site_links(page).items()]
     ranked.sort(key=lambda pair: pair[0])
-    return [url for rank, url in ranked if rank < 3][:limit]
+    return [url for rank, url in ranked if rank < _NO_FALLBACK][:limit]
 
 
 def _fallback_rank(link: Element, url: str) -> int:
@@ -100,17 +93,34 @@ def _in_grid(link: Element) -> bool:
     return False
 
 
-def _site_links(page: Page) -> Iterator[tuple[Element, str]]:
-    """Links to other pages of the same site, without those that lead to an account or a cart."""
+def _site_links(page: Page) -> dict[str, list[Element]]:
+    """Links to other pages of the same site by canonical URL, without those to an account or a cart."""
     base = _base(page)
-    here = _canonical(page.url)
+    by_url: dict[str, list[Element]] = {}
     for link in page.outline.by_tag["a"][:MAX_LINKS]:
-        href = link.get("href").strip()
-        if not href or href.startswith(("#", "javascript:", "mailto:", "tel:", "data:")):
+        href = link.get("href").strip().partition("#")[0]
+        if href and not href.startswith(_NO_ADDRESS):
+            by_url.setdefault(_joined(base, href), []).append(link)
+    here, site = _canonical(page.url), _site(page.url)
+    by_canonical: dict[str, list[Element]] = {}
+    sites: dict[str, str] = {}
+    for url, links in by_url.items():
+        host = urlsplit(url).netloc
+        if host not in sites:
+            sites[host] = _site(url)
+        if sites[host] != site or not _may_lead_on(url):
             continue
-        url = _joined(base, href)
-        if url and _canonical(url) not in {"", here} and _may_lead_on(url) and same_site(url, page.url):
-            yield link, url
+        key = _canonical(url)
+        if key not in {"", here}:
+            by_canonical.setdefault(key, []).extend(links)
+    return by_canonical
+
+
+def _site(url: str) -> str:
+    try:
+        return site_of(url)
+    except BadUrlError:
+        return ""
 
 
 def _may_lead_on(url: str) -> bool:

@@ -36,7 +36,6 @@ _KINDS = {
         {
             "collectionpage",
             "searchresultspage",
-            "itemlist",
             "offercatalog",
             "productcollection",
             "collection",
@@ -58,6 +57,8 @@ _KINDS = {
         }
     ),
 }
+# Lists that product pages carry as well, for what else the shop sells.
+_WEAK_TYPES = {"itemlist": "declared_collection"}
 _OG_KINDS = {
     "article": "declared_article",
     "product.group": "declared_collection",
@@ -72,7 +73,7 @@ class Declaration:
     reason: str
     where: str
     text: str
-    is_firm: bool  # in JSON-LD; og:type is left at a theme's default too often to be believed alone
+    is_firm: bool  # whether it is believed of a page that sells something too
 
 
 def declarations(page: Page) -> tuple[Declaration, ...]:
@@ -83,6 +84,12 @@ def declarations(page: Page) -> tuple[Declaration, ...]:
         if not node.via or node.via in {("mainEntity",), ("mainEntityOfPage",)}
         for reason, types in _KINDS.items()
         if node.types & types
+    ]
+    found += [
+        Declaration(_WEAK_TYPES[kind], node.path, kind, is_firm=False)
+        for node in page.linked_data
+        if not node.via
+        for kind in node.types & _WEAK_TYPES.keys()
     ]
     for meta in page.outline.by_tag["meta"]:
         kind = meta.get("content").strip().lower()

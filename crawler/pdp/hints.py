@@ -17,10 +17,23 @@ MAX_NAME_CHARS = 400
 _HINTS: dict[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
     "price": (("price", "preis", "prix", "prezzo", "precio", "preco", "cena", "cijena", "tsena"), None),
     "buy": (
-        ("cart", "buy", "basket", "bag", "order", "purchase", "kauf", "koupit", "warenkorb", "korzin"),
+        (
+            "cart",
+            "buy",
+            "basket",
+            "bag",
+            "orderb",
+            "order-b",
+            "order_b",
+            "purchase",
+            "kauf",
+            "koupit",
+            "warenkorb",
+            "korzin",
+        ),
         re.compile(
             r"add.{0,4}(?:cart|basket|bag|trolley)|(?:cart|basket|bag).{0,2}add|buy|purchase|warenkorb|kauf"
-            r"|btn-cart|(?:cart|order)-?b(?:tn|utton)|koupit|korzin"
+            r"|btn-cart|(?:cart|order)[-_]?b(?:tn|utton)|koupit|korzin"
         ),
     ),
     "heading": (("title", "headline", "heading", "page_header", "page-header", "product-header"), None),

@@ -15,8 +15,7 @@ MAX_AMOUNT = Decimal(10) ** 12
 _SPACE = r"[ \u00a0\u202f\u2009]"
 _NUMBER = rf"(?:\d{{1,2}}(?:,\d\d){{1,3}},\d{{3}}(?!\d)|\d{{1,9}}(?:(?:[.,'’´`]|{_SPACE})\d{{3}}(?!\d)){{0,4}})(?:{_SPACE}?[.,]{_SPACE}?\d{{1,3}}(?!\d))?(?:[.,]?[-–—]{{1,2}}(?!\d))?"
 _TOKENS = sorted(
-    {re.escape(token) for token in (*SIGNS, *SHARED, *NAMES)}
-    | {code.lower() for code in COMMON_CODES},
+    {re.escape(token) for token in (*SIGNS, *SHARED, *NAMES)} | {code.lower() for code in COMMON_CODES},
     key=len,
     reverse=True,
 )
@@ -27,7 +26,11 @@ _MONEY = re.compile(
     re.IGNORECASE,
 )
 _UNMISTAKABLE = re.compile(
-    "[" + "".join(map(re.escape, (*SIGNS, "$", "¥", "￥"))) + "]|(?<![A-Za-z])(?:" + "|".join(sorted(COMMON_CODES)) + ")(?![A-Za-z])"
+    "["
+    + "".join(map(re.escape, (*SIGNS, "$", "¥", "￥")))
+    + "]|(?<![A-Za-z])(?:"
+    + "|".join(sorted(COMMON_CODES))
+    + ")(?![A-Za-z])"
     r"|Kč|zł|руб|грн|тенге|(?<=\d )(?:kr|lei|Ft|лв|тг)\b|円|บาท"
 )
 MAX_SIGNS = 300
@@ -88,7 +91,7 @@ def _decimal_notation(digits: str) -> str:
     only_mark = "." not in whole and "," not in whole
     if mark in whole or (len(decimals) == 3 and only_mark and whole != "0" and len(whole) <= 3):
         return re.sub(r"[.,]", "", digits)
-    return f"{re.sub('[.,]', '', whole)}.{decimals}"
+    return f"{re.sub(r'[.,]', '', whole)}.{decimals}"
 
 
 def currency_of(token: str, *, country: str = "") -> str:

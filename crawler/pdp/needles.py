@@ -32,7 +32,10 @@ class Haystack:
     def places(self, words: Iterable[str]) -> list[int]:
         """The numbers of the texts in which one of the words stands, in order."""
         found: set[int] = set()
+        plain = self.joined.isascii()
         for word in words:
+            if plain and not word.isascii():
+                continue
             at = self.joined.find(word)
             while at >= 0:
                 place = bisect_right(self.starts, at) - 1

@@ -10,7 +10,7 @@ MAX_DEPTH = 6_000
 MAX_FORMATTING = 800
 # Below these numbers of tags the worst case is still cheap, and the closer look would cost every page.
 DEPTH_MATTERS_FROM = 12_000
-FORMATTING_MATTERS_FROM = 2_400
+FORMATTING_MATTERS_FROM = 1_600
 
 # Elements whose end tag may be left out, or that have none: they do not nest by themselves.
 _SHALLOW = frozenset(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from attrs import Factory, define
@@ -10,15 +11,45 @@ from attrs import Factory, define
 from crawler.pdp.hints import hinted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 Attributes = dict[str, str | None]
 
-_KEPT_TAGS = (
-    "a button input form h1 h2 img meta link title base script html body select main article nav footer header"
-).split()
+_KEPT_TAGS = [
+    "a",
+    "button",
+    "input",
+    "form",
+    "h1",
+    "h2",
+    "img",
+    "meta",
+    "link",
+    "title",
+    "base",
+    "script",
+    "html",
+    "body",
+    "select",
+    "main",
+    "article",
+    "nav",
+    "footer",
+    "header",
+]
+# Attributes that name an element; all but the first stand in for classes that a machine has made.
+_NAMING = (
+    "id",
+    "data-testid",
+    "data-test-id",
+    "data-test",
+    "data-qa",
+    "data-hook",
+    "data-auto",
+    "data-automation-id",
+)
 
 
 @define(eq=False)
@@ -57,47 +88,61 @@ class Outline:
         return self.by_hint.get(hint, [])
 
 
+_Walked = tuple[int, "LexborNode", str, Attributes]
+# Attributes that put an element on a list of its own.
+_MARKING: dict[str, Callable[[Outline], list[Element]]] = {
+    "itemprop": attrgetter("properties"),
+    "itemscope": attrgetter("scopes"),
+    "typeof": attrgetter("typed"),
+    "role": attrgetter("pressed"),
+}
+
+
 def read_outline(tree: LexborHTMLParser) -> Outline:
     """Walk the tree once and keep what any reader may ask for."""
     outline = Outline()
     root = tree.root
     if root is None:
         return outline
-    named: defaultdict[str, list[tuple[int, LexborNode, str, Attributes]]] = defaultdict(list)
+    walked = [(node, node.tag or "", node.attributes) for node in root.traverse()]
+    outline.size = len(walked)
     by_tag = outline.by_tag
-    order = 0
-    for order, node in enumerate(root.traverse(), start=1):
-        tag = node.tag or ""
-        attributes = node.attributes
-        kept = by_tag.get(tag)
-        if kept is not None:
-            kept.append(Element(node, tag, attributes, order))
-        if not attributes:
-            continue
-        name = attributes.get("class")
-        if name:
-            named[name].append((order, node, tag, attributes))
-        name = attributes.get("id")
-        if name:
-            named[name].append((order, node, tag, attributes))
-        if "itemprop" in attributes:
-            outline.properties.append(Element(node, tag, attributes, order))
-        if "itemscope" in attributes:
-            outline.scopes.append(Element(node, tag, attributes, order))
-        if "typeof" in attributes:
-            outline.typed.append(Element(node, tag, attributes, order))
-        if attributes.get("role") == "button" and kept is None:
-            outline.pressed.append(Element(node, tag, attributes, order))
-    outline.size = order
+    named: defaultdict[str, list[_Walked]] = defaultdict(list)
+    used: set[str] = set()  # the names of all attributes; those that nobody uses need no second look
+    for order, (node, tag, attributes) in enumerate(walked):
+        if tag in by_tag:
+            by_tag[tag].append(Element(node, tag, attributes, order))
+        if attributes:
+            used.update(attributes)
+            name = attributes.get("class")
+            if name:
+                named[name].append((order, node, tag, attributes))
+    found = [(order, *element) for order, element in enumerate(walked) if element[2]]
+    for attribute in used.intersection(_NAMING):
+        for each in found:
+            name = each[3].get(attribute)
+            if name:
+                named[name].append(each)
+    for attribute, place in _MARKING.items():
+        if attribute in used:
+            place(outline).extend(_element(each) for each in found if attribute in each[3])
+    outline.pressed = [element for element in outline.pressed if _is_pressed(element)]
     outline.by_hint = _by_hint(named)
     return outline
 
 
-def _by_hint(
-    named: dict[str, list[tuple[int, LexborNode, str, Attributes]]],
-) -> dict[str, list[Element]]:
+def _element(walked: _Walked) -> Element:
+    order, node, tag, attributes = walked
+    return Element(node, tag, attributes, order)
+
+
+def _is_pressed(element: Element) -> bool:
+    return element.get("role") == "button" and element.tag not in _KEPT_TAGS
+
+
+def _by_hint(named: dict[str, list[_Walked]]) -> dict[str, list[Element]]:
     found: defaultdict[str, dict[int, Element]] = defaultdict(dict)
     for hint, name in hinted(named):
-        for order, node, tag, attributes in named[name]:
-            found[hint][order] = Element(node, tag, attributes, order)
+        for walked in named[name]:
+            found[hint][walked[0]] = _element(walked)
     return {hint: [element for _, element in sorted(by_order.items())] for hint, by_order in found.items()}

@@ -2,53 +2,122 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING
+from urllib.parse import urljoin
 
+from crawler.errors import BadUrlError
 from crawler.pdp.buy_labels import is_about_something_else
 from crawler.pdp.money import find_in_prose
 from crawler.pdp.place import Surroundings, ancestors, shape_of
 from crawler.pdp.visible import text_of
+from crawler.urls import same_site
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
     from crawler.pdp.buy_controls import BuyControl
+    from crawler.pdp.outline import Element
 
 # A page may show its own control twice, beside the product and in a bar that stays in view.
 REPEATED_FROM = 3
+PAIRS_OF_GRID = 2
+_DIGITS = re.compile(r"\d+")
 NEAR = 6
-NEAR_CHARS = 800
+NEAR_CHARS = 400
 
 
-def own_controls(controls: list[BuyControl], around: Surroundings) -> list[BuyControl]:
+def own_controls(controls: list[BuyControl], around: Surroundings, url: str) -> list[BuyControl]:
     """The controls that are no tile's, no related product's and no banner's, in document order."""
-    shapes = [shape_of(control.element.node) for control in controls]
-    count = Counter(shapes)
+    repeated, single = _parted(controls)
+    looks = {look for control in repeated for look in _looks(control)}
+    grids = _grids(repeated)
     return [
         control
-        for control, shape in zip(controls, shapes, strict=True)
-        if count[shape] < REPEATED_FROM and _is_own(control, around)
+        for control in single
+        if _is_own(control, around, url)
+        and (looks.isdisjoint(_looks(control)) or not _is_among(control, grids))
     ]
 
 
-def _is_own(control: BuyControl, around: Surroundings) -> bool:
+def _grids(repeated: list[BuyControl]) -> frozenset[int]:
+    """The blocks that hold more than one pair of neighbouring repeated controls, and nothing smaller does."""
+    chains = [[block.mem_id for block in ancestors(control.element.node)] for control in repeated]
+    shared = Counter(
+        next((block for block in one if block in set(other)), 0) for one, other in pairwise(chains)
+    )
+    return frozenset(block for block, pairs in shared.items() if pairs >= PAIRS_OF_GRID)
+
+
+def _is_among(control: BuyControl, grids: frozenset[int]) -> bool:
+    """Whether a control that looks like the repeated ones stands in their grid, as a last row or a first tile."""
+    return any(block.mem_id in grids for block in ancestors(control.element.node))
+
+
+def _parted(controls: list[BuyControl]) -> tuple[list[BuyControl], list[BuyControl]]:
+    """Those that stand in one shape or lead to one address too often, and the others."""
+    shapes = [shape_of(control.element.node) for control in controls]
+    targets = [
+        _DIGITS.sub("", control.element.get("href")) if control.reason == "idiom" else ""
+        for control in controls
+    ]
+    shaped, aimed = Counter(shapes), Counter(targets)
+    repeated, single = [], []
+    for control, shape, target in zip(controls, shapes, targets, strict=True):
+        is_repeated = shaped[shape] >= REPEATED_FROM or (target and aimed[target] >= REPEATED_FROM)
+        (repeated if is_repeated else single).append(control)
+    return repeated, single
+
+
+def _looks(control: BuyControl) -> list[str]:
+    """What controls of one grid share, whatever row they stand in."""
+    return [look for look in (control.label, control.element.get("class")) if look]
+
+
+def _is_own(control: BuyControl, around: Surroundings, url: str) -> bool:
     node = control.element.node
     if is_about_something_else(control.label) or around.is_aside(node) or around.is_in_tile(node):
         return False
-    if control.reason == "buy":
-        return not _is_in_login(node) and (control.element.tag != "a" or _is_near_price(node, around))
-    return True
+    return control.reason != "buy" or _is_believable(control.element, around, url)
+
+
+def _is_believable(element: Element, around: Surroundings, url: str) -> bool:
+    """Whether a control that says no more than `buy` is about this page: such a link may lead anywhere."""
+    if _is_in_login(element.node) or _is_inside_link(element.node):
+        return False
+    if element.tag != "a":
+        return True
+    return not _leads_elsewhere(element.get("href"), url) and _is_near_price(element.node, around)
+
+
+def _leads_elsewhere(href: str, url: str) -> bool:
+    if not href.startswith(("http://", "https://", "//")):
+        return False
+    try:
+        return not same_site(urljoin(url, href), url)
+    except (ValueError, BadUrlError):
+        return True
 
 
 def _is_near_price(node: LexborNode, around: Surroundings) -> bool:
-    """Whether a price stands beside the control: a link that says no more than `buy` may lead anywhere."""
     for place, block in enumerate(ancestors(node)):
         if place >= NEAR:
             return False
-        if block.mem_id in around.priced or find_in_prose(text_of(block, limit=NEAR_CHARS)) is not None:
+        if block.mem_id in around.priced:
+            return True
+        text = text_of(block, limit=NEAR_CHARS)
+        if len(text) > NEAR_CHARS:
+            return False
+        if find_in_prose(text) is not None:
             return True
     return False
+
+
+def _is_inside_link(node: LexborNode) -> bool:
+    link = next((block for block in ancestors(node) if block.tag == "a"), None)
+    return link is not None and not (link.attributes.get("href") or "#").startswith(("#", "javascript:"))
 
 
 def _is_in_login(node: LexborNode) -> bool:

@@ -28,7 +28,9 @@ def own_node(nodes: Sequence[LinkedNode], identity: PageIdentity) -> LinkedNode 
     candidates = [
         node
         for node in nodes
-        if node.types & PRODUCT_TYPES and _LEADS_TO_SUBJECT.issuperset(node.via) and _IDENTIFYING & node.value.keys()
+        if node.types & PRODUCT_TYPES
+        and _LEADS_TO_SUBJECT.issuperset(node.via)
+        and _IDENTIFYING & node.value.keys()
     ]
     if len(candidates) <= 1:
         return next(iter(candidates), None)

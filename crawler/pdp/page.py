@@ -15,9 +15,9 @@ from crawler.pdp.linked_data import LinkedNode, read_linked_data
 from crawler.pdp.microdata import Item, read_items
 from crawler.pdp.outline import Outline, read_outline
 from crawler.pdp.own_control import own_controls
+from crawler.pdp.own_product import own_item, own_node
 from crawler.pdp.place import Surroundings
 from crawler.pdp.title import titles
-from crawler.pdp.own_product import own_item, own_node
 
 DEFAULT_MAX_BYTES = 16 * 1024 * 1024
 MAX_PRICES = 300
@@ -72,7 +72,7 @@ class Page:
     @cached_property
     def controls(self) -> tuple[BuyControl, ...]:
         """The buy controls of the page's own product."""
-        return tuple(own_controls(buy_controls(self.outline), self.surroundings))
+        return tuple(own_controls(buy_controls(self.outline), self.surroundings, self.url))
 
     @cached_property
     def product_node(self) -> LinkedNode | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -51,7 +52,9 @@ class Surroundings:
         """Collect the ancestors once for all questions about the page."""
         titled = {around.mem_id for around in ancestors(title)} if title is not None else set()
         priced = {
-            around.mem_id for price in prices for around, _ in zip(ancestors(price), range(_NEAR), strict=False)
+            around.mem_id
+            for price in prices
+            for around, _ in zip(ancestors(price), range(_NEAR), strict=False)
         }
         return cls(frozenset(titled), frozenset(priced))
 
@@ -100,7 +103,7 @@ def shape_of(node: LexborNode, levels: int = 5) -> tuple[str, ...]:
 
 def _name(node: LexborNode) -> str:
     classes = (node.attributes.get("class") or "").split()
-    first = classes[0].rstrip("0123456789") if classes else ""
+    first = classes[0].rstrip(string.digits) if classes else ""
     return f"{node.tag}.{first}"
 
 

@@ -69,7 +69,11 @@ def _in_element(page: Page, country: str) -> Iterator[ShownPrice]:
     for element in page.outline.hinted("price"):
         if _FILTER.search(f"{element.get('class')} {element.get('id')}"[:400]):
             continue
-        text = text_of(element.node, limit=MAX_PRICE_TEXT * 2)
+        text = (
+            text_of(element.node, limit=MAX_PRICE_TEXT * 2)
+            or element.get("aria-label")
+            or element.get("content")
+        )
         if not any(map(str.isdigit, text)) or len(text) > MAX_PRICE_TEXT:
             continue
         looked += 1

@@ -39,7 +39,7 @@ def read_signals(page: Page, policy: Policy) -> Reading:
     for name, reader in _READERS.items():
         try:
             evidence = reader(page, policy)
-        except Exception:  # ruff: ignore[blind-except] - a stranger's page must not switch off the other signals
+        except Exception:
             logger.exception("the reader of %s failed on %s", name, page.url)
             reading.failures.append(f"unreadable_{name.removeprefix('has_')}")
         else:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from crawler.pdp.place import ancestors, selector_of
-from crawler.pdp.visible import is_hidden
+from crawler.pdp.buy_labels import fold, kind_of
 from crawler.pdp.microdata import value_of
+from crawler.pdp.place import ancestors
+from crawler.pdp.visible import is_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 MAX_TITLE_CHARS = 300
 MAX_LOOKED_AT = 40
 MIN_NAME_CHARS = 6
+REPEATED_FROM = 3
 _PRODUCT_OG = {"product", "og:product", "product.item"}
 
 
@@ -34,9 +37,12 @@ def titles(outline: Outline) -> Iterator[tuple[Element, str]]:
 
 
 def _headings(outline: Outline) -> Iterator[tuple[Element, str]]:
-    for element in (*outline.by_tag["h1"][:MAX_LOOKED_AT], *outline.hinted("title")[:MAX_LOOKED_AT]):
+    named = outline.hinted("title")
+    count = Counter(element.get("class") for element in named)
+    single = [element for element in named if count[element.get("class")] < REPEATED_FROM]
+    for element in (*outline.by_tag["h1"][:MAX_LOOKED_AT], *single[:MAX_LOOKED_AT]):
         text = heading_text(element)
-        if text:
+        if text and not kind_of(fold(text)):
             yield element, text
 
 
@@ -52,7 +58,11 @@ def _declared(outline: Outline, document: str) -> Iterator[tuple[Element, str]]:
         if names_the_page(text, document):
             yield element, text
     metas = {meta.get("property").lower(): meta for meta in reversed(outline.by_tag["meta"])}
-    if metas.get("og:type") is not None and metas["og:type"].get("content").lower() in _PRODUCT_OG and "og:title" in metas:
+    if (
+        metas.get("og:type") is not None
+        and metas["og:type"].get("content").lower() in _PRODUCT_OG
+        and "og:title" in metas
+    ):
         yield metas["og:title"], metas["og:title"].get("content")[:MAX_TITLE_CHARS]
 
 
@@ -65,7 +75,12 @@ def document_title(outline: Outline) -> str:
 def names_the_page(text: str, document: str) -> bool:
     """Whether the document's title repeats a heading that is long enough to be a name."""
     words = words_of(text)
-    return len(words) >= MIN_NAME_CHARS and (words in document or (document in words and bool(document)))
+    if len(words) < MIN_NAME_CHARS or not document:
+        return False
+    if words in document or document in words:
+        return True
+    named, titled = set(words.split()), set(document.split())
+    return len(named & titled) >= max(3, 0.6 * min(len(named), len(titled)))
 
 
 def words_of(text: str) -> str:

@@ -10,23 +10,25 @@ if TYPE_CHECKING:
 
     from crawler.pdp.page import Page
 
-_UNSEEN_TAGS = frozenset({
-    "script",
-    "style",
-    "template",
-    "noscript",
-    "head",
-    "svg",
-    "math",
-    "iframe",
-    "object",
-    "textarea",
-    "datalist",
-    "noframes",
-    "audio",
-    "video",
-    "canvas",
-})
+_UNSEEN_TAGS = frozenset(
+    {
+        "script",
+        "style",
+        "template",
+        "noscript",
+        "head",
+        "svg",
+        "math",
+        "iframe",
+        "object",
+        "textarea",
+        "datalist",
+        "noframes",
+        "audio",
+        "video",
+        "canvas",
+    }
+)
 # Text on both sides of these is one word; anything else parts words, as its style mostly does.
 _WITHIN_WORDS = frozenset({"b", "i", "em", "strong", "u", "font", "mark", "wbr", "small", "bdi", "bdo"})
 _HIDDEN_STYLE = re.compile(r"(?:display\s{0,9}:\s{0,9}none|visibility\s{0,9}:\s{0,9}hidden)", re.IGNORECASE)
