@@ -8,6 +8,7 @@ from decimal import Decimal
 from attrs import define, frozen
 
 MAX_TEXT_CHARS = 500
+MAX_RATING = 100
 
 
 @frozen
@@ -49,13 +50,21 @@ class Account:
     breadcrumbs: tuple[str, ...] = ()
 
 
-_AVAILABILITY = {
-    "instock": "InStock", "instoreonly": "InStoreOnly", "onlineonly": "OnlineOnly", "limitedavailability": "LimitedAvailability",
-    "outofstock": "OutOfStock", "oos": "OutOfStock", "soldout": "SoldOut", "discontinued": "Discontinued",
-    "preorder": "PreOrder", "presale": "PreSale", "backorder": "BackOrder", "madetoorder": "MadeToOrder",
-    "reserved": "Reserved", "pending": "OutOfStock", "available": "InStock", "availablefororder": "BackOrder",
-    "instocks": "InStock", "true": "InStock", "false": "OutOfStock", "yes": "InStock", "no": "OutOfStock",
-}  # fmt: skip
+_SPELLINGS = {
+    "InStock": "instock instocks available true yes",
+    "InStoreOnly": "instoreonly",
+    "OnlineOnly": "onlineonly",
+    "LimitedAvailability": "limitedavailability",
+    "OutOfStock": "outofstock oos pending false no unavailable",
+    "SoldOut": "soldout",
+    "Discontinued": "discontinued",
+    "PreOrder": "preorder",
+    "PreSale": "presale",
+    "BackOrder": "backorder availablefororder",
+    "MadeToOrder": "madetoorder",
+    "Reserved": "reserved",
+}
+_AVAILABILITY = {word: name for name, words in _SPELLINGS.items() for word in words.split()}
 
 
 def plain(value: object) -> str:
@@ -83,7 +92,7 @@ def gtin_of(text: str) -> str:
 def rating_of(value: str, best: str, count: str) -> Rating | None:
     """A rating, where its value is a number that can be one."""
     number = _decimal(value)
-    if number is None or number < 0 or number > 100:
+    if number is None or number < 0 or number > MAX_RATING:
         return None
     digits = re.sub(r"\D", "", count[:20])
     return Rating(number, _decimal(best), int(digits) if digits else None)

@@ -33,7 +33,8 @@ _OWN_IDIOM = re.compile(
     re.IGNORECASE,
 )
 _ANY_IDIOM = re.compile(
-    r"add[-_ ]?to[-_ ]?(?:cart|basket|bag|trolley)|(?:cart|basket)[-_]?add(?![a-z])|btn-cart|buy-?(?:btn|button|now)"
+    r"add[-_ ]?to[-_ ]?(?:cart|basket|bag|trolley)|(?:cart|basket)[-_]?add(?![a-z])|btn-cart"
+    r"|buy-?(?:btn|button|now)"
     r"|(?:btn|button)[-_]?(?:buy|cart|basket)|in-den-warenkorb|warenkorb-?button|koupit|kup-?btn|to-?basket|to-?cart(?![a-z])",
     re.IGNORECASE,
 )

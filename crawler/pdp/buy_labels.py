@@ -1,5 +1,7 @@
 """Which labels put the thing that they stand beside into a cart."""
 
+# ruff: file-ignore[ambiguous-unicode-character-string] - labels come with all kinds of dashes and arrows
+
 from __future__ import annotations
 
 import re
@@ -20,7 +22,7 @@ def fold(text: str) -> str:
 
 
 def _folded_pattern(pattern: str) -> str:
-    """Fold a pattern as labels are folded; its escapes are kept, as `\\S` is not `\\s`."""
+    r"""Fold a pattern as labels are folded; its escapes are kept, as `\S` is not `\s`."""
     parts = re.split(r"(\\.)", pattern)
     return "".join(part if part.startswith("\\") else _fold_characters(part) for part in parts)
 

@@ -3,25 +3,42 @@
 Written in lower case and with accents; labels and patterns are folded alike before they meet.
 A space stands for any white space. `ADD` patterns may stand anywhere in a label, `BUY` ones are whole labels.
 """
+# ruff: file-ignore[ambiguous-unicode-character-string] - the words are written in the letters of their languages
 
 ADD = {
-    "en": r"(?:add|put|place|drop|pop)(?: \S+){0,3}? (?:to|in|into|on)(?: (?:my|your|the|shopping|grocery|gift)){0,2}"
-    r" (?:cart|bag|basket|trolley|tote|order|kit ?bag|box|shopping|crate|shopping-?cart|shoppingcart|cesta)"
-    r"|add (?:cart|basket|2cart)|add-to-(?:cart|bag|basket)|addtocart|pre-?order now|(?:buy|order) it now"
-    r"|^to (?:basket|cart|trolley)$",
-    "de": r"in (?:den |die |meinen |deinen |ihren )?(?:waren|einkaufs|shopping-?)?(?:korb|wagen|tasche|körbchen)"
-    r"|(?:waren|einkaufs)(?:korb|wagen) (?:legen|hinzufügen|packen)|jetzt vorbestellen|in den bag",
-    "fr": r"(?:ajout(?:er?|ez)?|mettre|mettez|placer)(?: \S+){0,2}? (?:au|à|a|dans|en)(?: (?:le|la|mon|votre|ma)){0,1}"
-    r" (?:panier|sac|caddie|caddy|chariot|cabas|commande|coffret)|ajout(?:er)? panier",
-    "it": r"(?:aggiung(?:i|ere)|metti|inserisci|inserire|mettere)(?: \S+){0,2}? (?:al|alla|nel|nella|a)(?: tuo| mio)?"
-    r" (?:carrello|borsa|cesto|cestino|shopping bag|ordine|shopper)|^nel carrello",
-    "es": r"(?:añad(?:ir|e|a)|agreg(?:ar|a|ue)|poner|meter|sumar|adicionar|incluir|llevar)(?: \S+){0,2}?"
-    r" (?:al|a|en|a la|a mi|en el|en la|a tu)(?: la| mi| el| tu)?"
-    r" (?:carrito|carro|cesta|bolsa|bolso|compra|canasta|pedido|cesto)",
-    "pt": r"(?:adicion(?:ar|e)|colocar|incluir|por|pôr|juntar|coloque)(?: \S+){0,2}? (?:ao|no|na|à|a|em)(?: meu| minha)?"
-    r" (?:carrinho|cesto|cesta|sacola|saco|compras|carro)",
-    "nl": r"(?:in|aan|naar)(?: mijn| je| de| het| jouw)? winkel(?:wagen(?:tje)?|mand(?:je)?|tas)"
-    r"|in(?: mijn| je| de| het)? (?:wagen|mandje|mand)|voeg toe aan (?:mand|tas)",
+    "en": (
+        r"(?:add|put|place|drop|pop)(?: \S+){0,3}? (?:to|in|into|on)(?: (?:my|your|the|shopping|"
+        r"grocery|gift)){0,2} (?:cart|bag|basket|trolley|tote|order|kit ?bag|box|shopping|crate|"
+        r"shopping-?cart|shoppingcart|cesta)|add (?:cart|basket|2cart)|add-to-(?:cart|bag|basket)|"
+        r"addtocart|pre-?order now|(?:buy|order) it now|^to (?:basket|cart|trolley)$"
+    ),
+    "de": (
+        r"in (?:den |die |meinen |deinen |ihren )?(?:waren|einkaufs|shopping-?)?(?:korb|wagen|tasche|"
+        r"körbchen)|(?:waren|einkaufs)(?:korb|wagen) (?:legen|hinzufügen|packen)|jetzt vorbestellen|"
+        r"in den bag"
+    ),
+    "fr": (
+        r"(?:ajout(?:er?|ez)?|mettre|mettez|placer)(?: \S+){0,2}? (?:au|à|a|dans|en)(?: (?:le|la|mon|"
+        r"votre|ma)){0,1} (?:panier|sac|caddie|caddy|chariot|cabas|commande|coffret)|"
+        r"ajout(?:er)? panier"
+    ),
+    "it": (
+        r"(?:aggiung(?:i|ere)|metti|inserisci|inserire|mettere)(?: \S+){0,2}? (?:al|alla|nel|nella|"
+        r"a)(?: tuo| mio)? (?:carrello|borsa|cesto|cestino|shopping bag|ordine|shopper)|^nel carrello"
+    ),
+    "es": (
+        r"(?:añad(?:ir|e|a)|agreg(?:ar|a|ue)|poner|meter|sumar|adicionar|incluir|"
+        r"llevar)(?: \S+){0,2}? (?:al|a|en|a la|a mi|en el|en la|a tu)(?: la| mi| el| tu)? (?:carrito|"
+        r"carro|cesta|bolsa|bolso|compra|canasta|pedido|cesto)"
+    ),
+    "pt": (
+        r"(?:adicion(?:ar|e)|colocar|incluir|por|pôr|juntar|coloque)(?: \S+){0,2}? (?:ao|no|na|à|a|"
+        r"em)(?: meu| minha)? (?:carrinho|cesto|cesta|sacola|saco|compras|carro)"
+    ),
+    "nl": (
+        r"(?:in|aan|naar)(?: mijn| je| de| het| jouw)? winkel(?:wagen(?:tje)?|mand(?:je)?|tas)|"
+        r"in(?: mijn| je| de| het)? (?:wagen|mandje|mand)|voeg toe aan (?:mand|tas)"
+    ),
     "sv": r"lägg(?: till)? i (?:varukorg|kundvagn|kundkorg|korg|shoppingbag|shopping bag|kasse|väska)\w*",
     "no": r"legg(?: til)? i (?:handlekurv|kurv|handlevogn|handlepose|handleveske)\w*",
     "da": r"(?:læg|tilføj|kom|føj)(?: \S+)? (?:i|til) (?:indkøbs)?(?:kurv|vogn|taske|pose)\w*",
@@ -34,7 +51,10 @@ ADD = {
     "cs": r"do (?:nákupního )?(?:košíku|tašky|vozíku)",
     "sk": r"do (?:nákupného )?(?:košíka|tašky|vozíka)",
     "hu": r"kosárba(?:n)?|(?:a |be)?kosárhoz ad\w*|hozzáad\w* a kosárhoz",
-    "ro": r"(?:adaugă|adauga|pune|adăugați)(?: \S+)? (?:în|la) (?:coș|coşul|cosul|cos|comandă)\w*|^în coș\w*",
+    "ro": (
+        r"(?:adaugă|adauga|pune|adăugați)(?: \S+)? (?:în|la) (?:coș|coşul|cosul|cos|comandă)\w*|"
+        r"^în coș\w*"
+    ),
     "bg": r"(?:добави|постави|сложи)(?: \S+)? в (?:количка|кошница|кошниц)\w*|^в (?:количката|кошницата)",
     "hr": r"(?:dodaj(?:te)?|stavi(?:te)?|ubaci)?(?: \S+)? ?u (?:košaricu|korpu|torbu|kolica)",
     "sr": r"(?:додај(?:те)?|стави)? ?у (?:корпу|кошарицу|колица)",
@@ -50,8 +70,14 @@ ADD = {
     "az": r"səbətə (?:at|əlavə et)",
     "ka": r"კალათაში(?: დამატება)?",
     "hy": r"ավելացնել (?:զամբյուղ|զամբյուղին|զամբյուղում)",
-    "he": r"(?:הוסף|הוספה|הוסיפו|הוסיפי|הוספת|שים|הכנס)(?: \S+)? (?:לסל|לעגלה|לסל הקניות|לעגלת הקניות|בסל)|^לסל",
-    "ar": r"(?:أضف|اضف|إضافة|اضافة|أضِف|ضع)(?: \S+)? (?:إلى|الى|في|ل)?\s?(?:السلة|سلة|للسلة|عربة|العربة|الحقيبة|حقيبة)\w*",
+    "he": (
+        r"(?:הוסף|הוספה|הוסיפו|הוסיפי|הוספת|שים|הכנס)(?: \S+)? (?:לסל|לעגלה|לסל הקניות|לעגלת הקניות|"
+        r"בסל)|^לסל"
+    ),
+    "ar": (
+        r"(?:أضف|اضف|إضافة|اضافة|أضِف|ضع)(?: \S+)? (?:إلى|الى|في|ل)?\s?(?:السلة|سلة|للسلة|عربة|العربة|"
+        r"الحقيبة|حقيبة)\w*"
+    ),
     "fa": r"(?:افزودن|اضافه)(?: کردن)? به سبد",
     "ur": r"کارٹ میں (?:شامل|ڈالیں)",
     "hi": r"कार्ट में|बैग में (?:डालें|जोड़ें)",
@@ -59,27 +85,54 @@ ADD = {
     "ta": r"கார்ட்டில் சேர்",
     "th": r"(?:ใส่|ลง|เพิ่ม|หยิบ|ไปยัง|ไปที่)\S{0,12}(?:ตะกร้า|รถเข็น|ถุง)",
     "vi": r"(?:thêm|cho|bỏ)(?: \S+)? vào (?:giỏ|túi)",
-    "id": r"(?:tambah|tambahkan|masukkan|masukan)(?: \S+)? (?:ke )?(?:dalam )?(?:keranjang|troli|bakul|tas|beg)|\+ ?keranjang",
+    "id": (
+        r"(?:tambah|tambahkan|masukkan|masukan)(?: \S+)? (?:ke )?(?:dalam )?(?:keranjang|troli|bakul|"
+        r"tas|beg)|\+ ?keranjang"
+    ),
     "tl": r"idagdag sa (?:cart|bag)",
     "ko": r"(?:장바구니|쇼핑백|카트|쇼핑카트|바스켓)에? ?(?:담기|넣기|추가|담다|넣다)",
-    "ja": r"(?:カート|かご|カゴ|籠|バッグ|バスケット|カートの中)(?:に|へ)(?:いれる|入れる|追加|商品)|買い物(?:かご|カゴ)に",
-    "zh": r"(?:加入|放入|添加到|加到|加進|加进|添加至|放進|放进|加至|新增至|添加)\s?(?:到)?\s?(?:购物车|購物車|购物袋|購物袋|购物篮|購物籃|購物籠)",
+    "ja": (
+        r"(?:カート|かご|カゴ|籠|バッグ|バスケット|カートの中)(?:に|へ)(?:いれる|"
+        r"入れる|追加|商品)|買い物(?:かご|カゴ)に"
+    ),
+    "zh": (
+        r"(?:加入|放入|添加到|加到|加進|加进|添加至|放進|放进|加至|新增至|"
+        r"添加)\s?(?:到)?\s?(?:购物车|購物車|购物袋|購物袋|购物篮|購物籃|購物籠)"
+    ),
 }
 
 BUY = {
-    "en": r"buy|buy (?:it )?(?:now|online|this|here|today|item|product|new|direct|from .{1,20}|for .{1,20})|buy .{0,24}? now"
-    r"|purchase|purchase now|pre-?order|pre-?order .{0,16}|order|order (?:now|online|it|this|here|today)"
-    r"|order this item|add to \S+ cart|shop now \S+|1-click buy|buy with .{1,20}|add to shopping|get it now|i want it|own it",
-    "de": r"(?:jetzt |sofort |direkt |online |hier )?(?:kaufen|bestellen|vorbestellen)|kostenpflichtig bestellen"
-    r"|jetzt (?:zugreifen|sichern)",
-    "fr": r"acheter|acheter (?:maintenant|ce produit|cet article|en ligne|en 1 clic)|j'achète|commander"
-    r"|commander (?:maintenant|cet article)|précommander|pré-commander|achat (?:immédiat|rapide|express)|acheter .{1,12}",
-    "it": r"acquista|acquista (?:ora|subito|adesso|online)|compra|compra (?:ora|subito|adesso|online)"
-    r"|ordina|ordina (?:ora|subito)|preordina|prenota ora|acquista .{1,12}",
-    "es": r"comprar|comprar (?:ahora|ya|online|este producto)|¡?cómpralo(?: ya)?!?|compra ya|compra ahora|lo quiero"
-    r"|reservar ahora|pedir|pedir ahora|encargar|preordenar",
-    "pt": r"comprar|comprar (?:agora|já|online|com .{1,12})|compre agora|encomendar|pré-encomendar|quero comprar",
-    "nl": r"(?:nu |direct |online )?(?:kopen|bestellen)|(?:koop|bestel)(?: nu| direct)?|ik wil bestellen|pre-?order nu",
+    "en": (
+        r"buy|buy (?:it )?(?:now|online|this|here|today|item|product|new|direct|from .{1,20}|"
+        r"for .{1,20})|buy .{0,24}? now|purchase|purchase now|pre-?order|pre-?order .{0,16}|order|"
+        r"order (?:now|online|it|this|here|today)|order this item|add to \S+ cart|shop now \S+|"
+        r"1-click buy|buy with .{1,20}|add to shopping|get it now|i want it|own it"
+    ),
+    "de": (
+        r"(?:jetzt |sofort |direkt |online |hier )?(?:kaufen|bestellen|vorbestellen)|"
+        r"kostenpflichtig bestellen|jetzt (?:zugreifen|sichern)"
+    ),
+    "fr": (
+        r"acheter|acheter (?:maintenant|ce produit|cet article|en ligne|en 1 clic)|j'achète|commander|"
+        r"commander (?:maintenant|cet article)|précommander|pré-commander|achat (?:immédiat|rapide|"
+        r"express)|acheter .{1,12}"
+    ),
+    "it": (
+        r"acquista|acquista (?:ora|subito|adesso|online)|compra|compra (?:ora|subito|adesso|online)|"
+        r"ordina|ordina (?:ora|subito)|preordina|prenota ora|acquista .{1,12}"
+    ),
+    "es": (
+        r"comprar|comprar (?:ahora|ya|online|este producto)|¡?cómpralo(?: ya)?!?|compra ya|"
+        r"compra ahora|lo quiero|reservar ahora|pedir|pedir ahora|encargar|preordenar"
+    ),
+    "pt": (
+        r"comprar|comprar (?:agora|já|online|com .{1,12})|compre agora|encomendar|pré-encomendar|"
+        r"quero comprar"
+    ),
+    "nl": (
+        r"(?:nu |direct |online )?(?:kopen|bestellen)|(?:koop|bestel)(?: nu| direct)?|"
+        r"ik wil bestellen|pre-?order nu"
+    ),
     "sv": r"köp|köp (?:nu|direkt|online)|handla nu|beställ|beställ nu|förhandsboka",
     "no": r"kjøp|kjøp (?:nå|online)|bestill|bestill nå|forhåndsbestill",
     "da": r"køb|køb (?:nu|online)|bestil|bestil nu|forudbestil",
@@ -89,9 +142,15 @@ BUY = {
     "lv": r"pirkt|pirkt tagad|pasūtīt|nopirkt",
     "lt": r"pirkti|pirkti dabar|užsakyti|pirkti prekę",
     "pl": r"kup|kup (?:teraz|online|produkt)|kupuję|kupuj|zamów|zamów teraz|zamawiam|kup i zapłać",
-    "cs": r"koupit|koupit (?:ihned|teď|nyní|hned)|kupuji|objednat|objednat (?:nyní|zboží)|předobjednat|vložit",
+    "cs": (
+        r"koupit|koupit (?:ihned|teď|nyní|hned)|kupuji|objednat|objednat (?:nyní|zboží)|předobjednat|"
+        r"vložit"
+    ),
     "sk": r"kúpiť|kúpiť (?:teraz|ihneď|hneď)|kupujem|objednať|objednať teraz|predobjednať",
-    "hu": r"megveszem|veszem|megrendelem|rendelés|rendelem|vásárlás|megvásárlás|vásárolok|megrendelés|előrendelés",
+    "hu": (
+        r"megveszem|veszem|megrendelem|rendelés|rendelem|vásárlás|megvásárlás|vásárolok|megrendelés|"
+        r"előrendelés"
+    ),
     "ro": r"cumpără|cumpără (?:acum|online)|cumpara|cumpara acum|comandă|comandă acum|precomandă",
     "bg": r"купи|купи (?:сега|веднага|онлайн)|поръчай|поръчай сега|поръчка|бърза поръчка",
     "hr": r"kupi|kupi (?:odmah|sada|sad)|naruči|naruči (?:odmah|sada)|kupite|naručite",
@@ -101,48 +160,69 @@ BUY = {
     "sq": r"blej|blej tani|bli tani|porosit",
     "el": r"αγορά|αγορά τώρα|αγόρασε(?: το| τώρα)?|αγοράστε(?: τώρα)?|παραγγελία|αγορά με .{1,12}",
     "tr": r"satın al|hemen al|şimdi al|hemen satın al|şimdi satın al|sipariş ver|ön sipariş",
-    "ru": r"купить|купить (?:сейчас|онлайн|в (?:один|1) клик|в кредит|товар|сразу)|заказать|заказать (?:сейчас|онлайн|товар)"
-    r"|предзаказ|оформить предзаказ|быстрый заказ|быстрая покупка",
-    "uk": r"купити|купити (?:зараз|онлайн|в (?:один|1) клік|товар)|замовити|замовити зараз|передзамовлення|швидке замовлення",
+    "ru": (
+        r"купить|купить (?:сейчас|онлайн|в (?:один|1) клик|в кредит|товар|сразу)|заказать|"
+        r"заказать (?:сейчас|онлайн|товар)|предзаказ|оформить предзаказ|быстрый заказ|быстрая покупка"
+    ),
+    "uk": (
+        r"купити|купити (?:зараз|онлайн|в (?:один|1) клік|товар)|замовити|замовити зараз|"
+        r"передзамовлення|швидке замовлення"
+    ),
     "be": r"купіць|заказаць|замовіць",
     "kk": r"сатып алу|тапсырыс беру",
     "az": r"indi al|satın al|sifariş et|almaq",
     "ka": r"ყიდვა|შეძენა|იყიდე",
     "hy": r"գնել|գնել հիմա|պատվիրել",
-    "he": r"קנה|קנה עכשיו|קני עכשיו|קנו עכשיו|לקנייה|לקניה|קניה|קנייה|רכישה|לרכישה|לרכישה מיידית|רכוש עכשיו|הזמן|הזמן עכשיו|להזמנה",
+    "he": (
+        r"קנה|קנה עכשיו|קני עכשיו|קנו עכשיו|לקנייה|לקניה|קניה|קנייה|רכישה|לרכישה|לרכישה מיידית|"
+        r"רכוש עכשיו|הזמן|הזמן עכשיו|להזמנה"
+    ),
     "ar": r"اشتر|اشتري|اشتر الآن|اشتري الآن|شراء|شراء الآن|اطلب الآن|تسوق الآن الآن|اشترِ الآن",
     "fa": r"خرید|خرید کنید|خرید محصول|سفارش|ثبت سفارش",
     "hi": r"(?:अभी )?खरीदें|अभी ऑर्डर करें",
     "th": r"ซื้อ|ซื้อเลย|ซื้อทันที|ซื้อสินค้า|ซื้อตอนนี้|สั่งซื้อ|สั่งซื้อสินค้า|สั่งซื้อเลย|พรีออเดอร์",
     "vi": r"mua|mua (?:ngay|hàng|ngay bây giờ|online)|đặt (?:mua|hàng)|đặt (?:mua|hàng) ngay|chọn mua",
     "id": r"beli|beli (?:sekarang|langsung|online)|pesan|pesan sekarang|beli terus|pra-?pesan",
-    "ko": r"(?:바로 ?|즉시 ?|지금 ?|간편 ?)?(?:구매|구입|주문)(?:하기)?|사기|예약 ?구매(?:하기)?",
-    "ja": r"(?:今すぐ|すぐに|ご)?(?:購入|買う|注文|予約|お買い上げ)(?:する|手続きへ|へ進む|はこちら)?|今すぐ買う|ご購入はこちら|予約注文する",
-    "zh": r"(?:立即|马上|馬上|直接|現在|现在|立刻|我要|点击|點擊)?(?:购买|購買|抢购|搶購|下单|下單|订购|訂購|結帳|预订|預訂|预购|預購)",
+    "ko": (
+        r"(?:바로 ?|즉시 ?|지금 ?|간편 ?)?(?:구매|구입|주문)(?:하기)?|"
+        r"사기|예약 ?구매(?:하기)?"
+    ),
+    "ja": (
+        r"(?:今すぐ|すぐに|ご)?(?:購入|買う|注文|予約|お買い上げ)(?:する|手続きへ|"
+        r"へ進む|はこちら)?|今すぐ買う|ご購入はこちら|予約注文する"
+    ),
+    "zh": (
+        r"(?:立即|马上|馬上|直接|現在|现在|立刻|我要|点击|點擊)?(?:购买|購買|抢购|"
+        r"搶購|下单|下單|订购|訂購|結帳|预订|預訂|预购|預購)"
+    ),
 }
 
 # A label with one of these is about something else, whatever it says beside it.
 NOT_BUYING = (
-    r"wish ?list|wunschliste|merkliste|merkzettel|favou?rit|envies|souhaits|preferiti|desejos|deseos|избранно|ulubion"
-    r"|oblíben|compare|vergleich|registry|gift ?card|guide|how to|help|terms|history|status|track|sample|quote|calendar"
-    r"|added|was added|view|show|zum warenkorb|zur kasse|checkout|kasse gehen|continue|weiter|voir|vai al|ver "
-    r"|перейти|оформ|your order|my order|empty|remove|update|edit|why buy|sell|trade|newsletter|gift wrap|buy more"
-    r"|all departments|liste de|lista de|listo|inserat|zoeken|order by|order status|mieten|rent"
+    r"wish ?list|wunschliste|merkliste|merkzettel|favou?rit|envies|souhaits|preferiti|desejos|"
+    r"deseos|избранно|ulubion|oblíben|compare|vergleich|registry|gift ?card|guide|how to|help|"
+    r"terms|history|status|track|sample|quote|calendar|added|was added|view|show|zum warenkorb|"
+    r"zur kasse|checkout|kasse gehen|continue|weiter|voir|vai al|ver |перейти|оформ|your order|"
+    r"my order|empty|remove|update|edit|why buy|sell|trade|newsletter|gift wrap|buy more|"
+    r"all departments|liste de|lista de|listo|inserat|zoeken|order by|order status|mieten|rent"
 )
 
 # A part of every label that the patterns above take.
 STEMS = (
-    "cart bag basket trolley tote order box crate shopping buy purchase get own want cesta korb wagen tasche körb kauf "
-    "bestell zugreifen sichern panier sac caddie caddy chariot cabas command coffret achet achat carrello borsa cest "
-    "shopper ordin acquist compr prenot carrito carro bolsa bolso canasta pedido quiero reserv pedir encarg carrinho "
-    "sacola saco encomend winkel mand kopen koop varukorg kundvagn kundkorg kasse väska köp handla beställ boka kurv "
-    "handlevogn handlepose handleveske kjøp bestil vogn pose køb kori kassi osto osta kärry tila körfu kerru kaupa panta "
-    "korvi telli groz pirk pasūt krepšel užsak koszyk torb wózk kup zam košík tašk vozík koupit objedn vložit kúp kosár "
-    "vesz rendel vásár coș coş cos comand cumpăr колич кошниц купи поръч košaric korp kolica kupi naruč корп кошариц "
-    "колиц наруч поруч poruč vozič nakup naroč кошничк нарач shport shportë karrocë blej bli porosit καλάθ αγορ "
-    "παραγγελ sepet satın hemen al şimdi sipariş корзин заказ покупк кошик купит замов кошык купіць замовіць себет сатып "
-    "тапсыр səbət kalat almaq კალათ ყიდვ შეძენ იყიდ զամբյուղ գնել պատվիր לסל סל עגל קנה קני קנו לקני רכיש רכוש הזמ "
-    "سل عرب حقيب اشتر شراء اطلب سبد خرید سفارش کارٹ कार्ट बैग खरीद ऑर्डर কার্ট ব্যাগ கார்ட் ตะกร้า รถเข็น ถุง ซื้อ "
-    "พรีออเดอร์ giỏ túi mua đặt keranjang troli bakul tas beg beli pesan 장바구니 쇼핑백 카트 바스켓 구매 구입 주문 사기 "
-    "カート かご カゴ 籠 バッグ バスケット 購入 買 注文 予約 购 購 下单 下單 订 訂 結帳 预 預"
+    "cart bag basket trolley tote order box crate shopping buy purchase get own want cesta korb wagen "
+    "tasche körb kauf bestell zugreifen sichern panier sac caddie caddy chariot cabas command coffret "
+    "achet achat carrello borsa cest shopper ordin acquist compr prenot carrito carro bolsa bolso "
+    "canasta pedido quiero reserv pedir encarg carrinho sacola saco encomend winkel mand kopen koop "
+    "varukorg kundvagn kundkorg kasse väska köp handla beställ boka kurv handlevogn handlepose "
+    "handleveske kjøp bestil vogn pose køb kori kassi osto osta kärry tila körfu kerru kaupa panta "
+    "korvi telli groz pirk pasūt krepšel užsak koszyk torb wózk kup zam košík tašk vozík koupit "
+    "objedn vložit kúp kosár vesz rendel vásár coș coş cos comand cumpăr колич кошниц купи поръч "
+    "košaric korp kolica kupi naruč корп кошариц колиц наруч поруч poruč vozič nakup naroč кошничк "
+    "нарач shport shportë karrocë blej bli porosit καλάθ αγορ παραγγελ sepet satın hemen al şimdi "
+    "sipariş корзин заказ покупк кошик купит замов кошык купіць замовіць себет сатып тапсыр səbət "
+    "kalat almaq კალათ ყიდვ შეძენ იყიდ զամբյուղ գնել պատվիր לסל סל עגל קנה קני קנו לקני רכיש רכוש הזמ "
+    "سل عرب حقيب اشتر شراء اطلب سبد خرید سفارش کارٹ कार्ट बैग खरीद ऑर्डर কার্ট ব্যাগ கார்ட் ตะกร้า "
+    "รถเข็น ถุง ซื้อ พรีออเดอร์ giỏ túi mua đặt keranjang troli bakul tas beg beli pesan 장바구니 "
+    "쇼핑백 카트 바스켓 구매 구입 주문 사기 カート かご カゴ 籠 バッグ バスケット 購入 買 注文 予約 "
+    "购 購 下单 下單 订 訂 結帳 预 預"
 )

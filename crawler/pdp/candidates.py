@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import itemgetter
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
@@ -61,7 +62,7 @@ def discover(page: Page, *, limit: int = MAX_CANDIDATES) -> list[Candidate]:
 def fallback_links(page: Page, *, limit: int = MAX_CANDIDATES) -> list[str]:
     """Category and navigation pages to look into where the page itself shows no product."""
     ranked = [(_fallback_rank(links[0], url), url) for url, links in _site_links(page).items()]
-    ranked.sort(key=lambda pair: pair[0])
+    ranked.sort(key=itemgetter(0))
     return [url for rank, url in ranked if rank < _NO_FALLBACK][:limit]
 
 

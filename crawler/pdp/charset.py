@@ -76,7 +76,7 @@ def _is_utf8(body: bytes) -> bool:
 
 
 def _mostly_utf8(body: bytes) -> bool:
-    """Whether some broken bytes stand in what is else UTF-8: a page cut in mid-character, a pasted comment."""
+    """Whether a few broken bytes stand in what is else UTF-8: a page that was cut, a pasted comment."""
     text = body.decode("utf-8", errors="replace")
     broken = text.count("�")
     sound = len(body) - sum(map(body.count, (bytes([byte]) for byte in range(128))))

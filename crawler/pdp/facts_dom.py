@@ -12,6 +12,7 @@ from crawler.pdp.title import titles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from decimal import Decimal
 
     from crawler.pdp.outline import Element
     from crawler.pdp.page import Page
@@ -35,7 +36,7 @@ def account_in_dom(page: Page) -> Account:
     )
 
 
-def _list_prices(page: Page) -> Iterator[object]:
+def _list_prices(page: Page) -> Iterator[Decimal]:
     for element in page.outline.hinted("price")[:MAX_LOOKED_AT]:
         if _is_list_price(element):
             text = element.node.text(separator=" ")[:160]

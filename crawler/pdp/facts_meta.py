@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crawler.pdp.account import Account, availability_name, gtin_of, plain
-from crawler.pdp.money import currency_of, find_money, read_amount
+from crawler.pdp.money import currency_of, find_money, read_plain
 
 if TYPE_CHECKING:
     from crawler.pdp.page import Page
@@ -29,9 +29,9 @@ def account_in_meta(page: Page) -> Account:
     listed = tags.get("product:original_price:amount") or ""
     return Account(
         name=plain(tags.get("og:title")),
-        price=money.amount if money else read_amount(price) or None,
+        price=read_plain(price) or (money.amount if money else None),
         currency=currency_of(currency) or (money.currency if money else ""),
-        list_price=read_amount(listed) or None,
+        list_price=read_plain(listed) or None,
         availability=availability_name(tags.get("product:availability") or tags.get("og:availability") or ""),
         sku=plain(tags.get("product:retailer_item_id")),
         gtin=gtin_of(tags.get("product:ean") or tags.get("product:upc") or tags.get("product:isbn") or ""),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crawler.pdp.account import Account, availability_name, gtin_of, plain, rating_of
-from crawler.pdp.microdata import Item
-from crawler.pdp.money import currency_of, find_money, read_amount
+from crawler.pdp.money import currency_of, find_money, read_plain
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from crawler.pdp.microdata import Item
     from crawler.pdp.page import Page
 
 _GTIN_NAMES = ("gtin13", "gtin", "gtin14", "gtin12", "gtin8", "ean", "isbn", "productID")
@@ -48,7 +48,7 @@ def _price(offer: Item) -> tuple[Decimal | None, str]:
         money = find_money(text[:160])
         if money is not None:
             return money.amount, money.currency
-        amount = read_amount(text)
+        amount = read_plain(text)
         if amount:
             return amount, ""
     return None, ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -9,7 +10,7 @@ from attrs import frozen
 from crawler.pdp.lenient_json import read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
 MAX_NODES = 5_000
 MAX_DEPTH = 24

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from attrs import Factory, define
 
 from crawler.pdp.linked_data import bare_type
+from crawler.pdp.outline import Element
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from selectolax.lexbor import LexborNode
 
-    from crawler.pdp.outline import Element, Outline
+    from crawler.pdp.outline import Outline
 
 MAX_ITEMS = 3_000
 MAX_CLIMB = 200
@@ -77,7 +78,7 @@ def read_items(outline: Outline) -> tuple[Item, ...]:
 
 
 def value_of(element: Element) -> str:
-    """The value of an element with `itemprop`: an attribute where the tag has one for it, its text otherwise."""
+    """The value of an element with `itemprop`: the attribute that its tag has for it, or its text."""
     content = element.attributes.get("content")
     if content:
         return content.strip()

@@ -1,5 +1,7 @@
 """Reads amounts of money in any notation: `1.234,56 €`, `CHF 7.95`, `21 777 Kč`, `12,-`."""
 
+# ruff: file-ignore[ambiguous-unicode-character-string] - numbers come with all kinds of marks and dashes
+
 from __future__ import annotations
 
 import re
@@ -13,7 +15,10 @@ MAX_TEXT_CHARS = 400
 MAX_AMOUNT = Decimal(10) ** 12
 
 _SPACE = r"[ \u00a0\u202f\u2009]"
-_NUMBER = rf"(?:\d{{1,2}}(?:,\d\d){{1,3}},\d{{3}}(?!\d)|\d{{1,9}}(?:(?:[.,'’´`]|{_SPACE})\d{{3}}(?!\d)){{0,4}})(?:{_SPACE}?[.,]{_SPACE}?\d{{1,3}}(?!\d))?(?:[.,]?[-–—]{{1,2}}(?!\d))?"
+_LAKHS = r"\d{1,2}(?:,\d\d){1,3},\d{3}(?!\d)"
+_GROUPED = rf"\d{{1,9}}(?:(?:[.,'’´`]|{_SPACE})\d{{3}}(?!\d)){{0,4}}"
+_DECIMALS = rf"(?:{_SPACE}?[.,]{_SPACE}?\d{{1,3}}(?!\d))?"
+_NUMBER = rf"(?:{_LAKHS}|{_GROUPED}){_DECIMALS}(?:[.,]?[-–—]{{1,2}}(?!\d))?"
 _TOKENS = sorted(
     {re.escape(token) for token in (*SIGNS, *SHARED, *NAMES)} | {code.lower() for code in COMMON_CODES},
     key=len,
@@ -34,8 +39,10 @@ _UNMISTAKABLE = re.compile(
     r"|Kč|zł|руб|грн|тенге|(?<=\d )(?:kr|lei|Ft|лв|тг)\b|円|บาท"
 )
 MAX_SIGNS = 300
+_GROUP = 3  # digits between two marks of thousands
 _WINDOW = 24
 _DASHES = re.compile(r"[.,]?[-–—]+$")
+_POINTED = re.compile(r"\d{1,12}\.\d{1,6}")
 _NO_DIGITS = re.compile(r"[^\d.,]")
 
 
@@ -81,15 +88,24 @@ def read_amount(text: str) -> Decimal | None:
     return amount if amount < MAX_AMOUNT else None
 
 
+def read_plain(text: str) -> Decimal | None:
+    """The number in a machine's field: a single point parts decimals there, whatever the country."""
+    bare = text.strip()[:60]
+    return Decimal(bare) if _POINTED.fullmatch(bare) else read_amount(bare)
+
+
 def _decimal_notation(digits: str) -> str:
-    """Tell the decimal mark from marks of thousands: it is the last one, stands once, and not before three digits."""
+    """Tell the decimal mark from marks of thousands.
+
+    It is the last one, stands once, and not before three digits.
+    """
     last = max(digits.rfind("."), digits.rfind(","))
     if last < 0:
         return digits
     mark = digits[last]
     whole, decimals = digits[:last], digits[last + 1 :]
     only_mark = "." not in whole and "," not in whole
-    if mark in whole or (len(decimals) == 3 and only_mark and whole != "0" and len(whole) <= 3):
+    if mark in whole or (len(decimals) == _GROUP and only_mark and whole != "0" and len(whole) <= _GROUP):
         return re.sub(r"[.,]", "", digits)
     return f"{re.sub(r'[.,]', '', whole)}.{decimals}"
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from crawler.pdp.money import currency_of, read_amount
+from crawler.pdp.money import currency_of, read_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from decimal import Decimal
 
 MAX_OFFERS = 500
 _AMOUNTS = ("price", "lowPrice", "minPrice")
@@ -82,7 +82,7 @@ def amount_in(value: Any) -> Decimal | None:
     value = next(iter(as_list(value)), None)
     if isinstance(value, bool) or not isinstance(value, int | str):
         return None
-    return read_amount(str(value)[:60])
+    return read_plain(str(value))
 
 
 def _list_price(offer: Mapping[str, Any]) -> Decimal | None:

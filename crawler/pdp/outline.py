@@ -7,13 +7,14 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from attrs import Factory, define
+from selectolax.lexbor import LexborNode
 
 from crawler.pdp.hints import hinted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from selectolax.lexbor import LexborHTMLParser, LexborNode
+    from selectolax.lexbor import LexborHTMLParser
 
 Attributes = dict[str, str | None]
 
@@ -39,8 +40,9 @@ _KEPT_TAGS = [
     "footer",
     "header",
 ]
-# Attributes that name an element; all but the first stand in for classes that a machine has made.
+# Attributes that name an element; all but the first two stand in for classes that a machine has made.
 _NAMING = (
+    "class",
     "id",
     "data-testid",
     "data-test-id",
@@ -84,11 +86,11 @@ class Outline:
             yield from self.by_tag[tag]
 
     def hinted(self, hint: str) -> list[Element]:
-        """Every element whose class or id speaks of a `price`, of a purchase (`buy`), a product's `title` or any `heading`."""
+        """Every element whose names speak of a `price`, a purchase (`buy`), a product's `title` or any `heading`."""
         return self.by_hint.get(hint, [])
 
 
-_Walked = tuple[int, "LexborNode", str, Attributes]
+_Walked = tuple[int, LexborNode, str, Attributes]
 # Attributes that put an element on a list of its own.
 _MARKING: dict[str, Callable[[Outline], list[Element]]] = {
     "itemprop": attrgetter("properties"),
@@ -104,31 +106,34 @@ def read_outline(tree: LexborHTMLParser) -> Outline:
     root = tree.root
     if root is None:
         return outline
-    walked = [(node, node.tag or "", node.attributes) for node in root.traverse()]
+    walked = [(order, node, node.tag or "", node.attributes) for order, node in enumerate(root.traverse())]
     outline.size = len(walked)
-    by_tag = outline.by_tag
+    used = _sort_by_tag(outline, walked)
+    found = [each for each in walked if each[3]]
     named: defaultdict[str, list[_Walked]] = defaultdict(list)
-    used: set[str] = set()  # the names of all attributes; those that nobody uses need no second look
-    for order, (node, tag, attributes) in enumerate(walked):
-        if tag in by_tag:
-            by_tag[tag].append(Element(node, tag, attributes, order))
-        if attributes:
-            used.update(attributes)
-            name = attributes.get("class")
-            if name:
-                named[name].append((order, node, tag, attributes))
-    found = [(order, *element) for order, element in enumerate(walked) if element[2]]
     for attribute in used.intersection(_NAMING):
         for each in found:
             name = each[3].get(attribute)
             if name:
                 named[name].append(each)
-    for attribute, place in _MARKING.items():
+    for attribute, listed in _MARKING.items():
         if attribute in used:
-            place(outline).extend(_element(each) for each in found if attribute in each[3])
+            listed(outline).extend(_element(each) for each in found if attribute in each[3])
     outline.pressed = [element for element in outline.pressed if _is_pressed(element)]
     outline.by_hint = _by_hint(named)
     return outline
+
+
+def _sort_by_tag(outline: Outline, walked: list[_Walked]) -> set[str]:
+    """Keep the elements of the wanted tags; return the names of all attributes on the page."""
+    by_tag = outline.by_tag
+    used: set[str] = set()
+    for each in walked:
+        if each[2] in by_tag:
+            by_tag[each[2]].append(_element(each))
+        if each[3]:
+            used.update(each[3])
+    return used
 
 
 def _element(walked: _Walked) -> Element:

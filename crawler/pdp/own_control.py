@@ -52,7 +52,7 @@ def _grids(repeated: list[BuyControl]) -> frozenset[int]:
 
 
 def _is_among(control: BuyControl, grids: frozenset[int]) -> bool:
-    """Whether a control that looks like the repeated ones stands in their grid, as a last row or a first tile."""
+    """Whether a control that looks like the repeated ones stands in their grid, in its last row say."""
     return any(block.mem_id in grids for block in ancestors(control.element.node))
 
 
@@ -64,7 +64,8 @@ def _parted(controls: list[BuyControl]) -> tuple[list[BuyControl], list[BuyContr
         for control in controls
     ]
     shaped, aimed = Counter(shapes), Counter(targets)
-    repeated, single = [], []
+    repeated: list[BuyControl] = []
+    single: list[BuyControl] = []
     for control, shape, target in zip(controls, shapes, targets, strict=True):
         is_repeated = shaped[shape] >= REPEATED_FROM or (target and aimed[target] >= REPEATED_FROM)
         (repeated if is_repeated else single).append(control)

@@ -17,10 +17,9 @@ PRODUCT_TYPES = frozenset({"product", "productgroup", "individualproduct", "prod
 _LEADS_TO_SUBJECT = frozenset({"mainEntity", "mainEntityOfPage", "about", "itemOffered"})
 
 # A product that is sold has one of these. One without is a brand, a service or an app that collects ratings.
-_IDENTIFYING = frozenset({
-    "offers", "hasVariant", "sku", "mpn", "gtin", "gtin8", "gtin12", "gtin13", "gtin14", "isbn", "model", "productID",
-    "productGroupID", "isVariantOf", "color", "size", "price",
-})  # fmt: skip
+_IDENTIFYING = frozenset(
+    ["offers", "hasVariant", "isVariantOf", "price", "sku", "mpn", "gtin", "gtin8", "gtin12", "gtin13", "gtin14", "isbn", "model", "productID", "productGroupID", "color", "size"]
+)
 
 
 def own_node(nodes: Sequence[LinkedNode], identity: PageIdentity) -> LinkedNode | None:

@@ -86,7 +86,7 @@ class Page:
 
 
 def read_page(body: bytes, *, url: str, content_type: str = "", max_bytes: int = DEFAULT_MAX_BYTES) -> Page:
-    """Decide the charset of `body` and parse it; any bytes give a page, and bad ones a page with a problem."""
+    """Decide the charset of `body` and parse it; any bytes give a page, bad ones a page with a problem."""
     problem = _problem(body, content_type, max_bytes)
     if problem:
         return Page(url=url, charset="", size=len(body), problem=problem, tree=LexborHTMLParser(b""))

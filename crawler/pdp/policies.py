@@ -34,7 +34,7 @@ POLICIES: Mapping[str, Policy] = {
 def evaluate_pdp_validation_signals(
     *, has_price: bool, has_add_to_cart: bool, has_product_schema: bool, has_title_and_image: bool
 ) -> tuple[bool, bool, bool]:
-    """Whether the page is a product page, whether the base signals hold, whether a strong one does (SPEC C61-64)."""
+    """Whether it is a product page, the base signals hold, and a strong one does (SPEC C61-64)."""
     base_met = has_price and has_title_and_image
     strong_signal_met = has_add_to_cart or has_product_schema
     return base_met and strong_signal_met, base_met, strong_signal_met

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from crawler.pdp.microdata import value_of
-from crawler.pdp.money import find_in_prose, find_money, read_amount
+from crawler.pdp.money import find_in_prose, find_money, read_plain
 from crawler.pdp.place import selector_of
 from crawler.pdp.visible import text_of, visible_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from decimal import Decimal
 
     from crawler.pdp.outline import Element
     from crawler.pdp.page import Page
@@ -91,7 +91,7 @@ def _in_text(page: Page, country: str) -> Iterator[ShownPrice]:
 
 def _price(element: Element, text: str, source: str, country: str) -> Iterator[ShownPrice]:
     money = find_money(text[:MAX_PRICE_TEXT], country=country)
-    amount = money.amount if money else read_amount(text)
+    amount = money.amount if money else read_plain(text)
     if amount is not None and amount > 0:
         yield ShownPrice(
             amount, money.currency if money else "", selector_of(element.node), text[:120], source

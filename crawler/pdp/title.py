@@ -47,7 +47,7 @@ def _headings(outline: Outline) -> Iterator[tuple[Element, str]]:
 
 
 def _declared(outline: Outline, document: str) -> Iterator[tuple[Element, str]]:
-    """Names that are no heading: microdata, a second heading that the document's title repeats, Open Graph."""
+    """Names that are no h1: microdata, other headings that the document's title repeats, Open Graph."""
     for element in outline.properties[:MAX_LOOKED_AT]:
         if "name" in element.get("itemprop").split():
             text = value_of(element)

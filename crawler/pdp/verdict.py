@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from attrs import Factory, asdict, frozen
@@ -12,8 +13,6 @@ from crawler.pdp.policies import DEFAULT_POLICY, POLICIES, SIGNALS, Policy, eval
 from crawler.pdp.signals import read_signals
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from crawler.pdp.page import Page
 
 
