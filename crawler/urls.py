@@ -39,6 +39,8 @@ def require_http_url(text: str) -> str:
         raise BadUrlError(
             f"{redact(url)!r} is not an http or https URL", hint="write it as https://host/path"
         )
+    if "@" in parts.netloc:
+        raise BadUrlError(f"{redact(url)!r} has a user name in it", hint="only public pages are crawled")
     domain_of(url)
     return url
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from scrapy.exceptions import DropItem
 
-from crawler.errors import CrawlerError
 from crawler.evidence.blobs import DiskFullError
 from crawler.middlewares.desk import desk_of
 from crawler.sessions.items import PageCapture, StoredPage
@@ -39,10 +38,11 @@ class EvidencePipeline:
             kept = await desk.keep(item)
         except StaleSessionError as error:
             raise DropItem(f"not stored: {error}") from error
-        except (CrawlerError, OSError) as error:
+        except Exception as error:
+            # Whatever it was: a session that cannot keep what it sees must not end as if it had.
             cause = Cause.DISK_FULL if isinstance(error, DiskFullError) else Cause.STORE_FAILED
-            desk.stop(item.session_id, cause, error=str(error))
-            raise DropItem(f"not stored: {error}") from error
+            desk.stop(item.session_id, cause, error=f"{type(error).__name__}: {error}")
+            raise
         self._count(kept)
         return _as_stored(item, kept)
 

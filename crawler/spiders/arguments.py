@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from attrs import frozen
 
-from crawler.errors import BadUrlError, UsageError
+from crawler.errors import UsageError
 from crawler.pdp import POLICIES
 from crawler.sessions.batches import UrlLine, read_url_file, read_urls
 from crawler.urls import require_http_url, root_of
@@ -54,10 +54,10 @@ class PdpArguments:
 
 
 def _targets(text: str) -> list[UrlLine]:
-    """One URL or several with spaces between; a single one has to be right, of several one may be wrong."""
+    """One URL or several with spaces between; of several some may be wrong, but not all."""
     targets = read_urls(text.split())
-    if len(targets) == 1 and targets[0].error:
-        raise BadUrlError(targets[0].error)
+    if targets and all(target.error for target in targets):
+        require_http_url(text)  # says what is wrong with it
     return targets
 
 

@@ -50,7 +50,9 @@ class Home:
 
     def crawl(self, *arguments: str, delay: float = 0, timeout: float = 120) -> list[dict[str, Any]]:
         """Crawl, and give back the sessions."""
-        done = self.vitrine("crawl", "pdp", "--json", "-s", f"DOWNLOAD_DELAY={delay}", *arguments, timeout=timeout)
+        done = self.vitrine(
+            "crawl", "pdp", "--json", "-s", f"DOWNLOAD_DELAY={delay}", *arguments, timeout=timeout
+        )
         assert done.stdout, done.stderr
         return list(json.loads(done.stdout)["sessions"])
 
@@ -84,7 +86,7 @@ class Home:
     def _run(self, command: list[str], timeout: float) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             command, cwd=ROOT, env=self.environment, text=True, timeout=timeout, check=False,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL, capture_output=True,
         )  # fmt: skip
 
 

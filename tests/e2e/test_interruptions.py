@@ -25,7 +25,7 @@ KILLS = 4
 
 def write_urls(path: Path, urls: list[str]) -> Path:
     """A URL file."""
-    path.write_text("\n".join(["# shops", "", *urls]) + "\n")
+    path.write_text("\n".join(["# shops", "", *urls]) + "\n", encoding="utf-8")
     return path
 
 

@@ -128,7 +128,10 @@ def test_lock_events_carry_session_and_domain(crawled: tuple[Home, dict[str, Any
     locks = [line for line in shown["log"] if line["message"].startswith("lock.")]
     assert [line["message"] for line in locks] == ["lock.acquire.success", "lock.release.success"]
     for line in locks:
-        assert (line["details"]["session_id"], line["details"]["domain"]) == (session["id"], session["domain"])
+        assert (line["details"]["session_id"], line["details"]["domain"]) == (
+            session["id"],
+            session["domain"],
+        )
 
 
 def test_sites_are_visited_politely(crawled: tuple[Home, dict[str, Any]], shops: DemoServer) -> None:
@@ -159,7 +162,9 @@ def test_facts_and_verdict_stand_in_the_features(crawled: tuple[Home, dict[str, 
     """features_json has what the page says and what the rule made of it (SPEC F158)."""
     home, sessions = crawled
     session = sessions["german"]
-    [features] = [a for a in session["artifacts"] if a["type"] == "features_json" and "/pdp/" in a["storage_uri"]]
+    [features] = [
+        a for a in session["artifacts"] if a["type"] == "features_json" and "/pdp/" in a["storage_uri"]
+    ]
     read = json.loads((home.artifacts / features["storage_uri"]).read_bytes())
     assert read["verdict"]["is_pdp"] is True
     assert read["facts"]["currency"] == "EUR"

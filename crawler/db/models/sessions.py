@@ -70,7 +70,7 @@ class Page(Base):
     __tablename__ = "pages"
     __table_args__ = (
         CheckConstraint("status IN ('ok', 'failed', 'pending')", name="status"),
-        Index(None, "session_id", "epoch", "page_type", "viewport", unique=True),
+        Index(None, "session_id", "epoch"),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)

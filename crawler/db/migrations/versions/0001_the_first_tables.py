@@ -140,12 +140,7 @@ def _pages() -> None:
         ),
         sa.PrimaryKeyConstraint("id", name="pk_pages"),
     )
-    op.create_index(
-        "ix_pages_session_id_epoch_page_type_viewport",
-        "pages",
-        ["session_id", "epoch", "page_type", "viewport"],
-        unique=True,
-    )
+    op.create_index("ix_pages_session_id_epoch", "pages", ["session_id", "epoch"])
 
 
 def _artifacts() -> None:

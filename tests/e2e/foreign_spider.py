@@ -1,0 +1,31 @@
+"""A spider by somebody who has never heard of sessions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Spider
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.http import TextResponse
+
+
+class ForeignSpider(Spider):
+    """Follows the first product link, and yields its own items."""
+
+    name = "foreign"
+
+    def __init__(self, url: str, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.start_urls = [url]
+
+    def parse(self, response: TextResponse) -> Iterator[Any]:
+        """A page's title, and one link further."""
+        yield {"title": response.css("title::text").get()}
+        yield from response.follow_all(css="a[href*='/products/']", callback=self.parse_product)
+
+    def parse_product(self, response: TextResponse) -> dict[str, Any]:
+        """A product's heading."""
+        return {"title": response.css("h1::text").get()}
