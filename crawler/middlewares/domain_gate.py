@@ -6,6 +6,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Self
 
 from scrapy.exceptions import IgnoreRequest
+from scrapy.http.request import NO_CALLBACK
 
 from crawler.access.gate import GateUnavailableError
 from crawler.errors import BadUrlError, LockedError
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
 
     from crawler.sessions.visit import Visit
 
-# Requests that Scrapy makes by itself (robots.txt, and where it redirects to) belong to the session
-# whose request caused them: they are made in its task, which inherits this.
-_session: ContextVar[str | None] = ContextVar("session", default=None)
+# The request for robots.txt (and where that redirects to) belongs to the session whose request caused
+# it. It is made in that request's task, right behind us, and inherits this. For any other request the
+# context says nothing: Scrapy starts requests from wherever it happens to be.
+_caused_by: ContextVar[str | None] = ContextVar("caused_by", default=None)
 
 
 class DomainHeldError(IgnoreRequest):
@@ -52,7 +54,7 @@ class DomainGateMiddleware:
             domain = domain_of(request.url)
         except BadUrlError as error:
             raise IgnoreRequest(str(error)) from error
-        session_id = request.meta.get(SESSION) or _session.get()
+        session_id = request.meta.get(SESSION) or (_caused_by.get() if _is_for_robots(request) else None)
         visit = (
             await self._own_visit(domain, request.url) if session_id is None else desk.visits.get(session_id)
         )
@@ -60,7 +62,7 @@ class DomainGateMiddleware:
             raise SessionStoppedError(f"session {session_id} has ended")
         if not await desk.admit(visit, domain):
             raise DomainHeldError(f"{domain} is held by another session")
-        _session.set(visit.id)
+        _caused_by.set(visit.id)
         request.meta[SESSION] = visit.id
         # One queue and one delay a domain, however its host is spelt.
         request.meta.setdefault("download_slot", domain)
@@ -70,3 +72,7 @@ class DomainGateMiddleware:
             return await desk_of(self.crawler).visit_of(domain, url)
         except (LockedError, GateUnavailableError) as error:
             raise DomainHeldError(f"{domain}: {error}") from error
+
+
+def _is_for_robots(request: Request) -> bool:
+    return request.callback is NO_CALLBACK and bool(request.meta.get("dont_obey_robotstxt"))

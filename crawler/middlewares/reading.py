@@ -86,13 +86,15 @@ class PageVerdict:
         )
 
 
-async def read(response: Response, policy: str) -> Reading:
-    """Judge and read a response in a thread."""
+async def read(response: Response, policy: str, *, with_links: bool = False) -> Reading:
+    """Judge and read a response in a thread; `with_links` looks for candidates and hubs as well."""
     content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
-    return await run_in_thread(read_body, response.body, response.url, content_type, policy)
+    return await run_in_thread(
+        read_body, response.body, response.url, content_type, policy, with_links=with_links
+    )
 
 
-def read_body(body: bytes, url: str, content_type: str, policy: str) -> Reading:
+def read_body(body: bytes, url: str, content_type: str, policy: str, *, with_links: bool = False) -> Reading:
     """Judge and read a page."""
     page = read_page(body, url=url, content_type=content_type)
     verdict, facts = judge(page, policy), read_facts(page)
@@ -103,8 +105,8 @@ def read_body(body: bytes, url: str, content_type: str, policy: str) -> Reading:
         features=json.dumps(found, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace"),
         text=visible_text(page).encode("utf-8", "replace"),
         charset=page.charset,
-        candidates=tuple(candidate.url for candidate in discover(page)),
-        hubs=tuple(fallback_links(page)),
+        candidates=tuple(candidate.url for candidate in discover(page)) if with_links else (),
+        hubs=tuple(fallback_links(page)) if with_links else (),
         has_h1=bool(found["headings"]["h1"]),
         has_cta=bool(found["ctas"]),
     )

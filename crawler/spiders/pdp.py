@@ -64,7 +64,7 @@ class PdpSpider(VisitingSpider):
 
     async def parse(self, response: Response) -> AsyncIterator[Output]:
         """Judge a page outside of any session, for `scrapy parse`, `scrapy shell` and contracts."""
-        reading = await read(response, self.settings["CRAWL_POLICY_VERSION"])
+        reading = await read(response, self.settings["CRAWL_POLICY_VERSION"], with_links=True)
         yield PageVerdict.of(response.url, reading)
 
     async def parse_start(self, response: Response) -> AsyncIterator[Output]:
@@ -170,7 +170,8 @@ class PdpSpider(VisitingSpider):
     async def _read(self, visit: Visit, response: Response) -> Reading | Trouble:
         trouble = trouble_of_answer(response)
         if trouble is None:
-            reading = await read(response, visit.order.policy)
+            looks_around = response.meta[PAGE] in {HOME, HUB}
+            reading = await read(response, visit.order.policy, with_links=looks_around)
             trouble = None if reading.is_html else NOT_HTML
             if trouble is None:
                 return reading
