@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from crawler.pdp.buy_labels import BUY_STEMS, MAX_LABEL_CHARS, fold, kind_of
+from crawler.pdp.buy_labels import MAX_LABEL_CHARS, fold, kind_of, languages_of
 from crawler.pdp.needles import Haystack
 from crawler.pdp.outline import Element
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from crawler.pdp.outline import Outline
 
 MAX_CONTROLS = 400
+MAX_NAMES_CHARS = 600
 _PRESSABLE = {"submit", "button", "image"}
 _CART_WORDS = ("cart", "basket", "bag", "korz", "kosik", "buy", "add_product")
 _SCRIPTED_TAGS = {"div", "span", "img", "li", "p", "td", "label", "strong", "b"}
@@ -25,22 +26,17 @@ _CART_SCRIPT = re.compile(
     re.IGNORECASE,
 )
 
-# Names that platforms give to the buy control of a product page, and of nothing else.
-_OWN_IDIOM = re.compile(
-    r"single_add_to_cart_button|product-form__submit|product-form__cart-submit|product_addtocart|product-addtocart-button"
-    r"|add-to-cart-button\b|addtocart-button|^button-cart$|buy-now-button|add_to_cart_button_detail"
-    r"|shopify-payment-button|sqs-add-to-cart-button|form-action-addtocart|btn-buy|buy-widget",
-    re.IGNORECASE,
-)
-_ANY_IDIOM = re.compile(
+# Names that themes and platforms give to what puts something into a cart: Shopify, WooCommerce, Magento,
+# OpenCart, PrestaShop, BigCommerce, Squarespace, Wix and their like.
+_IDIOM = re.compile(
     r"add[-_ ]?to[-_ ]?(?:cart|basket|bag|trolley)|(?:cart|basket)[-_]?add(?![a-z])|btn-cart"
-    r"|buy-?(?:btn|button|now)"
-    r"|(?:btn|button)[-_]?(?:buy|cart|basket)|in-den-warenkorb|warenkorb-?button|koupit|kup-?btn|to-?basket|to-?cart(?![a-z])",
+    r"|buy-?(?:btn|button|now)|(?:btn|button)[-_]?(?:buy|cart|basket)|shopify-payment-button"
+    r"|in-den-warenkorb|warenkorb-?button|koupit|kup-?btn|to-?basket|(?<!go)(?<!go-)to-?cart(?![a-z])",
     re.IGNORECASE,
 )
 _CART_ADDRESS = re.compile(
-    r"/cart/add|[?&]add-to-cart=|checkout/cart/add|/basket/add|addtocart|add_to_cart|add-to-cart|action=(?:buy_now|add_product)"
-    r"|/cart\.php\?.*action=add|route=checkout/cart/add|add-?to-?basket|/handle-buy-box|gp/product/handle",
+    r"/cart/add|[?&]add-to-cart=|/basket/add|addtocart|add_to_cart|add-to-cart|add-?to-?basket"
+    r"|action=(?:buy_now|add_product)|/cart\.php\?(?:[^&]{0,40}&){0,4}action=add|/handle-buy-box",
     re.IGNORECASE,
 )
 
@@ -62,8 +58,7 @@ def buy_controls(outline: Outline) -> list[BuyControl]:
 
 def _candidates(outline: Outline) -> Iterator[BuyControl]:
     for element in outline.hinted("buy"):
-        names = f"{element.get('class')} {element.get('id')}"
-        if _ANY_IDIOM.search(names) and _is_pressable(element):
+        if _IDIOM.search(element.names()[:MAX_NAMES_CHARS]) and _is_pressable(element):
             yield BuyControl(element, fold(label_of(element)), "idiom")
     for form in outline.all("form"):
         if _CART_ADDRESS.search(form.get("action")[:500]):
@@ -92,20 +87,14 @@ def _labelled(outline: Outline) -> Iterator[BuyControl]:
     ]
     # Themes also make buy controls of elements that nobody can press without a script; their names tell.
     pressable += [element for element in outline.hinted("buy") if element.tag in _SCRIPTED_TAGS]
-    glimpses = [_glimpse(element) for element in pressable]
-    for place in Haystack.of(glimpses).places(BUY_STEMS):
-        label = fold(label_of(pressable[place]))
-        kind = kind_of(label)
-        if kind:
-            yield BuyControl(pressable[place], label, kind)
-
-
-def _glimpse(element: Element) -> str:
-    """A label's letters without care for the spaces between them, which is much faster read."""
-    text = element.node.text_lexbor() if element.tag not in {"input", "img"} else ""
-    if len(text) > MAX_LABEL_CHARS * 8 or (text and not text.isspace()):
-        return text[: MAX_LABEL_CHARS * 8].replace("\n", " ")
-    return label_of(element)
+    for element in pressable:
+        label = label_of(element)
+        languages = languages_of(label) if label else None
+        if languages:
+            folded = fold(label)
+            kind = kind_of(folded, languages)
+            if kind:
+                yield BuyControl(element, folded, kind)
 
 
 def _is_pressable(element: Element) -> bool:

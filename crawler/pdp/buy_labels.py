@@ -6,10 +6,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import TYPE_CHECKING
 
 from crawler.pdp.buy_words import ADD, BUY, NOT_BUYING, STEMS
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 MAX_LABEL_CHARS = 80
+_BEGINNING = 2
+_FIRST_UNSPACED = "\u0900"
 _EDGES = " \t\r\n.!:+»›>→*•|-–—()[]{}¡¿\u200e\u200f\u00a0"
 
 
@@ -17,43 +23,73 @@ def fold(text: str) -> str:
     """One spelling for labels: no case, no accents, single spaces."""
     if text.isascii():
         return " ".join(text.lower().split())
-    plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
-    return " ".join(plain.casefold().replace("ı", "i").split())
+    return " ".join(_bare_letters(text).split())
+
+
+def _bare_letters(text: str) -> str:
+    """Letters without accents and case; syllables that fell apart on the way are put together again."""
+    parts = unicodedata.normalize("NFKD", text)
+    plain = "".join(letter for letter in parts if not unicodedata.combining(letter))
+    return unicodedata.normalize("NFC", plain.casefold().replace("ı", "i"))
 
 
 def _folded_pattern(pattern: str) -> str:
     r"""Fold a pattern as labels are folded; its escapes are kept, as `\S` is not `\s`."""
     parts = re.split(r"(\\.)", pattern)
-    return "".join(part if part.startswith("\\") else _fold_characters(part) for part in parts)
+    return "".join(part if part.startswith("\\") else _bare_letters(part) for part in parts)
 
 
-def _fold_characters(text: str) -> str:
-    plain = unicodedata.normalize("NFKD", text)
-    return "".join(c for c in plain if not unicodedata.combining(c)).casefold().replace("ı", "i")
+# Languages that do not part words, or whose vowel signs part them for a pattern.
+_NO_SPACES = {"ja", "zh", "ko", "th", "hi", "bn", "ta"}
 
 
-_ADD = re.compile(
-    "|".join(
-        rf"(?<!\w)(?:{_folded_pattern(p)})(?!\w)" if n not in {"ja", "zh", "ko", "th"} else _folded_pattern(p)
-        for n, p in ADD.items()
-    )
-)
-_BUY = re.compile("|".join(_folded_pattern(p) for p in BUY.values()))
+def _anywhere(language: str) -> re.Pattern[str]:
+    pattern = _folded_pattern(ADD.get(language, "(?!)"))
+    return re.compile(pattern if language in _NO_SPACES else rf"(?<!\w)(?:{pattern})(?!\w)")
+
+
+_ADD = {language: _anywhere(language) for language in STEMS}
+_BUY = {language: re.compile(_folded_pattern(BUY.get(language, "(?!)"))) for language in STEMS}
 _NOT = re.compile(_folded_pattern(NOT_BUYING))
 
 
-# What stands in every label of a buy control, with accents and without: a first, fast look.
-BUY_STEMS = tuple(sorted({form for stem in STEMS.split() for form in (stem, fold(stem))}))
+def _languages_by_beginning() -> dict[str, list[tuple[str, str]]]:
+    """By the first letters of a word: the stems, with accents and without, and their languages."""
+    index: dict[str, list[tuple[str, str]]] = {}
+    for language in STEMS.keys() - _NO_SPACES:
+        for stem in STEMS[language].split():
+            for form in {stem, fold(stem)}:
+                index.setdefault(form[:_BEGINNING], []).append((form, language))
+    return index
 
 
-def kind_of(label: str) -> str:
-    """What a folded label says: `add` to a cart, `buy`, or neither."""
+_BY_BEGINNING = _languages_by_beginning()
+_UNSPACED = {language: [fold(stem) for stem in STEMS[language].split()] for language in sorted(_NO_SPACES)}
+
+
+def languages_of(text: str) -> set[str]:
+    """The languages in which a text may be a buy label: a fast look at how its words begin."""
+    lowered = text.lower().strip(_EDGES)
+    found = {
+        language
+        for word in lowered.split()
+        for stem, language in _BY_BEGINNING.get(word[:_BEGINNING], ())
+        if word.startswith(stem)
+    }
+    if lowered and not lowered.isascii() and max(lowered) >= _FIRST_UNSPACED:
+        folded = fold(text)
+        found.update(name for name, stems in _UNSPACED.items() if any(stem in folded for stem in stems))
+    return found
+
+
+def kind_of(label: str, languages: Iterable[str] = STEMS) -> str:
+    """What a folded label says in one of the languages: `add` to a cart, `buy`, or neither."""
     bare = label.strip(_EDGES)
     if not bare or len(bare) > MAX_LABEL_CHARS:
         return ""
-    if _ADD.search(bare):
+    if any(_ADD[language].search(bare) for language in languages):
         return "" if _NOT.search(bare) else "add"
-    return "buy" if _BUY.fullmatch(bare) else ""
+    return "buy" if any(_BUY[language].fullmatch(bare) for language in languages) else ""
 
 
 def is_about_something_else(label: str) -> bool:

@@ -9,8 +9,8 @@ ADD = {
     "en": (
         r"(?:add|put|place|drop|pop)(?: \S+){0,3}? (?:to|in|into|on)(?: (?:my|your|the|shopping|"
         r"grocery|gift)){0,2} (?:cart|bag|basket|trolley|tote|order|kit ?bag|box|shopping|crate|"
-        r"shopping-?cart|shoppingcart|cesta)|add (?:cart|basket|2cart)|add-to-(?:cart|bag|basket)|"
-        r"addtocart|pre-?order now|(?:buy|order) it now|^to (?:basket|cart|trolley)$"
+        r"shopping-?cart|shoppingcart)|add (?:cart|basket|2cart)|add-to-(?:cart|bag|basket)|"
+        r"addtocart|pre-?order now|^to (?:basket|cart|trolley)$"
     ),
     "de": (
         r"in (?:den |die |meinen |deinen |ihren )?(?:waren|einkaufs|shopping-?)?(?:korb|wagen|tasche|"
@@ -104,9 +104,9 @@ ADD = {
 BUY = {
     "en": (
         r"buy|buy (?:it )?(?:now|online|this|here|today|item|product|new|direct|from .{1,20}|"
-        r"for .{1,20})|buy .{0,24}? now|purchase|purchase now|pre-?order|pre-?order .{0,16}|order|"
+        r"for .{1,20})|buy .{0,24}? now|purchase(?: now)?|pre-?order(?: (?:now|today|here|yours))?|order|"
         r"order (?:now|online|it|this|here|today)|order this item|add to \S+ cart|shop now \S+|"
-        r"1-click buy|buy with .{1,20}|add to shopping|get it now|i want it|own it"
+        r"1-click buy|buy with .{1,20}|add to shopping"
     ),
     "de": (
         r"(?:jetzt |sofort |direkt |online |hier )?(?:kaufen|bestellen|vorbestellen)|"
@@ -207,22 +207,55 @@ NOT_BUYING = (
     r"all departments|liste de|lista de|listo|inserat|zoeken|order by|order status|mieten|rent"
 )
 
-# A part of every label that the patterns above take.
-STEMS = (
-    "cart bag basket trolley tote order box crate shopping buy purchase get own want cesta korb wagen "
-    "tasche körb kauf bestell zugreifen sichern panier sac caddie caddy chariot cabas command coffret "
-    "achet achat carrello borsa cest shopper ordin acquist compr prenot carrito carro bolsa bolso "
-    "canasta pedido quiero reserv pedir encarg carrinho sacola saco encomend winkel mand kopen koop "
-    "varukorg kundvagn kundkorg kasse väska köp handla beställ boka kurv handlevogn handlepose "
-    "handleveske kjøp bestil vogn pose køb kori kassi osto osta kärry tila körfu kerru kaupa panta "
-    "korvi telli groz pirk pasūt krepšel užsak koszyk torb wózk kup zam košík tašk vozík koupit "
-    "objedn vložit kúp kosár vesz rendel vásár coș coş cos comand cumpăr колич кошниц купи поръч "
-    "košaric korp kolica kupi naruč корп кошариц колиц наруч поруч poruč vozič nakup naroč кошничк "
-    "нарач shport shportë karrocë blej bli porosit καλάθ αγορ παραγγελ sepet satın hemen al şimdi "
-    "sipariş корзин заказ покупк кошик купит замов кошык купіць замовіць себет сатып тапсыр səbət "
-    "kalat almaq კალათ ყიდვ შეძენ იყიდ զամբյուղ գնել պատվիր לסל סל עגל קנה קני קנו לקני רכיש רכוש הזמ "
-    "سل عرب حقيب اشتر شراء اطلب سبد خرید سفارش کارٹ कार्ट बैग खरीद ऑर्डर কার্ট ব্যাগ கார்ட் ตะกร้า "
-    "รถเข็น ถุง ซื้อ พรีออเดอร์ giỏ túi mua đặt keranjang troli bakul tas beg beli pesan 장바구니 "
-    "쇼핑백 카트 바스켓 구매 구입 주문 사기 カート かご カゴ 籠 バッグ バスケット 購入 買 注文 予約 "
-    "购 購 下单 下單 订 訂 結帳 预 預"
-)
+# For each language, beginnings of words of which one stands in every label that its patterns take.
+STEMS = {
+    "en": "cart addtocart 2cart shoppingcart bag basket trolley tote order kit box shopping buy purch pre",
+    "de": "waren einkauf korb wagen tasche körbchen shopping kauf bestell vorbestell sichern zugreif bag",
+    "fr": "panier sac cadd chariot cabas command coffret achet achat précommand",
+    "it": "carrello borsa cest shopping ordin shopper acquist compr prenot preordin",
+    "es": "carr cesta bols compr cómpr canasta pedido cesto quiero reserv pedir encarg preordenar",
+    "pt": "carr cesto cesta sacola saco compr encomend quero",
+    "nl": "winkel wagen mand kopen koop bestel tas order preorder",
+    "sv": "varukorg kund korg shopping kasse väska köp handla beställ förhandsboka",
+    "no": "handle kurv kjøp bestill forhåndsbestill",
+    "da": "indkøb kurv vogn taske pose køb bestil forudbestil",
+    "fi": "osto kori kassi osta kärry tilaa ennakkotilaa",
+    "is": "innkaupa körfu kerru kaupa panta",
+    "et": "ostu korvi osta telli",
+    "lv": "groz pirkt pasūtīt nopirkt",
+    "lt": "krepšel pirkti užsakyti",
+    "pl": "koszyk torb wózk kup zam",
+    "cs": "košík tašk vozík koupit kupuj objedn předobjedn vložit",
+    "sk": "košík tašk vozík kúp kupuj objedn predobjedn",
+    "hu": "kosár bekosár megv megrendel vesz rendel vásár előrendel",
+    "ro": "coș coş cos comand cumpăr cumpar precomand",
+    "bg": "колич кошниц купи поръч бърза",
+    "hr": "košaric korp torb kolica kup naruč",
+    "sr": "корп кошариц колиц купи наручи поручи poruči",
+    "sl": "košarico voziček kupi naroč nakup",
+    "mk": "кошниц кошничк колич купи нарача",
+    "sq": "shport karrocë blej bli porosit",
+    "el": "καλάθι αγορά αγόρασε αγοράστε παραγγελ",
+    "tr": "sepet satın al sipariş",
+    "ru": "корзин заказ купить покупк предзаказ",
+    "uk": "кошик корзин купити замов передзамов",
+    "be": "кошык купіць заказ замовіць",
+    "kk": "себет сатып тапсырыс",
+    "az": "səbət al satın sifariş",
+    "ka": "კალათ ყიდვ შეძენ იყიდ",
+    "hy": "զամբյուղ գնել պատվիր",
+    "he": "לסל בסל לעגל קנה קני קנו לקני רכיש לרכיש רכוש הזמ להזמ",
+    "ar": "السل سل للسل عرب العرب حقيب الحقيب اشتر شراء اطلب تسوق",
+    "fa": "سبد خرید سفارش",
+    "ur": "کارٹ",
+    "hi": "कार्ट बैग खरीद ऑर्डर",
+    "bn": "কার্ট ব্যাগ",
+    "ta": "கார்ட்",
+    "th": "ตะกร้า รถเข็น ถุง ซื้อ พรีออเดอร์",
+    "vi": "giỏ túi mua đặt",
+    "id": "keranjang troli bakul tas beg beli pesan prapesan",
+    "tl": "cart bag",
+    "ko": "장바구니 쇼핑백 카트 쇼핑카트 바스켓 구매 구입 주문 사기",
+    "ja": "カート かご カゴ 籠 バッグ バスケット 購入 買 注文 予約",
+    "zh": "购 購 下单 下單 订 訂 結帳 预 預",
+}

@@ -55,10 +55,15 @@ def decide(body: bytes, content_type: str) -> str:
     return "utf-8" if _mostly_utf8(body) else FALLBACK
 
 
-def decode(body: bytes, charset: str) -> str:
-    """Read `body` in `charset`; what cannot be read becomes U+FFFD."""
+def as_utf8(body: bytes, charset: str) -> bytes:
+    """`body` without its byte-order mark, in UTF-8; what cannot be read in `charset` becomes U+FFFD."""
+    for mark, name in _BOMS:
+        if name == charset:
+            body = body.removeprefix(mark)
+    if charset == "utf-8":
+        return body
     codec = charset if charset.startswith("utf-16") else _CODECS[charset]
-    return body.decode(codec, errors="replace")
+    return body.decode(codec, errors="replace").encode()
 
 
 def _declared(body: bytes, content_type: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from attrs import asdict
@@ -111,9 +112,9 @@ def _reviews(facts: Facts) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, bool | int | float | str | list | tuple | dict | type(None)):
-        return value
-    return str(value)
+    if isinstance(value, Decimal):
+        return str(value)
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _text(value: object) -> str | None:

@@ -33,7 +33,7 @@ _HINTS: dict[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
         ),
         re.compile(
             r"add.{0,4}(?:cart|basket|bag|trolley)|(?:cart|basket|bag).{0,2}add|buy|purchase|warenkorb|kauf"
-            r"|btn-cart|(?:cart|order)[-_]?b(?:tn|utton)|koupit|korzin"
+            r"|btn-cart|b(?:tn|utton)[-_]?(?:cart|basket)|(?:cart|order)[-_]?b(?:tn|utton)|koupit|korzin"
         ),
     ),
     "heading": (("title", "headline", "heading", "page_header", "page-header", "product-header"), None),

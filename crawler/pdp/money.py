@@ -36,13 +36,15 @@ _UNMISTAKABLE = re.compile(
     + "]|(?<![A-Za-z])(?:"
     + "|".join(sorted(COMMON_CODES))
     + ")(?![A-Za-z])"
-    r"|Kč|zł|руб|грн|тенге|(?<=\d )(?:kr|lei|Ft|лв|тг)\b|円|บาท"
+    r"|Kč|zł|руб|грн|тенге|円|元|원|บาท|درهم|ريال|تومان"
+    r"|\d\s?(?:kr|lei|Ft|лв|тг|ден|дин|сум|сом|TL)(?!\w)|(?<!\w)(?:kr|Rp|RM|Rs|KSh|S/\.)\.?\s?(?=\d)"
 )
 MAX_SIGNS = 300
 _GROUP = 3  # digits between two marks of thousands
 _WINDOW = 24
 _DASHES = re.compile(r"[.,]?[-–—]+$")
 _POINTED = re.compile(r"\d{1,12}\.\d{1,6}")
+_FIRST_NUMBER = re.compile(_NUMBER)
 _NO_DIGITS = re.compile(r"[^\d.,]")
 
 
@@ -71,16 +73,22 @@ def find_in_prose(text: str, *, country: str = "") -> Money | None:
         if number > MAX_SIGNS:
             break
         money = find_money(text[max(0, sign.start() - _WINDOW) : sign.end() + _WINDOW], country=country)
-        if money is not None and money.amount > 0 and sign[0].lower() in money.text.lower():
+        if money is not None and money.amount > 0 and _is_part(sign[0], money.text):
             return money
     return None
 
 
+def _is_part(sign: str, text: str) -> bool:
+    """Whether the money that was found is that of the sign, and not of a neighbour in the same window."""
+    return sign.strip().lower() in text.lower()
+
+
 def read_amount(text: str) -> Decimal | None:
-    """The number that `text` writes, whichever mark parts its thousands and its decimals."""
-    digits = _NO_DIGITS.sub("", _DASHES.sub("", text.strip()[:60])).strip(".,")
-    if not digits:
+    """The first number in `text`, whichever mark parts its thousands and its decimals."""
+    number = _FIRST_NUMBER.search(text[:MAX_TEXT_CHARS])
+    if number is None:
         return None
+    digits = _NO_DIGITS.sub("", _DASHES.sub("", number[0])).strip(".,")
     try:
         amount = Decimal(_decimal_notation(digits))
     except InvalidOperation:

@@ -67,6 +67,10 @@ class Element:
         """The attribute's value, empty where there is none."""
         return self.attributes.get(name) or ""
 
+    def names(self) -> str:
+        """Everything that names the element, classes first."""
+        return " ".join(filter(None, map(self.attributes.get, _NAMING)))
+
 
 @define(eq=False)
 class Outline:
@@ -86,7 +90,7 @@ class Outline:
             yield from self.by_tag[tag]
 
     def hinted(self, hint: str) -> list[Element]:
-        """Every element whose names speak of a `price`, a purchase (`buy`), a product's `title` or any `heading`."""
+        """Elements whose names speak of a `price`, a purchase (`buy`), a product `title` or any `heading`."""
         return self.by_hint.get(hint, [])
 
 

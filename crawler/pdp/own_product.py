@@ -18,25 +18,10 @@ _LEADS_TO_SUBJECT = frozenset({"mainEntity", "mainEntityOfPage", "about", "itemO
 
 # A product that is sold has one of these. One without is a brand, a service or an app that collects ratings.
 _IDENTIFYING = frozenset(
-    [
-        "offers",
-        "hasVariant",
-        "isVariantOf",
-        "price",
-        "sku",
-        "mpn",
-        "gtin",
-        "gtin8",
-        "gtin12",
-        "gtin13",
-        "gtin14",
-        "isbn",
-        "model",
-        "productID",
-        "productGroupID",
-        "color",
-        "size",
-    ]
+    {
+        *("offers", "hasVariant", "isVariantOf", "price", "sku", "mpn", "isbn", "model", "color", "size"),
+        *("gtin", "gtin8", "gtin12", "gtin13", "gtin14", "productID", "productGroupID"),
+    }
 )
 
 

@@ -91,7 +91,7 @@ def read_page(body: bytes, *, url: str, content_type: str = "", max_bytes: int =
     if problem:
         return Page(url=url, charset="", size=len(body), problem=problem, tree=LexborHTMLParser(b""))
     charset = charsets.decide(body, content_type)
-    source = body if charset == "utf-8" else charsets.decode(body, charset).encode()
+    source = charsets.as_utf8(body, charset)
     problem = _markup_problem(source)
     tree = LexborHTMLParser(b"" if problem else source)
     return Page(url=url, charset=charset, size=len(body), problem=problem, tree=tree)

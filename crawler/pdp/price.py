@@ -10,8 +10,9 @@ from attrs import frozen
 
 from crawler.pdp.microdata import value_of
 from crawler.pdp.money import find_in_prose, find_money, read_plain
-from crawler.pdp.place import selector_of
-from crawler.pdp.visible import text_of, visible_text
+from crawler.pdp.place import ancestors, selector_of
+from crawler.pdp.title import titles
+from crawler.pdp.visible import blocks_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +22,22 @@ if TYPE_CHECKING:
 
 MAX_LOOKED_AT = 60
 MAX_PRICE_TEXT = 160
+MAX_BLOCKS = 8
+MAX_BLOCK_TEXT = 1_500
 _PRICE_PROPERTIES = {"price", "lowprice"}
 _PRICE_METAS = {"product:price:amount", "og:price:amount", "product:sale_price:amount", "twitter:data1"}
+CROSSED_OUT = frozenset({"del", "s", "strike"})
+_LIST_PRICE = re.compile(
+    r"(?:^|[-_ ])(?:old|was|regular|list|strike\w*|crossed|compare"
+    r"|rrp|msrp|uvp|before|original|barre|retail|high)(?:[-_ ]|$)",
+    re.IGNORECASE,
+)
+# Words before what a price once was; the price of now comes after it.
+_ONCE = re.compile(
+    r"\b(?:was|were|statt|uvp|original|originally|rrp|msrp|list price|regular|retail|before|au lieu de|avant"
+    r"|prima|antes|anstelle|zamiast|původně|namesto|вместо|было)\b[^\d]{0,24}[\d.,' ]{1,14}",
+    re.IGNORECASE,
+)
 _FILTER = re.compile(
     r"filter|range|slider|facet|sort|refine|search|label|alert|match|cart|basket|shipping|versand|total",
     re.IGNORECASE,
@@ -64,34 +79,72 @@ def _in_meta(page: Page, country: str) -> Iterator[ShownPrice]:
             yield from _price(element, element.get("content"), "meta", country)
 
 
+def price_in_sight(page: Page, *, country: str = "") -> ShownPrice | None:
+    """The price that a person sees: in a price element, beside the control or the title, or anywhere."""
+    readers = (_in_element, _beside_subject, _in_text)
+    return next((price for reader in readers for price in reader(page, country)), None)
+
+
+def _beside_subject(page: Page, country: str) -> Iterator[ShownPrice]:
+    title = next(titles(page.outline), None)
+    subjects = [control.element for control in page.controls[:1]] + ([title[0]] if title else [])
+    for subject in subjects:
+        for block, _ in zip(ancestors(subject.node), range(MAX_BLOCKS), strict=False):
+            text = text_of(block, limit=MAX_BLOCK_TEXT, without=CROSSED_OUT)
+            money = find_in_prose(text, country=country)
+            if money is not None:
+                yield ShownPrice(money.amount, money.currency, selector_of(block), money.text, "dom")
+            if len(text) > MAX_BLOCK_TEXT:
+                break
+
+
 def _in_element(page: Page, country: str) -> Iterator[ShownPrice]:
-    looked = 0
-    for element in page.outline.hinted("price"):
-        if _FILTER.search(f"{element.get('class')} {element.get('id')}"[:400]):
-            continue
-        text = (
-            text_of(element.node, limit=MAX_PRICE_TEXT * 2)
-            or element.get("aria-label")
-            or element.get("content")
+    """Prices of price elements: those that hold now, then those that are crossed out."""
+    current: list[ShownPrice] = []
+    outdated: list[ShownPrice] = []
+    for element in _price_elements(page):
+        text = text_of(element.node, limit=MAX_PRICE_TEXT * 2, without=CROSSED_OUT) or element.get(
+            "aria-label"
         )
         if not any(map(str.isdigit, text)) or len(text) > MAX_PRICE_TEXT:
+            continue
+        now = _ONCE.sub(" ", text)
+        current += _price(element, now, "dom", country) if not is_list_price(element) else ()
+        if not current:
+            outdated += _price(element, text, "dom", country)
+        elif current[-1].currency:
+            break
+    yield from sorted(current, key=lambda price: not price.currency)
+    yield from outdated
+
+
+def _price_elements(page: Page) -> Iterator[Element]:
+    looked = 0
+    for element in page.outline.hinted("price"):
+        if _FILTER.search(element.names()[:400]) or page.surroundings.is_aside(element.node):
             continue
         looked += 1
         if looked > MAX_LOOKED_AT:
             return
-        if not page.surroundings.is_aside(element.node):
-            yield from _price(element, text, "dom", country)
+        yield element
+
+
+def is_list_price(element: Element) -> bool:
+    """Whether the element shows what the product cost before, or what others ask for it."""
+    return element.tag in CROSSED_OUT or bool(_LIST_PRICE.search(element.get("class")[:200]))
 
 
 def _in_text(page: Page, country: str) -> Iterator[ShownPrice]:
-    money = find_in_prose(visible_text(page), country=country)
+    root = page.tree.root
+    blocks = () if root is None else blocks_of(root)
+    money = next((found for block in blocks if (found := find_in_prose(block, country=country))), None)
     if money is not None:
         yield ShownPrice(money.amount, money.currency, "body", money.text, "dom")
 
 
 def _price(element: Element, text: str, source: str, country: str) -> Iterator[ShownPrice]:
     money = find_money(text[:MAX_PRICE_TEXT], country=country)
-    amount = money.amount if money else read_plain(text)
+    amount = money.amount if money else None if "%" in text else read_plain(text)
     if amount is not None and amount > 0:
         yield ShownPrice(
             amount, money.currency if money else "", selector_of(element.node), text[:120], source

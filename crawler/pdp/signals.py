@@ -36,7 +36,7 @@ class Reading:
 def read_signals(page: Page, policy: Policy) -> Reading:
     """Read each signal; a reader that fails is named and leaves the others alone."""
     reading = Reading()
-    for name, reader in _READERS.items():
+    for name, reader in READERS.items():
         try:
             evidence = reader(page, policy)
         except Exception:
@@ -96,7 +96,7 @@ def _refusals(page: Page) -> list[str]:
     return sorted(set(believed))
 
 
-_READERS: dict[str, Callable[[Page, Policy], Evidence | None]] = {
+READERS: dict[str, Callable[[Page, Policy], Evidence | None]] = {
     "has_price": _read_price,
     "has_title_and_image": _read_title_and_image,
     "has_add_to_cart": _read_add_to_cart,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import html
 import re
 import zlib
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import Factory, define, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,9 +18,16 @@ MAX_BYTES = 20 * 1024 * 1024
 MAX_URL_CHARS = 2_048
 _STEP = 64 * 1024
 _GZIP = b"\x1f\x8b"
+# Addresses of pictures and films stand in elements of their own name spaces.
 _ENTRY = re.compile(
-    rb"<(?:[a-z]{1,20}:)?(sitemap|url)(?=[\s>])|<(?:[a-z]{1,20}:)?loc\s{0,9}>([^<]{1,4096})<", re.IGNORECASE
+    rb"<(?:[a-z]{1,20}:)?(sitemap|url)(?=[\s>])"
+    rb"|<(?!image:|video:|news:)(?:[a-z]{1,20}:)?loc\s{0,9}>([^<]{1,4096})<",
+    re.IGNORECASE,
 )
+
+
+class _DamagedError(Exception):
+    """The packed stream breaks off or is no gzip behind its first bytes."""
 
 
 @frozen
@@ -31,31 +39,47 @@ class SitemapUrls:
     is_complete: bool
 
 
+@define
+class _Reading:
+    pages: dict[str, None] = Factory(dict)
+    sitemaps: dict[str, None] = Factory(dict)
+    rest: bytes = b""
+    in_index: bool = False
+
+    def take(self, piece: bytes) -> None:
+        """Read the entries that end in `piece`; what may be half an entry waits for the next one."""
+        self.rest += piece
+        end = 0
+        for match in _ENTRY.finditer(self.rest):
+            end = match.end()
+            if match[1]:
+                self.in_index = match[1].lower() == b"sitemap"
+            else:
+                (self.sitemaps if self.in_index else self.pages)[_address(match[2])] = None
+        self.rest = self.rest[max(end, len(self.rest) - 2 * MAX_URL_CHARS) :]
+
+    def result(self, limit: int, *, is_complete: bool) -> SitemapUrls:
+        pages = tuple(self.pages)[:limit]
+        return SitemapUrls(pages, tuple(self.sitemaps)[: limit - len(pages)], is_complete=is_complete)
+
+
 def sitemap_urls(
     chunks: Iterable[bytes], *, limit: int = MAX_URLS, max_bytes: int = MAX_BYTES
 ) -> SitemapUrls:
     """Read pages and child sitemaps in order; stop at `limit` addresses or `max_bytes` of unpacked text."""
-    pages: dict[str, None] = {}
-    sitemaps: dict[str, None] = {}
+    reading = _Reading()
     read = 0
-    rest = b""
-    in_index = False
-    for piece in _unpacked(chunks):
-        read += len(piece)
-        if read > max_bytes:
-            return SitemapUrls(tuple(pages), tuple(sitemaps), is_complete=False)
-        rest += piece
-        end = 0
-        for match in _ENTRY.finditer(rest):
-            end = match.end()
-            if match[1]:
-                in_index = match[1].lower() == b"sitemap"
-                continue
-            (sitemaps if in_index else pages)[_address(match[2])] = None
-            if len(pages) + len(sitemaps) >= limit:
-                return SitemapUrls(tuple(pages), tuple(sitemaps), is_complete=False)
-        rest = rest[max(end, len(rest) - 2 * MAX_URL_CHARS) :]
-    return SitemapUrls(tuple(pages), tuple(sitemaps), is_complete=True)
+    try:
+        for piece in _unpacked(chunks):
+            read += len(piece)
+            if read > max_bytes:
+                return reading.result(limit, is_complete=False)
+            reading.take(piece)
+            if len(reading.pages) + len(reading.sitemaps) > limit:
+                return reading.result(limit, is_complete=False)
+    except _DamagedError:
+        return reading.result(limit, is_complete=False)
+    return reading.result(limit, is_complete=True)
 
 
 def _address(raw: bytes) -> str:
@@ -65,23 +89,31 @@ def _address(raw: bytes) -> str:
 
 def _unpacked(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Unpack gzip piece by piece, so that a small bomb never becomes a large text."""
-    unpacker = None
-    first = True
+    stream = iter(chunks)
+    head = b""
+    while len(head) < len(_GZIP):
+        chunk = next(stream, None)
+        if chunk is None:
+            break
+        head += chunk
+    packed = chain((head,), stream)
+    if head.startswith(_GZIP):
+        yield from _inflated(packed)
+    else:
+        yield from (chunk[at : at + _STEP] for chunk in packed for at in range(0, len(chunk), _STEP))
+
+
+def _inflated(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    unpacker = zlib.decompressobj(wbits=31)
     for chunk in chunks:
-        if first and chunk:
-            first = False
-            unpacker = zlib.decompressobj(wbits=31) if chunk.startswith(_GZIP) else None
-        if unpacker is None:
-            yield from (chunk[at : at + _STEP] for at in range(0, len(chunk), _STEP))
-            continue
-        try:
-            yield from _inflated(unpacker, chunk)
-        except zlib.error:
-            return
-
-
-def _inflated(unpacker: zlib._Decompress, chunk: bytes) -> Iterator[bytes]:
-    packed = chunk
-    while packed and not unpacker.eof:
-        yield unpacker.decompress(packed, _STEP)
-        packed = unpacker.unconsumed_tail
+        packed = chunk
+        while packed:
+            if unpacker.eof:
+                unpacker = zlib.decompressobj(wbits=31)
+            try:
+                yield unpacker.decompress(packed, _STEP)
+            except zlib.error as error:
+                raise _DamagedError from error
+            packed = unpacker.unconsumed_tail or unpacker.unused_data
+    if not unpacker.eof:
+        raise _DamagedError

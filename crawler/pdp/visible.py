@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from selectolax.lexbor import LexborNode
 
     from crawler.pdp.page import Page
@@ -31,6 +33,8 @@ _UNSEEN_TAGS = frozenset(
 )
 # Text on both sides of these is one word; anything else parts words, as its style mostly does.
 _WITHIN_WORDS = frozenset({"b", "i", "em", "strong", "u", "font", "mark", "wbr", "small", "bdi", "bdo"})
+BLOCK_CHARS = 3_000
+OVERLAP_CHARS = 40
 _HIDDEN_STYLE = re.compile(r"(?:display\s{0,9}:\s{0,9}none|visibility\s{0,9}:\s{0,9}hidden)", re.IGNORECASE)
 
 
@@ -40,10 +44,34 @@ def visible_text(page: Page) -> str:
     return "" if root is None else text_of(root)
 
 
-def text_of(root: LexborNode, *, limit: int = 10_000_000) -> str:
-    """The visible text below `root` up to about `limit` characters, white space collapsed."""
+def text_of(root: LexborNode, *, limit: int = 10_000_000, without: frozenset[str] = frozenset()) -> str:
+    """The visible text below `root` up to about `limit` characters, `without` the elements of some tags."""
     pieces: list[str] = []
     size = 0
+    for piece in _pieces(root, without):
+        pieces.append(piece)
+        size += len(piece)
+        if size > limit:
+            break
+    return " ".join("".join(pieces).split())
+
+
+def blocks_of(root: LexborNode) -> Iterator[str]:
+    """The visible text below `root` in blocks, each of which begins with the end of the one before."""
+    pieces: list[str] = []
+    size = 0
+    for piece in _pieces(root):
+        pieces.append(piece)
+        size += len(piece)
+        if size > BLOCK_CHARS:
+            text = " ".join("".join(pieces).split())
+            yield text
+            pieces = [text[-OVERLAP_CHARS:]]
+            size = 0
+    yield " ".join("".join(pieces).split())
+
+
+def _pieces(root: LexborNode, without: frozenset[str] = frozenset()) -> Iterator[str]:
     skipped_to: int | None = None  # the last node of a hidden part
     for node in root.traverse(include_text=True):
         if skipped_to is not None:
@@ -52,16 +80,11 @@ def text_of(root: LexborNode, *, limit: int = 10_000_000) -> str:
             continue
         tag = node.tag
         if tag == "-text":
-            piece = node.text_content or ""
-            pieces.append(piece)
-            size += len(piece)
-            if size > limit:
-                break
-        elif tag in _UNSEEN_TAGS or is_hidden(node):
+            yield node.text_content or ""
+        elif tag in _UNSEEN_TAGS or tag in without or is_hidden(node):
             skipped_to = _last_below(node)
         elif tag not in _WITHIN_WORDS:
-            pieces.append(" ")
-    return " ".join("".join(pieces).split())
+            yield " "
 
 
 def is_hidden(node: LexborNode) -> bool:

@@ -1,0 +1,1 @@
+"""Product pages: the rule, its signals, the facts, the candidates."""

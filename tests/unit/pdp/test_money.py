@@ -1,0 +1,85 @@
+"""Amounts of money in the notations of many countries."""
+
+# ruff: file-ignore[ambiguous-unicode-character-string] - written in the letters of many languages
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from crawler.pdp.money import find_in_prose, find_money, read_amount, read_plain
+
+
+@pytest.mark.parametrize(
+    ("text", "amount", "currency"),
+    [
+        ("21 777 Kč", "21777", "CZK"),
+        ("21\u00a0777\u00a0Kč", "21777", "CZK"),
+        ("CHF 7.95", "7.95", "CHF"),
+        ("USD 60.00", "60.00", "USD"),
+        ("1.234,56 €", "1234.56", "EUR"),
+        ("€ 12,-", "12", "EUR"),
+        ("12,– €", "12", "EUR"),
+        ("$1,299.00", "1299.00", "USD"),
+        ("US $12.50", "12.50", "USD"),
+        ("R$ 4.199,90", "4199.90", "BRL"),
+        ("12 800円", "12800", "JPY"),
+        ("£0.99", "0.99", "GBP"),
+        ("kr 1 299,00", "1299.00", "SEK"),
+        ("99,90 zł", "99.90", "PLN"),
+        ("1299 руб.", "1299", "RUB"),
+        ("Rs. 1,299", "1299", "INR"),
+        ("₹1,29,999.00", "129999.00", "INR"),
+        ("1'299.00 CHF", "1299.00", "CHF"),
+        ("1.299.000 ₫", "1299000", "VND"),
+        ("S/. 129.90", "129.90", "PEN"),
+        ("₪79.90", "79.90", "ILS"),
+        ("1 290 Ft", "1290", "HUF"),
+    ],
+)
+def test_notations(text: str, amount: str, currency: str) -> None:
+    """An amount is read with its currency, whichever stands first and whatever parts its digits."""
+    money = find_money(text)
+    assert money is not None
+    assert (money.amount, money.currency) == (Decimal(amount), currency)
+
+
+@pytest.mark.parametrize(("country", "currency"), [("", "USD"), ("ca", "CAD"), ("au", "AUD"), ("de", "USD")])
+def test_shared_sign_follows_the_country(country: str, currency: str) -> None:
+    """A dollar is that of the country, where the country has one."""
+    money = find_money("$5", country=country)
+    assert money is not None
+    assert money.currency == currency
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Top 20 of 2024", "iPhone 12 Pro", "4.5 out of 5 stars", "10 km away", "£0.00", "S/4 HANA", "all 5"],
+)
+def test_prose_without_a_price(text: str) -> None:
+    """Numbers beside words that happen to be currency codes, and nothing for nothing, are no price."""
+    assert find_in_prose(text) is None
+
+
+def test_price_deep_in_prose() -> None:
+    """A price is found behind signs that belong to no number."""
+    money = find_in_prose("We take € and £. " * 20 + "This one is yours for EUR 15.50 today.")
+    assert money is not None
+    assert (money.amount, money.currency) == (Decimal("15.50"), "EUR")
+
+
+def test_thousands_or_decimals() -> None:
+    """Three digits behind the only mark are thousands for people and decimals in a machine's field."""
+    assert read_amount("1.250") == Decimal(1250)
+    assert read_plain("1.250") == Decimal("1.250")
+
+
+@pytest.mark.parametrize(
+    "text", ["1" * 200_000, ".111" * 50_000, "1 " * 100_000, "$" * 100_000, "1.1,1" * 40_000]
+)
+def test_hostile_text_is_read_in_linear_time(text: str) -> None:
+    """No run of digits and marks keeps the reader busy."""
+    find_in_prose(text)
+    find_money(text)
+    read_amount(text)
