@@ -19,6 +19,7 @@ from crawler.db import revisions
 from crawler.db.engine import Database
 from crawler.db.models.base import Base
 from tests.embedded.binaries import MissingServerError
+from tests.embedded.database_pool import DatabasePool
 from tests.embedded.postgresql import fresh_database, own_postgresql
 from tests.embedded.redis import own_redis
 
@@ -61,9 +62,9 @@ def redis_client(redis_url: str) -> Generator[redis.Redis]:
 
 
 @pytest.fixture
-def postgres_database(postgres_url: str, postgres_template: str) -> Generator[str]:
-    """The URL of a PostgreSQL database with empty tables."""
-    with fresh_database(postgres_url, postgres_template) as url:
+def postgres_database(postgres_pool: DatabasePool) -> Generator[str]:
+    """The URL of a PostgreSQL database with empty tables; the next test may get the same one, emptied."""
+    with postgres_pool.database() as url:
         yield url
 
 
@@ -101,11 +102,12 @@ def empty_database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Genera
 
 
 @pytest.fixture(scope="session")
-def postgres_template(postgres_url: str) -> Generator[str]:
-    """The name of a database with the tables, to be copied."""
-    with fresh_database(postgres_url) as url:
-        parsed = _make_tables(url)
-        yield str(parsed.database)
+def postgres_pool(postgres_url: str) -> Generator[DatabasePool]:
+    """Databases with the tables, made when they are needed."""
+    with fresh_database(postgres_url) as template_url, ExitStack() as stack:
+        pool = DatabasePool(postgres_url, str(_make_tables(template_url).database), template_url)
+        stack.callback(pool.close)
+        yield pool
 
 
 @pytest.fixture(scope="session")

@@ -182,8 +182,8 @@ class Entry:
 
     def _take(self, held: Held, asked_at: float) -> Wait | Entered:
         self._held = held
-        self._in.keeper.keep(held, self._lost, beat=self._visitor.beat, since=asked_at)
         wait_ms = 0 if self._skips_delay() else held.wait_ms
+        self._in.keeper.keep(held, self._lost, beat=self._visitor.beat, since=asked_at, delay=wait_ms / 1000)
         if wait_ms:
             self._visitor.tell("throttle.wait", "info", wait_ms=wait_ms, reason=held.wait_reason)
         mark = this_process()

@@ -81,8 +81,12 @@ class Keeper:
         *,
         beat: Callable[[Held], None] | None = None,
         since: float | None = None,
+        delay: float = 0,
     ) -> None:
-        """Renew a lock that was taken at `since`; all locks of a session end with the time of its first."""
+        """Renew a lock that was taken at `since`.
+
+        The session's time begins after its delay; all of its locks end with the time of the first.
+        """
         with self._changed:
             since = self._monotonic() if since is None else since
             started = [k.ends_at for k in self._kept.values() if k.held.session_id == held.session_id]
@@ -92,7 +96,7 @@ class Keeper:
                 beat,
                 next_at=since + self._interval,
                 valid_until=since + self._ttl,
-                ends_at=min(started, default=since + self._session_max),
+                ends_at=min(started, default=since + delay + self._session_max),
             )
             if self._thread.ident is None:
                 self._thread.start()

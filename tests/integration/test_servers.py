@@ -7,8 +7,10 @@ import signal
 import subprocess  # ruff: ignore[suspicious-subprocess-import] - starts an owner to kill
 import sys
 import time
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
@@ -22,6 +24,9 @@ from tests.embedded import binaries
 from tests.embedded.binaries import MissingServerError
 from tests.embedded.postgresql import own_postgresql
 from tests.embedded.redis import own_redis
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 # Starts a Redis, says where, and waits to be killed.
 OWNER = """
@@ -50,6 +55,26 @@ def test_database_has_tables_and_revision(database: Database) -> None:
         assert session.scalars(select(DomainGate)).all() == []
         session.add(DomainGate(domain="left.example"))
     assert revisions.current(database) == revisions.HEAD
+
+
+@pytest.fixture(scope="module")
+def left_open() -> Generator[ExitStack]:
+    """Keeps what tests leave open until the last of them has run."""
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_another_tests_tables_are_gone(postgres_database: str, left_open: ExitStack, number: int) -> None:
+    """What a test made beside the tables, or left open, does not reach the next one."""
+    connection = psycopg.connect(postgres_database, autocommit=True)
+    left_open.callback(connection.close)
+    found = connection.execute("SELECT to_regclass('left_behind'), (SELECT count(*) FROM domain_gates)")
+    assert found.fetchone() == (None, 0)
+    connection.execute("INSERT INTO domain_gates (domain) VALUES ('left.example')")
+    if number == 1:
+        connection.execute("CREATE TABLE left_behind ()")
+    connection.execute("BEGIN; LOCK TABLE domain_gates")
 
 
 def test_empty_database_has_no_table(empty_database_url: str) -> None:

@@ -152,6 +152,13 @@ def test_session_that_takes_too_long_is_ended(keepers: Callable[..., Keeper], lo
     assert losses.next() == (HELD, Lost.TIME)
 
 
+def test_delay_is_not_the_sessions_time(keepers: Callable[..., Keeper], losses: Losses) -> None:
+    """A session that has to wait long under its lock has its whole time afterwards."""
+    keepers(FakeGate(), session_max=0.1).keep(HELD, losses.hear, delay=0.4)
+    assert losses.none_for(0.4)
+    assert losses.next() == (HELD, Lost.TIME)
+
+
 def test_further_lock_ends_with_its_session(keepers: Callable[..., Keeper], losses: Losses) -> None:
     """A host that a session enters late gives it no more time."""
     keeper = keepers(FakeGate(), session_max=0.3)
