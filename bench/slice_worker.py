@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.http import TextResponse
 from scrapy.settings import Settings
 from scrapy.utils.project import get_project_settings
 
@@ -19,7 +20,7 @@ from bench.slice import AT_ONCE
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from scrapy.http import TextResponse
+    from scrapy.http import Response
 
 PRODUCT = "a[href*='/products/']::attr(href)"
 
@@ -38,10 +39,10 @@ class PagesSpider(Spider):
         for url in self.urls:
             yield Request(url, dont_filter=True)
 
-    def parse(self, response: TextResponse) -> Iterator[Any]:
+    def parse(self, response: Response, **_: Any) -> Iterator[Any]:
         """The URL, and one link further."""
         yield {"url": response.url}
-        product = response.css(PRODUCT).get()
+        product = response.css(PRODUCT).get() if isinstance(response, TextResponse) else None
         if product and "/products/" not in response.url:
             yield response.follow(product, dont_filter=True)
 

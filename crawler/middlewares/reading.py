@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from crawler.sessions.outcome import Trouble
 
+ANY_LINK = 3  # the tier of links that say nothing about where they lead
 NO_HTML = {"not_html", "empty_page"}
 
 
@@ -39,8 +40,9 @@ class Reading:
     features: bytes
     text: bytes
     charset: str
-    candidates: tuple[str, ...]
-    hubs: tuple[str, ...]
+    candidates: tuple[str, ...]  # links that look like products, where they stand or where they lead
+    others: tuple[str, ...]  # links that may be anything
+    hubs: tuple[str, ...]  # pages that may lead to products
     has_h1: bool
     has_cta: bool
 
@@ -99,13 +101,15 @@ def read_body(body: bytes, url: str, content_type: str, policy: str, *, with_lin
     page = read_page(body, url=url, content_type=content_type)
     verdict, facts = judge(page, policy), read_facts(page)
     found = features(page, verdict, facts)
+    links = discover(page) if with_links else []
     return Reading(
         verdict=verdict_as_dict(verdict),
         facts=facts_as_dict(facts),
         features=json.dumps(found, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace"),
         text=visible_text(page).encode("utf-8", "replace"),
         charset=page.charset,
-        candidates=tuple(candidate.url for candidate in discover(page)) if with_links else (),
+        candidates=tuple(link.url for link in links if link.tier < ANY_LINK),
+        others=tuple(link.url for link in links if link.tier >= ANY_LINK),
         hubs=tuple(fallback_links(page)) if with_links else (),
         has_h1=bool(found["headings"]["h1"]),
         has_cta=bool(found["ctas"]),

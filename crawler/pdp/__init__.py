@@ -1,7 +1,7 @@
 """Decides by rule which pages are product pages, and reads what they say. Pure: bytes in, values out."""
 
 from crawler.pdp.account import Rating, Variant
-from crawler.pdp.candidates import Candidate, discover, fallback_links
+from crawler.pdp.candidates import Candidate, discover, fallback_links, is_product_like
 from crawler.pdp.evidence import Evidence
 from crawler.pdp.facts import Facts, read_facts
 from crawler.pdp.features import facts_as_dict, features, verdict_as_dict
@@ -37,6 +37,7 @@ __all__ = [
     "facts_as_dict",
     "fallback_links",
     "features",
+    "is_product_like",
     "is_valid_pdp_page",
     "judge",
     "policy_of",

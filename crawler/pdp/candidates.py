@@ -59,6 +59,11 @@ def discover(page: Page, *, limit: int = MAX_CANDIDATES) -> list[Candidate]:
     return sorted(found.values(), key=lambda candidate: candidate.tier)[:limit]
 
 
+def is_product_like(url: str) -> bool:
+    """Whether an address alone looks like a product page's, as in a sitemap."""
+    return bool(_PRODUCT_PATH.search(urlsplit(url).path)) and _may_lead_on(url)
+
+
 def fallback_links(page: Page, *, limit: int = MAX_CANDIDATES) -> list[str]:
     """Category and navigation pages to look into where the page itself shows no product."""
     ranked = [(_fallback_rank(links[0], url), url) for url, links in _site_links(page).items()]

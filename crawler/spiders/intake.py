@@ -30,6 +30,7 @@ class Intake:
     def __init__(self, desk: Desk, arguments: PdpArguments) -> None:
         self.desk = desk
         self.arguments = arguments
+        self._batch_id: int | None = None
 
     async def queue(self) -> Sequence[Queued]:
         """The sessions that this crawl is to run, in order."""
@@ -39,8 +40,14 @@ class Intake:
             return await self._queue_file(str(self.arguments.file))
         return await self._queue_lines(self.arguments.targets)
 
+    async def close(self) -> None:
+        """Mark the file's batch as finished, if nothing of it is left to do."""
+        if self._batch_id is not None:
+            await self.desk.close_batch(self._batch_id)
+
     async def _queue_file(self, source: str) -> Sequence[Queued]:
         batch = await self.desk.open_batch(source)
+        self._batch_id = batch.id
         fresh = [line for line in self.arguments.targets if line.url not in batch.urls]
         if batch.left:
             log.info("urls.resumed", file=source, left=len(batch.left), new=len(fresh))

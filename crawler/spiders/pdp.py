@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import urljoin
 
 from attrs import evolve
+from scrapy.utils.asyncio import run_in_thread
 
 from crawler.middlewares.reading import PageVerdict, Reading, read, to_capture, to_failure
 from crawler.middlewares.trouble import trouble_of_answer, trouble_of_error
+from crawler.pdp import is_product_like, sitemap_urls
 from crawler.sessions.outcome import Cause, Summary, Trouble
 from crawler.spiders.arguments import PdpArguments
 from crawler.spiders.intake import Intake
-from crawler.spiders.search import Search
+from crawler.spiders.search import Aim, Search
 from crawler.spiders.visiting import VisitingSpider
 from crawler.urls import canonical, root_of, same_site
 
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     Output: TypeAlias = PageCapture | PageVerdict | Request
 
 PAGE = "page_type"  # the meta key that says what a request is for
-HOME, PDP, CANDIDATE, HUB = "homepage", "pdp", "candidate", "hub"
+HOME, PDP = "homepage", "pdp"
 NOT_HTML = Trouble(Summary.NAVIGATION_FAILED, Cause.NOT_HTML)
 
 
@@ -59,6 +62,14 @@ class PdpSpider(VisitingSpider):
     def opening(self, visit: Visit) -> Request:
         """A visit begins with the page that was given."""
         return self.ask(visit, visit.order.url, self.parse_start, **{PAGE: HOME})
+
+    def forget(self, visit: Visit) -> None:
+        """The search is over."""
+        self.searches.pop(visit.id, None)
+
+    async def all_ended(self) -> None:
+        """The URL file has been worked through."""
+        await self.intake.close()
 
     # ── callbacks ──
 
@@ -140,7 +151,25 @@ class PdpSpider(VisitingSpider):
             search.note(reading.cause)
         else:
             search.note(None)
-            search.add_candidates(reading.candidates)
+            search.add_likely(reading.candidates)
+            search.add_others(reading.others)
+        if request := self._next(visit):
+            yield request
+
+    async def parse_sitemap(self, response: Response) -> AsyncIterator[Output]:
+        """What the site itself lists, where its pages show no product."""
+        if (visit := self.visit_of(response)) is None:
+            return
+        search = self.searches[visit.id]
+        trouble = trouble_of_answer(response)
+        search.note(trouble.cause if trouble else None)
+        if trouble is None:
+            listed = await run_in_thread(sitemap_urls, [response.body])
+            found = search.add_likely(filter(is_product_like, listed.pages))
+            search.add_sitemaps(listed.sitemaps)
+            visit.journal.info(
+                "navigation", "sitemap.read", url=response.url, pages=len(listed.pages), candidates=found
+            )
         if request := self._next(visit):
             yield request
 
@@ -170,7 +199,7 @@ class PdpSpider(VisitingSpider):
     async def _read(self, visit: Visit, response: Response) -> Reading | Trouble:
         trouble = trouble_of_answer(response)
         if trouble is None:
-            looks_around = response.meta[PAGE] in {HOME, HUB}
+            looks_around = response.meta[PAGE] in {HOME, Aim.HUB.value}
             reading = await read(response, visit.order.policy, with_links=looks_around)
             trouble = None if reading.is_html else NOT_HTML
             if trouble is None:
@@ -197,8 +226,10 @@ class PdpSpider(VisitingSpider):
         visit.final_url = response.url
         yield self.keep(to_capture(response, visit.id, HOME, reading))
         search = self.searches[visit.id] = Search(response.url)
-        found = search.add_candidates(reading.candidates)
+        found = search.add_likely(reading.candidates)
+        search.add_others(reading.others)
         search.add_hubs(reading.hubs)
+        search.add_sitemaps([urljoin(response.url, "/sitemap.xml")])
         visit.journal.info("navigation", "search.begin", url=response.url, candidates=found)
         if request := self._next(visit):
             yield request
@@ -206,10 +237,9 @@ class PdpSpider(VisitingSpider):
     def _next(self, visit: Visit) -> Request | None:
         """The search's next request; ends the visit when there is none."""
         search = self.searches[visit.id]
-        if url := search.next_candidate():
-            return self.ask(visit, url, self.parse_candidate, **{PAGE: CANDIDATE})
-        if url := search.next_hub():
-            return self.ask(visit, url, self.parse_hub, **{PAGE: HUB})
+        if step := search.next():
+            aim, url = step
+            return self.ask(visit, url, getattr(self, f"parse_{aim.value}"), **{PAGE: aim.value})
         visit.missing_pdp = search.verdict()
         visit.journal.info("navigation", "search.end", tried=search.tried, cause=visit.missing_pdp)
         self.conclude(visit)

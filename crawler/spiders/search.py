@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
+from enum import Enum
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from attrs import define, field
@@ -15,48 +17,77 @@ if TYPE_CHECKING:
 
 MAX_CANDIDATES = 20
 MAX_HUBS = 3
+MAX_SITEMAPS = 3
 # After so many refusals in a row a site is left alone.
 MAX_REFUSALS = 2
 REFUSALS = (Cause.BLOCKED, Cause.RATE_LIMITED, Cause.BOT_BLOCK)
 
 
+class Aim(Enum):
+    """What the search's next request is for."""
+
+    CANDIDATE = "candidate"  # to be judged
+    HUB = "hub"  # to be looked through for candidates
+    SITEMAP = "sitemap"
+
+
 @define
 class Search:
-    """Candidates first; pages that may lead to some when those have run out (SPEC F153)."""
+    """Links that look like products first; then what may lead to some; any other link last (SPEC F153)."""
 
     home: str
-    _candidates: deque[str] = field(factory=deque)
+    _likely: deque[str] = field(factory=deque)
     _hubs: deque[str] = field(factory=deque)
+    _sitemaps: deque[str] = field(factory=deque)
+    _others: deque[str] = field(factory=deque)
     _seen: set[str] = field(factory=set)
     tried: int = 0
     looked_into: int = 0
+    sitemaps_read: int = 0
     refusals: int = 0
     last_refusal: Cause | None = None
 
-    def add_candidates(self, urls: Iterable[str]) -> int:
-        """Queue what was not queued before; how many that were."""
-        room = MAX_CANDIDATES - self.tried - len(self._candidates)
-        fresh = [url for url in urls if self._is_new(url)][: max(0, room)]
-        self._candidates.extend(fresh)
+    def add_likely(self, urls: Iterable[str]) -> int:
+        """Queue links that look like products; how many of them are new."""
+        fresh = list(islice((url for url in urls if self._is_new(url)), MAX_CANDIDATES))
+        self._likely.extend(fresh)
         return len(fresh)
+
+    def add_others(self, urls: Iterable[str]) -> None:
+        """Queue links that may be anything."""
+        self._others.extend(urls)
 
     def add_hubs(self, urls: Iterable[str]) -> None:
         """Queue pages that may lead to products."""
-        self._hubs.extend(url for url in urls if self._is_new(url))
+        self._hubs.extend(urls)
 
-    def next_candidate(self) -> str | None:
-        """The next page to judge."""
-        if not self._candidates or self.is_refused:
-            return None
-        self.tried += 1
-        return self._candidates.popleft()
+    def add_sitemaps(self, urls: Iterable[str]) -> None:
+        """Queue sitemaps, those that speak of products first."""
+        self._sitemaps.extend(sorted(urls, key=lambda url: "product" not in url.lower()))
 
-    def next_hub(self) -> str | None:
-        """The next page to look for candidates on."""
-        if not self._hubs or self.looked_into >= MAX_HUBS or self.is_refused or self.tried >= MAX_CANDIDATES:
+    def next(self) -> tuple[Aim, str] | None:
+        """What to ask for next; None when the search is over."""
+        if self.is_refused:
             return None
-        self.looked_into += 1
-        return self._hubs.popleft()
+        if self.tried < MAX_CANDIDATES and self._likely:
+            self.tried += 1
+            return Aim.CANDIDATE, self._likely.popleft()
+        if self.tried < MAX_CANDIDATES and (url := self._next_place()):
+            return url
+        if self.tried < MAX_CANDIDATES and (other := self._first_new(self._others)):
+            self.tried += 1
+            return Aim.CANDIDATE, other
+        return None
+
+    def _next_place(self) -> tuple[Aim, str] | None:
+        """Where to look for candidates, now that there is none."""
+        if self.looked_into < MAX_HUBS and (hub := self._first_new(self._hubs)):
+            self.looked_into += 1
+            return Aim.HUB, hub
+        if self.sitemaps_read < MAX_SITEMAPS and (sitemap := self._first_new(self._sitemaps)):
+            self.sitemaps_read += 1
+            return Aim.SITEMAP, sitemap
+        return None
 
     def note(self, trouble: Cause | None) -> None:
         """Learn what came of a page; None means that it was fetched."""
@@ -76,6 +107,12 @@ class Search:
         if self.is_refused and self.last_refusal:
             return self.last_refusal
         return Cause.NO_VALID_CANDIDATE if self.tried else Cause.NO_CANDIDATES
+
+    def _first_new(self, urls: deque[str]) -> str | None:
+        while urls:
+            if self._is_new(url := urls.popleft()):
+                return url
+        return None
 
     def _is_new(self, url: str) -> bool:
         key = canonical(url)

@@ -84,6 +84,7 @@ class VisitingSpider(Spider):
             while (request := await outgoing.get()) is not None:
                 yield request
             await running
+            await self.all_ended()
         finally:
             running.cancel()
 
@@ -126,6 +127,7 @@ class VisitingSpider(Spider):
             outgoing.put_nowait(self.opening(visit))
             await engagement.done.wait()
             del self.engagements[visit.id]
+            self.forget(visit)
             await self.desk.end(visit)
 
     # ── for the subclass ──
@@ -156,6 +158,12 @@ class VisitingSpider(Spider):
         if engagement is not None:
             engagement.over = True
             engagement.check()
+
+    def forget(self, visit: Visit) -> None:
+        """Let go of what is known of a visit, which is over."""
+
+    async def all_ended(self) -> None:
+        """Called when every session has come to its end, and not when the crawl was stopped before."""
 
     @abstractmethod
     def page_failed(self, failure: Failure) -> Any:

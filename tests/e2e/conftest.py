@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
+import subprocess  # ruff: ignore[suspicious-subprocess-import] - the commands are what is tested
 import sys
 import time
 from pathlib import Path
@@ -64,10 +64,17 @@ class Home:
 
     def start_scrapy(self, *arguments: str) -> subprocess.Popen[str]:
         """Start `scrapy` and do not wait; the caller ends it."""
+        return self._start("scrapy", *arguments)
+
+    def start_vitrine(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start `vitrine` and do not wait; the caller ends it."""
+        return self._start("crawler.cli", *arguments)
+
+    def _start(self, module: str, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, "-m", "scrapy", *arguments],
+            [sys.executable, "-m", module, *arguments],
             cwd=ROOT, env=self.environment, text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
 
     @property

@@ -9,7 +9,7 @@ from scrapy import Spider
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy.http import TextResponse
+    from scrapy.http import Response
 
 
 class ForeignSpider(Spider):
@@ -21,11 +21,12 @@ class ForeignSpider(Spider):
         super().__init__(*args, **kwargs)
         self.start_urls = [url]
 
-    def parse(self, response: TextResponse) -> Iterator[Any]:
+    def parse(self, response: Response, **_: Any) -> Iterator[Any]:
         """A page's title, and one link further."""
         yield {"title": response.css("title::text").get()}
-        yield from response.follow_all(css="a[href*='/products/']", callback=self.parse_product)
+        for link in response.css("a[href*='/products/']::attr(href)").getall():
+            yield response.follow(link, callback=self.parse_product)
 
-    def parse_product(self, response: TextResponse) -> dict[str, Any]:
+    def parse_product(self, response: Response, **_: Any) -> dict[str, Any]:
         """A product's heading."""
         return {"title": response.css("h1::text").get()}

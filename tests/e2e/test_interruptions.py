@@ -71,16 +71,8 @@ def test_ctrl_c_is_passed_on_and_told(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
 ) -> None:
     """`vitrine crawl` waits for the graceful end, shows what there is, and exits 130."""
-    import subprocess
-    import sys
-
-    from tests.e2e.conftest import ROOT
-
     shops.forget()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "crawler.cli", "crawl", "pdp", "--json", shops.url("slow")],
-        cwd=ROOT, env=home.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+    process = home.start_vitrine("crawl", "pdp", "--json", shops.url("slow"))
     endings.append(process)
     wait_for(lambda: shops.log.entries("slow"))
     process.send_signal(signal.SIGINT)

@@ -12,12 +12,12 @@ import pytest
 
 from crawler.demo import SHOPS
 from crawler.sessions.outcome import Summary
+from tests.e2e.conftest import Home
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from crawler.demo import DemoServer
-    from tests.e2e.conftest import Home
 
 # Why a visit ends as it does, beside its summary.
 CAUSES = {
@@ -52,8 +52,6 @@ ARTIFACT_CONTRACT = {
 @pytest.fixture(scope="module")
 def crawled(shops: DemoServer, tmp_path_factory: pytest.TempPathFactory) -> tuple[Home, dict[str, Any]]:
     """Every shop, visited once in one crawl; the sessions by shop."""
-    from tests.e2e.conftest import Home
-
     home = Home(tmp_path_factory.mktemp("crawled"), {"SESSIONS_AT_ONCE": "48"})
     by_url = {shops.url(name): name for name in SHOPS}
     sessions = home.crawl(*by_url, timeout=180)

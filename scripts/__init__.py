@@ -1,0 +1,1 @@
+"""Small operator scripts: they call crawler, and hold no logic."""
