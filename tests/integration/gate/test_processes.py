@@ -16,6 +16,7 @@ import pytest
 from sqlalchemy import text
 
 from crawler.access.gate import Busy, Held
+from crawler.access.rules import holder_of
 from tests.integration.gate.history import Interval, gaps, overlaps
 from tests.integration.gate.stores import times
 from tests.integration.gate.worker import DOMAIN
@@ -23,6 +24,7 @@ from tests.integration.gate.worker import DOMAIN
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from crawler.access.gate import Gate
     from crawler.db.engine import Database
     from tests.integration.gate.stores import OpenStores
 
@@ -98,41 +100,61 @@ def register(request: pytest.FixtureRequest, store_url: str, stores: OpenStores)
     return database
 
 
-def test_stopped_worker_writes_nothing_stale(store_url: str, register: Database) -> None:
-    """Workers are stopped for longer than a lock lives; what they write afterwards is refused."""
-    ttl_ms, rounds = (100, 6) if store_url.startswith("redis") else (250, 3)
+def test_stopped_holder_writes_nothing_stale(store_url: str, stores: OpenStores, register: Database) -> None:
+    """Holders are stopped for longer than their locks live; what they write afterwards is refused."""
+    torture(store_url, stores, register, rounds=3)
+
+
+@pytest.mark.soak
+def test_holders_stopped_for_minutes(store_url: str, stores: OpenStores, register: Database) -> None:
+    """The same, for as long as patience lasts."""
+    torture(store_url, stores, register, rounds=150)
+
+
+def torture(store_url: str, stores: OpenStores, register: Database, rounds: int) -> None:
+    """Three writers, whose holder is stopped again and again; none of its late writes is accepted."""
+    ttl_ms = 100 if store_url.startswith("redis") else 200
+    gate = stores.gate(store_url, times(ttl_ms))
+    stopped_seconds = ttl_ms * 2.5 / 1000
     order = {
         "task": "write",
         "store": store_url,
         "register": register.url.render_as_string(hide_password=False),
         "ttl_ms": ttl_ms,
         "writes": 30,
-        "seconds": 2.0,
+        "seconds": rounds * (stopped_seconds + 0.1) + 0.5,
     }
     with ExitStack() as stack:
         workers = [stack.enter_context(worker(**order)) for _ in range(3)]
         for process in workers:
             assert next_line(process) == {"event": "ready"}
-        stop_in_turn(workers, stopped_seconds=ttl_ms * 2.5 / 1000, rounds=rounds)
+        for _ in range(rounds):
+            time.sleep(SystemRandom().uniform(0.02, 0.1))
+            stop_holder(gate, stopped_seconds)
         counts = [all_lines(process)[-1] for process in workers]
     assert sum(count["refused"] for count in counts) >= 1
     assert sum(count["accepted"] for count in counts) >= 30
+    assert_nothing_stale(register, accepted=sum(count["accepted"] for count in counts))
+
+
+def stop_holder(gate: Gate, seconds: float) -> None:
+    """Stop whoever holds the domain for a while."""
+    held_by = holder_of(gate.entry(DOMAIN).value or "")
+    if held_by is None:
+        return
+    os.kill(held_by.pid, signal.SIGSTOP)
+    time.sleep(seconds)
+    os.kill(held_by.pid, signal.SIGCONT)
+
+
+def assert_nothing_stale(register: Database, accepted: int) -> None:
+    """In the order of writing epochs never go back, and each has one owner."""
     with register.read() as session:
-        accepted = session.execute(text("SELECT owner, epoch FROM writes ORDER BY seq")).all()
-    epochs = [epoch for _, epoch in accepted]
+        writes = session.execute(text("SELECT owner, epoch FROM writes ORDER BY seq")).all()
+    epochs = [epoch for _, epoch in writes]
     assert epochs == sorted(epochs)
-    assert len({(owner, epoch) for owner, epoch in accepted}) == len(set(epochs))
-    assert len(accepted) == sum(count["accepted"] for count in counts)
-
-
-def stop_in_turn(workers: list[Worker], stopped_seconds: float, rounds: int) -> None:
-    """Stop a worker in mid-flight for a while, and then another one."""
-    for number in range(rounds):
-        process = workers[number % len(workers)]
-        time.sleep(SystemRandom().uniform(0.02, 0.1))
-        os.kill(process.pid, signal.SIGSTOP)
-        time.sleep(stopped_seconds)
-        os.kill(process.pid, signal.SIGCONT)
+    assert len({(owner, epoch) for owner, epoch in writes}) == len(set(epochs))
+    assert len(writes) == accepted
 
 
 def test_killed_holder_of_a_redis_lock(redis_database: str, stores: OpenStores) -> None:
