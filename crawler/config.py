@@ -64,6 +64,11 @@ class Settings(BaseSettings):
         (),
         description="Hosts and networks that may be fetched although they are private, separated by commas.",
     )
+    proxy_url: str = Field(
+        "",
+        repr=False,
+        description="A proxy for all pages; it decides what may be reached. The environment's are ignored.",
+    )
 
     # One polite visitor per domain
     domain_lock_ttl_seconds: Seconds = Field(
@@ -152,6 +157,13 @@ class Settings(BaseSettings):
             raise ValueError("scheme")
         return value
 
+    @field_validator("proxy_url")
+    @classmethod
+    def _known_proxy(cls, value: str) -> str:
+        if value and value.partition("://")[0] not in {"http", "https"}:
+            raise ValueError("scheme")
+        return value
+
     @field_validator("contact_url")
     @classmethod
     def _contact_is_a_link(cls, value: str) -> str:
@@ -183,6 +195,7 @@ _TAKES = {
     "database_url": "sqlite:///PATH or postgresql://USER@HOST/NAME",
     "artifacts_dir": "a folder",
     "redis_url": "redis://HOST:PORT/DB (or rediss://, unix://)",
+    "proxy_url": "http://HOST:PORT",
     "contact_url": "a URL that begins with https://, http:// or mailto:",
     "egress_allow": "host names, addresses and networks like 10.0.0.0/8, separated by commas",
 }

@@ -44,6 +44,9 @@ DOWNLOADER_MIDDLEWARES = {
     # sees answers decompressed and after redirects, and decides about attempts
     "crawler.middlewares.navigation.NavigationMiddleware": 550,
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
+    # proxies of the environment would resolve names past our resolver
+    "scrapy.downloadermiddlewares.httpproxy.HttpProxyMiddleware": None,
+    "crawler.middlewares.proxy.ProxyMiddleware": 750,
     # a session follows what the server says, not what the page's markup says
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
 }
@@ -62,7 +65,6 @@ DOWNLOAD_HANDLERS = {
 DOWNLOAD_VERIFY_CERTIFICATES = True
 TELNETCONSOLE_ENABLED = False
 REMOTE_CONTROL_ENABLED = False
-HTTPPROXY_ENABLED = False  # proxies of the environment would resolve names past our resolver
 
 # ── what a page passes, from the spider to the store ──
 CAPTURE_PAGES = True  # for spiders that do not yield their captures themselves

@@ -16,7 +16,7 @@ from crawler.errors import CrawlerError, UsageError
 
 INTERRUPTED = 130
 # Modules whose `register(app)` adds their commands, in the order of the help.
-COMMANDS = ("crawl", "demo", "sessions", "pages", "cleanup", "database", "doctor")
+COMMANDS = ("crawl", "demo", "sessions", "domains", "pages", "cleanup", "database", "doctor")
 
 app = typer.Typer(
     name="vitrine",

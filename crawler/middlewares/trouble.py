@@ -58,6 +58,7 @@ _BY_ERROR: tuple[tuple[type[Exception], Trouble], ...] = (
 _BY_REASON = (
     ("robots.txt", Trouble(Summary.NAVIGATION_FAILED, Cause.ROBOTS_REFUSED)),
     ("max redirections", Trouble(Summary.NAVIGATION_FAILED, Cause.REDIRECT_LOOP)),
+    ("not to be connected to", Trouble(Summary.NAVIGATION_FAILED, Cause.EGRESS_REFUSED)),
     ("DOWNLOAD_MAXSIZE", Trouble(Summary.NAVIGATION_FAILED, Cause.TOO_LARGE)),
 )
 

@@ -82,11 +82,11 @@ def _fallback_rank(link: Element, url: str) -> int:
 def _candidate(link: Element, url: str) -> Candidate | None:
     path = urlsplit(url).path
     looks_like_product = bool(_PRODUCT_PATH.search(path))
+    if _LISTING_PATH.search(path) and not looks_like_product:
+        return None  # tiles of categories look like a grid of products; they are places to look into
     if _in_grid(link):
         return Candidate(url, 1, "grid")
-    if looks_like_product:
-        return Candidate(url, 2, "path")
-    return None if _LISTING_PATH.search(path) else Candidate(url, 3, "link")
+    return Candidate(url, 2, "path") if looks_like_product else Candidate(url, 3, "link")
 
 
 def _in_grid(link: Element) -> bool:

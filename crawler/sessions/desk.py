@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 THREADS = 8
-GATE_AWAY = "redis_unavailable"
 
 log = logs.get_logger(__name__)
 
@@ -160,7 +159,7 @@ class Desk:
             await self._go_in(entry, lend_slot=True)
             visit = await self._in_thread(book.start, session_id, order, journal)
         except DomainLockTimeoutError as error:
-            cause = Cause.REDIS_UNAVAILABLE if error.cause == GATE_AWAY else Cause.DOMAIN_HELD
+            cause = Cause(error.cause) if error.cause in set(Cause) else Cause.DOMAIN_HELD
             outcome = Outcome(Status.FAILED, Summary.LOCK_TIMEOUT, cause)
             await self._refuse(session_id, order, outcome, journal)
             return None

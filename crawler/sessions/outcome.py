@@ -50,6 +50,7 @@ class Cause(StrEnum):
     BOT_BLOCK = "bot_block"
     CONNECTION_FAILED = "connection_failed"
     CRASHED = "crashed"  # an unforeseen error; the log has it
+    DATABASE_UNAVAILABLE = "database_unavailable"  # the locks are in it, where no Redis has them
     DISK_FULL = "disk_full"
     EMPTY_PAGE = "empty_page"
     DOMAIN_HELD = "domain_held"

@@ -1,0 +1,172 @@
+"""Locks that are lost, delays that sites ask for, and what a connection may not do."""
+
+from __future__ import annotations
+
+import json
+import signal
+import ssl
+import subprocess  # ruff: ignore[suspicious-subprocess-import] - openssl, for a certificate that nobody trusts
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e.conftest import wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import redis
+
+    from crawler.demo import DemoServer
+    from tests.e2e.conftest import Home
+
+SLOWLY = ("-s", "DOWNLOAD_DELAY=1")
+
+
+def test_a_session_that_lost_its_lock_stops_fetching(
+    home: Home,
+    shops: DemoServer,
+    endings: list[subprocess.Popen[str]],
+    redis_database: str,
+    redis_client: redis.Redis,
+) -> None:
+    """Somebody else has the lock: the session ends as failed with `lock_lost`, and leaves that lock alone."""
+    home.extra.update(REDIS_URL=redis_database, DOMAIN_LOCK_TTL_SECONDS="2")
+    shops.forget()
+    key = f"lock:domain:{shops.domain('hub')}"
+    process = home.start_scrapy("crawl", "pdp", "-a", f"url={shops.url('hub')}", *SLOWLY)
+    endings.append(process)
+    wait_for(lambda: len(shops.log.entries("hub")) > 1)
+    redis_client.set(key, "worker-9:other:1700000000", ex=300)
+    process.communicate(timeout=30)
+    seen = len(shops.log.entries("hub"))
+    [session] = home.sessions()
+    assert (session["status"], session["cause"]) == ("failed", "lock_lost")
+    assert redis_client.get(key) == "worker-9:other:1700000000"
+    assert [page["page_type"] for page in session["pages"]] == ["homepage"]
+    assert seen < 6
+
+
+def test_a_stopped_worker_changes_nothing_after_it_was_taken_for_dead(
+    home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
+) -> None:
+    """SIGSTOP until its heartbeat is old, a retry by somebody else, SIGCONT: its writes are refused."""
+    home.extra["DOMAIN_LOCK_TTL_SECONDS"] = "2"
+    shops.forget()
+    process = home.start_scrapy("crawl", "pdp", "-a", f"url={shops.url('hub')}", *SLOWLY)
+    endings.append(process)
+    running = wait_for(lambda: [s for s in home.sessions() if s["pages"]])[0]
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(2.5)
+    assert home.sessions()[0]["cause"] == "abandoned"
+    done = home.vitrine("sessions", "retry", running["id"], "--json", "-s", "DOWNLOAD_DELAY=0")
+    process.send_signal(signal.SIGCONT)
+    process.communicate(timeout=30)
+    [retried] = json.loads(done.stdout)["sessions"]
+    [after] = home.sessions()
+    # The lock's own holder was alive all the time, so the retry may have been refused; never both.
+    assert after["attempts"] in {1, 2}
+    assert {k: after[k] for k in ("status", "cause", "finished_at")} == {
+        k: retried[k] for k in ("status", "cause", "finished_at")
+    }
+    assert len(after["pages"]) == len(retried["pages"])
+
+
+def test_a_delay_that_a_site_asks_for_is_kept_and_shown(home: Home, shops: DemoServer) -> None:
+    """Retry-After on a 429: more than a page may take, so the session ends, and the domain is left alone."""
+    [session] = home.crawl(shops.url("429", "/?after=100"))
+    assert session["error_summary"] == "Rate limited (429)"
+    [listed] = json.loads(home.vitrine("domains", "list", "--json").stdout)["domains"]
+    assert listed["delay_reason"] == "Retry-After"
+    assert 50_000 < listed["delayed_for_ms"] <= 100_000
+
+
+def test_a_crawl_delay_keeps_the_next_visitor_waiting(home: Home, shops: DemoServer) -> None:
+    """Two processes, one after the other: the site's two seconds lie between their requests too."""
+    shops.forget()
+    first, second = (home.crawl(shops.url("crawl-delay"))[0] for _ in range(2))
+    assert first["status"] == second["status"] == "completed"
+    asked = shops.log.entries("crawl-delay")
+    again = [number for number, entry in enumerate(asked) if entry.path == "/robots.txt"][1]
+    assert asked[again].at - asked[again - 1].ended > 1.9
+
+
+def test_breaking_a_lock_asks_first_and_says_whose_it_is(
+    home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
+) -> None:
+    """`domains show` names the session; `release` needs a yes; the session notices, and stops."""
+    home.extra["DOMAIN_LOCK_TTL_SECONDS"] = "3"
+    shops.forget()
+    endings.append(home.start_scrapy("crawl", "pdp", "-a", f"url={shops.url('hub')}", *SLOWLY))
+    wait_for(lambda: shops.log.entries("hub"))
+    domain = shops.domain("hub")
+    [session] = home.sessions()
+    shown = json.loads(home.vitrine("domains", "show", domain, "--json").stdout)
+    assert (shown["state"], shown["session"]) == ("held", session["id"])
+    refused = home.vitrine("domains", "release", domain)
+    assert refused.returncode == 2
+    assert session["id"] in refused.stderr
+    assert home.vitrine("domains", "release", domain, "--yes").returncode == 0
+    endings[0].communicate(timeout=30)
+    assert home.sessions()[0]["cause"] == "lock_lost"
+
+
+class _Canary(BaseHTTPRequestHandler):
+    """Counts who comes."""
+
+    def do_GET(self) -> None:
+        """Say hello."""
+        self.server.seen.append(self.path)  # type: ignore[attr-defined]
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"<h1>canary</h1>")
+
+    def log_message(self, *_: object) -> None:
+        """Be quiet."""
+
+
+@pytest.fixture
+def canary() -> Iterator[HTTPServer]:
+    """A server on loopback that nobody should reach."""
+    server = HTTPServer(("127.0.0.1", 0), _Canary)
+    server.seen = []  # type: ignore[attr-defined]
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_the_environments_proxies_are_ignored(home: Home, shops: DemoServer, canary: HTTPServer) -> None:
+    """HTTP_PROXY leads nowhere; PROXY_URL does, and refuses private addresses by itself."""
+    proxy = f"http://127.0.0.1:{canary.server_port}"
+    home.extra.update(HTTP_PROXY=proxy, http_proxy=proxy)
+    [session] = home.crawl(shops.url("plain"))
+    assert session["status"] == "completed"
+    assert not canary.seen  # type: ignore[attr-defined]
+    home.extra["PROXY_URL"] = proxy
+    home.crawl("http://shop.example/", "http://169.254.169.254/latest")
+    assert set(canary.seen) == {"http://shop.example/robots.txt", "http://shop.example/"}  # type: ignore[attr-defined]
+
+
+def test_a_certificate_that_nobody_vouches_for_is_refused(
+    home: Home, canary: HTTPServer, tmp_path: Path
+) -> None:
+    """TLS is verified: a self-signed shop is not fetched."""
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=127.0.0.1",
+         "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    canary.socket = context.wrap_socket(canary.socket, server_side=True)
+    [session] = home.crawl(f"https://127.0.0.1:{canary.server_port}/")
+    assert (session["status"], session["cause"]) == ("failed", "connection_failed")
+    assert not canary.seen  # type: ignore[attr-defined]
