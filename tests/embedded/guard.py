@@ -12,7 +12,7 @@ import pwd
 import select
 import shutil
 import signal
-import subprocess  # ruff: ignore[suspicious-subprocess-import] - starts the suite's server
+import subprocess
 import sys
 from typing import Any
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import subprocess  # ruff: ignore[suspicious-subprocess-import] - runs initdb
+import subprocess
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, LiteralString
@@ -25,6 +25,8 @@ from tests.embedded.process import (
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
+
+    from sqlalchemy.engine import URL
 
 SUPERUSER = "vitrine"
 # Nothing here outlives the run, so nothing needs to reach the disk.
@@ -62,20 +64,22 @@ def own_postgresql() -> Generator[str]:
 def fresh_database(server_url: str, template: str = "template1") -> Generator[str]:
     """The URL of a new database, a copy of `template`; it is dropped at the end of the block."""
     name = f"vitrine_test_{uuid4().hex}"
-    _execute(server_url, "CREATE DATABASE {} TEMPLATE {}", name, template)
+    # A name that psycopg and SQLAlchemy both read, whatever driver the given URL names.
+    server = make_url(server_url).set(drivername="postgresql")
+    _execute(server, "CREATE DATABASE {} TEMPLATE {}", name, template)
     try:
-        yield make_url(server_url).set(database=name).render_as_string(hide_password=False)
+        yield _as_text(server.set(database=name))
     finally:
-        _execute(server_url, "DROP DATABASE {} WITH (FORCE)", name)
+        _execute(server, "DROP DATABASE {} WITH (FORCE)", name)
 
 
-def _execute(server_url: str, statement: LiteralString, *names: str) -> None:
-    with psycopg.connect(_plain(server_url), autocommit=True) as connection:
+def _execute(server: URL, statement: LiteralString, *names: str) -> None:
+    with psycopg.connect(_as_text(server), autocommit=True) as connection:
         connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
 
 
-def _plain(url: str) -> str:
-    return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+def _as_text(url: URL) -> str:
+    return url.render_as_string(hide_password=False)
 
 
 def _runnable(programs: Path, folder: Path, user: str | None) -> Path:

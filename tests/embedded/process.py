@@ -7,7 +7,7 @@ import os
 import pwd
 import shutil
 import socket
-import subprocess  # ruff: ignore[suspicious-subprocess-import] - starts the suite's servers
+import subprocess
 import sys
 import tempfile
 import time

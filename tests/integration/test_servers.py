@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess  # ruff: ignore[suspicious-subprocess-import] - starts an owner to kill
+import subprocess
 import sys
 import time
 from contextlib import ExitStack

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess  # ruff: ignore[suspicious-subprocess-import] - crawls in a process of its own
+import subprocess
 import sys
 import threading
 from contextlib import ExitStack

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess  # ruff: ignore[suspicious-subprocess-import] - starts workers
+import subprocess
 import sys
 import time
 from contextlib import ExitStack, contextmanager

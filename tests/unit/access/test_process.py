@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess  # ruff: ignore[suspicious-subprocess-import] - starts processes to look at
+import subprocess
 import sys
 
 import pytest
