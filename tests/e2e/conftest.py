@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess  # ruff: ignore[suspicious-subprocess-import] - the commands are what is tested
+import subprocess
 import sys
 import time
 from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import ssl
-import subprocess  # ruff: ignore[suspicious-subprocess-import] - openssl, for a certificate that nobody trusts
+import subprocess
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess  # ruff: ignore[suspicious-subprocess-import] - the demo's own program is under test
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
