@@ -37,6 +37,7 @@ CONCURRENT_REQUESTS = max(64, 2 * _vitrine.sessions_at_once)
 
 # ── what a request passes, from the engine to the site ──
 DOWNLOADER_MIDDLEWARES = {
+    "crawler.middlewares.saved_pages.SavedPageMiddleware": 10,
     # before robots.txt, so that its download belongs to a session that holds the domain
     "crawler.middlewares.domain_gate.DomainGateMiddleware": 90,
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
@@ -74,4 +75,5 @@ EXTENSIONS = {
     "crawler.extensions.session_keeper.SessionKeeper": 100,
     "crawler.extensions.progress.Progress": 500,
 }
+SPIDER_CONTRACTS = {"crawler.contracts.saved_page.SavedPage": 10}
 FEED_EXPORT_ENCODING = "utf-8"

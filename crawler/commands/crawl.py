@@ -49,9 +49,12 @@ class Command(ScrapyCrawl):
     def _check(self, args: list[str], opts: argparse.Namespace) -> None:
         assert self.settings is not None  # ruff: ignore[assert] - the same
         settings = load_settings_from(self.settings)
-        check = getattr(self._spider_class(args), "check_arguments", None)
+        spider = self._spider_class(args)
+        check = getattr(spider, "check_arguments", None)
         if check is not None:
             check(**opts.spargs)
+        if not getattr(spider, "needs_stores", True):
+            return
         database = Database(settings.database)
         try:
             require_current(database)

@@ -1,0 +1,1 @@
+"""Contracts for `scrapy check`."""

@@ -1,0 +1,38 @@
+"""The rule on saved pages, through Scrapy: contracts and feeds, without a network."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tests.e2e.conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.e2e.conftest import Home
+
+
+def test_scrapy_check_holds_the_rule_to_saved_pages(home: Home) -> None:
+    """At least three contracts run, and no database is made for them."""
+    done = home.scrapy("check")
+    assert done.returncode == 0, done.stderr
+    ran = next(line for line in done.stderr.splitlines() if line.startswith("Ran "))
+    assert int(ran.split()[1]) >= 3
+    assert not home.path.exists()
+
+
+def test_a_contract_notices_another_verdict(home: Home) -> None:
+    """With the other policy the expected one is compared; with a wrong expectation the check fails."""
+    assert home.scrapy("check", "-s", "CRAWL_POLICY_VERSION=v1.3").returncode == 0
+
+
+def test_saved_pages_go_through_feeds(home: Home, tmp_path: Path) -> None:
+    """A folder of pages becomes a feed of verdicts, each as its case expects it."""
+    feed = tmp_path / "verdicts.jsonl"
+    pattern = f"{ROOT}/tests/contract/pdp/platform-*/page.html"
+    done = home.scrapy("crawl", "saved-pages", "-a", f"files={pattern}", "-O", str(feed), "--nolog")
+    rows = [json.loads(line) for line in feed.read_text().splitlines()]
+    assert done.returncode == 0
+    assert len(rows) == len(list(ROOT.glob("tests/contract/pdp/platform-*/page.html"))) > 5
+    assert all(row["is_pdp"] for row in rows)
