@@ -249,7 +249,7 @@ def find(db: Session, prefix: str) -> CrawlSession:
     except ValueError:
         pass
     recent = db.scalars(select(CrawlSession).order_by(CrawlSession.created_at.desc()).limit(10_000))
-    matches = [row for row in recent if prefix and str(row.id).startswith(prefix.lower())]
+    matches = [row for row in recent if str(row.id).startswith(prefix.lower())]
     if len(matches) == 1:
         return matches[0]
     how = "several sessions begin" if matches else "no session begins"

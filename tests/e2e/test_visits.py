@@ -156,6 +156,24 @@ def test_a_crawl_delay_spaces_the_requests(crawled: tuple[Home, dict[str, Any]],
     assert min(gaps) > 0.9  # Scrapy varies a delay by half
 
 
+@pytest.mark.parametrize(
+    ("name", "attempts"),
+    [("503", 3), ("403", 3), ("429-bare", 3), ("reset", 3), ("truncated", 3), ("404", 1), ("bot-block", 2)],
+)
+def test_a_page_is_tried_again_where_that_may_help(
+    crawled: tuple[Home, dict[str, Any]], shops: DemoServer, name: str, attempts: int
+) -> None:
+    """Three attempts for what may pass, one for what will not, one reload of a bot-block (SPEC F146, F148)."""
+    assert [entry.path for entry in shops.log.entries(name)].count("/") == attempts
+
+
+def test_a_retry_waits_longer_each_time(crawled: tuple[Home, dict[str, Any]], shops: DemoServer) -> None:
+    """One second, then two, plus up to half a second each."""
+    first, second, third = [entry for entry in shops.log.entries("403") if entry.path == "/"]
+    assert second.at - first.ended >= 1.0
+    assert third.at - second.ended >= 2.0
+
+
 def test_facts_and_verdict_stand_in_the_features(crawled: tuple[Home, dict[str, Any]]) -> None:
     """features_json has what the page says and what the rule made of it (SPEC F158)."""
     home, sessions = crawled

@@ -1,0 +1,70 @@
+"""How a session ends: the status rule of SPEC F138 and the doubts of F140."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from crawler.sessions.outcome import (
+    Cause,
+    Outcome,
+    PageResult,
+    Status,
+    Summary,
+    Trouble,
+    low_confidence_reasons,
+    outcome_of,
+)
+
+BLOCKED = Trouble(Summary.BLOCKED, Cause.BLOCKED)
+HOME, PDP = PageResult("homepage", ok=True), PageResult("pdp", ok=True)
+NO_HOME, NO_PDP = (
+    PageResult("homepage", ok=False, trouble=BLOCKED),
+    PageResult("pdp", ok=False, trouble=BLOCKED),
+)
+
+
+@pytest.mark.parametrize(
+    ("pages", "missing", "expected"),
+    [
+        ([HOME, PDP], None, Outcome(Status.COMPLETED)),
+        ([HOME], Cause.NO_CANDIDATES, Outcome(Status.PARTIAL, Summary.PDP_NOT_FOUND, Cause.NO_CANDIDATES)),
+        ([HOME, NO_PDP], Cause.BLOCKED, Outcome(Status.PARTIAL, Summary.PDP_NOT_FOUND, Cause.BLOCKED)),
+        ([NO_HOME, PDP], None, Outcome(Status.PARTIAL, Summary.SOME_FAILED, Cause.BLOCKED)),
+        ([NO_HOME], Cause.NO_CANDIDATES, Outcome(Status.FAILED, Summary.BLOCKED, Cause.BLOCKED)),
+        ([], Cause.NO_CANDIDATES, Outcome(Status.FAILED, Summary.ALL_FAILED, Cause.NO_CANDIDATES)),
+    ],
+)
+def test_the_status_follows_from_the_pages(
+    pages: list[PageResult], missing: Cause | None, expected: Outcome
+) -> None:
+    """All well, a missing product page with and without a home page, some failed, all failed."""
+    assert outcome_of(pages, missing) == expected
+
+
+def test_the_listed_summaries_are_exactly_those_of_the_specification() -> None:
+    """No other sentence reaches the database (SPEC F141)."""
+    assert {str(summary) for summary in Summary} == {
+        "All viewports failed", "Audit failed", "Blocked (403/503)", "Bot-block", "Bot-block; reload failed",
+        "Crawl failed", "Domain lock timeout", "Navigation failed", "Navigation timeout",
+        "One or more viewports failed", "PDP not found", "PDP navigation failed", "Rate limited (429)",
+    }  # fmt: skip
+
+
+def test_doubts_about_a_page_are_named() -> None:
+    """A product page is asked for more than another one."""
+    bare = partial(
+        low_confidence_reasons,
+        text_chars=12, has_h1=False, has_cta=False, has_price=False, has_add_to_cart=False,
+    )  # fmt: skip
+    home = ("missing_h1", "missing_primary_cta", "text_too_short_12")
+    assert bare(page_type="homepage") == home
+    assert bare(page_type="pdp") == (*home, "missing_price", "missing_add_to_cart")
+
+
+def test_a_good_page_gives_no_doubt() -> None:
+    """Nothing is missing."""
+    assert not low_confidence_reasons(
+        page_type="pdp", text_chars=100, has_h1=True, has_cta=True, has_price=True, has_add_to_cart=True
+    )
