@@ -53,6 +53,7 @@ _BY_ERROR: tuple[tuple[type[Exception], Trouble], ...] = (
     (DownloadCancelledError, Trouble(Summary.NAVIGATION_FAILED, Cause.TOO_LARGE)),
     (DownloadFailedError, Trouble(Summary.NAVIGATION_FAILED, Cause.CONNECTION_FAILED)),
     (UnsupportedURLSchemeError, Trouble(Summary.NAVIGATION_FAILED, Cause.BAD_URL)),
+    (OSError, Trouble(Summary.NAVIGATION_FAILED, Cause.CONNECTION_FAILED)),
 )
 # Scrapy tells these apart in words only.
 _BY_REASON = (
@@ -86,7 +87,7 @@ def trouble_of_error(error: BaseException) -> Trouble:
         for words, trouble in _BY_REASON:
             if words in str(error):
                 return trouble
-    return Trouble(Summary.NAVIGATION_FAILED, Cause.CONNECTION_FAILED)
+    return Trouble(Summary.CRAWL_FAILED, Cause.CRASHED)
 
 
 def is_bot_block(response: Response) -> bool:

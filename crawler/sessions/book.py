@@ -185,28 +185,26 @@ class SessionBook:
 
     def keep_page(self, visit: Visit, capture: PageCapture) -> KeptPage:
         """Publish a page's files, then write its rows: a row exists only for a file that does."""
-        page_id = uuid4()
-        files = self._files_of(visit, capture, page_id)
+        files = self._files_of(visit, capture)
         self._publish(files)
         try:
-            page = self._write_page(visit, capture, page_id, files)
+            page = self._write_page(visit, capture, files)
         except BaseException:
             self._withdraw(files)
             raise
+        visit.kept.add(capture.page_id)
         visit.pages.append(PageResult(capture.page_type, capture.ok, capture.trouble))
         visit.low_confidence = visit.low_confidence or bool(capture.low_confidence_reasons)
         return KeptPage(page, tuple(files))
 
-    def _write_page(
-        self, visit: Visit, capture: PageCapture, page_id: UUID, files: Sequence[KeptFile]
-    ) -> Page:
+    def _write_page(self, visit: Visit, capture: PageCapture, files: Sequence[KeptFile]) -> Page:
         with self._journalled(visit) as db:
             now = self.database.now(db)
             store.require(db, visit.fence, now)
-            page = _page_row(visit, capture, page_id, now)
+            page = _page_row(visit, capture, now)
             db.add(page)
             db.flush()
-            db.add_all(self._artifact_row(visit, file, page_id, now) for file in files)
+            db.add_all(self._artifact_row(visit, file, capture.page_id, now) for file in files)
         return page
 
     def export_log(self, session_id: UUID) -> None:
@@ -244,7 +242,7 @@ class SessionBook:
             self.blobs.delete(uri)
             self.blobs.publish(uri, data)
 
-    def _files_of(self, visit: Visit, capture: PageCapture, page_id: UUID) -> list[KeptFile]:
+    def _files_of(self, visit: Visit, capture: PageCapture) -> list[KeptFile]:
         folder = naming.session_folder(visit.order.domain, visit.fence.session_id, visit.fence.epoch)
         kinds = (
             ("html_gz", capture.body, packing.gzipped, capture.content_type, capture.charset),
@@ -258,7 +256,7 @@ class SessionBook:
                     folder,
                     page_type=capture.page_type,
                     viewport=capture.viewport,
-                    page_id=page_id,
+                    page_id=capture.page_id,
                     artifact_type=kind,
                 ),
                 pack(content),
@@ -319,9 +317,9 @@ def order_of(row: CrawlSession) -> store.SessionOrder:
     )
 
 
-def _page_row(visit: Visit, capture: PageCapture, page_id: UUID, now: datetime) -> Page:
+def _page_row(visit: Visit, capture: PageCapture, now: datetime) -> Page:
     return Page(
-        id=page_id,
+        id=capture.page_id,
         session_id=visit.fence.session_id,
         epoch=visit.fence.epoch,
         page_type=capture.page_type,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
 
 from attrs import field, frozen
 
@@ -29,6 +30,7 @@ class PageCapture:
     facts: dict[str, Any] | None = field(default=None, repr=False)
     low_confidence_reasons: tuple[str, ...] = ()
     trouble: Trouble | None = None  # why the page failed; such a page has no files
+    page_id: UUID = field(factory=uuid4)
 
     @property
     def ok(self) -> bool:

@@ -11,6 +11,7 @@ from crawler.sessions.outcome import Cause, Outcome, PageResult, Status, Summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from uuid import UUID
 
     from crawler.access.entry import Entry
     from crawler.sessions.journal import Journal
@@ -31,6 +32,7 @@ class Visit:
     entries: dict[str, Entry] = field(factory=dict)  # what it holds, by domain
     crawl_delays: dict[str, float] = field(factory=dict)  # what robots.txt asks for, by domain
     pages: list[PageResult] = field(factory=list)
+    kept: set[UUID] = field(factory=set)  # the pages that are in the book
     pdp_url: str | None = None
     final_url: str | None = None
     missing_pdp: Cause | None = Cause.NO_CANDIDATES  # until a product page is found

@@ -60,8 +60,8 @@ class VisitingSpider(Spider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.engagements = {}
         crawler.signals.connect(spider.page_left, signal=signals.item_scraped)
-        crawler.signals.connect(spider.page_left, signal=signals.item_dropped)
-        crawler.signals.connect(spider.page_left, signal=signals.item_error)
+        crawler.signals.connect(spider.page_lost, signal=signals.item_dropped)
+        crawler.signals.connect(spider.page_lost, signal=signals.item_error)
         crawler.signals.connect(spider.callback_failed, signal=signals.spider_error)
         crawler.signals.connect(spider.request_lost, signal=signals.request_dropped)
         return spider
@@ -172,13 +172,18 @@ class VisitingSpider(Spider):
     # ── signals ──
 
     def page_left(self, item: Any) -> None:
-        """A page has left the pipelines, one way or the other."""
-        if not isinstance(item, PageCapture | StoredPage):
-            return
-        engagement = self.engagements.get(item.session_id)
-        if engagement is not None:
+        """A page has come out of the pipelines."""
+        engagement = self.engagements.get(getattr(item, "session_id", ""))
+        if engagement is not None and isinstance(item, PageCapture | StoredPage):
             engagement.unstored -= 1
             engagement.check()
+
+    def page_lost(self, item: Any) -> None:
+        """A page has got lost in them; if that was before it was stored, its session must not end well."""
+        visit = self.desk.visits.get(getattr(item, "session_id", ""))
+        if visit is not None and isinstance(item, PageCapture) and item.page_id not in visit.kept:
+            self.desk.stop(item.session_id, Cause.STORE_FAILED, lost=item.url)
+        self.page_left(item)
 
     def callback_failed(self, failure: Failure, response: Response | None) -> None:
         """An error in a callback ends its session, and no other."""

@@ -1,0 +1,54 @@
+"""Whatever ends a session, its end is stored and its domain is free."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from crawler import settings
+
+if TYPE_CHECKING:
+    import redis
+
+    from crawler.demo import DemoServer
+    from tests.e2e.conftest import Home
+
+
+def added(setting: str, component: str, order: int) -> tuple[str, str]:
+    """`-s` with one component more than the project has."""
+    table = {**getattr(settings, setting), f"tests.e2e.broken.{component}": order}
+    return "-s", f"{setting}={json.dumps(table)}"
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "cause"),
+    [
+        (added("ITEM_PIPELINES", "BrokenPipeline", 400), "partial", "no_valid_candidate"),
+        (added("ITEM_PIPELINES", "BrokenPipeline", 200), "failed", "store_failed"),
+        (added("DOWNLOADER_MIDDLEWARES", "BrokenRequests", 500), "failed", "crashed"),
+        (added("DOWNLOADER_MIDDLEWARES", "BrokenResponses", 50), "failed", "crashed"),
+        (("-s", "CLOSESPIDER_PAGECOUNT=1"), "failed", "interrupted"),
+        (("-s", "CLOSESPIDER_ITEMCOUNT=1"), "failed", "interrupted"),
+    ],
+    ids=["after the store", "before the store", "requests", "responses", "page count", "item count"],
+)
+def test_the_domain_is_released_and_the_end_is_stored(
+    home: Home,
+    shops: DemoServer,
+    redis_database: str,
+    redis_client: redis.Redis,
+    options: tuple[str, str],
+    status: str,
+    cause: str,
+) -> None:
+    """An exception in any pipeline or middleware, and Scrapy's own ways to close a spider."""
+    home.extra["REDIS_URL"] = redis_database
+    done = home.scrapy("crawl", "pdp", "-a", f"url={shops.url('hub')}", "-s", "DOWNLOAD_DELAY=0", *options)
+    assert done.returncode == 0
+    [session] = home.sessions()
+    assert (session["status"], session["cause"]) == (status, cause)
+    assert session["finished_at"]
+    assert not list(redis_client.scan_iter("lock:*"))
+    assert [a["type"] for a in session["artifacts"]].count("session_logs_jsonl") == 1
