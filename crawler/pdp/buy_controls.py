@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from crawler.pdp.buy_labels import MAX_LABEL_CHARS, fold, kind_of, languages_of
+from crawler.pdp.buy_labels import MAX_LABEL_CHARS, fold, read_label
 from crawler.pdp.needles import Haystack
-from crawler.pdp.outline import Element
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from crawler.pdp.outline import Outline
+    from crawler.pdp.outline import Element, Outline
 
 MAX_CONTROLS = 400
 MAX_NAMES_CHARS = 600
 _PRESSABLE = {"submit", "button", "image"}
-_CART_WORDS = ("cart", "basket", "bag", "korz", "kosik", "buy", "add_product")
+_CART_WORDS = ("cart", "basket", "bag", "korz", "kosik", "buy", "add", "line-item")
 _SCRIPTED_TAGS = {"div", "span", "img", "li", "p", "td", "label", "strong", "b"}
 _CART_SCRIPT = re.compile(
     r"add.{0,8}(?:cart|basket|korz|kosik|warenkorb)|(?:cart|basket).{0,2}add|insert.?cart|buy_?now",
@@ -34,11 +33,23 @@ _IDIOM = re.compile(
     r"|in-den-warenkorb|warenkorb-?button|koupit|kup-?btn|to-?basket|(?<!go)(?<!go-)to-?cart(?![a-z])",
     re.IGNORECASE,
 )
+# Addresses that put something into a cart: Shopify, WooCommerce, Magento, osCommerce, BigCommerce, Oxid,
+# Shopware, Salesforce, WebSphere, Bitrix, Amazon and their like.
 _CART_ADDRESS = re.compile(
-    r"/cart/add|[?&]add-to-cart=|/basket/add|addtocart|add_to_cart|add-to-cart|add-?to-?basket"
-    r"|action=(?:buy_now|add_product)|/cart\.php\?(?:[^&]{0,40}&){0,4}action=add|/handle-buy-box",
+    r"/cart/add|[?&]add-to-cart=|/basket/add|addtocart|add_to_cart|add-to-cart|add-?to-?basket|fnc=tobasket"
+    r"|action=(?:buy_now|add_product|add2basket|buy)|/cart\.php\?(?:[^&]{0,40}&){0,4}action=add|/handle-buy-box"
+    r"|checkout/add(?:article|product)|line-item/add|(?:cart|basket)/?\?(?:[^&]{0,40}&){0,4}add|cart-addproduct|orderitemadd|addproducttocart|/addcart",
     re.IGNORECASE,
 )
+_CART_NAME = re.compile(r"add[-_]?(?:to|2)[-_]?(?:cart|basket|bag)|inwarenkorb|btn_?buy", re.IGNORECASE)
+# Attributes that hold what a click does, in plain pages and in those of the frameworks.
+_CLICKS = frozenset(
+    {
+        *("onclick", "ng-click", "data-ng-click", "@click", "v-on:click", "x-on:click", "wire:click"),
+        *("data-action", "data-button-action", "data-role", "data-event"),
+    }
+)
+_BY_ATTRIBUTE = {"href": _CART_ADDRESS, "name": _CART_NAME}
 
 
 @frozen(eq=False)
@@ -52,7 +63,9 @@ class BuyControl:
 
 def buy_controls(outline: Outline) -> list[BuyControl]:
     """Find the controls in document order; related products' and repeated ones are among them."""
-    found = {control.element.order: control for control in _candidates(outline)}
+    found: dict[int, BuyControl] = {}
+    for control in _candidates(outline):  # an idiom says more than a label that only speaks of buying
+        found.setdefault(control.element.order, control)
     return [found[order] for order in sorted(found)][:MAX_CONTROLS]
 
 
@@ -68,15 +81,20 @@ def _candidates(outline: Outline) -> Iterator[BuyControl]:
 
 
 def _by_target(outline: Outline) -> Iterator[BuyControl]:
-    """Links that lead into a cart, and whatever a script puts there when it is clicked."""
-    for attribute, pattern in (("href", _CART_ADDRESS), ("onclick", _CART_SCRIPT)):
-        elements = [
-            element for element in outline.all("a", "button", "input") if element.attributes.get(attribute)
-        ]
-        targets = [element.get(attribute)[:500] for element in elements]
-        for place in Haystack.of(targets).places(_CART_WORDS):
-            if pattern.search(targets[place]):
-                yield BuyControl(elements[place], fold(label_of(elements[place])), "idiom")
+    """Links that lead into a cart, fields that are named for it, and what a click puts there."""
+    elements: list[Element] = []
+    targets: list[str] = []
+    patterns: list[re.Pattern[str]] = []
+    for element in outline.all("a", "button", "input"):
+        for name, value in element.attributes.items():
+            pattern = _CART_SCRIPT if name in _CLICKS else _BY_ATTRIBUTE.get(name)
+            if value and pattern and (name != "name" or element.tag != "a"):
+                elements.append(element)
+                targets.append(value[:500].replace("\n", " "))
+                patterns.append(pattern)
+    for place in Haystack.of(targets).places(_CART_WORDS):
+        if patterns[place].search(targets[place]):
+            yield BuyControl(elements[place], fold(label_of(elements[place])), "idiom")
 
 
 def _labelled(outline: Outline) -> Iterator[BuyControl]:
@@ -88,13 +106,11 @@ def _labelled(outline: Outline) -> Iterator[BuyControl]:
     # Themes also make buy controls of elements that nobody can press without a script; their names tell.
     pressable += [element for element in outline.hinted("buy") if element.tag in _SCRIPTED_TAGS]
     for element in pressable:
-        label = label_of(element)
-        languages = languages_of(label) if label else None
-        if languages:
-            folded = fold(label)
-            kind = kind_of(folded, languages)
+        for label in (label_of(element), _one_line(element.get("aria-label"))):
+            kind, folded = read_label(label)
             if kind:
                 yield BuyControl(element, folded, kind)
+                break
 
 
 def _is_pressable(element: Element) -> bool:

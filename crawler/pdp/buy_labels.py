@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from crawler.pdp.buy_words import ADD, BUY, NOT_BUYING, STEMS
@@ -90,6 +91,14 @@ def kind_of(label: str, languages: Iterable[str] = STEMS) -> str:
     if any(_ADD[language].search(bare) for language in languages):
         return "" if _NOT.search(bare) else "add"
     return "buy" if any(_BUY[language].fullmatch(bare) for language in languages) else ""
+
+
+@lru_cache(maxsize=8192)
+def read_label(label: str) -> tuple[str, str]:
+    """What a label says, and its folded form. The pages of a shop share most of their labels."""
+    languages = languages_of(label)
+    folded = fold(label) if languages else ""
+    return (kind_of(folded, languages) if languages else "", folded)
 
 
 def is_about_something_else(label: str) -> bool:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
@@ -17,6 +15,9 @@ from crawler.pdp.facts_meta import account_in_meta
 from crawler.pdp.facts_microdata import account_in_microdata
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from decimal import Decimal
+
     from crawler.pdp.page import Page
 
 # In the order in which they are believed.

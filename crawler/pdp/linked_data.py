@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -10,7 +9,7 @@ from attrs import frozen
 from crawler.pdp.lenient_json import read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 MAX_NODES = 5_000
 MAX_DEPTH = 24

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 from attrs import Factory, define
 
 from crawler.pdp.linked_data import bare_type
-from crawler.pdp.outline import Element
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from selectolax.lexbor import LexborNode
 
-    from crawler.pdp.outline import Outline
+    from crawler.pdp.outline import Element, Outline
 
 MAX_ITEMS = 3_000
 MAX_CLIMB = 200

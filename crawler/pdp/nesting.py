@@ -23,14 +23,18 @@ _FORMATTING = re.compile(rb"<(?:b|big|code|em|font|i|nobr|s|small|strike|strong|
 _FORMATTING_NAMES = (b"font", b"strong", b"small", b"code", b"em", b"nobr", b"b", b"i", b"u", b"s")
 
 
-def is_too_many_tags(body: bytes) -> bool:
-    """Whether `body` holds more tags than are ever read."""
-    return body.count(b"<") > MAX_TAGS
-
-
-def is_too_deep(body: bytes) -> bool:
-    """Whether the tags of `body` nest deeper, or pile up more open formatting, than a page has reason to."""
+def problem_of(body: bytes) -> str:
+    """The reason code for which `body` is not to be parsed; empty where it may be."""
     tags = body.count(b"<")
+    if not tags:
+        return "not_html"
+    if tags > MAX_TAGS:
+        return "too_large"
+    return "too_deep" if _is_too_deep(body, tags) else ""
+
+
+def _is_too_deep(body: bytes, tags: int) -> bool:
+    """Whether elements nest deeper, or more formatting is left open, than a page has reason to."""
     if tags > FORMATTING_MATTERS_FROM and _open_formatting(body) > MAX_FORMATTING:
         return True
     return tags > DEPTH_MATTERS_FROM and _depth(body) > MAX_DEPTH

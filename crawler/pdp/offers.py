@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -11,6 +10,7 @@ from crawler.pdp.money import currency_of, read_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from decimal import Decimal
 
 MAX_OFFERS = 500
 _AMOUNTS = ("price", "lowPrice", "minPrice")

@@ -25,6 +25,8 @@ _KEPT_TAGS = [
     "form",
     "h1",
     "h2",
+    "h3",
+    "h3",
     "img",
     "meta",
     "link",
@@ -76,7 +78,6 @@ class Element:
 class Outline:
     """A page's elements by what they can be evidence of, each list in document order."""
 
-    size: int = 0
     by_tag: dict[str, list[Element]] = Factory(lambda: {tag: [] for tag in _KEPT_TAGS})
     by_hint: dict[str, list[Element]] = Factory(dict)
     scopes: list[Element] = Factory(list)  # itemscope
@@ -94,6 +95,26 @@ class Outline:
         return self.by_hint.get(hint, [])
 
 
+# Tags that carry nothing for any reader, and are many.
+_MUTE_TAGS = frozenset(
+    {
+        *("br", "hr", "wbr", "option", "optgroup", "tbody", "thead", "tr", "col", "style", "noscript"),
+        *(
+            "path",
+            "g",
+            "use",
+            "circle",
+            "rect",
+            "polygon",
+            "line",
+            "defs",
+            "symbol",
+            "clippath",
+            "-comment",
+            "-doctype",
+        ),
+    }
+)
 _Walked = tuple[int, LexborNode, str, Attributes]
 # Attributes that put an element on a list of its own.
 _MARKING: dict[str, Callable[[Outline], list[Element]]] = {
@@ -102,42 +123,43 @@ _MARKING: dict[str, Callable[[Outline], list[Element]]] = {
     "typeof": attrgetter("typed"),
     "role": attrgetter("pressed"),
 }
+_SPEAKING = frozenset((*_MARKING, *_NAMING[1:]))
 
 
 def read_outline(tree: LexborHTMLParser) -> Outline:
     """Walk the tree once and keep what any reader may ask for."""
     outline = Outline()
-    root = tree.root
-    if root is None:
+    if tree.root is None:
         return outline
-    walked = [(order, node, node.tag or "", node.attributes) for order, node in enumerate(root.traverse())]
-    outline.size = len(walked)
-    used = _sort_by_tag(outline, walked)
-    found = [each for each in walked if each[3]]
+    by_tag = outline.by_tag
     named: defaultdict[str, list[_Walked]] = defaultdict(list)
-    for attribute in used.intersection(_NAMING):
-        for each in found:
-            name = each[3].get(attribute)
-            if name:
-                named[name].append(each)
-    for attribute, listed in _MARKING.items():
-        if attribute in used:
-            listed(outline).extend(_element(each) for each in found if attribute in each[3])
-    outline.pressed = [element for element in outline.pressed if _is_pressed(element)]
+    for order, node in enumerate(tree.root.traverse()):
+        tag = node.tag or ""
+        if tag in _MUTE_TAGS:
+            continue
+        attributes = node.attributes
+        if tag in by_tag:
+            by_tag[tag].append(Element(node, tag, attributes, order))
+        name = attributes.get("class")
+        if name:
+            named[name].append((order, node, tag, attributes))
+        if not _SPEAKING.isdisjoint(attributes):
+            _keep_marked(outline, named, (order, node, tag, attributes))
     outline.by_hint = _by_hint(named)
     return outline
 
 
-def _sort_by_tag(outline: Outline, walked: list[_Walked]) -> set[str]:
-    """Keep the elements of the wanted tags; return the names of all attributes on the page."""
-    by_tag = outline.by_tag
-    used: set[str] = set()
-    for each in walked:
-        if each[2] in by_tag:
-            by_tag[each[2]].append(_element(each))
-        if each[3]:
-            used.update(each[3])
-    return used
+def _keep_marked(outline: Outline, named: dict[str, list[_Walked]], walked: _Walked) -> None:
+    """Keep an element that more than its class speaks for."""
+    attributes = walked[3]
+    for attribute in _SPEAKING.intersection(attributes):
+        marked = _MARKING.get(attribute)
+        if marked is not None:
+            marked(outline).append(_element(walked))
+        elif attributes[attribute]:
+            named[attributes[attribute] or ""].append(walked)
+    if outline.pressed and outline.pressed[-1].order == walked[0] and not _is_pressed(outline.pressed[-1]):
+        outline.pressed.pop()
 
 
 def _element(walked: _Walked) -> Element:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import pairwise
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 # A page may show its own control twice, beside the product and in a bar that stays in view.
 REPEATED_FROM = 3
 PAIRS_OF_GRID = 2
+_ORDERING = re.compile(
+    r"\?|cart|basket|bag|buy|order|checkout|purchase|bestell|korb|panier|command|carrello|ordin|acquist|compr"
+    r"|korz|kosik|koszyk|zakaz|kup|add",
+    re.IGNORECASE,
+)
 _DIGITS = re.compile(r"\d+")
 NEAR = 6
 NEAR_CHARS = 400
@@ -58,18 +63,38 @@ def _is_among(control: BuyControl, grids: frozenset[int]) -> bool:
 
 def _parted(controls: list[BuyControl]) -> tuple[list[BuyControl], list[BuyControl]]:
     """Those that stand in one shape or lead to one address too often, and the others."""
-    shapes = [shape_of(control.element.node) for control in controls]
+    shapes: defaultdict[tuple[str, ...], list[BuyControl]] = defaultdict(list)
+    for control in controls:
+        shapes[shape_of(control.element.node)].append(control)
+    alike = {id(control) for group in shapes.values() if _is_grid(group) for control in group}
     targets = [
         _DIGITS.sub("", control.element.get("href")) if control.reason == "idiom" else ""
         for control in controls
     ]
-    shaped, aimed = Counter(shapes), Counter(targets)
+    aimed = Counter(filter(None, targets))
     repeated: list[BuyControl] = []
     single: list[BuyControl] = []
-    for control, shape, target in zip(controls, shapes, targets, strict=True):
-        is_repeated = shaped[shape] >= REPEATED_FROM or (target and aimed[target] >= REPEATED_FROM)
+    for control, target in zip(controls, targets, strict=True):
+        is_repeated = id(control) in alike or aimed[target] >= REPEATED_FROM
         (repeated if is_repeated else single).append(control)
     return repeated, single
+
+
+def _is_grid(group: list[BuyControl]) -> bool:
+    """Whether controls of one shape are those of tiles: many, or two each with a picture and a link."""
+    if len(group) != REPEATED_FROM - 1:
+        return len(group) >= REPEATED_FROM
+    one, other = ([control.element.node, *ancestors(control.element.node)] for control in group)
+    shared = {block.mem_id for block in other}
+    tiles = [
+        next((block for block, around in pairwise(chain) if around.mem_id in within), None)
+        for chain, within in ((one, shared), (other, {block.mem_id for block in one}))
+    ]
+    return all(tile is not None and _is_tile(tile) for tile in tiles)
+
+
+def _is_tile(block: LexborNode) -> bool:
+    return block.css_first("img") is not None and block.css_first("a[href]") is not None
 
 
 def _looks(control: BuyControl) -> list[str]:
@@ -90,7 +115,13 @@ def _is_believable(element: Element, around: Surroundings, url: str) -> bool:
         return False
     if element.tag != "a":
         return True
-    return not _leads_elsewhere(element.get("href"), url) and _is_near_price(element.node, around)
+    href = element.get("href")
+    return _may_order(href) and not _leads_elsewhere(href, url) and _is_near_price(element.node, around)
+
+
+def _may_order(href: str) -> bool:
+    """Whether an address can be that of an order, and not that of a page to read."""
+    return not href or href.startswith(("#", "javascript:")) or bool(_ORDERING.search(href[:500]))
 
 
 def _leads_elsewhere(href: str, url: str) -> bool:

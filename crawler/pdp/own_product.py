@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from crawler.pdp.identity import PageIdentity
     from crawler.pdp.linked_data import LinkedNode
@@ -23,6 +23,31 @@ _IDENTIFYING = frozenset(
         *("gtin", "gtin8", "gtin12", "gtin13", "gtin14", "productID", "productGroupID"),
     }
 )
+
+# Goods have a number or a maker. Homes, rooms, services and whole categories are marked as products without.
+_GOODS = frozenset(
+    {
+        *(
+            "sku",
+            "mpn",
+            "isbn",
+            "model",
+            "brand",
+            "manufacturer",
+            "gtin",
+            "gtin8",
+            "gtin12",
+            "gtin13",
+            "gtin14",
+        ),
+        *("productID", "productGroupID"),
+    }
+)
+
+
+def is_goods(names: Collection[str]) -> bool:
+    """Whether the properties of a product name it as goods, were there nothing else on the page to say so."""
+    return not _GOODS.isdisjoint(names)
 
 
 def own_node(nodes: Sequence[LinkedNode], identity: PageIdentity) -> LinkedNode | None:

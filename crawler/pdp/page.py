@@ -15,9 +15,9 @@ from crawler.pdp.linked_data import LinkedNode, read_linked_data
 from crawler.pdp.microdata import Item, read_items
 from crawler.pdp.outline import Outline, read_outline
 from crawler.pdp.own_control import own_controls
-from crawler.pdp.own_product import own_item, own_node
+from crawler.pdp.own_product import is_goods, own_item, own_node
 from crawler.pdp.place import Surroundings
-from crawler.pdp.title import titles
+from crawler.pdp.title import declares_product, titles
 
 DEFAULT_MAX_BYTES = 16 * 1024 * 1024
 MAX_PRICES = 300
@@ -77,12 +77,19 @@ class Page:
     @cached_property
     def product_node(self) -> LinkedNode | None:
         """The page's own product in JSON-LD."""
-        return own_node(self.linked_data, self.identity)
+        node = own_node(self.linked_data, self.identity)
+        return node if node and (is_goods(node.value.keys()) or self.sells) else None
 
     @cached_property
     def product_item(self) -> Item | None:
         """The page's own product in microdata."""
-        return own_item(self.items, self.identity, self.surroundings)
+        item = own_item(self.items, self.identity, self.surroundings)
+        return item if item and (is_goods(item.properties.keys()) or self.sells) else None
+
+    @cached_property
+    def sells(self) -> bool:
+        """Whether a buy control or the head says that the page is about goods."""
+        return bool(self.controls) or declares_product(self.outline)
 
 
 def read_page(body: bytes, *, url: str, content_type: str = "", max_bytes: int = DEFAULT_MAX_BYTES) -> Page:
@@ -92,7 +99,7 @@ def read_page(body: bytes, *, url: str, content_type: str = "", max_bytes: int =
         return Page(url=url, charset="", size=len(body), problem=problem, tree=LexborHTMLParser(b""))
     charset = charsets.decide(body, content_type)
     source = charsets.as_utf8(body, charset)
-    problem = _markup_problem(source)
+    problem = nesting.problem_of(source)
     tree = LexborHTMLParser(b"" if problem else source)
     return Page(url=url, charset=charset, size=len(body), problem=problem, tree=tree)
 
@@ -106,11 +113,3 @@ def _problem(body: bytes, content_type: str, max_bytes: int) -> str:
     if declared and not any(name in declared for name in _HTML_TYPES):
         return "not_html"
     return "not_html" if body.startswith(_NO_HTML_SIGNATURES) else ""
-
-
-def _markup_problem(source: bytes) -> str:
-    if b"<" not in source:
-        return "not_html"
-    if nesting.is_too_many_tags(source):
-        return "too_large"
-    return "too_deep" if nesting.is_too_deep(source) else ""

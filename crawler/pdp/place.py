@@ -6,7 +6,7 @@ import re
 import string
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import Factory, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,13 +19,17 @@ _TILE_CLIMB = 9
 _TILES_FROM = 3
 _MAX_NEIGHBOURS = 100
 
-_OUTSIDE_TAGS = frozenset({"header", "footer", "nav"})
+_OUTSIDE_TAGS = frozenset({"header", "footer", "nav", "dialog"})
 # Class and id names are cut into words first, so that `relative` is not `related`.
 _ASIDE = re.compile(
-    r"(?:^|[^a-z])(?:related|relat[ei]on\w*|recommend\w*|recommended|recs?|similar\w*|upsells?|up-sells?|cross-?sells?|cross-?selling"
-    r"|also-?\w+|alsobought|recently\w*|last-?seen|best-?sell\w*|you-?may\w*|suggest\w*|accessor\w+|mini-?cart|cart-?drawer"
-    r"|drawer-?cart|cart-?preview|side-?cart|mini-?basket|off-?canvas|mega-?menu|main-?menu|navbar|breadcrumbs?|frequently\w*"
-    r"|bought-?together|complementary|zubehoer|zubehör|podobn\w+|soputstv\w*|cookie\w*|newsletter)(?:[^a-z]|$)"
+    r"(?:^|[^a-z])(?:"
+    r"related|relat[ei]on\w*|recommend\w*|recs?|similar\w*|up-?sells?|cross-?sell(?:s|ing)?|complementary"
+    r"|also-?\w+|recently\w*|last-?seen|best-?sell\w*|you-?may\w*|suggest\w*|accessor\w+|frequently\w*"
+    r"|bought-?together|zubehoer|zubehör|podobn\w+|soputstv\w*"
+    r"|mini-?cart|cart-?drawer|drawer-?cart|cart-?preview|side-?cart|mini-?basket"
+    r"|quick-?(?:view|shop|look|buy)|modal|pop-?up|dialog|lightbox"
+    r"|off-?canvas|mega-?menu|main-?menu|navbar|breadcrumbs?|cookie\w*|newsletter"
+    r")(?:[^a-z]|$)"
 )
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -46,6 +50,7 @@ class Surroundings:
 
     titled: frozenset[int]  # the title's ancestors: a part of the page that holds the title is not beside it
     priced: frozenset[int]  # the near ancestors of prices
+    asides: dict[int, bool] = Factory(dict)  # what is known of the blocks that were asked about
 
     @classmethod
     def of(cls, title: LexborNode | None, prices: Iterable[LexborNode]) -> Surroundings:
@@ -60,12 +65,20 @@ class Surroundings:
 
     def is_aside(self, node: LexborNode) -> bool:
         """Whether `node` stands in a part of the page that is about other things than its subject."""
+        climbed: list[int] = []
+        verdict = False
         for around in ancestors(node):
-            if around.mem_id in self.titled:
-                return False
+            identity = around.mem_id
+            known = self.asides.get(identity)
+            if known is not None or identity in self.titled:
+                verdict = bool(known)
+                break
+            climbed.append(identity)
             if around.tag in _OUTSIDE_TAGS or _ASIDE.search(_words(around)):
-                return True
-        return False
+                verdict = True
+                break
+        self.asides.update(dict.fromkeys(climbed, verdict))
+        return verdict
 
     def is_in_tile(self, node: LexborNode) -> bool:
         """Whether `node` stands in one of several neighbours alike that each have a picture and a price."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -16,6 +15,7 @@ from crawler.pdp.visible import blocks_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from decimal import Decimal
 
     from crawler.pdp.outline import Element
     from crawler.pdp.page import Page
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MAX_LOOKED_AT = 60
 MAX_PRICE_TEXT = 160
 MAX_BLOCKS = 8
+MAX_CROSSED = 3
 MAX_BLOCK_TEXT = 1_500
 _PRICE_PROPERTIES = {"price", "lowprice"}
 _PRICE_METAS = {"product:price:amount", "og:price:amount", "product:sale_price:amount", "twitter:data1"}
@@ -108,6 +109,8 @@ def _in_element(page: Page, country: str) -> Iterator[ShownPrice]:
         )
         if not any(map(str.isdigit, text)) or len(text) > MAX_PRICE_TEXT:
             continue
+        if page.surroundings.is_aside(element.node):
+            continue
         now = _ONCE.sub(" ", text)
         current += _price(element, now, "dom", country) if not is_list_price(element) else ()
         if not current:
@@ -118,20 +121,27 @@ def _in_element(page: Page, country: str) -> Iterator[ShownPrice]:
     yield from outdated
 
 
-def _price_elements(page: Page) -> Iterator[Element]:
-    looked = 0
-    for element in page.outline.hinted("price"):
-        if _FILTER.search(element.names()[:400]) or page.surroundings.is_aside(element.node):
-            continue
-        looked += 1
-        if looked > MAX_LOOKED_AT:
-            return
-        yield element
+def _price_elements(page: Page) -> list[Element]:
+    """Price elements, those that hold no other one first."""
+    found = [
+        element
+        for element in page.outline.hinted("price")[: MAX_LOOKED_AT * 4]
+        if not _FILTER.search(element.names()[:400])
+    ][:MAX_LOOKED_AT]
+    holders = {
+        around.mem_id
+        for element in found
+        for around, _ in zip(ancestors(element.node), range(MAX_BLOCKS), strict=False)
+    }
+    return sorted(found, key=lambda element: element.node.mem_id in holders)
 
 
 def is_list_price(element: Element) -> bool:
     """Whether the element shows what the product cost before, or what others ask for it."""
-    return element.tag in CROSSED_OUT or bool(_LIST_PRICE.search(element.get("class")[:200]))
+    if element.tag in CROSSED_OUT or _LIST_PRICE.search(element.get("class")[:200]):
+        return True
+    around = zip(ancestors(element.node), range(MAX_CROSSED), strict=False)
+    return any(block.tag in CROSSED_OUT for block, _ in around)
 
 
 def _in_text(page: Page, country: str) -> Iterator[ShownPrice]:

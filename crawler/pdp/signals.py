@@ -14,6 +14,7 @@ from crawler.pdp.place import selector_of
 from crawler.pdp.price import shown_price
 from crawler.pdp.rdfa import own_typed
 from crawler.pdp.title import first_image, titles
+from crawler.urls import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +41,7 @@ def read_signals(page: Page, policy: Policy) -> Reading:
         try:
             evidence = reader(page, policy)
         except Exception:
-            logger.exception("the reader of %s failed on %s", name, page.url)
+            logger.exception("the reader of %s failed on %s", name, redact(page.url))
             reading.failures.append(f"unreadable_{name.removeprefix('has_')}")
         else:
             if evidence is not None:
@@ -88,12 +89,20 @@ def _read_product_schema(page: Page, policy: Policy) -> Evidence | None:
 
 
 def _refusals(page: Page) -> list[str]:
-    """Declared kinds that are believed: firm ones, and weak ones where nothing can be bought."""
-    is_sold = bool(page.controls) or (page.product_node is not None and "offers" in page.product_node.value)
-    believed = [
-        found.reason for found in declarations(page) if not is_sold or (found.is_firm and not page.controls)
-    ]
-    return sorted(set(believed))
+    """Declared kinds that are believed.
+
+    Firm ones are, unless a control and data speak for a product together; weak ones, unless either does.
+    """
+    is_offered = page.product_node is not None and "offers" in page.product_node.value
+    is_described = is_offered or page.product_item is not None
+    is_bought = bool(page.controls)
+    return sorted(
+        {
+            found.reason
+            for found in declarations(page)
+            if not (is_bought and is_described) and (found.is_firm or not (is_bought or is_offered))
+        }
+    )
 
 
 READERS: dict[str, Callable[[Page, Policy], Evidence | None]] = {

@@ -20,17 +20,27 @@ MAX_TITLE_CHARS = 300
 MAX_LOOKED_AT = 40
 MIN_NAME_CHARS = 6
 REPEATED_FROM = 3
+# Headings of pages that every shop has and that sell nothing, folded.
+_OTHER_BUSINESS = re.compile(
+    r"(?:(?:my|your|the) )?(?:shopping )?(?:cart|bag|basket|trolley)(?: is empty)?|checkout|(?:my )?account"
+    r"|log ?in|sign ?in|log ?in or register|register|create (?:an )?account|wish ?list|search(?: results)?"
+    r"|(?:mein |ihr )?warenkorb|kasse|anmelden|anmeldung|mein konto|(?:mon |votre )?panier|connexion"
+    r"|mon compte|carrello|il tuo carrello|accedi|cesta|carrito|iniciar sesion|carrinho|entrar|winkelwagen"
+    r"|inloggen|koszyk|logowanie|kosik|nakupni kosik|prihlaseni|prihlasenie|kosar|корзина|вход|кошик"
+    r"|סל קניות|购物车"
+)
 _PRODUCT_OG = {"product", "og:product", "product.item"}
 
 
 def titles(outline: Outline) -> Iterator[tuple[Element, str]]:
     """Headings that may name the product, the likeliest first.
 
+    A heading with which the document's title begins comes first: a first h1 may be the shop's logo.
     A hidden heading counts only where the document's title repeats it: pages that a script puts together keep
     their content hidden until then, and shops hide headings of messages.
     """
     document = document_title(outline)
-    found = list(_headings(outline))
+    found = sorted(_headings(outline), key=lambda pair: not _opens(document, pair[1]))
     yield from ((element, text) for element, text in found if not is_out_of_sight(element))
     yield from ((element, text) for element, text in found if names_the_page(text, document))
     yield from _declared(outline, document)
@@ -42,7 +52,7 @@ def _headings(outline: Outline) -> Iterator[tuple[Element, str]]:
     single = [element for element in named if count[element.get("class")] < REPEATED_FROM]
     for element in (*outline.by_tag["h1"][:MAX_LOOKED_AT], *single[:MAX_LOOKED_AT]):
         text = heading_text(element)
-        if text and not kind_of(fold(text)):
+        if text and not is_other_business(text):
             yield element, text
 
 
@@ -53,17 +63,30 @@ def _declared(outline: Outline, document: str) -> Iterator[tuple[Element, str]]:
             text = value_of(element)
             if text:
                 yield element, text[:MAX_TITLE_CHARS]
-    for element in (*outline.by_tag["h2"][:MAX_LOOKED_AT], *outline.hinted("heading")[:MAX_LOOKED_AT]):
+    others = (outline.by_tag["h2"], outline.hinted("heading"), outline.by_tag["h3"])
+    for element in (element for listed in others for element in listed[:MAX_LOOKED_AT]):
         text = heading_text(element)
         if names_the_page(text, document):
             yield element, text
-    metas = {meta.get("property").lower(): meta for meta in reversed(outline.by_tag["meta"])}
-    if (
-        metas.get("og:type") is not None
-        and metas["og:type"].get("content").lower() in _PRODUCT_OG
-        and "og:title" in metas
-    ):
-        yield metas["og:title"], metas["og:title"].get("content")[:MAX_TITLE_CHARS]
+    if declares_product(outline):
+        yield from (
+            (meta, meta.get("content")[:MAX_TITLE_CHARS])
+            for meta in outline.by_tag["meta"]
+            if meta.get("property").lower() == "og:title" and meta.get("content").strip()
+        )
+
+
+def declares_product(outline: Outline) -> bool:
+    """Whether the head calls the page a product, in the words of Open Graph."""
+    return any(
+        meta.get("property").lower() == "og:type" and meta.get("content").strip().lower() in _PRODUCT_OG
+        for meta in outline.by_tag["meta"]
+    )
+
+
+def _opens(document: str, heading: str) -> bool:
+    words = words_of(heading)
+    return bool(words) and document.startswith(words)
 
 
 def document_title(outline: Outline) -> str:
@@ -88,6 +111,12 @@ def words_of(text: str) -> str:
     return " ".join(re.findall(r"\w+", text[:MAX_TITLE_CHARS].lower()))
 
 
+def is_other_business(text: str) -> bool:
+    """Whether a heading is that of a cart, a checkout or an account, or a buy control's label."""
+    folded = fold(text)
+    return bool(_OTHER_BUSINESS.fullmatch(folded)) or bool(kind_of(folded))
+
+
 def heading_text(element: Element) -> str:
     """The heading's text, or that of the image which stands for it."""
     text = " ".join(element.node.text(separator=" ")[: MAX_TITLE_CHARS * 4].split())
@@ -108,9 +137,7 @@ def first_image(outline: Outline) -> Element | None:
 
 
 def _shows(image: Element) -> bool:
+    """Whether an image is one to look at: a pixel that tracks is tiny, and scripts fill in sources later."""
     if image.get("width") in {"0", "1"} or image.get("height") in {"0", "1"}:
         return False
-    return any(
-        image.get(name)
-        for name in ("src", "data-src", "srcset", "data-srcset", "data-lazy-src", "data-original")
-    )
+    return any(name != "alt" and value for name, value in image.attributes.items())

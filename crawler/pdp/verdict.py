@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from attrs import Factory, asdict, frozen
 
 from crawler.errors import UsageError
-from crawler.pdp.evidence import Evidence
 from crawler.pdp.policies import DEFAULT_POLICY, POLICIES, SIGNALS, Policy, evaluate_pdp_validation_signals
 from crawler.pdp.signals import read_signals
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from crawler.pdp.evidence import Evidence
     from crawler.pdp.page import Page
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawler.pdp.buy_labels import fold, kind_of, languages_of
+from crawler.pdp.buy_labels import read_label
 from crawler.pdp.buy_words import ADD, BUY, STEMS
 
 ADDING = {
@@ -98,7 +98,7 @@ BUYING = {
 
 def kind(label: str) -> str:
     """What a label says, as a page is read: the fast look first."""
-    return kind_of(fold(label), languages_of(label))
+    return read_label(label)[0]
 
 
 @pytest.mark.parametrize("label", [label for labels in ADDING.values() for label in labels])
