@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, get_args
 
 from attrs import frozen
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from crawler.errors import ConfigError
@@ -23,6 +23,7 @@ Seconds = Annotated[int, "seconds"]
 Milliseconds = Annotated[int, "milliseconds"]
 Days = Annotated[int, "days"]
 DATABASE_SCHEMES = ("sqlite", "postgresql", "postgresql+psycopg")
+S3_SCHEME = "s3://"
 
 
 class Settings(BaseSettings):
@@ -41,8 +42,18 @@ class Settings(BaseSettings):
         "", repr=False, description="SQLite or PostgreSQL; empty: `vitrine.db` in `VITRINE_HOME`."
     )
     artifacts_dir: str = Field(
-        "", repr=False, description="Folder of the stored evidence; empty: `artifacts` in `VITRINE_HOME`."
+        "",
+        repr=False,
+        description="Folder or bucket of the stored evidence; empty: `artifacts` in `VITRINE_HOME`.",
     )
+    aws_endpoint_url: str = Field(
+        "", description="Where the bucket of `ARTIFACTS_DIR` is served, when it is not at Amazon."
+    )
+    aws_region: str = Field("", description="The bucket's region.")
+    aws_access_key_id: SecretStr = Field(
+        SecretStr(""), description="Key for the bucket; empty: as the machine's role or environment says."
+    )
+    aws_secret_access_key: SecretStr = Field(SecretStr(""), description="The secret of that key.")
     redis_url: str = Field(
         "",
         repr=False,
@@ -150,6 +161,21 @@ class Settings(BaseSettings):
             raise ValueError("scheme")
         return value
 
+    @field_validator("artifacts_dir")
+    @classmethod
+    def _known_store(cls, value: str) -> str:
+        scheme, is_url, bucket = value.partition("://")
+        if is_url and (f"{scheme}://" != S3_SCHEME or not bucket.strip("/")):
+            raise ValueError("scheme")
+        return value
+
+    @field_validator("aws_endpoint_url")
+    @classmethod
+    def _endpoint_is_a_url(cls, value: str) -> str:
+        if value and value.partition("://")[0] not in {"http", "https"}:
+            raise ValueError("scheme")
+        return value
+
     @field_validator("redis_url")
     @classmethod
     def _known_redis(cls, value: str) -> str:
@@ -193,7 +219,11 @@ class Settings(BaseSettings):
 _TAKES = {
     "vitrine_home": "a folder",
     "database_url": "sqlite:///PATH or postgresql://USER@HOST/NAME",
-    "artifacts_dir": "a folder",
+    "artifacts_dir": "a folder, or s3://BUCKET/PREFIX",
+    "aws_endpoint_url": "a URL that begins with https:// or http://",
+    "aws_region": "a region's name",
+    "aws_access_key_id": "the key's name",
+    "aws_secret_access_key": "the key's secret",
     "redis_url": "redis://HOST:PORT/DB (or rediss://, unix://)",
     "proxy_url": "http://HOST:PORT",
     "contact_url": "a URL that begins with https://, http:// or mailto:",

@@ -16,7 +16,18 @@ from crawler.errors import CrawlerError, UsageError
 
 INTERRUPTED = 130
 # Modules whose `register(app)` adds their commands, in the order of the help.
-COMMANDS = ("crawl", "demo", "sessions", "domains", "pages", "cleanup", "database", "doctor")
+COMMANDS = (
+    "crawl",
+    "demo",
+    "sessions",
+    "domains",
+    "pages",
+    "artifacts",
+    "retention",
+    "cleanup",
+    "database",
+    "doctor",
+)
 
 app = typer.Typer(
     name="vitrine",

@@ -1,0 +1,226 @@
+"""Artifacts as files below a folder: whole or absent, never overwritten, never outside the root."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from typing import IO, TYPE_CHECKING
+from uuid import uuid4
+
+from crawler.errors import CrawlerError
+from crawler.evidence.blob_rules import (
+    CHUNK_BYTES,
+    BlobEntry,
+    BlobExistsError,
+    BlobMissingError,
+    BlobWriter,
+    Removal,
+    UnsafePathError,
+    as_store_error,
+    safe_parts,
+)
+from crawler.evidence.folder_walk import FolderWalk
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator
+    from pathlib import Path
+
+_CHANCES = 5
+_NO_NAMELESS_FILES = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL}
+# Opening a pipe would wait for somebody to write into it.
+_READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+
+
+class FolderStore:
+    """A `BlobStore` on a file system."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def publish(self, uri: str, data: bytes) -> None:
+        """Store `data` under `uri`; a crash leaves nothing behind."""
+        with self._draft(uri) as draft:
+            draft.write(data)
+            self._give_name(draft)
+
+    @contextmanager
+    def writing(self, uri: str) -> Generator[BlobWriter]:
+        """Take a file piece by piece; it gets its name when the block ends, and none if that raises."""
+        with self._draft(uri) as draft:
+            yield BlobWriter(draft.write)  # ruff: ignore[fallible-context-manager] - if it raises, no name is given
+            self._give_name(draft)
+
+    def read(self, uri: str) -> bytes:
+        """The bytes stored under `uri`."""
+        with self._opened(uri) as file:
+            return file.read()
+
+    def stream(self, uri: str) -> Iterator[bytes]:
+        """The same, a chunk at a time."""
+        with self._opened(uri) as file:
+            while chunk := file.read(CHUNK_BYTES):
+                yield chunk
+
+    def exists(self, uri: str) -> bool:
+        """Whether a file of that name can be read."""
+        try:
+            with self._opened(uri):
+                return True
+        except BlobMissingError:
+            return False
+
+    def delete(self, uri: str) -> bool:
+        """Remove a regular file, and the folders that it leaves empty; False when there is none."""
+        with FolderWalk(self.root) as walk:
+            return _removed(walk, uri)
+
+    def delete_all(self, uris: Iterable[str]) -> Iterator[Removal]:
+        """Remove files one after the other; sorted names are reached faster."""
+        with FolderWalk(self.root) as walk:
+            for uri in uris:
+                try:
+                    yield Removal(uri, found=_removed(walk, uri))
+                except CrawlerError as error:
+                    yield Removal(uri, error=error)
+
+    def entries(self) -> Iterator[BlobEntry]:
+        """All regular files, in no promised order."""
+        with FolderWalk(self.root) as walk:
+            yield from _entries(walk, ())
+
+    @contextmanager
+    def _draft(self, uri: str) -> Generator[_Draft]:
+        safe_parts(uri)
+        with _as_store_errors(uri):
+            self.root.mkdir(parents=True, exist_ok=True)
+        with FolderWalk(self.root) as walk:
+            with _as_store_errors(uri):
+                draft = _new_draft(walk.here, uri)
+            try:
+                yield draft
+            finally:
+                draft.close()
+
+    def _give_name(self, draft: _Draft) -> None:
+        *folders, name = safe_parts(draft.uri)
+        for _ in range(_CHANCES):
+            with _as_store_errors(draft.uri), suppress(FileNotFoundError), FolderWalk(self.root) as walk:
+                # A cleaner may remove an empty folder just as we put something into it.
+                folder = walk.enter(folders, create=True)
+                draft.link(folder, name)
+                os.fsync(folder)
+                return
+        raise CrawlerError(f"the folder of {draft.uri} goes whenever it is made")
+
+    @contextmanager
+    def _opened(self, uri: str) -> Generator[IO[bytes]]:
+        *folders, name = safe_parts(uri)
+        with _as_store_errors(uri), FolderWalk(self.root) as walk:
+            file = os.fdopen(os.open(name, _READING, dir_fd=walk.enter(folders)), "rb", closefd=True)
+            with file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    raise UnsafePathError(f"{uri!r} is not a regular file")
+                yield file
+
+
+class _Draft:
+    """A file that has no name yet; the system removes it when it is closed."""
+
+    def __init__(self, file: int, uri: str) -> None:
+        self.uri = uri
+        self._file = file
+
+    def write(self, data: bytes) -> None:
+        view = memoryview(data)
+        with _as_store_errors(self.uri):
+            while view:
+                view = view[os.write(self._file, view) :]
+
+    def link(self, folder: int, name: str) -> None:
+        """Give it its name, once its bytes are on the disk."""
+        os.fdatasync(self._file)
+        self._link(folder, name)
+
+    def _link(self, folder: int, name: str) -> None:
+        os.link(f"/proc/self/fd/{self._file}", name, dst_dir_fd=folder, follow_symlinks=True)
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+class _NamedDraft(_Draft):
+    """The same where a file system knows no nameless files; a crash may leave a `.part` file."""
+
+    def __init__(self, root: int, uri: str) -> None:
+        self._root = root
+        self._part = f".{uuid4().hex}.part"
+        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
+        super().__init__(os.open(self._part, flags, 0o640, dir_fd=root), uri)
+
+    def _link(self, folder: int, name: str) -> None:
+        os.link(self._part, name, src_dir_fd=self._root, dst_dir_fd=folder, follow_symlinks=False)
+
+    def close(self) -> None:
+        super().close()
+        os.unlink(self._part, dir_fd=self._root)
+
+
+def _new_draft(root: int, uri: str) -> _Draft:
+    if hasattr(os, "O_TMPFILE"):
+        try:
+            file = os.open(".", os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o640, dir_fd=root)
+        except OSError as error:
+            if error.errno not in _NO_NAMELESS_FILES:
+                raise
+        else:
+            return _Draft(file, uri)
+    return _NamedDraft(root, uri)
+
+
+def _removed(walk: FolderWalk, uri: str) -> bool:
+    *folders, name = safe_parts(uri)
+    try:
+        with _as_store_errors(uri):
+            folder = walk.enter(folders)
+            if not stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+                raise UnsafePathError(f"{uri!r} is not a regular file")
+            os.unlink(name, dir_fd=folder)
+    except BlobMissingError:
+        return False
+    else:
+        return True
+    finally:
+        walk.prune()  # of a missing file as well: its remover may have died before it came to this
+
+
+def _entries(walk: FolderWalk, names: tuple[str, ...]) -> Iterator[BlobEntry]:
+    folders: list[str] = []
+    with _as_store_errors("/".join(names) or "."), os.scandir(walk.enter(names)) as found:
+        for entry in found:
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.name)
+            elif entry.is_file(follow_symlinks=False):
+                with suppress(FileNotFoundError):  # it went while we looked
+                    yield _entry("/".join((*names, entry.name)), entry.stat(follow_symlinks=False))
+    for folder in folders:
+        with suppress(BlobMissingError):
+            yield from _entries(walk, (*names, folder))
+
+
+def _entry(uri: str, status: os.stat_result) -> BlobEntry:
+    return BlobEntry(uri, status.st_size, datetime.fromtimestamp(status.st_mtime, UTC))
+
+
+@contextmanager
+def _as_store_errors(uri: str) -> Generator[None]:
+    try:
+        yield
+    except FileExistsError:
+        raise BlobExistsError(f"{uri} exists already") from None
+    except FileNotFoundError:
+        raise BlobMissingError(f"{uri} is not in the artifact store") from None
+    except OSError as error:
+        raise as_store_error(error, uri) from error

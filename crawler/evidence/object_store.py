@@ -1,0 +1,198 @@
+"""Artifacts as objects of an S3 bucket: the promises of the folder, kept by conditional puts."""
+
+from __future__ import annotations
+
+import mmap
+import tempfile
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import IO, TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import obstore
+from obstore.exceptions import AlreadyExistsError, BaseError
+from obstore.store import S3Store
+
+from crawler.errors import CrawlerError
+from crawler.evidence.blob_rules import (
+    CHUNK_BYTES,
+    BlobEntry,
+    BlobExistsError,
+    BlobMissingError,
+    BlobWriter,
+    Removal,
+    StoreUnavailableError,
+    UnsafePathError,
+    as_store_error,
+    safe_parts,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator, Sequence
+
+    from obstore.store import ClientConfig, RetryConfig, S3Config
+
+    from crawler.config import Settings
+
+_LIST_ROWS = 1000
+_DELETE_ROWS = 250  # in one request; few enough that a slow one does not outlast a cleaner's lease
+_CLIENT_TIMEOUT = timedelta(seconds=60)
+_RETRIES: RetryConfig = {"max_retries": 3, "retry_timeout": timedelta(seconds=30)}
+_HINT = "check ARTIFACTS_DIR, AWS_ENDPOINT_URL, and the credentials"
+
+
+class ObjectStore:
+    """A `BlobStore` on a bucket, below a prefix."""
+
+    def __init__(self, store: S3Store) -> None:
+        self._store = store
+
+    def publish(self, uri: str, data: bytes | mmap.mmap) -> None:
+        """One conditional put: the server refuses a name that is taken, and shows nothing half written."""
+        safe_parts(uri)
+        try:
+            obstore.put(self._store, uri, data, mode="create", use_multipart=False)
+        except AlreadyExistsError:
+            raise BlobExistsError(f"{uri} exists already") from None
+        except (BaseError, OSError) as error:
+            raise _unavailable(error) from error
+
+    @contextmanager
+    def writing(self, uri: str) -> Generator[BlobWriter]:
+        """Collect the pieces in a local file without a name, then put that at once."""
+        safe_parts(uri)
+        with tempfile.TemporaryFile() as spool:
+            writer = BlobWriter(lambda data: _spooled(spool, data, uri))
+            yield writer  # ruff: ignore[fallible-context-manager] - if it raises, nothing is put
+            spool.flush()
+            with _mapped(spool, writer.stored.size_bytes) as data:
+                self.publish(uri, data)
+
+    def read(self, uri: str) -> bytes:
+        """The bytes stored under `uri`."""
+        return b"".join(self.stream(uri))
+
+    def stream(self, uri: str) -> Iterator[bytes]:
+        """The same, a chunk at a time."""
+        safe_parts(uri)
+        with _as_store_errors(uri):
+            for chunk in obstore.get(self._store, uri).stream(min_chunk_size=CHUNK_BYTES):
+                yield bytes(chunk)
+
+    def exists(self, uri: str) -> bool:
+        """Whether there is an object of that name."""
+        safe_parts(uri)
+        try:
+            with _as_store_errors(uri):
+                obstore.head(self._store, uri)
+        except BlobMissingError:
+            self._require()
+            return False
+        return True
+
+    def delete(self, uri: str) -> bool:
+        """Remove an object; False when there is none."""
+        if not self.exists(uri):
+            return False
+        with _as_store_errors(uri):
+            obstore.delete(self._store, uri)
+        return True
+
+    def delete_all(self, uris: Iterable[str]) -> Iterator[Removal]:
+        """Remove many in one request; S3 does not say which of them were missing before."""
+        group: list[str] = []
+        for uri in uris:
+            try:
+                safe_parts(uri)
+            except UnsafePathError as error:
+                yield Removal(uri, error=error)
+                continue
+            group.append(uri)
+            if len(group) == _DELETE_ROWS:
+                yield from self._delete_group(group)
+                group = []
+        if group:
+            yield from self._delete_group(group)
+
+    def entries(self) -> Iterator[BlobEntry]:
+        """All objects below the prefix."""
+        with _as_store_errors("."):
+            for group in obstore.list(self._store, chunk_size=_LIST_ROWS):
+                for found in group:
+                    yield BlobEntry(found["path"], found["size"], found["last_modified"])
+
+    def _delete_group(self, uris: Sequence[str]) -> Iterator[Removal]:
+        try:
+            obstore.delete(self._store, uris)
+        except (BaseError, OSError):
+            self._require()
+            # The server refuses some of them, and the answer does not say which.
+            yield from (self._delete_one(uri) for uri in uris)
+        else:
+            yield from (Removal(uri) for uri in uris)
+
+    def _delete_one(self, uri: str) -> Removal:
+        try:
+            obstore.delete(self._store, uri)
+        except (BaseError, OSError) as error:
+            return Removal(uri, error=CrawlerError(f"{uri}: {_first_line(error)}"))
+        return Removal(uri)
+
+    def _require(self) -> None:
+        """Refuse to call a file missing when it is the bucket that is."""
+        with _as_store_errors("."):
+            next(iter(obstore.list(self._store, chunk_size=1)), None)
+
+
+def open_bucket(url: str, settings: Settings) -> ObjectStore:
+    """The store that `s3://BUCKET/PREFIX` names; what is not set here comes from the AWS variables."""
+    parts = urlsplit(url)
+    config: S3Config = {}
+    client: ClientConfig = {"timeout": _CLIENT_TIMEOUT}
+    if settings.aws_endpoint_url:
+        config["endpoint"] = settings.aws_endpoint_url
+        client["allow_http"] = settings.aws_endpoint_url.startswith("http://")
+    if settings.aws_region:
+        config["region"] = settings.aws_region
+    if settings.aws_access_key_id:
+        config["access_key_id"] = settings.aws_access_key_id.get_secret_value()
+        config["secret_access_key"] = settings.aws_secret_access_key.get_secret_value()
+    prefix = parts.path.strip("/") or None
+    return ObjectStore(
+        S3Store(parts.netloc, prefix=prefix, config=config, client_options=client, retry_config=_RETRIES)
+    )
+
+
+def _spooled(file: IO[bytes], data: bytes, uri: str) -> None:
+    try:
+        file.write(data)
+    except OSError as error:
+        raise as_store_error(error, uri) from error
+
+
+@contextmanager
+def _mapped(file: IO[bytes], size: int) -> Generator[bytes | mmap.mmap]:
+    """A file's bytes without a copy of them in memory; an empty file cannot be mapped."""
+    if not size:
+        yield b""
+        return
+    with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as data:
+        yield data
+
+
+@contextmanager
+def _as_store_errors(uri: str) -> Generator[None]:
+    try:
+        yield
+    except FileNotFoundError:  # obstore's "not found" is Python's own
+        raise BlobMissingError(f"{uri} is not in the artifact store") from None
+    except (BaseError, OSError) as error:
+        raise _unavailable(error) from error
+
+
+def _unavailable(error: Exception) -> StoreUnavailableError:
+    return StoreUnavailableError(f"the artifact store does not answer: {_first_line(error)}", hint=_HINT)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]

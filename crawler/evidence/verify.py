@@ -1,0 +1,114 @@
+"""Re-reads stored files and compares them with what was recorded when they were written."""
+
+from __future__ import annotations
+
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from enum import StrEnum
+from itertools import starmap
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+from sqlalchemy import select
+
+from crawler.db.models.evidence import Artifact
+from crawler.errors import IntegrityError
+from crawler.evidence import packing
+from crawler.evidence.blob_rules import BlobMissingError, UnsafePathError
+from crawler.evidence.reading import GZIPPED_TYPES, is_readable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from uuid import UUID
+
+    from crawler.db.engine import Database
+    from crawler.evidence.blobs import BlobStore
+
+PAGE_ROWS = 200
+_READERS = 4  # a digest lets other threads run, and a bucket answers late
+
+
+class Finding(StrEnum):
+    """What a re-read file is like."""
+
+    INTACT = "intact"
+    MISSING = "missing"
+    UNSAFE_PATH = "unsafe_path"
+    CHECKSUM = "checksum_differs"  # the stored bytes are others
+    CONTENT = "content_differs"  # the stored bytes are the same, what they decode to is not
+
+
+@frozen
+class Examined:
+    """An artifact, and what was found."""
+
+    artifact: Artifact
+    finding: Finding
+
+
+def examined(blobs: BlobStore, artifact: Artifact) -> Finding:
+    """Read a file once, and compare both of its digests."""
+    try:
+        checksum, content = _digests(
+            blobs.stream(artifact.storage_uri), gzipped=artifact.type in GZIPPED_TYPES
+        )
+    except BlobMissingError:
+        return Finding.MISSING
+    except UnsafePathError:
+        return Finding.UNSAFE_PATH
+    if checksum != artifact.checksum:
+        return Finding.CHECKSUM
+    return Finding.INTACT if content == artifact.content_sha256 else Finding.CONTENT
+
+
+def examine_all(database: Database, blobs: BlobStore) -> Iterator[Examined]:
+    """Every readable artifact in the order of the ids; no transaction is open while files are read."""
+    last: UUID | None = None
+    with ThreadPoolExecutor(_READERS) as readers:
+        while rows := _page(database, last):
+            last = rows[-1].id
+            findings = readers.map(lambda row: examined(blobs, row), rows)
+            yield from _still_there(database, list(starmap(Examined, zip(rows, findings, strict=True))))
+
+
+def _digests(chunks: Iterator[bytes], *, gzipped: bool) -> tuple[str, str | None]:
+    """Of the file, and of what it decodes to; None if it does not decode."""
+    file, content = hashlib.sha256(), hashlib.sha256()
+
+    def seen() -> Iterator[bytes]:
+        for chunk in chunks:
+            file.update(chunk)
+            yield chunk
+
+    source = seen()
+    decodes = True
+    try:
+        for piece in packing.gunzipped_chunks(source) if gzipped else source:
+            content.update(piece)
+    except IntegrityError:
+        decodes = False
+        _exhaust(source)  # the file's digest is that of all of it
+    return file.hexdigest(), content.hexdigest() if decodes else None
+
+
+def _exhaust(chunks: Iterable[bytes]) -> None:
+    for _ in chunks:
+        pass
+
+
+def _page(database: Database, after: UUID | None) -> Sequence[Artifact]:
+    query = select(Artifact).order_by(Artifact.id).limit(PAGE_ROWS)
+    with database.read() as db:
+        query = query.where(is_readable(database.now(db)))
+        return db.scalars(query if after is None else query.where(Artifact.id > after)).all()
+
+
+def _still_there(database: Database, found: list[Examined]) -> Iterator[Examined]:
+    """Leave out what a cleaner took while we read."""
+    doubted = [one.artifact.id for one in found if one.finding is Finding.MISSING]
+    live: set[UUID] = set()
+    if doubted:
+        with database.read() as db:
+            query = select(Artifact.id).where(Artifact.id.in_(doubted), is_readable(database.now(db)))
+            live = set(db.scalars(query))
+    return (one for one in found if one.finding is not Finding.MISSING or one.artifact.id in live)

@@ -1,0 +1,1 @@
+"""One contract for the artifact store on a folder and on a bucket."""

@@ -1,0 +1,1 @@
+"""The cleanup with a database and files."""

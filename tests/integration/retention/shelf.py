@@ -1,0 +1,112 @@
+"""A shelf of evidence for tests: a session, its artifacts, and their files."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
+
+from attrs import frozen
+from sqlalchemy import insert, select, update
+
+from crawler.clock import utc_now
+from crawler.db.models import Artifact, CrawlSession
+from crawler.evidence import packing
+from crawler.evidence.blobs import FolderStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+    from pathlib import Path
+
+    from crawler.db.engine import Database
+
+DAY = timedelta(days=1)
+CONTENT = b"<html><title>A chair</title></html>"
+PACKED = packing.gzipped(CONTENT)
+
+
+@frozen
+class Shelf:
+    """A database with one session, and the folder of its files."""
+
+    database: Database
+    root: Path
+    session_id: UUID
+
+    @property
+    def blobs(self) -> FolderStore:
+        """The store on its folder."""
+        return FolderStore(self.root)
+
+    def add(self, uri: str, *, file: bool = True, age: timedelta = DAY, **columns: Any) -> UUID:
+        """An artifact whose date was `age` ago, and its file."""
+        if file:
+            self.write(uri)
+        return self.add_rows([row(self.session_id, uri, utc_now() - age, **columns)])[0]
+
+    def add_rows(self, rows: Iterable[dict[str, Any]]) -> list[UUID]:
+        """Artifacts without their files."""
+        rows = list(rows)
+        with self.database.write() as db:
+            db.execute(insert(Artifact), rows)
+        return [entry["id"] for entry in rows]
+
+    def write(self, uri: str) -> Path:
+        """A file, without the store's care."""
+        path = self.root / uri
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(PACKED.data)
+        return path
+
+    def rows(self) -> dict[UUID, Artifact]:
+        """Every artifact's row as it stands."""
+        with self.database.read() as db:
+            return {found.id: found for found in db.scalars(select(Artifact))}
+
+    def deleted(self) -> set[UUID]:
+        """The artifacts that are marked as deleted."""
+        return {key for key, found in self.rows().items() if found.deleted_at}
+
+    def files(self) -> set[str]:
+        """The names of all regular files below the root."""
+        return {entry.uri for entry in self.blobs.entries()}
+
+    def let_leases_run_out(self) -> None:
+        """Ten minutes go by."""
+        self._change(Artifact.cleanup_claim.is_not(None), cleanup_claimed_until=utc_now() - DAY)
+
+    def let_pauses_end(self) -> None:
+        """A day goes by."""
+        self._change(Artifact.cleanup_next.is_not(None), cleanup_next=utc_now() - DAY)
+
+    def change(self, artifact_id: UUID, **columns: Any) -> None:
+        """Somebody else writes to a row."""
+        self._change(Artifact.id == artifact_id, **columns)
+
+    def _change(self, which: Any, **columns: Any) -> None:
+        with self.database.write() as db:
+            db.execute(update(Artifact).where(which).values(**columns))
+
+
+def new_shelf(database: Database, root: Path) -> Shelf:
+    """An empty shelf."""
+    root.mkdir(parents=True, exist_ok=True)
+    session = CrawlSession(
+        id=uuid4(), url="https://shop.example/", domain="shop.example", mode="standard",
+        retention_policy="standard", status="completed", crawl_policy_version="v1.2", config_snapshot={},
+        created_at=utc_now(),
+    )  # fmt: skip
+    with database.write() as db:
+        db.add(session)
+    return Shelf(database, root, session.id)
+
+
+def row(session_id: UUID, uri: str, until: datetime | None, **columns: Any) -> dict[str, Any]:
+    """The columns of an HTML artifact."""
+    return {
+        "id": uuid4(), "session_id": session_id, "page_id": None, "type": "html_gz", "storage_uri": uri,
+        "size_bytes": len(PACKED.data), "checksum": PACKED.checksum, "content_sha256": PACKED.content_sha256,
+        "created_at": utc_now(), "retention_until": until, "legal_hold": False, "cleanup_attempts": 0,
+        **columns,
+    }  # fmt: skip

@@ -1,0 +1,90 @@
+"""Cleaners that are killed, again and again, over thousands of files."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess  # ruff: ignore[suspicious-subprocess-import] - the cleaners to be killed
+import sys
+import time
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import select
+
+from crawler.clock import utc_now
+from crawler.db.models import Artifact
+from crawler.retention.cleanup import CleanupOrder, clean_up
+from tests.integration.retention.shelf import Shelf, row
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+FILES = 6_000
+KILLS = 10  # of cleaners that take 500 files each
+
+
+@pytest.fixture
+def cleaners(shelf: Shelf, database_url: str) -> Generator[subprocess.Popen[str]]:
+    """A process that forks cleaners."""
+    command = [sys.executable, "-m", "tests.integration.retention.cleaners", database_url, str(shelf.root)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield process
+        assert process.stdin
+        process.stdin.close()
+
+
+def fill(shelf: Shelf) -> None:
+    """Expired pages of many sessions."""
+    names = [f"shop.example__{number // 40:04d}/pages/{number}.html.gz" for number in range(FILES)]
+    for name in names:
+        shelf.write(name)
+    shelf.add_rows(row(shelf.session_id, name, utc_now() - timedelta(days=1)) for name in names)
+
+
+def start(cleaners: subprocess.Popen[str]) -> int:
+    """The process id of a new cleaner."""
+    assert cleaners.stdin
+    assert cleaners.stdout
+    cleaners.stdin.write("\n")
+    cleaners.stdin.flush()
+    return int(cleaners.stdout.readline())
+
+
+def kill(pid: int) -> None:
+    """Kill -9, and wait until it is gone."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+        while True:
+            time.sleep(0.001)
+            os.kill(pid, 0)
+    except ProcessLookupError:
+        return
+
+
+def uris(shelf: Shelf, *, deleted: bool) -> set[str]:
+    """The files of the rows that are marked, or of those that are not."""
+    which = Artifact.deleted_at.is_not(None) if deleted else Artifact.deleted_at.is_(None)
+    with shelf.database.read() as db:
+        return set(db.scalars(select(Artifact.storage_uri).where(which)))
+
+
+def test_killed_cleaners_leave_nothing_that_does_not_heal(
+    shelf: Shelf, cleaners: subprocess.Popen[str]
+) -> None:
+    """Never a marked row with its file left; after one more pass, never a live row without its file."""
+    chance = random.Random(20)
+    fill(shelf)
+    for _ in range(KILLS // 2):
+        for pid in (start(cleaners), start(cleaners)):
+            time.sleep(chance.uniform(0.0, 0.06))
+            kill(pid)
+            assert not uris(shelf, deleted=True) & shelf.files()
+    left = len(uris(shelf, deleted=False))
+    # The dead are known to be dead, so nobody waits for their leases.
+    result = clean_up(shelf.database, shelf.blobs, CleanupOrder(batch_size=FILES))
+    assert (result.candidates, result.deleted, result.failed, result.remaining) == (left, left, 0, 0)
+    assert shelf.files() == set()
+    assert list(shelf.root.iterdir()) == []

@@ -1,0 +1,125 @@
+"""Files without a row, rows without a file."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from crawler.clock import utc_now
+from crawler.evidence.blobs import StoreUnavailableError
+from crawler.retention import orphans
+from crawler.retention.orphans import OrphanOrder, OrphanReport, find_orphans
+from tests.integration.retention.shelf import DAY, PACKED, Shelf
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+pytestmark = pytest.mark.usefixtures("small_groups")
+LIVE = -DAY  # its date is tomorrow
+SIZE = len(PACKED.data)
+
+
+@pytest.fixture
+def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few files and rows make several groups."""
+    monkeypatch.setattr(orphans, "GROUP_ROWS", 2)
+
+
+def write_old(shelf: Shelf, uri: str, hours: float = 100) -> None:
+    """A file that was written a while ago."""
+    then = time.time() - hours * 3600
+    os.utime(shelf.write(uri), (then, then))
+
+
+def scan(shelf: Shelf, *, delete_files: bool = False, mark_rows: bool = False) -> OrphanReport:
+    """One scan."""
+    order = OrphanOrder(delete_files=delete_files, mark_rows=mark_rows)
+    return find_orphans(shelf.database, shelf.blobs, order)
+
+
+def found(report: OrphanReport) -> tuple[set[str], set[UUID]]:
+    """The names of the files, and the ids of the rows."""
+    return {entry.uri for entry in report.files}, {row.id for row in report.rows}
+
+
+def test_all_is_well(shelf: Shelf) -> None:
+    """Each file has its row and each row its file."""
+    for number in range(5):
+        shelf.add(f"{number}/html.gz", age=LIVE)
+        write_old(shelf, f"{number}/html.gz")
+    assert scan(shelf) == OrphanReport(files_seen=5, rows_seen=5)
+
+
+def test_file_without_row_is_found_after_the_grace_period(shelf: Shelf) -> None:
+    """A young file may still get its row; one whose rows are all deleted is an orphan too."""
+    write_old(shelf, "stray/1.gz")
+    write_old(shelf, "stray/2.gz", hours=71)
+    write_old(shelf, "back/from-a-backup.gz")
+    shelf.add("back/from-a-backup.gz", file=False, deleted_at=utc_now())
+    assert found(scan(shelf)) == ({"stray/1.gz", "back/from-a-backup.gz"}, set())
+    assert shelf.files() == {"stray/1.gz", "stray/2.gz", "back/from-a-backup.gz"}
+
+
+def test_stray_files_go_when_asked(shelf: Shelf) -> None:
+    """Deleted with the flag, and counted; what has a row stays, whatever its kind."""
+    for number in range(5):
+        write_old(shelf, f"stray/{number}.gz")
+    shelf.add("text.txt", type="visible_text", retention_until=None)
+    write_old(shelf, "text.txt")
+    report = scan(shelf, delete_files=True)
+    assert (len(report.files), report.removed, report.removed_bytes) == (5, 5, 5 * SIZE)
+    assert shelf.files() == {"text.txt"}
+
+
+def test_row_without_file_is_found(shelf: Shelf) -> None:
+    """A live row is reported; one that a cleaner is at, or that is deleted, is none."""
+    lost = shelf.add("lost.gz", file=False, age=LIVE)
+    shelf.add("fine.gz", age=LIVE)
+    shelf.add("gone.gz", file=False, deleted_at=utc_now())
+    shelf.add(
+        "going.gz", file=False, cleanup_claim="x", cleanup_claimed_until=utc_now() + timedelta(minutes=1)
+    )
+    report = scan(shelf)
+    assert found(report) == (set(), {lost})
+    assert report.rows_seen == 2
+    assert shelf.rows()[lost].deleted_at is None
+
+
+def test_lost_rows_are_marked_when_asked(shelf: Shelf) -> None:
+    """Not those on hold, and not those whose path may not be looked at."""
+    lost = {shelf.add(f"lost-{number}.gz", file=False, age=LIVE) for number in range(3)}
+    held = shelf.add("held.gz", file=False, age=LIVE, legal_hold=True)
+    (shelf.root / "link").symlink_to(shelf.root.parent)
+    unsafe = shelf.add("link/x.gz", file=False, age=LIVE)
+    shelf.add("fine.gz", age=LIVE)
+    report = scan(shelf, mark_rows=True)
+    assert found(report) == (set(), {*lost, held, unsafe})
+    assert {row.id for row in report.rows if row.unsafe_path} == {unsafe}
+    assert report.marked == 3
+    assert shelf.deleted() == lost
+
+
+def test_empty_store_marks_nothing(shelf: Shelf) -> None:
+    """A volume that is not mounted looks empty: no row is given up for it."""
+    shelf.add("a.gz", file=False, age=LIVE)
+    with pytest.raises(StoreUnavailableError, match="empty"):
+        scan(shelf, mark_rows=True)
+    assert shelf.deleted() == set()
+
+
+def test_file_that_goes_while_we_look_is_no_loss(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cleaner that takes a row between our two looks leaves no false report."""
+    key = shelf.add("a.gz", age=LIVE)
+    real = type(shelf.blobs).exists
+
+    def exists(store: object, uri: str) -> bool:
+        shelf.change(key, deleted_at=utc_now())
+        shelf.blobs.delete(uri)
+        return real(shelf.blobs, uri)
+
+    monkeypatch.setattr(type(shelf.blobs), "exists", exists)
+    assert found(scan(shelf)) == (set(), set())

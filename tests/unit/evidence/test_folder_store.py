@@ -1,0 +1,210 @@
+"""What only a folder can do wrong: links, pipes, folders that come and go, disks that are full."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess  # ruff: ignore[suspicious-subprocess-import] - a writer that is killed
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from crawler.errors import CrawlerError
+from crawler.evidence.blobs import BlobExistsError, DiskFullError, FolderStore, Removal, UnsafePathError
+from crawler.evidence.folder_walk import FolderWalk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """The artifacts' root."""
+    folder = tmp_path / "artifacts"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """Somebody else's file, beside the root."""
+    path = tmp_path / "outside" / "victim.txt"
+    path.parent.mkdir()
+    path.write_bytes(b"mine")
+    return path
+
+
+ESCAPES = (
+    "link/victim.txt",  # through a linked folder
+    "inner/link/victim.txt",  # through one further down
+    "victim-link",  # a linked file
+    "dangling/x",  # through a link to nowhere
+    "file/x",  # through a file
+    "folder",  # a folder itself
+    "pipe",  # which would wait for ever
+)
+
+
+@pytest.mark.parametrize("uri", ESCAPES)
+def test_escapes_are_refused(root: Path, outside: Path, uri: str) -> None:
+    """Whatever somebody planted below the root, no link is followed and only regular files are touched."""
+    (root / "inner").mkdir()
+    (root / "folder").mkdir()
+    for link in (root / "link", root / "inner" / "link"):
+        link.symlink_to(outside.parent)
+    (root / "victim-link").symlink_to(outside)
+    (root / "dangling").symlink_to(root / "nowhere")
+    (root / "file").write_bytes(b"1")
+    os.mkfifo(root / "pipe")
+    store = FolderStore(root)
+    before = sorted(root.rglob("*"))
+    for attempt in (store.delete, store.read, store.exists):
+        with pytest.raises(UnsafePathError):
+            attempt(uri)
+    [removal] = store.delete_all([uri])
+    assert isinstance(removal.error, UnsafePathError)
+    with pytest.raises((UnsafePathError, BlobExistsError)):
+        store.publish(uri, b"2")
+    assert outside.read_bytes() == b"mine"
+    assert sorted(root.rglob("*")) == before
+
+
+def test_listing_shows_regular_files_alone(root: Path, outside: Path) -> None:
+    """Links are neither followed nor listed."""
+    (root / "link").symlink_to(outside.parent)
+    (root / "victim-link").symlink_to(outside)
+    os.mkfifo(root / "pipe")
+    FolderStore(root).publish("a/b/c", b"1")
+    assert {entry.uri for entry in FolderStore(root).entries()} == {"a/b/c"}
+
+
+def test_root_itself_may_be_a_link(root: Path, tmp_path: Path) -> None:
+    """An operator may put the root elsewhere."""
+    (tmp_path / "linked").symlink_to(root)
+    FolderStore(tmp_path / "linked").publish("a/b", b"1")
+    assert (root / "a" / "b").read_bytes() == b"1"
+
+
+def test_root_is_made_by_the_first_file(tmp_path: Path) -> None:
+    """A fresh installation needs no folder beforehand."""
+    FolderStore(tmp_path / "x" / "y").publish("a/b", b"1")
+    assert (tmp_path / "x" / "y" / "a" / "b").read_bytes() == b"1"
+
+
+def test_empty_folders_go_with_their_last_file(root: Path) -> None:
+    """The root stays, and a folder with something in it."""
+    store = FolderStore(root)
+    for uri in ("s/a/1", "s/b/2"):
+        store.publish(uri, b"1")
+    store.delete("s/a/1")
+    assert [path.name for path in (root / "s").iterdir()] == ["b"]
+    store.delete("s/b/2")
+    assert list(root.iterdir()) == []
+
+
+def test_many_deletions_prune_as_they_go(root: Path) -> None:
+    """Sorted names share their way, and no empty folder is left on it."""
+    store = FolderStore(root)
+    uris = sorted(f"s{a}/{b}/html.gz" for a in range(4) for b in range(4))
+    for uri in uris:
+        store.publish(uri, b"1")
+    assert list(store.delete_all(uris)) == [Removal(uri) for uri in uris]
+    assert list(store.delete_all(uris)) == [Removal(uri, found=False) for uri in uris]
+    assert list(root.iterdir()) == []
+
+
+def test_folder_that_vanishes_is_made_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cleaner may remove an empty folder just before a file is put into it."""
+    real, calls = FolderWalk.enter, []
+
+    def enter(walk: FolderWalk, names: list[str], *, create: bool = False) -> int:
+        folder = real(walk, names, create=create)
+        calls.append(names)
+        if len(calls) < 3:
+            (root / "a").rmdir()
+        return folder
+
+    monkeypatch.setattr(FolderWalk, "enter", enter)
+    FolderStore(root).publish("a/b", b"1")
+    assert (root / "a" / "b").read_bytes() == b"1"
+    assert len(calls) == 3
+
+
+def test_folder_that_always_vanishes_is_an_error(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a few chances the publisher gives up, and leaves nothing."""
+    real = FolderWalk.enter
+
+    def enter(walk: FolderWalk, names: list[str], *, create: bool = False) -> int:
+        folder = real(walk, names, create=create)
+        (root / "a").rmdir()
+        return folder
+
+    monkeypatch.setattr(FolderWalk, "enter", enter)
+    with pytest.raises(CrawlerError, match="goes whenever"):
+        FolderStore(root).publish("a/b", b"1")
+    assert list(root.iterdir()) == []
+
+
+@pytest.mark.parametrize("how", ["no such flag", "not on this file system"])
+def test_file_systems_without_nameless_files(root: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """A named part takes the draft's place, and is gone at the end."""
+    if how == "no such flag":
+        monkeypatch.delattr(os, "O_TMPFILE")
+    else:
+        monkeypatch.setattr(os, "O_TMPFILE", 0)  # opening a folder for writing fails with EISDIR
+    store = FolderStore(root)
+    with store.writing("a/b") as file:
+        file.write(b"1")
+        assert [path.suffix for path in root.iterdir()] == [".part"]
+    with pytest.raises(BlobExistsError):
+        store.publish("a/b", b"2")
+    assert {entry.uri for entry in store.entries()} == {"a/b"}
+    assert store.read("a/b") == b"1"
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_full_disk_is_told_apart(root: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """No room is an error of its own, and leaves nothing."""
+
+    def refuse(*_: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "write", refuse)
+    with pytest.raises(DiskFullError):
+        FolderStore(root).publish("a/b", b"1")
+    assert list(root.iterdir()) == []
+
+
+def test_no_right_to_write_is_a_plain_error(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message names the file and the system's reason."""
+
+    def refuse(*_: object, **__: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "link", refuse)
+    with pytest.raises(CrawlerError, match="a/b: Permission denied"):
+        FolderStore(root).publish("a/b", b"1")
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from crawler.evidence.blobs import FolderStore
+with FolderStore(Path(sys.argv[1])).writing("a/b") as file:
+    file.write(b"x" * 1_000_000)
+    print("half", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_killed_writer_leaves_nothing(root: Path) -> None:
+    """A crash in the middle of a file leaves no trace of it."""
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(root)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as writer:
+        assert writer.stdout
+        assert writer.stdout.readline() == b"half\n"
+        os.kill(writer.pid, signal.SIGKILL)
+    assert list(root.iterdir()) == []
