@@ -9,7 +9,7 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 pytho
 UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev demo test lint typecheck format bench soak lock clean
+.PHONY: help install install-dev demo test lint typecheck format reference bench soak lock clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -30,6 +30,7 @@ define install_locked
 endef
 else
 define install_locked
+@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null
 @$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/$(1).txt
 @$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 endef
@@ -67,6 +68,9 @@ typecheck: install-dev  ## mypy, strict
 format: install-dev  ## let ruff rewrite what it can
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format .
+
+reference: install-dev  ## write the tables of docs/ anew, from the code
+	@$(BIN)/python -m scripts.reference
 
 bench: install-dev  ## each figure beside a peer or a limit, measured now
 	@$(BIN)/python -m bench $(ARGS)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, get_args
+from urllib.parse import urlsplit
 
 from attrs import frozen
 from pydantic import Field, SecretStr, ValidationError, field_validator
@@ -15,7 +17,7 @@ from crawler.errors import ConfigError
 from crawler.urls import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from pydantic.fields import FieldInfo
 
@@ -24,6 +26,8 @@ Milliseconds = Annotated[int, "milliseconds"]
 Days = Annotated[int, "days"]
 DATABASE_SCHEMES = ("sqlite", "postgresql", "postgresql+psycopg")
 S3_SCHEME = "s3://"
+REDIS_SCHEMES = ("redis", "rediss", "unix")
+_REDIS_DATABASE = re.compile(r"(/\d*)?")
 
 
 class Settings(BaseSettings):
@@ -157,9 +161,7 @@ class Settings(BaseSettings):
     @field_validator("database_url")
     @classmethod
     def _known_database(cls, value: str) -> str:
-        if value and value.partition("://")[0] not in DATABASE_SCHEMES:
-            raise ValueError("scheme")
-        return value
+        return _checked_url(value, DATABASE_SCHEMES)
 
     @field_validator("artifacts_dir")
     @classmethod
@@ -179,16 +181,16 @@ class Settings(BaseSettings):
     @field_validator("redis_url")
     @classmethod
     def _known_redis(cls, value: str) -> str:
-        if value and value.partition("://")[0] not in {"redis", "rediss", "unix"}:
-            raise ValueError("scheme")
+        _checked_url(value, REDIS_SCHEMES)
+        # redis-py would take database 0 for one that is no number.
+        if not value.startswith("unix") and not _REDIS_DATABASE.fullmatch(urlsplit(value).path):
+            raise ValueError("database")
         return value
 
     @field_validator("proxy_url")
     @classmethod
     def _known_proxy(cls, value: str) -> str:
-        if value and value.partition("://")[0] not in {"http", "https"}:
-            raise ValueError("scheme")
-        return value
+        return _checked_url(value, ("http", "https"))
 
     @field_validator("contact_url")
     @classmethod
@@ -287,6 +289,13 @@ def takes(name: str) -> str:
     if field.annotation is int:
         return _number_range(field)
     return "one of " + ", ".join(get_args(field.annotation))
+
+
+def _checked_url(value: str, schemes: Collection[str]) -> str:
+    """A server's URL, if its scheme is one of these and its port is one; pydantic hears the ValueError."""
+    if value and (value.partition("://")[0] not in schemes or urlsplit(value).port == 0):
+        raise ValueError("URL")
+    return value
 
 
 def _number_range(field: FieldInfo) -> str:

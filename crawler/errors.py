@@ -59,6 +59,12 @@ class RevisionError(UsageError):
     code = "db_revision"
 
 
+class InternalError(CrawlerError):
+    """Something that was not foreseen; the program is at fault, or the machine."""
+
+    code = "internal"
+
+
 class IntegrityError(CrawlerError):
     """What is stored is not what was recorded."""
 

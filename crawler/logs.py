@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from crawler.urls import QUERY_PASSWORD
+
 if TYPE_CHECKING:
     from structlog.typing import EventDict, WrappedLogger
 
 # A password in a URL never reaches a line, whoever logged it.
-_URL_PASSWORD = re.compile(r"(://[^/\s:@]*):[^@/\s]*@")
-_PLAIN_VALUE = re.compile(r"[^\s\"'=]+")
+_URL_PASSWORD = re.compile(r"(://[^/\s:@\"']*):[^/\s\"']*@")
+# A control character in a value must not reach the terminal.
+_PLAIN_VALUE = re.compile(r"[^\s\"'=\x00-\x1f\x7f-\x9f]+")
 TEXT_FORMAT = "%(asctime)s [%(name)s] %(levelname)s: %(message)s"
 
 
@@ -39,7 +42,7 @@ def formatter_for(log_format: str, template: str = TEXT_FORMAT) -> logging.Forma
 
 def redacted(text: str) -> str:
     """`text` without the passwords of the URLs in it."""
-    return _URL_PASSWORD.sub(r"\1:***@", text)
+    return QUERY_PASSWORD.sub(r"\1***", _URL_PASSWORD.sub(r"\1:***@", text))
 
 
 class TextFormatter(logging.Formatter):
@@ -65,8 +68,9 @@ class JsonFormatter(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "event": record.getMessage(),
-            **_fields(record),
         }
+        for name, value in _fields(record).items():
+            entry[f"{name}_" if name in entry else name] = value
         if record.exc_info:
             entry["exception"] = self.formatException(record.exc_info)
         return redacted(json.dumps(entry, default=str, ensure_ascii=False))

@@ -21,6 +21,7 @@ MAX_HOST_CHARS = 253
 _LABEL = re.compile(r"[a-z0-9_-]{1,63}")
 _UNSPEAKABLE = re.compile(r"[\x00-\x20\x7f\\]")
 _HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://|//", re.IGNORECASE)
+QUERY_PASSWORD = re.compile(r"([?&](?:ssl)?password=)[^&#\s\"']+", re.IGNORECASE)
 _ENDS_IN_NUMBER = re.compile(r"(.*\.)?(\d+|0x[0-9a-f]*)")
 
 # The bundled suffix list, and nothing else: no list is fetched and no cache folder is written.
@@ -102,7 +103,8 @@ def root_of(url: str) -> str:
 
 
 def redact(url: str) -> str:
-    """`url` with its password replaced, fit for a log line; anything unreadable comes back as it is."""
+    """`url` with its passwords replaced, fit for a log line; anything unreadable comes back as it is."""
+    url = QUERY_PASSWORD.sub(r"\1***", url)
     head, at, tail = url.rpartition("@")
     if not at:
         return url

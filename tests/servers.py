@@ -118,6 +118,14 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def set_revision(url: str, revision: str) -> None:
+    """Have a database say that it is at that revision."""
+    database = Database(url)
+    with database.write() as session:
+        session.execute(text("UPDATE alembic_version SET version_num = :revision"), {"revision": revision})
+    database.close()
+
+
 def _make_tables(url: str) -> URL:
     """Make every table as the models say, marked with the revision that they stand for."""
     database = Database(url)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 from importlib import import_module
 from typing import Annotated
 
@@ -12,7 +14,8 @@ from typer.exceptions import TyperException
 from crawler import __version__, logs
 from crawler.cli.output import error_lines
 from crawler.config import load_settings
-from crawler.errors import CrawlerError, UsageError
+from crawler.errors import CrawlerError, InternalError, UsageError
+from crawler.logs import redacted
 
 INTERRUPTED = 130
 # Modules whose `register(app)` adds their commands, in the order of the help.
@@ -71,17 +74,36 @@ def run(arguments: list[str]) -> int:
     """The exit code of a command line."""
     try:
         result = app(arguments, standalone_mode=False)
+        sys.stdout.flush()
     except TyperException as error:
-        hint = "`vitrine --help` lists the commands" if arguments else ""
-        error_lines(UsageError(error.format_message().rstrip("."), hint=hint))
-        return UsageError.exit_code
-    except CrawlerError as error:
-        if "--debug" in arguments:
-            raise
-        error_lines(error)
-        return error.exit_code
+        message = error.format_message().rstrip(".") or "the command is not complete"
+        return _tell(UsageError(message, hint="`vitrine --help` lists the commands"))
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
-    except BrokenPipeError:
-        return 0  # whoever read our output has seen enough
+    except (BrokenPipeError, SystemExit):  # the latter is Typer's answer to the former
+        return _stop_writing()
+    except Exception as error:  # ruff: ignore[blind-except] - the last resort: one line, and the way to more
+        known = error if isinstance(error, CrawlerError) else _unforeseen(error)
+        return _tell(known, debug="--debug" in arguments)
     return result if isinstance(result, int) else 0
+
+
+def _tell(error: CrawlerError, *, debug: bool = False) -> int:
+    if debug:
+        sys.stderr.write(redacted(traceback.format_exc()))
+    error_lines(error)
+    return error.exit_code
+
+
+def _unforeseen(error: Exception) -> CrawlerError:
+    where = f" {error.filename}" if isinstance(error, OSError) and error.filename else ""
+    what = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return InternalError(
+        f"{type(error).__name__}: {what}{where}", hint="`vitrine --debug …` shows where it happened"
+    )
+
+
+def _stop_writing() -> int:
+    """Whoever read our output has seen enough; let the interpreter's last flush go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

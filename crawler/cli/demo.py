@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -93,15 +94,21 @@ def _show(
     columns = ("shop", "domain", "status", "product", "price", "artifacts", "bytes", "why not")
     table(columns, [_row(session, urls[session["url"]]) for session in sessions])
     first = next((s for s in sessions if s["pdp_url"]), sessions[0])
-    home = f"VITRINE_HOME={os.path.relpath(folder)}"
+    vitrine = f"VITRINE_HOME={os.path.relpath(folder)} {_called_as()}"
     say("\nLook further:")
     for command in (
-        f"{home} vitrine sessions show {str(first['id'])[:8]}",
-        f"{home} vitrine sessions list",
-        f"{home} vitrine cleanup --dry-run",
+        f"{vitrine} sessions show {str(first['id'])[:8]}",
+        f"{vitrine} sessions list",
+        f"{vitrine} cleanup --dry-run",
         f"ls {os.path.relpath(folder)}/artifacts",
     ):
         say(f"  {command}")
+
+
+def _called_as() -> str:
+    """This command as it can be typed here: `make demo` runs it without it being on the PATH."""
+    name = Path(sys.argv[0]).name
+    return name if shutil.which(name) else os.path.relpath(sys.argv[0])
 
 
 def _row(session: Mapping[str, Any], shop: Shop) -> list[Any]:

@@ -159,8 +159,13 @@ def _skew(check: str, theirs: float, ours: float) -> Finding:
 
 def _check_artifacts(settings: Settings) -> Iterator[Finding]:
     store, name = FolderStore(settings.artifacts), f".doctor-{uuid4().hex}"
-    store.publish(name, utc_now().isoformat().encode())
-    store.delete(name)
+    try:
+        store.publish(name, utc_now().isoformat().encode())
+        store.delete(name)
+    except CrawlerError as error:
+        what = f"{settings.artifacts} cannot be written: {error}"
+        yield Finding("artifacts", BROKEN, what, "check ARTIFACTS_DIR and its permissions")
+        return
     free = shutil.disk_usage(settings.artifacts).free
     state = OK if free >= MIN_FREE_BYTES else WARN
     fix = "" if state == OK else "make room, or lower HTML_RETENTION_DAYS and run vitrine cleanup"

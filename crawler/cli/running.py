@@ -48,7 +48,7 @@ def run_crawl(crawl: Crawl) -> FinishedCrawl:
     process = subprocess.Popen(  # ruff: ignore[subprocess-without-shell-equals-true] - our own command line
         _command(crawl, write_end),
         pass_fds=[write_end],
-        env=dict(crawl.environment) if crawl.environment is not None else None,
+        env=_environment(crawl),
         stdin=subprocess.DEVNULL,
         start_new_session=True,  # a Ctrl-C reaches it once, through us
     )
@@ -68,6 +68,12 @@ def _command(crawl: Crawl, progress: int) -> list[str]:
         *(part for pair in crawl.settings for part in ("-s", pair)),
         *(part for pair in crawl.arguments for part in ("-a", pair)),
     ]  # fmt: skip
+
+
+def _environment(crawl: Crawl) -> dict[str, str]:
+    """The crawl's environment; it names the project, which Scrapy finds by itself in its own folder only."""
+    given = os.environ if crawl.environment is None else crawl.environment
+    return {**given, "SCRAPY_SETTINGS_MODULE": "crawler.settings"}
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from crawler.clock import utc_now
 from crawler.db.types import UtcTime
 from crawler.db.write_lock import WriteLock
 from crawler.errors import ConfigError, CrawlerError
+from crawler.logs import redacted
 from crawler.urls import redact
 
 if TYPE_CHECKING:
@@ -72,10 +73,12 @@ class Database:
     @contextmanager
     def exclusive(self) -> Generator[None]:
         """Keep other writers of a SQLite database out; PostgreSQL locks by itself."""
-        if self._lock is None:
-            yield
-            return
-        with self._lock.held(BUSY_TIMEOUT_SECONDS):
+        with ExitStack() as stack:
+            try:
+                if self._lock is not None:
+                    stack.enter_context(self._lock.held(BUSY_TIMEOUT_SECONDS))
+            except OSError as error:
+                raise self._unavailable(f"{error.strerror} ({error.filename})") from error
             yield
 
     def now(self, session: Session) -> datetime:
@@ -100,11 +103,17 @@ class Database:
         except OperationalError as error:
             if not error.connection_invalidated and _is_connected(error):
                 raise
-            reason = str(error.orig).strip().splitlines()[0]
-            raise DatabaseUnavailableError(
-                f"the database at {self.shown} does not answer: {redact(reason)}",
-                hint="check DATABASE_URL, and that the server runs; `vitrine doctor` looks at both",
-            ) from error
+            raise self._unavailable(str(error.orig).strip().splitlines()[0]) from error
+
+    def _unavailable(self, reason: str) -> DatabaseUnavailableError:
+        if self.is_sqlite:
+            what, hint = (
+                "cannot be opened",
+                "check VITRINE_HOME or DATABASE_URL, and the folder's permissions",
+            )
+        else:
+            what, hint = "does not answer", "check DATABASE_URL, and that the server runs"
+        return DatabaseUnavailableError(f"the database at {self.shown} {what}: {redacted(reason)}", hint=hint)
 
 
 def sqlite_wal_is_safe() -> bool:
@@ -142,7 +151,10 @@ def _postgresql_engine(url: URL) -> Engine:
 def _make_parent_folder(
     _dialect: Any, _record: Any, cargs: tuple[Any, ...], _cparams: dict[str, Any]
 ) -> None:
-    Path(cargs[0]).parent.mkdir(parents=True, exist_ok=True)
+    try:
+        Path(cargs[0]).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise sqlite3.OperationalError(f"unable to open: {error.strerror} ({error.filename})") from error
 
 
 def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import inspect, text
 
+from crawler import logs
 from crawler.errors import RevisionError
 
 if TYPE_CHECKING:
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 # The newest script in migrations/versions/; a test holds the two together. Knowing it here spares every
 # start the loading of Alembic.
 HEAD = "0001"
+
+log = logs.get_logger(__name__)
 
 
 def current(database: Database) -> str | None:
@@ -30,6 +34,8 @@ def current(database: Database) -> str | None:
 
 def upgrade(database: Database) -> None:
     """Apply what is missing; safe to call from several processes at once."""
+    # It would introduce each of its plug-ins; what happened is said below.
+    logging.getLogger("alembic").setLevel(logging.WARNING)
     from alembic import command  # ruff: ignore[import-outside-top-level] - slow to load, seldom needed
 
     with database.exclusive():
@@ -38,6 +44,7 @@ def upgrade(database: Database) -> None:
             return
         _refuse_newer(database, found)
         command.upgrade(_alembic_config(database), "head")
+    log.info("database.upgraded", database=database.shown, before=found, after=HEAD)
 
 
 def require_current(database: Database) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crawler.errors import BadUrlError
-from crawler.urls import domain_of
+from crawler.urls import canonical, domain_of, host_of, redact, require_http_url, root_of, same_site, site_of
 
 DOMAINS = {
     # the documented examples
@@ -129,3 +129,112 @@ def test_password_stays_out_of_the_error() -> None:
     with pytest.raises(BadUrlError) as refused:
         domain_of("https://user:canary@exa mple.com/")
     assert "canary" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://shop.example/p?a=1#x", "  HTTP://Shop.Example  ", "http://[::1]:8080/"]
+)
+def test_what_can_be_crawled_is_taken_as_it_is(url: str) -> None:
+    """But for the space around it; a site may tell spellings apart."""
+    assert require_http_url(url) == url.strip()
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("shop.example", "is not an http or https URL"),
+        ("ftp://shop.example/", "is not an http or https URL"),
+        ("javascript:alert(1)", "is not an http or https URL"),
+        ("https://shop.example/a b", "has a space, a backslash or a control character in it"),
+        ("https://shop.example\\@other.example/", "has a space, a backslash or a control character in it"),
+        ("https://shop.example/\x00", "has a space, a backslash or a control character in it"),
+        ("https://shop.example/" + "a" * 9000, "is too long"),
+        ("https:///p", "names no host"),
+        ("https://[::g]/", "is not a"),
+    ],
+)
+def test_what_cannot_be_crawled_is_told(url: str, why: str) -> None:
+    """In words that say what to mend; wrong usage, exit code 2."""
+    with pytest.raises(BadUrlError, match=why) as refused:
+        require_http_url(url)
+    assert refused.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("HTTP://Shop.Example:80/%7Ea/?b=2&a=1#frag", "http://shop.example/~a/?a=1&b=2"),
+        ("https://shop.example:443", "https://shop.example/"),
+        ("https://sh\u00f6p.example/\u00e4", "https://xn--shp-tna.example/%C3%A4"),
+        ("https://shop.example/?a=", "https://shop.example/?a=#top"),
+        ("http://[2001:DB8::1]:80/", "http://[2001:db8:0::1]/"),
+    ],
+)
+def test_spellings_of_a_page_are_one(one: str, other: str) -> None:
+    """And the canonical form is its own."""
+    assert canonical(one) == canonical(other)
+    assert canonical(canonical(one)) == canonical(one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("http://shop.example/", "https://shop.example/"),
+        ("https://shop.example/", "https://www.shop.example/"),
+        ("https://shop.example:8443/", "https://shop.example/"),
+        ("https://shop.example/?a=1&a=2", "https://shop.example/?a=1"),
+        ("https://shop.example/A", "https://shop.example/a"),
+        ("https://shop.example/?a", "https://shop.example/"),
+    ],
+)
+def test_different_pages_stay_different(one: str, other: str) -> None:
+    """A page must not be passed over because it looks like another."""
+    assert canonical(one) != canonical(other)
+
+
+@pytest.mark.parametrize(
+    ("url", "site"),
+    [
+        ("https://www.shop.example.co.uk/p", "example.co.uk"),
+        ("https://m.shop.com/", "shop.com"),
+        ("https://shop.com:8443/", "shop.com"),
+        ("http://plain.localhost:8000/", "plain.localhost"),
+        ("http://127.0.1.1:8000/", "127.0.1.1"),
+        ("http://[2001:db8::1]/", "2001:db8::1"),
+        ("http://localhost/", "localhost"),
+        ("https://co.uk/", "co.uk"),
+    ],
+)
+def test_the_site_bounds_a_visit(url: str, site: str) -> None:
+    """The registrable domain, by a list that is never fetched; an address is a site of its own."""
+    assert site_of(url) == site
+
+
+def test_ports_and_subdomains_do_not_part_a_site() -> None:
+    """But two shops under one public suffix are two sites."""
+    assert same_site("https://www.shop.co.uk/", "http://img.shop.co.uk:8080/")
+    assert not same_site("https://one.co.uk/", "https://two.co.uk/")
+    assert not same_site("http://127.0.1.1/", "http://127.0.1.2/")
+
+
+def test_the_root_is_the_same_hosts() -> None:
+    """Query and fragment are not part of it, the port is."""
+    assert root_of("https://www.shop.example:8443/a/b?c=1#d") == "https://www.shop.example:8443/"
+    assert host_of("https://WWW.Shop.Example.:8443/a") == "www.shop.example"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://user:geheim@shop.example/p", "https://user:***@shop.example/p"),
+        ("redis://:ge@heim@host/0", "redis://:***@host/0"),
+        ("postgresql://host/v?password=geheim&x=1", "postgresql://host/v?password=***&x=1"),
+        ("user:geheim@shop.example", "user:***@shop.example"),
+        ("https://user@shop.example/", "https://user@shop.example/"),
+        ("https://shop.example/p?a=1", "https://shop.example/p?a=1"),
+        ("no url at all", "no url at all"),
+    ],
+)
+def test_a_shown_url_has_no_password(url: str, shown: str) -> None:
+    """Everything else stays, so that it can be recognised."""
+    assert redact(url) == shown

@@ -42,7 +42,6 @@ class CrawlSession(Base):
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
     kind: Mapped[str] = mapped_column(default="page")
     batch_id: Mapped[int | None] = mapped_column(ForeignKey("batches.id"), index=True)
-    retry_of: Mapped[UUID | None] = mapped_column(ForeignKey("sessions.id"))
     url: Mapped[str]  # as it was asked for, without its password
     domain: Mapped[str]  # the lock's domain; empty where the URL names none
     mode: Mapped[str]

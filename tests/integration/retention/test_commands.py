@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess  # ruff: ignore[suspicious-subprocess-import] - runs the script as cron does
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

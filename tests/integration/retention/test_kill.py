@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess  # ruff: ignore[suspicious-subprocess-import] - the cleaners to be killed
+import subprocess
 import sys
 import time
 from datetime import timedelta

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
-import subprocess  # ruff: ignore[suspicious-subprocess-import] - a writer that is killed
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 

@@ -35,7 +35,7 @@ def _batches() -> None:
         sa.Column("source", sa.String(), nullable=False),
         sa.Column("created_at", TIME, nullable=False),
         sa.Column("finished_at", TIME, nullable=True),
-        sa.PrimaryKeyConstraint("id", name="pk_batches"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_batches")),
     )
     op.create_index("ix_batches_source_id", "batches", ["source", "id"])
 
@@ -50,7 +50,7 @@ def _domain_gates() -> None:
         sa.Column("last_end_at", TIME, nullable=True),
         sa.Column("delay_until", TIME, nullable=True),
         sa.Column("delay_reason", sa.String(), nullable=True),
-        sa.PrimaryKeyConstraint("domain", name="pk_domain_gates"),
+        sa.PrimaryKeyConstraint("domain", name=op.f("pk_domain_gates")),
     )
 
 
@@ -60,7 +60,6 @@ def _sessions() -> None:
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.Column("kind", sa.String(), nullable=False),
         sa.Column("batch_id", sa.Integer(), nullable=True),
-        sa.Column("retry_of", sa.Uuid(), nullable=True),
         sa.Column("url", sa.String(), nullable=False),
         sa.Column("domain", sa.String(), nullable=False),
         sa.Column("mode", sa.String(), nullable=False),
@@ -80,16 +79,16 @@ def _sessions() -> None:
         sa.Column("created_at", TIME, nullable=False),
         sa.Column("started_at", TIME, nullable=True),
         sa.Column("finished_at", TIME, nullable=True),
-        sa.CheckConstraint("mode IN ('standard', 'debug', 'evidence_pack')", name="ck_sessions_mode"),
+        sa.CheckConstraint("mode IN ('standard', 'debug', 'evidence_pack')", name=op.f("ck_sessions_mode")),
         sa.CheckConstraint(
-            "retention_policy IN ('short', 'standard', 'long')", name="ck_sessions_retention_policy"
+            "retention_policy IN ('short', 'standard', 'long')", name=op.f("ck_sessions_retention_policy")
         ),
         sa.CheckConstraint(
-            "status IN ('queued', 'running', 'completed', 'failed', 'partial')", name="ck_sessions_status"
+            "status IN ('queued', 'running', 'completed', 'failed', 'partial')",
+            name=op.f("ck_sessions_status"),
         ),
-        sa.ForeignKeyConstraint(["batch_id"], ["batches.id"], name="fk_sessions_batch_id"),
-        sa.ForeignKeyConstraint(["retry_of"], ["sessions.id"], name="fk_sessions_retry_of"),
-        sa.PrimaryKeyConstraint("id", name="pk_sessions"),
+        sa.ForeignKeyConstraint(["batch_id"], ["batches.id"], name=op.f("fk_sessions_batch_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_sessions")),
     )
     op.create_index("ix_sessions_batch_id", "sessions", ["batch_id"])
     op.create_index("ix_sessions_created_at", "sessions", ["created_at"])
@@ -109,11 +108,11 @@ def _crawl_logs() -> None:
         sa.Column("event_type", sa.String(), nullable=False),
         sa.Column("message", sa.String(), nullable=False),
         sa.Column("details", JSON, nullable=False),
-        sa.CheckConstraint("level IN ('info', 'warn', 'error')", name="ck_crawl_logs_level"),
+        sa.CheckConstraint("level IN ('info', 'warn', 'error')", name=op.f("ck_crawl_logs_level")),
         sa.ForeignKeyConstraint(
-            ["session_id"], ["sessions.id"], name="fk_crawl_logs_session_id", ondelete="CASCADE"
+            ["session_id"], ["sessions.id"], name=op.f("fk_crawl_logs_session_id"), ondelete="CASCADE"
         ),
-        sa.PrimaryKeyConstraint("id", name="pk_crawl_logs"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_crawl_logs")),
     )
     op.create_index("ix_crawl_logs_session_id_timestamp_id", "crawl_logs", ["session_id", "timestamp", "id"])
 
@@ -134,11 +133,11 @@ def _pages() -> None:
         sa.Column("verdict", JSON, nullable=True),
         sa.Column("facts", JSON, nullable=True),
         sa.Column("created_at", TIME, nullable=False),
-        sa.CheckConstraint("status IN ('ok', 'failed', 'pending')", name="ck_pages_status"),
+        sa.CheckConstraint("status IN ('ok', 'failed', 'pending')", name=op.f("ck_pages_status")),
         sa.ForeignKeyConstraint(
-            ["session_id"], ["sessions.id"], name="fk_pages_session_id", ondelete="CASCADE"
+            ["session_id"], ["sessions.id"], name=op.f("fk_pages_session_id"), ondelete="CASCADE"
         ),
-        sa.PrimaryKeyConstraint("id", name="pk_pages"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_pages")),
     )
     op.create_index("ix_pages_session_id_epoch", "pages", ["session_id", "epoch"])
 
@@ -165,19 +164,41 @@ def _artifacts() -> None:
         sa.Column("cleanup_attempts", sa.Integer(), nullable=False),
         sa.Column("cleanup_next", TIME, nullable=True),
         sa.CheckConstraint(
-            "type = 'html_gz' OR retention_until IS NULL", name="ck_artifacts_only_html_expires"
+            "type = 'html_gz' OR retention_until IS NULL", name=op.f("ck_artifacts_only_html_expires")
         ),
-        sa.ForeignKeyConstraint(["page_id"], ["pages.id"], name="fk_artifacts_page_id"),
-        sa.ForeignKeyConstraint(["session_id"], ["sessions.id"], name="fk_artifacts_session_id"),
-        sa.PrimaryKeyConstraint("id", name="pk_artifacts"),
+        sa.ForeignKeyConstraint(["page_id"], ["pages.id"], name=op.f("fk_artifacts_page_id")),
+        sa.ForeignKeyConstraint(["session_id"], ["sessions.id"], name=op.f("fk_artifacts_session_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_artifacts")),
     )
     op.create_index(
-        "ix_artifacts_expiring",
+        "ix_artifacts_claimed",
         "artifacts",
-        ["retention_until", "id"],
-        postgresql_where=IS_EXPIRING,
-        sqlite_where=IS_EXPIRING,
+        ["cleanup_claim"],
+        postgresql_where=sa.text("cleanup_claim IS NOT NULL"),
+        sqlite_where=sa.text("cleanup_claim IS NOT NULL"),
+    )
+    op.create_index(
+        "ix_artifacts_failed",
+        "artifacts",
+        ["cleanup_next", "id"],
+        postgresql_where=sa.text(
+            "type = 'html_gz' AND deleted_at IS NULL AND NOT legal_hold AND cleanup_attempts > 0"
+        ),
+        sqlite_where=sa.text(
+            "type = 'html_gz' AND deleted_at IS NULL AND NOT legal_hold AND cleanup_attempts > 0"
+        ),
     )
     op.create_index("ix_artifacts_page_id", "artifacts", ["page_id"])
     op.create_index("ix_artifacts_session_id", "artifacts", ["session_id"])
     op.create_index("ix_artifacts_storage_uri", "artifacts", ["storage_uri"])
+    op.create_index(
+        "ix_artifacts_untried",
+        "artifacts",
+        ["retention_until", "id"],
+        postgresql_where=sa.text(
+            "type = 'html_gz' AND deleted_at IS NULL AND NOT legal_hold AND cleanup_attempts = 0"
+        ),
+        sqlite_where=sa.text(
+            "type = 'html_gz' AND deleted_at IS NULL AND NOT legal_hold AND cleanup_attempts = 0"
+        ),
+    )

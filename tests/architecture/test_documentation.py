@@ -1,0 +1,84 @@
+"""The documentation says what the code says, and its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from crawler.cli import results, sessions
+from crawler.cli.app import INTERRUPTED
+from crawler.errors import IntegrityError
+from crawler.middlewares import desk, navigation, saved_pages
+from crawler.spiders import pdp
+from crawler.spiders.arguments import KNOWN, MODES, RENDERS, RETENTIONS
+from scripts.reference import PAGES as GENERATED
+from scripts.reference import ROOT, expected
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+LINK = re.compile(r"\]\((?!https?://|mailto:|#)([^)#\s]+)")
+COMMANDS = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+SPIDERS = (ROOT / "docs" / "spiders.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [".env.example", *(f"docs/{page}" for page in GENERATED)])
+def test_tables_are_those_of_the_code(name: str) -> None:
+    """Settings, commands and error codes are documented as they are; `make reference` writes them anew."""
+    path = ROOT / name
+    assert path.read_text(encoding="utf-8") == expected()[path], "run `make reference`"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    """A page that is named is there."""
+    targets = LINK.findall(path.read_text(encoding="utf-8"))
+    assert [target for target in targets if not (path.parent / target).exists()] == []
+
+
+def test_every_page_can_be_found() -> None:
+    """The README leads to each page of the documentation."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    pages = [path for path in PAGES if path.parent.name == "docs"]
+    assert [path.name for path in pages if f"docs/{path.name}" not in readme] == []
+
+
+def test_spider_arguments_are_documented() -> None:
+    """Each one that `-a` takes has its line, with its choices."""
+    lines = dict(re.findall(r"^\| `(\w+)=(\S+)` \|", COMMANDS, re.MULTILINE))
+    assert set(lines) == set(KNOWN)
+    for name, choices in {"mode": MODES, "retention": RETENTIONS, "render": RENDERS}.items():
+        assert lines[name].split("\\|") == list(choices)
+
+
+def test_exit_codes_are_documented() -> None:
+    """Each one that a command may end with has its line, and no other has."""
+    rows = re.findall(r"^\| (\d+) \|", COMMANDS, re.MULTILINE)
+    ends = {results.ALL_WELL, results.NONE_WELL, results.USAGE, results.SOME_WELL, results.LOCKED}
+    assert {int(row) for row in rows} == {
+        *ends,
+        sessions.NOTHING_MATCHED,
+        IntegrityError.exit_code,
+        INTERRUPTED,
+    }
+
+
+def test_meta_keys_are_documented() -> None:
+    """Those by which requests belong to sessions and pages to their attempts."""
+    section = SPIDERS.partition("## Meta keys")[2].partition("\n## ")[0]
+    on_page = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
+    tried = {navigation.ATTEMPT, navigation.BEGUN, navigation.RELOADED}
+    assert on_page == {desk.SESSION, pdp.PAGE, saved_pages.SAVED_PAGE, "download_slot", *tried}
+
+
+def test_stats_are_documented() -> None:
+    """Every key that the crawl counts under has its line in the page about spiders, and no other has."""
+    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "crawler").rglob("*.py"))
+    in_code = {key.partition("{")[0] for key in re.findall(r"\"(vitrine/[^\"]+)\"", source)}
+    on_page = {
+        key.partition("STATUS")[0] for key in re.findall(r"^\| `(vitrine/[^`]+)`", SPIDERS, re.MULTILINE)
+    }
+    assert on_page == in_code

@@ -1,0 +1,92 @@
+"""The shape of the code: short functions, modules of one idea, names that say something."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("crawler", "scripts", "bench", "tests")
+SOURCES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
+PACKAGE = [path for path in SOURCES if path.is_relative_to(ROOT / "crawler")]
+LOCK_FILES = sorted((ROOT / "requirements").glob("*.txt"))
+
+NAMES_THAT_SAY_NOTHING = {"common", "helper", "helpers", "manager", "misc", "util", "utils"}
+MAX_FILE_LINES = 400
+MAX_FUNCTION_LINES = 60
+MAX_README_LINES = 150
+UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
+
+
+def shown(path: Path) -> str:
+    """A path as it reads in a failure."""
+    return str(path.relative_to(ROOT))
+
+
+def test_there_is_something_to_look_at() -> None:
+    """The rules below hold of the real tree, not of an empty one."""
+    assert len(PACKAGE) > 100
+    assert [path.name for path in LOCK_FILES] == ["dev.txt", "runtime.txt"]
+
+
+def test_names_say_something() -> None:
+    """A module called utils collects what nobody found a place for."""
+    nameless = [shown(p) for p in SOURCES if {p.stem, p.parent.name} & NAMES_THAT_SAY_NOTHING]
+    assert nameless == []
+
+
+def test_files_are_short() -> None:
+    """A file of the package fits into a reader's head."""
+    lengths = {shown(path): len(path.read_text(encoding="utf-8").splitlines()) for path in PACKAGE}
+    assert {name: length for name, length in lengths.items() if length > MAX_FILE_LINES} == {}
+
+
+def test_functions_are_short() -> None:
+    """A function does one thing, and one screen shows it."""
+    long = {
+        f"{shown(path)}:{node.lineno} {node.name}": length
+        for path in SOURCES
+        for node in _functions(path)
+        if (length := (node.end_lineno or 0) - node.lineno + 1) > MAX_FUNCTION_LINES
+    }
+    assert long == {}
+
+
+def test_nothing_is_left_for_later() -> None:
+    """Unfinished work does not hide in a comment."""
+    own = Path(__file__)
+    marked = [shown(p) for p in SOURCES if p != own and UNFINISHED.search(p.read_text(encoding="utf-8"))]
+    assert marked == []
+
+
+def test_readme_is_short() -> None:
+    """A newcomer reads it to its end."""
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= MAX_README_LINES
+
+
+@pytest.mark.parametrize("path", LOCK_FILES, ids=lambda path: path.name)
+def test_lock_files_name_no_place(path: Path) -> None:
+    """They pin what is installed, never where from: every machine has its own index."""
+    text = path.read_text(encoding="utf-8")
+    assert re.findall(r"^.*(?:://| @ |--(?!hash=)[a-z]).*$", text, re.MULTILINE) == []
+
+
+@pytest.mark.parametrize("path", LOCK_FILES, ids=lambda path: path.name)
+def test_lock_files_pin_by_hash(path: Path) -> None:
+    """What is installed is, byte for byte, what was locked."""
+    pinned = re.split(r"\n(?=\S)", path.read_text(encoding="utf-8").strip())
+    assert len(pinned) > 30
+    assert [e for e in pinned if not re.match(r"\S+==\S+[^\n]*\\\n +--hash=sha256:[0-9a-f]{64}", e)] == []
+
+
+def _functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node

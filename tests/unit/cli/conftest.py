@@ -1,0 +1,60 @@
+"""Runs command lines in this process, in an empty folder."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pytest
+from attrs import frozen
+
+from crawler.cli.app import run
+from crawler.config import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+
+@frozen
+class Done:
+    """What a command line came to."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        """The JSON on standard output; nothing else may stand there."""
+        return json.loads(self.out)
+
+
+class Vitrine(Protocol):
+    """Runs `vitrine`; keywords are environment variables."""
+
+    def __call__(self, *arguments: str, **environment: str) -> Done:
+        """Run it to its end."""
+
+
+@pytest.fixture
+def vitrine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Generator[Vitrine]:
+    """The command, with nothing set that the test does not set."""
+    monkeypatch.chdir(tmp_path)
+    for name in Settings.model_fields:
+        monkeypatch.delenv(name.upper(), raising=False)
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+
+    def run_it(*arguments: str, **environment: str) -> Done:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        code = run(list(arguments))
+        out, err = capsys.readouterr()
+        return Done(code, out, err)
+
+    yield run_it
+    root.handlers[:], root.level = handlers, level

@@ -1,0 +1,157 @@
+"""The frame of all commands: errors in two lines, exit codes that tell the truth."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import typer
+
+from crawler import __version__
+from crawler.cli import app as cli
+from crawler.errors import IntegrityError, LockedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.unit.cli.conftest import Vitrine
+
+ROOT = Path(__file__).parents[3]
+
+WRONG = [
+    (("crwl",), "No such command 'crwl'. Did you mean 'crawl'?"),
+    (("sessions", "lst"), "No such command 'lst'. Did you mean 'list'?"),
+    (("sessions", "list", "--jsn"), "No such option: --jsn (Possible options: --json, --jsonl)"),
+    (("sessions", "show"), "Missing argument 'session'"),
+    (("db",), "the command is not complete"),
+]
+
+
+def failing(error: BaseException) -> Callable[..., None]:
+    """A command line that comes to an error."""
+
+    def app(*_args: object, **_options: object) -> None:
+        raise error
+
+    return app
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG, ids=lambda value: " ".join(value)[:30])
+def test_wrong_usage_is_two_lines(vitrine: Vitrine, arguments: tuple[str, ...], message: str) -> None:
+    """What is wrong, with what may have been meant, and where to look; exit code 2."""
+    done = vitrine(*arguments)
+    assert done.code == 2
+    assert done.err.endswith(f"error[usage]: {message}\nhint: `vitrine --help` lists the commands\n")
+
+
+def test_a_value_out_of_its_range_is_wrong_usage(vitrine: Vitrine) -> None:
+    """Options have ranges as settings have."""
+    done = vitrine("sessions", "list", "--limit", "0")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("error[usage]: Invalid value for '--limit'")
+
+
+@pytest.mark.parametrize("arguments", [(), ("-h",), ("--help",)])
+def test_help_lists_the_commands(vitrine: Vitrine, arguments: tuple[str, ...]) -> None:
+    """Asked for or not, with examples."""
+    done = vitrine(*arguments)
+    assert done.code == 0
+    assert "vitrine crawl pdp https://shop.example/" in done.out
+    for command in ("crawl", "sessions", "pdp", "db", "doctor", "demo"):
+        assert re.search(rf"\b{command} ", done.out), command
+
+
+@pytest.mark.parametrize("command", [("crawl", "pdp"), ("pdp", "check"), ("doctor",)], ids=" ".join)
+def test_every_command_has_help(vitrine: Vitrine, command: tuple[str, ...]) -> None:
+    """Also where a setting is wrong, which is when help is looked for."""
+    done = vitrine(*command, "-h")
+    assert done.code == 0
+    assert "--json" in done.out
+
+
+def test_the_version_is_told(vitrine: Vitrine) -> None:
+    """On standard output."""
+    assert vitrine("--version").out == f"vitrine {__version__}\n"
+
+
+def test_a_wrong_setting_is_two_lines(vitrine: Vitrine) -> None:
+    """Exit code 2, and standard output stays clean for whoever reads it."""
+    done = vitrine("sessions", "list", "--json", HTML_RETENTION_DAYS="0")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        "error[config]: HTML_RETENTION_DAYS is '0'; it takes a whole number of days from 1 to 36500\n"
+        "hint: the default is 14; see docs/settings.md\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "lines"),
+    [
+        (LockedError("a.example is held", hint="wait"), 5, "error[locked]: a.example is held\nhint: wait\n"),
+        (IntegrityError("the file differs"), 6, "error[integrity]: the file differs\n"),
+        (LockedError("redis://:geheim@h/0 is held"), 5, "error[locked]: redis://:***@h/0 is held\n"),
+    ],
+)
+def test_an_error_is_told_by_its_code(
+    vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch, error: Exception, code: int, lines: str
+) -> None:
+    """Its lines, its exit code, and no password."""
+    monkeypatch.setattr(cli, "app", failing(error))
+    done = vitrine("sessions", "list")
+    assert (done.code, done.err) == (code, lines)
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (RuntimeError("no answer from redis://:geheim@h/0"), "RuntimeError: no answer from redis://:***@h/0"),
+        (PermissionError(13, "Permission denied", "/srv/v"), "PermissionError: Permission denied /srv/v"),
+    ],
+)
+def test_the_unforeseen_is_one_line_too(
+    vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch, error: Exception, line: str
+) -> None:
+    """With the way to its traceback."""
+    monkeypatch.setattr(cli, "app", failing(error))
+    done = vitrine("sessions", "list")
+    assert done.code == 1
+    assert done.err == f"error[internal]: {line}\nhint: `vitrine --debug …` shows where it happened\n"
+
+
+def test_debug_shows_the_traceback(vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without passwords, before the lines, and with the same exit code."""
+    monkeypatch.setattr(cli, "app", failing(LockedError("redis://:geheim@h/0 is held")))
+    done = vitrine("--debug", "sessions", "list")
+    assert done.code == 5
+    assert done.err.startswith("Traceback (most recent call last):\n")
+    assert done.err.endswith("error[locked]: redis://:***@h/0 is held\n")
+    assert "geheim" not in done.err
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt(), typer.Abort()])
+def test_an_interruption_is_130(
+    vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch, interruption: BaseException
+) -> None:
+    """And nothing more is said."""
+    monkeypatch.setattr(cli, "app", failing(interruption))
+    done = vitrine("sessions", "list")
+    assert (done.code, done.err) == (130, "")
+
+
+@pytest.mark.parametrize("arguments", [["pdp", "check", "--json", "-"], ["--help"]], ids=" ".join)
+def test_a_broken_pipe_is_no_failure(arguments: list[str]) -> None:
+    """Whoever stops reading, as `head` does, has seen enough: exit code 0, not a word."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "crawler.cli", *arguments], cwd=ROOT,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout
+    assert process.stderr
+    process.stdout.close()
+    with process.stderr:
+        assert process.stderr.read() == b""
+    assert process.wait() == 0

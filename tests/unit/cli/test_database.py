@@ -1,0 +1,62 @@
+"""`vitrine db` says where a database stands, and brings it up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crawler.db import revisions
+from tests.servers import set_revision
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.unit.cli.conftest import Vitrine
+
+
+def test_an_absent_database_is_not_made_by_looking(vitrine: Vitrine, tmp_path: Path) -> None:
+    """Exit code 1, the next command, and no file."""
+    done = vitrine("db", "current", VITRINE_HOME=str(tmp_path / "home"))
+    assert done.code == 1
+    assert f"revision none, this program needs {revisions.HEAD}" in done.out
+    assert done.err == "next: vitrine db upgrade\n"
+    assert not (tmp_path / "home").exists()
+
+
+def test_upgrade_then_current(vitrine: Vitrine, empty_database_url: str) -> None:
+    """On both kinds of database; the second upgrade finds nothing to do."""
+    first = vitrine("db", "upgrade", "--json", DATABASE_URL=empty_database_url)
+    assert (first.code, first.document["before"], first.document["after"]) == (0, None, revisions.HEAD)
+    assert vitrine("db", "upgrade").out.endswith(f"revision {revisions.HEAD}, is up to date\n")
+    now = vitrine("db", "current", "--json")
+    assert now.code == 0
+    assert (now.document["current"], now.document["head"]) == (revisions.HEAD, revisions.HEAD)
+
+
+def test_a_server_is_upgraded_by_nobody_else(vitrine: Vitrine, postgres_database: str) -> None:
+    """A command that meets an older one says which command helps; exit code 2."""
+    set_revision(postgres_database, "0000")
+    done = vitrine("sessions", "list", DATABASE_URL=postgres_database)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        f"error[db_revision]: the database is at revision 0000, this program needs {revisions.HEAD}\n"
+        "hint: run `vitrine db upgrade`\n"
+    )
+
+
+def test_a_newer_database_is_refused(vitrine: Vitrine, database_url: str) -> None:
+    """Whatever command it is; exit code 2."""
+    set_revision(database_url, "9999")
+    for command in (("sessions", "list"), ("db", "upgrade")):
+        done = vitrine(*command, DATABASE_URL=database_url)
+        assert done.code == 2
+        assert "newer than this program's" in done.err
+
+
+def test_a_server_that_is_away_is_two_lines(vitrine: Vitrine) -> None:
+    """Without its password."""
+    done = vitrine("db", "current", DATABASE_URL="postgresql://u:geheim@127.0.0.1:1/v")
+    assert done.code == 1
+    assert done.err.startswith(
+        "error[database_unavailable]: the database at postgresql://u:***@127.0.0.1:1/v "
+    )
+    assert len(done.err.splitlines()) == 2

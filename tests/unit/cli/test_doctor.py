@@ -1,0 +1,99 @@
+"""`vitrine doctor` says what works here, what is absent, and what would mend or add it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from tests.servers import set_revision
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.unit.cli.conftest import Done, Vitrine
+
+
+def findings(done: Done) -> dict[str, dict[str, Any]]:
+    """What was found, by the check's name; of several the last."""
+    return {finding["check"]: finding for finding in done.document["findings"]}
+
+
+def test_an_empty_machine_is_well(vitrine: Vitrine) -> None:
+    """Everything works embedded; what is absent says what it would add."""
+    done = vitrine("doctor", "--json")
+    found = findings(done)
+    assert (done.code, done.document["ok"]) == (0, True)
+    assert {name: finding["state"] for name, finding in found.items() if name != "browser"} == {
+        "python": "ok",
+        "database": "ok",
+        "sqlite": "ok",
+        "redis": "absent",
+        "artifacts": "ok",
+        "contact": "warning",
+    }
+    assert sys.executable in found["python"]["what"]
+    assert found["database"]["what"] == "sqlite:///var/vitrine.db will be made by the first crawl"
+    assert "REDIS_URL=redis://" in found["redis"]["fix"]
+    assert "CONTACT_URL" in found["contact"]["fix"]
+
+
+def test_looking_leaves_nothing_behind(vitrine: Vitrine, tmp_path: Path) -> None:
+    """Neither a database nor a file."""
+    vitrine("doctor")
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_people_get_a_line_each(vitrine: Vitrine) -> None:
+    """And the next useful command."""
+    done = vitrine("doctor")
+    assert done.code == 0
+    assert "· absent   redis" in done.out
+    assert "→ REDIS_URL=redis://… makes locks and delays hold for all machines" in done.out
+    assert done.err == "next: vitrine demo\n"
+
+
+def test_broken_servers_are_told_with_their_fix(vitrine: Vitrine) -> None:
+    """All of them, each in a line; no password is shown, not even among the settings; exit code 1."""
+    done = vitrine(
+        "doctor",
+        "--json",
+        DATABASE_URL="postgresql://u:geheim@127.0.0.1:1/v",
+        REDIS_URL="redis://:geheim@127.0.0.1:1/0",
+    )
+    found = findings(done)
+    assert (done.code, done.document["ok"]) == (1, False)
+    assert (found["database"]["state"], found["redis"]["state"]) == ("broken", "broken")
+    assert "DATABASE_URL" in found["database"]["fix"]
+    assert "REDIS_URL" in found["redis"]["fix"]
+    assert done.document["settings"]["REDIS_URL"] == "redis://:***@127.0.0.1:1/0"
+    assert "geheim" not in done.out + done.err
+
+
+def test_a_folder_that_cannot_be_written_is_told(vitrine: Vitrine, tmp_path: Path) -> None:
+    """With the path that is in the way."""
+    (tmp_path / "file").touch()
+    done = vitrine("doctor", "--json", ARTIFACTS_DIR=str(tmp_path / "file" / "artifacts"))
+    artifacts = findings(done)["artifacts"]
+    assert (done.code, artifacts["state"]) == (1, "broken")
+    assert str(tmp_path / "file") in artifacts["what"]
+
+
+def test_working_servers_are_told_with_their_clocks(
+    vitrine: Vitrine, postgres_database: str, redis_url: str
+) -> None:
+    """Version, revision, and how far their clocks are from ours."""
+    done = vitrine("doctor", "--json", DATABASE_URL=postgres_database, REDIS_URL=redis_url)
+    found = findings(done)
+    assert done.code == 0
+    assert found["redis"]["state"] == found["database"]["state"] == found["clock"]["state"] == "ok"
+    assert "revision" in found["database"]["what"]
+    assert "version" in found["redis"]["what"]
+
+
+def test_an_older_database_is_broken(vitrine: Vitrine, database_url: str) -> None:
+    """The fix is the command that upgrades it."""
+    set_revision(database_url, "0000")
+    done = vitrine("doctor", "--json", DATABASE_URL=database_url)
+    found = findings(done)
+    assert done.code == 1
+    assert (found["database"]["state"], found["database"]["fix"]) == ("broken", "vitrine db upgrade")

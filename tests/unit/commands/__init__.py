@@ -1,0 +1,1 @@
+"""Tests of Scrapy's commands as this project has them."""

@@ -1,0 +1,193 @@
+"""Transactions keep the same promises on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from datetime import UTC, datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import select, text
+from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError, StatementError
+
+from crawler.db.engine import Database, DatabaseUnavailableError
+from crawler.db.models import Batch, CrawlLog, DomainGate
+from crawler.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOON = datetime(2026, 5, 4, 12, 0, 0, 123456, tzinfo=UTC)
+# Counts up in a row that it reads first, as a store does; run by several processes at once.
+COUNT_UP = """
+import sys
+from crawler.db.engine import Database
+from crawler.db.models import DomainGate
+database = Database(sys.argv[1])
+for _ in range(25):
+    with database.write() as session:
+        row = session.get_one(DomainGate, "a.example", with_for_update=True)
+        row.token = str(int(row.token) + 1)
+"""
+
+
+def gate_named(database: Database, domain: str) -> DomainGate | None:
+    """What another transaction sees."""
+    with database.read() as session:
+        return session.get(DomainGate, domain)
+
+
+def test_a_write_is_committed_at_its_end(database: Database) -> None:
+    """And what was read stays usable after the transaction."""
+    with database.write() as session:
+        session.add(DomainGate(domain="a.example", token="t"))
+    found = gate_named(database, "a.example")
+    assert found
+    assert found.token == "t"
+
+
+def test_an_error_takes_everything_back(database: Database) -> None:
+    """Half a change is no change."""
+    half = [DomainGate(domain="a.example"), Batch(source="s", created_at=None)]
+    with pytest.raises(IntegrityError), database.write() as session:
+        session.add_all(half)
+    assert gate_named(database, "a.example") is None
+
+
+def test_reading_changes_nothing(database: Database) -> None:
+    """A read that writes by mistake is not committed."""
+    with database.read() as session:
+        session.add(DomainGate(domain="a.example"))
+        session.flush()
+    assert gate_named(database, "a.example") is None
+
+
+def test_foreign_keys_are_on(database: Database) -> None:
+    """A log line without its session is refused by the database itself."""
+    line = CrawlLog(session_id=uuid4(), timestamp=NOON, level="info", event_type="e", message="", details={})
+    with pytest.raises(IntegrityError), database.write() as session:
+        session.add(line)
+
+
+def test_checks_are_on(database: Database) -> None:
+    """A level that is none is refused as well."""
+    line = CrawlLog(session_id=uuid4(), timestamp=NOON, level="loud", event_type="e", message="", details={})
+    with pytest.raises(IntegrityError), database.write() as session:
+        session.add(line)
+
+
+def test_times_are_aware_and_in_utc(database: Database) -> None:
+    """To the microsecond, from whatever zone they came."""
+    with database.write() as session:
+        session.add(Batch(source="s", created_at=NOON.astimezone(timezone(timedelta(hours=9)))))
+    with database.read() as session:
+        found = session.scalars(select(Batch.created_at)).one()
+    assert (found, found.utcoffset()) == (NOON, timedelta(0))
+
+
+def test_a_time_without_a_zone_is_refused(database: Database) -> None:
+    """Nobody could say which moment it means."""
+    naive = NOON.replace(tzinfo=None)
+    with pytest.raises(StatementError, match="has no time zone"), database.write() as session:
+        session.add(Batch(source="s", created_at=naive))
+
+
+def test_the_clock_is_the_stores(database: Database) -> None:
+    """Aware, and going on within a transaction."""
+    with database.read() as session:
+        first, second = database.now(session), database.now(session)
+    assert first.utcoffset() == timedelta(0)
+    assert first < second
+    assert abs(first - datetime.now(UTC)) < timedelta(seconds=5)
+
+
+def test_a_wrong_statement_is_no_absent_database(database: Database) -> None:
+    """An error of ours must not be told as a server that is away."""
+    with pytest.raises((OperationalError, ProgrammingError)), database.read() as session:
+        session.execute(text("SELECT * FROM nowhere"))
+
+
+def test_no_count_is_lost_between_processes(database: Database, database_url: str) -> None:
+    """Writers that read first wait for each other, and none fails."""
+    with database.write() as session:
+        session.add(DomainGate(domain="a.example", token="0"))
+    writers = [subprocess.Popen([sys.executable, "-c", COUNT_UP, database_url]) for _ in range(4)]
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0, 0]
+    found = gate_named(database, "a.example")
+    assert found
+    assert found.token == "100"
+
+
+def test_threads_share_a_database(database: Database) -> None:
+    """Each gets a connection of its own, and readers do not wait for a writer."""
+    with database.write() as session:
+        session.add(DomainGate(domain="a.example"))
+        session.flush()
+        seen: list[DomainGate | None] = []
+        reader = threading.Thread(target=lambda: seen.append(gate_named(database, "a.example")))
+        reader.start()
+        reader.join(10)
+    assert seen == [None]
+
+
+def test_a_server_that_is_away_is_one_line() -> None:
+    """With the address and what helps, and without the password."""
+    database = Database("postgresql://vitrine:geheim@127.0.0.1:1/vitrine")
+    with pytest.raises(DatabaseUnavailableError) as caught, database.read() as session:
+        session.execute(text("SELECT 1"))
+    message = str(caught.value)
+    assert message.startswith(
+        "the database at postgresql://vitrine:***@127.0.0.1:1/vitrine does not answer: "
+    )
+    assert "\n" not in message
+    assert "geheim" not in message
+    assert "DATABASE_URL" in caught.value.hint
+    assert "geheim" not in database.shown
+
+
+def test_a_refused_password_is_not_told(postgres_url: str) -> None:
+    """Neither the server's answer nor ours repeats it."""
+    database = Database(postgres_url.replace("/postgres", "/nowhere?password=geheim"))
+    with pytest.raises(DatabaseUnavailableError, match="nowhere") as caught, database.write() as session:
+        session.execute(text("SELECT 1"))
+    assert "geheim" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "sqlite:///"])
+def test_a_database_in_memory_is_refused(url: str) -> None:
+    """Several processes share the database, so it needs a file."""
+    with pytest.raises(ConfigError, match="names no file"):
+        Database(url)
+
+
+def test_what_is_no_url_is_refused() -> None:
+    """Without repeating a password in it."""
+    with pytest.raises(ConfigError, match=r"it is not a database URL") as caught:
+        Database("postgresql//u:geheim@host")
+    assert "geheim" not in str(caught.value)
+
+
+@pytest.mark.parametrize("transaction", ["read", "write"])
+def test_a_file_that_cannot_be_made_is_one_line(tmp_path: Path, transaction: str) -> None:
+    """It names the path that is in the way."""
+    (tmp_path / "file").touch()
+    database = Database(f"sqlite:///{tmp_path}/file/vitrine.db")
+    with (
+        pytest.raises(DatabaseUnavailableError, match=r"cannot be opened: .*file") as caught,
+        getattr(database, transaction)() as session,
+    ):
+        session.execute(text("SELECT 1"))
+    assert "VITRINE_HOME" in caught.value.hint
+
+
+def test_the_folder_is_made(tmp_path: Path) -> None:
+    """With the first transaction, not before."""
+    database = Database(f"sqlite:///{tmp_path}/a/b/vitrine.db")
+    assert not (tmp_path / "a").exists()
+    with database.write() as session:
+        session.execute(text("CREATE TABLE t (x INTEGER)"))
+    assert (tmp_path / "a" / "b" / "vitrine.db").exists()
+    database.close()

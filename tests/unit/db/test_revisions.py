@@ -1,0 +1,155 @@
+"""A database is at this program's revision, or the program says so and stops."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import inspect
+
+from crawler.db import migrations, revisions
+from crawler.db.engine import Database
+from crawler.db.models import Base
+from crawler.errors import RevisionError
+from tests.servers import set_revision
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+NEWER = "9999"
+OPEN_FIRST = """
+import sys
+from crawler.db.engine import Database
+from crawler.db.revisions import require_current, upgrade
+database = Database(sys.argv[1])
+(require_current if database.is_sqlite else upgrade)(database)
+"""
+
+
+@pytest.fixture
+def empty(empty_database_url: str) -> Generator[Database]:
+    """A database without any table."""
+    database = Database(empty_database_url)
+    yield database
+    database.close()
+
+
+def index_shape(index: Any) -> tuple[Any, ...]:
+    """An index with its condition, which SQLAlchemy gives as an object."""
+    options = {name: str(value) for name, value in index.get("dialect_options", {}).items()}
+    return index["name"], index["column_names"], bool(index["unique"]), options
+
+
+def shape(database: Database) -> dict[str, Any]:
+    """Everything that the database knows of its tables."""
+    found = inspect(database.engine)
+    return {
+        table: {
+            "columns": {c["name"]: (str(c["type"]), c["nullable"]) for c in found.get_columns(table)},
+            "key": found.get_pk_constraint(table),
+            "foreign": sorted(found.get_foreign_keys(table), key=lambda key: str(key["name"])),
+            "indexes": sorted(map(index_shape, found.get_indexes(table))),
+            "unique": sorted(found.get_unique_constraints(table), key=lambda one: str(one["name"])),
+            "checks": sorted((one["name"], one["sqltext"]) for one in found.get_check_constraints(table)),
+        }
+        for table in found.get_table_names()
+        if table != "alembic_version"
+    }  # fmt: skip
+
+
+def test_head_is_the_newest_script() -> None:
+    """The constant spares each start the loading of Alembic; it must not lie."""
+    [folder] = migrations.__path__
+    assert ScriptDirectory(folder).get_current_head() == revisions.HEAD
+
+
+def test_migrations_make_what_the_models_say(empty: Database) -> None:
+    """Alembic finds nothing left to do."""
+    revisions.upgrade(empty)
+    with empty.engine.connect() as connection:
+        context = MigrationContext.configure(
+            connection, opts={"compare_type": True, "compare_server_default": True}
+        )
+        assert compare_metadata(context, Base.metadata) == []
+
+
+def test_migrations_make_the_very_same_tables(empty: Database, request: pytest.FixtureRequest) -> None:
+    """Partial indexes, checks and cascades too, which the comparison above does not see."""
+    revisions.upgrade(empty)
+    twin = Database(request.getfixturevalue("sqlite_database" if empty.is_sqlite else "postgres_database"))
+    assert shape(empty) == shape(twin)
+    twin.close()
+
+
+def test_an_upgrade_can_be_repeated(empty: Database) -> None:
+    """The second one finds nothing to do."""
+    assert revisions.current(empty) is None
+    revisions.upgrade(empty)
+    revisions.upgrade(empty)
+    assert revisions.current(empty) == revisions.HEAD
+
+
+def test_several_processes_open_a_new_database(empty: Database, empty_database_url: str) -> None:
+    """One makes the tables, the others wait for it; none fails."""
+    openers = [subprocess.Popen([sys.executable, "-c", OPEN_FIRST, empty_database_url]) for _ in range(4)]
+    assert [opener.wait(60) for opener in openers] == [0, 0, 0, 0]
+    assert revisions.current(empty) == revisions.HEAD
+
+
+def test_a_current_database_is_left_alone(database: Database) -> None:
+    """Nothing to say, nothing to do."""
+    revisions.require_current(database)
+    assert revisions.current(database) == revisions.HEAD
+
+
+def test_a_newer_database_is_refused(database: Database, database_url: str) -> None:
+    """Whoever wrote it knows more than this program; nothing is touched."""
+    set_revision(database_url, NEWER)
+    for act in (revisions.require_current, revisions.upgrade):
+        with pytest.raises(RevisionError, match=f"revision {NEWER}, newer than this program's") as caught:
+            act(database)
+        assert caught.value.exit_code == 2
+        assert "update Vitrine" in caught.value.hint
+    assert revisions.current(database) == NEWER
+
+
+def test_an_older_server_is_refused(postgres_database: str) -> None:
+    """Upgrading what others use is somebody's decision; it is told which command."""
+    set_revision(postgres_database, "0000")
+    database = Database(postgres_database)
+    with pytest.raises(RevisionError, match=f"revision 0000, this program needs {revisions.HEAD}") as caught:
+        revisions.require_current(database)
+    database.close()
+    assert (caught.value.exit_code, caught.value.hint) == (2, "run `vitrine db upgrade`")
+
+
+def test_an_empty_server_is_refused(postgres_url: str) -> None:
+    """The same for one without any table."""
+    database = Database(postgres_url)
+    with pytest.raises(RevisionError, match="revision none, this program needs"):
+        revisions.require_current(database)
+    database.close()
+
+
+def test_an_embedded_database_is_made_on_first_use(tmp_path: Path) -> None:
+    """Nobody has to know that there are migrations."""
+    database = Database(f"sqlite:///{tmp_path}/home/vitrine.db")
+    revisions.require_current(database)
+    assert revisions.current(database) == revisions.HEAD
+    database.close()
+
+
+def test_an_embedded_database_without_tables_is_upgraded(tmp_path: Path) -> None:
+    """As one that an interrupted first start has left."""
+    path = tmp_path / "vitrine.db"
+    path.touch()
+    database = Database(f"sqlite:///{path}")
+    revisions.require_current(database)
+    assert revisions.current(database) == revisions.HEAD
+    database.close()

@@ -1,0 +1,207 @@
+"""What an operator may set, and what he is told when it cannot be taken."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+from scrapy.settings import Settings as ScrapySettings
+
+from crawler import __version__
+from crawler.config import Settings, load_settings, load_settings_from, setting_docs, shown, takes
+from crawler.errors import ConfigError
+
+ROOT = Path(__file__).parents[2]
+
+WRONG = [
+    ("DOMAIN_LOCK_TTL_SECONDS", "soon", "a whole number of seconds from 1 to 86400"),
+    ("DOMAIN_LOCK_TTL_SECONDS", "0", "a whole number of seconds from 1 to 86400"),
+    ("DOMAIN_LOCK_TTL_SECONDS", "86401", "a whole number of seconds from 1 to 86400"),
+    ("DOMAIN_LOCK_TTL_SECONDS", "30.5", "a whole number of seconds from 1 to 86400"),
+    ("DOMAIN_MIN_DELAY_MS", "-1", "a whole number of milliseconds from 0 to 3600000"),
+    ("DOMAIN_LOCK_MAX_RETRIES", "0", "a whole number from 1 to 20"),
+    ("HTML_RETENTION_DAYS", "0", "a whole number of days from 1 to 36500"),
+    ("DISABLE_LOCKS", "maybe", "true or false"),
+    ("LOG_LEVEL", "LOUD", "one of DEBUG, INFO, WARNING, ERROR"),
+    ("LOG_FORMAT", "xml", "one of text, json"),
+    ("CRAWL_POLICY_VERSION", "v9", "one of v1.2, v1.3"),
+    ("DATABASE_URL", "mysql://host/name", "sqlite:///PATH or postgresql://USER@HOST/NAME"),
+    ("DATABASE_URL", "vitrine.db", "sqlite:///PATH or postgresql://USER@HOST/NAME"),
+    ("DATABASE_URL", "postgresql://host:port/name", "sqlite:///PATH or postgresql://USER@HOST/NAME"),
+    ("REDIS_URL", "localhost:6379", "redis://HOST:PORT/DB (or rediss://, unix://)"),
+    ("REDIS_URL", "redis://localhost/main", "redis://HOST:PORT/DB (or rediss://, unix://)"),
+    ("REDIS_URL", "redis://localhost:66000/0", "redis://HOST:PORT/DB (or rediss://, unix://)"),
+    ("ARTIFACTS_DIR", "gs://bucket/evidence", "a folder, or s3://BUCKET/PREFIX"),
+    ("PROXY_URL", "socks5://proxy.example:1080", "http://HOST:PORT"),
+    ("CONTACT_URL", "me", "a URL that begins with https://, http:// or mailto:"),
+    ("CONTACT_URL", "https://a b", "a URL that begins with https://, http:// or mailto:"),
+    (
+        "EGRESS_ALLOW",
+        "10.0.0.0/99",
+        "host names, addresses and networks like 10.0.0.0/8, separated by commas",
+    ),
+]
+SECRETS = [
+    (
+        "DATABASE_URL",
+        "postgresql://vitrine:geheim@db.example/vitrine",
+        "postgresql://vitrine:***@db.example/vitrine",
+    ),
+    (
+        "DATABASE_URL",
+        "postgresql://db.example/v?user=u&password=geheim",
+        "postgresql://db.example/v?user=u&password=***",
+    ),
+    ("REDIS_URL", "redis://:ge@heim@redis.example/0", "redis://:***@redis.example/0"),
+    ("PROXY_URL", "http://u:geheim@proxy.example:3128", "http://u:***@proxy.example:3128"),
+]
+
+COMMANDS = [
+    ["crawler.cli", "doctor"],
+    ["crawler.cli", "crawl", "pdp", "https://shop.example/"],
+    ["scrapy", "crawl", "pdp", "-a", "url=https://shop.example/"],
+    ["scrapy", "list"],
+]
+
+
+@pytest.fixture(autouse=True)  # ruff: ignore[pytest-fixture-autouse] - no test here may see the developer's
+def nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An empty folder, and an environment without any of our variables."""
+    monkeypatch.chdir(tmp_path)
+    for name in Settings.model_fields:
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+def test_everything_has_a_default() -> None:
+    """With nothing set all lies in ./var, on this machine alone."""
+    settings = load_settings()
+    assert settings.database == "sqlite:///var/vitrine.db"
+    assert settings.artifacts == Path("var/artifacts")
+    assert (settings.redis_url, settings.disable_locks, settings.disable_throttle) == ("", False, False)
+    assert settings.user_agent == f"Vitrine/{__version__} (+https://vitrine.example/crawler)"
+
+
+def test_home_moves_what_is_not_set() -> None:
+    """VITRINE_HOME is where database and artifacts lie when nothing else is said."""
+    settings = load_settings({"VITRINE_HOME": "/srv/v", "ARTIFACTS_DIR": "/mnt/a"})
+    assert settings.database == "sqlite:////srv/v/vitrine.db"
+    assert settings.artifacts == Path("/mnt/a")
+
+
+@pytest.mark.parametrize(("name", "value", "takes_"), WRONG, ids=lambda value: str(value)[:30])
+def test_wrong_value_is_one_line(monkeypatch: pytest.MonkeyPatch, name: str, value: str, takes_: str) -> None:
+    """It names the variable, what it got and what it takes; nothing is clamped."""
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError) as caught:
+        load_settings()
+    assert str(caught.value) == f"{name} is {value!r}; it takes {takes_}"
+    assert "docs/settings.md" in caught.value.hint
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("text", ["true", "1", "yes", "on", "TRUE"])
+def test_truth_has_several_spellings(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """As in other programs."""
+    monkeypatch.setenv("DISABLE_LOCKS", text)
+    assert load_settings().disable_locks is True
+
+
+@pytest.mark.parametrize("text", ["false", "0", "no", "off", ""])
+def test_so_has_its_contrary(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """An empty value means the default."""
+    monkeypatch.setenv("DISABLE_LOCKS", text)
+    assert load_settings().disable_locks is False
+
+
+def test_lists_are_separated_by_commas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spaces around the parts do not count."""
+    monkeypatch.setenv("EGRESS_ALLOW", "127.0.0.0/8, shop.test ,,*.test")
+    assert load_settings().egress_allow == ("127.0.0.0/8", "shop.test", "*.test")
+
+
+def test_env_file_is_read_and_the_environment_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is foreign to us in the file is passed over."""
+    Path(".env").write_text("DOMAIN_MIN_DELAY_MS=7\nSESSIONS_AT_ONCE=3\nSOMETHING_ELSE=x\n", encoding="utf-8")
+    monkeypatch.setenv("SESSIONS_AT_ONCE", "5")
+    settings = load_settings()
+    assert (settings.domain_min_delay_ms, settings.sessions_at_once) == (7, 5)
+
+
+def test_wrong_value_in_the_env_file_is_the_same_line() -> None:
+    """Wherever it stands, it is named."""
+    Path(".env").write_text("SESSIONS_AT_ONCE=0\n", encoding="utf-8")
+    with pytest.raises(
+        ConfigError, match=r"^SESSIONS_AT_ONCE is '0'; it takes a whole number from 1 to 256$"
+    ):
+        load_settings()
+
+
+def test_scrapy_may_override(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `-s` sets wins over the environment; Scrapy's own LOG_FORMAT is none of ours."""
+    monkeypatch.setenv("HTML_RETENTION_DAYS", "3")
+    given = ScrapySettings({"HTML_RETENTION_DAYS": "9", "LOG_FORMAT": "%(message)s"})
+    settings = load_settings_from(given)
+    assert (settings.html_retention_days, settings.log_format) == (9, "text")
+
+
+def test_wrong_override_is_the_same_line() -> None:
+    """`-s NAME=VALUE` is held to the same rules."""
+    with pytest.raises(ConfigError, match=r"^HTML_RETENTION_DAYS is '0'; it takes a whole number of days"):
+        load_settings_from(ScrapySettings({"HTML_RETENTION_DAYS": "0"}))
+
+
+def test_settings_do_not_change() -> None:
+    """A session runs to its end under the settings that it began with."""
+    with pytest.raises(ValidationError, match="frozen"):
+        load_settings().disable_locks = True
+
+
+@pytest.mark.parametrize(("name", "value", "safe"), SECRETS)
+def test_secrets_are_not_shown(name: str, value: str, safe: str) -> None:
+    """Neither where settings are shown, nor in their repr."""
+    settings = load_settings({name: value})
+    assert shown(settings)[name] == safe
+    assert "heim" not in repr(settings)
+
+
+def test_secrets_are_not_in_errors() -> None:
+    """A wrong URL is quoted without its password."""
+    with pytest.raises(ConfigError) as caught:
+        load_settings({"DATABASE_URL": "mysql://vitrine:geheim@db.example/vitrine"})
+    assert "geheim" not in f"{caught.value} {caught.value.hint}"
+    assert caught.value.__cause__ is None
+
+
+def test_every_setting_is_documented() -> None:
+    """With what it takes, its default and its meaning in a sentence; numbers with range and unit."""
+    docs = {doc.name: doc for doc in setting_docs()}
+    assert set(docs) == {name.upper() for name in Settings.model_fields}
+    assert [doc.name for doc in docs.values() if not re.fullmatch(r"[A-Z`].+\.", doc.about)] == []
+    assert (docs["DOMAIN_MIN_DELAY_MS"].takes, docs["DOMAIN_MIN_DELAY_MS"].default) == (
+        "a whole number of milliseconds from 0 to 3600000",
+        "2000",
+    )
+    units = {"_SECONDS": "seconds", "_MS": "milliseconds", "_DAYS": "days"}
+    for doc in docs.values():
+        for ending, unit in units.items():
+            assert not doc.name.endswith(ending) or f"number of {unit} " in takes(doc.name.lower())
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_programs_end_before_they_begin(command: list[str], tmp_path: Path) -> None:
+    """Exit code 2 and two lines, whichever program it is, and nothing is written."""
+    home = tmp_path / "home"
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False,
+        env={"VITRINE_HOME": str(home), "SESSIONS_AT_ONCE": "none"},
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "error[config]: SESSIONS_AT_ONCE is 'none'; it takes a whole number from 1 to 256",
+        "hint: the default is 8; see docs/settings.md",
+    ]
+    assert not home.exists()

@@ -1,0 +1,148 @@
+"""What a log line looks like, and what never stands in one."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from typing import Any, NoReturn
+
+import pytest
+
+from crawler.logs import JsonFormatter, TextFormatter, configure, formatter_for, get_logger, redacted
+
+PLAIN = "%(levelname)s: %(message)s"
+PASSWORDS = [
+    ("redis://:geheim@host:6379/0", "redis://:***@host:6379/0"),
+    ("postgresql://user:ge@heim@host/name", "postgresql://user:***@host/name"),
+    ("postgresql://host/name?password=geheim&x=1", "postgresql://host/name?password=***&x=1"),
+    ('"https://u:geheim@a.example/" and "http://v:geheim@b.example/"',
+     '"https://u:***@a.example/" and "http://v:***@b.example/"'),
+]  # fmt: skip
+HARMLESS = [
+    "http://127.0.0.1:8080/@someone",
+    "https://user@host/",
+    "mail me@example.com, see https://host:8443/",
+    "at 10:30 someone@host came",
+]
+
+
+def record(message: str, fields: dict[str, Any] | None = None, *args: object) -> logging.LogRecord:
+    """A record as a structured logger, or any other, makes it."""
+    made = logging.LogRecord("shop", logging.INFO, __file__, 1, message, args, None)
+    if fields is not None:
+        made.fields = fields
+    return made
+
+
+def fail(message: str) -> NoReturn:
+    """Raise something that nobody foresaw."""
+    raise RuntimeError(message)
+
+
+@pytest.fixture
+def lines() -> Any:
+    """Log to standard error as commands do, and forget it afterwards."""
+    root = logging.getLogger()
+    before = root.handlers[:], root.level
+    yield configure
+    root.handlers[:], root.level = before
+
+
+@pytest.mark.parametrize(("text", "safe"), PASSWORDS)
+def test_passwords_are_replaced(text: str, safe: str) -> None:
+    """Whatever stands around the URL, and whatever is in the password."""
+    assert redacted(text) == safe
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_the_rest_stays(text: str) -> None:
+    """An @ alone is no password."""
+    assert redacted(text) == text
+
+
+def test_text_has_the_fields_behind_the_event() -> None:
+    """Plain values as they are, others quoted."""
+    line = TextFormatter(PLAIN).format(record("page.kept", {"url": "https://a/", "why": "two words", "n": 3}))
+    assert line == 'INFO: page.kept url=https://a/ why="two words" n=3'
+
+
+def test_a_value_cannot_forge_a_line() -> None:
+    """Line ends and the terminal's control characters are escaped."""
+    line = TextFormatter(PLAIN).format(record("page.kept", {"title": "a\nERROR: b", "name": "\x1b[2J"}))
+    assert line == 'INFO: page.kept title="a\\nERROR: b" name="\\u001b[2J"'
+
+
+def test_json_is_one_object_a_line() -> None:
+    """Time, level, logger and event, and the fields beside them."""
+    line = JsonFormatter().format(record("page.kept", {"n": 3, "title": "a\nb"}))
+    entry = json.loads(line)
+    assert "\n" not in line
+    assert entry.pop("time").endswith("+00:00")
+    assert entry == {"level": "info", "logger": "shop", "event": "page.kept", "n": 3, "title": "a\nb"}
+
+
+def test_a_field_does_not_displace_what_every_line_has() -> None:
+    """It gets another name."""
+    entry = json.loads(JsonFormatter().format(record("page.kept", {"level": "high"})))
+    assert (entry["level"], entry["level_"]) == ("info", "high")
+
+
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_records_of_others_are_redacted(log_format: str) -> None:
+    """A library that logs its URL gives nothing away."""
+    made = record("connecting to %s", None, "redis://:geheim@host/0")
+    line = formatter_for(log_format, PLAIN).format(made)
+    assert "geheim" not in line
+    assert "redis://:***@host/0" in line
+
+
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_tracebacks_are_shown_and_redacted(log_format: str) -> None:
+    """The place is told, the password in the error's message is not."""
+    made = record("gate.failed")
+    try:
+        fail("no answer from redis://:geheim@host/0")
+    except RuntimeError:
+        made.exc_info = sys.exc_info()
+    line = formatter_for(log_format, PLAIN).format(made)
+    assert "in fail" in line
+    assert "redis://:***@host/0" in line
+    assert "geheim" not in line
+
+
+def test_bound_fields_stand_in_every_line(lines: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """A session's id and domain are bound once; lines go to standard error."""
+    lines("INFO", "json")
+    get_logger("shop").bind(session_id="7", domain="a.example").info("page.kept", n=1)
+    out, err = capsys.readouterr()
+    entry = json.loads(err)
+    assert not out
+    assert (entry["event"], entry["session_id"], entry["domain"], entry["n"]) == (
+        "page.kept",
+        "7",
+        "a.example",
+        1,
+    )
+
+
+def test_the_level_is_kept_to(lines: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is below it is not written."""
+    lines("WARNING", "text")
+    log = get_logger("quiet")
+    log.info("page.kept")
+    log.warning("page.lost", url="https://a/")
+    assert capsys.readouterr().err.endswith("[quiet] WARNING: page.lost url=https://a/\n")
+
+
+def test_an_exception_brings_its_traceback(lines: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """`log.exception` is for what was not foreseen."""
+    lines("INFO", "json")
+    try:
+        fail("unforeseen")
+    except RuntimeError:
+        get_logger("shop").exception("session.failed", session_id="7")
+    entry = json.loads(capsys.readouterr().err)
+    assert entry["level"] == "error"
+    assert "RuntimeError: unforeseen" in entry["exception"]
+    assert entry["session_id"] == "7"
