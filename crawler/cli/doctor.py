@@ -22,7 +22,7 @@ from crawler.config import Settings, load_settings, shown
 from crawler.db import revisions
 from crawler.db.engine import Database, sqlite_wal_is_safe
 from crawler.errors import CrawlerError
-from crawler.evidence.blobs import FolderStore
+from crawler.evidence.blobs import FolderStore, open_blobs
 from crawler.urls import redact
 
 if TYPE_CHECKING:
@@ -158,18 +158,17 @@ def _skew(check: str, theirs: float, ours: float) -> Finding:
 
 
 def _check_artifacts(settings: Settings) -> Iterator[Finding]:
-    store, name = FolderStore(settings.artifacts), f".doctor-{uuid4().hex}"
-    try:
-        store.publish(name, utc_now().isoformat().encode())
-        store.delete(name)
-    except CrawlerError as error:
-        what = f"{settings.artifacts} cannot be written: {error}"
-        yield Finding("artifacts", BROKEN, what, "check ARTIFACTS_DIR and its permissions")
+    store, name = open_blobs(settings), f".doctor-{uuid4().hex}"
+    store.publish(name, utc_now().isoformat().encode())
+    store.delete(name)
+    where = settings.artifacts_dir or str(settings.artifacts)
+    if not isinstance(store, FolderStore):
+        yield Finding("artifacts", OK, f"{redact(where)} can be written")
         return
     free = shutil.disk_usage(settings.artifacts).free
     state = OK if free >= MIN_FREE_BYTES else WARN
     fix = "" if state == OK else "make room, or lower HTML_RETENTION_DAYS and run vitrine cleanup"
-    yield Finding("artifacts", state, f"{settings.artifacts} can be written, {size(free)} free", fix)
+    yield Finding("artifacts", state, f"{where} can be written, {size(free)} free", fix)
 
 
 def _check_browser(_settings: Settings) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from crawler.config import load_settings
 from crawler.db.engine import Database
 from crawler.db.revisions import require_current
-from crawler.evidence.blobs import FolderStore
+from crawler.evidence.blobs import open_blobs
 from crawler.sessions.book import SessionBook
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def open_book(settings: Settings | None = None) -> Generator[SessionBook]:
     database = Database(settings.database)
     try:
         require_current(database)
-        book = SessionBook(settings, database, FolderStore(settings.artifacts))
+        book = SessionBook(settings, database, open_blobs(settings))
         book.abandon_stale()
         yield book
     finally:

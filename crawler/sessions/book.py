@@ -217,6 +217,8 @@ class SessionBook:
     def _export_log(self, session_id: UUID) -> None:
         with self.database.read() as db:
             session = store.get(db, session_id)
+            if session.status not in store.ENDED:
+                return  # it goes on with the next start of its batch
             rows = db.scalars(
                 select(CrawlLog)
                 .where(CrawlLog.session_id == session_id)

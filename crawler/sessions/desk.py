@@ -7,6 +7,7 @@ look-ups nor parsing hold up a lock.
 from __future__ import annotations
 
 import asyncio
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
@@ -21,7 +22,7 @@ from crawler.config import shown
 from crawler.db.engine import Database
 from crawler.db.revisions import require_current
 from crawler.errors import LockedError
-from crawler.evidence.blobs import FolderStore
+from crawler.evidence.blobs import open_blobs
 from crawler.sessions.book import SessionBook
 from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Cause, Outcome, Status, Summary
@@ -62,6 +63,8 @@ class Desk:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.visits: dict[str, Visit] = {}
+        self._lost_early: dict[str, Cause] = {}
+        self._guard = threading.Lock()  # the keeper's thread tells of losses
         self.slots = asyncio.Semaphore(settings.sessions_at_once)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="desk")
         self._opening: asyncio.Task[Stores] | None = None
@@ -83,24 +86,39 @@ class Desk:
     def _connect(self) -> Stores:
         database = Database(self.settings.database)
         require_current(database)
-        book = SessionBook(self.settings, database, FolderStore(self.settings.artifacts))
+        book = SessionBook(self.settings, database, open_blobs(self.settings))
         gate = open_gate(self.settings, database)
         _say_how_it_runs(self.settings, gate)
         book.abandon_stale()
         keeper = Keeper.of(gate, self.settings)
         return Stores(database, book, gate, keeper, Entrance(gate, keeper, self.settings))
 
+    @property
+    def _opened(self) -> Stores:
+        """The stores, for threads that only run once they are open."""
+        if self._opening is None:
+            raise RuntimeError("the desk is not open")
+        return self._opening.result()
+
     async def close(self, *, completed: bool) -> None:
         """End what is still open (as interrupted unless the crawl was completed), and let go of it all."""
         try:
-            if self._opening is not None and not self._opening.cancelled():
+            if self._opening is not None and await self._is_open():
                 await self._close_stores(await self.open(), completed=completed)
         finally:
+            if self._pulse:
+                self._pulse.cancel()
             self._threads.shutdown()
 
+    async def _is_open(self) -> bool:
+        """Whether there is anything to close; why a store could not be opened was told when it was tried."""
+        try:
+            await self.open()
+        except Exception:  # ruff: ignore[blind-except] - see above
+            return False
+        return True
+
     async def _close_stores(self, stores: Stores, *, completed: bool) -> None:
-        if self._pulse:
-            self._pulse.cancel()
         await self._admissions.settle()
         await self._own_visits.settle()
         for visit in list(self.visits.values()):
@@ -152,23 +170,32 @@ class Desk:
 
         The caller holds a slot; it is lent to others while somebody else has the domain.
         """
-        book = (await self.open()).book
         journal = Journal(str(session_id), order.domain)
         entry = await self._entry(str(session_id), order, journal)
         try:
             await self._go_in(entry, lend_slot=True)
-            visit = await self._in_thread(book.start, session_id, order, journal)
         except DomainLockTimeoutError as error:
             cause = Cause(error.cause) if error.cause in set(Cause) else Cause.DOMAIN_HELD
             outcome = Outcome(Status.FAILED, Summary.LOCK_TIMEOUT, cause)
             await self._refuse(session_id, order, outcome, journal)
             return None
+        visit = await self._to_its_end(self._in_thread(self._start, session_id, order, journal, entry))
+        self._tell("started", session=visit.id, url=order.url, domain=order.domain)
+        return visit
+
+    def _start(self, session_id: UUID, order: SessionOrder, journal: Journal, entry: Entry) -> Visit:
+        """Start the session and have it in `visits`, in one go: nothing is begun that `close` cannot find."""
+        try:
+            visit = self._opened.book.start(session_id, order, journal)
         except BaseException:
-            await self._to_its_end(self._in_thread(entry.leave))
+            entry.leave()
             raise
         visit.entries[order.domain] = entry
-        self.visits[visit.id] = visit
-        self._tell("started", session=visit.id, url=order.url, domain=order.domain)
+        with self._guard:
+            self.visits[visit.id] = visit
+            lost = self._lost_early.pop(visit.id, None)
+        if lost is not None:
+            self.stop(visit.id, lost)
         return visit
 
     async def admit(self, visit: Visit, domain: str) -> bool:
@@ -250,6 +277,8 @@ class Desk:
             raise LockedError(f"{domain} is held by another session")
         visit.missing_pdp = None
         visit.wake = lambda: asyncio.ensure_future(self.end(visit))
+        if visit.stopped:
+            visit.wake()
         return visit
 
     # ── inside ──
@@ -301,11 +330,16 @@ class Desk:
             listener(event, **fields)
 
     def _on_lost(self, held: Held, why: Lost) -> None:
-        self.stop(held.session_id, Cause(why.value), held_domain=held.domain)
+        cause = Cause(why.value)
+        with self._guard:
+            if held.session_id not in self.visits:
+                self._lost_early[held.session_id] = cause  # it is just being started
+                return
+        self.stop(held.session_id, cause, held_domain=held.domain)
 
     def _beat(self, held: Held) -> None:
         visit = self.visits.get(held.session_id)
-        if visit is not None and self._opening and not self._opening.result().book.beat(visit):
+        if visit is not None and not self._opened.book.beat(visit):
             self.stop(held.session_id, Cause.LOCK_LOST, reason="taken over")
 
     async def _beat_queued(self) -> None:
@@ -353,14 +387,16 @@ class _Shared(Generic[T]):
 
 
 def _end(stores: Stores, visit: Visit, write: Callable[[Visit], T]) -> T:
+    """Write the end, let go of the domains, close the log; a log that is another's by now is not touched."""
     try:
-        return write(visit)
+        result = write(visit)
     finally:
         for domain, seconds in visit.crawl_delays.items():
             _ask_delay(stores.gate, domain, seconds, "Crawl-delay")
         for entry in visit.entries.values():
             entry.leave()
-        stores.book.close_log(visit)
+    stores.book.close_log(visit)
+    return result
 
 
 def _ask_delay(gate: Gate, domain: str, seconds: float, reason: str) -> None:
