@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID, uuid4
 
-from attrs import frozen
-from sqlalchemy import and_, or_, select, update
+from attrs import asdict, frozen
+from sqlalchemy import and_, bindparam, insert, or_, select, update
 
 from crawler.db.models import CrawlLog, CrawlSession
 from crawler.errors import CrawlerError, NotFoundError
@@ -18,11 +19,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime, timedelta
 
-    from sqlalchemy import ColumnElement
+    from sqlalchemy import ColumnElement, Table, Update
     from sqlalchemy.orm import Session
 
     from crawler.sessions.journal import LogLine
 
+# The statements of every page are built once: building them costs more than running them.
+_SESSIONS = cast("Table", CrawlSession.__table__)
+_START = (
+    update(_SESSIONS)
+    .where(
+        _SESSIONS.c.id == bindparam("its_id"),
+        _SESSIONS.c.owner == bindparam("its_owner"),
+        _SESSIONS.c.status == Status.QUEUED,
+    )
+    .values(
+        status=Status.RUNNING,
+        epoch=_SESSIONS.c.epoch + 1,
+        started_at=bindparam("now"),
+        heartbeat_at=bindparam("now"),
+    )
+    .returning(_SESSIONS.c.epoch)
+)
+_INSERT_LOG = insert(cast("Table", CrawlLog.__table__))
 ENDED = (Status.COMPLETED, Status.FAILED, Status.PARTIAL)
 
 
@@ -89,15 +108,8 @@ def create(
 
 def start(db: Session, session_id: UUID, *, owner: str, now: datetime) -> Fence:
     """Make a queued session run under a new epoch; refuse one that somebody else has begun."""
-    result = db.execute(
-        update(CrawlSession)
-        .where(
-            CrawlSession.id == session_id, CrawlSession.status == Status.QUEUED, CrawlSession.owner == owner
-        )
-        .values(status=Status.RUNNING, epoch=CrawlSession.epoch + 1, started_at=now, heartbeat_at=now)
-        .returning(CrawlSession.epoch)
-    )
-    epoch = result.scalar_one_or_none()
+    parameters = {"its_id": session_id, "its_owner": owner, "now": now}
+    epoch = db.connection().execute(_START, parameters).scalar_one_or_none()
     if epoch is None:
         raise StaleSessionError
     return Fence(session_id, owner, epoch)
@@ -221,17 +233,9 @@ def _is_stale(now: datetime, stale_after: timedelta) -> ColumnElement[bool]:
 
 def write_log(db: Session, session_id: UUID, lines: Sequence[LogLine]) -> None:
     """Append lines to a session's log."""
-    db.add_all(
-        CrawlLog(
-            session_id=session_id,
-            timestamp=line.timestamp,
-            level=line.level,
-            event_type=line.event_type,
-            message=line.message,
-            details=line.details,
-        )
-        for line in lines
-    )
+    rows = [{"session_id": session_id, **asdict(line, recurse=False)} for line in lines]
+    if rows:
+        db.connection().execute(_INSERT_LOG, rows)
 
 
 def get(db: Session, session_id: UUID) -> CrawlSession:
@@ -257,15 +261,20 @@ def find(db: Session, prefix: str) -> CrawlSession:
 
 
 def _write(db: Session, fence: Fence, **values: Any) -> bool:
-    result = db.execute(
-        update(CrawlSession)
+    parameters = {"its_id": fence.session_id, "its_owner": fence.owner, "its_epoch": fence.epoch, **values}
+    return db.connection().execute(_fenced_update(tuple(values)), parameters).rowcount == 1
+
+
+@cache
+def _fenced_update(columns: tuple[str, ...]) -> Update:
+    """The statement behind every write of a running session, built once for each set of columns."""
+    return (
+        update(_SESSIONS)
         .where(
-            CrawlSession.id == fence.session_id,
-            CrawlSession.owner == fence.owner,
-            CrawlSession.epoch == fence.epoch,
-            CrawlSession.status == Status.RUNNING,
+            _SESSIONS.c.id == bindparam("its_id"),
+            _SESSIONS.c.owner == bindparam("its_owner"),
+            _SESSIONS.c.epoch == bindparam("its_epoch"),
+            _SESSIONS.c.status == Status.RUNNING,
         )
-        .values(**values)
-        .returning(CrawlSession.id)
+        .values({column: bindparam(column) for column in columns})
     )
-    return result.scalar_one_or_none() is not None
