@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 from scrapy import signals
 
 from crawler.middlewares.desk import desk_of
+from crawler.middlewares.reading import readers_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -26,4 +27,5 @@ class SessionKeeper:
 
     async def spider_closed(self, reason: str) -> None:
         """Called after the last page was stored; Scrapy waits for it."""
+        await readers_of(self.crawler).close()
         await desk_of(self.crawler).close(completed=reason == "finished")

@@ -9,6 +9,7 @@ from scrapy.exceptions import NotConfigured
 from crawler.middlewares.desk import SESSION, desk_of
 from crawler.middlewares.reading import read, to_capture
 from crawler.middlewares.trouble import trouble_of_answer
+from crawler.reading import ReadingFailedError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -42,6 +43,9 @@ class CaptureMiddleware:
         visit = desk_of(self.crawler).visits.get(response.meta.get(SESSION, ""))
         if visit is None or trouble_of_answer(response) is not None:
             return
-        reading = await read(response, visit.order.policy)
+        try:
+            reading = await read(self.crawler, response, visit.order.policy)
+        except ReadingFailedError:
+            return
         if reading.is_html:
             yield to_capture(response, visit.id, "page", reading)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from attrs import frozen
 
@@ -26,10 +26,11 @@ from crawler.evidence.blobs import open_blobs
 from crawler.sessions.book import SessionBook
 from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Cause, Outcome, Status, Summary
+from crawler.sessions.shared_work import Shared
 from crawler.sessions.store import SessionOrder, StaleSessionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Hashable
+    from collections.abc import Callable, Coroutine
     from uuid import UUID
 
     from crawler.access.entry import Entry
@@ -70,8 +71,8 @@ class Desk:
         self._opening: asyncio.Task[Stores] | None = None
         self._pulse: asyncio.Task[None] | None = None
         self.listeners: list[Callable[..., None]] = []  # hear of sessions: queued, started, ended
-        self._admissions = _Shared[bool]()
-        self._own_visits = _Shared["Visit"]()
+        self._admissions = Shared[bool]()
+        self._own_visits = Shared["Visit"]()
 
     # ── opening and closing ──
 
@@ -366,24 +367,6 @@ class Desk:
         except asyncio.CancelledError:
             await asyncio.wait([task])
             raise
-
-
-class _Shared(Generic[T]):
-    """Work that several requests wait for and only the first begins."""
-
-    def __init__(self) -> None:
-        self._tasks: dict[Hashable, asyncio.Task[T]] = {}
-
-    async def get(self, key: Hashable, begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """The result of the work that goes by `key`; a caller who is cancelled does not end it."""
-        if key not in self._tasks:
-            task = self._tasks[key] = asyncio.ensure_future(begin())
-            task.add_done_callback(lambda _: self._tasks.pop(key))
-        return await asyncio.shield(self._tasks[key])
-
-    async def settle(self) -> None:
-        """Wait for what is under way."""
-        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
 
 def _end(stores: Stores, visit: Visit, write: Callable[[Visit], T]) -> T:

@@ -72,6 +72,7 @@ class Cause(StrEnum):
     TOO_LONG = "too_long"
     TRUNCATED = "truncated"
     UNKNOWN_HOST = "unknown_host"
+    UNREADABLE = "unreadable"  # reading it took for ever, or killed its reader
 
 
 @frozen

@@ -8,9 +8,10 @@ from urllib.parse import urljoin
 from attrs import evolve
 from scrapy.utils.asyncio import run_in_thread
 
-from crawler.middlewares.reading import PageVerdict, Reading, read, to_capture, to_failure
+from crawler.middlewares.reading import PageVerdict, read, to_capture, to_failure
 from crawler.middlewares.trouble import trouble_of_answer, trouble_of_error
 from crawler.pdp import is_product_like, sitemap_urls
+from crawler.reading import Reading, ReadingFailedError
 from crawler.sessions.outcome import Cause, Summary, Trouble
 from crawler.spiders.arguments import PdpArguments
 from crawler.spiders.intake import Intake
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 PAGE = "page_type"  # the meta key that says what a request is for
 HOME, PDP = "homepage", "pdp"
+UNREADABLE = Trouble(Summary.CRAWL_FAILED, Cause.UNREADABLE)
 NOT_HTML = Trouble(Summary.NAVIGATION_FAILED, Cause.NOT_HTML)
 
 
@@ -75,7 +77,7 @@ class PdpSpider(VisitingSpider):
 
     async def parse(self, response: Response) -> AsyncIterator[Output]:
         """Judge a page outside of any session, for `scrapy parse`, `scrapy shell` and contracts."""
-        reading = await read(response, self.settings["CRAWL_POLICY_VERSION"], with_links=True)
+        reading = await read(self.crawler, response, self.settings["CRAWL_POLICY_VERSION"], with_links=True)
         yield PageVerdict.of(response.url, reading)
 
     async def parse_start(self, response: Response) -> AsyncIterator[Output]:
@@ -200,10 +202,14 @@ class PdpSpider(VisitingSpider):
         trouble = trouble_of_answer(response)
         if trouble is None:
             looks_around = response.meta[PAGE] in {HOME, Aim.HUB.value}
-            reading = await read(response, visit.order.policy, with_links=looks_around)
-            trouble = None if reading.is_html else NOT_HTML
-            if trouble is None:
-                return reading
+            try:
+                reading = await read(self.crawler, response, visit.order.policy, with_links=looks_around)
+            except ReadingFailedError:
+                trouble = UNREADABLE
+            else:
+                if reading.is_html:
+                    return reading
+                trouble = NOT_HTML
         visit.journal.warn(
             "navigation", "page.refused", url=response.url, status=response.status, cause=trouble.cause
         )

@@ -51,7 +51,7 @@ class SavedPagesSpider(Spider):
         @saved_page tests/contract/pdp/platform-shopify
         """
         yield PageVerdict.of(
-            file or response.url, await read(response, self.settings["CRAWL_POLICY_VERSION"])
+            file or response.url, await read(self.crawler, response, self.settings["CRAWL_POLICY_VERSION"])
         )
 
     async def parse_listing(self, response: Response) -> AsyncIterator[PageVerdict]:

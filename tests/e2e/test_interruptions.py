@@ -56,7 +56,7 @@ def test_sigterm_ends_the_session_and_frees_its_domain(
     shops.forget()
     process = home.start_scrapy("crawl", "pdp", "-a", f"url={shops.url('slow')}")
     endings.append(process)
-    wait_for(lambda: shops.log.entries("slow"))
+    wait_for(lambda: [s for s in home.sessions() if s["status"] == "running"])
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=30)
     [session] = home.sessions()
@@ -74,7 +74,7 @@ def test_ctrl_c_is_passed_on_and_told(
     shops.forget()
     process = home.start_vitrine("crawl", "pdp", "--json", shops.url("slow"))
     endings.append(process)
-    wait_for(lambda: shops.log.entries("slow"))
+    wait_for(lambda: [s for s in home.sessions() if s["status"] == "running"])
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130

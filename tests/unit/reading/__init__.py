@@ -1,0 +1,1 @@
+"""Reading pages in processes of their own."""

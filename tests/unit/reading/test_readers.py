@@ -1,0 +1,96 @@
+"""The reading processes: their answers, their deaths, and that none outlives its crawl."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from crawler.reading import PageQuestion, Readers, ReadingFailedError, read_page_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+PAGE = b"""<html><head><title>Jug</title></head><body><h1>Jug</h1><img src=jug.jpg><p class=price>$ 18.00</p>
+<button>Add to cart</button><a href="/products/cup">Cup</a></body></html>"""
+QUESTION = PageQuestion(PAGE, "https://shop.example/products/jug", "text/html", "v1.2", with_links=True)
+
+
+def with_readers(work: Callable[[Readers], Awaitable[Any]], **options: Any) -> Any:
+    """Do something with readers, and close them."""
+
+    async def main() -> Any:
+        readers = Readers(**options)
+        try:
+            return await work(readers)
+        finally:
+            await readers.close()
+
+    # pytest-twisted's loop runs in this thread
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(main())).result()
+
+
+def test_the_answer_is_the_same_as_here() -> None:
+    """Reading elsewhere changes nothing."""
+    assert with_readers(lambda readers: readers.read(QUESTION)) == read_page_of(QUESTION)
+
+
+def test_several_pages_share_one_reader() -> None:
+    """Answers do not get mixed up, and one process does it all."""
+    questions = [
+        PageQuestion(PAGE.replace(b"Jug", b"Jug %d" % n), QUESTION.url, "text/html", "v1.2", with_links=False)
+        for n in range(20)
+    ]
+
+    async def read_all(readers: Readers) -> list[str]:
+        readings = await asyncio.gather(*(readers.read(question) for question in questions))
+        assert len(readers._idle) == 1
+        return [reading.facts["name"] for reading in readings]
+
+    assert with_readers(read_all, count=1) == [f"Jug {n}" for n in range(20)]
+
+
+def test_a_reader_that_dies_costs_one_page() -> None:
+    """The page is told as failed; the next one gets a new reader."""
+
+    async def kill_between(readers: Readers) -> None:
+        await readers.read(QUESTION)
+        os.kill(readers._idle[0].pid, signal.SIGKILL)
+        with pytest.raises(ReadingFailedError):
+            await readers.read(QUESTION)
+        assert (await readers.read(QUESTION)).is_pdp
+
+    with_readers(kill_between, count=1)
+
+
+def test_a_page_that_takes_for_ever_is_given_up() -> None:
+    """The reader goes with it."""
+
+    async def stop_between(readers: Readers) -> int:
+        await readers.read(QUESTION)
+        pid = readers._idle[0].pid
+        os.kill(pid, signal.SIGSTOP)
+        with pytest.raises(ReadingFailedError):
+            await readers.read(QUESTION)
+        return pid
+
+    pid = with_readers(stop_between, count=1, limit_seconds=0.5)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_closing_ends_the_processes() -> None:
+    """None is left behind."""
+
+    async def read_once(readers: Readers) -> int:
+        await readers.read(QUESTION)
+        return readers._idle[0].pid
+
+    pid = with_readers(read_once)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
