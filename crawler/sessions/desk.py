@@ -11,23 +11,16 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from attrs import frozen
-
 from crawler import logs
-from crawler.access.entry import DELAY, DomainLockTimeoutError, Entered, Entrance, Visitor
+from crawler.access.entry import DELAY, DomainLockTimeoutError, Entered, Visitor
 from crawler.access.gate import GateUnavailableError
-from crawler.access.gates import open_gate
-from crawler.access.keeper import Keeper, Lost
 from crawler.config import shown
-from crawler.db.engine import Database
-from crawler.db.revisions import require_current
 from crawler.errors import LockedError
-from crawler.evidence.blobs import open_blobs
-from crawler.sessions.book import SessionBook
 from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Cause, Outcome, Status, Summary
 from crawler.sessions.shared_work import Shared
 from crawler.sessions.store import SessionOrder, StaleSessionError
+from crawler.sessions.stores import Stores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -35,6 +28,7 @@ if TYPE_CHECKING:
 
     from crawler.access.entry import Entry
     from crawler.access.gate import Gate, Held
+    from crawler.access.keeper import Lost
     from crawler.config import Settings
     from crawler.sessions.book import KeptPage, OpenBatch
     from crawler.sessions.items import PageCapture
@@ -45,17 +39,6 @@ T = TypeVar("T")
 THREADS = 8
 
 log = logs.get_logger(__name__)
-
-
-@frozen
-class Stores:
-    """What a desk works with, once it is open."""
-
-    database: Database
-    book: SessionBook
-    gate: Gate
-    keeper: Keeper
-    entrance: Entrance
 
 
 class Desk:
@@ -80,19 +63,9 @@ class Desk:
         """Connect to the stores, once."""
         if self._opening is None:
             self._loop = asyncio.get_running_loop()
-            self._opening = asyncio.ensure_future(self._in_thread(self._connect))
+            self._opening = asyncio.ensure_future(self._in_thread(Stores.open, self.settings))
             self._pulse = asyncio.ensure_future(self._beat_queued())
         return await asyncio.shield(self._opening)
-
-    def _connect(self) -> Stores:
-        database = Database(self.settings.database)
-        require_current(database)
-        book = SessionBook(self.settings, database, open_blobs(self.settings))
-        gate = open_gate(self.settings, database)
-        _say_how_it_runs(self.settings, gate)
-        book.abandon_stale()
-        keeper = Keeper.of(gate, self.settings)
-        return Stores(database, book, gate, keeper, Entrance(gate, keeper, self.settings))
 
     @property
     def _opened(self) -> Stores:
@@ -127,7 +100,7 @@ class Desk:
                 await self.end(visit)
             else:
                 await self._interrupt(visit)
-        await self._in_thread(_disconnect, stores)
+        await self._in_thread(stores.close)
 
     # ── queueing ──
 
@@ -388,21 +361,3 @@ def _ask_delay(gate: Gate, domain: str, seconds: float, reason: str) -> None:
         gate.ask_delay(domain, seconds, reason)
     except GateUnavailableError as error:
         log.warning("delay.not_kept", domain=domain, seconds=seconds, error=str(error))
-
-
-def _disconnect(stores: Stores) -> None:
-    try:
-        stores.book.release_queued()
-    finally:
-        stores.keeper.close()
-        stores.gate.close()
-        stores.database.close()
-
-
-def _say_how_it_runs(settings: Settings, gate: Gate) -> None:
-    if settings.disable_locks:
-        log.warning("gate.off", note="DISABLE_LOCKS is set: nothing keeps two visitors off one domain")
-    elif not gate.shared:
-        log.info("gate.local", note="locks do not reach other machines; REDIS_URL makes them")
-    if settings.egress_allow:
-        log.warning("egress.allowed", hosts=",".join(settings.egress_allow))

@@ -1,0 +1,63 @@
+"""What a desk works with: the database, the book, the gate and its keeper, opened and closed together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from attrs import frozen
+
+from crawler import logs
+from crawler.access.entry import Entrance
+from crawler.access.gates import open_gate
+from crawler.access.keeper import Keeper
+from crawler.db.engine import Database
+from crawler.db.revisions import require_current
+from crawler.evidence.blobs import open_blobs
+from crawler.sessions.book import SessionBook
+
+if TYPE_CHECKING:
+    from crawler.access.gate import Gate
+    from crawler.config import Settings
+
+log = logs.get_logger(__name__)
+
+
+@frozen
+class Stores:
+    """All that lasts longer than a process, as one process sees it."""
+
+    database: Database
+    book: SessionBook
+    gate: Gate
+    keeper: Keeper
+    entrance: Entrance
+
+    @classmethod
+    def open(cls, settings: Settings) -> Self:
+        """Connect, and end the sessions of processes that are gone."""
+        database = Database(settings.database)
+        require_current(database)
+        book = SessionBook(settings, database, open_blobs(settings))
+        gate = open_gate(settings, database)
+        _say_how_it_runs(settings, gate)
+        book.abandon_stale()
+        keeper = Keeper.of(gate, settings)
+        return cls(database, book, gate, keeper, Entrance(gate, keeper, settings))
+
+    def close(self) -> None:
+        """Let go of what is queued and not begun, and of the connections."""
+        try:
+            self.book.release_queued()
+        finally:
+            self.keeper.close()
+            self.gate.close()
+            self.database.close()
+
+
+def _say_how_it_runs(settings: Settings, gate: Gate) -> None:
+    if settings.disable_locks:
+        log.warning("gate.off", note="DISABLE_LOCKS is set: nothing keeps two visitors off one domain")
+    elif not gate.shared:
+        log.info("gate.local", note="locks do not reach other machines; REDIS_URL makes them")
+    if settings.egress_allow:
+        log.warning("egress.allowed", hosts=",".join(settings.egress_allow))
