@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from crawler.access.gate import Gate, GateTimes
 from crawler.access.local_gate import LocalGate
-from crawler.access.redis_gate import RedisGate
 
 if TYPE_CHECKING:
     from crawler.config import Settings
@@ -17,5 +16,7 @@ def open_gate(settings: Settings, database: Database) -> Gate:
     """The gate on `REDIS_URL`, or the one on the database where there is none."""
     times = GateTimes.of(settings)
     if settings.redis_url:
+        from crawler.access.redis_gate import RedisGate  # ruff: ignore[import-outside-top-level] - slow to load
+
         return RedisGate(settings.redis_url, times)
     return LocalGate(database, times)
