@@ -32,7 +32,9 @@ def pdp(
     product: Annotated[
         str | None, typer.Option("--pdp", help="The product page itself, to capture it again.")
     ] = None,
-    mode: Annotated[str | None, typer.Option(help="standard, debug or evidence_pack.")] = None,
+    mode: Annotated[
+        str | None, typer.Option(help="standard, or debug, which skips the delay between sessions.")
+    ] = None,
     retention: Annotated[
         str | None, typer.Option(help="How long the HTML is kept: short, standard or long.")
     ] = None,

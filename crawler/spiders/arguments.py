@@ -15,7 +15,8 @@ from crawler.urls import require_http_url, root_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-MODES = ("standard", "debug", "evidence_pack")
+# An evidence pack is a rendered session; it comes with the browser.
+MODES = ("standard", "debug")
 RETENTIONS = ("short", "standard", "long")
 RENDERS = ("0", "auto")
 TARGETS = ("url", "urls", "pdp", "session")
