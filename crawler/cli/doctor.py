@@ -158,10 +158,15 @@ def _skew(check: str, theirs: float, ours: float) -> Finding:
 
 
 def _check_artifacts(settings: Settings) -> Iterator[Finding]:
-    store, name = open_blobs(settings), f".doctor-{uuid4().hex}"
-    store.publish(name, utc_now().isoformat().encode())
-    store.delete(name)
     where = settings.artifacts_dir or str(settings.artifacts)
+    store, name = open_blobs(settings), f".doctor-{uuid4().hex}"
+    try:
+        store.publish(name, utc_now().isoformat().encode())
+        store.delete(name)
+    except CrawlerError as error:
+        hint = error.hint or "check ARTIFACTS_DIR and its permissions"
+        yield Finding("artifacts", BROKEN, f"{where}: {error}", hint)
+        return
     if not isinstance(store, FolderStore):
         yield Finding("artifacts", OK, f"{redact(where)} can be written")
         return
