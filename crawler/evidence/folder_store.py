@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from itertools import chain
 from typing import IO, TYPE_CHECKING
 from uuid import uuid4
 
@@ -25,10 +27,12 @@ from crawler.evidence.blob_rules import (
 from crawler.evidence.folder_walk import FolderWalk
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator, Sequence
     from pathlib import Path
 
 _CHANCES = 5
+_DELETERS = 4
+_WORTH_THREADS = 32  # so many removals cost more than starting the threads
 _NO_NAMELESS_FILES = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL}
 # Opening a pipe would wait for somebody to write into it.
 _READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
@@ -78,13 +82,19 @@ class FolderStore:
             return _removed(walk, uri)
 
     def delete_all(self, uris: Iterable[str]) -> Iterator[Removal]:
-        """Remove files one after the other; sorted names are reached faster."""
+        """Remove files side by side, for the system waits for the disk; sorted names are reached faster."""
+        wanted = list(uris)
+        if len(wanted) < _WORTH_THREADS:
+            yield from self._delete_part(wanted)
+            return
+        share = -(-len(wanted) // _DELETERS)
+        parts = [wanted[start : start + share] for start in range(0, len(wanted), share)]
+        with ThreadPoolExecutor(_DELETERS) as deleters:
+            yield from chain.from_iterable(deleters.map(self._delete_part, parts))
+
+    def _delete_part(self, uris: Sequence[str]) -> list[Removal]:
         with FolderWalk(self.root) as walk:
-            for uri in uris:
-                try:
-                    yield Removal(uri, found=_removed(walk, uri))
-                except CrawlerError as error:
-                    yield Removal(uri, error=error)
+            return [_removal(walk, uri) for uri in uris]
 
     def entries(self) -> Iterator[BlobEntry]:
         """All regular files, in no promised order."""
@@ -178,6 +188,13 @@ def _new_draft(root: int, uri: str) -> _Draft:
         else:
             return _Draft(file, uri)
     return _NamedDraft(root, uri)
+
+
+def _removal(walk: FolderWalk, uri: str) -> Removal:
+    try:
+        return Removal(uri, found=_removed(walk, uri))
+    except CrawlerError as error:
+        return Removal(uri, error=error)
 
 
 def _removed(walk: FolderWalk, uri: str) -> bool:

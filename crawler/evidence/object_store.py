@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from crawler.config import Settings
 
 _LIST_ROWS = 1000
-_DELETE_ROWS = 250  # in one request; few enough that a slow one does not outlast a cleaner's lease
+_DELETE_ROWS = 1000  # as many as S3 takes in one request
 _CLIENT_TIMEOUT = timedelta(seconds=60)
 _RETRIES: RetryConfig = {"max_retries": 3, "retry_timeout": timedelta(seconds=30)}
 _HINT = "check ARTIFACTS_DIR, AWS_ENDPOINT_URL, and the credentials"

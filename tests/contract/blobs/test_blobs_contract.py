@@ -145,7 +145,7 @@ def test_deleted_file_is_gone(blobs: BlobStore) -> None:
 
 def test_many_are_deleted_at_once(blobs: BlobStore) -> None:
     """Each gets its answer: gone, or why not."""
-    uris = [f"s{number % 3}/{number}" for number in range(300)]
+    uris = [f"s{number % 3}/{number}" for number in range(1100)]
     for uri in [*uris[:5], uris[-1]]:
         blobs.publish(uri, b"1")
     blobs.publish("stays", b"1")

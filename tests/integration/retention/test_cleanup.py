@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -256,11 +257,15 @@ def test_interruption_marks_what_is_gone(shelf: Shelf) -> None:
 
 def test_cleaner_stops_before_its_lease_ends(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a slow store does not get done in time is given back, not deleted under somebody else's claim."""
-    monkeypatch.setattr(cleanup, "LEASE_MARGIN_SECONDS", cleanup.LEASE_SECONDS)
+    monkeypatch.setattr(cleanup, "REMOVED_AT_ONCE", 1)
+    monkeypatch.setattr(cleanup, "LEASE_MARGIN_SECONDS", cleanup.LEASE_SECONDS - 0.5)
     for number in range(3):
         shelf.add(f"{number}/html.gz")
-    assert run(shelf, batch_size=3).deleted == 1
+    slow = Meddling(shelf, lambda _: time.sleep(0.6))
+    assert clean_up(shelf.database, slow, CleanupOrder(batch_size=3)).deleted == 1
     assert shelf.files() == {"1/html.gz", "2/html.gz"}
+    assert {found.cleanup_claim for found in shelf.rows().values()} == {None}
+    assert run(shelf).deleted == 2
 
 
 @pytest.mark.parametrize("cleaners", [2, 6])

@@ -250,7 +250,7 @@ def test_cleanup_keeps_to_the_model(fateful: FatefulDatabase, tmp_path: Path) ->
     set_traps(shelf.root)
 
     @settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck), database=None)
-    @given(st.lists(items, max_size=12), st.lists(steps, min_size=1, max_size=4))
+    @given(st.lists(items, max_size=10), st.lists(steps, min_size=1, max_size=3))
     def check(laid: list[Item], taken: list[Step]) -> None:
         model = Model(shelf, fateful, laid)
         model.lay_out()
