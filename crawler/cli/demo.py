@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crawler.cli.output import Markup, emit, note, say, size, status_mark, table
-from crawler.cli.results import describe, product_facts
+from crawler.cli.output import emit, note, say, table
+from crawler.cli.results import RESULT_COLUMNS, describe, result_row
 from crawler.cli.running import Crawl, run_crawl
 from crawler.cli.stores import open_book
 from crawler.config import Settings, load_settings
@@ -91,8 +91,8 @@ def _show(
     if as_json:
         emit({"home": str(folder), "sessions": sessions})
         return
-    columns = ("shop", "domain", "status", "product", "price", "artifacts", "bytes", "why not")
-    table(columns, [_row(session, urls[session["url"]]) for session in sessions])
+    rows = [[urls[session["url"]].title, *result_row(session)] for session in sessions]
+    table(("shop", *RESULT_COLUMNS), rows)
     first = next((s for s in sessions if s["pdp_url"]), sessions[0])
     vitrine = f"VITRINE_HOME={os.path.relpath(folder)} {_called_as()}"
     say("\nLook further:")
@@ -111,20 +111,10 @@ def _called_as() -> str:
     return name if shutil.which(name) else os.path.relpath(sys.argv[0])
 
 
-def _row(session: Mapping[str, Any], shop: Shop) -> list[Any]:
-    facts = product_facts(dict(session)) if session["pdp_url"] else {}
-    price = " ".join(str(facts[name]) for name in ("price", "currency") if facts.get(name))
-    why = f"{session['error_summary']} ({session['cause']})" if session["error_summary"] else ""
-    return [
-        shop.title,
-        session["domain"],
-        Markup(status_mark(session["status"])),
-        facts.get("name"),
-        price,
-        len(session["artifacts"]),
-        size(sum(artifact["size_bytes"] for artifact in session["artifacts"])),
-        why,
-    ]
+def _own_command() -> str:
+    """How this very command is called from here."""
+    beside = Path(sys.executable).with_name("vitrine")
+    return "vitrine" if shutil.which("vitrine") == str(beside) else os.path.relpath(beside)
 
 
 def _exit_code(sessions: Sequence[Mapping[str, Any]], urls: Mapping[str, Shop]) -> int:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Described = dict[str, Any]
 
 ALL_WELL, NONE_WELL, USAGE, SOME_WELL, LOCKED = 0, 1, 2, 3, 5
+RESULT_COLUMNS = ("domain", "status", "product", "price", "artifacts", "bytes", "HTML goes", "why not")
 SESSION_FIELDS = (
     "id", "kind", "url", "domain", "status", "mode", "retention_policy", "error_summary", "cause",
     "crawl_policy_version", "wanted_pdp_url", "final_url", "pdp_url", "low_confidence", "owner", "epoch",
@@ -61,8 +62,7 @@ def describe(book: SessionBook, session_ids: Sequence[UUID]) -> list[Described]:
 
 def show_results(sessions: Sequence[Described]) -> None:
     """The table at the end of a crawl."""
-    columns = ("domain", "status", "product", "price", "artifacts", "bytes", "why not")
-    table(columns, [_result_row(session) for session in sessions])
+    table(RESULT_COLUMNS, [result_row(session) for session in sessions])
 
 
 def exit_code(sessions: Sequence[Described]) -> int:
@@ -91,10 +91,12 @@ def _exit_code_of_one(session: Described) -> int:
     return codes.get(session["status"], NONE_WELL)
 
 
-def _result_row(session: Described) -> list[Any]:
+def result_row(session: Described) -> list[Any]:
+    """A session's line under RESULT_COLUMNS."""
     facts = product_facts(session) if session["pdp_url"] else {}
     price = " ".join(str(facts[name]) for name in ("price", "currency") if facts.get(name))
     why = f"{session['error_summary']} ({session['cause']})" if session["error_summary"] else ""
+    goes = [artifact["retention_until"] for artifact in session["artifacts"] if artifact["retention_until"]]
     return [
         session["domain"] or session["url"],
         Markup(status_mark(session["status"])),
@@ -102,6 +104,7 @@ def _result_row(session: Described) -> list[Any]:
         price,
         len(session["artifacts"]),
         size(sum(artifact["size_bytes"] for artifact in session["artifacts"])),
+        f"{min(goes):%Y-%m-%d}" if goes else "",
         why,
     ]
 
