@@ -152,4 +152,4 @@ def _log_fields(line: CrawlLog) -> dict[str, Any]:
 
 
 def _as_text(details: dict[str, Any]) -> str:
-    return " ".join(f"{name}={value}" for name, value in details.items())
+    return " ".join(f"{name}={value}" for name, value in details.items() if value is not None)
