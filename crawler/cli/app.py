@@ -26,8 +26,13 @@ COMMANDS = (
     "domains",
     "pages",
     "artifacts",
+    "listings",
+    "prices",
+    "hauls",
+    "export",
     "retention",
     "cleanup",
+    "purge",
     "database",
     "doctor",
 )

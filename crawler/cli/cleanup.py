@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from crawler.cli.output import emit, note, notes, say
@@ -49,9 +50,9 @@ def cleanup(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
 ) -> int:
-    """Delete evidence that is past its date: one batch, oldest first.
+    """Delete what is past its date, oldest first: a batch of evidence, a hundred rows of each collection.
 
-    Exit codes: 0 done, 1 nothing could be done, 3 some files could not be removed.
+    Exit codes: 0 done, 1 nothing could be done, 3 some could not be.
 
     Examples: vitrine cleanup --dry-run; vitrine cleanup --batch-size 500 --max-seconds 300
     """
@@ -84,16 +85,31 @@ def open_evidence(settings: Settings) -> Generator[tuple[Database, BlobStore]]:
 
 def _report(result: CleanupResult) -> None:
     say(f"Cleanup complete: {result}")
+    for each in result.collections:
+        _report_collection(each, dry_run=result.dry_run)
     if result.dry_run:
         note(f"dry run: {result.candidates} of {result.remaining} would have been deleted")
     elif result.remaining:
         note(f"still past their date: {result.remaining}; --max-seconds works off a backlog")
 
 
+def _report_collection(each: dict[str, Any], *, dry_run: bool) -> None:
+    name = each["collection"]
+    if each["error"]:
+        note(f"{name}: not looked after: {escape(each['error'])}")
+    elif each["expired_docs"]:
+        done = (
+            "would go"
+            if dry_run
+            else f"are past their {each['ttl_days']} days, {each['deleted_docs']} deleted"
+        )
+        say(f"{name}: {each['expired_docs']} of {each['total_docs']} {done}")
+
+
 def _exit_code(result: CleanupResult) -> int:
-    if not result.failed:
+    if not result.failed and not result.collections_failed:
         return ALL_DONE
-    return SOME_FAILED if result.deleted else NOTHING_DONE
+    return SOME_FAILED if result.deleted or not result.failed else NOTHING_DONE
 
 
 @contextmanager

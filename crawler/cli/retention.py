@@ -9,6 +9,7 @@ import typer
 from attrs import asdict
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
+from crawler.cli import holds, policies
 from crawler.cli.cleanup import open_evidence
 from crawler.cli.output import emit, note, notes, say, size, table, when
 from crawler.config import load_settings
@@ -24,6 +25,8 @@ GRACE_HOURS = GRACE.total_seconds() / 3600
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(no_args_is_help=True, help="What is kept how long, and what should not be there.")
+    policies.register(group)
+    holds.register(group)
     group.command("orphans")(orphans)
     app.add_typer(group, name="retention")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from crawler.catalogue.clerk import CatalogueClerk
 from crawler.config import load_settings
 from crawler.db.engine import Database
 from crawler.db.revisions import require_current
@@ -24,7 +25,7 @@ def open_book(settings: Settings | None = None) -> Generator[SessionBook]:
     database = Database(settings.database)
     try:
         require_current(database)
-        book = SessionBook(settings, database, open_blobs(settings))
+        book = SessionBook(settings, database, open_blobs(settings), (CatalogueClerk(),))
         book.abandon_stale()
         yield book
     finally:

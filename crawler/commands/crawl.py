@@ -58,6 +58,9 @@ class Command(ScrapyCrawl):
         database = Database(settings.database)
         try:
             require_current(database)
+            look = getattr(spider, "check_stored", None)
+            if look is not None:
+                look(database, **opts.spargs)
         finally:
             database.close()
 

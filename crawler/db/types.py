@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import DateTime
+from sqlalchemy import BigInteger, DateTime, Numeric
 from sqlalchemy.types import TypeDecorator
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Dialect
+    from sqlalchemy.types import TypeEngine
 
 
 # ruff: file-ignore[unused-method-argument] - SQLAlchemy's signatures
@@ -34,3 +36,36 @@ class UtcTime(TypeDecorator[datetime]):
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class Money(TypeDecorator[Decimal]):
+    """Exact amounts with four decimals; SQLite, which knows no decimals, counts ten-thousandths."""
+
+    impl = Numeric(18, 4)
+    cache_ok = True
+    STEP = Decimal("0.0001")
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """A whole number where the database has no exact fractions."""
+        kind = BigInteger() if dialect.name == "sqlite" else self.impl_instance
+        return dialect.type_descriptor(kind)
+
+    def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> Any:
+        """Round to the step that is stored."""
+        if value is None:
+            return None
+        exact = value.quantize(self.STEP)
+        return int(exact / self.STEP) if dialect.name == "sqlite" else exact
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:
+        """Give back the same amount everywhere, without the zeros that only fill up."""
+        if value is None:
+            return None
+        amount = Decimal(value) * self.STEP if dialect.name == "sqlite" else Decimal(value)
+        return plain_amount(amount)
+
+
+def plain_amount(amount: Decimal) -> Decimal:
+    """An amount with two decimals, or with as many more as it needs."""
+    short = amount.quantize(Decimal("0.01"))
+    return short if short == amount else amount.normalize()

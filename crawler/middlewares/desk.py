@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from crawler.catalogue.clerk import CatalogueClerk
 from crawler.config import load_settings_from
 from crawler.sessions.desk import Desk
 
@@ -18,5 +19,5 @@ _desks: WeakKeyDictionary[Crawler, Desk] = WeakKeyDictionary()
 def desk_of(crawler: Crawler) -> Desk:
     """The crawl's desk; it opens its stores with its first session."""
     if crawler not in _desks:
-        _desks[crawler] = Desk(load_settings_from(crawler.settings))
+        _desks[crawler] = Desk(load_settings_from(crawler.settings), (CatalogueClerk(),))
     return _desks[crawler]

@@ -72,6 +72,28 @@ def take(db: Session, claim: str, now: datetime, limit: int) -> list[DueRow]:
     return taken
 
 
+def take_of_sessions(
+    db: Session, claim: str, now: datetime, limit: int, *, sessions: Select[Any]
+) -> list[DueRow]:
+    """Claim whatever sessions have, of any type and date, but for what rests after a failure."""
+    picked = (
+        select(Artifact.id)
+        .where(Artifact.session_id.in_(sessions), Artifact.cleanup_next.is_(None))
+        .where(Artifact.deleted_at.is_(None), Artifact.legal_hold.is_(False), policy.is_unclaimed(now))
+        .order_by(Artifact.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+        .cte("picked")
+    )
+    rows = db.execute(
+        _quiet(update(Artifact))
+        .where(Artifact.id.in_(select(picked.c.id)), Artifact.legal_hold.is_(False))
+        .values(cleanup_claim=claim, cleanup_claimed_until=now + LEASE)
+        .returning(*_ROW)
+    )
+    return list(starmap(DueRow, rows))
+
+
 def shared_files(db: Session, claim: str) -> set[str]:
     """The files of a claim that live rows outside it name as well."""
     mine, other = aliased(Artifact), aliased(Artifact)

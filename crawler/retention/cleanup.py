@@ -12,22 +12,27 @@ import time
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, evolve, field, frozen
+from attrs import asdict, define, evolve, field, frozen
 
 from crawler import logs
-from crawler.retention import claims
+from crawler.retention import claims, holds
 from crawler.retention.plan import planned
 from crawler.retention.result import CleanupResult
+from crawler.retention.sweep import sweep_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+    from datetime import datetime
     from uuid import UUID
+
+    from sqlalchemy.orm import Session
 
     from crawler.db.engine import Database
     from crawler.evidence.blobs import BlobStore, Removal
     from crawler.retention.plan import DuePlan, DueRow
 
     Progress = Callable[[CleanupResult], None]
+    Taking = Callable[[Session, str, datetime, int], list[DueRow]]
 
 log = logs.get_logger(__name__)
 
@@ -58,6 +63,11 @@ class CleanupOrder:
         """Whether expired artifacts are looked at."""
         return self.only in {None, Part.ARTIFACTS}
 
+    @property
+    def with_collections(self) -> bool:
+        """Whether the collections are looked at."""
+        return self.only in {None, Part.COLLECTIONS}
+
 
 def clean_up(
     database: Database,
@@ -67,11 +77,23 @@ def clean_up(
 ) -> CleanupResult:
     """Do one pass and say what came of it; safe beside any number of others."""
     log.info("retention_cleanup.start", batch_size=order.batch_size, dry_run=order.dry_run)
+    began = time.monotonic()
+    if not order.dry_run:
+        with database.write() as db:
+            holds.keep_up(db, database.now(db))
     result = CleanupResult(dry_run=order.dry_run)
     if order.with_artifacts:
-        done = _look(database, order) if order.dry_run else _Pass(database, blobs, order, on_progress).run()
+        done = (
+            _look(database, order)
+            if order.dry_run
+            else ClaimedPass(database, blobs, order, on_progress).run()
+        )
         with database.read() as db:
             result = evolve(done, remaining=claims.count_due(db, database.now(db)))
+    if order.with_collections:
+        left = None if order.max_seconds is None else order.max_seconds - (time.monotonic() - began)
+        swept = sweep_for(database, left, dry_run=order.dry_run)
+        result = evolve(result, collections=tuple(asdict(each) for each in swept))
     log.info(
         "retention_cleanup.complete",
         deleted=result.deleted, failed=result.failed, reclaimed_bytes=result.reclaimed_bytes,
@@ -123,14 +145,21 @@ class _Claim:
         ]
 
 
-class _Pass:
+class ClaimedPass:
     """Batches of claims, until nothing is left or the time is over."""
 
     def __init__(
-        self, database: Database, blobs: BlobStore, order: CleanupOrder, on_progress: Progress
+        self,
+        database: Database,
+        blobs: BlobStore,
+        order: CleanupOrder,
+        on_progress: Progress,
+        *,
+        take: Taking = claims.take,
     ) -> None:
         self.database = database
         self.blobs = blobs
+        self._take = take
         self.result = CleanupResult()
         self._batch_size = order.batch_size
         self._on_progress = on_progress
@@ -159,7 +188,7 @@ class _Pass:
     def _claim_and_delete(self, wanted: int) -> int:
         claim = _Claim(claims.new_claim(), time.monotonic() + LEASE_SECONDS - LEASE_MARGIN_SECONDS)
         with self.database.write() as db:
-            claim.rows = claims.take(db, claim.name, self.database.now(db), wanted)
+            claim.rows = self._take(db, claim.name, self.database.now(db), wanted)
             # A file that nobody else names now will not be named later: no name is published twice.
             claim.shared = claims.shared_files(db, claim.name) if claim.rows else set()
         if claim.rows:

@@ -20,6 +20,11 @@ class CleanupResult:
     collections: tuple[dict[str, Any], ...] = ()
 
     @property
+    def collections_failed(self) -> int:
+        """How many collections could not be looked after."""
+        return sum(bool(each["error"]) for each in self.collections)
+
+    @property
     def reclaimed_mb(self) -> float:
         """The bytes in MB, to two decimals."""
         return round(self.reclaimed_bytes / (1024 * 1024), 2)

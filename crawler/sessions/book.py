@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID, uuid4
 
 from attrs import frozen
@@ -16,7 +16,7 @@ from crawler.errors import LockedError
 from crawler.evidence import naming, packing
 from crawler.evidence.blobs import BlobExistsError
 from crawler.sessions import batches, store
-from crawler.sessions.journal import Journal, as_jsonl, storable
+from crawler.sessions.journal import Journal, as_jsonl, storable, storable_tree
 from crawler.sessions.outcome import Outcome, PageResult
 from crawler.sessions.visit import Visit
 
@@ -65,13 +65,26 @@ class OpenBatch:
     left: tuple[tuple[UUID, store.SessionOrder], ...]  # sessions to go on with
 
 
+class Clerk(Protocol):
+    """Writes along in the book's transactions."""
+
+    def page_kept(self, db: Session, page: Page, files: Sequence[KeptFile]) -> None:
+        """Called when a page's rows were written."""
+
+    def sessions_ended(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
+        """Called when the ends of sessions were written."""
+
+
 class SessionBook:
     """Writes sessions for one process, under one owner's name. All of it blocks: call it in a thread."""
 
-    def __init__(self, settings: Settings, database: Database, blobs: BlobStore) -> None:
+    def __init__(
+        self, settings: Settings, database: Database, blobs: BlobStore, clerks: Sequence[Clerk] = ()
+    ) -> None:
         self.settings = settings
         self.database = database
         self.blobs = blobs
+        self.clerks = clerks
         self.owner = store.new_owner()
         self.stale_after = timedelta(seconds=settings.domain_lock_ttl_seconds)
 
@@ -121,7 +134,8 @@ class SessionBook:
         """End a session that never ran, and export its log."""
         with self.database.write() as db:
             now = self.database.now(db)
-            store.finish_queued(db, session_id, self.owner, outcome, now=now)
+            if store.finish_queued(db, session_id, self.owner, outcome, now=now):
+                self._tell_end(db, [session_id], now)
             store.write_log(db, session_id, journal.take())
         self.export_log(session_id)
 
@@ -137,6 +151,7 @@ class SessionBook:
                 db, visit.fence, outcome, now=now,
                 pdp_url=visit.pdp_url, final_url=visit.final_url, low_confidence=visit.low_confidence,
             )  # fmt: skip
+            self._tell_end(db, [visit.fence.session_id], now)
         return outcome
 
     def close_log(self, visit: Visit) -> None:
@@ -155,7 +170,9 @@ class SessionBook:
     def release_queued(self) -> None:
         """Let go of everything that this process queued and did not begin."""
         with self.database.write() as db:
-            ended = store.release_queued(db, self.owner, self.database.now(db))
+            now = self.database.now(db)
+            ended = store.release_queued(db, self.owner, now)
+            self._tell_end(db, ended, now)
         for session_id in ended:
             self.export_log(session_id)
 
@@ -175,11 +192,17 @@ class SessionBook:
             if not store.any_stale(db, now=self.database.now(db), stale_after=self.stale_after):
                 return []
         with self.database.write() as db:
-            rows = store.abandon_stale(db, now=self.database.now(db), stale_after=self.stale_after)
+            now = self.database.now(db)
+            rows = store.abandon_stale(db, now=now, stale_after=self.stale_after)
+            self._tell_end(db, [row.id for row in rows], now)
         for row in rows:
             log.warning("session.abandoned", session_id=str(row.id), domain=row.domain, owner=row.owner)
             self.export_log(row.id)
         return [row.id for row in rows]
+
+    def _tell_end(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
+        for clerk in self.clerks:
+            clerk.sessions_ended(db, session_ids, now)
 
     # ── what it keeps ──
 
@@ -205,6 +228,8 @@ class SessionBook:
             db.add(page)
             db.flush()
             db.add_all(self._artifact_row(visit, file, capture.page_id, now) for file in files)
+            for clerk in self.clerks:
+                clerk.page_kept(db, page, files)
         return page
 
     def export_log(self, session_id: UUID) -> None:
@@ -331,8 +356,8 @@ def _page_row(visit: Visit, capture: PageCapture, now: datetime) -> Page:
         http_status=capture.http_status,
         low_confidence_reasons=list(capture.low_confidence_reasons),
         load_timings=capture.load_timings,
-        verdict=capture.verdict,
-        facts=capture.facts,
+        verdict=storable_tree(capture.verdict),
+        facts=storable_tree(capture.facts),
         created_at=now,
     )
 

@@ -23,14 +23,14 @@ from crawler.sessions.store import SessionOrder, StaleSessionError
 from crawler.sessions.stores import Stores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Sequence
     from uuid import UUID
 
     from crawler.access.entry import Entry
     from crawler.access.gate import Gate, Held
     from crawler.access.keeper import Lost
     from crawler.config import Settings
-    from crawler.sessions.book import KeptPage, OpenBatch
+    from crawler.sessions.book import Clerk, KeptPage, OpenBatch
     from crawler.sessions.items import PageCapture
     from crawler.sessions.visit import Visit
 
@@ -44,8 +44,9 @@ log = logs.get_logger(__name__)
 class Desk:
     """Opens on first use, so that commands which fetch nothing touch no database."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, clerks: Sequence[Clerk] = ()) -> None:
         self.settings = settings
+        self.clerks = clerks
         self.visits: dict[str, Visit] = {}
         self._lost_early: dict[str, Cause] = {}
         self._guard = threading.Lock()  # the keeper's thread tells of losses
@@ -63,7 +64,7 @@ class Desk:
         """Connect to the stores, once."""
         if self._opening is None:
             self._loop = asyncio.get_running_loop()
-            self._opening = asyncio.ensure_future(self._in_thread(Stores.open, self.settings))
+            self._opening = asyncio.ensure_future(self._in_thread(Stores.open, self.settings, self.clerks))
             self._pulse = asyncio.ensure_future(self._beat_queued())
         return await asyncio.shield(self._opening)
 

@@ -81,6 +81,15 @@ def storable(value: Any) -> Any:
     return redacted(text.encode("utf-8", "replace").decode())
 
 
+def storable_tree(value: Any) -> Any:
+    """The same for everything in a tree of objects and lists."""
+    if isinstance(value, dict):
+        return {storable(name): storable_tree(below) for name, below in value.items()}
+    if isinstance(value, list | tuple):
+        return [storable_tree(below) for below in value]
+    return storable(value)
+
+
 def as_jsonl(rows: Iterable[CrawlLog]) -> bytes:
     """The log as it is exported: one JSON object a line, oldest first."""
     return b"".join(

@@ -169,15 +169,17 @@ def finish(db: Session, fence: Fence, outcome: Outcome, *, now: datetime, **fact
         raise StaleSessionError
 
 
-def finish_queued(db: Session, session_id: UUID, owner: str, outcome: Outcome, *, now: datetime) -> None:
-    """End a session that never ran."""
-    db.execute(
+def finish_queued(db: Session, session_id: UUID, owner: str, outcome: Outcome, *, now: datetime) -> bool:
+    """End a session that never ran; False when it is not ours to end."""
+    ended = db.execute(
         update(CrawlSession)
         .where(
             CrawlSession.id == session_id, CrawlSession.owner == owner, CrawlSession.status == Status.QUEUED
         )
         .values(status=outcome.status, error_summary=outcome.summary, cause=outcome.cause, finished_at=now)
+        .returning(CrawlSession.id)
     )
+    return ended.scalar_one_or_none() is not None
 
 
 def put_back(db: Session, fence: Fence) -> None:

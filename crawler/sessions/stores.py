@@ -16,8 +16,11 @@ from crawler.evidence.blobs import open_blobs
 from crawler.sessions.book import SessionBook
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from crawler.access.gate import Gate
     from crawler.config import Settings
+    from crawler.sessions.book import Clerk
 
 log = logs.get_logger(__name__)
 
@@ -33,11 +36,11 @@ class Stores:
     entrance: Entrance
 
     @classmethod
-    def open(cls, settings: Settings) -> Self:
+    def open(cls, settings: Settings, clerks: Sequence[Clerk] = ()) -> Self:
         """Connect, and end the sessions of processes that are gone."""
         database = Database(settings.database)
         require_current(database)
-        book = SessionBook(settings, database, open_blobs(settings))
+        book = SessionBook(settings, database, open_blobs(settings), clerks)
         gate = open_gate(settings, database)
         _say_how_it_runs(settings, gate)
         book.abandon_stale()

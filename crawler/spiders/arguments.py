@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MODES = ("standard", "debug")
 RETENTIONS = ("short", "standard", "long")
 RENDERS = ("0", "auto")
-TARGETS = ("url", "urls", "pdp", "session")
+TARGETS = ("url", "urls", "pdp", "session", "listing")
 KNOWN = (*TARGETS, "mode", "render", "retention", "policy")
 
 
@@ -31,6 +31,7 @@ class PdpArguments:
     file: Path | None = None
     pdp: str | None = None
     session: str | None = None
+    listings: tuple[str, ...] = ()  # ids, or how they begin, or URLs
     mode: str = "standard"
     retention: str = "standard"
     policy: str | None = None  # None: CRAWL_POLICY_VERSION
@@ -48,6 +49,7 @@ class PdpArguments:
             file=file,
             pdp=pdp,
             session=given.get("session") or None,
+            listings=tuple(given.get("listing", "").split()),
             mode=given.get("mode", "standard"),
             retention=given.get("retention", "standard"),
             policy=given.get("policy") or None,

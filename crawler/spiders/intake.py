@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attrs import evolve
+from scrapy.utils.asyncio import run_in_thread
 
 from crawler import logs
+from crawler.catalogue import listings
+from crawler.sessions.batches import UrlLine
 from crawler.sessions.outcome import Cause
 from crawler.sessions.store import SessionOrder
-from crawler.urls import domain_of
+from crawler.urls import domain_of, root_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
-    from crawler.sessions.batches import UrlLine
+    from crawler.db.engine import Database
     from crawler.sessions.desk import Desk
     from crawler.spiders.arguments import PdpArguments
 
@@ -36,6 +39,8 @@ class Intake:
         """The sessions that this crawl is to run, in order."""
         if self.arguments.session:
             return [await self.desk.requeue(self.arguments.session)]
+        if self.arguments.listings:
+            return await self._queue_listings(self.arguments.listings)
         if self.arguments.file:
             return await self._queue_file(str(self.arguments.file))
         return await self._queue_lines(self.arguments.targets)
@@ -62,6 +67,16 @@ class Intake:
                 await self.desk.refuse(session_id, order, Cause.BAD_URL, line=line.number, error=line.error)
         return [(session_id, order) for session_id, order, line in queued if not line.error]
 
+    async def _queue_listings(self, words: Sequence[str]) -> Sequence[Queued]:
+        """Known products, captured again: each one's site first, then its page."""
+        database = (await self.desk.open()).database
+        urls = await run_in_thread(listing_urls, database, words)
+        orders = [
+            evolve(self._order(UrlLine(number, root_of(url), None)), wanted_pdp_url=url)
+            for number, url in enumerate(urls, start=1)
+        ]
+        return list(zip(await self.desk.queue(orders), orders, strict=True))
+
     def _order(self, line: UrlLine) -> SessionOrder:
         arguments = self.arguments
         return SessionOrder(
@@ -72,3 +87,9 @@ class Intake:
             policy=arguments.policy or self.desk.settings.crawl_policy_version,
             wanted_pdp_url=arguments.pdp,
         )
+
+
+def listing_urls(database: Database, words: Sequence[str]) -> list[str]:
+    """Where the products are that were named."""
+    with database.read() as db:
+        return [listings.find(db, word).url for word in words]

@@ -14,7 +14,7 @@ from crawler.pdp import is_product_like, sitemap_urls
 from crawler.reading import Reading, ReadingFailedError
 from crawler.sessions.outcome import Cause, Summary, Trouble
 from crawler.spiders.arguments import PdpArguments
-from crawler.spiders.intake import Intake
+from crawler.spiders.intake import Intake, listing_urls
 from crawler.spiders.search import Aim, Search
 from crawler.spiders.visiting import VisitingSpider
 from crawler.urls import canonical, root_of, same_site
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
+    from crawler.db.engine import Database
     from crawler.sessions.items import PageCapture
     from crawler.sessions.store import SessionOrder
     from crawler.sessions.visit import Visit
@@ -40,7 +41,7 @@ NOT_HTML = Trouble(Summary.NAVIGATION_FAILED, Cause.NOT_HTML)
 
 
 class PdpSpider(VisitingSpider):
-    """`scrapy crawl pdp -a url=URL`, `-a urls=FILE`, `-a pdp=URL`, `-a session=ID`."""
+    """`scrapy crawl pdp -a url=URL`, `-a urls=FILE`, `-a pdp=URL`, `-a session=ID`, `-a listing=ID`."""
 
     name = "pdp"
     # Its callbacks yield what is to be kept.
@@ -55,6 +56,11 @@ class PdpSpider(VisitingSpider):
     def check_arguments(cls, **given: str) -> None:
         """Called before a crawl starts, so that a mistake costs one line."""
         PdpArguments.parse(given)
+
+    @classmethod
+    def check_stored(cls, database: Database, **given: str) -> None:
+        """Called next: what the arguments name has to be there."""
+        listing_urls(database, PdpArguments.parse(given).listings)
 
     async def orders(self) -> Sequence[tuple[UUID, SessionOrder]]:
         """Queue what the arguments ask for."""

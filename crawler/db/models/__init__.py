@@ -1,8 +1,34 @@
 """The tables; importing this package registers all of them."""
 
 from crawler.db.models.base import Base
+from crawler.db.models.diagnostics import Diagnostic
 from crawler.db.models.domains import DomainGate
 from crawler.db.models.evidence import Artifact
+from crawler.db.models.hauls import Haul, HaulMember
+from crawler.db.models.health import DomainDay
+from crawler.db.models.listings import Listing, Price
+from crawler.db.models.records import AuditEntry, ExportRecord, ScrapeRecord
+from crawler.db.models.retention import Hold, RetentionConfig, RetentionResult
 from crawler.db.models.sessions import Batch, CrawlLog, CrawlSession, Page
 
-__all__ = ["Artifact", "Base", "Batch", "CrawlLog", "CrawlSession", "DomainGate", "Page"]
+__all__ = [
+    "Artifact",
+    "AuditEntry",
+    "Base",
+    "Batch",
+    "CrawlLog",
+    "CrawlSession",
+    "Diagnostic",
+    "DomainDay",
+    "DomainGate",
+    "ExportRecord",
+    "Haul",
+    "HaulMember",
+    "Hold",
+    "Listing",
+    "Page",
+    "Price",
+    "RetentionConfig",
+    "RetentionResult",
+    "ScrapeRecord",
+]

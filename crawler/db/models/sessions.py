@@ -37,6 +37,7 @@ class CrawlSession(Base):
         Index("ix_sessions_open", "heartbeat_at", postgresql_where=text(IS_OPEN), sqlite_where=text(IS_OPEN)),
         Index(None, "domain", "created_at"),
         Index(None, "created_at"),
+        Index(None, "finished_at", "id"),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
@@ -70,6 +71,7 @@ class Page(Base):
     __table_args__ = (
         CheckConstraint("status IN ('ok', 'failed', 'pending')", name="status"),
         Index(None, "session_id", "epoch"),
+        Index(None, "listing_id"),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
@@ -84,6 +86,7 @@ class Page(Base):
     load_timings: Mapped[dict[str, Any]]
     verdict: Mapped[dict[str, Any] | None]
     facts: Mapped[dict[str, Any] | None]
+    listing_id: Mapped[UUID | None] = mapped_column(ForeignKey("listings.id", ondelete="SET NULL"))
     created_at: Mapped[datetime]
 
 
@@ -94,6 +97,7 @@ class CrawlLog(Base):
     __table_args__ = (
         CheckConstraint("level IN ('info', 'warn', 'error')", name="level"),
         Index(None, "session_id", "timestamp", "id"),
+        Index(None, "timestamp", "id"),
     )
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)

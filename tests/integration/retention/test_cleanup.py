@@ -15,6 +15,7 @@ from crawler.evidence.blobs import FolderStore, StoreUnavailableError
 from crawler.retention import cleanup
 from crawler.retention.cleanup import CleanupOrder, Part, clean_up
 from crawler.retention.result import CleanupResult
+from crawler.retention.ttl import DEFAULT_DAYS
 from tests.integration.retention.shelf import DAY, PACKED, Shelf, row
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ SIZE = len(PACKED.data)
 
 
 def run(shelf: Shelf, **order: Any) -> CleanupResult:
-    """One pass."""
-    return clean_up(shelf.database, shelf.blobs, CleanupOrder(**order))
+    """One pass, over the artifacts unless told otherwise."""
+    return clean_up(shelf.database, shelf.blobs, CleanupOrder(**{"only": Part.ARTIFACTS, **order}))
 
 
 def test_what_is_past_its_date_goes(shelf: Shelf) -> None:
@@ -194,7 +195,9 @@ def test_large_batch_is_claimed_in_parts(shelf: Shelf, monkeypatch: pytest.Monke
 def test_collections_alone_touch_no_artifact(shelf: Shelf) -> None:
     """`--only collections` leaves expired files where they are."""
     shelf.add("a/html.gz")
-    assert run(shelf, only=Part.COLLECTIONS) == CleanupResult()
+    result = run(shelf, only=Part.COLLECTIONS)
+    assert (result.candidates, result.deleted, result.remaining) == (0, 0, 0)
+    assert [each["collection"] for each in result.collections] == list(DEFAULT_DAYS)
     assert shelf.files() == {"a/html.gz"}
 
 

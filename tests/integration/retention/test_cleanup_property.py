@@ -13,7 +13,7 @@ from sqlalchemy import delete
 
 from crawler.clock import utc_now
 from crawler.db.models import Artifact
-from crawler.retention.cleanup import CleanupOrder, clean_up
+from crawler.retention.cleanup import CleanupOrder, Part, clean_up
 from tests.integration.retention.fate import Crash, Fate, FatefulDatabase, FatefulStore
 from tests.integration.retention.shelf import DAY, PACKED, Shelf, new_shelf, row
 
@@ -120,7 +120,7 @@ def run(model: Model, step: Step, fate: Fate) -> CleanupResult | None:
     """One pass, None if it died."""
     model.database.fate = fate
     try:
-        order = CleanupOrder(batch_size=step.batch_size)
+        order = CleanupOrder(batch_size=step.batch_size, only=Part.ARTIFACTS)
         return clean_up(model.database, FatefulStore(model.shelf.root, fate), order)
     except Crash:
         return None
@@ -133,7 +133,8 @@ def fate_of(model: Model, step: Step, others: list[CleanupResult]) -> Fate:
 
     def second_cleaner() -> None:
         before, model.database.fate = model.database.fate, Fate()
-        others.append(clean_up(model.database, model.shelf.blobs, CleanupOrder(batch_size=step.batch_size)))
+        order = CleanupOrder(batch_size=step.batch_size, only=Part.ARTIFACTS)
+        others.append(clean_up(model.database, model.shelf.blobs, order))
         model.database.fate = before
 
     events = {"death": None, "second cleaner": second_cleaner}

@@ -1,0 +1,77 @@
+"""Reads along as the book is written: listings, prices and records come into being with their pages."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from crawler.catalogue import listings
+from crawler.catalogue.endings import note_endings
+from crawler.catalogue.identity import identity_of
+from crawler.catalogue.prices import Proof, note_price
+from crawler.catalogue.quality import quality_of, traces_of
+from crawler.catalogue.sighting import sighting_of
+from crawler.db.models import Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from uuid import UUID
+
+    from sqlalchemy.orm import Session
+
+    from crawler.db.models import Page
+    from crawler.sessions.book import KeptFile
+
+
+class CatalogueClerk:
+    """Writes in the transaction of the page, or of the session's end: both stay or neither."""
+
+    def page_kept(self, db: Session, page: Page, files: Sequence[KeptFile]) -> None:
+        """Note how a page was judged; of a valid product page, its product and price as well."""
+        if page.verdict is None:
+            return
+        facts = page.facts or {}
+        db.add(_diagnostic(page, page.verdict, facts))
+        if page.verdict.get("is_pdp"):
+            _note_product(db, page, facts, files)
+
+    def sessions_ended(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
+        """Note the ends of sessions."""
+        db.flush()
+        note_endings(db, session_ids, now)
+
+
+def _note_product(db: Session, page: Page, facts: dict[str, Any], files: Sequence[KeptFile]) -> None:
+    sighting = sighting_of(facts)
+    identity = identity_of(page.url, _declared_url(files))
+    page.listing_id = listings.see(db, identity, sighting, session_id=page.session_id, now=page.created_at)
+    if sighting.tag:
+        proof = Proof(page.url, _digest(files), page.session_id)
+        note_price(db, page.listing_id, sighting.tag, proof, now=page.created_at)
+
+
+def _diagnostic(page: Page, verdict: dict[str, Any], facts: dict[str, Any]) -> Diagnostic:
+    return Diagnostic(
+        timestamp=page.created_at,
+        session_id=page.session_id,
+        page_id=page.id,
+        url=page.url,
+        policy=str(verdict.get("policy")),
+        is_pdp=bool(verdict.get("is_pdp")),
+        quality=quality_of(facts),
+        traces=traces_of(verdict, facts),
+    )
+
+
+def _declared_url(files: Sequence[KeptFile]) -> str | None:
+    """The canonical URL that the page declares, as its features have it."""
+    for file in files:
+        if file.type == "features_json":
+            declared = json.loads(file.packed.data).get("meta", {}).get("canonical_url")
+            return declared if isinstance(declared, str) else None
+    return None
+
+
+def _digest(files: Sequence[KeptFile]) -> str | None:
+    return next((file.packed.content_sha256 for file in files if file.type == "html_gz"), None)

@@ -1,0 +1,80 @@
+"""`vitrine export`: tables for other programs, streamed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from crawler.catalogue.export import Form, What, lines, note_export
+from crawler.cli.cleanup import open_evidence
+from crawler.cli.output import note
+from crawler.cli.targets import person
+from crawler.config import load_settings
+from crawler.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("export")(export)
+
+
+def export(
+    what: Annotated[What, typer.Argument(help="What to write.")],
+    *,
+    form: Annotated[Form, typer.Option("--format", help="How to write it.")] = Form.CSV,
+    out: Annotated[
+        Path | None, typer.Option(help="A file, which appears when it is complete. Default: standard output.")
+    ] = None,
+) -> None:
+    """Write all products, prices or sessions, in constant memory; each export is put on record.
+
+    In CSV a cell that a spreadsheet would take for a formula gets an apostrophe in front.
+
+    Examples: vitrine export prices --format jsonl --out prices.jsonl
+    """
+    count, status = 0, "failed"
+    with open_evidence(load_settings()) as (database, _):
+        try:
+            with _opened(out) as stream:
+                for written in _written(lines(database, what, form), stream):
+                    count = written - (form is Form.CSV)
+            status = "complete"
+        finally:
+            with database.write() as db:
+                note_export(
+                    db, what, form, actor=person(), destination=str(out or "-"), row_count=count,
+                    status=status, timestamp=database.now(db),
+                )  # fmt: skip
+    note(f"{count} {what} written to {out or 'standard output'}")
+
+
+def _written(texts: Iterable[str], stream: TextIO) -> Iterable[int]:
+    for number, text in enumerate(texts, start=1):
+        stream.write(text)
+        yield number
+
+
+def _opened(out: Path | None) -> AbstractContextManager[TextIO]:
+    """Standard output, or a file that takes its name when it is complete."""
+    return nullcontext(sys.stdout) if out is None else _appearing(out)
+
+
+@contextmanager
+def _appearing(out: Path) -> Generator[TextIO]:
+    part = out.with_name(f".{out.name}.part-{os.getpid()}")
+    try:
+        with part.open("w", encoding="utf-8", newline="") as stream:
+            yield stream
+        part.replace(out)
+    except OSError as error:
+        raise UsageError(f"{out}: {error.strerror}") from None
+    finally:
+        part.unlink(missing_ok=True)

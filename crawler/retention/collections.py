@@ -1,0 +1,121 @@
+"""What the collections consist of: their tables, the time that counts, and the rows that may go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+from sqlalchemy import and_, delete, func, select, true
+
+from crawler.db.models import (
+    Artifact,
+    AuditEntry,
+    Base,
+    CrawlLog,
+    CrawlSession,
+    Diagnostic,
+    DomainDay,
+    ExportRecord,
+    Haul,
+    Hold,
+    Price,
+    ScrapeRecord,
+)
+from crawler.retention import standing
+from crawler.sessions.store import ENDED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import ColumnElement, Select
+    from sqlalchemy.orm import InstrumentedAttribute, Session
+
+
+def _always(_now: datetime) -> ColumnElement[bool]:
+    return true()
+
+
+@frozen
+class Shelf:
+    """One table of a collection."""
+
+    table: type[Base]
+    time: InstrumentedAttribute[Any]  # a row without one is never expired (SPEC E118)
+    may_go: Callable[[datetime], ColumnElement[bool]] = _always
+
+    @property
+    def key(self) -> Any:
+        """The table's primary key."""
+        return self.table.__mapper__.primary_key[0]
+
+    def is_expired(self, cutoff: datetime, now: datetime) -> ColumnElement[bool]:
+        """Strictly older than the cutoff, and neither held nor needed."""
+        return and_(self.time < cutoff, self.may_go(now))
+
+    def total(self) -> Select[Any]:
+        """How many rows there are."""
+        return select(func.count()).select_from(self.table)
+
+    def oldest(self, cutoff: datetime, now: datetime, limit: int) -> Select[Any]:
+        """The rows to go first, locked; those that another cleaner is just taking are passed over."""
+        return (
+            select(self.time, self.key)
+            .where(self.is_expired(cutoff, now))
+            .order_by(self.time, self.key)
+            .limit(limit)
+            .with_for_update(skip_locked=True, of=self.table)
+        )
+
+
+def remove(db: Session, shelf: Shelf, keys: Sequence[Any]) -> int:
+    """Delete rows, and what depends on them."""
+    if shelf.table is CrawlSession:
+        # Only marks of files that are gone are left of its artifacts; pages and logs follow by themselves.
+        db.execute(delete(Artifact).where(Artifact.session_id.in_(keys)))
+    gone = delete(shelf.table).where(shelf.key.in_(keys)).returning(shelf.key)
+    return len(db.execute(gone.execution_options(synchronize_session=False)).all())
+
+
+def _unless_held(session_id: InstrumentedAttribute[Any]) -> Callable[[datetime], ColumnElement[bool]]:
+    return lambda now: ~_any_hold(now) | ~standing.is_held(session_id, now)
+
+
+def _price_may_go(now: datetime) -> ColumnElement[bool]:
+    return ~_any_hold(now) | ~standing.is_held_price(now)
+
+
+def _session_may_go(now: datetime) -> ColumnElement[bool]:
+    """It ended, and no artifact, price or hold names it."""
+    artifact = select(Artifact.id).where(
+        Artifact.session_id == CrawlSession.id, Artifact.deleted_at.is_(None)
+    )
+    price = select(Price.id).where(Price.session_id == CrawlSession.id)
+    return and_(
+        CrawlSession.status.in_(ENDED),
+        ~artifact.exists(),
+        ~price.exists(),
+        ~standing.is_held(CrawlSession.id, now),
+    )
+
+
+def _any_hold(now: datetime) -> ColumnElement[bool]:
+    """Asked once a query: where there is no hold, no row is asked about."""
+    return select(Hold.id).where(standing.is_standing(now)).exists()
+
+
+COLLECTIONS: dict[str, tuple[Shelf, ...]] = {
+    "diagnostics": (
+        Shelf(Diagnostic, Diagnostic.timestamp, _unless_held(Diagnostic.session_id)),
+        Shelf(CrawlLog, CrawlLog.timestamp, _unless_held(CrawlLog.session_id)),
+    ),
+    "price_history": (Shelf(Price, Price.seen_at, _price_may_go),),
+    "scrape_metadata": (
+        Shelf(ScrapeRecord, ScrapeRecord.timestamp),
+        Shelf(CrawlSession, CrawlSession.finished_at, _session_may_go),
+    ),
+    "audit_log": (Shelf(AuditEntry, AuditEntry.timestamp),),
+    "scraper_health": (Shelf(DomainDay, DomainDay.timestamp),),
+    "export_history": (Shelf(ExportRecord, ExportRecord.timestamp),),
+    "hauls": (Shelf(Haul, Haul.created_at),),
+}

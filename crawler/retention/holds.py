@@ -1,0 +1,156 @@
+"""Holds: evidence that stays, whatever its date.
+
+A hold marks every live artifact that it covers, and the cleanup passes over marked rows. What a cleaner had
+claimed before the hold was written may already be without its file; such rows are marked too, and counted,
+so that whoever sets the hold knows that it came too late for them. A later claim finds the mark. Artifacts
+that come into being under a hold are marked by the next pass, days before their date.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+from sqlalchemy import select, update
+
+from crawler.db.models import Artifact, Hold
+from crawler.errors import LockedError, NotFoundError
+from crawler.retention import standing
+from crawler.retention.audit import note_action
+from crawler.retention.turn import take_turn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from uuid import UUID
+
+    from sqlalchemy import ColumnElement
+    from sqlalchemy.orm import Session
+
+BY_DATE = "its date"
+
+
+class HeldError(LockedError):
+    """It is under a hold."""
+
+    code = "held"
+
+
+@frozen
+class Target:
+    """What a hold is about: exactly one of these."""
+
+    session_id: UUID | None = None
+    listing_id: UUID | None = None
+    domain: str | None = None
+
+    def __str__(self) -> str:
+        if self.session_id:
+            return f"session {self.session_id}"
+        return f"listing {self.listing_id}" if self.listing_id else f"domain {self.domain}"
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The target as a hold's row has it."""
+        return {"session_id": self.session_id, "listing_id": self.listing_id, "domain": self.domain}
+
+
+@frozen
+class HoldResult:
+    """What a hold, or its end, did to artifacts."""
+
+    holds: tuple[UUID, ...]
+    artifacts: int  # marked, or given free
+    too_late: int = 0  # of the marked, those that a cleaner was just deleting
+
+
+def target_of(hold: Hold) -> Target:
+    """What a hold is about."""
+    return Target(hold.session_id, hold.listing_id, hold.domain)
+
+
+def hold(
+    db: Session, target: Target, *, who: str, why: str, until: datetime | None, now: datetime
+) -> HoldResult:
+    """Set a hold, beside any others there may be."""
+    take_turn(db)
+    row = Hold(who=who, why=why, until=until, created_at=now, **target.columns)
+    db.add(row)
+    db.flush()
+    claims = _mark(db, Hold.id == row.id)
+    too_late = sum(claim is not None for claim in claims)
+    note_action(
+        db, "retention.hold", str(target), actor=who, now=now,
+        why=why, until=until.isoformat() if until else None, artifacts=len(claims), too_late=too_late,
+    )  # fmt: skip
+    return HoldResult((row.id,), len(claims), too_late)
+
+
+def unhold(db: Session, target: Target, *, who: str, why: str, now: datetime) -> HoldResult:
+    """Lift every hold on a target; what another hold covers stays."""
+    take_turn(db)
+    matches = [getattr(Hold, name) == value for name, value in target.columns.items() if value is not None]
+    ids = _release(db, Hold.released_at.is_(None) & matches[0], released_at=now, released_by=who)
+    if not ids:
+        raise NotFoundError(f"there is no hold on {target}", hint="`vitrine retention holds` lists them")
+    freed = _unmark(db, ids, now)
+    note_action(db, "retention.unhold", str(target), actor=who, now=now, why=why, artifacts=freed)
+    return HoldResult(tuple(ids), freed)
+
+
+def keep_up(db: Session, now: datetime) -> None:
+    """End the holds whose date has come, and mark what came into being under those that stand."""
+    take_turn(db)
+    over = Hold.released_at.is_(None) & (Hold.until <= now)
+    if ended := _release(db, over, released_at=Hold.until, released_by=BY_DATE):
+        _unmark(db, ended, now)
+    if db.scalar(select(Hold.id).where(standing.is_standing(now)).limit(1)):
+        _mark(db, standing.is_standing(now))
+
+
+def standing_holds(db: Session, now: datetime) -> Sequence[Hold]:
+    """The holds that stand, the oldest first."""
+    return db.scalars(select(Hold).where(standing.is_standing(now)).order_by(Hold.created_at)).all()
+
+
+def _release(db: Session, which: ColumnElement[bool], **values: Any) -> list[UUID]:
+    done = db.scalars(
+        update(Hold)
+        .where(which)
+        .values(**values)
+        .returning(Hold.id)
+        .execution_options(synchronize_session=False)
+    )
+    return list(done)
+
+
+def _mark(db: Session, which: ColumnElement[bool]) -> Sequence[str | None]:
+    """Mark the live artifacts under certain holds; the claims that cleaners have on them."""
+    covered = (
+        select(Artifact.id)
+        .where(Artifact.session_id.in_(standing.sessions_under(which)))
+        .where(Artifact.deleted_at.is_(None), Artifact.legal_hold.is_(False))
+        .order_by(Artifact.id)  # the order in which all who lock rows do so
+        .with_for_update()
+        .cte("covered")
+    )
+    marked = db.scalars(
+        update(Artifact)
+        .where(Artifact.id.in_(select(covered.c.id)), Artifact.deleted_at.is_(None))
+        .values(legal_hold=True)
+        .returning(Artifact.cleanup_claim)
+        .execution_options(synchronize_session=False)
+    )
+    return marked.all()
+
+
+def _unmark(db: Session, holds: Sequence[UUID], now: datetime) -> int:
+    freed = db.scalars(
+        update(Artifact)
+        .where(Artifact.session_id.in_(standing.sessions_under(Hold.id.in_(holds))))
+        .where(Artifact.legal_hold.is_(True), ~standing.is_held(Artifact.session_id, now))
+        .values(legal_hold=False)
+        .returning(Artifact.id)
+        .execution_options(synchronize_session=False)
+    )
+    return len(freed.all())

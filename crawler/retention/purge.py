@@ -1,0 +1,210 @@
+"""Takes everything of a session or a domain out at once: files first, then rows, with one record of it all.
+
+The record is written before anything goes, and grows with each step, in the step's own transaction. A purge
+that was killed is taken up by the next one of the same target, which goes on in the same record.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from attrs import asdict, frozen
+from sqlalchemy import and_, or_, select, update
+
+from crawler.db.models import Artifact, AuditEntry, CrawlSession, Hold, Listing
+from crawler.errors import LockedError, UsageError
+from crawler.retention import claims, standing, takeout
+from crawler.retention.audit import note_action
+from crawler.retention.cleanup import ClaimedPass, CleanupOrder
+from crawler.retention.holds import HeldError
+from crawler.retention.turn import take_turn
+from crawler.sessions.outcome import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from sqlalchemy import Select
+    from sqlalchemy.orm import Session
+
+    from crawler.db.engine import Database
+    from crawler.evidence.blobs import BlobStore
+    from crawler.retention.holds import Target
+    from crawler.retention.result import CleanupResult
+
+ACTION = "purge"
+BEGUN, DONE = "begun", "done"
+SESSIONS_AT_ONCE = 100
+_ALL = 1_000_000_000
+
+
+@frozen
+class PurgeOrder:
+    """What is to go."""
+
+    target: Target  # a session or a domain
+    with_prices: bool
+    who: str
+    before: datetime  # sessions that begin later are not touched
+
+    @property
+    def sessions(self) -> Select[Any]:
+        """The ids of the sessions that are to go."""
+        mine = (
+            CrawlSession.id == self.target.session_id
+            if self.target.session_id
+            else CrawlSession.domain == self.target.domain
+        )
+        return select(CrawlSession.id).where(mine, CrawlSession.created_at <= self.before)
+
+
+def preview(db: Session, order: PurgeOrder, now: datetime) -> takeout.Figures:
+    """What a purge would take; refuses what it would refuse."""
+    if order.target.listing_id:
+        raise UsageError("a purge takes a session or a domain")
+    _refuse(db, order, now)
+    return takeout.count(db, order.sessions, order.target.domain, with_prices=order.with_prices)
+
+
+def purge(
+    database: Database,
+    blobs: BlobStore,
+    order: PurgeOrder,
+    on_progress: Callable[[CleanupResult], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Do it; the details of its record, and how many files could not be removed, whose rows stay then."""
+    work = _Purge(database, order, _begin(database, order))
+    failed = work.remove_files(blobs, on_progress)
+    while not failed and work.remove_some_sessions():
+        pass
+    return {**(work.so_far() if failed else work.finish()), "failed": failed}
+
+
+@frozen
+class _Purge:
+    """A purge on its way; each step is a transaction that also adds to the record."""
+
+    database: Database
+    order: PurgeOrder
+    record: int
+
+    def remove_files(self, blobs: BlobStore, on_progress: Callable[[CleanupResult], None]) -> int:
+        """Remove every file, by the same claims as the cleanup's, and so safe beside it; how many failed."""
+        take = partial(claims.take_of_sessions, sessions=self.order.sessions)
+        everything = CleanupOrder(batch_size=_ALL)
+        result = ClaimedPass(self.database, blobs, everything, on_progress, take=take).run()
+        live = select(Artifact.id).where(
+            Artifact.session_id.in_(self.order.sessions), Artifact.deleted_at.is_(None)
+        )
+        with self.database.read() as db:
+            left = db.scalar(live.limit(1))
+        if left is not None and not result.failed:
+            raise LockedError("somebody else is at some of its files", hint="the same command goes on later")
+        return result.failed
+
+    def remove_some_sessions(self) -> bool:
+        """Delete a few sessions whose files are gone; False when there is none left."""
+        query = self.order.sessions.order_by(CrawlSession.id).limit(SESSIONS_AT_ONCE)
+        with self.database.write() as db:
+            take_turn(db)
+            _refuse(db, self.order, self.database.now(db))
+            keys = list(db.scalars(query))
+            if keys:
+                # Counted by their marks, so that what a killed purge has removed is in the record as well.
+                since, with_prices = self._entry(db).timestamp, self.order.with_prices
+                self._add(db, takeout.remove_sessions(db, keys, since=since, with_prices=with_prices))
+            return bool(keys)
+
+    def so_far(self) -> dict[str, Any]:
+        """What the record says, and the files that are gone from sessions that are still there."""
+        with self.database.read() as db:
+            entry = self._entry(db)
+            gone = takeout.gone_since(db, self.order.sessions, entry.timestamp)
+            sums = {name: entry.details[name] + getattr(gone, name) for name in ("files", "bytes")}
+            return {**entry.details, **sums}
+
+    def finish(self) -> dict[str, Any]:
+        """Delete what else is the domain's, and close the record."""
+        domain, with_prices = self.order.target.domain, self.order.with_prices
+        with self.database.write() as db:
+            take_turn(db)
+            _refuse(db, self.order, self.database.now(db))
+            if domain:
+                self._add(db, takeout.remove_domain(db, domain, with_prices=with_prices))
+            entry = self._entry(db)
+            entry.details = {**entry.details, "state": DONE}
+            return dict(entry.details)
+
+    def _add(self, db: Session, figures: takeout.Figures) -> None:
+        entry = self._entry(db)
+        sums = {name: entry.details[name] + figure for name, figure in asdict(figures).items()}
+        entry.details = {**entry.details, **sums}
+        db.flush()
+
+    def _entry(self, db: Session) -> AuditEntry:
+        return db.get_one(AuditEntry, self.record, populate_existing=True)
+
+
+def _begin(database: Database, order: PurgeOrder) -> int:
+    """Open the record, or take up the one that a killed purge of the same target has left; its id."""
+    with database.write() as db:
+        take_turn(db)
+        now = database.now(db)
+        _refuse(db, order, now)
+        _end_pauses(db, order)
+        entry = _left_open(db, order) or note_action(
+            db, ACTION, str(order.target), actor=order.who, now=now, state=BEGUN, **asdict(takeout.Figures())
+        )
+        entry.details = {**entry.details, "prices_too": order.with_prices}
+        db.flush()
+        return entry.id
+
+
+def was_begun(database: Database, order: PurgeOrder) -> bool:
+    """Whether a purge of the same target was killed, and there is a record to be closed."""
+    with database.read() as db:
+        return _left_open(db, order) is not None
+
+
+def _left_open(db: Session, order: PurgeOrder) -> AuditEntry | None:
+    state = AuditEntry.details["state"].as_string()
+    query = select(AuditEntry).where(AuditEntry.action == ACTION, AuditEntry.subject == str(order.target))
+    return db.scalars(query.where(state == BEGUN)).first()
+
+
+def _end_pauses(db: Session, order: PurgeOrder) -> None:
+    """Files that failed before are tried again at once."""
+    db.execute(
+        update(Artifact)
+        .where(Artifact.session_id.in_(order.sessions), Artifact.cleanup_next.is_not(None))
+        .values(cleanup_next=None)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def _refuse(db: Session, order: PurgeOrder, now: datetime) -> None:
+    """Say why it may not be: a hold, or a session at work."""
+    held = db.scalar(
+        select(CrawlSession.id)
+        .where(CrawlSession.id.in_(order.sessions), standing.is_held(CrawlSession.id, now))
+        .limit(1)
+    )
+    if held is not None or (order.target.domain and _is_domain_held(db, order.target.domain, now)):
+        what = f"session {held}" if held else str(order.target)
+        raise HeldError(f"{what} is under a hold", hint="`vitrine retention holds` says whose, and why")
+    at_work = or_(
+        CrawlSession.status == Status.RUNNING,
+        and_(CrawlSession.status == Status.QUEUED, CrawlSession.owner.is_not(None)),
+    )
+    busy = db.scalar(select(CrawlSession.id).where(CrawlSession.id.in_(order.sessions), at_work).limit(1))
+    if busy is not None:
+        raise LockedError(f"session {busy} is at work", hint="wait for its end, or stop its crawl")
+
+
+def _is_domain_held(db: Session, domain: str, now: datetime) -> bool:
+    listings = select(Listing.id).where(Listing.domain == domain)
+    query = select(Hold.id).where(
+        standing.is_standing(now), or_(Hold.domain == domain, Hold.listing_id.in_(listings))
+    )
+    return db.scalar(query.limit(1)) is not None

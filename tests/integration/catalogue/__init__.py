@@ -1,0 +1,1 @@
+"""The catalogue and its retention, on both databases."""

@@ -1,0 +1,260 @@
+"""One pass over the collections, on both databases (SPEC E103-123)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import insert, text
+
+from crawler.clock import utc_now
+from crawler.db.models import (
+    Artifact,
+    AuditEntry,
+    CrawlLog,
+    CrawlSession,
+    Diagnostic,
+    DomainDay,
+    ExportRecord,
+    Haul,
+    HaulMember,
+    Listing,
+    Page,
+    Price,
+    RetentionConfig,
+    RetentionResult,
+    ScrapeRecord,
+)  # fmt: skip
+from crawler.errors import ConfigError
+from crawler.retention import config
+from crawler.retention.collections import COLLECTIONS
+from crawler.retention.sweep import CollectionResult, sweep, sweep_for
+from crawler.retention.trigger import CHANCE, maybe_clean_up
+from crawler.retention.ttl import DEFAULT_DAYS
+from tests.integration.catalogue.visits import DAY, Visits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+SOON = timedelta(minutes=1)
+
+
+def one(results: tuple[CollectionResult, ...], name: str) -> CollectionResult:
+    """The result of one collection."""
+    return next(result for result in results if result.collection == name)
+
+
+def add_actions(visits: Visits, *ages: timedelta) -> None:
+    """Entries of the audit log."""
+    rows = [
+        {"timestamp": utc_now() - age, "actor": "me", "action": "test", "subject": "-", "details": {}}
+        for age in ages
+    ]
+    with visits.database.write() as db:
+        db.execute(insert(AuditEntry), rows)
+
+
+def fill(visits: Visits, moment: datetime) -> None:
+    """A row of every kind, of one age."""
+    visits.lose_files(visits.visit(), utc_now() - moment)
+    for table, column in [
+        (Diagnostic, "timestamp"), (CrawlLog, "timestamp"), (Price, "seen_at"), (ScrapeRecord, "timestamp"),
+        (DomainDay, "timestamp"), (Listing, "last_seen_at"),
+    ]:  # fmt: skip
+        visits.change(table, **{column: moment})
+    with visits.database.write() as db:
+        db.add(AuditEntry(timestamp=moment, actor="me", action="test", subject="-", details={}))
+        db.add(
+            ExportRecord(timestamp=moment, actor="me", what="prices", format="csv", destination="-",
+                         row_count=1, status="complete")
+        )  # fmt: skip
+        member = HaulMember(position=1, url="https://shop.example/")
+        db.add(Haul(name="spring", source="-", created_at=moment, members=[member]))
+
+
+@pytest.mark.parametrize("name", DEFAULT_DAYS)
+def test_a_collection_goes_when_its_days_are_over(visits: Visits, name: str) -> None:
+    """Strictly: a row as old as its days stays; listings stay for ever."""
+    fill(visits, utc_now() - DEFAULT_DAYS[name] * DAY + SOON)
+    assert one(sweep(visits.database, dry_run=False), name).expired_docs == 0
+    before = sum(visits.count(shelf.table) for shelf in COLLECTIONS[name])
+    for shelf in COLLECTIONS[name]:
+        visits.change(shelf.table, **{shelf.time.key: utc_now() - DEFAULT_DAYS[name] * DAY - SOON})
+    result = one(sweep(visits.database, dry_run=False), name)
+    assert result.error is None
+    needed = visits.count(CrawlSession) if name == "scrape_metadata" else 0  # its price names the session
+    assert (result.total_docs, result.deleted_docs) == (before, before - needed)
+    assert sum(visits.count(shelf.table) for shelf in COLLECTIONS[name]) == needed
+    assert visits.count(Listing) == 1
+
+
+def test_a_haul_takes_its_members_along(visits: Visits) -> None:
+    """No member is left behind."""
+    fill(visits, utc_now() - 31 * DAY)
+    sweep(visits.database, dry_run=False)
+    assert (visits.count(Haul), visits.count(HaulMember)) == (0, 0)
+
+
+def test_a_hundred_at_most_the_oldest_first(visits: Visits) -> None:
+    """What is beyond waits for the next pass, and is counted."""
+    add_actions(visits, *[(200 - number % 50) * DAY for number in range(150)])
+    oldest = sorted(visits.rows(AuditEntry), key=lambda row: (row.timestamp, row.id))[:100]
+    result = one(sweep(visits.database, dry_run=False), "audit_log")
+    assert (result.expired_docs, result.deleted_docs) == (150, 100)
+    assert not {row.id for row in oldest} & {row.id for row in visits.rows(AuditEntry)}
+    result = one(sweep(visits.database, dry_run=False), "audit_log")
+    assert (result.total_docs, result.expired_docs, result.deleted_docs) == (50, 50, 50)
+
+
+def test_two_tables_share_the_hundred(visits: Visits) -> None:
+    """Traces and log lines are one collection, and the older of both go first."""
+    session = visits.visit()
+    lines = [
+        {"session_id": session, "timestamp": utc_now() - (100 + number) * DAY, "level": "info",
+         "event_type": "session", "message": "x", "details": {}}
+        for number in range(120)
+    ]  # fmt: skip
+    with visits.database.write() as db:
+        db.execute(insert(CrawlLog), lines)
+    visits.change(Diagnostic, timestamp=utc_now() - 150 * DAY)
+    result = one(sweep(visits.database, dry_run=False), "diagnostics")
+    assert (result.expired_docs, result.deleted_docs) == (121, 100)
+    assert visits.count(Diagnostic) == 0
+    assert min(row.timestamp for row in visits.rows(CrawlLog)) > utc_now() - 121 * DAY
+
+
+def test_a_backlog_is_worked_off_while_there_is_time(visits: Visits) -> None:
+    """Several passes, one report."""
+    add_actions(visits, *[200 * DAY] * 250)
+    result = one(sweep_for(visits.database, 30, dry_run=False), "audit_log")
+    assert (result.expired_docs, result.deleted_docs, visits.count(AuditEntry)) == (250, 250, 0)
+
+
+def test_dry_run_counts_only(visits: Visits) -> None:
+    """`expired_docs` says what would go."""
+    add_actions(visits, 91 * DAY, 89 * DAY)
+    result = one(sweep(visits.database, dry_run=True), "audit_log")
+    assert (result.total_docs, result.expired_docs, result.deleted_docs) == (2, 1, 0)
+    assert visits.count(AuditEntry) == 2
+
+
+def test_the_result_is_stored(visits: Visits) -> None:
+    """With the details of each collection, for whoever asks later."""
+    add_actions(visits, 91 * DAY)
+    sweep(visits.database, dry_run=False)
+    [row] = visits.rows(RetentionResult)
+    assert (row.dry_run, row.total_deleted) == (False, 1)
+    assert [each["collection"] for each in row.details] == list(DEFAULT_DAYS)
+    assert {"ttl_days", "total_docs", "expired_docs", "deleted_docs", "error"} <= row.details[0].keys()
+
+
+def test_a_failing_collection_hides_no_other(visits: Visits) -> None:
+    """It is reported; the rest is done."""
+    add_actions(visits, 91 * DAY)
+    with visits.database.write() as db:
+        db.execute(text("ALTER TABLE diagnostics RENAME TO diagnostics_away"))
+    try:
+        results = sweep(visits.database, dry_run=False)
+    finally:
+        with visits.database.write() as db:
+            db.execute(text("ALTER TABLE diagnostics_away RENAME TO diagnostics"))
+    assert "diagnostics" in (one(results, "diagnostics").error or "")
+    assert one(results, "audit_log").deleted_docs == 1
+    assert [result.collection for result in results if result.error] == ["diagnostics"]
+
+
+def test_a_new_policy_counts_from_the_next_pass_on(visits: Visits) -> None:
+    """The stored document is read anew, and says who changed it."""
+    add_actions(visits, 10 * DAY)
+    assert one(sweep(visits.database, dry_run=True), "audit_log").expired_docs == 0
+    with visits.database.write() as db:
+        config.set_days(db, "audit_log", 5, actor="me", now=utc_now())
+    assert one(sweep(visits.database, dry_run=True), "audit_log").expired_docs == 1
+    assert visits.rows(AuditEntry)[-1].details == {"days": 5, "before": {}}
+    assert DEFAULT_DAYS["audit_log"] == 90
+
+
+def test_a_spoilt_document_deletes_nothing(visits: Visits) -> None:
+    """A policy that nobody can have set is an error, not a default."""
+    add_actions(visits, 200 * DAY)
+    with visits.database.write() as db:
+        db.add(RetentionConfig(document={"days": {"audit_log": -1}}))
+    with pytest.raises(ConfigError, match="nothing is deleted"):
+        sweep(visits.database, dry_run=False)
+    assert visits.count(AuditEntry) == 1
+
+
+def _release(visits: Visits, session: Any) -> None:
+    visits.lose_files(session, 100 * DAY)
+    visits.change(Price, seen_at=utc_now() - 400 * DAY)
+
+
+@pytest.mark.parametrize("needed_by", ["artifact", "price", "running", None])
+def test_a_session_stays_while_it_is_named(visits: Visits, needed_by: str | None) -> None:
+    """By an artifact, by a price, or because it has not ended."""
+    session = visits.visit()
+    _release(visits, session)
+    changes: dict[str, Callable[[], None]] = {
+        "artifact": lambda: visits.change(Artifact, Artifact.type == "visible_text", deleted_at=None),
+        "price": lambda: visits.change(Price, seen_at=utc_now()),
+        "running": lambda: visits.change(CrawlSession, status="running"),
+    }
+    changes.get(needed_by or "", lambda: None)()
+    sweep(visits.database, dry_run=False)
+    assert visits.count(CrawlSession) == (1 if needed_by else 0)
+    assert visits.count(Page) == visits.count(CrawlSession)
+
+
+def test_a_row_without_a_time_is_never_expired(visits: Visits) -> None:
+    """As a session that has not ended (SPEC E118)."""
+    session = visits.visit()
+    _release(visits, session)
+    visits.change(CrawlSession, finished_at=None)
+    sweep(visits.database, dry_run=False)
+    assert visits.count(CrawlSession) == 1
+
+
+@pytest.mark.parametrize("name", DEFAULT_DAYS)
+def test_the_oldest_are_found_by_an_index(visits: Visits, name: str) -> None:
+    """In its order: no table is read through or sorted to find what is past its date."""
+    with visits.database.write() as db:
+        for shelf in COLLECTIONS[name]:
+            query = shelf.oldest(utc_now(), utc_now(), 100).compile(
+                db.get_bind(), compile_kwargs={"literal_binds": True}
+            )
+            if visits.database.is_sqlite:
+                plan = db.execute(text(f"EXPLAIN QUERY PLAN {query}")).all()
+            else:
+                db.execute(text("SET LOCAL enable_seqscan = off"))
+                db.execute(text("SET LOCAL enable_bitmapscan = off"))
+                plan = db.execute(text(f"EXPLAIN {query}")).all()
+            shown = str(plan).lower()
+            assert f"ix_{shelf.table.__tablename__}_{shelf.time.key}_id" in shown
+            assert "sort" not in shown
+            assert "temp b-tree" not in shown
+
+
+def test_the_trigger_runs_once_an_hour(visits: Visits) -> None:
+    """For all processes together; the hour is claimed when a run begins."""
+    ran: list[str] = []
+    assert maybe_clean_up(visits.database, lambda: ran.append("first"), lambda: 0.0)
+    assert not maybe_clean_up(visits.database, lambda: ran.append("second"), lambda: 0.0)
+    visits.change(RetentionConfig, triggered_at=utc_now() - timedelta(minutes=59))
+    assert not maybe_clean_up(visits.database, lambda: ran.append("third"), lambda: 0.0)
+    visits.change(RetentionConfig, triggered_at=utc_now() - timedelta(hours=1))
+    assert maybe_clean_up(visits.database, lambda: ran.append("fourth"), lambda: CHANCE - 0.0001)
+    assert ran == ["first", "fourth"]
+
+
+def test_the_trigger_needs_luck_and_loses_no_error(visits: Visits) -> None:
+    """Ninety-nine of a hundred requests do nothing; a failure stays in the log."""
+    assert not maybe_clean_up(visits.database, lambda: None, lambda: CHANCE)
+    assert visits.count(RetentionConfig) == 0
+
+    def fail() -> None:
+        raise RuntimeError(str(uuid4()))
+
+    assert not maybe_clean_up(visits.database, fail, lambda: 0.0)

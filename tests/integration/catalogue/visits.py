@@ -1,0 +1,116 @@
+"""Visits without a network: what a crawl would write, written by the book itself."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+from sqlalchemy import func, select, update
+
+from crawler.catalogue.clerk import CatalogueClerk
+from crawler.clock import utc_now
+from crawler.config import load_settings
+from crawler.db.models import Artifact, Base, CrawlSession
+from crawler.evidence.blobs import FolderStore
+from crawler.sessions.book import SessionBook
+from crawler.sessions.items import PageCapture
+from crawler.sessions.journal import Journal
+from crawler.sessions.store import SessionOrder
+from crawler.urls import domain_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from uuid import UUID
+
+    from crawler.db.engine import Database
+    from crawler.sessions.outcome import Trouble
+
+DAY = timedelta(days=1)
+PRODUCT = "https://shop.example/p/chair"
+CHAIR = {"name": "A chair", "price": "19.90", "currency": "EUR", "availability": "InStock", "brand": "Oak"}
+
+
+@frozen
+class Visits:
+    """A book with a catalogue beside it."""
+
+    book: SessionBook
+
+    @property
+    def database(self) -> Database:
+        """Where it writes."""
+        return self.book.database
+
+    @property
+    def blobs(self) -> FolderStore:
+        """Where its files are."""
+        assert isinstance(self.book.blobs, FolderStore)
+        return self.book.blobs
+
+    def visit(
+        self,
+        facts: Mapping[str, Any] | None = None,
+        *,
+        url: str = PRODUCT,
+        is_pdp: bool = True,
+        declared: str | None = None,
+        trouble: Trouble | None = None,
+    ) -> UUID:
+        """A session that captured one page; its id."""
+        order = SessionOrder(url, domain_of(url))
+        [key] = self.book.queue([order], {})
+        visit = self.book.start(key, order, Journal(str(key), order.domain))
+        said = {"is_pdp": is_pdp, "declared": declared, "trouble": trouble}
+        self.book.keep_page(visit, page(str(key), url, facts or CHAIR, **said))
+        if is_pdp and not trouble:
+            visit.found(url)
+        self.book.finish(visit)
+        self.book.close_log(visit)
+        return key
+
+    def rows(self, table: type[Base]) -> list[Any]:
+        """A table's rows in the order of their keys."""
+        with self.database.read() as db:
+            return list(db.scalars(select(table).order_by(*table.__mapper__.primary_key)))
+
+    def count(self, table: type[Base]) -> int:
+        """How many rows a table has."""
+        with self.database.read() as db:
+            return db.execute(select(func.count()).select_from(table)).scalar_one()
+
+    def change(self, table: type[Base], *which: Any, **columns: Any) -> None:
+        """Somebody writes to rows, or time goes by."""
+        with self.database.write() as db:
+            db.execute(update(table).where(*which).values(**columns))
+
+    def lose_files(self, session: UUID, age: timedelta = 2 * DAY) -> None:
+        """The files of a session have had their time."""
+        self.change(Artifact, Artifact.session_id == session, deleted_at=utc_now() - age)
+        self.change(CrawlSession, CrawlSession.id == session, finished_at=utc_now() - age)
+
+
+def page(session: str, url: str, facts: Mapping[str, Any], **said: Any) -> PageCapture:
+    """A page as a spider yields it."""
+    if said["trouble"]:
+        return PageCapture(session_id=session, page_type="pdp", url=url, trouble=said["trouble"])
+    return PageCapture(
+        session_id=session,
+        page_type="pdp",
+        url=url,
+        http_status=200,
+        load_timings={"fetch_ms": 120},
+        body=b"<html>a page</html>",
+        visible_text=b"a page",
+        features=json.dumps({"meta": {"canonical_url": said["declared"]}}).encode(),
+        verdict={"policy": "v1.2", "is_pdp": said["is_pdp"], "signals": {"has_price": True}, "reasons": []},
+        facts=dict(facts),
+    )
+
+
+def new_visits(database: Database, folder: Path) -> Visits:
+    """A book on an empty shelf."""
+    settings = load_settings({"artifacts_dir": str(folder)})
+    return Visits(SessionBook(settings, database, FolderStore(folder), (CatalogueClerk(),)))
