@@ -14,7 +14,7 @@ from crawler.errors import IntegrityError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# Compared with zlib's default this level costs a tenth of the time and a tenth more space.
+# Compared with zlib's default this level costs a tenth of the time and a fifth more space.
 GZIP_LEVEL = 2
 GZIP_WINDOW = 31  # zlib's way of saying: a gzip header, the largest window
 MAX_UNPACKED_BYTES = 256 * 1024 * 1024
