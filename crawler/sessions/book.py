@@ -227,7 +227,9 @@ class SessionBook:
             page = _page_row(visit, capture, now)
             db.add(page)
             db.flush()
-            db.add_all(self._artifact_row(visit, file, capture.page_id, now) for file in files)
+            store.write_artifacts(
+                db, [self._artifact_row(visit, file, capture.page_id, now) for file in files]
+            )
             for clerk in self.clerks:
                 clerk.page_kept(db, page, files)
         return page
@@ -256,7 +258,7 @@ class SessionBook:
         with self.database.write() as db:
             now = self.database.now(db)
             file = KeptFile(kind, uri, packed, "application/jsonl", "utf-8")
-            db.add(_artifact(file, session_id, now=now))
+            store.write_artifacts(db, [_artifact(file, session_id, now=now)])
 
     def _publish_over_orphan(self, uri: str, data: bytes) -> None:
         """Publish a session's own file, over one without a row if a dead process left that."""
@@ -309,7 +311,7 @@ class SessionBook:
             except Exception:
                 log.exception("artifact.withdraw_failed", uri=file.uri)
 
-    def _artifact_row(self, visit: Visit, file: KeptFile, page_id: UUID, now: datetime) -> Artifact:
+    def _artifact_row(self, visit: Visit, file: KeptFile, page_id: UUID, now: datetime) -> dict[str, Any]:
         until = now + self.kept_for(visit.order.retention_policy) if file.type == "html_gz" else None
         return _artifact(file, visit.fence.session_id, now=now, page_id=page_id, until=until)
 
@@ -369,18 +371,18 @@ def _artifact(
     now: datetime,
     page_id: UUID | None = None,
     until: datetime | None = None,
-) -> Artifact:
-    return Artifact(
-        id=uuid4(),
-        session_id=session_id,
-        page_id=page_id,
-        type=file.type,
-        storage_uri=file.uri,
-        size_bytes=len(file.packed.data),
-        checksum=file.packed.checksum,
-        content_sha256=file.packed.content_sha256,
-        content_type=file.content_type,
-        charset=file.charset,
-        created_at=now,
-        retention_until=until,
-    )
+) -> dict[str, Any]:
+    return {
+        "id": uuid4(),
+        "session_id": session_id,
+        "page_id": page_id,
+        "type": file.type,
+        "storage_uri": file.uri,
+        "size_bytes": len(file.packed.data),
+        "checksum": file.packed.checksum,
+        "content_sha256": file.packed.content_sha256,
+        "content_type": file.content_type,
+        "charset": file.charset,
+        "created_at": now,
+        "retention_until": until,
+    }

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 from attrs import asdict, frozen
 from sqlalchemy import and_, bindparam, insert, or_, select, update
 
-from crawler.db.models import CrawlLog, CrawlSession
+from crawler.db.models import Artifact, CrawlLog, CrawlSession
 from crawler.errors import CrawlerError, NotFoundError
 from crawler.sessions.outcome import Cause, Outcome, Status, Summary
 
@@ -42,6 +42,7 @@ _START = (
     .returning(_SESSIONS.c.epoch)
 )
 _INSERT_LOG = insert(cast("Table", CrawlLog.__table__))
+_INSERT_ARTIFACTS = insert(cast("Table", Artifact.__table__))
 ENDED = (Status.COMPLETED, Status.FAILED, Status.PARTIAL)
 
 
@@ -238,6 +239,12 @@ def write_log(db: Session, session_id: UUID, lines: Sequence[LogLine]) -> None:
     rows = [{"session_id": session_id, **asdict(line, recurse=False)} for line in lines]
     if rows:
         db.connection().execute(_INSERT_LOG, rows)
+
+
+def write_artifacts(db: Session, rows: Sequence[dict[str, Any]]) -> None:
+    """Write the rows of published files."""
+    if rows:
+        db.connection().execute(_INSERT_ARTIFACTS, rows)
 
 
 def get(db: Session, session_id: UUID) -> CrawlSession:
