@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 LINK = re.compile(r"\]\((?!https?://|mailto:|#)([^)#\s]+)")
+MAP = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 COMMANDS = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 SPIDERS = (ROOT / "docs" / "spiders.md").read_text(encoding="utf-8")
 
@@ -44,6 +46,23 @@ def test_every_page_can_be_found() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     pages = [path for path in PAGES if path.parent.name == "docs"]
     assert [path.name for path in pages if f"docs/{path.name}" not in readme] == []
+
+
+def test_the_map_has_the_layers_that_are_checked() -> None:
+    """Who may import whom is drawn as `make lint` sees it, and every part of the package has its row."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    [layers] = [c["layers"] for c in project["tool"]["importlinter"]["contracts"] if c["id"] == "layers"]
+    assert "```\n" + "\n".join(layers) + "\n```" in MAP
+    parts = {part for layer in layers for part in layer.split(" | ")}
+    rows = " ".join(re.findall(r"^\| (`.+?) \|", MAP, re.MULTILINE))
+    assert [part for part in parts if f"`{part}/`" not in rows and f"`{part}.py`" not in rows] == []
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_modules_that_are_named_are_there(path: Path) -> None:
+    """A page that leads to a file of the package does not lead astray."""
+    named = re.findall(r"`((?:crawler|scripts|bench|tests)/[\w/.]+)`", path.read_text(encoding="utf-8"))
+    assert [name for name in named if not (ROOT / name).exists()] == []
 
 
 def test_spider_arguments_are_documented() -> None:
