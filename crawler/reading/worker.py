@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import pickle  # ruff: ignore[suspicious-pickle-import] - between us and our own parent
 import sys
+from contextlib import suppress
 from typing import BinaryIO
 
 from crawler.reading.frames import LENGTH
@@ -19,6 +20,11 @@ def main() -> None:
     # What a library prints must not get between the answers.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    with suppress(BrokenPipeError):  # nobody waits for the answer any more
+        _answer(answers)
+
+
+def _answer(answers: BinaryIO) -> None:
     while (question := _next(sys.stdin.buffer)) is not None:
         answer = pickle.dumps(read_page_of(pickle.loads(question)), pickle.HIGHEST_PROTOCOL)  # ruff: ignore[suspicious-pickle-usage] - from our own parent
         answers.write(LENGTH.pack(len(answer)) + answer)

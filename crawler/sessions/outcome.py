@@ -104,8 +104,10 @@ class Outcome:
 def outcome_of(pages: Sequence[PageResult], missing_pdp: Cause | None = None) -> Outcome:
     """SPEC F138, applied to the pages that the session was to have.
 
-    `missing_pdp` says why there is no product page; None when there is one.
+    `missing_pdp` says why there is no product page; None when there is one, or when none was looked for.
     """
+    if not pages and missing_pdp is None:
+        return Outcome(Status.COMPLETED)  # a spider's visit that kept no page, such as one for data alone
     first_trouble = next((page.trouble for page in pages if page.trouble), None)
     homes = [page for page in pages if page.page_type == "homepage"]
     if missing_pdp and homes and all(page.ok for page in homes):

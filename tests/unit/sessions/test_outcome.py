@@ -33,6 +33,7 @@ NO_HOME, NO_PDP = (
         ([HOME, NO_PDP], Cause.BLOCKED, Outcome(Status.PARTIAL, Summary.PDP_NOT_FOUND, Cause.BLOCKED)),
         ([NO_HOME, PDP], None, Outcome(Status.PARTIAL, Summary.SOME_FAILED, Cause.BLOCKED)),
         ([NO_HOME], Cause.NO_CANDIDATES, Outcome(Status.FAILED, Summary.BLOCKED, Cause.BLOCKED)),
+        ([], None, Outcome(Status.COMPLETED)),
         ([], Cause.NO_CANDIDATES, Outcome(Status.FAILED, Summary.ALL_FAILED, Cause.NO_CANDIDATES)),
     ],
 )
