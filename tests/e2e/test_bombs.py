@@ -74,6 +74,7 @@ def bombs() -> Iterator[str]:
 
 def test_bombs_are_refused_in_bounded_memory(home: Home, bombs: str) -> None:
     """Half a gigabyte behind a few hundred kilobytes, in every encoding that is asked for."""
+    home.extra["SESSIONS_AT_ONCE"] = "1"
     urls = " ".join(f"{bombs}/{name}" for name in BOMBS)
     process = home.start_scrapy("crawl", "pdp", "-a", f"url={urls}", "-s", "DOWNLOAD_DELAY=0", "--nolog")
     _, status, used = os.wait4(process.pid, 0)

@@ -89,7 +89,6 @@ def test_exit_codes_tell_the_truth(home: Home, shops: DemoServer) -> None:
     assert exit_of("plain") == 0
     assert exit_of("hub") == 3
     assert exit_of("404") == 1
-    assert exit_of("plain", "german") == 0
     assert exit_of("404", "robots-forbids") == 1
     assert exit_of("plain", "404") == 3
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from crawler.demo import DemoServer
 
 OPEN = {"queued", "running"}
-KILLS = 4
+KILLS = 3
 
 
 def write_urls(path: Path, urls: list[str]) -> Path:
