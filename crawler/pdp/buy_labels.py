@@ -9,10 +9,11 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from crawler.pdp.buy_words import ADD, BUY, NOT_BUYING, STEMS
+from crawler.pdp.buy_words import ADD, BUY, NOT_BUYING, STEMS, WAITING
+from crawler.pdp.needles import BETWEEN, Haystack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 MAX_LABEL_CHARS = 80
 _BEGINNING = 2
@@ -51,6 +52,7 @@ def _anywhere(language: str) -> re.Pattern[str]:
 
 _ADD = {language: _anywhere(language) for language in STEMS}
 _BUY = {language: re.compile(_folded_pattern(BUY.get(language, "(?!)"))) for language in STEMS}
+_WAITING = {language: re.compile(_folded_pattern(pattern)) for language, pattern in WAITING.items()}
 _NOT = re.compile(_folded_pattern(NOT_BUYING))
 
 
@@ -68,6 +70,10 @@ _BY_BEGINNING = _languages_by_beginning()
 _UNSPACED = {language: [fold(stem) for stem in STEMS[language].split()] for language in sorted(_NO_SPACES)}
 
 
+# The same stems alone, as `startswith` takes them.
+_STEMS = {beginning: tuple({stem for stem, _ in pairs}) for beginning, pairs in _BY_BEGINNING.items()}
+
+
 def languages_of(text: str) -> set[str]:
     """The languages in which a text may be a buy label: a fast look at how its words begin."""
     lowered = text.lower().strip(_EDGES)
@@ -77,20 +83,43 @@ def languages_of(text: str) -> set[str]:
         for stem, language in _BY_BEGINNING.get(word[:_BEGINNING], ())
         if word.startswith(stem)
     }
-    if lowered and not lowered.isascii() and max(lowered) >= _FIRST_UNSPACED:
+    if _is_unspaced(lowered):
         folded = fold(text)
         found.update(name for name, stems in _UNSPACED.items() if any(stem in folded for stem in stems))
     return found
 
 
+def _is_unspaced(text: str) -> bool:
+    """Whether some of a text is in a script that does not part words."""
+    return bool(text) and not text.isascii() and max(text) >= _FIRST_UNSPACED
+
+
+def speaking(labels: Sequence[str]) -> list[int]:
+    """The numbers of the labels that may be a buy label: a faster look, at all labels of a page at once."""
+    haystack = Haystack.of(labels)
+    words = set(haystack.joined.replace(BETWEEN, " ").split())
+    likely = [word for word in words if word[:_BEGINNING] in _STEMS or not word[0].isalnum()]
+    found = haystack.places(word for word in likely if _begins_a_label(word.lstrip(_EDGES)))
+    if haystack.joined.isascii():
+        return found
+    return sorted({*found, *(number for number, label in enumerate(labels) if _is_unspaced(label))})
+
+
+def _begins_a_label(word: str) -> bool:
+    return word.startswith(_STEMS.get(word[:_BEGINNING], ()))
+
+
 def kind_of(label: str, languages: Iterable[str] = STEMS) -> str:
-    """What a folded label says in one of the languages: `add` to a cart, `buy`, or neither."""
+    """What a folded label says in one of the languages: `add` to a cart, `buy`, `waiting`, or nothing."""
     bare = label.strip(_EDGES)
     if not bare or len(bare) > MAX_LABEL_CHARS:
         return ""
     if any(_ADD[language].search(bare) for language in languages):
         return "" if _NOT.search(bare) else "add"
-    return "buy" if any(_BUY[language].fullmatch(bare) for language in languages) else ""
+    if any(_BUY[language].fullmatch(bare) for language in languages):
+        return "buy"
+    waiting = (_WAITING[language] for language in languages if language in _WAITING)
+    return "waiting" if any(pattern.fullmatch(bare) for pattern in waiting) else ""
 
 
 @lru_cache(maxsize=8192)

@@ -10,12 +10,11 @@ ADD = {
         r"(?:add|put|place|drop|pop)(?: \S+){0,3}? (?:to|in|into|on)(?: (?:my|your|the|shopping|"
         r"grocery|gift)){0,2} (?:cart|bag|basket|trolley|tote|order|kit ?bag|box|shopping|crate|"
         r"shopping-?cart|shoppingcart)|add (?:cart|basket|2cart)|add-to-(?:cart|bag|basket)|"
-        r"addtocart|pre-?order now|^to (?:basket|cart|trolley)$"
+        r"addtocart|pre[- ]?order now|^to (?:basket|cart|trolley)$"
     ),
     "de": (
         r"in (?:den |die |meinen |deinen |ihren )?(?:waren|einkaufs|shopping-?)?(?:korb|wagen|tasche|"
-        r"körbchen)|(?:waren|einkaufs)(?:korb|wagen) (?:legen|hinzufügen|packen)|jetzt vorbestellen|"
-        r"in den bag"
+        r"körbchen)|(?:waren|einkaufs)(?:korb|wagen) (?:legen|hinzufügen|packen)|jetzt vorbestellen"
     ),
     "fr": (
         r"(?:ajout(?:er?|ez)?|mettre|mettez|placer)(?: \S+){0,2}? (?:au|à|a|dans|en)(?: (?:le|la|mon|"
@@ -104,13 +103,13 @@ ADD = {
 BUY = {
     "en": (
         r"buy|buy (?:it )?(?:now|online|this|here|today|item|product|new|direct|from .{1,20}|"
-        r"for .{1,20})|buy .{0,24}? now|purchase(?: now)?|pre-?order(?: (?:now|today|here|yours))?|order|"
-        r"order (?:now|online|it|this|here|today)|order this item|add to \S+ cart|shop now \S+|"
-        r"1-click buy|buy with .{1,20}|add to shopping"
+        r"for .{1,20})|buy .{0,24}? now|purchase(?: now)?|pre[- ]?order(?: (?:now|today|here|yours))?|order|"
+        r"order (?:now|online|it|this|here|today)|order this item|add to \S+ cart|"
+        r"1-click buy|buy with .{1,20}|add to shopping|place (?:a |your )?bid|bid now"
     ),
     "de": (
         r"(?:jetzt |sofort |direkt |online |hier )?(?:kaufen|bestellen|vorbestellen)|"
-        r"kostenpflichtig bestellen|jetzt (?:zugreifen|sichern)"
+        r"kostenpflichtig bestellen|jetzt bieten"
     ),
     "fr": (
         r"acheter|acheter (?:maintenant|ce produit|cet article|en ligne|en 1 clic)|j'achète|commander|"
@@ -119,11 +118,11 @@ BUY = {
     ),
     "it": (
         r"acquista|acquista (?:ora|subito|adesso|online)|compra|compra (?:ora|subito|adesso|online)|"
-        r"ordina|ordina (?:ora|subito)|preordina|prenota ora|acquista .{1,12}"
+        r"ordina|ordina (?:ora|subito)|preordina|acquista .{1,12}"
     ),
     "es": (
         r"comprar|comprar (?:ahora|ya|online|este producto)|¡?cómpralo(?: ya)?!?|compra ya|"
-        r"compra ahora|lo quiero|reservar ahora|pedir|pedir ahora|encargar|preordenar"
+        r"compra ahora|lo quiero|pedir|pedir ahora|encargar|preordenar"
     ),
     "pt": (
         r"comprar|comprar (?:agora|já|online|com .{1,12})|compre agora|encomendar|pré-encomendar|"
@@ -142,10 +141,7 @@ BUY = {
     "lv": r"pirkt|pirkt tagad|pasūtīt|nopirkt",
     "lt": r"pirkti|pirkti dabar|užsakyti|pirkti prekę",
     "pl": r"kup|kup (?:teraz|online|produkt)|kupuję|kupuj|zamów|zamów teraz|zamawiam|kup i zapłać",
-    "cs": (
-        r"koupit|koupit (?:ihned|teď|nyní|hned)|kupuji|objednat|objednat (?:nyní|zboží)|předobjednat|"
-        r"vložit"
-    ),
+    "cs": (r"koupit|koupit (?:ihned|teď|nyní|hned)|kupuji|objednat|objednat (?:nyní|zboží)|předobjednat"),
     "sk": r"kúpiť|kúpiť (?:teraz|ihneď|hneď)|kupujem|objednať|objednať teraz|predobjednať",
     "hu": (
         r"megveszem|veszem|megrendelem|rendelés|rendelem|vásárlás|megvásárlás|vásárolok|megrendelés|"
@@ -177,68 +173,108 @@ BUY = {
         r"קנה|קנה עכשיו|קני עכשיו|קנו עכשיו|לקנייה|לקניה|קניה|קנייה|רכישה|לרכישה|לרכישה מיידית|"
         r"רכוש עכשיו|הזמן|הזמן עכשיו|להזמנה"
     ),
-    "ar": r"اشتر|اشتري|اشتر الآن|اشتري الآن|شراء|شراء الآن|اطلب الآن|تسوق الآن الآن|اشترِ الآن",
+    "ar": r"اشتر|اشتري|اشتر الآن|اشتري الآن|شراء|شراء الآن|اطلب الآن|اشترِ الآن",
     "fa": r"خرید|خرید کنید|خرید محصول|سفارش|ثبت سفارش",
     "hi": r"(?:अभी )?खरीदें|अभी ऑर्डर करें",
     "th": r"ซื้อ|ซื้อเลย|ซื้อทันที|ซื้อสินค้า|ซื้อตอนนี้|สั่งซื้อ|สั่งซื้อสินค้า|สั่งซื้อเลย|พรีออเดอร์",
     "vi": r"mua|mua (?:ngay|hàng|ngay bây giờ|online)|đặt (?:mua|hàng)|đặt (?:mua|hàng) ngay|chọn mua",
-    "id": r"beli|beli (?:sekarang|langsung|online)|pesan|pesan sekarang|beli terus|pra-?pesan",
+    "id": r"beli|beli (?:sekarang|langsung|online)|pesan sekarang|beli terus|pra-?pesan",
     "ko": (
         r"(?:바로 ?|즉시 ?|지금 ?|간편 ?)?(?:구매|구입|주문)(?:하기)?|"
         r"사기|예약 ?구매(?:하기)?"
     ),
     "ja": (
-        r"(?:今すぐ|すぐに|ご)?(?:購入|買う|注文|予約|お買い上げ)(?:する|手続きへ|"
-        r"へ進む|はこちら)?|今すぐ買う|ご購入はこちら|予約注文する"
+        r"(?:今すぐ|すぐに|ご)?(?:購入|買う|注文|予約購入|予約注文|お買い上げ)(?:する|手続きへ|"
+        r"へ進む|はこちら)?|今すぐ買う|ご購入はこちら"
     ),
     "zh": (
         r"(?:立即|马上|馬上|直接|現在|现在|立刻|我要|点击|點擊)?(?:购买|購買|抢购|"
-        r"搶購|下单|下單|订购|訂購|結帳|预订|預訂|预购|預購)"
+        r"搶購|下单|下單|订购|訂購|预购|預購)"
     ),
+}
+
+# Whole labels of a button that waits to buy: a size is to be chosen first, or nothing is left. On a link they
+# would mean something else.
+WAITING = {
+    "en": r"add|(?:please )?(?:select|choose|pick) (?:a |your |the )?size|sold out|out of stock",
+    "de": r"(?:bitte )?(?:deine |eine )?größe (?:aus)?wählen|ausverkauft|nicht auf lager",
+    "fr": (
+        r"(?:choisi(?:r|ssez)|sélectionne[rz]) (?:une|la|ma|votre) taille|épuisé|"
+        r"rupture de stock|victime de son succès"
+    ),
+    "it": r"(?:seleziona|scegli) (?:la |una |la tua )?taglia|esaurito|non disponibile",
+    "es": r"(?:selecciona|elige|escoge|seleccionar|elegir) (?:tu |una |la )?talla|agotado|sin stock",
+    "pt": r"(?:seleciona|selecione|escolha|escolhe) (?:o |um |seu )?tamanho|esgotado|indisponível",
+    "nl": r"(?:kies|selecteer) (?:je |een |uw )?maat|uitverkocht",
+    "sv": r"välj (?:din )?storlek|slutsåld|slut i lager",
+    "no": r"velg (?:din )?størrelse|utsolgt",
+    "da": r"vælg (?:din )?størrelse|udsolgt",
+    "fi": r"valitse koko|loppuunmyyty|loppu varastosta",
+    "pl": r"wybierz rozmiar|wyprzedane|brak w magazynie",
+    "cs": r"(?:vyberte|zvolte) velikost|vyprodáno",
+    "sk": r"(?:vyberte|zvoľte) veľkosť|vypredané",
+    "hu": r"(?:válassz|válasszon) méretet|elfogyott",
+    "ro": r"(?:alege|selectează) mărimea|stoc epuizat",
+    "el": r"επιλέξτε μέγεθος|εξαντλημένο",
+    "tr": r"beden seç(?:in|iniz)?|tükendi",
+    "ru": r"выбер(?:ите|и) размер|выбрать размер|нет в наличии",
+    "uk": r"(?:оберіть|виберіть|обрати) розмір|немає в наявності",
+    "ja": r"売り切れ|在庫切れ|sold out",
+    "ko": r"품절|일시품절",
+    "zh": r"售罄|缺货|缺貨|已售完",
 }
 
 # A label with one of these is about something else, whatever it says beside it.
 NOT_BUYING = (
-    r"wish ?list|wunschliste|merkliste|merkzettel|favou?rit|envies|souhaits|preferiti|desejos|"
-    r"deseos|избранно|ulubion|oblíben|compare|vergleich|registry|gift ?card|guide|how to|help|"
-    r"terms|history|status|track|sample|quote|calendar|added|was added|view|show|zum warenkorb|"
+    r"\btickets?\b|wish ?list|wunschliste|merkliste|merkzettel|favou?rit|envies|souhaits|preferiti|desejos|"
+    r"deseos|избранно|ulubion|oblíben|\bcompar|vergleich|registry|gift ?card|\bguide|how to|\bhelp|"
+    r"\bterms|history|status|\btrack\b|\bsample|quote|calendar|\badded|\bviews?\b|\bshow\b|zum warenkorb|"
     r"zur kasse|checkout|kasse gehen|continue|weiter|voir|vai al|ver |перейти|оформ|your order|"
-    r"my order|empty|remove|update|edit|why buy|sell|trade|newsletter|gift wrap|buy more|"
-    r"all departments|liste de|lista de|listo|inserat|zoeken|order by|order status|mieten|rent"
+    r"my order|\bempty|\bremove|\bupdate|\bedit\b|why buy|\bsell\b|\btrade\b|newsletter|gift wrap|buy more|"
+    r"liste de|lista de|order by|order status|mieten|\brent\b"
 )
 
 # For each language, beginnings of words of which one stands in every label that its patterns take.
 STEMS = {
-    "en": "cart addtocart 2cart shoppingcart bag basket trolley tote order kit box shopping buy purch pre",
-    "de": "waren einkauf korb wagen tasche körbchen shopping kauf bestell vorbestell sichern zugreif bag",
-    "fr": "panier sac cadd chariot cabas command coffret achet achat précommand",
-    "it": "carrello borsa cest shopping ordin shopper acquist compr prenot preordin",
-    "es": "carr cesta bols compr cómpr canasta pedido cesto quiero reserv pedir encarg preordenar",
-    "pt": "carr cesto cesta sacola saco compr encomend quero",
-    "nl": "winkel wagen mand kopen koop bestel tas order preorder",
-    "sv": "varukorg kund korg shopping kasse väska köp handla beställ förhandsboka",
-    "no": "handle kurv kjøp bestill forhåndsbestill",
-    "da": "indkøb kurv vogn taske pose køb bestil forudbestil",
-    "fi": "osto kori kassi osta kärry tilaa ennakkotilaa",
+    "en": (
+        "cart addtocart 2cart shoppingcart bag basket trolley tote order kit box shopping buy "
+        "purch pre add size sold stock bid"
+    ),
+    "de": (
+        "waren einkauf korb wagen tasche körbchen shopping kauf bestell vorbestell sichern "
+        "zugreif bag größe ausverkauft lager bieten"
+    ),
+    "fr": "panier sac cadd chariot cabas command coffret achet achat précommand taille épuisé stock succès",
+    "it": "carrello borsa cest shopping ordin shopper acquist compr preordin taglia esaurito disponibile",
+    "es": (
+        "carr cesta bols compr cómpr canasta pedido cesto quiero reserv pedir encarg "
+        "preordenar talla agotado stock"
+    ),
+    "pt": "carr cesto cesta sacola saco compr encomend quero tamanho esgotado indisponível",
+    "nl": "winkel wagen mand kopen koop bestel tas order preorder maat uitverkocht",
+    "sv": "varukorg kund korg shopping kasse väska köp handla beställ förhandsboka storlek slut",
+    "no": "handle kurv kjøp bestill forhåndsbestill størrelse utsolgt",
+    "da": "indkøb kurv vogn taske pose køb bestil forudbestil størrelse udsolgt",
+    "fi": "osto kori kassi osta kärry tilaa ennakkotilaa koko loppu",
     "is": "innkaupa körfu kerru kaupa panta",
     "et": "ostu korvi osta telli",
     "lv": "groz pirkt pasūtīt nopirkt",
     "lt": "krepšel pirkti užsakyti",
-    "pl": "koszyk torb wózk kup zam",
-    "cs": "košík tašk vozík koupit kupuj objedn předobjedn vložit",
-    "sk": "košík tašk vozík kúp kupuj objedn predobjedn",
-    "hu": "kosár bekosár megv megrendel vesz rendel vásár előrendel",
-    "ro": "coș coş cos comand cumpăr cumpar precomand",
+    "pl": "koszyk torb wózk kup zam rozmiar wyprzedan brak",
+    "cs": "košík tašk vozík koupit kupuj objedn předobjedn vložit velikost vyprodán",
+    "sk": "košík tašk vozík kúp kupuj objedn predobjedn veľkosť vypredan",
+    "hu": "kosár bekosár megv megrendel vesz rendel vásár előrendel méret elfogyott",
+    "ro": "coș coş cos comand cumpăr cumpar precomand mărime stoc",
     "bg": "колич кошниц купи поръч бърза",
     "hr": "košaric korp torb kolica kup naruč",
     "sr": "корп кошариц колиц купи наручи поручи poruči",
     "sl": "košarico voziček kupi naroč nakup",
     "mk": "кошниц кошничк колич купи нарача",
     "sq": "shport karrocë blej bli porosit",
-    "el": "καλάθι αγορά αγόρασε αγοράστε παραγγελ",
-    "tr": "sepet satın al sipariş",
-    "ru": "корзин заказ купить покупк предзаказ",
-    "uk": "кошик корзин купити замов передзамов",
+    "el": "καλάθι αγορά αγόρασε αγοράστε παραγγελ μέγεθος εξαντλημ",
+    "tr": "sepet satın al sipariş beden tükendi",
+    "ru": "корзин заказ купить покупк предзаказ размер наличии",
+    "uk": "кошик корзин купити замов передзамов розмір наявності",
     "be": "кошык купіць заказ замовіць",
     "kk": "себет сатып тапсырыс",
     "az": "səbət al satın sifariş",
@@ -255,7 +291,7 @@ STEMS = {
     "vi": "giỏ túi mua đặt",
     "id": "keranjang troli bakul tas beg beli pesan prapesan",
     "tl": "cart bag",
-    "ko": "장바구니 쇼핑백 카트 쇼핑카트 바스켓 구매 구입 주문 사기",
-    "ja": "カート かご カゴ 籠 バッグ バスケット 購入 買 注文 予約",
-    "zh": "购 購 下单 下單 订 訂 結帳 预 預",
+    "ko": "장바구니 쇼핑백 카트 쇼핑카트 바스켓 구매 구입 주문 사기 품절",
+    "ja": "カート かご カゴ 籠 バッグ バスケット 購入 買 注文 予約 売り切れ 在庫切れ",
+    "zh": "购 購 下单 下單 订 訂 結帳 预 預 售罄 缺货 缺貨 已售完",
 }

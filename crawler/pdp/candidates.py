@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
@@ -14,6 +15,10 @@ from crawler.pdp.place import ancestors
 from crawler.urls import canonical, site_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from selectolax.lexbor import LexborNode
+
     from crawler.pdp.outline import Element
     from crawler.pdp.page import Page
 
@@ -21,6 +26,8 @@ MAX_CANDIDATES = 20
 MAX_LINKS = 5_000
 _CLIMB = 7
 _NO_FALLBACK = 3
+_NO_CANDIDATE = 9
+_REASONS = {1: "grid", 2: "path", 3: "link"}  # by tier
 _NO_ADDRESS = ("#", "javascript:", "mailto:", "tel:", "data:")
 
 EXCLUDED_SEGMENTS = frozenset(
@@ -51,12 +58,29 @@ class Candidate:
 
 def discover(page: Page, *, limit: int = MAX_CANDIDATES) -> list[Candidate]:
     """The candidates in order of tier, within a tier in document order, none twice."""
+    blocks: dict[int, str] = {}
+    ranked = [
+        (tier, url)
+        for url, links in _site_links(page).items()
+        if (tier := min(_tier(link, url, blocks) for link in links)) in _REASONS
+    ]
+    ranked.sort(key=itemgetter(0))
     found: dict[str, Candidate] = {}
-    for key, links in _site_links(page).items():
-        candidates = [candidate for link in links if (candidate := _candidate(link, key)) is not None]
-        if candidates:
-            found[key] = min(candidates, key=lambda candidate: candidate.tier)
-    return sorted(found.values(), key=lambda candidate: candidate.tier)[:limit]
+    for url, tier in _canonical_ones(page, ((url, tier) for tier, url in ranked)):
+        found[url] = Candidate(url, tier, _REASONS[tier])
+        if len(found) >= limit:
+            break
+    return list(found.values())[:limit]
+
+
+def _canonical_ones(page: Page, links: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+    """The links by canonical URL, each once, as they are asked for: to make a URL canonical takes long."""
+    seen = {"", _canonical(page.url)}
+    for url, rank in links:
+        key = _canonical(url)
+        if key not in seen:
+            seen.add(key)
+            yield key, rank
 
 
 def is_product_like(url: str) -> bool:
@@ -68,7 +92,8 @@ def fallback_links(page: Page, *, limit: int = MAX_CANDIDATES) -> list[str]:
     """Category and navigation pages to look into where the page itself shows no product."""
     ranked = [(_fallback_rank(links[0], url), url) for url, links in _site_links(page).items()]
     ranked.sort(key=itemgetter(0))
-    return [url for rank, url in ranked if rank < _NO_FALLBACK][:limit]
+    useful = ((url, rank) for rank, url in ranked if rank < _NO_FALLBACK)
+    return [url for url, _ in islice(_canonical_ones(page, useful), limit)]
 
 
 def _fallback_rank(link: Element, url: str) -> int:
@@ -79,47 +104,55 @@ def _fallback_rank(link: Element, url: str) -> int:
     return 2 if len(urlsplit(url).path) > 1 else 3
 
 
-def _candidate(link: Element, url: str) -> Candidate | None:
+def _tier(link: Element, url: str, blocks: dict[int, str]) -> int:
     path = urlsplit(url).path
     looks_like_product = bool(_PRODUCT_PATH.search(path))
-    if _LISTING_PATH.search(path) and not looks_like_product:
-        return None  # tiles of categories look like a grid of products; they are places to look into
-    if _in_grid(link):
-        return Candidate(url, 1, "grid")
-    return Candidate(url, 2, "path") if looks_like_product else Candidate(url, 3, "link")
+    if not looks_like_product and _LISTING_PATH.search(path):
+        return _NO_CANDIDATE  # tiles of categories look like a grid of products; they are places to look into
+    if _in_grid(link, blocks):
+        return 1
+    return 2 if looks_like_product else 3
 
 
-def _in_grid(link: Element) -> bool:
+def _in_grid(link: Element, blocks: dict[int, str]) -> bool:
     for around, _ in zip(ancestors(link.node), range(_CLIMB), strict=False):
-        if around.tag in {"nav", "header", "footer"}:
-            return False
-        attributes = around.attributes
-        if _GRID.search(f"{attributes.get('class') or ''} {attributes.get('id') or ''}"[:300].lower()):
-            return True
+        identity = around.mem_id
+        kind = blocks.get(identity)
+        if kind is None:
+            kind = blocks[identity] = _kind_of(around)
+        if kind:
+            return kind == "grid"
     return False
 
 
+def _kind_of(block: LexborNode) -> str:
+    """Whether a block is a `grid` of products, or `outside` of all such; empty where it is neither."""
+    if block.tag in {"nav", "header", "footer"}:
+        return "outside"
+    attributes = block.attributes
+    names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"[:300]
+    return "grid" if _GRID.search(names.lower()) else ""
+
+
 def _site_links(page: Page) -> dict[str, list[Element]]:
-    """Links to other pages of the same site by canonical URL, without those to an account or a cart."""
+    """Links to other pages of the same site by address, without those to an account or a cart."""
     base = _base(page)
-    by_url: dict[str, list[Element]] = {}
+    by_href: dict[str, list[Element]] = {}
     for link in page.outline.by_tag["a"][:MAX_LINKS]:
         href = link.get("href").strip().partition("#")[0]
         if href and not href.startswith(_NO_ADDRESS):
-            by_url.setdefault(_joined(base, href), []).append(link)
-    here, site = _canonical(page.url), _site(page.url)
-    by_canonical: dict[str, list[Element]] = {}
+            by_href.setdefault(href, []).append(link)
+    site, top = _site(page.url), _top(base)
+    by_url: dict[str, list[Element]] = {}
     sites: dict[str, str] = {}
-    for url, links in by_url.items():
+    for href, links in by_href.items():
+        url = _resolved(base, top, href)
         host = urlsplit(url).netloc
         if host not in sites:
             sites[host] = _site(url)
-        if sites[host] != site or not _may_lead_on(url):
-            continue
-        key = _canonical(url)
-        if key not in {"", here}:
-            by_canonical.setdefault(key, []).extend(links)
-    return by_canonical
+        if sites[host] == site and _may_lead_on(url):
+            by_url.setdefault(url, []).extend(links)
+    return by_url
 
 
 def _site(url: str) -> str:
@@ -145,6 +178,22 @@ def _joined(base: str, href: str) -> str:
     except ValueError:
         return ""
     return url.partition("#")[0] if url.startswith(("http://", "https://")) else ""
+
+
+def _top(base: str) -> str:
+    parts = urlsplit(base)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _resolved(base: str, top: str, href: str) -> str:
+    """What `_joined` returns, without its trouble where the reference is plain."""
+    if "[" in href or "/." in href or "//" in href[:2]:
+        return _joined(base, href)
+    if href[0] == "/":
+        return top + href
+    if not href.startswith(("http://", "https://")):
+        return _joined(base, href)
+    return href if "/" in href[8:] else _joined(href, "/") if "?" not in href else href
 
 
 def _canonical(url: str) -> str:

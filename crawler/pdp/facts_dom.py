@@ -9,7 +9,6 @@ from crawler.pdp.account import Account, plain
 from crawler.pdp.currencies import BY_COUNTRY
 from crawler.pdp.money import find_money, read_amount
 from crawler.pdp.price import is_list_price, price_in_sight
-from crawler.pdp.title import titles
 from crawler.urls import host_of
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ MAX_LOOKED_AT = 60
 
 def account_in_dom(page: Page) -> Account:
     """Read the shown title, price, list price, image and breadcrumbs."""
-    title = next(titles(page.outline), None)
+    title = page.title
     price = price_in_sight(page, country=country_of(page))
     return Account(
         name=plain(title[1]) if title else "",

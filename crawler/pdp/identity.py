@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from crawler.pdp.title import document_title, heading_text, titles, words_of
+from crawler.pdp.title import document_title, heading_text, words_of
 
 if TYPE_CHECKING:
-    from crawler.pdp.outline import Outline
+    from crawler.pdp.outline import Element, Outline
 
 MAX_TITLES = 4
 MIN_NAME_CHARS = 4
@@ -35,14 +35,13 @@ class PageIdentity:
         return len(plain) >= MIN_NAME_CHARS and any(_is_part(plain, title) for title in self.titles)
 
 
-def identity_of(url: str, outline: Outline) -> PageIdentity:
+def identity_of(url: str, outline: Outline, title: tuple[Element, str] | None) -> PageIdentity:
     """Collect what names the page: its own URL, the canonical one, Open Graph, h1 and product titles."""
     addresses = [
         url,
         *(link.get("href") for link in outline.by_tag["link"] if "canonical" in link.get("rel").lower()),
     ]
-    first = next(titles(outline), None)
-    headings = [first[1]] if first else []
+    headings = [title[1]] if title else []
     headings += [heading_text(element) for element in outline.by_tag["h1"][:MAX_TITLES]]
     headings.append(document_title(outline))
     for meta in outline.by_tag["meta"]:

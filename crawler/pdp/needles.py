@@ -9,30 +9,40 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    import re
+    from collections.abc import Iterable, Iterator
+
+
+# No attribute of a parsed page holds it: the parser replaces it.
+BETWEEN = "\0"
 
 
 @frozen
 class Haystack:
-    """Many short texts in lower case as one, in bytes: which is many times faster to search."""
+    """Many short texts in lower case as one, which is many times faster to search."""
 
-    joined: bytes
-    starts: tuple[int, ...]
+    joined: str
+    starts: list[int]
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Haystack:
-        """Join texts that hold no line breaks."""
-        joined = "\n".join(texts).lower().encode("utf-8", errors="replace")
-        return cls(joined, tuple(accumulate((len(line) + 1 for line in joined.split(b"\n")), initial=0)))
+        """Join texts that hold no NUL."""
+        joined = BETWEEN.join(texts).lower()
+        lengths = map(len, joined.split(BETWEEN))
+        return cls(joined, list(accumulate((length + 1 for length in lengths), initial=0)))
 
     def places(self, words: Iterable[str]) -> list[int]:
         """The numbers of the texts in which one of the words stands, in order."""
         found: set[int] = set()
         for word in words:
-            needle = word.encode()
-            at = self.joined.find(needle)
+            at = self.joined.find(word)
             while at >= 0:
                 place = bisect_right(self.starts, at) - 1
                 found.add(place)
-                at = self.joined.find(needle, self.starts[place + 1])
+                at = self.joined.find(word, self.starts[place + 1])
         return sorted(found)
+
+    def matches(self, pattern: re.Pattern[str]) -> Iterator[tuple[str, int]]:
+        """What matches and the number of the text where it does, in order."""
+        for match in pattern.finditer(self.joined):
+            yield match[0], bisect_right(self.starts, match.start()) - 1

@@ -7,7 +7,7 @@ from collections import Counter
 
 MAX_TAGS = 400_000
 MAX_DEPTH = 6_000
-MAX_FORMATTING = 800
+MAX_COPIES = 3_000_000  # open formatting elements times tags: what a parser may copy
 # Below these numbers of tags the worst case is still cheap, and the closer look would cost every page.
 DEPTH_MATTERS_FROM = 12_000
 FORMATTING_MATTERS_FROM = 1_600
@@ -19,8 +19,12 @@ _SHALLOW = frozenset(
 )
 _TAG = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9-]{0,30})")
 # An open formatting element is copied into every later block, unless three of its kind already are.
-_FORMATTING = re.compile(rb"<(?:b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)[\s/]", re.IGNORECASE)
-_FORMATTING_NAMES = (b"font", b"strong", b"small", b"code", b"em", b"nobr", b"b", b"i", b"u", b"s")
+# Both cases are spelt out: a pattern that ignores case cannot jump from `<` to `<`.
+_FORMATTING = re.compile(
+    rb"<[bBcCeEfFiInNsStTuU](?:|[iI][gG]|[oO][dD][eE]|[mM]|[oO][nN][tT]|[oO][bB][rR]|[mM][aA][lL][lL]"
+    rb"|[tT][rR][iI][kK][eE]|[tT][rR][oO][nN][gG]|[tT])[\s/]"
+)
+_FORMATTING_NAMES = frozenset(b"b big code em font i nobr s small strike strong tt u".split())
 
 
 def problem_of(body: bytes) -> str:
@@ -35,31 +39,30 @@ def problem_of(body: bytes) -> str:
 
 def _is_too_deep(body: bytes, tags: int) -> bool:
     """Whether elements nest deeper, or more formatting is left open, than a page has reason to."""
-    if tags > FORMATTING_MATTERS_FROM and _open_formatting(body) > MAX_FORMATTING:
-        return True
+    if tags > FORMATTING_MATTERS_FROM and len(_FORMATTING.findall(body)) * tags > MAX_COPIES:
+        return _deepest(body, _FORMATTING_NAMES) * tags > MAX_COPIES
     return tags > DEPTH_MATTERS_FROM and _depth(body) > MAX_DEPTH
 
 
-def _open_formatting(body: bytes) -> int:
-    """Formatting elements with attributes that are opened and not closed, at most."""
-    opened = len(_FORMATTING.findall(body))
-    if opened <= MAX_FORMATTING:
-        return opened
-    lowered = body.lower()
-    return opened - sum(lowered.count(b"</%b>" % name) for name in _FORMATTING_NAMES)
+def _deepest(body: bytes, names: frozenset[bytes]) -> int:
+    """How often elements of some names stand open at once, each name at its most."""
+    return sum(deepest for name, deepest in _standing(body).items() if name in names)
 
 
 def _depth(body: bytes) -> int:
-    """The deepest that elements of one name stand open, added up over the names."""
+    """How often elements of one name stand open at once, at most."""
+    return max((deepest for name, deepest in _standing(body).items() if name not in _SHALLOW), default=0)
+
+
+def _standing(body: bytes) -> Counter[bytes]:
+    """By name: how often elements of that name stand open at once, at most."""
     standing: Counter[bytes] = Counter()
     deepest: Counter[bytes] = Counter()
     for match in _TAG.finditer(body):
         name = match[2].lower()
-        if name in _SHALLOW:
-            continue
         if not match[1]:
             standing[name] += 1
             deepest[name] = max(deepest[name], standing[name])
         elif standing[name]:
             standing[name] -= 1
-    return max(deepest.values(), default=0)
+    return deepest

@@ -1,4 +1,4 @@
-"""The elements that the readers ask for, collected in one walk over the tree."""
+"""The elements that the readers ask for, collected in one pass over the page."""
 
 from __future__ import annotations
 
@@ -7,41 +7,16 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from attrs import Factory, define
-from selectolax.lexbor import LexborNode
 
 from crawler.pdp.hints import hinted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from selectolax.lexbor import LexborHTMLParser
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 Attributes = dict[str, str | None]
 
-_KEPT_TAGS = [
-    "a",
-    "button",
-    "input",
-    "form",
-    "h1",
-    "h2",
-    "h3",
-    "h3",
-    "img",
-    "meta",
-    "link",
-    "title",
-    "base",
-    "script",
-    "html",
-    "body",
-    "select",
-    "main",
-    "article",
-    "nav",
-    "footer",
-    "header",
-]
 # Attributes that name an element; all but the first two stand in for classes that a machine has made.
 _NAMING = (
     "class",
@@ -53,6 +28,21 @@ _NAMING = (
     "data-hook",
     "data-auto",
     "data-automation-id",
+)
+# Tags whose names speak for no product, and that are many.
+_MUTE_TAGS = frozenset(
+    {
+        *("br", "hr", "wbr", "option", "optgroup", "tbody", "thead", "tr", "col", "style", "noscript"),
+        *("path", "g", "use", "circle", "rect", "polygon", "line", "defs", "symbol", "clippath"),
+    }
+)
+_NEVER_ASKED = _MUTE_TAGS | {"div", "span", "li", "ul", "p", "svg", "td", "i", "b"}
+# A part of the page that is called a button is no control, but holds some.
+_NEVER_PRESSED = frozenset(
+    {
+        *("a", "button", "input", "select", "form", "h1", "h2", "h3", "img", "meta", "link", "title", "base"),
+        *("script", "html", "body", "main", "article", "nav", "footer", "header"),
+    }
 )
 
 
@@ -74,11 +64,44 @@ class Element:
         return " ".join(filter(None, map(self.attributes.get, _NAMING)))
 
 
+class Elements:
+    """Every element of a page, in columns: most of them are never asked for."""
+
+    def __init__(self, tree: LexborHTMLParser) -> None:
+        self.nodes: list[LexborNode] = tree.css("*")
+        self.tags = [node.tag for node in self.nodes]
+        self.attributes: list[Attributes] = [node.attributes for node in self.nodes]
+
+    def at(self, places: Iterable[int]) -> list[Element]:
+        """The elements at some places of the document."""
+        return [
+            Element(self.nodes[place], self.tags[place] or "", self.attributes[place], place)
+            for place in places
+        ]
+
+
+class ByTag:
+    """Elements by tag, put together when the first reader asks for a tag."""
+
+    def __init__(self, elements: Elements) -> None:
+        self._elements = elements
+        self._asked: dict[str, list[Element]] = {}
+        self._places: defaultdict[str | None, list[int]] = defaultdict(list)
+        for place, tag in enumerate(elements.tags):
+            if tag not in _NEVER_ASKED:
+                self._places[tag].append(place)
+
+    def __getitem__(self, tag: str) -> list[Element]:
+        if tag not in self._asked:
+            self._asked[tag] = self._elements.at(self._places.get(tag, ()))
+        return self._asked[tag]
+
+
 @define(eq=False)
 class Outline:
     """A page's elements by what they can be evidence of, each list in document order."""
 
-    by_tag: dict[str, list[Element]] = Factory(lambda: {tag: [] for tag in _KEPT_TAGS})
+    by_tag: ByTag
     by_hint: dict[str, list[Element]] = Factory(dict)
     scopes: list[Element] = Factory(list)  # itemscope
     properties: list[Element] = Factory(list)  # itemprop
@@ -95,27 +118,6 @@ class Outline:
         return self.by_hint.get(hint, [])
 
 
-# Tags that carry nothing for any reader, and are many.
-_MUTE_TAGS = frozenset(
-    {
-        *("br", "hr", "wbr", "option", "optgroup", "tbody", "thead", "tr", "col", "style", "noscript"),
-        *(
-            "path",
-            "g",
-            "use",
-            "circle",
-            "rect",
-            "polygon",
-            "line",
-            "defs",
-            "symbol",
-            "clippath",
-            "-comment",
-            "-doctype",
-        ),
-    }
-)
-_Walked = tuple[int, LexborNode, str, Attributes]
 # Attributes that put an element on a list of its own.
 _MARKING: dict[str, Callable[[Outline], list[Element]]] = {
     "itemprop": attrgetter("properties"),
@@ -123,57 +125,46 @@ _MARKING: dict[str, Callable[[Outline], list[Element]]] = {
     "typeof": attrgetter("typed"),
     "role": attrgetter("pressed"),
 }
-_SPEAKING = frozenset((*_MARKING, *_NAMING[1:]))
+_SPEAKING = frozenset((*_MARKING, *_NAMING[2:]))
 
 
 def read_outline(tree: LexborHTMLParser) -> Outline:
-    """Walk the tree once and keep what any reader may ask for."""
-    outline = Outline()
-    if tree.root is None:
-        return outline
-    by_tag = outline.by_tag
-    named: defaultdict[str, list[_Walked]] = defaultdict(list)
-    for order, node in enumerate(tree.root.traverse()):
-        tag = node.tag or ""
-        if tag in _MUTE_TAGS:
+    """Look at every element once and keep what any reader may ask for."""
+    elements = Elements(tree)
+    outline = Outline(ByTag(elements))
+    named: defaultdict[str, list[int]] = defaultdict(list)  # name → places
+    for place, attributes in enumerate(elements.attributes):
+        if not attributes:
             continue
-        attributes = node.attributes
-        if tag in by_tag:
-            by_tag[tag].append(Element(node, tag, attributes, order))
-        name = attributes.get("class")
-        if name:
-            named[name].append((order, node, tag, attributes))
-        if not _SPEAKING.isdisjoint(attributes):
-            _keep_marked(outline, named, (order, node, tag, attributes))
-    outline.by_hint = _by_hint(named)
+        for name in (attributes.get("class"), attributes.get("id")):
+            if name:
+                named[name].append(place)
+        if not _SPEAKING.isdisjoint(attributes) and elements.tags[place] not in _MUTE_TAGS:
+            _keep_marked(outline, named, elements, place)
+    outline.by_hint = _by_hint(named, elements)
     return outline
 
 
-def _keep_marked(outline: Outline, named: dict[str, list[_Walked]], walked: _Walked) -> None:
+def _keep_marked(outline: Outline, named: dict[str, list[int]], elements: Elements, place: int) -> None:
     """Keep an element that more than its class speaks for."""
-    attributes = walked[3]
+    attributes = elements.attributes[place]
     for attribute in _SPEAKING.intersection(attributes):
         marked = _MARKING.get(attribute)
-        if marked is not None:
-            marked(outline).append(_element(walked))
-        elif attributes[attribute]:
-            named[attributes[attribute] or ""].append(walked)
-    if outline.pressed and outline.pressed[-1].order == walked[0] and not _is_pressed(outline.pressed[-1]):
-        outline.pressed.pop()
+        value = attributes[attribute]
+        if marked is None:
+            if value:
+                named[value].append(place)
+        elif attribute != "role" or (value == "button" and elements.tags[place] not in _NEVER_PRESSED):
+            marked(outline).extend(elements.at((place,)))
 
 
-def _element(walked: _Walked) -> Element:
-    order, node, tag, attributes = walked
-    return Element(node, tag, attributes, order)
-
-
-def _is_pressed(element: Element) -> bool:
-    return element.get("role") == "button" and element.tag not in _KEPT_TAGS
-
-
-def _by_hint(named: dict[str, list[_Walked]]) -> dict[str, list[Element]]:
-    found: defaultdict[str, dict[int, Element]] = defaultdict(dict)
-    for hint, name in hinted(named):
-        for walked in named[name]:
-            found[hint][walked[0]] = _element(walked)
-    return {hint: [element for _, element in sorted(by_order.items())] for hint, by_order in found.items()}
+def _by_hint(named: dict[str, list[int]], elements: Elements) -> dict[str, list[Element]]:
+    found: defaultdict[str, set[int]] = defaultdict(set)
+    by_name = list(named.values())
+    for hint, number in hinted(named):
+        found[hint].update(by_name[number])
+    tags = elements.tags
+    return {
+        hint: elements.at(sorted(place for place in places if tags[place] not in _MUTE_TAGS))
+        for hint, places in found.items()
+    }

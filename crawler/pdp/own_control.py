@@ -10,8 +10,10 @@ from urllib.parse import urljoin
 
 from crawler.errors import BadUrlError
 from crawler.pdp.buy_labels import is_about_something_else
+from crawler.pdp.identity import bare_address
 from crawler.pdp.money import find_in_prose
 from crawler.pdp.place import Surroundings, ancestors, shape_of
+from crawler.pdp.title import words_of
 from crawler.pdp.visible import text_of
 from crawler.urls import same_site
 
@@ -30,8 +32,10 @@ _ORDERING = re.compile(
     re.IGNORECASE,
 )
 _DIGITS = re.compile(r"\d+")
+MAX_SINGLE = 40  # a page has one, or a few; each is looked at closely
 NEAR = 6
 NEAR_CHARS = 400
+NEAR_TITLE_CHARS = 2_500
 
 
 def own_controls(controls: list[BuyControl], around: Surroundings, url: str) -> list[BuyControl]:
@@ -39,12 +43,13 @@ def own_controls(controls: list[BuyControl], around: Surroundings, url: str) -> 
     repeated, single = _parted(controls)
     looks = {look for control in repeated for look in _looks(control)}
     grids = _grids(repeated)
-    return [
+    own = [
         control
-        for control in single
+        for control in single[:MAX_SINGLE]
         if _is_own(control, around, url)
         and (looks.isdisjoint(_looks(control)) or not _is_among(control, grids))
     ]
+    return [control for control in own if control.reason != "waiting"] or own
 
 
 def _grids(repeated: list[BuyControl]) -> frozenset[int]:
@@ -90,7 +95,16 @@ def _is_grid(group: list[BuyControl]) -> bool:
         next((block for block, around in pairwise(chain) if around.mem_id in within), None)
         for chain, within in ((one, shared), (other, {block.mem_id for block in one}))
     ]
-    return all(tile is not None and _is_tile(tile) for tile in tiles)
+    return all(tile is not None and _is_tile(tile) for tile in tiles) or _differ(tiles)
+
+
+def _differ(tiles: list[LexborNode | None]) -> bool:
+    """Whether two blocks are headed by other words, as two plans are; editions share a name."""
+    headings = [tile.css_first("h1, h2, h3, h4") if tile is not None else None for tile in tiles]
+    words = [set(words_of(heading.text()).split()) for heading in headings if heading is not None]
+    if len(words) < len(tiles) or not all(words):
+        return False
+    return len(words[0] & words[1]) * 2 <= min(map(len, words))
 
 
 def _is_tile(block: LexborNode) -> bool:
@@ -106,7 +120,45 @@ def _is_own(control: BuyControl, around: Surroundings, url: str) -> bool:
     node = control.element.node
     if is_about_something_else(control.label) or around.is_aside(node) or around.is_in_tile(node):
         return False
+    if _is_in_card(node, around, url):
+        return False
+    if control.reason == "waiting":
+        return control.element.tag != "a" and _is_near_title(node, around) and _is_priced(node, around)
     return control.reason != "buy" or _is_believable(control.element, around, url)
+
+
+def _is_in_card(node: LexborNode, around: Surroundings, url: str) -> bool:
+    """Whether the control stands under a heading and a picture that lead to the same other page: its card."""
+    for block, _ in zip(ancestors(node), range(NEAR), strict=False):
+        if block.mem_id in around.titled:
+            return False
+        targets = {_target_of(heading) for heading in block.css("h2, h3, h4, h5")}
+        if targets:
+            target = targets.pop()
+            return not targets and _is_other_page(target, url) and _has_picture_to(block, target)
+    return False
+
+
+def _target_of(heading: LexborNode) -> str:
+    """Where a heading leads that holds a link or stands in one."""
+    inner = heading.css_first("a[href]")
+    outer = (block for block, _ in zip(ancestors(heading), range(2), strict=False) if block.tag == "a")
+    link = inner or next(outer, None)
+    return (link.attributes.get("href") or "") if link is not None else ""
+
+
+def _has_picture_to(block: LexborNode, target: str) -> bool:
+    links = (link for link in block.css("a[href]") if link.attributes.get("href") == target)
+    return any(link.css_first("img") is not None for link in links)
+
+
+def _is_other_page(href: str, url: str) -> bool:
+    if not href or href.startswith(("#", "javascript:")):
+        return False
+    try:
+        return bare_address(urljoin(url, href)) != bare_address(url)
+    except ValueError:
+        return False
 
 
 def _is_believable(element: Element, around: Surroundings, url: str) -> bool:
@@ -131,6 +183,19 @@ def _leads_elsewhere(href: str, url: str) -> bool:
         return not same_site(urljoin(url, href), url)
     except (ValueError, BadUrlError):
         return True
+
+
+def _is_priced(node: LexborNode, around: Surroundings) -> bool:
+    """Whether a price element stands near."""
+    near = zip(ancestors(node), range(NEAR), strict=False)
+    return any(block.mem_id in around.priced for block, _ in near)
+
+
+def _is_near_title(node: LexborNode, around: Surroundings) -> bool:
+    """Whether a part of the page that is not long holds the control and the title."""
+    shared = (block for block in ancestors(node) if block.mem_id in around.titled)
+    block = next(shared, None)
+    return block is not None and len(text_of(block, limit=NEAR_TITLE_CHARS * 20)) <= NEAR_TITLE_CHARS
 
 
 def _is_near_price(node: LexborNode, around: Surroundings) -> bool:

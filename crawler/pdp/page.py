@@ -13,7 +13,7 @@ from crawler.pdp.buy_controls import BuyControl, buy_controls
 from crawler.pdp.identity import PageIdentity, identity_of
 from crawler.pdp.linked_data import LinkedNode, read_linked_data
 from crawler.pdp.microdata import Item, read_items
-from crawler.pdp.outline import Outline, read_outline
+from crawler.pdp.outline import Element, Outline, read_outline
 from crawler.pdp.own_control import own_controls
 from crawler.pdp.own_product import is_goods, own_item, own_node
 from crawler.pdp.place import Surroundings
@@ -60,14 +60,18 @@ class Page:
     @cached_property
     def identity(self) -> PageIdentity:
         """The addresses and headings that name this page's subject."""
-        return identity_of(self.url, self.outline)
+        return identity_of(self.url, self.outline, self.title)
+
+    @cached_property
+    def title(self) -> tuple[Element, str] | None:
+        """The likeliest heading of the page's product, with its text."""
+        return next(titles(self.outline), None)
 
     @cached_property
     def surroundings(self) -> Surroundings:
         """What is around the title and the prices."""
-        title = next(titles(self.outline), None)
         prices = [element.node for element in self.outline.hinted("price")[:MAX_PRICES]]
-        return Surroundings.of(title[0].node if title else None, prices)
+        return Surroundings.of(self.title[0].node if self.title else None, prices)
 
     @cached_property
     def controls(self) -> tuple[BuyControl, ...]:

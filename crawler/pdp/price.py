@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -10,7 +11,6 @@ from attrs import frozen
 from crawler.pdp.microdata import value_of
 from crawler.pdp.money import find_in_prose, find_money, read_plain
 from crawler.pdp.place import ancestors, selector_of
-from crawler.pdp.title import titles
 from crawler.pdp.visible import blocks_of, text_of
 
 if TYPE_CHECKING:
@@ -40,7 +40,9 @@ _ONCE = re.compile(
     re.IGNORECASE,
 )
 _FILTER = re.compile(
-    r"filter|range|slider|facet|sort|refine|search|label|alert|match|cart|basket|shipping|versand|total",
+    r"filter|range|slider|facet|sort|refine|search|label|alert|match|cart|basket|shipping|versand|total"
+    # Without tax, by the litre, by the month, and what is saved: other amounts than the price.
+    r"|price[-_]?tax|ex[-_]?tax|unit[-_]?price|price[-_]?per|per[-_]?unit|saving|you[-_]?save|instal+ment",
     re.IGNORECASE,
 )
 
@@ -87,7 +89,7 @@ def price_in_sight(page: Page, *, country: str = "") -> ShownPrice | None:
 
 
 def _beside_subject(page: Page, country: str) -> Iterator[ShownPrice]:
-    title = next(titles(page.outline), None)
+    title = page.title
     subjects = [control.element for control in page.controls[:1]] + ([title[0]] if title else [])
     for subject in subjects:
         for block, _ in zip(ancestors(subject.node), range(MAX_BLOCKS), strict=False):
@@ -121,19 +123,26 @@ def _in_element(page: Page, country: str) -> Iterator[ShownPrice]:
     yield from outdated
 
 
-def _price_elements(page: Page) -> list[Element]:
+def _price_elements(page: Page) -> Iterator[Element]:
     """Price elements, those that hold no other one first."""
     found = [
         element
         for element in page.outline.hinted("price")[: MAX_LOOKED_AT * 4]
         if not _FILTER.search(element.names()[:400])
     ][:MAX_LOOKED_AT]
-    holders = {
-        around.mem_id
-        for element in found
-        for around, _ in zip(ancestors(element.node), range(MAX_BLOCKS), strict=False)
-    }
-    return sorted(found, key=lambda element: element.node.mem_id in holders)
+    holders: list[Element] = []
+    for element, following in zip_longest(found, found[1:]):
+        if following is not None and _holds(element, following):
+            holders.append(element)
+        else:
+            yield element
+    yield from holders
+
+
+def _holds(element: Element, following: Element) -> bool:
+    """Whether an element holds the price element that follows it, and so any."""
+    around = zip(ancestors(following.node), range(MAX_BLOCKS), strict=False)
+    return any(block.mem_id == element.node.mem_id for block, _ in around)
 
 
 def is_list_price(element: Element) -> bool:
@@ -156,6 +165,15 @@ def _price(element: Element, text: str, source: str, country: str) -> Iterator[S
     money = find_money(text[:MAX_PRICE_TEXT], country=country)
     amount = money.amount if money else None if "%" in text else read_plain(text)
     if amount is not None and amount > 0:
-        yield ShownPrice(
-            amount, money.currency if money else "", selector_of(element.node), text[:120], source
-        )
+        currency = money.currency if money else _currency_around(element, amount, country)
+        yield ShownPrice(amount, currency, selector_of(element.node), text[:120], source)
+
+
+def _currency_around(element: Element, amount: Decimal, country: str) -> str:
+    """The currency that stands beside an amount, in the element around it that says no other amount."""
+    for block, _ in zip(ancestors(element.node), range(MAX_CROSSED), strict=False):
+        text = text_of(block, limit=MAX_PRICE_TEXT * 2)
+        money = find_money(text, country=country) if len(text) <= MAX_PRICE_TEXT else None
+        if money is not None:
+            return money.currency if money.amount == amount else ""
+    return ""

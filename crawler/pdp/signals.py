@@ -13,7 +13,7 @@ from crawler.pdp.offers import offer_of
 from crawler.pdp.place import selector_of
 from crawler.pdp.price import shown_price
 from crawler.pdp.rdfa import own_typed
-from crawler.pdp.title import first_image, titles
+from crawler.pdp.title import first_image
 from crawler.urls import redact
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _read_price(page: Page, policy: Policy) -> Evidence | None:
 
 
 def _read_title_and_image(page: Page, _: Policy) -> Evidence | None:
-    title = next(titles(page.outline), None)
+    title = page.title
     image = first_image(page.outline)
     if title is None or image is None:
         return None

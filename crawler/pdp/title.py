@@ -114,7 +114,7 @@ def words_of(text: str) -> str:
 def is_other_business(text: str) -> bool:
     """Whether a heading is that of a cart, a checkout or an account, or a buy control's label."""
     folded = fold(text)
-    return bool(_OTHER_BUSINESS.fullmatch(folded)) or bool(kind_of(folded))
+    return bool(_OTHER_BUSINESS.fullmatch(folded)) or kind_of(folded) in {"add", "buy"}
 
 
 def heading_text(element: Element) -> str:

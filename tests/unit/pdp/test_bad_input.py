@@ -43,6 +43,11 @@ def read_all(body: bytes) -> Verdict:
             "too_deep",
             id="formatting that is reopened for ever",
         ),
+        pytest.param(
+            b"<p>" + b"".join(b"<b id=%d>" % n for n in range(700)) + b"</p>" + b"<p>x</p>" * 150_000,
+            "too_deep",
+            id="a little formatting that is reopened in very many blocks",
+        ),
     ],
 )
 def test_refused_with_a_reason(body: bytes, reason: str) -> None:
@@ -85,6 +90,13 @@ def test_refused_with_a_reason(body: bytes, reason: str) -> None:
         pytest.param(SHOP + b'<a class="' + b"price " * 100_000 + b'">x</a>', id="an endless class"),
         pytest.param(SHOP + b'<span class="price">' + b"1.111" * 200_000 + b"</span>", id="an endless price"),
         pytest.param(SHOP + b"<a href='/x'>" + b"add to " * 200_000 + b"</a>", id="an endless label"),
+        pytest.param(
+            SHOP
+            + b"".join(
+                b"<div class=c%dx><button>Sold out</button><h2>x</h2></div>" % n for n in range(20_000)
+            ),
+            id="20,000 buttons that wait",
+        ),
         pytest.param(SHOP + b"<svg><style><h1>&#0;<!--" + b"<!DOCTYPE x [" * 1000, id="half-open everything"),
     ],
 )

@@ -17,6 +17,7 @@ ADDING = {
         "Add to trolley",
         "+ Add To Cart",
         "Add 2 items to cart",
+        "Add limited edition to cart",
     ],
     "de": ["In den Warenkorb", "in den Einkaufswagen", "In den Einkaufskorb", "In die Tasche"],
     "fr": ["Ajouter au panier", "AJOUTER À MON PANIER", "Mettre au panier", "Ajouter au sac"],
@@ -63,7 +64,15 @@ ADDING = {
     "zh": ["加入购物车", "加入購物車", "添加到购物车", "放入购物袋"],
 }
 BUYING = {
-    "en": ["Buy", "Buy now", "Buy it now", "Order now", "Pre-order", "Purchase"],
+    "en": [
+        "Buy",
+        "Buy now",
+        "Buy it now",
+        "Order now",
+        "Pre-order",
+        "Purchase",
+        "Place bid",
+    ],
     "de": ["Kaufen", "Jetzt kaufen", "Jetzt bestellen", "Vorbestellen"],
     "fr": ["Acheter", "Commander", "Précommander"],
     "it": ["Acquista", "Acquista ora", "Compra subito"],
@@ -116,6 +125,33 @@ def test_buying(label: str) -> None:
 @pytest.mark.parametrize(
     "label",
     [
+        "Select a size",
+        "Choose your size",
+        "Größe wählen",
+        "Choisir une taille",
+        "Seleziona la taglia",
+        "Selecciona tu talla",
+        "Selecione o tamanho",
+        "Kies je maat",
+        "Valitse koko",
+        "Выберите размер",
+        "Sold out",
+        "Ausverkauft",
+        "Épuisé",
+        "Esgotado",
+        "Нет в наличии",
+        "품절",
+        "Add",
+    ],
+)
+def test_waiting(label: str) -> None:
+    """A button with that label is to buy, once a size is chosen or something is there again."""
+    assert kind(label) == "waiting"
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
         "View cart",
         "Shopping cart",
         "Cart (0)",
@@ -139,6 +175,10 @@ def test_buying(label: str) -> None:
         "Order status",
         "Pre-order games & films",
         "Sell",
+        "Reservar ahora",
+        "予約する",
+        "Size guide",
+        "Add a comment",
         "",
         "Add to cart " * 40,
     ],
