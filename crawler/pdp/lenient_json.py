@@ -15,7 +15,7 @@ _HEAD = re.compile(r"(?:[\s;]|<!--|//|/\*|\*/|<!\[CDATA\[)++")
 _TAIL = re.compile(r"(?:[\s;]|-->|//|/\*|\*/|\]\]>)++\Z")
 _STRING = r'"(?:[^"\\]++|\\.)*+"?+'
 _SPARE_COMMA = re.compile(rf"({_STRING})|,(?=[\s,]*+[\]}}])", re.DOTALL)
-_COMMENT = re.compile(rf"({_STRING})|/\*(?:[^*]++|\*(?!/))*+\*/|(?<=[\s,{{\[])//[^\n]*+", re.DOTALL)
+_COMMENT = re.compile(rf"({_STRING})|/\*(?:[^*]++|\*(?!/))*\*/|(?<=[\s,{{\[])//[^\n]*+", re.DOTALL)
 _BETWEEN = " \t\r\n;,\ufeff\u00a0"
 
 
