@@ -6,6 +6,7 @@ import json
 import resource
 import sys
 import time
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +27,14 @@ PRODUCT = "a[href*='/products/']::attr(href)"
 
 
 class PagesSpider(Spider):
-    """Each shop's home page and its first product, as a plain spider would have them."""
+    """Each shop's home page and its first products, as a plain spider would have them."""
 
     name = "bench-pages"
 
-    def __init__(self, urls: list[str], **kwargs: Any) -> None:
+    def __init__(self, urls: list[str], pages: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.urls = urls
+        self.pages = pages
 
     async def start(self) -> AsyncIterator[Request]:
         """The home pages."""
@@ -40,14 +42,19 @@ class PagesSpider(Spider):
             yield Request(url, dont_filter=True)
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
-        """The URL, and one link further."""
+        """The URL, and the links further."""
         yield {"url": response.url}
-        product = response.css(PRODUCT).get() if isinstance(response, TextResponse) else None
-        if product and "/products/" not in response.url:
-            yield response.follow(product, dont_filter=True)
+        if isinstance(response, TextResponse):
+            links = dict.fromkeys(response.css(PRODUCT).getall())
+            for link in islice(links, self.pages - 1):
+                yield response.follow(link, callback=self.parse_product, dont_filter=True)
+
+    def parse_product(self, response: Response, **_: Any) -> Iterator[Any]:
+        """The URL."""
+        yield {"url": response.url}
 
 
-def main(mode: str, file: str) -> None:
+def main(mode: str, file: str, pages: str) -> None:
     """Crawl, and print what it cost."""
     urls = Path(file).read_text(encoding="utf-8").split()
     settings = Settings({"LOG_ENABLED": False}) if mode == "bare" else get_project_settings()
@@ -55,7 +62,7 @@ def main(mode: str, file: str) -> None:
         {
             "LOG_LEVEL": "ERROR",
             "DOWNLOAD_DELAY": 0,
-            "ROBOTSTXT_OBEY": mode != "bare",
+            "ROBOTSTXT_OBEY": True,
             "CONCURRENT_REQUESTS": AT_ONCE,
             "TELNETCONSOLE_ENABLED": False,
             "REMOTE_CONTROL_ENABLED": False,
@@ -66,28 +73,34 @@ def main(mode: str, file: str) -> None:
     crawler = process.create_crawler("pdp" if mode == "sessions" else PagesSpider)
     used: dict[str, float] = {}
     crawler.signals.connect(lambda: used.update(_used()), signal=signals.engine_started, weak=False)
-    process.crawl(crawler, urls=file if mode == "sessions" else urls)
+    arguments = {"urls": file} if mode == "sessions" else {"urls": urls, "pages": int(pages)}
+    process.crawl(crawler, **arguments)
     process.start()
-    print(json.dumps(_figures(crawler.stats.get_stats(), used, 2 * len(urls))))
+    print(json.dumps(_figures(crawler.stats.get_stats(), used, int(pages) * len(urls))))
 
 
 def _used() -> dict[str, float]:
-    return {"wall": time.perf_counter(), "reactor": time.thread_time(), "all": time.process_time()}
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {
+        "wall": time.perf_counter(),
+        "reactor": time.thread_time(),
+        "all": time.process_time(),
+        "readers": children.ru_utime + children.ru_stime,
+    }
 
 
 def _figures(stats: dict[str, Any], before: dict[str, float], expected: int) -> dict[str, Any]:
     after = _used()
-    pages = (
-        stats["item_scraped_count"] if "vitrine/pages/stored" not in stats else stats["vitrine/pages/stored"]
-    )
+    pages = stats.get("vitrine/pages/stored", stats["item_scraped_count"])
     if pages != expected:
         raise SystemExit(f"{pages} pages instead of {expected}: {stats}")
-    reactor = after["reactor"] - before["reactor"]
+    spent = {name: after[name] - before[name] for name in after}
     return {
         "pages": pages,
-        "per_second": pages / (after["wall"] - before["wall"]),
-        "reactor_ms": 1000 * reactor / pages,
-        "elsewhere_ms": 1000 * (after["all"] - before["all"] - reactor) / pages,
+        "per_second": pages / spent["wall"],
+        "reactor_ms": 1000 * spent["reactor"] / pages,
+        "elsewhere_ms": 1000 * (spent["all"] - spent["reactor"]) / pages,
+        "readers_ms": 1000 * spent["readers"] / pages,
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 

@@ -20,7 +20,7 @@ from crawler.evidence.blob_rules import (
 from crawler.evidence.folder_store import FolderStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from crawler.config import Settings
@@ -47,6 +47,9 @@ class BlobStore(Protocol):
 
     def publish(self, uri: str, data: bytes) -> None:
         """Store `data` under `uri`, durably and as a whole; refuse a name that is taken."""
+
+    def publish_all(self, files: Mapping[str, bytes]) -> None:
+        """The same for several, or for none of them if one is refused."""
 
     def writing(self, uri: str) -> AbstractContextManager[BlobWriter]:
         """The same piece by piece: published when the block ends, gone without a trace if it raises."""

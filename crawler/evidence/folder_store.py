@@ -6,9 +6,9 @@ import errno
 import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, groupby
 from typing import IO, TYPE_CHECKING
 from uuid import uuid4
 
@@ -27,7 +27,7 @@ from crawler.evidence.blob_rules import (
 from crawler.evidence.folder_walk import FolderWalk
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 _CHANCES = 5
@@ -46,16 +46,29 @@ class FolderStore:
 
     def publish(self, uri: str, data: bytes) -> None:
         """Store `data` under `uri`; a crash leaves nothing behind."""
-        with self._draft(uri) as draft:
-            draft.write(data)
-            self._give_name(draft)
+        self.publish_all({uri: data})
+
+    def publish_all(self, files: Mapping[str, bytes]) -> None:
+        """Store several files or none; neighbours share the way to their folder, and its flush."""
+        with ExitStack() as stack:
+            drafts = [stack.enter_context(self._draft(uri)) for uri in files]
+            for draft, data in zip(drafts, files.values(), strict=True):
+                draft.write(data)
+            try:
+                for folders, neighbours in groupby(drafts, key=lambda draft: safe_parts(draft.uri)[:-1]):
+                    self._give_names(folders, list(neighbours))
+            except BaseException:
+                for draft in drafts:
+                    if draft.is_named:
+                        self.delete(draft.uri)
+                raise
 
     @contextmanager
     def writing(self, uri: str) -> Generator[BlobWriter]:
         """Take a file piece by piece; it gets its name when the block ends, and none if that raises."""
         with self._draft(uri) as draft:
             yield BlobWriter(draft.write)  # ruff: ignore[fallible-context-manager] - if it raises, no name is given
-            self._give_name(draft)
+            self._give_names(safe_parts(uri)[:-1], [draft])
 
     def read(self, uri: str) -> bytes:
         """The bytes stored under `uri`."""
@@ -114,16 +127,18 @@ class FolderStore:
             finally:
                 draft.close()
 
-    def _give_name(self, draft: _Draft) -> None:
-        *folders, name = safe_parts(draft.uri)
+    def _give_names(self, folders: Sequence[str], drafts: Sequence[_Draft]) -> None:
         for _ in range(_CHANCES):
-            with _as_store_errors(draft.uri), suppress(FileNotFoundError), FolderWalk(self.root) as walk:
+            with suppress(FileNotFoundError), FolderWalk(self.root) as walk:
                 # A cleaner may remove an empty folder just as we put something into it.
-                folder = walk.enter(folders, create=True)
-                draft.link(folder, name)
+                with _as_store_errors(drafts[0].uri, missing=False):
+                    folder = walk.enter(folders, create=True)
+                for draft in drafts:
+                    with _as_store_errors(draft.uri, missing=False):
+                        draft.link(folder)
                 os.fsync(folder)
                 return
-        raise CrawlerError(f"the folder of {draft.uri} goes whenever it is made")
+        raise CrawlerError(f"the folder of {drafts[0].uri} goes whenever it is made")
 
     @contextmanager
     def _opened(self, uri: str) -> Generator[IO[bytes]]:
@@ -141,6 +156,7 @@ class _Draft:
 
     def __init__(self, file: int, uri: str) -> None:
         self.uri = uri
+        self.is_named = False
         self._file = file
 
     def write(self, data: bytes) -> None:
@@ -149,10 +165,12 @@ class _Draft:
             while view:
                 view = view[os.write(self._file, view) :]
 
-    def link(self, folder: int, name: str) -> None:
+    def link(self, folder: int) -> None:
         """Give it its name, once its bytes are on the disk."""
-        os.fdatasync(self._file)
-        self._link(folder, name)
+        if not self.is_named:
+            os.fdatasync(self._file)
+            self._link(folder, safe_parts(self.uri)[-1])
+            self.is_named = True
 
     def _link(self, folder: int, name: str) -> None:
         os.link(f"/proc/self/fd/{self._file}", name, dst_dir_fd=folder, follow_symlinks=True)
@@ -232,12 +250,14 @@ def _entry(uri: str, status: os.stat_result) -> BlobEntry:
 
 
 @contextmanager
-def _as_store_errors(uri: str) -> Generator[None]:
+def _as_store_errors(uri: str, *, missing: bool = True) -> Generator[None]:
     try:
         yield
     except FileExistsError:
         raise BlobExistsError(f"{uri} exists already") from None
     except FileNotFoundError:
+        if not missing:
+            raise
         raise BlobMissingError(f"{uri} is not in the artifact store") from None
     except OSError as error:
         raise as_store_error(error, uri) from error

@@ -28,7 +28,7 @@ from crawler.evidence.blob_rules import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     from obstore.store import ClientConfig, RetryConfig, S3Config
 
@@ -56,6 +56,18 @@ class ObjectStore:
             raise BlobExistsError(f"{uri} exists already") from None
         except (BaseError, OSError) as error:
             raise _unavailable(error) from error
+
+    def publish_all(self, files: Mapping[str, bytes]) -> None:
+        """One after the other; what was put is taken back when one is refused."""
+        done: list[str] = []
+        try:
+            for uri, data in files.items():
+                self.publish(uri, data)
+                done.append(uri)
+        except BaseException:
+            for uri in done:
+                self.delete(uri)
+            raise
 
     @contextmanager
     def writing(self, uri: str) -> Generator[BlobWriter]:

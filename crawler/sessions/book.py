@@ -209,7 +209,7 @@ class SessionBook:
     def keep_page(self, visit: Visit, capture: PageCapture) -> KeptPage:
         """Publish a page's files, then write its rows: a row exists only for a file that does."""
         files = self._files_of(visit, capture)
-        self._publish(files)
+        self.blobs.publish_all({file.uri: file.packed.data for file in files})
         try:
             page = self._write_page(visit, capture, files)
         except BaseException:
@@ -295,14 +295,6 @@ class SessionBook:
             for kind, content, pack, content_type, charset in kinds
             if content is not None
         ]
-
-    def _publish(self, files: Sequence[KeptFile]) -> None:
-        for number, file in enumerate(files):
-            try:
-                self.blobs.publish(file.uri, file.packed.data)
-            except BaseException:
-                self._withdraw(files[:number])
-                raise
 
     def _withdraw(self, files: Sequence[KeptFile]) -> None:
         for file in files:

@@ -199,3 +199,13 @@ def test_store_that_is_away_is_no_empty_store(open_place: MakeStore) -> None:
         list(away.delete_all([URI]))
     with pytest.raises(StoreUnavailableError):
         list(away.entries())
+
+
+def test_several_are_stored_or_none(blobs: BlobStore) -> None:
+    """One name that is taken refuses them all; the others are not left behind."""
+    blobs.publish("visit/pdp/text.txt", b"first")
+    with pytest.raises(BlobExistsError):
+        blobs.publish_all({"visit/pdp/html.gz": b"1", "visit/home/a": b"2", "visit/pdp/text.txt": b"3"})
+    assert {entry.uri for entry in blobs.entries()} == {"visit/pdp/text.txt"}
+    blobs.publish_all({"visit/pdp/html.gz": b"1", "visit/home/a": b"2"})
+    assert blobs.read("visit/home/a") == b"2"
