@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import InstrumentedAttribute, Session
 
 
-def _always(_now: datetime) -> ColumnElement[bool]:
+def _always(_now: datetime | None) -> ColumnElement[bool]:
     return true()
 
 
@@ -42,14 +42,14 @@ class Shelf:
 
     table: type[Base]
     time: InstrumentedAttribute[Any]  # a row without one is never expired (SPEC E118)
-    may_go: Callable[[datetime], ColumnElement[bool]] = _always
+    may_go: Callable[[datetime | None], ColumnElement[bool]] = _always  # None: no hold stands
 
     @property
     def key(self) -> Any:
         """The table's primary key."""
         return self.table.__mapper__.primary_key[0]
 
-    def is_expired(self, cutoff: datetime, now: datetime) -> ColumnElement[bool]:
+    def is_expired(self, cutoff: datetime, now: datetime | None) -> ColumnElement[bool]:
         """Strictly older than the cutoff, and neither held nor needed."""
         return and_(self.time < cutoff, self.may_go(now))
 
@@ -57,7 +57,7 @@ class Shelf:
         """How many rows there are."""
         return select(func.count()).select_from(self.table)
 
-    def oldest(self, cutoff: datetime, now: datetime, limit: int) -> Select[Any]:
+    def oldest(self, cutoff: datetime, now: datetime | None, limit: int) -> Select[Any]:
         """The rows to go first, locked; those that another cleaner is just taking are passed over."""
         return (
             select(self.time, self.key)
@@ -77,31 +77,30 @@ def remove(db: Session, shelf: Shelf, keys: Sequence[Any]) -> int:
     return len(db.execute(gone.execution_options(synchronize_session=False)).all())
 
 
-def _unless_held(session_id: InstrumentedAttribute[Any]) -> Callable[[datetime], ColumnElement[bool]]:
-    return lambda now: ~_any_hold(now) | ~standing.is_held(session_id, now)
+def holds_at(db: Session, now: datetime) -> datetime | None:
+    """The time by which holds are asked about; None when none stands, so that no row is asked about."""
+    stands = db.scalar(select(Hold.id).where(standing.is_standing(now)).limit(1))
+    return None if stands is None else now
 
 
-def _price_may_go(now: datetime) -> ColumnElement[bool]:
-    return ~_any_hold(now) | ~standing.is_held_price(now)
+def _unless_held(
+    session_id: InstrumentedAttribute[Any],
+) -> Callable[[datetime | None], ColumnElement[bool]]:
+    return lambda now: true() if now is None else ~standing.is_held(session_id, now)
 
 
-def _session_may_go(now: datetime) -> ColumnElement[bool]:
+def _price_may_go(now: datetime | None) -> ColumnElement[bool]:
+    return true() if now is None else ~standing.is_held_price(now)
+
+
+def _session_may_go(now: datetime | None) -> ColumnElement[bool]:
     """It ended, and no artifact, price or hold names it."""
     artifact = select(Artifact.id).where(
         Artifact.session_id == CrawlSession.id, Artifact.deleted_at.is_(None)
     )
     price = select(Price.id).where(Price.session_id == CrawlSession.id)
-    return and_(
-        CrawlSession.status.in_(ENDED),
-        ~artifact.exists(),
-        ~price.exists(),
-        ~standing.is_held(CrawlSession.id, now),
-    )
-
-
-def _any_hold(now: datetime) -> ColumnElement[bool]:
-    """Asked once a query: where there is no hold, no row is asked about."""
-    return select(Hold.id).where(standing.is_standing(now)).exists()
+    unheld = _unless_held(CrawlSession.id)(now)
+    return and_(CrawlSession.status.in_(ENDED), ~artifact.exists(), ~price.exists(), unheld)
 
 
 COLLECTIONS: dict[str, tuple[Shelf, ...]] = {

@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from crawler.db.models import Artifact, Listing
 from crawler.evidence.reading import is_readable
 from crawler.retention import config
-from crawler.retention.collections import COLLECTIONS, Shelf
+from crawler.retention.collections import COLLECTIONS, Shelf, holds_at
 from crawler.retention.ttl import EXEMPT
 
 if TYPE_CHECKING:
@@ -65,9 +65,9 @@ def _other_files(db: Session, now: datetime) -> Outlook:
 
 def _collection(db: Session, name: str, days: int, now: datetime) -> Outlook:
     shelves = COLLECTIONS[name]
-    cutoff = now - timedelta(days=days)
+    cutoff, held = now - timedelta(days=days), holds_at(db, now)
     due = {
-        horizon: sum(_number(db, shelf, shelf.is_expired(cutoff + ahead, now)) for shelf in shelves)
+        horizon: sum(_number(db, shelf, shelf.is_expired(cutoff + ahead, held)) for shelf in shelves)
         for horizon, ahead in _horizons().items()
     }
     old = sum(_number(db, shelf, shelf.time < cutoff) for shelf in shelves)

@@ -98,6 +98,7 @@ class _Purge:
             Artifact.session_id.in_(self.order.sessions), Artifact.deleted_at.is_(None)
         )
         with self.database.read() as db:
+            _refuse(db, self.order, self.database.now(db))  # a hold may have come in between
             left = db.scalar(live.limit(1))
         if left is not None and not result.failed:
             raise LockedError("somebody else is at some of its files", hint="the same command goes on later")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, or_, select, text, union
-from sqlalchemy.orm import aliased
 
 from crawler.db.models import CrawlSession, Hold, Listing, Page, Price
 from crawler.db.models.retention import IS_STANDING
@@ -23,15 +22,11 @@ def is_standing(now: datetime) -> ColumnElement[bool]:
 
 
 def is_held(session_id: InstrumentedAttribute[Any], now: datetime) -> ColumnElement[bool]:
-    """Whether a hold covers the session: by its id, by its domain, or by a product that it captured."""
-    session = aliased(CrawlSession)
-    of_domain = select(session.id).where(
-        session.id == session_id, session.domain.in_(_targets(Hold.domain, now))
-    )
-    of_listing = select(Page.id).where(
-        Page.session_id == session_id, Page.listing_id.in_(_targets(Hold.listing_id, now))
-    )
-    return or_(session_id.in_(_targets(Hold.session_id, now)), of_domain.exists(), of_listing.exists())
+    """Whether a hold covers the session: by its id, by its domain, or by a product that it captured.
+
+    One list of sessions, made once a query: asked row by row, it would cost more than the rest together.
+    """
+    return session_id.in_(sessions_under(is_standing(now)))
 
 
 def is_held_price(now: datetime) -> ColumnElement[bool]:

@@ -14,7 +14,7 @@ from sqlalchemy import delete, func, select
 from crawler import logs
 from crawler.db.models import RetentionResult
 from crawler.retention import config
-from crawler.retention.collections import COLLECTIONS, remove
+from crawler.retention.collections import COLLECTIONS, holds_at, remove
 from crawler.retention.turn import take_turn
 
 if TYPE_CHECKING:
@@ -102,15 +102,18 @@ def _swept(database: Database, result: CollectionResult, *, dry_run: bool) -> Co
             take_turn(db)
         now = database.now(db)
         cutoff = now - timedelta(days=result.ttl_days)
-        result = evolve(result, **_counts(db, shelves, cutoff, now))
+        held = holds_at(db, now)
+        result = evolve(result, **_counts(db, shelves, cutoff, held))
         if dry_run or not result.expired_docs:
             return result
-        return evolve(result, deleted_docs=_delete_oldest(db, shelves, cutoff, now))
+        return evolve(result, deleted_docs=_delete_oldest(db, shelves, cutoff, held))
 
 
-def _counts(db: Session, shelves: tuple[Shelf, ...], cutoff: datetime, now: datetime) -> dict[str, Any]:
+def _counts(
+    db: Session, shelves: tuple[Shelf, ...], cutoff: datetime, held: datetime | None
+) -> dict[str, Any]:
     expired = (
-        select(func.count()).select_from(shelf.table).where(shelf.is_expired(cutoff, now))
+        select(func.count()).select_from(shelf.table).where(shelf.is_expired(cutoff, held))
         for shelf in shelves
     )
     return {
@@ -119,10 +122,10 @@ def _counts(db: Session, shelves: tuple[Shelf, ...], cutoff: datetime, now: date
     }
 
 
-def _delete_oldest(db: Session, shelves: tuple[Shelf, ...], cutoff: datetime, now: datetime) -> int:
+def _delete_oldest(db: Session, shelves: tuple[Shelf, ...], cutoff: datetime, held: datetime | None) -> int:
     """Delete the oldest of all tables of a collection together."""
     found = [
-        [(age, place, key) for age, key in db.execute(shelf.oldest(cutoff, now, MOST_AT_ONCE))]
+        [(age, place, key) for age, key in db.execute(shelf.oldest(cutoff, held, MOST_AT_ONCE))]
         for place, shelf in enumerate(shelves)
     ]
     oldest = list(islice(merge(*found), MOST_AT_ONCE))

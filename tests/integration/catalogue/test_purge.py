@@ -21,7 +21,7 @@ from crawler.db.models import (
 )
 from crawler.errors import LockedError, UsageError
 from crawler.evidence.blobs import FolderStore
-from crawler.retention import holds, purge, takeout
+from crawler.retention import cleanup, holds, purge, takeout
 from crawler.retention.holds import HeldError, Target
 from crawler.retention.purge import PurgeOrder
 from tests.integration.catalogue.visits import DAY, Visits
@@ -161,6 +161,23 @@ def test_killed_among_the_files_it_goes_on(visits: Visits, files: int) -> None:
     assert list(visits.blobs.entries()) == []
     [entry] = visits.rows(AuditEntry)
     assert (entry.details["state"], entry.details["sessions"], entry.details["files"]) == ("done", 2, 8)
+
+
+def test_a_hold_in_the_middle_stops_it(visits: Visits, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was not claimed yet stays, with every row; the record stays open."""
+    monkeypatch.setattr(cleanup, "CLAIM_ROWS", 2)
+    visits.visit()
+
+    def set_hold(_: object) -> None:
+        with visits.database.write() as db:
+            if not holds.standing_holds(db, utc_now()):
+                holds.hold(db, DOMAIN, who="legal", why="case", until=None, now=utc_now())
+
+    with pytest.raises(HeldError):
+        purge.purge(visits.database, visits.blobs, order(DOMAIN), set_hold)
+    assert len(list(visits.blobs.entries())) == 2
+    assert (visits.count(CrawlSession), visits.count(Artifact)) == (1, 4)
+    assert visits.rows(AuditEntry)[0].details["state"] == "begun"
 
 
 def test_killed_among_the_rows_it_goes_on(visits: Visits, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -222,7 +222,7 @@ def test_the_oldest_are_found_by_an_index(visits: Visits, name: str) -> None:
     """In its order: no table is read through or sorted to find what is past its date."""
     with visits.database.write() as db:
         for shelf in COLLECTIONS[name]:
-            query = shelf.oldest(utc_now(), utc_now(), 100).compile(
+            query = shelf.oldest(utc_now(), None, 100).compile(
                 db.get_bind(), compile_kwargs={"literal_binds": True}
             )
             if visits.database.is_sqlite:

@@ -1,0 +1,128 @@
+"""Products and prices, from the crawl to the commands that show and export them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.e2e.conftest import Home
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from crawler.demo import DemoServer
+
+QUICK = ("-s", "DOWNLOAD_DELAY=0")
+
+
+def read(home: Home, *arguments: str) -> Any:
+    """The JSON that a command prints."""
+    done = home.vitrine(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def watched(shops: DemoServer, tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """A home that has seen two shops, and the moving price of one of them three times."""
+    home = Home(tmp_path_factory.mktemp("watched"))
+    home.crawl(shops.url("plain"), shops.url("price-changes"))
+    for _ in range(2):
+        sessions = read(home, "prices", "refresh", "--older-than", "0m", *QUICK)["sessions"]
+        assert [session["status"] for session in sessions] == ["completed"] * 2
+    return home
+
+
+def moving(home: Home, shops: DemoServer) -> dict[str, Any]:
+    """The product whose price moves."""
+    domain = shops.domain("price-changes")
+    [listing] = read(home, "listings", "list", "--domain", domain)["listings"]
+    return dict(listing)
+
+
+def test_products_are_known_once(watched: Home, shops: DemoServer) -> None:
+    """However often they were seen; each with its newest price."""
+    listings = read(watched, "listings", "list")["listings"]
+    assert len(listings) == 2
+    listing = moving(watched, shops)
+    history = read(watched, "prices", "show", listing["id"])["prices"]
+    assert (listing["price"], listing["currency"]) == (history[-1]["price"], history[-1]["currency"])
+    lines = watched.vitrine("listings", "list", "--jsonl").stdout.splitlines()
+    assert {json.loads(line)["id"] for line in lines} == {each["id"] for each in listings}
+
+
+def test_a_history_shows_what_changed(watched: Home, shops: DemoServer) -> None:
+    """A moving price has a row for each move, with its proof; an unmoved one has a single row."""
+    listing = moving(watched, shops)
+    shown = read(watched, "prices", "show", listing["url"])
+    assert shown["listing"]["id"] == listing["id"]
+    assert len({price["price"] for price in shown["prices"]}) == len(shown["prices"]) == 3
+    html = {
+        artifact["content_sha256"]
+        for session in watched.sessions()
+        for artifact in session["artifacts"]
+        if artifact["type"] == "html_gz"
+    }
+    assert {price["content_sha256"] for price in shown["prices"]} <= html
+    text = watched.vitrine("prices", "show", listing["id"][:8]).stdout
+    assert set(text) & set("▁▂▃▄▅▆▇█")
+    assert all(price["price"] in text for price in shown["prices"])
+
+
+def test_a_known_product_is_captured_again(watched: Home, shops: DemoServer) -> None:
+    """By its id, through Scrapy itself; one that is not known is told before anything starts."""
+    plain = read(watched, "listings", "list", "--domain", shops.domain("plain"))["listings"][0]
+    done = watched.scrapy("crawl", "pdp", "-a", f"listing={plain['id']}", *QUICK)
+    assert done.returncode == 0, done.stderr
+    newest = watched.sessions()[0]
+    assert (newest["pdp_url"], newest["wanted_pdp_url"]) == (plain["url"], plain["url"])
+    assert len(read(watched, "prices", "show", plain["id"])["prices"]) == 1
+    done = watched.scrapy("crawl", "pdp", "-a", "listing=00000000")
+    assert done.returncode == 1
+    assert "\nerror[not_found]: there is no listing '00000000'\nhint: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_nothing_is_due(watched: Home) -> None:
+    """What was seen today is not asked for again."""
+    done = watched.vitrine("prices", "refresh", "--fail-empty")
+    assert (done.returncode, done.stdout) == (4, "")
+
+
+def test_exports_are_whole_and_on_record(watched: Home, tmp_path: Path) -> None:
+    """To a file that appears when it is complete, or to standard output."""
+    out = tmp_path / "prices.csv"
+    done = watched.vitrine("export", "prices", "--format", "csv", "--out", str(out))
+    assert (done.returncode, done.stdout) == (0, "")
+    with out.open(encoding="utf-8", newline="") as file:
+        prices = list(csv.DictReader(file))
+    assert len(prices) == 4
+    done = watched.vitrine("export", "sessions", "--format", "jsonl")
+    assert len([json.loads(line) for line in done.stdout.splitlines()]) == len(watched.sessions())
+    kept = {each["name"]: each["rows"] for each in read(watched, "retention", "policies")["policies"]}
+    assert kept["export_history"] >= 2
+    assert list(tmp_path.iterdir()) == [out]
+    done = watched.vitrine("export", "listings", "--out", str(tmp_path / "none" / "x.csv"))
+    assert done.returncode == 2
+    assert done.stderr.startswith("error[usage]:")
+
+
+def test_a_haul_is_captured_and_shown_together(home: Home, shops: DemoServer, tmp_path: Path) -> None:
+    """Each URL with its product; done once, it is not done again."""
+    file = tmp_path / "urls.txt"
+    file.write_text(f"{shops.url('plain')}\n{shops.url('404')}\n", encoding="utf-8")
+    done = home.vitrine("hauls", "create", "spring", "--urls", str(file), "--json", *QUICK)
+    assert done.returncode == 3, done.stderr
+    haul = json.loads(done.stdout)
+    assert [member["status"] for member in haul["members"]] == ["completed", "failed"]
+    assert (haul["urls"], haul["captured"]) == (2, 2)
+    assert haul["members"][0]["price"]
+    assert read(home, "hauls", "show", "spring") == haul
+    assert [each["name"] for each in read(home, "hauls", "list")["hauls"]] == ["spring"]
+    done = home.vitrine("hauls", "create", "spring", "--urls", str(file))
+    assert done.returncode == 5
+    assert len(home.sessions()) == 2
+    assert home.vitrine("hauls", "show", "autumn").returncode == 1

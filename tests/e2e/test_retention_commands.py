@@ -1,0 +1,68 @@
+"""Holds and purges from the command line, over what a crawl has stored."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import update
+
+from crawler.clock import utc_now
+from crawler.db.models import Artifact, Diagnostic
+
+if TYPE_CHECKING:
+    from crawler.demo import DemoServer
+    from tests.e2e.conftest import Home
+
+
+def read(home: Home, *arguments: str) -> Any:
+    """The JSON that a command prints."""
+    done = home.vitrine(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_hold_keeps_what_a_cleanup_and_a_purge_would_take(home: Home, shops: DemoServer) -> None:
+    """Until it is lifted; then both go their way."""
+    domain = shops.domain("plain")
+    [session] = home.crawl(shops.url("plain"))
+    held = read(
+        home, "retention", "hold", "--session", session["id"][:8], "--who", "legal", "--why", "case 17"
+    )
+    assert (held["artifacts"], held["too_late"]) == (len(session["artifacts"]), 0)
+    assert [each["why"] for each in read(home, "retention", "holds")["holds"]] == ["case 17"]
+    _let_expire(home)
+    assert read(home, "cleanup")["deleted"] == 0
+    done = home.vitrine("purge", "--domain", domain, "--yes")
+    assert done.returncode == 5
+    assert done.stderr.splitlines()[-2].startswith("error[held]: ")
+    files = home.files()
+    assert read(home, "retention", "unhold", "--session", session["id"])["artifacts"] == held["artifacts"]
+    cleaned = read(home, "cleanup")
+    assert cleaned["deleted"] == 2
+    assert next(e for e in cleaned["collections"] if e["collection"] == "diagnostics")["deleted_docs"] == 2
+    assert len(home.files()) == len(files) - 2
+    _purge(home, domain)
+
+
+def _purge(home: Home, domain: str) -> None:
+    done = home.vitrine("purge", "--domain", domain, "--prices")
+    assert done.returncode == 2  # nobody is there to answer
+    assert "1 sessions, 2 pages" in done.stderr
+    purged = read(home, "purge", "--domain", domain, "--prices", "--yes")
+    assert (purged["sessions"], purged["prices"], purged["listings"], purged["failed"]) == (1, 1, 1, 0)
+    assert home.files() == set()
+    assert home.sessions() == []
+    done = home.vitrine("purge", "--domain", domain, "--yes")
+    assert done.returncode == 0
+    assert f"there is nothing of domain {domain}" in done.stderr
+
+
+def _let_expire(home: Home) -> None:
+    database = home.database()
+    past = utc_now() - timedelta(days=1000)
+    with database.write() as db:
+        db.execute(update(Artifact).where(Artifact.type == "html_gz").values(retention_until=past))
+        db.execute(update(Diagnostic).values(timestamp=past))
+    database.close()

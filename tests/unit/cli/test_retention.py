@@ -1,0 +1,86 @@
+"""`vitrine retention` and its neighbours: what they say, and what they do not take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from crawler.retention.ttl import DEFAULT_DAYS
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Vitrine
+
+DOMAIN = ("retention", "hold", "--domain", "shop.example", "--who", "me", "--why", "x")
+
+
+def test_policies_are_sentences_and_can_be_set(vitrine: Vitrine) -> None:
+    """The next cleanup goes by them."""
+    shown = vitrine("retention", "policies").out
+    assert "hauls: Hauls: kept for 30 days; 0 of them" in shown
+    assert "listings: Products: kept without an end" in shown
+    assert vitrine("retention", "set", "hauls", "3").code == 0
+    document = vitrine("retention", "policies", "--json").document
+    days = {each["name"]: each["days"] for each in document["policies"]}
+    assert {name: days[name] for name in DEFAULT_DAYS} == {**DEFAULT_DAYS, "hauls": 3}
+    assert (days["html"], days["listings"], document["last_cleanup"]) == (14, None, None)
+    cleaned = vitrine("cleanup", "--only", "collections", "--json").document["collections"]
+    assert {each["collection"]: each["ttl_days"] for each in cleaned}["hauls"] == 3
+    assert vitrine("retention", "policies", "--json").document["last_cleanup"]["details"] == cleaned
+
+
+@pytest.mark.parametrize(
+    ("collection", "days"),
+    [("listings", "3"), ("users", "3"), ("hauls", "0"), ("hauls", "-1"), ("hauls", "x"), ("hauls", "1.5")],
+)
+def test_what_is_no_policy_is_told_in_a_line(vitrine: Vitrine, collection: str, days: str) -> None:
+    """Wrong usage, and nothing is changed."""
+    done = vitrine("retention", "set", collection, days)
+    assert (done.code, done.out) == (2, "")
+    [error] = [line for line in done.err.splitlines() if line.startswith("error[")]
+    assert error.startswith("error[retention_policy]: ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("purge",),
+        ("purge", "--session", "1", "--domain", "shop.example"),
+        ("retention", "hold", "--who", "me", "--why", "x"),
+        (*DOMAIN[:-1], " "),
+        (*DOMAIN, "--until", "soon"),
+        (*DOMAIN, "--until", "2001-01-01"),
+        ("prices", "refresh", "--older-than", "soon"),
+        ("export", "everything"),
+        ("hauls", "create", "x", "--urls", "missing.txt"),
+    ],
+)
+def test_wrong_usage_is_told_in_a_line(vitrine: Vitrine, arguments: tuple[str, ...]) -> None:
+    """Exit code 2, and nothing on standard output."""
+    done = vitrine(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert len([line for line in done.err.splitlines() if line.startswith("error[")]) == 1
+
+
+def test_a_domain_can_be_held_before_it_is_visited(vitrine: Vitrine) -> None:
+    """The hold is listed until it is lifted."""
+    assert vitrine(*DOMAIN, "--until", "2999-01-01", "--json").document["artifacts"] == 0
+    [hold] = vitrine("retention", "holds", "--json").document["holds"]
+    assert (hold["domain"], hold["who"], hold["why"]) == ("shop.example", "me", "x")
+    assert hold["until"] == "2999-01-01T00:00:00+00:00"
+    assert "domain shop.example" in vitrine("retention", "holds").out
+    assert vitrine("purge", "--domain", "shop.example", "--yes").code == 5
+    assert vitrine("retention", "unhold", "--domain", "www.shop.example").code == 0
+    assert vitrine("retention", "unhold", "--domain", "shop.example").code == 1
+    assert vitrine("retention", "holds", "--json").document == {"holds": []}
+    assert "there is nothing of domain" in vitrine("purge", "--domain", "shop.example", "--yes").err
+
+
+def test_nothing_to_show_is_no_error(vitrine: Vitrine) -> None:
+    """Unless that is asked for."""
+    assert vitrine("listings", "list").code == 0
+    assert vitrine("listings", "list", "--fail-empty").code == 4
+    assert vitrine("prices", "refresh", "--fail-empty").code == 4
+    assert vitrine("hauls", "list").code == 0
+    assert vitrine("prices", "show", "abc").code == 1
+    assert not vitrine("export", "listings", "--format", "jsonl").out
