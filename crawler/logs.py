@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _URL_PASSWORD = re.compile(r"(://[^/\s:@\"']*):[^/\s\"']*@")
 # A control character in a value must not reach the terminal.
 _PLAIN_VALUE = re.compile(r"[^\s\"'=\x00-\x1f\x7f-\x9f]+")
+# Scrapy shows the settings that were overridden, and has one of this name itself.
+_SECRET_SETTING = re.compile(r"(AWS_(?:SECRET_ACCESS_KEY|SESSION_TOKEN)\W{1,6})[^\s'\",}]+")
 TEXT_FORMAT = "%(asctime)s [%(name)s] %(levelname)s: %(message)s"
 
 
@@ -42,7 +44,7 @@ def formatter_for(log_format: str, template: str = TEXT_FORMAT) -> logging.Forma
 
 def redacted(text: str) -> str:
     """`text` without the passwords of the URLs in it."""
-    return QUERY_PASSWORD.sub(r"\1***", _URL_PASSWORD.sub(r"\1:***@", text))
+    return _SECRET_SETTING.sub(r"\1***", QUERY_PASSWORD.sub(r"\1***", _URL_PASSWORD.sub(r"\1:***@", text)))
 
 
 class TextFormatter(logging.Formatter):

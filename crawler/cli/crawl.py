@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from crawler.cli.output import emit, note
-from crawler.cli.results import describe, exit_code, show_results
+from crawler.cli.results import NONE_WELL, describe, exit_code, show_results
 from crawler.cli.running import Crawl, run_crawl
 from crawler.cli.stores import open_book
+from crawler.config import Settings, load_settings
 
 INTERRUPTED = 130
 
@@ -72,15 +73,24 @@ def pdp(
 def crawl_and_report(crawl: Crawl, *, as_json: bool) -> int:
     """Run a crawl, show what came of its sessions, and say how it went as an exit code."""
     finished = run_crawl(crawl)
-    if not finished.sessions and finished.exit_code:
-        return finished.exit_code  # it never began, and has said why
-    with open_book() as book:
+    if finished.interrupted and not finished.sessions:
+        return INTERRUPTED
+    if not finished.sessions:
+        return finished.exit_code or NONE_WELL  # it never began, and has said why
+    with open_book(load_settings(_named(crawl.settings))) as book:
         sessions = describe(book, finished.sessions)
     if as_json:
         emit({"sessions": sessions})
     else:
         show_results(sessions)
     if finished.interrupted:
-        note("interrupted; the same command goes on where it stopped")
+        goes_on = any(argument.startswith("urls=") for argument in crawl.arguments)
+        note("interrupted" + ("; the same command goes on where it stopped" if goes_on else ""))
         return INTERRUPTED
     return exit_code(sessions) or finished.exit_code
+
+
+def _named(pairs: tuple[str, ...]) -> dict[str, str]:
+    """Those of the crawl's settings that are Vitrine's: what it wrote is looked for where it wrote."""
+    named = dict(pair.partition("=")[::2] for pair in pairs)
+    return {name: value for name, value in named.items() if name.lower() in Settings.model_fields}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections import UserString
+from contextlib import suppress
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from crawler.errors import CrawlerError
 
 PIPE_WIDTH = 200
+_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _MARKS = {
     "completed": "[green]✓[/] completed",
     "partial": "[yellow]~[/] partial",
@@ -56,12 +59,13 @@ def emit_line(document: Any) -> None:
 
 def say(text: str) -> None:
     """A line of data for people; the text may carry Rich's markup."""
-    data().print(text, soft_wrap=True)
+    data().print(_harmless(text), soft_wrap=True)
 
 
 def note(text: str) -> None:
     """A line beside the data: progress, hints, the next useful command."""
-    notes().print(text, soft_wrap=True)
+    with suppress(OSError):  # what is told beside the data must not end a crawl
+        notes().print(_harmless(text), soft_wrap=True)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
@@ -109,7 +113,12 @@ def when(moment: datetime | None) -> str:
 def _cell(value: Any) -> str:
     if isinstance(value, Markup):
         return value.data
-    return "-" if value is None or not str(value) else escape(str(value))
+    return "-" if value is None or not str(value) else escape(_harmless(str(value)))
+
+
+def _harmless(text: str) -> str:
+    """`text` without what could steer a terminal or turn its words around; sites choose much of it."""
+    return _STEERING.sub("\ufffd", text)
 
 
 def _plain(value: Any) -> str:

@@ -67,6 +67,8 @@ def show_results(sessions: Sequence[Described]) -> None:
 
 def exit_code(sessions: Sequence[Described]) -> int:
     """The truth about several sessions in one number."""
+    if not sessions:
+        return NONE_WELL
     if len(sessions) == 1:
         return _exit_code_of_one(sessions[0])
     well = sum(session["status"] == Status.COMPLETED for session in sessions)

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
 
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 @frozen
 class Crawl:
     """A crawl to be run."""
@@ -53,17 +56,30 @@ def run_crawl(crawl: Crawl) -> FinishedCrawl:
         start_new_session=True,  # a Ctrl-C reaches it once, through us
     )
     os.close(write_end)
-    with _passing_on_signals(process, finished), _shown_progress() as shown, os.fdopen(read_end) as events:
-        for line in events:
-            _take(json.loads(line), finished, shown)
-        finished.exit_code = process.wait()
+    try:
+        with (
+            _passing_on_signals(process, finished),
+            _shown_progress() as shown,
+            os.fdopen(read_end) as events,
+        ):
+            for line in events:
+                _take(json.loads(line), finished, shown)
+            finished.exit_code = process.wait()
+    finally:
+        if process.poll() is None:  # whatever went wrong here, no crawl goes on unattended
+            process.terminate()
+            process.wait()
+    if finished.exit_code < 0 and not finished.interrupted:
+        note(f"error\\[crawl_died]: the crawl was ended by signal {-finished.exit_code}")
+    finished.exit_code = max(finished.exit_code, 0) or int(finished.exit_code < 0)
     return finished
 
 
 def _command(crawl: Crawl, progress: int) -> list[str]:
     level = () if crawl.verbose else ("-s", "LOG_LEVEL=ERROR")
     return [
-        sys.executable, "-m", "scrapy", "crawl", crawl.spider,
+        # -P: what lies in the folder one stands in is not ours to run
+        sys.executable, "-P", "-m", "scrapy", "crawl", crawl.spider,
         "-s", f"PROGRESS_FD={progress}", *level,
         *(part for pair in crawl.settings for part in ("-s", pair)),
         *(part for pair in crawl.arguments for part in ("-a", pair)),
@@ -86,7 +102,7 @@ def _passing_on_signals(process: subprocess.Popen[bytes], finished: FinishedCraw
         finished.interrupted = True
         process.send_signal(signal.SIGTERM)
 
-    before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, pass_on) for number in ENDING_SIGNALS}
     try:
         yield
     finally:

@@ -31,6 +31,10 @@ def page_file(folder: str, *, page_type: str, viewport: str, page_id: UUID, arti
     return f"{folder}/{where}/{FILE_NAMES[artifact_type]}"
 
 
-def session_file(folder: str, artifact_type: str) -> str:
-    """The name of a file about the session as a whole."""
-    return f"{folder}/{FILE_NAMES[artifact_type]}"
+def session_file(folder: str, artifact_type: str, number: int = 1) -> str:
+    """The name of a file about the session as a whole; an end that comes again gets a number."""
+    name = FILE_NAMES[artifact_type]
+    if number > 1:
+        stem, dot, ending = name.partition(".")
+        name = f"{stem}-{number}{dot}{ending}"
+    return f"{folder}/{name}"

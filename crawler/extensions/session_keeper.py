@@ -27,5 +27,7 @@ class SessionKeeper:
 
     async def spider_closed(self, reason: str) -> None:
         """Called after the last page was stored; Scrapy waits for it."""
-        await readers_of(self.crawler).close()
-        await desk_of(self.crawler).close(completed=reason == "finished")
+        try:
+            await desk_of(self.crawler).close(completed=reason == "finished")
+        finally:
+            await readers_of(self.crawler).close()

@@ -5,13 +5,14 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Self
 
+from scrapy import signals
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 
 from crawler.access.gate import GateUnavailableError
 from crawler.errors import BadUrlError, LockedError
 from crawler.middlewares.desk import SESSION, desk_of
-from crawler.urls import domain_of
+from crawler.urls import domain_of, require_http_url
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -29,6 +30,10 @@ class DomainHeldError(IgnoreRequest):
     """The domain could not be had."""
 
 
+class BadRequestUrlError(IgnoreRequest):
+    """The URL is none that is fetched: another scheme, a user name in it, no host."""
+
+
 class SessionStoppedError(IgnoreRequest):
     """The request's session has ended."""
 
@@ -41,6 +46,8 @@ class DomainGateMiddleware:
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
+        crawler.signals.connect(self.request_went, signal=signals.request_reached_downloader)
+        crawler.signals.connect(self.request_came_back, signal=signals.request_left_downloader)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -51,9 +58,9 @@ class DomainGateMiddleware:
         """Wait, within bounds, until the request may go; refuse it otherwise."""
         desk = desk_of(self.crawler)
         try:
-            domain = domain_of(request.url)
+            domain = domain_of(require_http_url(request.url))
         except BadUrlError as error:
-            raise IgnoreRequest(str(error)) from error
+            raise BadRequestUrlError(str(error)) from error
         session_id = request.meta.get(SESSION) or (_caused_by.get() if _is_for_robots(request) else None)
         visit = (
             await self._own_visit(domain, request.url) if session_id is None else desk.visits.get(session_id)
@@ -65,7 +72,20 @@ class DomainGateMiddleware:
         _caused_by.set(visit.id)
         request.meta[SESSION] = visit.id
         # One queue and one delay a domain, however its host is spelt.
-        request.meta.setdefault("download_slot", domain)
+        request.meta["download_slot"] = domain
+
+    def request_went(self, request: Request) -> None:
+        """A session has a request at its site."""
+        self._count(request, 1)
+
+    def request_came_back(self, request: Request) -> None:
+        """And no longer has."""
+        self._count(request, -1)
+
+    def _count(self, request: Request, change: int) -> None:
+        visit = desk_of(self.crawler).known.get(request.meta.get(SESSION, ""))
+        if visit is not None:
+            visit.count(change)
 
     async def _own_visit(self, domain: str, url: str) -> Visit:
         try:

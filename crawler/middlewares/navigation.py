@@ -83,9 +83,11 @@ class NavigationMiddleware:
         self, request: Request, reason: str, *, asked: float = 0, **details: str
     ) -> Request | None:
         attempt = request.meta.get(ATTEMPT, 1)
+        # robots.txt may have failed before this request's turn came
+        begun = request.meta.setdefault(BEGUN, time.monotonic())
         wait = max(asked, BACKOFF_SECONDS[attempt - 1] + random.uniform(0, JITTER_SECONDS))  # ruff: ignore[suspicious-non-cryptographic-random-usage] - jitter is no secret
         visit = desk_of(self.crawler).visits.get(request.meta.get(SESSION, ""))
-        if attempt >= ATTEMPTS or time.monotonic() - request.meta[BEGUN] + wait > PAGE_LIMIT_SECONDS:
+        if attempt >= ATTEMPTS or time.monotonic() - begun + wait > PAGE_LIMIT_SECONDS:
             _note(visit, "warn", "navigation.gave_up", request.url, reason=reason, attempt=attempt, **details)
             return None
         _note(

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from scrapy import signals
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.exceptions import IgnoreRequest
+from scrapy.utils.httpobj import urlparse_cached
 
 from crawler.middlewares.desk import SESSION, desk_of
 from crawler.urls import domain_of
 
 if TYPE_CHECKING:
-    from scrapy import Request
+    from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.robotstxt import RobotParser
@@ -26,7 +28,31 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self.max_delay = desk_of(crawler).settings.domain_max_delay_seconds
+        self._unreachable: dict[str, Exception] = {}  # by network location
+        self._delays: dict[str, float] = {}  # by domain
         crawler.signals.connect(self.robots_parsed, signal=signals.robots_parsed)
+
+    # ruff: ignore[unused-method-argument] - Scrapy's signature
+    async def process_request(self, request: Request, spider: Spider | None = None) -> None:
+        """Obey robots.txt, its delay included, whichever session had it fetched."""
+        await super().process_request(request)
+        self._keep_delay(request)
+
+    async def robot_parser(self, request: Request) -> RobotParser | None:
+        """The site's rules; where they cannot be had nothing is fetched, and the next request asks again."""
+        netloc = urlparse_cached(request).netloc
+        if netloc in self._unreachable and self._parsers.get(netloc) is None:
+            del self._unreachable[netloc]
+            self._parsers.pop(netloc, None)
+        parser = await super().robot_parser(request)
+        if netloc in self._unreachable:
+            raise self._unreachable[netloc]
+        return parser
+
+    def _robots_error(self, exc: Exception, netloc: str) -> None:
+        if not isinstance(exc, IgnoreRequest):
+            self._unreachable[netloc] = exc
+        super()._robots_error(exc, netloc)
 
     async def _parse_robots(self, response: Response, netloc: str, request: Request) -> None:
         """While a site cannot say what it forbids, it forbids everything."""
@@ -35,14 +61,20 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         await super()._parse_robots(response, netloc, request)
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
-        """Space the session's requests as the site asks; the session's end tells the other processes."""
+        """Remember the delay that the site asks for, within the operator's bound."""
         asked = robotparser.crawl_delay(self._robotstxt_useragent or self._default_useragent)
+        if asked:
+            self._delays[domain_of(request.url)] = min(float(asked), float(self.max_delay))
+
+    def _keep_delay(self, request: Request) -> None:
+        """Space the session's requests as the site asks; the session's end tells the other processes."""
+        domain = domain_of(request.url)
         visit = desk_of(self.crawler).visits.get(request.meta.get(SESSION, ""))
-        if not asked or visit is None:
+        delay = self._delays.get(domain)
+        if delay is None or visit is None or domain in visit.crawl_delays:
             return
-        delay, domain = min(float(asked), float(self.max_delay)), domain_of(request.url)
         visit.crawl_delays[domain] = delay
-        visit.journal.info("navigation", "robots.crawl_delay", seconds=delay, asked=float(asked))
+        visit.journal.info("navigation", "robots.crawl_delay", seconds=delay)
         slot = self.crawler.engine.downloader.slots.get(domain)
-        if slot is not None:
-            slot.delay = max(slot.delay, delay)
+        if slot is not None and slot.delay <= delay:
+            slot.delay, slot.jitter = delay, 0.0  # the site's word is a least, not a mean

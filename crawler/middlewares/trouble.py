@@ -19,7 +19,7 @@ from scrapy.exceptions import (
 )
 
 from crawler.clock import utc_now
-from crawler.middlewares.domain_gate import DomainHeldError, SessionStoppedError
+from crawler.middlewares.domain_gate import BadRequestUrlError, DomainHeldError, SessionStoppedError
 from crawler.middlewares.egress import EgressRefusedError
 from crawler.sessions.outcome import Cause, Summary, Trouble
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 OK = 200
 BLOCKED = (403, 503)
 RATE_LIMITED = 429
+MAX_DIGITS = 10  # of a Retry-After: three centuries
 # What a page says that keeps robots out (SPEC F148), in its visible text, and only where that is all
 # it says: many a shop is "protected by reCAPTCHA", or loads a script from a network's host.
 BOT_BLOCK_WORDS = ("captcha", "verify you are human", "attention required", "ddos protection")
@@ -44,6 +45,7 @@ _BY_STATUS = {
 # The first that fits; the more special stand before the more general.
 _BY_ERROR: tuple[tuple[type[Exception], Trouble], ...] = (
     (EgressRefusedError, Trouble(Summary.NAVIGATION_FAILED, Cause.EGRESS_REFUSED)),
+    (BadRequestUrlError, Trouble(Summary.NAVIGATION_FAILED, Cause.BAD_URL)),
     (DomainHeldError, Trouble(Summary.LOCK_TIMEOUT, Cause.DOMAIN_HELD)),
     (SessionStoppedError, Trouble(Summary.CRAWL_FAILED, Cause.INTERRUPTED)),
     (DownloadTimeoutError, Trouble(Summary.NAVIGATION_TIMEOUT, Cause.TIMEOUT)),
@@ -102,7 +104,7 @@ def retry_after(response: Response) -> float:
     """The seconds that the site asks to be left alone; 0 when it does not say, or says nonsense."""
     raw = (response.headers.get("Retry-After") or b"").decode("latin-1").strip()
     if raw.isdecimal():
-        return float(raw)
+        return float(min(int(raw[:MAX_DIGITS]), 10 ** (MAX_DIGITS - 1)))
     try:
         when = parsedate_to_datetime(raw)
     except ValueError:

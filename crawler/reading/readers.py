@@ -43,7 +43,7 @@ class Readers:
     async def read(self, question: PageQuestion) -> Reading:
         """Have a page read by whichever process is free."""
         async with self._free:
-            process = self._idle.pop() if self._idle else await _started()
+            process = await self._living() or await _started()
             try:
                 async with asyncio.timeout(self._limit):
                     reading = await _ask(process, question)
@@ -56,6 +56,15 @@ class Readers:
             self._idle.append(process)
             return reading
 
+    async def _living(self) -> Process | None:
+        """An idle process, if one is alive: what killed it while it did nothing was no page's doing."""
+        while self._idle:
+            process = self._idle.pop()
+            await asyncio.sleep(0)  # let its death be noticed
+            if process.returncode is None:
+                return process
+        return None
+
     async def close(self) -> None:
         """End the processes."""
         idle, self._idle = self._idle, []
@@ -67,7 +76,7 @@ class Readers:
 
 async def _started() -> Process:
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "crawler.reading.worker",
+        sys.executable, "-P", "-m", "crawler.reading.worker",
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
         start_new_session=True,  # a Ctrl-C is for the crawl, which decides what becomes of us
     )  # fmt: skip

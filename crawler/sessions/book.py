@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from datetime import timedelta
+from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID, uuid4
 
@@ -21,7 +22,7 @@ from crawler.sessions.outcome import Outcome, PageResult
 from crawler.sessions.visit import Visit
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
     from datetime import datetime
 
     from sqlalchemy.orm import Session
@@ -213,7 +214,7 @@ class SessionBook:
         try:
             page = self._write_page(visit, capture, files)
         except BaseException:
-            self._withdraw(files)
+            self._withdraw_unclaimed(files)
             raise
         visit.kept.add(capture.page_id)
         visit.pages.append(PageResult(capture.page_type, capture.ok, capture.trouble))
@@ -253,23 +254,27 @@ class SessionBook:
             )
             packed = packing.plain(as_jsonl(rows))
         kind = "session_logs_jsonl"
-        uri = naming.session_file(naming.session_folder(session.domain, session.id, session.epoch), kind)
-        self._publish_over_orphan(uri, packed.data)
+        folder = naming.session_folder(session.domain, session.id, session.epoch)
+        uri = self._publish_log(lambda number: naming.session_file(folder, kind, number), packed.data)
         with self.database.write() as db:
             now = self.database.now(db)
             file = KeptFile(kind, uri, packed, "application/jsonl", "utf-8")
             store.write_artifacts(db, [_artifact(file, session_id, now=now)])
 
-    def _publish_over_orphan(self, uri: str, data: bytes) -> None:
-        """Publish a session's own file, over one without a row if a dead process left that."""
-        try:
-            self.blobs.publish(uri, data)
-        except BlobExistsError:
+    def _publish_log(self, name: Callable[[int], str], data: bytes) -> str:
+        """Publish under the first name that no row claims; what a dead process left there gives way."""
+        for number in count(1):
+            uri = name(number)
             with self.database.read() as db:
                 if db.scalar(select(Artifact.id).where(Artifact.storage_uri == uri).limit(1)):
-                    raise
-            self.blobs.delete(uri)
-            self.blobs.publish(uri, data)
+                    continue
+            try:
+                self.blobs.publish(uri, data)
+            except BlobExistsError:
+                self.blobs.delete(uri)
+                self.blobs.publish(uri, data)
+            return uri
+        raise AssertionError  # numbers do not end
 
     def _files_of(self, visit: Visit, capture: PageCapture) -> list[KeptFile]:
         folder = naming.session_folder(visit.order.domain, visit.fence.session_id, visit.fence.epoch)
@@ -295,6 +300,21 @@ class SessionBook:
             for kind, content, pack, content_type, charset in kinds
             if content is not None
         ]
+
+    def _withdraw_unclaimed(self, files: Sequence[KeptFile]) -> None:
+        """Take files back, unless the write went through and only its answer got lost.
+
+        Where nobody can tell, they stay: a file without a row does no harm, and the orphan scan finds it.
+        """
+        try:
+            with self.database.read() as db:
+                uris = [file.uri for file in files]
+                if db.scalar(select(Artifact.id).where(Artifact.storage_uri.in_(uris)).limit(1)):
+                    return
+        except Exception:
+            log.exception("artifact.left_behind", uris=[file.uri for file in files])
+            return
+        self._withdraw(files)
 
     def _withdraw(self, files: Sequence[KeptFile]) -> None:
         for file in files:

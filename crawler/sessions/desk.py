@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from crawler import logs
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 THREADS = 8
+QUIET_SECONDS = 35.0  # a little longer than a download may take
+# How long to try to write the end of a session, while the store does not take it.
+END_TRIES_SECONDS = (0.5, 1, 2, 4, 8)
 
 log = logs.get_logger(__name__)
 
@@ -47,7 +52,8 @@ class Desk:
     def __init__(self, settings: Settings, clerks: Sequence[Clerk] = ()) -> None:
         self.settings = settings
         self.clerks = clerks
-        self.visits: dict[str, Visit] = {}
+        self.visits: dict[str, Visit] = {}  # those that run
+        self.known: dict[str, Visit] = {}  # and those whose domains are not free yet
         self._lost_early: dict[str, Cause] = {}
         self._guard = threading.Lock()  # the keeper's thread tells of losses
         self.slots = asyncio.Semaphore(settings.sessions_at_once)
@@ -167,7 +173,7 @@ class Desk:
             raise
         visit.entries[order.domain] = entry
         with self._guard:
-            self.visits[visit.id] = visit
+            self.visits[visit.id] = self.known[visit.id] = visit
             lost = self._lost_early.pop(visit.id, None)
         if lost is not None:
             self.stop(visit.id, lost)
@@ -195,9 +201,20 @@ class Desk:
         """Store how the session ended, then let go of its domains: a result never waits for a lock."""
         stores = await self.open()
         self.visits.pop(visit.id, None)
-        outcome = await self._to_its_end(self._in_thread(_end, stores, visit, stores.book.finish))
+        try:
+            await self._quiet(visit)
+            outcome = await self._to_its_end(self._in_thread(_end, stores, visit, stores.book.finish))
+        finally:
+            self.known.pop(visit.id, None)
         self._tell_end(visit.id, visit.order, outcome)
         return outcome
+
+    @staticmethod
+    async def _quiet(visit: Visit) -> None:
+        """Wait for requests that are at the site still: while one is, nobody else may come."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(QUIET_SECONDS):
+                await visit.quiet.wait()
 
     async def _interrupt(self, visit: Visit) -> None:
         """A batch's session waits for the next start of its batch; another one ends here."""
@@ -346,7 +363,7 @@ class Desk:
 def _end(stores: Stores, visit: Visit, write: Callable[[Visit], T]) -> T:
     """Write the end, let go of the domains, close the log; a log that is another's by now is not touched."""
     try:
-        result = write(visit)
+        result = _written(visit, write)
     finally:
         for domain, seconds in visit.crawl_delays.items():
             _ask_delay(stores.gate, domain, seconds, "Crawl-delay")
@@ -354,6 +371,19 @@ def _end(stores: Stores, visit: Visit, write: Callable[[Visit], T]) -> T:
             entry.leave()
     stores.book.close_log(visit)
     return result
+
+
+def _written(visit: Visit, write: Callable[[Visit], T]) -> T:
+    """An end that cannot be written is tried again: a store that is away for seconds must not cost it."""
+    for wait in END_TRIES_SECONDS:
+        try:
+            return write(visit)
+        except StaleSessionError:
+            raise
+        except Exception:
+            log.exception("session.end_delayed", session_id=visit.id, again_in_seconds=wait)
+            time.sleep(wait)
+    return write(visit)
 
 
 def _ask_delay(gate: Gate, domain: str, seconds: float, reason: str) -> None:

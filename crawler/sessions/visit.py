@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,12 @@ def _nobody() -> None:
     """Nobody waits for the visit yet."""
 
 
+def _set_event() -> asyncio.Event:
+    event = asyncio.Event()
+    event.set()
+    return event
+
+
 @define(eq=False)
 class Visit:
     """One session from its start to its end; the crawl's code and the keeper's thread share it."""
@@ -37,6 +44,8 @@ class Visit:
     final_url: str | None = None
     missing_pdp: Cause | None = Cause.NO_CANDIDATES  # until a product page is found
     low_confidence: bool = False
+    under_way: int = 0  # requests that are at the site
+    quiet: asyncio.Event = field(factory=_set_event)  # none is
     stopped: Outcome | None = None  # set once, by whatever ends the session before its time
     wake: Callable[[], object] = _nobody  # called in the event loop when it was stopped
     _lock: threading.Lock = field(factory=threading.Lock)
@@ -53,6 +62,14 @@ class Visit:
                 return False
             self.stopped = Outcome(Status.FAILED, summary, cause)
             return True
+
+    def count(self, change: int) -> None:
+        """A request went to the site, or came back; called in the event loop."""
+        self.under_way += change
+        if self.under_way > 0:
+            self.quiet.clear()
+        else:
+            self.quiet.set()
 
     def found(self, pdp_url: str) -> None:
         """Remember the session's product page."""

@@ -55,14 +55,30 @@ def test_several_pages_share_one_reader() -> None:
     assert with_readers(read_all, count=1) == [f"Jug {n}" for n in range(20)]
 
 
-def test_a_reader_that_dies_costs_one_page() -> None:
+def test_a_page_that_kills_its_reader_costs_that_page() -> None:
     """The page is told as failed; the next one gets a new reader."""
+
+    async def kill_while_reading(readers: Readers) -> None:
+        await readers.read(QUESTION)
+        os.kill(readers._idle[0].pid, signal.SIGSTOP)
+        reading = asyncio.ensure_future(readers.read(QUESTION))
+        pid = readers._idle[0].pid
+        await asyncio.sleep(0.2)
+        os.kill(pid, signal.SIGKILL)
+        with pytest.raises(ReadingFailedError):
+            await reading
+        assert (await readers.read(QUESTION)).is_pdp
+
+    with_readers(kill_while_reading, count=1)
+
+
+def test_a_reader_that_dies_while_idle_costs_nothing() -> None:
+    """A new one takes its place."""
 
     async def kill_between(readers: Readers) -> None:
         await readers.read(QUESTION)
         os.kill(readers._idle[0].pid, signal.SIGKILL)
-        with pytest.raises(ReadingFailedError):
-            await readers.read(QUESTION)
+        await asyncio.sleep(0.2)
         assert (await readers.read(QUESTION)).is_pdp
 
     with_readers(kill_between, count=1)
