@@ -17,9 +17,11 @@ from crawler.access.gates import open_gate
 from crawler.access.rules import holder_of
 from crawler.cli.output import emit, note, say, table, when
 from crawler.cli.stores import open_book
+from crawler.cli.targets import person
 from crawler.config import load_settings
 from crawler.db.models import CrawlSession
 from crawler.errors import LockedError, NotFoundError, UsageError
+from crawler.retention.audit import note_action
 from crawler.urls import domain_of
 
 if TYPE_CHECKING:
@@ -93,6 +95,11 @@ def release(
         _confirm(described, yes=yes)
         if not gate.break_lock(described["domain"], described["value"]):
             raise LockedError(f"{described['domain']} changed hands meanwhile; nothing was broken")
+        with book.database.write() as db:
+            now = book.database.now(db)
+            note_action(
+                db, "domains.release", described["domain"], actor=person(), now=now, value=described["value"]
+            )
     if as_json:
         emit({"released": described})
     else:

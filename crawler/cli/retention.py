@@ -12,8 +12,10 @@ from rich.progress import Progress, TextColumn, TimeElapsedColumn
 from crawler.cli import holds, policies
 from crawler.cli.cleanup import open_evidence
 from crawler.cli.output import emit, note, notes, say, size, table, when
+from crawler.cli.targets import person
 from crawler.config import load_settings
 from crawler.errors import IntegrityError
+from crawler.retention.audit import note_action
 from crawler.retention.orphans import GRACE, OrphanOrder, find_orphans
 
 if TYPE_CHECKING:
@@ -55,6 +57,11 @@ def orphans(
 
     with open_evidence(load_settings()) as (database, blobs), bar:
         report = find_orphans(database, blobs, order, show)
+        if report.removed or report.marked:
+            with database.write() as db:
+                now = database.now(db)
+                counts = {"deleted": report.removed, "marked": report.marked}
+                note_action(db, "retention.orphans", "artifacts", actor=person(), now=now, **counts)
     if as_json:
         emit(asdict(report))
     else:

@@ -44,6 +44,10 @@ class Home:
         """Run `vitrine` to its end."""
         return self._run([sys.executable, "-m", "crawler.cli", *arguments], timeout)
 
+    def python(self, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+        """Run a program of the project's to its end."""
+        return self._run([sys.executable, *arguments], timeout)
+
     def scrapy(self, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
         """Run `scrapy` to its end."""
         return self._run([sys.executable, "-m", "scrapy", *arguments], timeout)

@@ -12,7 +12,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import select
 
+from crawler.db.models import AuditEntry
 from tests.e2e.conftest import wait_for
 
 if TYPE_CHECKING:
@@ -111,6 +113,10 @@ def test_breaking_a_lock_asks_first_and_says_whose_it_is(
     assert refused.returncode == 2
     assert session["id"] in refused.stderr
     assert home.vitrine("domains", "release", domain, "--yes").returncode == 0
+    database = home.database()
+    with database.read() as db:
+        assert list(db.scalars(select(AuditEntry.subject))) == [domain]
+    database.close()
     endings[0].communicate(timeout=30)
     assert home.sessions()[0]["cause"] == "lock_lost"
 

@@ -10,6 +10,7 @@ from tests.e2e.conftest import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from crawler.demo import DemoServer
     from tests.e2e.conftest import Home
 
 
@@ -36,3 +37,24 @@ def test_saved_pages_go_through_feeds(home: Home, tmp_path: Path) -> None:
     assert done.returncode == 0
     assert len(rows) == len(list(ROOT.glob("tests/contract/pdp/platform-*/page.html"))) > 5
     assert all(row["is_pdp"] for row in rows)
+
+
+def test_a_page_becomes_a_case(home: Home, shops: DemoServer, tmp_path: Path) -> None:
+    """`scripts/record_fixture.py URL` fetches it through the gate, and writes what is judged now."""
+    url = shops.url("german", "/p/nebelmeer-oolong")
+    done = home.python(
+        "-m",
+        "scripts.record_fixture",
+        url,
+        "--name",
+        "oolong",
+        "--about",
+        "a German tea",
+        "--into",
+        str(tmp_path),
+    )
+    assert done.returncode == 0, done.stderr
+    expected = json.loads((tmp_path / "oolong" / "expected.json").read_bytes())
+    assert expected["verdicts"]["v1.2"]["is_pdp"] is True
+    assert expected["facts"]["currency"] == "EUR"
+    assert b"Nebelmeer" in (tmp_path / "oolong" / "page.html").read_bytes()
