@@ -76,7 +76,7 @@ def crawl_and_report(crawl: Crawl, *, as_json: bool) -> int:
     if finished.interrupted and not finished.sessions:
         return INTERRUPTED
     if not finished.sessions:
-        return finished.exit_code or NONE_WELL  # it never began, and has said why
+        return finished.refusal or finished.exit_code or NONE_WELL  # it never began, and has said why
     with open_book(load_settings(_named(crawl.settings))) as book:
         sessions = describe(book, finished.sessions)
     if as_json:

@@ -42,6 +42,7 @@ class FinishedCrawl:
     sessions: list[UUID] = field(factory=list)  # in the order of queueing
     exit_code: int = 0
     interrupted: bool = False
+    refusal: int = 0  # the exit code of what kept it from beginning
 
 
 def run_crawl(crawl: Crawl) -> FinishedCrawl:
@@ -147,3 +148,5 @@ def _take(event: Mapping[str, Any], finished: FinishedCrawl, shown: _ShownProgre
         shown.queued(len(event["sessions"]))
     elif event["event"] == "ended":
         shown.ended(event)
+    elif event["event"] == "refused":
+        finished.refusal = event["exit_code"]

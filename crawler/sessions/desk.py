@@ -17,7 +17,7 @@ from crawler import logs
 from crawler.access.entry import DELAY, DomainLockTimeoutError, Entered, Visitor
 from crawler.access.gate import GateUnavailableError
 from crawler.config import shown
-from crawler.errors import LockedError
+from crawler.errors import CrawlerError, LockedError
 from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Cause, Outcome, Status, Summary
 from crawler.sessions.shared_work import Shared
@@ -316,6 +316,10 @@ class Desk:
             "ended", session=session, url=order.url, domain=order.domain,
             status=outcome.status, summary=outcome.summary, cause=outcome.cause,
         )  # fmt: skip
+
+    def tell_refusal(self, error: CrawlerError) -> None:
+        """Let those who listen know why nothing is run."""
+        self._tell("refused", code=error.code, exit_code=error.exit_code)
 
     def _tell(self, event: str, **fields: Any) -> None:
         for listener in self.listeners:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from attrs import define, field
 from scrapy import Request, Spider, signals
+from scrapy.exceptions import CloseSpider
 
 from crawler import logs
+from crawler.errors import CrawlerError
 from crawler.middlewares.desk import SESSION, desk_of
 from crawler.sessions.items import PageCapture, StoredPage
 from crawler.sessions.outcome import Cause
@@ -77,9 +79,9 @@ class VisitingSpider(Spider):
     async def start(self) -> AsyncIterator[Request]:
         """Yield each session's first request once its domain is held."""
         self.desk = desk_of(self.crawler)
-        await self.desk.open()
+        orders = await self._wanted()
         outgoing: asyncio.Queue[Request | None] = asyncio.Queue()
-        running = asyncio.ensure_future(self._run_all(await self.orders(), outgoing))
+        running = asyncio.ensure_future(self._run_all(orders, outgoing))
         try:
             while (request := await outgoing.get()) is not None:
                 yield request
@@ -87,6 +89,16 @@ class VisitingSpider(Spider):
             await self.all_ended()
         finally:
             running.cancel()
+
+    async def _wanted(self) -> Sequence[tuple[UUID, SessionOrder]]:
+        """The sessions to run; where there is a reason to run none, it is told in a line, and that is all."""
+        try:
+            await self.desk.open()
+            return await self.orders()
+        except CrawlerError as error:
+            log.error("crawl.refused", code=error.code, error=str(error), hint=error.hint)  # ruff: ignore[error-instead-of-exception] - a reason, not a crash
+            self.desk.tell_refusal(error)
+            raise CloseSpider(error.code) from error
 
     # ── a visit, from its request for the domain to its end ──
 

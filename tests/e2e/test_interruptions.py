@@ -160,6 +160,19 @@ def test_stopped_at_any_point_a_crawl_stays_consistent_and_can_be_finished(
     assert_consistent(home)
 
 
+def test_a_file_that_is_being_worked_through_is_refused(
+    home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    """One line and exit 5, not an empty table and 0."""
+    file = write_urls(tmp_path / "shops.txt", shop_urls(shops, 6))
+    endings.append(home.start_scrapy("crawl", "pdp", "-a", f"urls={file}", "-s", "DOWNLOAD_DELAY=2"))
+    wait_for(lambda: [s for s in home.sessions() if s["status"] == "running"])
+    done = home.vitrine("crawl", "pdp", "--urls", str(file))
+    assert done.returncode == 5
+    assert "another process is working through" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_session_can_be_tried_again(home: Home, shops: DemoServer) -> None:
     """`sessions retry` runs it under a new attempt; what it stored before stays."""
     [failed] = home.crawl(shops.url("404"))
