@@ -111,12 +111,6 @@ def _called_as() -> str:
     return name if shutil.which(name) else os.path.relpath(sys.argv[0])
 
 
-def _own_command() -> str:
-    """How this very command is called from here."""
-    beside = Path(sys.executable).with_name("vitrine")
-    return "vitrine" if shutil.which("vitrine") == str(beside) else os.path.relpath(beside)
-
-
 def _exit_code(sessions: Sequence[Mapping[str, Any]], urls: Mapping[str, Shop]) -> int:
     """0 when every visit ended as its shop is meant to end it, failures included."""
     as_meant = all(session["status"] == urls[session["url"]].status for session in sessions)

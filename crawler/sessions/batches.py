@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime, timedelta
     from pathlib import Path
-    from uuid import UUID
 
     from sqlalchemy.orm import Session
 
@@ -111,11 +110,6 @@ def close_finished(db: Session, batch_id: int, now: datetime) -> bool:
         update(Batch).where(Batch.id == batch_id, ~left).values(finished_at=now).returning(Batch.id)
     )
     return closed.scalar_one_or_none() is not None
-
-
-def sessions_of(db: Session, batch_id: int) -> list[UUID]:
-    """The sessions of a batch, in the file's order as far as they were created together."""
-    return list(db.scalars(select(CrawlSession.id).where(CrawlSession.batch_id == batch_id)))
 
 
 def _entries(text: str) -> Iterable[UrlLine]:

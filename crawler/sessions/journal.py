@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from crawler.db.models import CrawlLog
 
-EVENT_TYPES = ("navigation", "popup", "retry", "timeout", "error", "artifact", "lock", "session")
 MAX_DETAIL_CHARS = 2000
 
 
