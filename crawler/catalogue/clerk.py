@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
     from crawler.db.models import Page
     from crawler.sessions.book import KeptFile
+    from crawler.sessions.items import PageCapture
 
 
 class CatalogueClerk:
     """Writes in the transaction of the page, or of the session's end: both stay or neither."""
 
-    def page_kept(self, db: Session, page: Page, files: Sequence[KeptFile]) -> None:
+    def page_kept(self, db: Session, _capture: PageCapture, page: Page, files: Sequence[KeptFile]) -> None:
         """Note how a page was judged; of a valid product page, its product and price as well."""
         if page.verdict is None:
             return

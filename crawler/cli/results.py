@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ALL_WELL, NONE_WELL, USAGE, SOME_WELL, LOCKED = 0, 1, 2, 3, 5
 RESULT_COLUMNS = ("domain", "status", "product", "price", "artifacts", "bytes", "HTML goes", "why not")
 SESSION_FIELDS = (
-    "id", "kind", "url", "domain", "status", "mode", "retention_policy", "error_summary", "cause",
+    "id", "kind", "run_id", "url", "domain", "status", "mode", "retention_policy", "error_summary", "cause",
     "crawl_policy_version", "wanted_pdp_url", "final_url", "pdp_url", "low_confidence", "owner", "epoch",
     "heartbeat_at", "created_at", "started_at", "finished_at", "config_snapshot",
 )  # fmt: skip

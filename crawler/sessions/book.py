@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from crawler.config import Settings
     from crawler.db.engine import Database
-    from crawler.db.models import CrawlSession
     from crawler.evidence.blobs import BlobStore
     from crawler.sessions.items import PageCapture
 
@@ -69,8 +68,8 @@ class OpenBatch:
 class Clerk(Protocol):
     """Writes along in the book's transactions."""
 
-    def page_kept(self, db: Session, page: Page, files: Sequence[KeptFile]) -> None:
-        """Called when a page's rows were written."""
+    def page_kept(self, db: Session, capture: PageCapture, page: Page, files: Sequence[KeptFile]) -> None:
+        """Called when a page's rows were written; what it raises takes them back."""
 
     def sessions_ended(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
         """Called when the ends of sessions were written."""
@@ -104,7 +103,7 @@ class SessionBook:
             now = self.database.now(db)
             found = store.find(db, session)
             row = store.requeue(db, found.id, owner=self.owner, now=now, stale_after=self.stale_after)
-            return row.id, order_of(row)
+            return row.id, store.order_of(row)
 
     def open_batch(self, source: str) -> OpenBatch:
         """The batch of a URL file that was interrupted, with what is left of it; else a new one."""
@@ -116,7 +115,7 @@ class SessionBook:
             rows = batches.take_up(db, batch, owner=self.owner, now=now, stale_after=self.stale_after)
             if not rows:
                 raise LockedError(f"another process is working through {source}")
-            left = tuple((row.id, order_of(row)) for row in rows)
+            left = tuple((row.id, store.order_of(row)) for row in rows)
             return OpenBatch(batch.id, frozenset(batches.urls_of(db, batch)), left)
 
     def close_batch(self, batch_id: int) -> None:
@@ -232,7 +231,7 @@ class SessionBook:
                 db, [self._artifact_row(visit, file, capture.page_id, now) for file in files]
             )
             for clerk in self.clerks:
-                clerk.page_kept(db, page, files)
+                clerk.page_kept(db, capture, page, files)
         return page
 
     def export_log(self, session_id: UUID) -> None:
@@ -343,19 +342,6 @@ class SessionBook:
         except BaseException:
             visit.journal.give_back(lines)
             raise
-
-
-def order_of(row: CrawlSession) -> store.SessionOrder:
-    """What a stored session was asked to do."""
-    return store.SessionOrder(
-        url=row.url,
-        domain=row.domain,
-        mode=row.mode,
-        retention_policy=row.retention_policy,
-        policy=row.crawl_policy_version,
-        wanted_pdp_url=row.wanted_pdp_url,
-        batch_id=row.batch_id,
-    )
 
 
 def _page_row(visit: Visit, capture: PageCapture, now: datetime) -> Page:

@@ -73,6 +73,21 @@ class SessionOrder:
     policy: str = "v1.2"
     wanted_pdp_url: str | None = None
     batch_id: int | None = None
+    run_id: int | None = None  # of the durable run that pays this visit
+
+
+def order_of(row: CrawlSession) -> SessionOrder:
+    """What a stored session was asked to do."""
+    return SessionOrder(
+        url=row.url,
+        domain=row.domain,
+        mode=row.mode,
+        retention_policy=row.retention_policy,
+        policy=row.crawl_policy_version,
+        wanted_pdp_url=row.wanted_pdp_url,
+        batch_id=row.batch_id,
+        run_id=row.run_id,
+    )
 
 
 def new_owner() -> str:
@@ -87,6 +102,8 @@ def create(
     rows = [
         CrawlSession(
             id=uuid4(),
+            kind="run" if order.run_id else "page",
+            run_id=order.run_id,
             url=order.url,
             domain=order.domain,
             mode=order.mode,

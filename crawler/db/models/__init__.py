@@ -1,5 +1,6 @@
 """The tables; importing this package registers all of them."""
 
+from crawler.db.models.assets import Asset, AssetSighting, AssetVersion
 from crawler.db.models.base import Base
 from crawler.db.models.diagnostics import Diagnostic
 from crawler.db.models.domains import DomainGate
@@ -9,13 +10,18 @@ from crawler.db.models.health import DomainDay
 from crawler.db.models.listings import Listing, Price
 from crawler.db.models.records import AuditEntry, ExportRecord, ScrapeRecord
 from crawler.db.models.retention import Hold, RetentionConfig, RetentionResult
+from crawler.db.models.runs import CrawlException, Run, RunDenial, RunDomain, RunWorker, Task
 from crawler.db.models.sessions import Batch, CrawlLog, CrawlSession, Page
 
 __all__ = [
     "Artifact",
+    "Asset",
+    "AssetSighting",
+    "AssetVersion",
     "AuditEntry",
     "Base",
     "Batch",
+    "CrawlException",
     "CrawlLog",
     "CrawlSession",
     "Diagnostic",
@@ -30,5 +36,10 @@ __all__ = [
     "Price",
     "RetentionConfig",
     "RetentionResult",
+    "Run",
+    "RunDenial",
+    "RunDomain",
+    "RunWorker",
     "ScrapeRecord",
+    "Task",
 ]

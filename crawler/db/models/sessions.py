@@ -32,16 +32,18 @@ class CrawlSession(Base):
     __tablename__ = "sessions"
     __table_args__ = (
         CheckConstraint("status IN ('queued', 'running', 'completed', 'failed', 'partial')", name="status"),
+        CheckConstraint("kind IN ('page', 'run')", name="kind"),
         CheckConstraint("mode IN ('standard', 'debug', 'evidence_pack')", name="mode"),
         CheckConstraint("retention_policy IN ('short', 'standard', 'long')", name="retention_policy"),
-        Index("ix_sessions_open", "heartbeat_at", postgresql_where=text(IS_OPEN), sqlite_where=text(IS_OPEN)),
+        Index("ix_sessions_open", "alive_until", postgresql_where=text(IS_OPEN), sqlite_where=text(IS_OPEN)),
         Index(None, "domain", "created_at"),
         Index(None, "created_at"),
         Index(None, "finished_at", "id"),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
-    kind: Mapped[str] = mapped_column(default="page")
+    kind: Mapped[str] = mapped_column(default="page")  # or run: a visit that a durable run pays to a domain
+    run_id: Mapped[int | None] = mapped_column(BigKey, ForeignKey("runs.id", ondelete="SET NULL"), index=True)
     batch_id: Mapped[int | None] = mapped_column(ForeignKey("batches.id"), index=True)
     url: Mapped[str]  # as it was asked for, without its password
     domain: Mapped[str]  # the lock's domain; empty where the URL names none
@@ -53,6 +55,7 @@ class CrawlSession(Base):
     owner: Mapped[str | None]  # the process that works on it
     epoch: Mapped[int] = mapped_column(default=0)  # rises at each start; a write of an older epoch is refused
     heartbeat_at: Mapped[datetime | None]
+    alive_until: Mapped[datetime | None]  # its owner is taken for dead after that; the owner says how long
     crawl_policy_version: Mapped[str]
     config_snapshot: Mapped[dict[str, Any]]  # the settings that it runs under, frozen at its creation
     wanted_pdp_url: Mapped[str | None]  # a product page that was named instead of looked for

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NEWER = "9999"
+# SQLite does not tell Alembic that an index of it runs downwards.
+UNREADABLE_ON_SQLITE = {"ix_tasks_pending"}
 OPEN_FIRST = """
 import sys
 from crawler.db.engine import Database
@@ -74,7 +76,14 @@ def test_migrations_make_what_the_models_say(empty: Database) -> None:
     revisions.upgrade(empty)
     with empty.engine.connect() as connection:
         context = MigrationContext.configure(
-            connection, opts={"compare_type": True, "compare_server_default": True}
+            connection,
+            opts={
+                "compare_type": True,
+                "compare_server_default": True,
+                "include_object": lambda _object, name, *_: (
+                    name not in UNREADABLE_ON_SQLITE or not empty.is_sqlite
+                ),
+            },
         )
         assert compare_metadata(context, Base.metadata) == []
 

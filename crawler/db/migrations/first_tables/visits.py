@@ -50,6 +50,7 @@ def _sessions() -> None:
         "sessions",
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("run_id", BIG_KEY, nullable=True),
         sa.Column("batch_id", sa.Integer(), nullable=True),
         sa.Column("url", sa.String(), nullable=False),
         sa.Column("domain", sa.String(), nullable=False),
@@ -61,6 +62,7 @@ def _sessions() -> None:
         sa.Column("owner", sa.String(), nullable=True),
         sa.Column("epoch", sa.Integer(), nullable=False),
         sa.Column("heartbeat_at", TIME, nullable=True),
+        sa.Column("alive_until", TIME, nullable=True),
         sa.Column("crawl_policy_version", sa.String(), nullable=False),
         sa.Column("config_snapshot", JSON, nullable=False),
         sa.Column("wanted_pdp_url", sa.String(), nullable=True),
@@ -70,6 +72,7 @@ def _sessions() -> None:
         sa.Column("created_at", TIME, nullable=False),
         sa.Column("started_at", TIME, nullable=True),
         sa.Column("finished_at", TIME, nullable=True),
+        sa.CheckConstraint("kind IN ('page', 'run')", name=op.f("ck_sessions_kind")),
         sa.CheckConstraint("mode IN ('standard', 'debug', 'evidence_pack')", name=op.f("ck_sessions_mode")),
         sa.CheckConstraint(
             "retention_policy IN ('short', 'standard', 'long')", name=op.f("ck_sessions_retention_policy")
@@ -79,14 +82,18 @@ def _sessions() -> None:
             name=op.f("ck_sessions_status"),
         ),
         sa.ForeignKeyConstraint(["batch_id"], ["batches.id"], name=op.f("fk_sessions_batch_id")),
+        sa.ForeignKeyConstraint(
+            ["run_id"], ["runs.id"], name=op.f("fk_sessions_run_id"), ondelete="SET NULL"
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_sessions")),
     )
     op.create_index(op.f("ix_sessions_batch_id"), "sessions", ["batch_id"])
     op.create_index(op.f("ix_sessions_created_at"), "sessions", ["created_at"])
     op.create_index(op.f("ix_sessions_domain_created_at"), "sessions", ["domain", "created_at"])
     op.create_index(op.f("ix_sessions_finished_at_id"), "sessions", ["finished_at", "id"])
+    op.create_index(op.f("ix_sessions_run_id"), "sessions", ["run_id"])
     op.create_index(
-        "ix_sessions_open", "sessions", ["heartbeat_at"], **only_where("status IN ('queued', 'running')")
+        "ix_sessions_open", "sessions", ["alive_until"], **only_where("status IN ('queued', 'running')")
     )
 
 

@@ -1,0 +1,29 @@
+"""Work that one process at a time has on loan; `crawler.db.leases` writes these columns, and nobody else."""
+
+from __future__ import annotations
+
+from datetime import datetime  # ruff: ignore[typing-only-standard-library-import] - SQLAlchemy reads it
+
+from sqlalchemy.orm import Mapped, mapped_column
+
+LEASED_STATUSES = "status IN ('pending', 'in_progress', 'finished', 'error')"
+IS_PENDING = "status = 'pending'"
+IS_IN_PROGRESS = "status = 'in_progress'"
+
+
+class Leased:
+    """The columns of a lease (SPEC D81)."""
+
+    status: Mapped[str] = mapped_column(default="pending")
+    priority: Mapped[int] = mapped_column(default=0)  # higher goes first
+    attempts: Mapped[int] = mapped_column(default=0)  # counted when it is leased
+    next_run_at: Mapped[datetime]  # not before then
+    lease_owner: Mapped[str | None]
+    lease_epoch: Mapped[int] = mapped_column(
+        default=0
+    )  # rises with each lease; a write of an older one is refused
+    lease_expires_at: Mapped[datetime | None]  # its owner is taken for dead then, unless it renews
+    lease_deadline_at: Mapped[datetime | None]  # no renewal goes beyond this
+    last_error: Mapped[str | None]
+    updated_at: Mapped[datetime]
+    finished_at: Mapped[datetime | None]
