@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
 from datetime import timedelta
 from itertools import count
@@ -86,35 +87,38 @@ class SessionBook:
         self.blobs = blobs
         self.clerks = clerks
         self.owner = store.new_owner()
-        self.stale_after = timedelta(seconds=settings.domain_lock_ttl_seconds)
+        # How long what this process writes holds for a sign of its life.
+        self.ttl = timedelta(seconds=settings.domain_lock_ttl_seconds)
 
     # ── its states ──
 
     def queue(self, orders: Iterable[store.SessionOrder], snapshot: dict[str, Any]) -> list[UUID]:
         """Write sessions as queued."""
         with self.database.write() as db:
-            now = self.database.now(db)
-            rows = store.create(db, orders, owner=self.owner, snapshot=snapshot, now=now)
+            rows = store.create(db, orders, owner=self.owner, snapshot=snapshot, life=self._life(db))
             return [row.id for row in rows]
 
     def requeue(self, session: str) -> tuple[UUID, store.SessionOrder]:
         """Queue an ended or abandoned session again; its id may be cut short."""
         with self.database.write() as db:
-            now = self.database.now(db)
             found = store.find(db, session)
-            row = store.requeue(db, found.id, owner=self.owner, now=now, stale_after=self.stale_after)
+            row = store.requeue(db, found.id, owner=self.owner, life=self._life(db))
             return row.id, store.order_of(row)
 
     def open_batch(self, source: str) -> OpenBatch:
         """The batch of a URL file that was interrupted, with what is left of it; else a new one."""
         with self.database.write() as db:
-            now = self.database.now(db)
+            life = self._life(db)
             batch = batches.open_batch(db, source)
-            if batch is None or batches.close_finished(db, batch.id, now):
-                return OpenBatch(batches.begin_batch(db, source, now).id, frozenset(), ())
-            rows = batches.take_up(db, batch, owner=self.owner, now=now, stale_after=self.stale_after)
+            if batch is None or batches.close_finished(db, batch.id, life.now):
+                return OpenBatch(batches.begin_batch(db, source, life.now).id, frozenset(), ())
+            rows = batches.take_up(db, batch, owner=self.owner, life=life)
             if not rows:
-                raise LockedError(f"another process is working through {source}")
+                seconds = math.ceil(batches.free_in(db, batch, life.now).total_seconds())
+                raise LockedError(
+                    f"another process is working through {source}",
+                    hint=f"if that process has died, its file is free in {seconds} s",
+                )
             left = tuple((row.id, store.order_of(row)) for row in rows)
             return OpenBatch(batch.id, frozenset(batches.urls_of(db, batch)), left)
 
@@ -126,7 +130,7 @@ class SessionBook:
     def start(self, session_id: UUID, order: store.SessionOrder, journal: Journal) -> Visit:
         """Begin a queued session."""
         with self.database.write() as db:
-            fence = store.start(db, session_id, owner=self.owner, now=self.database.now(db))
+            fence = store.start(db, session_id, owner=self.owner, life=self._life(db))
         journal.info("session", "session.start", epoch=fence.epoch, url=order.url, mode=order.mode)
         return Visit(fence, order, journal)
 
@@ -164,7 +168,7 @@ class SessionBook:
         """Leave a batch's session for the next start of its batch."""
         visit.journal.info("session", "session.put_back")
         with self._journalled(visit) as db:
-            store.require(db, visit.fence, self.database.now(db))
+            store.require(db, visit.fence, self._life(db))
             store.put_back(db, visit.fence)
 
     def release_queued(self) -> None:
@@ -179,26 +183,30 @@ class SessionBook:
     def beat(self, visit: Visit) -> bool:
         """Say that a session lives; False when somebody else has it."""
         with self.database.write() as db:
-            return store.beat(db, visit.fence, self.database.now(db))
+            return store.beat(db, visit.fence, self._life(db))
 
     def beat_queued(self) -> None:
         """Say that the sessions which wait in this process live."""
         with self.database.write() as db:
-            store.beat_queued(db, self.owner, self.database.now(db))
+            store.beat_queued(db, self.owner, self._life(db))
 
     def abandon_stale(self) -> list[UUID]:
         """End the sessions whose process is gone, and export what their logs have."""
         with self.database.read() as db:
-            if not store.any_stale(db, now=self.database.now(db), stale_after=self.stale_after):
+            if not store.any_stale(db, self.database.now(db)):
                 return []
         with self.database.write() as db:
             now = self.database.now(db)
-            rows = store.abandon_stale(db, now=now, stale_after=self.stale_after)
+            rows = store.abandon_stale(db, now)
             self._tell_end(db, [row.id for row in rows], now)
         for row in rows:
             log.warning("session.abandoned", session_id=str(row.id), domain=row.domain, owner=row.owner)
             self.export_log(row.id)
         return [row.id for row in rows]
+
+    def _life(self, db: Session) -> store.Life:
+        now = self.database.now(db)
+        return store.Life(now, now + self.ttl)
 
     def _tell_end(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
         for clerk in self.clerks:
@@ -222,8 +230,9 @@ class SessionBook:
 
     def _write_page(self, visit: Visit, capture: PageCapture, files: Sequence[KeptFile]) -> Page:
         with self._journalled(visit) as db:
-            now = self.database.now(db)
-            store.require(db, visit.fence, now)
+            life = self._life(db)
+            now = life.now
+            store.require(db, visit.fence, life)
             page = _page_row(visit, capture, now)
             db.add(page)
             db.flush()

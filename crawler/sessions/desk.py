@@ -342,7 +342,7 @@ class Desk:
         """Show other processes that what waits here is not forgotten."""
         book = (await self.open()).book
         while True:
-            await asyncio.sleep(book.stale_after.total_seconds() / 3)
+            await asyncio.sleep(book.ttl.total_seconds() / 3)
             try:
                 await self._in_thread(book.beat_queued)
             except Exception:
