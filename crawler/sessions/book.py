@@ -18,8 +18,9 @@ from crawler.errors import LockedError
 from crawler.evidence import naming, packing
 from crawler.evidence.blobs import BlobExistsError
 from crawler.sessions import batches, store
+from crawler.sessions.files import KeptFile, artifact_row, files_of
 from crawler.sessions.journal import Journal, as_jsonl, storable, storable_tree
-from crawler.sessions.outcome import Outcome, PageResult
+from crawler.sessions.outcome import Cause, Outcome, PageResult
 from crawler.sessions.visit import Visit
 
 if TYPE_CHECKING:
@@ -36,17 +37,6 @@ if TYPE_CHECKING:
 log = logs.get_logger(__name__)
 SHORT_DAYS = 7
 LONG_DAYS = 30
-
-
-@frozen
-class KeptFile:
-    """A published file, and the row that it gets."""
-
-    type: str
-    uri: str
-    packed: packing.Packed
-    content_type: str | None
-    charset: str | None
 
 
 @frozen
@@ -94,9 +84,10 @@ class SessionBook:
 
     def queue(self, orders: Iterable[store.SessionOrder], snapshot: dict[str, Any]) -> list[UUID]:
         """Write sessions as queued."""
+        named = {uuid4(): order for order in orders}
         with self.database.write() as db:
-            rows = store.create(db, orders, owner=self.owner, snapshot=snapshot, life=self._life(db))
-            return [row.id for row in rows]
+            store.create(db, named, owner=self.owner, snapshot=snapshot, life=self._life(db))
+        return list(named)
 
     def requeue(self, session: str) -> tuple[UUID, store.SessionOrder]:
         """Queue an ended or abandoned session again; its id may be cut short."""
@@ -131,8 +122,17 @@ class SessionBook:
         """Begin a queued session."""
         with self.database.write() as db:
             fence = store.start(db, session_id, owner=self.owner, life=self._life(db))
-        journal.info("session", "session.start", epoch=fence.epoch, url=order.url, mode=order.mode)
-        return Visit(fence, order, journal)
+        return _visit(fence, order, journal)
+
+    def start_new(
+        self, session_id: UUID, order: store.SessionOrder, journal: Journal, snapshot: dict[str, Any]
+    ) -> Visit:
+        """Write a session and begin it, in one transaction."""
+        with self.database.write() as db:
+            life = self._life(db)
+            store.create(db, {session_id: order}, owner=self.owner, snapshot=snapshot, life=life)
+            fence = store.start(db, session_id, owner=self.owner, life=life)
+        return _visit(fence, order, journal)
 
     def refuse(self, session_id: UUID, outcome: Outcome, journal: Journal) -> None:
         """End a session that never ran, and export its log."""
@@ -216,7 +216,7 @@ class SessionBook:
 
     def keep_page(self, visit: Visit, capture: PageCapture) -> KeptPage:
         """Publish a page's files, then write its rows: a row exists only for a file that does."""
-        files = self._files_of(visit, capture)
+        files = files_of(visit, capture)
         self.blobs.publish_all({file.uri: file.packed.data for file in files})
         try:
             page = self._write_page(visit, capture, files)
@@ -267,7 +267,7 @@ class SessionBook:
         with self.database.write() as db:
             now = self.database.now(db)
             file = KeptFile(kind, uri, packed, "application/jsonl", "utf-8")
-            store.write_artifacts(db, [_artifact(file, session_id, now=now)])
+            store.write_artifacts(db, [artifact_row(file, session_id, now=now)])
 
     def _publish_log(self, name: Callable[[int], str], data: bytes) -> str:
         """Publish under the first name that no row claims; what a dead process left there gives way."""
@@ -283,31 +283,6 @@ class SessionBook:
                 self.blobs.publish(uri, data)
             return uri
         raise AssertionError  # numbers do not end
-
-    def _files_of(self, visit: Visit, capture: PageCapture) -> list[KeptFile]:
-        folder = naming.session_folder(visit.order.domain, visit.fence.session_id, visit.fence.epoch)
-        kinds = (
-            ("html_gz", capture.body, packing.gzipped, capture.content_type, capture.charset),
-            ("visible_text", capture.visible_text, packing.plain, "text/plain", "utf-8"),
-            ("features_json", capture.features, packing.plain, "application/json", "utf-8"),
-        )
-        return [
-            KeptFile(
-                kind,
-                naming.page_file(
-                    folder,
-                    page_type=capture.page_type,
-                    viewport=capture.viewport,
-                    page_id=capture.page_id,
-                    artifact_type=kind,
-                ),
-                pack(content),
-                content_type,
-                charset,
-            )
-            for kind, content, pack, content_type, charset in kinds
-            if content is not None
-        ]
 
     def _withdraw_unclaimed(self, files: Sequence[KeptFile]) -> None:
         """Take files back, unless the write went through and only its answer got lost.
@@ -333,7 +308,7 @@ class SessionBook:
 
     def _artifact_row(self, visit: Visit, file: KeptFile, page_id: UUID, now: datetime) -> dict[str, Any]:
         until = now + self.kept_for(visit.order.retention_policy) if file.type == "html_gz" else None
-        return _artifact(file, visit.fence.session_id, now=now, page_id=page_id, until=until)
+        return artifact_row(file, visit.fence.session_id, now=now, page_id=page_id, until=until)
 
     def kept_for(self, retention_policy: str) -> timedelta:
         """How long the HTML of a session stays."""
@@ -353,6 +328,12 @@ class SessionBook:
             raise
 
 
+def _visit(fence: store.Fence, order: store.SessionOrder, journal: Journal) -> Visit:
+    journal.info("session", "session.start", epoch=fence.epoch, url=order.url, mode=order.mode)
+    # A run takes what its tasks name; it looks for no product page.
+    return Visit(fence, order, journal, missing_pdp=None if order.run_id else Cause.NO_CANDIDATES)
+
+
 def _page_row(visit: Visit, capture: PageCapture, now: datetime) -> Page:
     return Page(
         id=capture.page_id,
@@ -369,27 +350,3 @@ def _page_row(visit: Visit, capture: PageCapture, now: datetime) -> Page:
         facts=storable_tree(capture.facts),
         created_at=now,
     )
-
-
-def _artifact(
-    file: KeptFile,
-    session_id: UUID,
-    *,
-    now: datetime,
-    page_id: UUID | None = None,
-    until: datetime | None = None,
-) -> dict[str, Any]:
-    return {
-        "id": uuid4(),
-        "session_id": session_id,
-        "page_id": page_id,
-        "type": file.type,
-        "storage_uri": file.uri,
-        "size_bytes": len(file.packed.data),
-        "checksum": file.packed.checksum,
-        "content_sha256": file.packed.content_sha256,
-        "content_type": file.content_type,
-        "charset": file.charset,
-        "created_at": now,
-        "retention_until": until,
-    }

@@ -16,7 +16,7 @@ from crawler.errors import CrawlerError, NotFoundError
 from crawler.sessions.outcome import Cause, Outcome, Status, Summary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, Table, Update
@@ -110,12 +110,12 @@ def new_owner() -> str:
 
 
 def create(
-    db: Session, orders: Iterable[SessionOrder], *, owner: str, snapshot: dict[str, Any], life: Life
-) -> list[CrawlSession]:
-    """Write queued sessions in the order given."""
+    db: Session, orders: Mapping[UUID, SessionOrder], *, owner: str, snapshot: dict[str, Any], life: Life
+) -> None:
+    """Write queued sessions, under the ids that were chosen for them."""
     rows = [
         CrawlSession(
-            id=uuid4(),
+            id=session_id,
             kind="run" if order.run_id else "page",
             run_id=order.run_id,
             url=order.url,
@@ -131,11 +131,10 @@ def create(
             created_at=life.now,
             **life.columns,
         )
-        for order in orders
+        for session_id, order in orders.items()
     ]
     db.add_all(rows)
     db.flush()
-    return rows
 
 
 def start(db: Session, session_id: UUID, *, owner: str, life: Life) -> Fence:

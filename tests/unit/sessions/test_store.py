@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 
@@ -38,9 +39,10 @@ def life(now: datetime, ttl: timedelta = TTL) -> Life:
 def queue(database: Database, now: datetime, *, owner: str = "one", batch_id: int | None = None) -> UUID:
     """A queued session."""
     order = SessionOrder("https://shop.example/", "shop.example", batch_id=batch_id)
+    session_id = uuid4()
     with database.write() as db:
-        [row] = store.create(db, [order], owner=owner, snapshot={"A": "1"}, life=life(now))
-        return row.id
+        store.create(db, {session_id: order}, owner=owner, snapshot={"A": "1"}, life=life(now))
+    return session_id
 
 
 def run(database: Database, now: datetime, *, owner: str = "one", batch_id: int | None = None) -> Fence:
