@@ -23,6 +23,7 @@ COMMANDS = (
     "crawl",
     "demo",
     "sessions",
+    "runs",
     "domains",
     "pages",
     "artifacts",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 from attrs import frozen
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from crawler.sessions.outcome import Trouble
 
+C = TypeVar("C", bound=PageCapture)
 _readers: WeakKeyDictionary[Crawler, Readers] = WeakKeyDictionary()
 
 
@@ -53,17 +54,24 @@ def readers_of(crawler: Crawler) -> Readers:
     return _readers[crawler]
 
 
-async def read(crawler: Crawler, response: Response, policy: str, *, with_links: bool = False) -> Reading:
-    """Judge and read a response; `with_links` looks for candidates and hubs as well."""
-    question = PageQuestion(response.body, response.url, _content_type(response), policy, with_links)
+async def read(
+    crawler: Crawler, response: Response, policy: str, *, with_links: bool = False, all_links: bool = False
+) -> Reading:
+    """Judge and read a response; `with_links` looks for candidates and hubs, `all_links` for every link."""
+    content_type = _content_type(response)
+    question = PageQuestion(
+        response.body, response.url, content_type, policy, with_links, all_links=all_links
+    )
     return await readers_of(crawler).read(question)
 
 
-def to_capture(response: Response, session_id: str, page_type: str, reading: Reading) -> PageCapture:
-    """A page that was fetched and read, on its way to the book."""
+def to_capture(
+    response: Response, session_id: str, page_type: str, reading: Reading, kind: type[C] = PageCapture, **more: Any
+) -> C:
+    """A page that was fetched and read, on its way to the book; other kinds of capture take more."""
     signals = reading.verdict["signals"]
     latency = response.meta.get("download_latency", 0)
-    return PageCapture(
+    return kind(
         session_id=session_id,
         page_type=page_type,
         url=response.url,
@@ -85,6 +93,7 @@ def to_capture(response: Response, session_id: str, page_type: str, reading: Rea
             has_price=signals["has_price"],
             has_add_to_cart=signals["has_add_to_cart"],
         ),
+        **more,
     )
 
 
