@@ -1,1 +1,1 @@
-"""Durable runs: what is still to be fetched, who fetches it, and what came of it."""
+"""Durable runs: their tasks and workers, in stores that know nothing of Scrapy."""

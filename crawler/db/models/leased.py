@@ -9,6 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 LEASED_STATUSES = "status IN ('pending', 'in_progress', 'finished', 'error')"
 IS_PENDING = "status = 'pending'"
 IS_IN_PROGRESS = "status = 'in_progress'"
+IS_ERROR = "status = 'error'"
 
 
 class Leased:
