@@ -127,6 +127,11 @@ class Settings(BaseSettings):
         "v1.2", description="The rule that decides which page is a product page."
     )
 
+    # Durable runs
+    sources_file: Path = Field(
+        Path("sources.toml"), description="The file of sources, for crawls of whole sites by name."
+    )
+
     # Retention
     html_retention_days: Days = Field(
         14, ge=1, le=36_500, description="Days that the HTML of a session is kept."
@@ -220,6 +225,7 @@ class Settings(BaseSettings):
 # What a field takes, in words, where its type does not say it.
 _TAKES = {
     "vitrine_home": "a folder",
+    "sources_file": "a file",
     "database_url": "sqlite:///PATH or postgresql://USER@HOST/NAME",
     "artifacts_dir": "a folder, or s3://BUCKET/PREFIX",
     "aws_endpoint_url": "a URL that begins with https:// or http://",

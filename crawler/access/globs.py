@@ -26,6 +26,7 @@ MAX_RULE_CHARS = 500
 _MEMORY_BITS = 64_000_000
 _MAX_STEPS = 4096
 _SHALLOW, _DEEP = "*", "**"
+_FILLING = "\ue000"
 _STARS = re.compile(r"(\*+)")
 _SAME_FOLDERS = re.compile(r"(?:/\*\*)+(?=/|$)")
 _SLASHES = re.compile(r"/{2,}")
@@ -77,6 +78,20 @@ def literal_rule(path: str) -> str:
         else quote(char, errors="surrogateescape")
         for char in path
     )
+
+
+def examples_of(rule: str) -> tuple[tuple[str, str], ...]:
+    """Comparable paths, each with a query, that a rule speaks of: shallow ones and deep ones.
+
+    Rules that speak of all of these speak of whatever this rule does: stars hold what no rule spells.
+    """
+    tokens = _tokens(rule)
+    cut = tokens.index("?") if "?" in tokens else len(tokens)
+    [query] = _filled(tokens[cut + 1 :], depths=(1,))
+    paths = (
+        _SLASHES.sub("/", path).rstrip("/") or "/" for path in _filled(tokens[:cut], depths=(0, 1, 2, 9))
+    )
+    return tuple((path, query) for path in dict.fromkeys(paths))
 
 
 @frozen
@@ -230,6 +245,13 @@ def _path_tokens(text: str) -> Iterator[str]:
             yield _SHALLOW if part == "*" else _DEEP
         else:
             yield from ("\\*" if char == "*" else char for char in _decoded(part))
+
+
+def _filled(tokens: list[str], depths: Iterable[int]) -> Iterator[str]:
+    """The texts of a rule whose `**` stand for so many segments."""
+    for depth in depths:
+        fillings = {_SHALLOW: _FILLING, _DEEP: "/".join(_FILLING * depth)}
+        yield "".join(fillings.get(token, token[-1]) for token in tokens)
 
 
 def _may_skip(path: list[str], index: int) -> bool:
