@@ -128,6 +128,9 @@ class Settings(BaseSettings):
     )
 
     # Durable runs
+    sources_file: Path = Field(
+        Path("sources.toml"), description="The file of sources, for crawls of whole sites by name."
+    )
     task_lease_seconds: Seconds = Field(
         30, ge=1, le=3_600, description="How long a task of a run stays with a process that died."
     )
@@ -234,6 +237,7 @@ class Settings(BaseSettings):
 # What a field takes, in words, where its type does not say it.
 _TAKES = {
     "vitrine_home": "a folder",
+    "sources_file": "a file",
     "database_url": "sqlite:///PATH or postgresql://USER@HOST/NAME",
     "artifacts_dir": "a folder, or s3://BUCKET/PREFIX",
     "aws_endpoint_url": "a URL that begins with https:// or http://",

@@ -22,6 +22,7 @@ INTERRUPTED = 130
 COMMANDS = (
     "crawl",
     "demo",
+    "sources",
     "sessions",
     "runs",
     "domains",

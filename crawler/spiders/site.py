@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from attrs import evolve
@@ -83,14 +82,14 @@ class SiteSpider(Spider):
     @classmethod
     def check_settings(cls, settings: Settings, **given: str) -> None:
         """Called before a crawl starts, so that a mistake costs one line."""
-        order = run_order(given, Path(settings.sources_file))
+        order = run_order(given, settings.sources_file)
         if order.source is not None:
             plugin_registry().pick(order.source.plugins)
 
     async def start(self) -> AsyncIterator[Request]:
         """Open the run; its requests come from the scheduler."""
         try:
-            order = run_order(self.given, Path(self.desk.settings.sources_file))
+            order = run_order(self.given, self.desk.settings.sources_file)
             run = await self.foreman.open(order)
             self.plugins = plugin_registry().pick(run.source.plugins)
         except CrawlerError as error:

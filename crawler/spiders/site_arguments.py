@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import evolve
 
 from crawler.errors import UsageError
 from crawler.frontier.runbook import RunOrder
-from crawler.frontier.sources import Source, load_sources
+from crawler.frontier.sources import Source, find_source
 from crawler.urls import require_http_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 KNOWN = ("start_url", "source", "max_pages", "depth", "resume", "run_id")
 TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
@@ -42,10 +42,7 @@ def _source(given: Mapping[str, str], sources_file: Path) -> Source | None:
         return Source.of_url(require_http_url(url), max_pages=max_pages, depth=depth)
     if not (code := given.get("source")):
         return None
-    sources = load_sources(sources_file)
-    if code not in sources:
-        raise UsageError(f"{sources_file} has no source {code!r}", hint="`vitrine sources list` shows them")
-    source = sources[code]
+    source = find_source(sources_file, code)
     return evolve(
         source,
         max_pages=source.max_pages if max_pages is None else max_pages,
