@@ -10,10 +10,10 @@ from crawler.catalogue import assets
 from crawler.db.lease_rules import LeaseRules
 from crawler.db.leases import Leases
 from crawler.db.models import Task
-from crawler.errors import CrawlerError
 from crawler.frontier import exceptions, tasks
 from crawler.sessions.items import PageCapture
 from crawler.sessions.outcome import Cause
+from crawler.sessions.store import StaleSessionError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,11 +32,10 @@ STORED, FAILED = "stored", "failed"
 UNREMARKABLE = {Cause.ROBOTS_REFUSED}
 
 
-class StaleLeaseError(CrawlerError):
+class StaleLeaseError(StaleSessionError):
     """The task is somebody else's by now; nothing was written."""
 
     code = "stale_lease"
-    exit_code = 5
 
 
 @frozen(eq=False, kw_only=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import case, func, select
@@ -9,14 +11,17 @@ from sqlalchemy import case, func, select
 from crawler.access.scope import permanent_lines
 from crawler.catalogue import assets
 from crawler.db.models import Artifact, CrawlException, CrawlSession, Page, Run, Task
-from crawler.frontier import denials, exceptions, tasks
+from crawler.frontier import denials, exceptions, runs, tasks
 from crawler.urls import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
+    from pathlib import Path
 
     from sqlalchemy.orm import Session
+
+    from crawler.db.engine import Database
 
 MOST = 20  # lines of each list
 MAX_CELL_CHARS = 200
@@ -48,6 +53,23 @@ def report_of(db: Session, run: Run, now: datetime) -> dict[str, Any]:
         "permanent_lines": list(permanent_lines(learnt)),
         "plan": run.plan,
     }
+
+
+def write_report(database: Database, folder: Path, run_id: int) -> None:
+    """Write a run's report beside the other data, as JSON and as Markdown; a later end overwrites it."""
+    with database.read() as db:
+        report = report_of(db, runs.find(db, str(run_id)), database.now(db))
+    folder.mkdir(parents=True, exist_ok=True)
+    for suffix, content in (("json", as_json(report)), ("md", as_markdown(report))):
+        whole = folder / f"run-{run_id}.{suffix}"
+        part = whole.with_name(f".{whole.name}.{os.getpid()}.part")
+        part.write_text(content, encoding="utf-8")
+        part.replace(whole)
+
+
+def as_json(report: dict[str, Any]) -> str:
+    """The report for machines."""
+    return json.dumps(report, default=str, indent=2, ensure_ascii=False) + "\n"
 
 
 def as_markdown(report: dict[str, Any]) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import getpass
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from crawler.catalogue.run_report import as_json as json_of
 from crawler.catalogue.run_report import as_markdown, report_of
 from crawler.cli.output import Markup, emit, emit_line, note, table, when
 from crawler.cli.run_results import describe_run, show_run, shown_status
@@ -111,11 +111,11 @@ def report(
     """Write a run's report, as Markdown or JSON."""
     with open_book() as book, book.database.read() as db:
         document = report_of(db, runs.find(db, run), book.database.now(db))
-    text = json.dumps(document, default=str, indent=2, ensure_ascii=False) if as_json else as_markdown(document)
+    text = json_of(document) if as_json else as_markdown(document)
     if output is None:
-        typer.echo(text)
+        typer.echo(text, nl=False)
     else:
-        output.write_text(text + "\n", encoding="utf-8")
+        output.write_text(text, encoding="utf-8")
         note(f"written to {output}")
 
 

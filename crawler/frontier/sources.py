@@ -37,7 +37,7 @@ class Source:
     render: str = "no"
     fetch_timeout_seconds: float | None = None  # None: as the crawl's settings say
     jitter_seconds: float = 1.0
-    max_retries: int = 3  # attempts at a page in all
+    max_retries: int | None = None  # attempts at a page in all; None: as TASK_MAX_RETRIES says
 
     @classmethod
     def of_url(cls, url: str, max_pages: int | None = None, depth: int | None = None) -> Self:

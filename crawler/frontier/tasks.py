@@ -173,9 +173,10 @@ def waiting_domains(
     return list(found)[:limit]
 
 
-def next_due_at(db: Session, run_id: int) -> datetime | None:
+def next_due_at(db: Session, run_id: int, domain: str | None = None) -> datetime | None:
     """When there is something to lease next, by a rest or a lease that ends then; None when it is drained."""
-    times = db.connection().execute(_NEXT_DUE, {"its_run": run_id}).one()
+    asked = _NEXT_DUE if domain is None else _NEXT_DUE_OF_DOMAIN
+    times = db.connection().execute(asked, {"its_run": run_id, "its_domain": domain}).one()
     return min((time for time in times if time is not None), default=None)
 
 
@@ -216,8 +217,10 @@ def slowest(db: Session, run_id: int, limit: int) -> list[AtWork]:
 # ── statements, built once ──
 
 
-def _earliest(column: ColumnElement[Any], which: str) -> ScalarSelect[Any]:
-    return select(func.min(column)).where(_OF_RUN, text(which)).scalar_subquery()
+def _earliest(
+    column: ColumnElement[Any], which: str, within: tuple[ColumnElement[bool], ...] = (_OF_RUN,)
+) -> ScalarSelect[Any]:
+    return select(func.min(column)).where(*within, text(which)).scalar_subquery()
 
 
 def _count(which: str) -> ScalarSelect[Any]:
@@ -268,6 +271,10 @@ _WITH_EXPIRED = (
     .limit(bindparam("how_many"))
 )
 _NEXT_DUE = select(_earliest(_AT.next_run_at, IS_PENDING), _earliest(_AT.lease_expires_at, IS_IN_PROGRESS))
+_NEXT_DUE_OF_DOMAIN = select(
+    _earliest(_AT.next_run_at, IS_PENDING, _OF_DOMAIN),
+    _earliest(_AT.lease_expires_at, IS_IN_PROGRESS, _OF_DOMAIN),
+)
 _HAS_WORK = select(
     or_(exists().where(_OF_RUN, text(IS_PENDING)), exists().where(_OF_RUN, text(IS_IN_PROGRESS)))
 )

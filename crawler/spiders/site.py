@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, Self
 from attrs import evolve
 from scrapy import Request, Spider, signals
 from scrapy.exceptions import CloseSpider, DontCloseSpider
+from scrapy.utils.asyncio import run_in_thread
 
 from crawler import logs
 from crawler.catalogue.plugins import PluginRegistry, run_plugins
 from crawler.catalogue.plugins.page import plugin_page
 from crawler.catalogue.run_pages import STORED, RunPage
+from crawler.catalogue.run_report import write_report
 from crawler.errors import CrawlerError
 from crawler.frontier.foreman import FINISHED
 from crawler.frontier.runbook import task_of
@@ -47,6 +49,7 @@ TRANSIENT = {
 }  # fmt: skip
 LIKELY_PRODUCT = 1  # added to a task's priority: products first, among pages of one depth
 SERVER_ERROR = 500
+UNREADABLE = Trouble(Summary.CRAWL_FAILED, Cause.UNREADABLE)
 log = logs.get_logger(__name__)
 
 
@@ -252,11 +255,16 @@ class SiteSpider(Spider):
     async def run_closed(self, status: str, _reason: str) -> None:
         """Tell those who listen how the run ended."""
         if status:
-            await write_report(self.desk, self.foreman.run.id)
+            await self._write_report()
             self.desk.tell("run_ended", run=self.foreman.run.id, status=status, **self.foreman.done)
 
-
-UNREADABLE = Trouble(Summary.CRAWL_FAILED, Cause.UNREADABLE)
+    async def _write_report(self) -> None:
+        stores = await self.desk.open()
+        folder = self.desk.settings.vitrine_home / "reports"
+        try:
+            await run_in_thread(write_report, stores.database, folder, self.foreman.run.id)
+        except Exception:
+            log.exception("run.report_not_written", run=self.foreman.run.id)
 
 
 def plugin_registry() -> PluginRegistry:
