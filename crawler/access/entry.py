@@ -89,6 +89,8 @@ class Visitor:
     # A further host of a session that holds one already. It does not stand in line: those who hold one
     # domain and wait for another could wait for each other for ever.
     further: bool = False
+    # Asks a single time, and tells nothing if it is not let in: it has other domains to go to.
+    once: bool = False
 
     def tell(self, event: str, level: str, **fields: Any) -> None:
         """Emit an event with the two fields that each of them carries (SPEC A36)."""
@@ -150,20 +152,17 @@ class Entry:
             self._leave_line()
 
     def _begin(self) -> Wait | Entered:
-        if self._settings.disable_locks:
-            self._visitor.tell("throttle.skip", "info", reason="testing")
-            return self._enter(Held(self._visitor.domain, self._visitor.session_id, token=""))
-        if self._skips_delay():
-            reason = "debug_mode" if self._visitor.mode == DEBUG else "testing"
-            self._visitor.tell("throttle.skip", "info", reason=reason)
-        if not self._visitor.further:
+        if not self._visitor.once:
+            self._tell_skip()
+        # Without locks there is no line, except that who asks once finds a domain free once.
+        if self._visitor.once or not (self._visitor.further or self._settings.disable_locks):
             self._place = self._in.line.join(self._visitor.domain)
         return self._go_on(self._stand_in_line)
 
     def _stand_in_line(self) -> Wait | Entered:
         if self._place and not self._place.is_first():
-            return self._wait_for(LOOK_AGAIN_MS, IN_LINE)
-        return self._go_on(self._try)
+            return self._miss(IN_LINE) if self._visitor.once else self._wait_for(LOOK_AGAIN_MS, IN_LINE)
+        return self._go_on(self._enter_unlocked if self._settings.disable_locks else self._try)
 
     def _try(self) -> Wait | Entered:
         asked_at = self._in.monotonic()
@@ -173,6 +172,8 @@ class Entry:
             answer = self._in.gate.acquire(self._visitor.domain, self._visitor.session_id, self._token)
         except GateUnavailableError as error:
             self._is_unsure = True
+            if self._visitor.once:
+                raise
             return self._miss(error.code, error=str(error))
         self._is_unsure = False
         if isinstance(answer, Held):
@@ -182,6 +183,8 @@ class Entry:
 
     def _take(self, held: Held, asked_at: float) -> Wait | Entered:
         self._held = held
+        if self._visitor.once:
+            self._tell_skip()
         wait_ms = 0 if self._skips_delay() else held.wait_ms
         self._in.keeper.keep(held, self._lost, beat=self._visitor.beat, since=asked_at, delay=wait_ms / 1000)
         if wait_ms:
@@ -221,15 +224,17 @@ class Entry:
     def _outside(self) -> Entered:
         raise RuntimeError("this entry was left; a session that comes again needs a new one")
 
-    def _enter(self, held: Held) -> Wait | Entered:
+    def _enter_unlocked(self) -> Wait | Entered:
         """Without locks there is no way in to go, only a session whose time and heart are looked after."""
-        self._held = held
+        if self._visitor.once:
+            self._tell_skip()
+        self._held = held = Held(self._visitor.domain, self._visitor.session_id, token="")
         self._in.keeper.keep(held, self._lost, beat=self._visitor.beat)
         return self._go_on(self._inside)
 
     def _queue(self, busy: Busy) -> Wait | None:
         """A wait that costs no attempt, where the holder is one that we wait for."""
-        if self._visitor.further:
+        if self._visitor.further or self._visitor.once:
             return None
         if is_own(busy.value):
             return self._wait_for(LOOK_AGAIN_MS, IN_LINE)
@@ -246,6 +251,9 @@ class Entry:
 
     def _miss(self, cause: str, **fields: Any) -> Wait:
         """Count a failed attempt; wait for the next one, or give up after the last (SPEC A10-A12)."""
+        if self._visitor.once:
+            self._leave_line()
+            raise DomainLockTimeoutError(cause)
         self._missed += 1
         most = self._settings.domain_lock_max_retries
         if self._missed >= most:
@@ -309,6 +317,13 @@ class Entry:
 
     def _skips_delay(self) -> bool:
         return self._visitor.mode == DEBUG or self._settings.disable_throttle
+
+    def _tell_skip(self) -> None:
+        if self._settings.disable_locks:
+            self._visitor.tell("throttle.skip", "info", reason="testing")
+        elif self._skips_delay():
+            reason = "debug_mode" if self._visitor.mode == DEBUG else "testing"
+            self._visitor.tell("throttle.skip", "info", reason=reason)
 
     def _go_on(self, step: Callable[[], Wait | Entered]) -> Wait | Entered:
         self._step = step

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from crawler.catalogue import listings
@@ -21,21 +20,21 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from crawler.db.models import Page
-    from crawler.sessions.book import KeptFile
+    from crawler.sessions.files import KeptFile
     from crawler.sessions.items import PageCapture
 
 
 class CatalogueClerk:
     """Writes in the transaction of the page, or of the session's end: both stay or neither."""
 
-    def page_kept(self, db: Session, _capture: PageCapture, page: Page, files: Sequence[KeptFile]) -> None:
+    def page_kept(self, db: Session, capture: PageCapture, page: Page, files: Sequence[KeptFile]) -> None:
         """Note how a page was judged; of a valid product page, its product and price as well."""
         if page.verdict is None:
             return
         facts = page.facts or {}
         db.add(_diagnostic(page, page.verdict, facts))
         if page.verdict.get("is_pdp"):
-            _note_product(db, page, facts, files)
+            _note_product(db, page, capture.canonical_url, files)
 
     def sessions_ended(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
         """Note the ends of sessions."""
@@ -43,9 +42,9 @@ class CatalogueClerk:
         note_endings(db, session_ids, now)
 
 
-def _note_product(db: Session, page: Page, facts: dict[str, Any], files: Sequence[KeptFile]) -> None:
-    sighting = sighting_of(facts)
-    identity = identity_of(page.url, _declared_url(files))
+def _note_product(db: Session, page: Page, declared: str | None, files: Sequence[KeptFile]) -> None:
+    sighting = sighting_of(page.facts or {})
+    identity = identity_of(page.url, declared)
     page.listing_id = listings.see(db, identity, sighting, session_id=page.session_id, now=page.created_at)
     if sighting.tag:
         proof = Proof(page.url, _digest(files), page.session_id)
@@ -63,15 +62,6 @@ def _diagnostic(page: Page, verdict: dict[str, Any], facts: dict[str, Any]) -> D
         quality=quality_of(facts),
         traces=traces_of(verdict, facts),
     )
-
-
-def _declared_url(files: Sequence[KeptFile]) -> str | None:
-    """The canonical URL that the page declares, as its features have it."""
-    for file in files:
-        if file.type == "features_json":
-            declared = json.loads(file.packed.data).get("meta", {}).get("canonical_url")
-            return declared if isinstance(declared, str) else None
-    return None
 
 
 def _digest(files: Sequence[KeptFile]) -> str | None:

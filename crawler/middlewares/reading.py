@@ -76,6 +76,7 @@ def to_capture(response: Response, session_id: str, page_type: str, reading: Rea
         features=reading.features,
         verdict=reading.verdict,
         facts=reading.facts,
+        canonical_url=reading.canonical_url,
         low_confidence_reasons=low_confidence_reasons(
             page_type=page_type,
             text_chars=len(reading.text.decode()),

@@ -43,6 +43,7 @@ class Reading:
     features: bytes
     text: bytes
     charset: str
+    canonical_url: str | None  # as the page declares it
     candidates: tuple[str, ...]  # links that look like products, where they stand or where they lead
     others: tuple[str, ...]  # links that may be anything
     hubs: tuple[str, ...]  # pages that may lead to products
@@ -77,6 +78,7 @@ def read_page_of(question: PageQuestion) -> Reading:
         features=json.dumps(found, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace"),
         text=visible_text(page).encode("utf-8", "replace"),
         charset=page.charset,
+        canonical_url=found["meta"]["canonical_url"],
         candidates=tuple(link.url for link in links if link.tier < ANY_LINK),
         others=tuple(link.url for link in links if link.tier >= ANY_LINK),
         hubs=tuple(fallback_links(page)) if question.with_links else (),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from attrs import frozen
-from sqlalchemy import and_, exists, or_, select, update
+from sqlalchemy import and_, exists, func, or_, select, update
 
 from crawler.db.models import Batch, CrawlSession
 from crawler.errors import BadUrlError, UsageError
@@ -14,10 +15,12 @@ from crawler.urls import canonical, redact, require_http_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import datetime, timedelta
+    from datetime import datetime
     from pathlib import Path
 
     from sqlalchemy.orm import Session
+
+    from crawler.sessions.store import Life
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 # How a session may have ended without having been done.
@@ -70,13 +73,11 @@ def begin_batch(db: Session, source: str, now: datetime) -> Batch:
     return batch
 
 
-def take_up(
-    db: Session, batch: Batch, *, owner: str, now: datetime, stale_after: timedelta
-) -> Sequence[CrawlSession]:
+def take_up(db: Session, batch: Batch, *, owner: str, life: Life) -> Sequence[CrawlSession]:
     """Claim what is left to do of a batch: what was never begun, put back, or cut short."""
     waiting = and_(
         CrawlSession.status == Status.QUEUED,
-        or_(CrawlSession.owner.is_(None), CrawlSession.heartbeat_at < now - stale_after),
+        or_(CrawlSession.owner.is_(None), CrawlSession.alive_until < life.now),
     )
     cut_short = and_(CrawlSession.status == Status.FAILED, CrawlSession.cause.in_(_CUT_SHORT))
     return list(
@@ -84,12 +85,22 @@ def take_up(
             update(CrawlSession)
             .where(CrawlSession.batch_id == batch.id, or_(waiting, cut_short))
             .values(
-                status=Status.QUEUED, owner=owner, heartbeat_at=now,
+                status=Status.QUEUED, owner=owner, **life.columns,
                 error_summary=None, cause=None, finished_at=None,
             )
             .returning(CrawlSession)
         )
     )  # fmt: skip
+
+
+def free_in(db: Session, batch: Batch, now: datetime) -> timedelta:
+    """After which time something of a batch can be taken up, if those who work on it have died."""
+    soonest = db.scalar(
+        select(func.min(CrawlSession.alive_until)).where(
+            CrawlSession.batch_id == batch.id, CrawlSession.status.in_([Status.QUEUED, Status.RUNNING])
+        )
+    )
+    return max(soonest - now, timedelta(0)) if soonest else timedelta(0)
 
 
 def urls_of(db: Session, batch: Batch) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
 from datetime import timedelta
 from itertools import count
@@ -17,8 +18,9 @@ from crawler.errors import LockedError
 from crawler.evidence import naming, packing
 from crawler.evidence.blobs import BlobExistsError
 from crawler.sessions import batches, store
+from crawler.sessions.files import KeptFile, artifact_row, files_of
 from crawler.sessions.journal import Journal, as_jsonl, storable, storable_tree
-from crawler.sessions.outcome import Outcome, PageResult
+from crawler.sessions.outcome import Cause, Outcome, PageResult
 from crawler.sessions.visit import Visit
 
 if TYPE_CHECKING:
@@ -35,17 +37,6 @@ if TYPE_CHECKING:
 log = logs.get_logger(__name__)
 SHORT_DAYS = 7
 LONG_DAYS = 30
-
-
-@frozen
-class KeptFile:
-    """A published file, and the row that it gets."""
-
-    type: str
-    uri: str
-    packed: packing.Packed
-    content_type: str | None
-    charset: str | None
 
 
 @frozen
@@ -86,35 +77,39 @@ class SessionBook:
         self.blobs = blobs
         self.clerks = clerks
         self.owner = store.new_owner()
-        self.stale_after = timedelta(seconds=settings.domain_lock_ttl_seconds)
+        # How long what this process writes holds for a sign of its life.
+        self.ttl = timedelta(seconds=settings.domain_lock_ttl_seconds)
 
     # ── its states ──
 
     def queue(self, orders: Iterable[store.SessionOrder], snapshot: dict[str, Any]) -> list[UUID]:
         """Write sessions as queued."""
+        named = {uuid4(): order for order in orders}
         with self.database.write() as db:
-            now = self.database.now(db)
-            rows = store.create(db, orders, owner=self.owner, snapshot=snapshot, now=now)
-            return [row.id for row in rows]
+            store.create(db, named, owner=self.owner, snapshot=snapshot, life=self._life(db))
+        return list(named)
 
     def requeue(self, session: str) -> tuple[UUID, store.SessionOrder]:
         """Queue an ended or abandoned session again; its id may be cut short."""
         with self.database.write() as db:
-            now = self.database.now(db)
             found = store.find(db, session)
-            row = store.requeue(db, found.id, owner=self.owner, now=now, stale_after=self.stale_after)
+            row = store.requeue(db, found.id, owner=self.owner, life=self._life(db))
             return row.id, store.order_of(row)
 
     def open_batch(self, source: str) -> OpenBatch:
         """The batch of a URL file that was interrupted, with what is left of it; else a new one."""
         with self.database.write() as db:
-            now = self.database.now(db)
+            life = self._life(db)
             batch = batches.open_batch(db, source)
-            if batch is None or batches.close_finished(db, batch.id, now):
-                return OpenBatch(batches.begin_batch(db, source, now).id, frozenset(), ())
-            rows = batches.take_up(db, batch, owner=self.owner, now=now, stale_after=self.stale_after)
+            if batch is None or batches.close_finished(db, batch.id, life.now):
+                return OpenBatch(batches.begin_batch(db, source, life.now).id, frozenset(), ())
+            rows = batches.take_up(db, batch, owner=self.owner, life=life)
             if not rows:
-                raise LockedError(f"another process is working through {source}")
+                seconds = math.ceil(batches.free_in(db, batch, life.now).total_seconds())
+                raise LockedError(
+                    f"another process is working through {source}",
+                    hint=f"if that process has died, its file is free in {seconds} s",
+                )
             left = tuple((row.id, store.order_of(row)) for row in rows)
             return OpenBatch(batch.id, frozenset(batches.urls_of(db, batch)), left)
 
@@ -126,9 +121,18 @@ class SessionBook:
     def start(self, session_id: UUID, order: store.SessionOrder, journal: Journal) -> Visit:
         """Begin a queued session."""
         with self.database.write() as db:
-            fence = store.start(db, session_id, owner=self.owner, now=self.database.now(db))
-        journal.info("session", "session.start", epoch=fence.epoch, url=order.url, mode=order.mode)
-        return Visit(fence, order, journal)
+            fence = store.start(db, session_id, owner=self.owner, life=self._life(db))
+        return _visit(fence, order, journal)
+
+    def start_new(
+        self, session_id: UUID, order: store.SessionOrder, journal: Journal, snapshot: dict[str, Any]
+    ) -> Visit:
+        """Write a session and begin it, in one transaction."""
+        with self.database.write() as db:
+            life = self._life(db)
+            store.create(db, {session_id: order}, owner=self.owner, snapshot=snapshot, life=life)
+            fence = store.start(db, session_id, owner=self.owner, life=life)
+        return _visit(fence, order, journal)
 
     def refuse(self, session_id: UUID, outcome: Outcome, journal: Journal) -> None:
         """End a session that never ran, and export its log."""
@@ -164,7 +168,7 @@ class SessionBook:
         """Leave a batch's session for the next start of its batch."""
         visit.journal.info("session", "session.put_back")
         with self._journalled(visit) as db:
-            store.require(db, visit.fence, self.database.now(db))
+            store.require(db, visit.fence, self._life(db))
             store.put_back(db, visit.fence)
 
     def release_queued(self) -> None:
@@ -179,26 +183,30 @@ class SessionBook:
     def beat(self, visit: Visit) -> bool:
         """Say that a session lives; False when somebody else has it."""
         with self.database.write() as db:
-            return store.beat(db, visit.fence, self.database.now(db))
+            return store.beat(db, visit.fence, self._life(db))
 
     def beat_queued(self) -> None:
         """Say that the sessions which wait in this process live."""
         with self.database.write() as db:
-            store.beat_queued(db, self.owner, self.database.now(db))
+            store.beat_queued(db, self.owner, self._life(db))
 
     def abandon_stale(self) -> list[UUID]:
         """End the sessions whose process is gone, and export what their logs have."""
         with self.database.read() as db:
-            if not store.any_stale(db, now=self.database.now(db), stale_after=self.stale_after):
+            if not store.any_stale(db, self.database.now(db)):
                 return []
         with self.database.write() as db:
             now = self.database.now(db)
-            rows = store.abandon_stale(db, now=now, stale_after=self.stale_after)
+            rows = store.abandon_stale(db, now)
             self._tell_end(db, [row.id for row in rows], now)
         for row in rows:
             log.warning("session.abandoned", session_id=str(row.id), domain=row.domain, owner=row.owner)
             self.export_log(row.id)
         return [row.id for row in rows]
+
+    def _life(self, db: Session) -> store.Life:
+        now = self.database.now(db)
+        return store.Life(now, now + self.ttl)
 
     def _tell_end(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
         for clerk in self.clerks:
@@ -208,7 +216,7 @@ class SessionBook:
 
     def keep_page(self, visit: Visit, capture: PageCapture) -> KeptPage:
         """Publish a page's files, then write its rows: a row exists only for a file that does."""
-        files = self._files_of(visit, capture)
+        files = files_of(visit, capture)
         self.blobs.publish_all({file.uri: file.packed.data for file in files})
         try:
             page = self._write_page(visit, capture, files)
@@ -222,8 +230,9 @@ class SessionBook:
 
     def _write_page(self, visit: Visit, capture: PageCapture, files: Sequence[KeptFile]) -> Page:
         with self._journalled(visit) as db:
-            now = self.database.now(db)
-            store.require(db, visit.fence, now)
+            life = self._life(db)
+            now = life.now
+            store.require(db, visit.fence, life)
             page = _page_row(visit, capture, now)
             db.add(page)
             db.flush()
@@ -258,7 +267,7 @@ class SessionBook:
         with self.database.write() as db:
             now = self.database.now(db)
             file = KeptFile(kind, uri, packed, "application/jsonl", "utf-8")
-            store.write_artifacts(db, [_artifact(file, session_id, now=now)])
+            store.write_artifacts(db, [artifact_row(file, session_id, now=now)])
 
     def _publish_log(self, name: Callable[[int], str], data: bytes) -> str:
         """Publish under the first name that no row claims; what a dead process left there gives way."""
@@ -274,31 +283,6 @@ class SessionBook:
                 self.blobs.publish(uri, data)
             return uri
         raise AssertionError  # numbers do not end
-
-    def _files_of(self, visit: Visit, capture: PageCapture) -> list[KeptFile]:
-        folder = naming.session_folder(visit.order.domain, visit.fence.session_id, visit.fence.epoch)
-        kinds = (
-            ("html_gz", capture.body, packing.gzipped, capture.content_type, capture.charset),
-            ("visible_text", capture.visible_text, packing.plain, "text/plain", "utf-8"),
-            ("features_json", capture.features, packing.plain, "application/json", "utf-8"),
-        )
-        return [
-            KeptFile(
-                kind,
-                naming.page_file(
-                    folder,
-                    page_type=capture.page_type,
-                    viewport=capture.viewport,
-                    page_id=capture.page_id,
-                    artifact_type=kind,
-                ),
-                pack(content),
-                content_type,
-                charset,
-            )
-            for kind, content, pack, content_type, charset in kinds
-            if content is not None
-        ]
 
     def _withdraw_unclaimed(self, files: Sequence[KeptFile]) -> None:
         """Take files back, unless the write went through and only its answer got lost.
@@ -324,7 +308,7 @@ class SessionBook:
 
     def _artifact_row(self, visit: Visit, file: KeptFile, page_id: UUID, now: datetime) -> dict[str, Any]:
         until = now + self.kept_for(visit.order.retention_policy) if file.type == "html_gz" else None
-        return _artifact(file, visit.fence.session_id, now=now, page_id=page_id, until=until)
+        return artifact_row(file, visit.fence.session_id, now=now, page_id=page_id, until=until)
 
     def kept_for(self, retention_policy: str) -> timedelta:
         """How long the HTML of a session stays."""
@@ -344,6 +328,12 @@ class SessionBook:
             raise
 
 
+def _visit(fence: store.Fence, order: store.SessionOrder, journal: Journal) -> Visit:
+    journal.info("session", "session.start", epoch=fence.epoch, url=order.url, mode=order.mode)
+    # A run takes what its tasks name; it looks for no product page.
+    return Visit(fence, order, journal, missing_pdp=None if order.run_id else Cause.NO_CANDIDATES)
+
+
 def _page_row(visit: Visit, capture: PageCapture, now: datetime) -> Page:
     return Page(
         id=capture.page_id,
@@ -360,27 +350,3 @@ def _page_row(visit: Visit, capture: PageCapture, now: datetime) -> Page:
         facts=storable_tree(capture.facts),
         created_at=now,
     )
-
-
-def _artifact(
-    file: KeptFile,
-    session_id: UUID,
-    *,
-    now: datetime,
-    page_id: UUID | None = None,
-    until: datetime | None = None,
-) -> dict[str, Any]:
-    return {
-        "id": uuid4(),
-        "session_id": session_id,
-        "page_id": page_id,
-        "type": file.type,
-        "storage_uri": file.uri,
-        "size_bytes": len(file.packed.data),
-        "checksum": file.packed.checksum,
-        "content_sha256": file.packed.content_sha256,
-        "content_type": file.content_type,
-        "charset": file.charset,
-        "created_at": now,
-        "retention_until": until,
-    }

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from uuid import uuid4
 
 from crawler import logs
 from crawler.access.entry import DELAY, DomainLockTimeoutError, Entered, Visitor
-from crawler.access.gate import GateUnavailableError
 from crawler.config import shown
 from crawler.errors import CrawlerError, LockedError
+from crawler.sessions.ending import ask_delay, end_visit
 from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Cause, Outcome, Status, Summary
 from crawler.sessions.shared_work import Shared
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from crawler.access.entry import Entry
-    from crawler.access.gate import Gate, Held
+    from crawler.access.gate import Held
     from crawler.access.keeper import Lost
     from crawler.config import Settings
     from crawler.sessions.book import Clerk, KeptPage, OpenBatch
@@ -40,8 +41,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 THREADS = 8
 QUIET_SECONDS = 35.0  # a little longer than a download may take
-# How long to try to write the end of a session, while the store does not take it.
-END_TRIES_SECONDS = (0.5, 1, 2, 4, 8)
 
 log = logs.get_logger(__name__)
 
@@ -160,18 +159,41 @@ class Desk:
             outcome = Outcome(Status.FAILED, Summary.LOCK_TIMEOUT, cause)
             await self._refuse(session_id, order, outcome, journal)
             return None
-        visit = await self._to_its_end(self._in_thread(self._start, session_id, order, journal, entry))
-        self._tell("started", session=visit.id, url=order.url, domain=order.domain)
+        start = partial(self._opened.book.start, session_id, order, journal)
+        return await self._started(start, entry)
+
+    async def begin_if_free(self, order: SessionOrder) -> Visit | None:
+        """Start a session in a domain that is free; None, and nothing written, when it is not.
+
+        The gate is asked once, and only the domain's delay is waited for, under its lock. A gate that is
+        away is an error, so that the caller can tell a busy domain from that.
+        """
+        session_id, snapshot = uuid4(), shown(self.settings)
+        journal = Journal(str(session_id), order.domain)
+        entry = await self._entry(str(session_id), order, journal, once=True)
+        try:
+            await self._go_in(entry, lend_slot=False)
+        except DomainLockTimeoutError as error:
+            log.debug("domain.not_free", domain=order.domain, cause=error.cause)
+            return None
+        start = partial(self._opened.book.start_new, session_id, order, journal, snapshot)
+        return await self._started(start, entry, is_new=True)
+
+    async def _started(self, start: Callable[[], Visit], entry: Entry, *, is_new: bool = False) -> Visit:
+        visit = await self._to_its_end(self._in_thread(self._start, start, entry))
+        if is_new:
+            self._tell("queued", sessions=[visit.id])
+        self._tell("started", session=visit.id, url=visit.order.url, domain=visit.order.domain)
         return visit
 
-    def _start(self, session_id: UUID, order: SessionOrder, journal: Journal, entry: Entry) -> Visit:
+    def _start(self, start: Callable[[], Visit], entry: Entry) -> Visit:
         """Start the session and have it in `visits`, in one go: nothing is begun that `close` cannot find."""
         try:
-            visit = self._opened.book.start(session_id, order, journal)
+            visit = start()
         except BaseException:
             entry.leave()
             raise
-        visit.entries[order.domain] = entry
+        visit.entries[visit.order.domain] = entry
         with self._guard:
             self.visits[visit.id] = self.known[visit.id] = visit
             lost = self._lost_early.pop(visit.id, None)
@@ -203,7 +225,7 @@ class Desk:
         self.visits.pop(visit.id, None)
         try:
             await self._quiet(visit)
-            outcome = await self._to_its_end(self._in_thread(_end, stores, visit, stores.book.finish))
+            outcome = await self._to_its_end(self._in_thread(end_visit, stores, visit, stores.book.finish))
         finally:
             self.known.pop(visit.id, None)
         self._tell_end(visit.id, visit.order, outcome)
@@ -225,7 +247,7 @@ class Desk:
             visit.stop(Cause.INTERRUPTED)
         write = stores.book.put_back if goes_on else stores.book.finish
         try:
-            await self._in_thread(_end, stores, visit, write)
+            await self._in_thread(end_visit, stores, visit, write)
             if visit.stopped:
                 self._tell_end(visit.id, visit.order, visit.stopped)
         except Exception:
@@ -249,7 +271,7 @@ class Desk:
     async def ask_delay(self, domain: str, seconds: float, reason: str) -> None:
         """Hold everyone off a domain, as its site has asked."""
         gate = (await self.open()).gate
-        await self._in_thread(_ask_delay, gate, domain, seconds, reason)
+        await self._in_thread(ask_delay, gate, domain, seconds, reason)
 
     # ── for spiders that know nothing of sessions ──
 
@@ -275,14 +297,12 @@ class Desk:
 
     # ── inside ──
 
-    async def _entry(
-        self, session_id: str, order: SessionOrder, journal: Journal, *, further: bool = False
-    ) -> Entry:
+    async def _entry(self, session_id: str, order: SessionOrder, journal: Journal, **how: bool) -> Entry:
         def emit(event: str, level: str, **fields: Any) -> None:
             getattr(journal, level)("lock", event, **fields)
 
         visitor = Visitor(
-            session_id, order.domain, emit, self._on_lost, beat=self._beat, mode=order.mode, further=further
+            session_id, order.domain, emit, self._on_lost, beat=self._beat, mode=order.mode, **how
         )
         return (await self.open()).entrance.entry(visitor)
 
@@ -342,7 +362,7 @@ class Desk:
         """Show other processes that what waits here is not forgotten."""
         book = (await self.open()).book
         while True:
-            await asyncio.sleep(book.stale_after.total_seconds() / 3)
+            await asyncio.sleep(book.ttl.total_seconds() / 3)
             try:
                 await self._in_thread(book.beat_queued)
             except Exception:
@@ -362,37 +382,3 @@ class Desk:
         except asyncio.CancelledError:
             await asyncio.wait([task])
             raise
-
-
-def _end(stores: Stores, visit: Visit, write: Callable[[Visit], T]) -> T:
-    """Write the end, let go of the domains, close the log; a log that is another's by now is not touched."""
-    try:
-        result = _written(visit, write)
-    finally:
-        for domain, seconds in visit.crawl_delays.items():
-            _ask_delay(stores.gate, domain, seconds, "Crawl-delay")
-        for entry in visit.entries.values():
-            entry.leave()
-    stores.book.close_log(visit)
-    return result
-
-
-def _written(visit: Visit, write: Callable[[Visit], T]) -> T:
-    """An end that cannot be written is tried again: a store that is away for seconds must not cost it."""
-    for wait in END_TRIES_SECONDS:
-        try:
-            return write(visit)
-        except StaleSessionError:
-            raise
-        except Exception:
-            log.exception("session.end_delayed", session_id=visit.id, again_in_seconds=wait)
-            time.sleep(wait)
-    return write(visit)
-
-
-def _ask_delay(gate: Gate, domain: str, seconds: float, reason: str) -> None:
-    """A gate that is away is not worth a page."""
-    try:
-        gate.ask_delay(domain, seconds, reason)
-    except GateUnavailableError as error:
-        log.warning("delay.not_kept", domain=domain, seconds=seconds, error=str(error))

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 @frozen(eq=False)
 class PageCapture:
-    """A page on its way into the book: what was fetched, and what the rule made of it."""
+    """A page on its way into the book: what was fetched, and what the rule made of it.
+
+    Clerks get this very object, so a subclass may carry what a clerk of its own is to write along.
+    """
 
     session_id: str
     page_type: str  # homepage, pdp, or page for a spider that has no page types
@@ -28,6 +31,7 @@ class PageCapture:
     features: bytes | None = field(default=None, repr=False)
     verdict: dict[str, Any] | None = field(default=None, repr=False)
     facts: dict[str, Any] | None = field(default=None, repr=False)
+    canonical_url: str | None = None  # as the page declares it
     low_confidence_reasons: tuple[str, ...] = ()
     trouble: Trouble | None = None  # why the page failed; such a page has no files
     page_id: UUID = field(factory=uuid4)

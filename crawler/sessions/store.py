@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID, uuid4
 
 from attrs import asdict, frozen
-from sqlalchemy import and_, bindparam, insert, or_, select, update
+from sqlalchemy import and_, bindparam, false, func, insert, or_, select, update
 
 from crawler.db.models import Artifact, CrawlLog, CrawlSession
 from crawler.errors import CrawlerError, NotFoundError
 from crawler.sessions.outcome import Cause, Outcome, Status, Summary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import datetime, timedelta
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from sqlalchemy import ColumnElement, Table, Update
     from sqlalchemy.orm import Session
@@ -38,6 +38,7 @@ _START = (
         epoch=_SESSIONS.c.epoch + 1,
         started_at=bindparam("now"),
         heartbeat_at=bindparam("now"),
+        alive_until=bindparam("until"),
     )
     .returning(_SESSIONS.c.epoch)
 )
@@ -60,6 +61,19 @@ class Fence:
     session_id: UUID
     owner: str
     epoch: int
+
+
+@frozen
+class Life:
+    """A sign of life: when it is given, and until when its giver is not taken for dead."""
+
+    now: datetime
+    until: datetime
+
+    @property
+    def columns(self) -> dict[str, datetime]:
+        """As it is written to a session."""
+        return {"heartbeat_at": self.now, "alive_until": self.until}
 
 
 @frozen
@@ -96,12 +110,12 @@ def new_owner() -> str:
 
 
 def create(
-    db: Session, orders: Iterable[SessionOrder], *, owner: str, snapshot: dict[str, Any], now: datetime
-) -> list[CrawlSession]:
-    """Write queued sessions in the order given."""
+    db: Session, orders: Mapping[UUID, SessionOrder], *, owner: str, snapshot: dict[str, Any], life: Life
+) -> None:
+    """Write queued sessions, under the ids that were chosen for them."""
     rows = [
         CrawlSession(
-            id=uuid4(),
+            id=session_id,
             kind="run" if order.run_id else "page",
             run_id=order.run_id,
             url=order.url,
@@ -114,39 +128,36 @@ def create(
             config_snapshot=snapshot,
             status=Status.QUEUED,
             owner=owner,
-            heartbeat_at=now,
-            created_at=now,
+            created_at=life.now,
+            **life.columns,
         )
-        for order in orders
+        for session_id, order in orders.items()
     ]
     db.add_all(rows)
     db.flush()
-    return rows
 
 
-def start(db: Session, session_id: UUID, *, owner: str, now: datetime) -> Fence:
+def start(db: Session, session_id: UUID, *, owner: str, life: Life) -> Fence:
     """Make a queued session run under a new epoch; refuse one that somebody else has begun."""
-    parameters = {"its_id": session_id, "its_owner": owner, "now": now}
+    parameters = {"its_id": session_id, "its_owner": owner, "now": life.now, "until": life.until}
     epoch = db.connection().execute(_START, parameters).scalar_one_or_none()
     if epoch is None:
         raise StaleSessionError
     return Fence(session_id, owner, epoch)
 
 
-def requeue(
-    db: Session, session_id: UUID, *, owner: str, now: datetime, stale_after: timedelta
-) -> CrawlSession:
+def requeue(db: Session, session_id: UUID, *, owner: str, life: Life) -> CrawlSession:
     """Queue a session again that ended or was abandoned; its earlier pages stay, under their epoch."""
     row = get(db, session_id)
     alive = and_(
         CrawlSession.status.in_([Status.QUEUED, Status.RUNNING]),
-        CrawlSession.heartbeat_at >= now - stale_after,
+        func.coalesce(CrawlSession.alive_until >= life.now, false()),
     )
     result = db.execute(
         update(CrawlSession)
         .where(CrawlSession.id == session_id, CrawlSession.epoch == row.epoch, ~alive)
         .values(
-            status=Status.QUEUED, owner=owner, heartbeat_at=now, finished_at=None,
+            status=Status.QUEUED, owner=owner, finished_at=None, **life.columns,
             error_summary=None, cause=None, low_confidence=False, pdp_url=None, final_url=None,
         )
         .returning(CrawlSession.id)
@@ -157,23 +168,23 @@ def requeue(
     return row
 
 
-def beat(db: Session, fence: Fence, now: datetime) -> bool:
+def beat(db: Session, fence: Fence, life: Life) -> bool:
     """Say that the session lives; False when it is no longer ours."""
-    return _write(db, fence, heartbeat_at=now)
+    return _write(db, fence, **life.columns)
 
 
-def beat_queued(db: Session, owner: str, now: datetime) -> None:
+def beat_queued(db: Session, owner: str, life: Life) -> None:
     """Say that the sessions which wait in this process live."""
     db.execute(
         update(CrawlSession)
         .where(CrawlSession.owner == owner, CrawlSession.status == Status.QUEUED)
-        .values(heartbeat_at=now)
+        .values(**life.columns)
     )
 
 
-def require(db: Session, fence: Fence, now: datetime) -> None:
+def require(db: Session, fence: Fence, life: Life) -> None:
     """Go on only as the session's owner; until the transaction's end nobody else can become it."""
-    if not _write(db, fence, heartbeat_at=now):
+    if not beat(db, fence, life):
         raise StaleSessionError
 
 
@@ -202,7 +213,7 @@ def finish_queued(db: Session, session_id: UUID, owner: str, outcome: Outcome, *
 
 def put_back(db: Session, fence: Fence) -> None:
     """Queue a running session for the next start of its batch."""
-    _write(db, fence, status=Status.QUEUED, owner=None, heartbeat_at=None)
+    _write(db, fence, status=Status.QUEUED, owner=None, heartbeat_at=None, alive_until=None)
 
 
 def release_queued(db: Session, owner: str, now: datetime) -> list[UUID]:
@@ -211,7 +222,7 @@ def release_queued(db: Session, owner: str, now: datetime) -> list[UUID]:
     db.execute(
         update(CrawlSession)
         .where(mine, CrawlSession.batch_id.is_not(None))
-        .values(owner=None, heartbeat_at=None)
+        .values(owner=None, heartbeat_at=None, alive_until=None)
     )
     ended = db.execute(
         update(CrawlSession)
@@ -224,16 +235,16 @@ def release_queued(db: Session, owner: str, now: datetime) -> list[UUID]:
     return list(ended.scalars())
 
 
-def any_stale(db: Session, *, now: datetime, stale_after: timedelta) -> bool:
+def any_stale(db: Session, now: datetime) -> bool:
     """Whether there is anything for `abandon_stale` to do."""
-    return db.scalar(select(CrawlSession.id).where(_is_stale(now, stale_after)).limit(1)) is not None
+    return db.scalar(select(CrawlSession.id).where(_is_stale(now)).limit(1)) is not None
 
 
-def abandon_stale(db: Session, *, now: datetime, stale_after: timedelta) -> list[CrawlSession]:
-    """Mark the sessions whose process is gone as failed; one whose heartbeat is fresh is never touched."""
+def abandon_stale(db: Session, now: datetime) -> list[CrawlSession]:
+    """Mark the sessions whose process is gone as failed, by what each process itself said of its life."""
     ended = db.scalars(
         update(CrawlSession)
-        .where(_is_stale(now, stale_after))
+        .where(_is_stale(now))
         .values(
             status=Status.FAILED, error_summary=Summary.CRAWL_FAILED, cause=Cause.ABANDONED, finished_at=now
         )
@@ -242,13 +253,13 @@ def abandon_stale(db: Session, *, now: datetime, stale_after: timedelta) -> list
     return list(ended)
 
 
-def _is_stale(now: datetime, stale_after: timedelta) -> ColumnElement[bool]:
+def _is_stale(now: datetime) -> ColumnElement[bool]:
     """Open, and silent for too long. What a batch has queued waits for its next start instead."""
     begun = or_(
         CrawlSession.status == Status.RUNNING,
         and_(CrawlSession.status == Status.QUEUED, CrawlSession.batch_id.is_(None)),
     )
-    return and_(begun, CrawlSession.heartbeat_at < now - stale_after)
+    return and_(begun, CrawlSession.alive_until < now)
 
 
 def write_log(db: Session, session_id: UUID, lines: Sequence[LogLine]) -> None:

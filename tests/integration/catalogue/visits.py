@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -104,9 +103,10 @@ def page(session: str, url: str, facts: Mapping[str, Any], **said: Any) -> PageC
         load_timings={"fetch_ms": 120},
         body=b"<html>a page</html>",
         visible_text=b"a page",
-        features=json.dumps({"meta": {"canonical_url": said["declared"]}}).encode(),
+        features=b"{}",
         verdict={"policy": "v1.2", "is_pdp": said["is_pdp"], "signals": {"has_price": True}, "reasons": []},
         facts=dict(facts),
+        canonical_url=said["declared"],
     )
 
 

@@ -234,6 +234,64 @@ def test_disabled_locks_ask_no_gate() -> None:
     assert scene.gate.calls == []
 
 
+@pytest.mark.parametrize("holder", [STRANGER, NEIGHBOUR], ids=["stranger", "neighbour"])
+def test_who_asks_once_hears_at_once_and_leaves_nothing(holder: Busy) -> None:
+    """No attempt more, no wait in any queue, no event, no place in line."""
+    scene = Scene({"domain_queue_wait_seconds": 60}, gate=FakeGate(acquires=[holder, HELD]))
+    with pytest.raises(DomainLockTimeoutError) as refused:
+        scene.entry(once=True).advance()
+    assert (refused.value.cause, scene.told, scene.gate.calls) == ("locked", [], ["acquire"])
+    assert scene.entry(once=True).advance() == Entered(HELD)
+
+
+def test_who_asks_once_does_not_stand_in_line() -> None:
+    """A session of this process that is in the domain, or came first, is reason enough; no gate is asked."""
+    scene = Scene(gate=FakeGate(acquires=[HELD]))
+    first = scene.entry()
+    first.advance()
+    with pytest.raises(DomainLockTimeoutError) as refused:
+        scene.entry(session_id="second", once=True).advance()
+    assert (refused.value.cause, scene.gate.calls) == (IN_LINE, ["acquire"])
+    first.leave()
+    assert isinstance(scene.entry(once=True).advance(), Entered)
+
+
+def test_who_asks_once_hears_that_the_gate_is_away() -> None:
+    """As what it is; a lock that was taken all the same is given back."""
+    scene = Scene(gate=FakeGate(acquires=[AWAY]))
+    entry = scene.entry(once=True)
+    with pytest.raises(type(AWAY)):
+        entry.advance()
+    entry.leave()
+    assert (scene.told, scene.gate.calls) == ([], ["acquire", "release"])
+
+
+def test_who_asks_once_waits_the_delay_out() -> None:
+    """Under the lock; a lock that gets lost meanwhile is not fought for."""
+    scene = Scene(gate=FakeGate(acquires=[HELD_WITH_DELAY], extends=[True, False]))
+    entry = scene.entry(once=True)
+    assert scene.waits(entry) == [Wait(1500, DELAY)]
+    assert scene.events() == ["throttle.wait", "lock.acquire.success"]
+    entry.leave()
+    second = scene.entry(once=True)
+    with pytest.raises(DomainLockTimeoutError) as refused:
+        scene.waits(second)
+    assert refused.value.cause == "lock_lost"
+
+
+def test_without_locks_who_asks_once_gets_a_domain_once() -> None:
+    """Two visits of one run must not share a domain; others are not kept out (SPEC A17)."""
+    scene = Scene({"disable_locks": True})
+    first = scene.entry(once=True)
+    assert isinstance(first.advance(), Entered)
+    assert isinstance(scene.entry().advance(), Entered)
+    with pytest.raises(DomainLockTimeoutError):
+        scene.entry(once=True).advance()
+    first.leave()
+    assert isinstance(scene.entry(once=True).advance(), Entered)
+    assert scene.events() == ["throttle.skip"] * 3
+
+
 def test_queue_wait_costs_no_attempt() -> None:
     """A Vitrine session elsewhere is waited for, up to DOMAIN_QUEUE_WAIT_SECONDS, before attempts count."""
     scene = Scene({"domain_queue_wait_seconds": 60}, gate=FakeGate(acquires=[NEIGHBOUR] * 50 + [HELD]))

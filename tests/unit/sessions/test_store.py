@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 
@@ -11,7 +12,7 @@ from crawler.clock import utc_now
 from crawler.errors import NotFoundError
 from crawler.sessions import batches, store
 from crawler.sessions.outcome import Cause, Outcome, Status, Summary
-from crawler.sessions.store import Fence, SessionOrder, StaleSessionError
+from crawler.sessions.store import Fence, Life, SessionOrder, StaleSessionError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -30,19 +31,25 @@ def now() -> datetime:
     return utc_now()
 
 
+def life(now: datetime, ttl: timedelta = TTL) -> Life:
+    """A sign of life that holds for a process's own time."""
+    return Life(now, now + ttl)
+
+
 def queue(database: Database, now: datetime, *, owner: str = "one", batch_id: int | None = None) -> UUID:
     """A queued session."""
     order = SessionOrder("https://shop.example/", "shop.example", batch_id=batch_id)
+    session_id = uuid4()
     with database.write() as db:
-        [row] = store.create(db, [order], owner=owner, snapshot={"A": "1"}, now=now)
-        return row.id
+        store.create(db, {session_id: order}, owner=owner, snapshot={"A": "1"}, life=life(now))
+    return session_id
 
 
 def run(database: Database, now: datetime, *, owner: str = "one", batch_id: int | None = None) -> Fence:
     """A running session."""
     session_id = queue(database, now, owner=owner, batch_id=batch_id)
     with database.write() as db:
-        return store.start(db, session_id, owner=owner, now=now)
+        return store.start(db, session_id, owner=owner, life=life(now))
 
 
 def load(database: Database, session_id: UUID) -> CrawlSession:
@@ -67,11 +74,11 @@ def test_only_its_owner_starts_a_session_and_only_once(database: Database, now: 
     """Another process, or a second start, is refused."""
     session_id = queue(database, now)
     with database.write() as db, pytest.raises(StaleSessionError):
-        store.start(db, session_id, owner="two", now=now)
+        store.start(db, session_id, owner="two", life=life(now))
     with database.write() as db:
-        store.start(db, session_id, owner="one", now=now)
+        store.start(db, session_id, owner="one", life=life(now))
     with database.write() as db, pytest.raises(StaleSessionError):
-        store.start(db, session_id, owner="one", now=now)
+        store.start(db, session_id, owner="one", life=life(now))
 
 
 @pytest.mark.parametrize(
@@ -85,9 +92,9 @@ def test_a_write_without_the_fence_changes_nothing(
     stale = Fence(**{"session_id": fence.session_id, "owner": fence.owner, "epoch": fence.epoch, **change})  # type: ignore[arg-type]
     later = now + timedelta(seconds=5)
     with database.write() as db:
-        assert not store.beat(db, stale, later)
+        assert not store.beat(db, stale, life(later))
         with pytest.raises(StaleSessionError):
-            store.require(db, stale, later)
+            store.require(db, stale, life(later))
         with pytest.raises(StaleSessionError):
             store.finish(db, stale, DONE, now=later)
         store.put_back(db, stale)
@@ -101,7 +108,7 @@ def test_an_ended_session_takes_no_more_writes(database: Database, now: datetime
     with database.write() as db:
         store.finish(db, fence, DONE, now=now)
     with database.write() as db, pytest.raises(StaleSessionError):
-        store.require(db, fence, now)
+        store.require(db, fence, life(now))
 
 
 def test_only_a_silent_session_is_abandoned(database: Database, now: datetime) -> None:
@@ -109,7 +116,7 @@ def test_only_a_silent_session_is_abandoned(database: Database, now: datetime) -
     alive, silent = run(database, now), run(database, now - TTL - timedelta(seconds=1))
     edge = run(database, now - TTL)
     with database.write() as db:
-        ended = store.abandon_stale(db, now=now, stale_after=TTL)
+        ended = store.abandon_stale(db, now)
     assert [row.id for row in ended] == [silent.session_id]
     row = load(database, silent.session_id)
     assert (row.status, row.error_summary, row.cause) == ("failed", Summary.CRAWL_FAILED, Cause.ABANDONED)
@@ -124,8 +131,8 @@ def test_what_waits_in_a_living_process_is_not_abandoned(database: Database, now
         batch = batches.begin_batch(db, "/shops.txt", old)
     in_batch = queue(database, old, owner="dead", batch_id=batch.id)
     with database.write() as db:
-        store.beat_queued(db, "alive", now)
-        ended = store.abandon_stale(db, now=now, stale_after=TTL)
+        store.beat_queued(db, "alive", life(now))
+        ended = store.abandon_stale(db, now)
     assert [row.id for row in ended] == [dead]
     assert load(database, waiting).status == load(database, in_batch).status == "queued"
 
@@ -134,15 +141,15 @@ def test_a_living_session_cannot_be_queued_again(database: Database, now: dateti
     """`retry` waits until its heartbeat is old; then the former owner is shut out."""
     fence = run(database, now)
     with database.write() as db, pytest.raises(StaleSessionError):
-        store.requeue(db, fence.session_id, owner="two", now=now, stale_after=TTL)
+        store.requeue(db, fence.session_id, owner="two", life=life(now))
     later = now + 2 * TTL
     with database.write() as db:
-        store.requeue(db, fence.session_id, owner="two", now=later, stale_after=TTL)
-        again = store.start(db, fence.session_id, owner="two", now=later)
+        store.requeue(db, fence.session_id, owner="two", life=life(later))
+        again = store.start(db, fence.session_id, owner="two", life=life(later))
     assert again.epoch == fence.epoch + 1
     with database.write() as db:
-        assert not store.beat(db, fence, later)
-        assert store.beat(db, again, later)
+        assert not store.beat(db, fence, life(later))
+        assert store.beat(db, again, life(later))
 
 
 def test_leaving_lets_go_of_what_waits(database: Database, now: datetime) -> None:
@@ -167,14 +174,14 @@ def test_a_batch_is_gone_on_with_until_nothing_is_left(database: Database, now: 
     with database.write() as db:
         store.finish(db, done, DONE, now=now)
         store.put_back(db, back)
-        store.abandon_stale(db, now=now, stale_after=TTL)
+        store.abandon_stale(db, now)
         assert not batches.close_finished(db, batch.id, now)
-        taken = batches.take_up(db, batch, owner="two", now=now, stale_after=TTL)
+        taken = batches.take_up(db, batch, owner="two", life=life(now))
     assert {row.id for row in taken} == {back.session_id, dead.session_id, never}
     with database.write() as db:
-        assert not batches.take_up(db, batch, owner="three", now=now, stale_after=TTL)
+        assert not batches.take_up(db, batch, owner="three", life=life(now))
         for row in taken:
-            fence = store.start(db, row.id, owner="two", now=now)
+            fence = store.start(db, row.id, owner="two", life=life(now))
             store.finish(db, fence, DONE, now=now)
         assert batches.close_finished(db, batch.id, now)
         assert batches.open_batch(db, "/shops.txt") is None
