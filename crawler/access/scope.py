@@ -156,7 +156,7 @@ def denials_after_redirect(asked_url: str, final_url: str) -> tuple[Denial, ...]
         if not _is_login(final) or not _names_a_place(final, asked):
             return ()
         return tuple(_denials(asked, final))
-    except BadUrlError:
+    except (BadUrlError, UnicodeError):  # the latter: half a character, for which there is no rule
         return ()
 
 

@@ -223,6 +223,13 @@ def test_what_was_learnt_can_be_made_permanent() -> None:
     assert permanent_lines([]) == ()
 
 
+def test_half_a_character_is_no_error() -> None:
+    """No server sends one, but a script in a page can make one up."""
+    assert SCOPE.judge(f"{SHOP}/p/\ud800") is None
+    assert SCOPE.judge("https://\ud800.example/") == INVALID_URL
+    assert patterns("/\ud800", "/login?next=/x") == []
+
+
 def test_an_endless_address_teaches_no_rule() -> None:
     """What would be no rule in the file is none in the run."""
     assert patterns("/" + "a" * 600, "/login?next=/x") == ["/login"]
