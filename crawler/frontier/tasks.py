@@ -9,7 +9,7 @@ from attrs import frozen
 from sqlalchemy import bindparam, exists, func, or_, select, text, update
 
 from crawler.db.models import Run, RunDomain, Task
-from crawler.db.models.leased import IS_ERROR, IS_IN_PROGRESS, IS_PENDING
+from crawler.db.models.leased import IS_ERROR, IS_IN_PROGRESS, IS_NEW, IS_PENDING, IS_RESTING
 from crawler.db.upsert import insert_into
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def waiting_domains(
 
 
 def next_due_at(db: Session, run_id: int) -> datetime | None:
-    """When there is something to lease next, by a rest or a lease that ends then; None when it is drained."""
+    """When a rest or a lease ends next, or a time that is past where something is new; None when drained."""
     times = db.connection().execute(_NEXT_DUE, {"its_run": run_id}).one()
     return min((time for time in times if time is not None), default=None)
 
@@ -267,7 +267,12 @@ _WITH_EXPIRED = (
     .order_by(_AT.domain)
     .limit(bindparam("how_many"))
 )
-_NEXT_DUE = select(_earliest(_AT.next_run_at, IS_PENDING), _earliest(_AT.lease_expires_at, IS_IN_PROGRESS))
+_NEXT_DUE = select(
+    # Any of the new ones will do: they are due when they come.
+    select(_AT.next_run_at).where(_OF_RUN, text(IS_NEW)).limit(1).scalar_subquery(),
+    _earliest(_AT.next_run_at, IS_RESTING),
+    _earliest(_AT.lease_expires_at, IS_IN_PROGRESS),
+)
 _HAS_WORK = select(
     or_(exists().where(_OF_RUN, text(IS_PENDING)), exists().where(_OF_RUN, text(IS_IN_PROGRESS)))
 )
