@@ -224,9 +224,14 @@ def _count(which: str) -> ScalarSelect[Any]:
     return select(func.count()).select_from(_TASKS).where(_OF_RUN, text(which)).scalar_subquery()
 
 
-def _first_domain(after: ColumnElement[Any]) -> ScalarSelect[Any]:
-    of_run = select(_AT.domain).where(_OF_RUN, text(IS_PENDING), _AT.domain > after)
-    return of_run.order_by(_AT.domain).limit(1).scalar_subquery()
+def _first(column: ColumnElement[Any], which: str, *more: ColumnElement[bool]) -> ScalarSelect[Any]:
+    """A value of the first row in the order of the index of pending tasks.
+
+    Asked in this way a planner takes the index whatever it believes of the numbers: for EXISTS it may read
+    the whole table, and it joins where it should look once.
+    """
+    rows = select(column).where(_OF_RUN, text(which), *more)
+    return rows.order_by(_AT.domain, _AT.priority.desc(), _AT.id).limit(1).scalar_subquery()
 
 
 def _walk() -> Select[Any]:
@@ -234,14 +239,14 @@ def _walk() -> Select[Any]:
 
     What it costs grows with the domains that are given back or passed over, not with the tasks.
     """
-    walk = select(_first_domain(bindparam("after")).label("domain")).cte("walk", recursive=True)
-    walk = walk.union_all(select(_first_domain(walk.c.domain)).where(walk.c.domain.is_not(None)))
-    is_due = exists().where(
-        _OF_RUN, _AT.domain == walk.c.domain, text(IS_PENDING), _AT.next_run_at <= bindparam("now")
-    )
+    start = _first(_AT.domain, IS_PENDING, _AT.domain > bindparam("after"))
+    walk = select(start.label("domain")).cte("walk", recursive=True)
+    step = _first(_AT.domain, IS_PENDING, _AT.domain > walk.c.domain)
+    walk = walk.union_all(select(step).where(walk.c.domain.is_not(None)))
+    due = _first(_AT.id, IS_PENDING, _AT.domain == walk.c.domain, _AT.next_run_at <= bindparam("now"))
     return (
         select(walk.c.domain)
-        .where(walk.c.domain.is_not(None), walk.c.domain.not_in(_BUT), is_due)
+        .where(walk.c.domain.is_not(None), walk.c.domain.not_in(_BUT), due.is_not(None))
         .limit(bindparam("how_many"))
     )
 
@@ -268,13 +273,12 @@ _WITH_EXPIRED = (
     .limit(bindparam("how_many"))
 )
 _NEXT_DUE = select(
-    # Any of the new ones will do: they are due when they come.
-    select(_AT.next_run_at).where(_OF_RUN, text(IS_NEW)).limit(1).scalar_subquery(),
+    _first(_AT.next_run_at, IS_NEW),  # any will do: new tasks are due when they come
     _earliest(_AT.next_run_at, IS_RESTING),
     _earliest(_AT.lease_expires_at, IS_IN_PROGRESS),
 )
 _HAS_WORK = select(
-    or_(exists().where(_OF_RUN, text(IS_PENDING)), exists().where(_OF_RUN, text(IS_IN_PROGRESS)))
+    or_(_first(_AT.id, IS_PENDING).is_not(None), exists().where(_OF_RUN, text(IS_IN_PROGRESS)))
 )
 _COUNTS = select(_RUNS.c.planned, _count(IS_PENDING), _count(IS_IN_PROGRESS), _count(IS_ERROR)).where(
     _RUNS.c.id == bindparam("its_run")

@@ -217,7 +217,8 @@ class LeaseMachine(RuleBasedStateMachine):
         assert sorted(tasks.waiting_domains(self.db, self.run_id, self.now)) == due
         times = [t.next_run_at for t in self.model.values() if t.status == "pending"]
         times += [t.expires_at for t in self.model.values() if t.expires_at]
-        assert tasks.next_due_at(self.db, self.run_id) == min(times, default=None)
+        told = tasks.next_due_at(self.db, self.run_id)
+        assert told == min(times, default=None) or (told in times and told <= self.now)
         assert tasks.is_drained(self.db, self.run_id) == (not times)
 
     # ── the model ──
