@@ -66,8 +66,6 @@ class View:
     stop_requested: bool
     drained: bool
     waiting: Sequence[str]  # domains that have something to lease now, other than those excepted
-    next_due: datetime | None
-    now: datetime
 
 
 class Closer(Protocol):
@@ -139,8 +137,6 @@ class RunBook:
                 stop_requested=runs.is_stop_requested(db, self.run.id),
                 drained=not waiting and tasks.is_drained(db, self.run.id),
                 waiting=waiting,
-                next_due=None if waiting else tasks.next_due_at(db, self.run.id),
-                now=now,
             )
 
     def standing(self) -> tuple[dict[str, int], str | None]:
@@ -178,7 +174,7 @@ class RunBook:
     def next_due(self, domain: str) -> timedelta | None:
         """How long until something of a domain can be leased; None when nothing is left of it."""
         with self.database.read() as db:
-            due = tasks.next_due_at(db, self.run.id, domain)
+            due = tasks.domain_due_at(db, self.run.id, domain)
             return None if due is None else due - self.database.now(db)
 
     def renew(self, leases: Collection[Lease]) -> set[int]:

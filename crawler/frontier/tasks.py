@@ -9,7 +9,7 @@ from attrs import frozen
 from sqlalchemy import bindparam, exists, func, or_, select, text, update
 
 from crawler.db.models import Run, RunDomain, Task
-from crawler.db.models.leased import IS_ERROR, IS_IN_PROGRESS, IS_PENDING
+from crawler.db.models.leased import IS_ERROR, IS_IN_PROGRESS, IS_NEW, IS_PENDING, IS_RESTING
 from crawler.db.upsert import insert_into
 
 if TYPE_CHECKING:
@@ -173,10 +173,16 @@ def waiting_domains(
     return list(found)[:limit]
 
 
-def next_due_at(db: Session, run_id: int, domain: str | None = None) -> datetime | None:
-    """When there is something to lease next, by a rest or a lease that ends then; None when it is drained."""
-    asked = _NEXT_DUE if domain is None else _NEXT_DUE_OF_DOMAIN
-    times = db.connection().execute(asked, {"its_run": run_id, "its_domain": domain}).one()
+def next_due_at(db: Session, run_id: int) -> datetime | None:
+    """When a rest or a lease ends next, or a time that is past where something is new; None when drained."""
+    times = db.connection().execute(_NEXT_DUE, {"its_run": run_id}).one()
+    return min((time for time in times if time is not None), default=None)
+
+
+def domain_due_at(db: Session, run_id: int, domain: str) -> datetime | None:
+    """The same for one domain."""
+    values = {"its_run": run_id, "its_domain": domain}
+    times = db.connection().execute(_NEXT_DUE_OF_DOMAIN, values).one()
     return min((time for time in times if time is not None), default=None)
 
 
@@ -217,19 +223,22 @@ def slowest(db: Session, run_id: int, limit: int) -> list[AtWork]:
 # ── statements, built once ──
 
 
-def _earliest(
-    column: ColumnElement[Any], which: str, within: tuple[ColumnElement[bool], ...] = (_OF_RUN,)
-) -> ScalarSelect[Any]:
-    return select(func.min(column)).where(*within, text(which)).scalar_subquery()
+def _earliest(column: ColumnElement[Any], which: str, *more: ColumnElement[bool]) -> ScalarSelect[Any]:
+    return select(func.min(column)).where(_OF_RUN, text(which), *more).scalar_subquery()
 
 
 def _count(which: str) -> ScalarSelect[Any]:
     return select(func.count()).select_from(_TASKS).where(_OF_RUN, text(which)).scalar_subquery()
 
 
-def _first_domain(after: ColumnElement[Any]) -> ScalarSelect[Any]:
-    of_run = select(_AT.domain).where(_OF_RUN, text(IS_PENDING), _AT.domain > after)
-    return of_run.order_by(_AT.domain).limit(1).scalar_subquery()
+def _first(column: ColumnElement[Any], which: str, *more: ColumnElement[bool]) -> ScalarSelect[Any]:
+    """A value of the first row in the order of the index of pending tasks.
+
+    Asked in this way a planner takes the index whatever it believes of the numbers: for EXISTS it may read
+    the whole table, and it joins where it should look once.
+    """
+    rows = select(column).where(_OF_RUN, text(which), *more)
+    return rows.order_by(_AT.domain, _AT.priority.desc(), _AT.id).limit(1).scalar_subquery()
 
 
 def _walk() -> Select[Any]:
@@ -237,14 +246,14 @@ def _walk() -> Select[Any]:
 
     What it costs grows with the domains that are given back or passed over, not with the tasks.
     """
-    walk = select(_first_domain(bindparam("after")).label("domain")).cte("walk", recursive=True)
-    walk = walk.union_all(select(_first_domain(walk.c.domain)).where(walk.c.domain.is_not(None)))
-    is_due = exists().where(
-        _OF_RUN, _AT.domain == walk.c.domain, text(IS_PENDING), _AT.next_run_at <= bindparam("now")
-    )
+    start = _first(_AT.domain, IS_PENDING, _AT.domain > bindparam("after"))
+    walk = select(start.label("domain")).cte("walk", recursive=True)
+    step = _first(_AT.domain, IS_PENDING, _AT.domain > walk.c.domain)
+    walk = walk.union_all(select(step).where(walk.c.domain.is_not(None)))
+    due = _first(_AT.id, IS_PENDING, _AT.domain == walk.c.domain, _AT.next_run_at <= bindparam("now"))
     return (
         select(walk.c.domain)
-        .where(walk.c.domain.is_not(None), walk.c.domain.not_in(_BUT), is_due)
+        .where(walk.c.domain.is_not(None), walk.c.domain.not_in(_BUT), due.is_not(None))
         .limit(bindparam("how_many"))
     )
 
@@ -270,13 +279,18 @@ _WITH_EXPIRED = (
     .order_by(_AT.domain)
     .limit(bindparam("how_many"))
 )
-_NEXT_DUE = select(_earliest(_AT.next_run_at, IS_PENDING), _earliest(_AT.lease_expires_at, IS_IN_PROGRESS))
+_NEXT_DUE = select(
+    _first(_AT.next_run_at, IS_NEW),  # any will do: new tasks are due when they come
+    _earliest(_AT.next_run_at, IS_RESTING),
+    _earliest(_AT.lease_expires_at, IS_IN_PROGRESS),
+)
 _NEXT_DUE_OF_DOMAIN = select(
-    _earliest(_AT.next_run_at, IS_PENDING, _OF_DOMAIN),
-    _earliest(_AT.lease_expires_at, IS_IN_PROGRESS, _OF_DOMAIN),
+    _first(_AT.next_run_at, IS_NEW, _OF_DOMAIN[1]),
+    _earliest(_AT.next_run_at, IS_RESTING, _OF_DOMAIN[1]),
+    _earliest(_AT.lease_expires_at, IS_IN_PROGRESS, _OF_DOMAIN[1]),
 )
 _HAS_WORK = select(
-    or_(exists().where(_OF_RUN, text(IS_PENDING)), exists().where(_OF_RUN, text(IS_IN_PROGRESS)))
+    or_(_first(_AT.id, IS_PENDING).is_not(None), exists().where(_OF_RUN, text(IS_IN_PROGRESS)))
 )
 _COUNTS = select(_RUNS.c.planned, _count(IS_PENDING), _count(IS_IN_PROGRESS), _count(IS_ERROR)).where(
     _RUNS.c.id == bindparam("its_run")

@@ -122,7 +122,7 @@ class SiteSpider(Spider):
     async def parse(self, response: Response) -> AsyncIterator[Any]:
         """Read a page outside of any run, for `scrapy parse` and contracts."""
         reading = await read(self.crawler, response, self.settings["CRAWL_POLICY_VERSION"], all_links=True)
-        yield {"url": response.url, "links": [link.url for link in reading.links]}
+        yield {"url": response.url, "links": list(reading.links)}
 
     async def parse_page(self, response: Response) -> AsyncIterator[RunPage]:
         """One page, one item: all that it gave, links included."""
@@ -167,8 +167,7 @@ class SiteSpider(Spider):
             response, response.meta[SESSION], "pdp" if reading.is_pdp else "page", reading, RunPage,
             task=task, source=self.foreman.run.source.code, links=self._tasks_of(task, reading),
         )  # fmt: skip
-        links = (link.url for link in reading.links)
-        page = plugin_page(capture, depth=task.depth, links=links, media=reading.media)
+        page = plugin_page(capture, depth=task.depth, links=reading.links, media=reading.media)
         assets, failures = run_plugins(self.plugins, page)
         return evolve(capture, assets=assets, plugin_failures=failures)
 
@@ -179,9 +178,9 @@ class SiteSpider(Spider):
         if source.depth is not None and depth > source.depth:
             return ()
         pages = tuple(
-            task_of(link.url, depth=depth, priority=LIKELY_PRODUCT * link.is_product_like - 2 * depth)
-            for link in reading.links
-            if scope.judge(link.url) is None
+            task_of(url, depth=depth, priority=LIKELY_PRODUCT * is_product_like - 2 * depth)
+            for url, is_product_like in reading.links.items()
+            if scope.judge(url) is None
         )
         if "media" not in source.plugins:
             return pages

@@ -112,7 +112,12 @@ def _tasks() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_tasks")),
         sa.UniqueConstraint("run_id", "url_sha256", name=op.f("uq_tasks_run_id_url_sha256")),
     )
-    op.create_index("ix_tasks_due", "tasks", ["run_id", "next_run_at"], **only_where("status = 'pending'"))
+    op.create_index(
+        "ix_tasks_resting",
+        "tasks",
+        ["run_id", "next_run_at"],
+        **only_where("status = 'pending' AND attempts > 0"),
+    )
     op.create_index("ix_tasks_error", "tasks", ["run_id", "id"], **only_where("status = 'error'"))
     op.create_index(
         "ix_tasks_in_progress",
