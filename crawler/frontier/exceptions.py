@@ -39,22 +39,21 @@ class Stage(StrEnum):
     DISAPPEARED = "disappeared"
 
 
-def note(
+def note(  # ruff: ignore[too-many-positional-arguments] - they stand as in the row
     db: Session,
     run_id: int,
     stage: Stage | str,
-    *,
     url: str,
     message: str,
+    context: Mapping[str, Any],
     now: datetime,
-    context: Mapping[str, Any] | None = None,
 ) -> int:
     """Note one; its texts are cut and its passwords go, so that nothing in it can fail a page. Its id."""
     stage = Stage(stage)
     url, message = as_text(url, MAX_URL_CHARS), as_text(message, MAX_MESSAGE_CHARS)
     adding = insert_into(db, CrawlException).values(
         run_id=run_id, stage=stage.value, url=url, message=message, key=_key(stage, url, message),
-        times=1, context=as_context(context or {}), created_at=now, last_at=now,
+        times=1, context=as_context(context), created_at=now, last_at=now,
     )  # fmt: skip
     statement = adding.on_conflict_do_update(
         index_elements=[CrawlException.run_id, CrawlException.key],
@@ -84,7 +83,7 @@ def note_disappeared(db: Session, run_id: int, now: datetime) -> int:
     columns = ["run_id", "stage", "url", "message", "key", "times", "context", "created_at", "last_at"]
     statement = insert_into(db, CrawlException).from_select(columns, gone)
     adding = statement.on_conflict_do_nothing(index_elements=[CrawlException.run_id, CrawlException.key])
-    return db.connection().execute(adding).rowcount
+    return db.connection().execute(adding, execution_options={"preserve_rowcount": True}).rowcount
 
 
 def listing(
