@@ -67,8 +67,9 @@ def see(
 ) -> list[Seen]:
     """Write what plugins found in one page; of two records of one asset the first counts.
 
-    The rows are locked in the order of their keys, until the transaction ends. A transaction over several
-    pages may still meet another one crosswise; then PostgreSQL ends one of them, and it is to be repeated.
+    The rows are locked in the order of their keys, until the transaction ends. Transactions over several
+    pages can still meet crosswise; PostgreSQL then refuses one of the pages, which is to be rolled back to
+    its savepoint and repeated after the others were committed.
     """
     by_key: dict[tuple[str, str], AssetRecord] = {}
     for plugin, record in records:

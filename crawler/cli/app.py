@@ -29,6 +29,8 @@ COMMANDS = (
     "listings",
     "prices",
     "hauls",
+    "assets",
+    "exceptions",
     "export",
     "retention",
     "cleanup",

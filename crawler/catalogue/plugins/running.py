@@ -77,7 +77,8 @@ def _crashed(name: str, page: PluginPage, error: BaseException) -> PluginFailure
 def _place(error: BaseException) -> str:
     """The line that raised it."""
     [frame] = traceback.extract_tb(error.__traceback__, limit=-1)
-    return f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}"
+    file = "/".join(Path(frame.filename).parts[-2:])
+    return f"{file}:{frame.lineno} in {frame.name}"
 
 
 def _keep(name: str, offered: list[object], found: list[tuple[str, AssetRecord]]) -> list[PluginFailure]:

@@ -92,7 +92,7 @@ def test_it_is_told_where_it_happened(caplog: pytest.LogCaptureFixture) -> None:
     broken = Plugin("broken", midway(ValueError("x" * 10_000)))
     with caplog.at_level(logging.INFO):
         _, [failure] = run_plugins([broken], page())
-    assert failure.context["at"].startswith("test_running.py:")
+    assert failure.context["at"].startswith("plugins/test_running.py:")
     assert failure.context["at"].endswith(" in offers")
     assert len(failure.message) == MAX_MESSAGE_CHARS
     [line] = caplog.records
