@@ -31,6 +31,8 @@ COMMANDS = (
     "listings",
     "prices",
     "hauls",
+    "assets",
+    "exceptions",
     "export",
     "retention",
     "cleanup",

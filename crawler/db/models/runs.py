@@ -108,11 +108,12 @@ class Task(Leased, Base):
 
 
 class CrawlException(Base):
-    """Something in a run that is worth a person's look."""
+    """Something in a run that is worth a person's look, however often it came."""
 
     __tablename__ = "exceptions"
     __table_args__ = (
         CheckConstraint("stage IN ('fetch', 'parse', 'plugin', 'disappeared')", name="stage"),
+        UniqueConstraint("run_id", "key"),
         Index(None, "run_id", "id"),
         Index(
             "ix_exceptions_open", "id",
@@ -125,8 +126,11 @@ class CrawlException(Base):
     stage: Mapped[str]
     url: Mapped[str]
     message: Mapped[str]
-    context: Mapped[dict[str, Any]]
+    key: Mapped[str]  # stands for stage, URL and message; what has the same is counted, not repeated
+    times: Mapped[int] = mapped_column(default=1)
+    context: Mapped[dict[str, Any]]  # of the last time
     created_at: Mapped[datetime]
+    last_at: Mapped[datetime]
     resolved_at: Mapped[datetime | None]
     resolved_by: Mapped[str | None]
     resolution: Mapped[str | None]

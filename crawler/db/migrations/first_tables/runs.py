@@ -141,8 +141,11 @@ def _exceptions() -> None:
         sa.Column("stage", sa.String(), nullable=False),
         sa.Column("url", sa.String(), nullable=False),
         sa.Column("message", sa.String(), nullable=False),
+        sa.Column("key", sa.String(), nullable=False),
+        sa.Column("times", sa.Integer(), nullable=False),
         sa.Column("context", JSON, nullable=False),
         sa.Column("created_at", TIME, nullable=False),
+        sa.Column("last_at", TIME, nullable=False),
         sa.Column("resolved_at", TIME, nullable=True),
         sa.Column("resolved_by", sa.String(), nullable=True),
         sa.Column("resolution", sa.String(), nullable=True),
@@ -153,6 +156,7 @@ def _exceptions() -> None:
             ["run_id"], ["runs.id"], name=op.f("fk_exceptions_run_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_exceptions")),
+        sa.UniqueConstraint("run_id", "key", name=op.f("uq_exceptions_run_id_key")),
     )
     op.create_index("ix_exceptions_open", "exceptions", ["id"], **only_where("resolved_at IS NULL"))
     op.create_index(op.f("ix_exceptions_run_id_id"), "exceptions", ["run_id", "id"])
