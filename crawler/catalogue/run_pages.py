@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from crawler.catalogue.plugins import AssetRecord, PluginFailure
     from crawler.db.models import Page
     from crawler.frontier.tasks import LeasedTask, NewTask
-    from crawler.sessions.book import KeptFile
+    from crawler.sessions.files import KeptFile
 
 STORED, FAILED = "stored", "failed"
 # What a site may rightly do; nobody needs to look at it.
-UNREMARKABLE = {Cause.ROBOTS_REFUSED}
+UNREMARKABLE = {Cause.FILTERED, Cause.ROBOTS_REFUSED}
 
 
 class StaleLeaseError(StaleSessionError):
@@ -56,7 +56,7 @@ class RunClerk:
     # Ending a task asks for no times.
     _leases = Leases(Task, LeaseRules())
 
-    def page_kept(self, db: Session, capture: PageCapture, page: Page, files: Sequence[KeptFile]) -> None:  # ruff: ignore[unused-method-argument] - the port's signature
+    def page_kept(self, db: Session, capture: PageCapture, page: Page, _files: Sequence[KeptFile]) -> None:
         """Write what a run's page gave; of a task that is not ours any more, nothing."""
         if not isinstance(capture, RunPage):
             return

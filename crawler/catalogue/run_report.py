@@ -76,8 +76,7 @@ def as_markdown(report: dict[str, Any]) -> str:
     """The report as a page; what sites wrote stands in it as text, never as markup."""
     parts = [
         f"# Run {report['id']} of {_text(report['source'])}: {report['status']}",
-        f"Started {_time(report['started_at'])}, ended {_time(report['completed_at'])}"
-        f" ({report['seconds'] or 0} s).",
+        _span(report),
         _section("Tasks", ("status", "tasks"), report["tasks"].items()),
         _section("What came of them", ("outcome", "tasks"), report["outcomes"].items()),
         _section("Pages", ("", ""), report["pages"].items()),
@@ -127,10 +126,10 @@ def _outcomes(db: Session, run_id: int) -> dict[str, int]:
 
 def _pages(db: Session, run_id: int) -> dict[str, int]:
     sessions = select(CrawlSession.id).where(CrawlSession.run_id == run_id)
-    stored, failed = db.execute(
-        select(func.sum(case((Page.status == "ok", 1), else_=0)), func.sum(case((Page.status == "failed", 1), else_=0)))
-        .where(Page.session_id.in_(sessions))
-    ).one()  # fmt: skip
+    rows = db.execute(
+        select(Page.status, func.count()).where(Page.session_id.in_(sessions)).group_by(Page.status)
+    )
+    by_status = dict(rows)
     size = db.scalar(
         select(func.sum(Artifact.size_bytes)).where(
             Artifact.session_id.in_(sessions), Artifact.deleted_at.is_(None)
@@ -138,8 +137,11 @@ def _pages(db: Session, run_id: int) -> dict[str, int]:
     )
     visits = db.scalar(select(func.count()).where(CrawlSession.run_id == run_id))
     return {
-        "stored": int(stored or 0), "failed": int(failed or 0), "bytes": int(size or 0), "visits": visits or 0,
-    }  # fmt: skip
+        "stored": by_status.get("ok", 0),
+        "failed": by_status.get("failed", 0),
+        "bytes": int(size or 0),
+        "visits": visits or 0,
+    }
 
 
 def _domains(db: Session, run_id: int) -> list[dict[str, Any]]:
@@ -188,6 +190,11 @@ def _text(value: str) -> str:
     plain = " ".join(value.replace("`", "'").split())[:MAX_CELL_CHARS]
     plain = plain.replace("\\", "\\\\").replace("|", "\\|")
     return f"`{plain}`" if any(mark in plain for mark in "<>[]*_#&:/") else plain
+
+
+def _span(report: dict[str, Any]) -> str:
+    begun, ended = _time(report["started_at"]), _time(report["completed_at"])
+    return f"Started {begun}, ended {ended} ({report['seconds'] or 0} s)."
 
 
 def _time(moment: datetime | None) -> str:

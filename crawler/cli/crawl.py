@@ -9,8 +9,8 @@ import typer
 
 from crawler.cli.output import emit, note
 from crawler.cli.results import NONE_WELL, describe, exit_code, show_results
-from crawler.cli.site import crawl_site
 from crawler.cli.running import Crawl, run_crawl
+from crawler.cli.site import crawl_site
 from crawler.cli.stores import open_book
 from crawler.config import Settings, load_settings
 
@@ -75,9 +75,7 @@ def pdp(
 def site(
     url: Annotated[str | None, typer.Argument(metavar="[URL]", show_default=False)] = None,
     *,
-    source: Annotated[
-        str | None, typer.Option(help="A source of sources.toml, instead of a URL.")
-    ] = None,
+    source: Annotated[str | None, typer.Option(help="A source of sources.toml, instead of a URL.")] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the newest run that was not completed.")
     ] = False,

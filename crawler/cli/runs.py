@@ -105,7 +105,9 @@ def resume(
 def report(
     run: RunId,
     *,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file instead of the screen.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A file instead of the screen.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write a run's report, as Markdown or JSON."""

@@ -11,9 +11,7 @@ from crawler.config import Settings, load_settings
 INTERRUPTED, NONE_WELL = 130, 1
 
 
-def crawl_site(
-    arguments: tuple[str, ...], settings: tuple[str, ...], *, verbose: bool, as_json: bool
-) -> int:
+def crawl_site(arguments: tuple[str, ...], settings: tuple[str, ...], *, verbose: bool, as_json: bool) -> int:
     """Run it, show the run, and give the exit code that tells the truth."""
     finished = run_crawl(Crawl("site", arguments, settings, verbose=verbose))
     if finished.run is None:

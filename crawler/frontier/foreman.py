@@ -1,4 +1,4 @@
-"""A process's part of a run: it takes free domains, leases their tasks, hands them out and sees to their ends.
+"""A process's part of a run: it takes free domains, leases their tasks, and sees to their ends.
 
 Crawl code calls it in the event loop and asks it for the next task without any waiting; what blocks
 runs in the foreman's own threads.
@@ -10,6 +10,7 @@ import asyncio
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from attrs import asdict
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from crawler.access.scope import Denial, Scope
     from crawler.frontier.runbook import Closer, RunAtWork, RunOrder, View
     from crawler.frontier.tasks import LeasedTask
-
     from crawler.sessions.desk import Desk
     from crawler.sessions.visit import Visit
 
@@ -225,10 +225,10 @@ class Foreman:
         else:
             for domain in view.waiting:
                 work = self._entering[domain] = asyncio.ensure_future(self._work(domain))
-                work.add_done_callback(lambda _, domain=domain: self._left(domain))
+                work.add_done_callback(partial(self._left, domain))
 
     async def tell_standing(self) -> None:
-        """Let those who listen know how the run stands; the slowest domain is the one with most still to do."""
+        """Let those who listen know how the run stands; the slowest domain has most still to do."""
         begun = self._loop.time()
         if begun < self._tell_at:
             return
@@ -244,7 +244,7 @@ class Foreman:
             lane.leave()
         self.wake()
 
-    def _left(self, domain: str) -> None:
+    def _left(self, domain: str, _work: asyncio.Task[None]) -> None:
         self._entering.pop(domain, None)
         self._look_again.set()
 
@@ -261,7 +261,7 @@ class Foreman:
         """Visit a domain for as long as there is something to do there."""
         try:
             visit = await self.desk.begin_if_free(self._order(domain))
-        except Exception as error:
+        except Exception as error:  # ruff: ignore[blind-except] - whatever it is, the others go on
             log.warning("run.domain_not_taken", domain=domain, error=str(error))
             visit = None
         if visit is None:
@@ -283,9 +283,7 @@ class Foreman:
     def _order(self, domain: str) -> SessionOrder:
         starts = (url for url in self.run.source.start_urls if domain_of(url) == domain)
         start = next(starts, f"https://{domain}/")
-        return SessionOrder(
-            start, domain, policy=self.desk.settings.crawl_policy_version, run_id=self.run.id
-        )
+        return SessionOrder(start, domain, policy=self.desk.settings.crawl_policy_version, run_id=self.run.id)
 
     # ── one domain ──
 
@@ -342,7 +340,7 @@ class Foreman:
         """The end of a task; one that cannot be written is left to its lease, which runs out."""
         try:
             return await self._patiently(write)
-        except Exception as error:
+        except Exception as error:  # ruff: ignore[blind-except] - see above
             log.warning("task.end_not_written", url=task.url, error=str(error))
             return None
 
@@ -351,7 +349,7 @@ class Foreman:
         for wait in PATIENCE_SECONDS:
             try:
                 return await self.in_thread(write)
-            except Exception as error:
+            except Exception as error:  # ruff: ignore[blind-except] - the last try raises it
                 log.warning("run.write_delayed", run=self.run.id, error=str(error), again_in_seconds=wait)
                 await asyncio.sleep(wait)
         return await self.in_thread(write)

@@ -62,7 +62,7 @@ class Renewal:
             try:
                 ours = self._renew(leases)
             except Exception:
-                # A database that is away for a moment costs no lease: there are two more tries before one ends.
+                # A database that is away for a moment costs no lease: there are two more tries.
                 log.exception("lease.renewal_failed", leases=len(leases))
                 continue
             lost = {lease.id for lease in leases} - ours

@@ -1,4 +1,4 @@
-"""The book of a run: what one process reads and writes of it, a short transaction at a time. All of it blocks."""
+"""The book of a run: what one process reads and writes of it, in short transactions. All of it blocks."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import hashlib
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from crawler import logs
-from crawler.access.scope import Scope
 from crawler.db.lease_rules import LeaseRules
 from crawler.db.leases import Leases
 from crawler.db.models import Task
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
-    from crawler.access.scope import Denial
+    from crawler.access.scope import Denial, Scope
     from crawler.config import Settings
     from crawler.db.engine import Database
     from crawler.db.leases import Lease
@@ -185,7 +184,7 @@ class RunBook:
             return self.leases.renew(db, list(leases), now)
 
     def fail(self, task: LeasedTask, error: str) -> str | None:
-        """Have a task tried again later, or ended when it had its tries; None when it is not ours any more."""
+        """Have a task tried again later, or ended when it had its tries; None when it is not ours."""
         with self.database.write() as db:
             return self.leases.fail(db, task.lease, error, self.database.now(db))
 

@@ -23,11 +23,9 @@ def foreman_of(crawler: Crawler) -> Foreman:
         def wake() -> None:
             # Left alone the engine looks for requests every five seconds, and Scrapy has no public word
             # to make it look now.
-            slot = crawler.engine._slot if crawler.engine else None  # ruff: ignore[private-member-access] - see above
+            slot = crawler.engine._slot  # ruff: ignore[private-member-access] - see above
             if slot is not None:
                 slot.nextcall.schedule()
 
-        _foremen[crawler] = Foreman(
-            desk_of(crawler), at_once=at_once or 1, wake=wake, closers=(RunClerk(),)
-        )
+        _foremen[crawler] = Foreman(desk_of(crawler), at_once=at_once or 1, wake=wake, closers=(RunClerk(),))
     return _foremen[crawler]

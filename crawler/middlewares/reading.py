@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
 from attrs import frozen
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from crawler.sessions.outcome import Trouble
 
-C = TypeVar("C", bound=PageCapture)
 _readers: WeakKeyDictionary[Crawler, Readers] = WeakKeyDictionary()
 
 
@@ -65,13 +64,16 @@ async def read(
     return await readers_of(crawler).read(question)
 
 
-def to_capture(
-    response: Response, session_id: str, page_type: str, reading: Reading, kind: type[C] = PageCapture, **more: Any
-) -> C:
-    """A page that was fetched and read, on its way to the book; other kinds of capture take more."""
+def to_capture(response: Response, session_id: str, page_type: str, reading: Reading) -> PageCapture:
+    """A page that was fetched and read, on its way to the book."""
+    return PageCapture(**capture_fields(response, session_id, page_type, reading))
+
+
+def capture_fields(response: Response, session_id: str, page_type: str, reading: Reading) -> dict[str, Any]:
+    """The same as fields, for captures that carry more."""
     signals = reading.verdict["signals"]
     latency = response.meta.get("download_latency", 0)
-    return kind(
+    return dict(  # ruff: ignore[unnecessary-collection-call] - a capture's fields, as it takes them
         session_id=session_id,
         page_type=page_type,
         url=response.url,
@@ -93,7 +95,6 @@ def to_capture(
             has_price=signals["has_price"],
             has_add_to_cart=signals["has_add_to_cart"],
         ),
-        **more,
     )
 
 

@@ -342,6 +342,7 @@ class Desk:
         self.tell("refused", code=error.code, exit_code=error.exit_code)
 
     def tell(self, event: str, **fields: Any) -> None:
+        """Let those who listen know what happened."""
         for listener in self.listeners:
             listener(event, **fields)
 

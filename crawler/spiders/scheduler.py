@@ -1,9 +1,9 @@
-"""Scrapy's scheduler over a run's tasks: what it hands out is leased, and nothing here waits for the database."""
+"""Scrapy's scheduler over a run's tasks: it hands out what is leased, and never waits for the database."""
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, cast
 
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.utils.defer import deferred_from_coro
@@ -40,7 +40,7 @@ class RunScheduler(BaseScheduler):
 
     def open(self, spider: Spider) -> None:
         """Remember whose requests these are."""
-        self.spider = spider  # type: ignore[assignment] - the site spider names this scheduler itself
+        self.spider = cast("SiteSpider", spider)  # which names this scheduler itself
 
     def close(self, reason: str) -> Deferred[None]:
         """Give back what was leased, and store how the run ended; Scrapy waits for it."""

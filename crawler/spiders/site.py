@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from attrs import evolve
 from scrapy import Request, Spider, signals
@@ -20,7 +20,7 @@ from crawler.frontier.runbook import task_of
 from crawler.middlewares.desk import SESSION, desk_of
 from crawler.middlewares.foreman import foreman_of
 from crawler.middlewares.navigation import ATTEMPTS_ALLOWED
-from crawler.middlewares.reading import read, to_capture
+from crawler.middlewares.reading import capture_fields, read
 from crawler.middlewares.scope import TASK, FilteredError, KnownUrlError
 from crawler.middlewares.trouble import retry_after, trouble_of_answer, trouble_of_error
 from crawler.reading import ReadingFailedError
@@ -40,13 +40,23 @@ if TYPE_CHECKING:
     from crawler.frontier.foreman import Foreman
     from crawler.frontier.tasks import LeasedTask, NewTask
     from crawler.reading import Reading
+    from crawler.sessions.desk import Desk
     from crawler.sessions.visit import Visit
 
 # What may be different the next time; the rest is as it is.
 TRANSIENT = {
-    Cause.BLOCKED, Cause.BOT_BLOCK, Cause.CONNECTION_FAILED, Cause.CRASHED, Cause.DOMAIN_HELD, Cause.RATE_LIMITED,
-    Cause.TIMEOUT, Cause.TRUNCATED, Cause.UNKNOWN_HOST, Cause.UNREADABLE, Cause.EMPTY_PAGE,
-}  # fmt: skip
+    Cause.BLOCKED,
+    Cause.BOT_BLOCK,
+    Cause.CONNECTION_FAILED,
+    Cause.CRASHED,
+    Cause.DOMAIN_HELD,
+    Cause.EMPTY_PAGE,
+    Cause.RATE_LIMITED,
+    Cause.TIMEOUT,
+    Cause.TRUNCATED,
+    Cause.UNKNOWN_HOST,
+    Cause.UNREADABLE,
+}
 LIKELY_PRODUCT = 1  # added to a task's priority: products first, among pages of one depth
 SERVER_ERROR = 500
 UNREADABLE = Trouble(Summary.CRAWL_FAILED, Cause.UNREADABLE)
@@ -57,6 +67,8 @@ class SiteSpider(Spider):
     """`scrapy crawl site -a start_url=URL` or `-a source=CODE`; `-a resume=1` goes on with its newest run."""
 
     name = "site"
+    desk: Desk
+    foreman: Foreman
     custom_settings = {  # ruff: ignore[mutable-class-default] - Scrapy's declaration
         "SCHEDULER": "crawler.spiders.scheduler.RunScheduler",
         # Its callback yields what is to be kept.
@@ -80,8 +92,6 @@ class SiteSpider(Spider):
         crawler.signals.connect(spider.idle, signal=signals.spider_idle)
         return spider
 
-    foreman: Foreman
-
     @classmethod
     def check_settings(cls, settings: Settings, **given: str) -> None:
         """Called before a crawl starts, so that a mistake costs one line."""
@@ -100,8 +110,9 @@ class SiteSpider(Spider):
             self.desk.tell_refusal(error)
             raise CloseSpider(error.code) from error
         self.desk.tell("run", run=run.id, source=run.source.code, resumed=run.resumed)
-        for nothing in ():
-            yield nothing
+        no_requests: tuple[Request, ...] = ()
+        for request in no_requests:
+            yield request
 
     def request_for(self, visit: Visit, task: LeasedTask) -> Request:
         """The request of a leased task; whatever comes of it, one of its two callbacks hears of it."""
@@ -140,7 +151,7 @@ class SiteSpider(Spider):
 
     async def page_failed(self, failure: Failure) -> AsyncIterator[RunPage]:
         """Called when a request of a task came to nothing."""
-        request = failure.request  # type: ignore[attr-defined] - Scrapy puts it there
+        request: Request = failure.request  # type: ignore[attr-defined]
         task: LeasedTask = request.meta[TASK]
         self.foreman.arrived(task)
         if isinstance(failure.value, KnownUrlError):
@@ -148,7 +159,7 @@ class SiteSpider(Spider):
         elif request.meta[SESSION] not in self.desk.visits:
             await self.foreman.give_back(task, "its visit ended")
         else:
-            trouble = trouble_of_error(failure.value)
+            trouble = trouble_of_error(cast("BaseException", failure.value))
             words = f"{trouble.cause}: {failure.getErrorMessage()}"
             error = str(failure.value) if isinstance(failure.value, FilteredError) else words
             if page := await self._end_of(request, trouble, error):
@@ -163,8 +174,9 @@ class SiteSpider(Spider):
             return None, UNREADABLE
 
     def _page(self, response: Response, task: LeasedTask, reading: Reading) -> RunPage:
-        capture = to_capture(
-            response, response.meta[SESSION], "pdp" if reading.is_pdp else "page", reading, RunPage,
+        page_type = "pdp" if reading.is_pdp else "page"
+        capture = RunPage(
+            **capture_fields(response, response.meta[SESSION], page_type, reading),
             task=task, source=self.foreman.run.source.code, links=self._tasks_of(task, reading),
         )  # fmt: skip
         page = plugin_page(capture, depth=task.depth, links=reading.links, media=reading.media)
@@ -197,7 +209,9 @@ class SiteSpider(Spider):
         if retry_after(response):
             self.foreman.leave(task.domain)
         is_for_good = trouble.cause is Cause.HTTP_ERROR and response.status < SERVER_ERROR
-        if page := await self._end_of(response.request, trouble, words, response, for_good=is_for_good):
+        if page := await self._end_of(
+            cast("Request", response.request), trouble, words, response, for_good=is_for_good
+        ):
             yield page
 
     async def _end_of(

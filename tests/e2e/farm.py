@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from attrs import define, field
@@ -19,20 +19,26 @@ if TYPE_CHECKING:
 NETWORK = "127.0.0.0/8"
 
 
+def nothing_special(_path: str) -> None:
+    """Every page is an ordinary one."""
+
+
 @define
 class Farm:
     """Sites of so many pages each; a page links to the next ones, and to some outside."""
 
     hosts: int
     pages: int
-    special: Special = lambda _path: None  # noqa: E731 # ruff: ignore[lambda-assignment] - a default
+    special: Special = lambda _path: None
     asked: Counter[str] = field(factory=Counter)
     servers: list[asyncio.Server] = field(factory=list)
     starts: list[str] = field(factory=list)
 
     def body(self, path: str) -> str:
         """A page; the root leads to the first, and each to three more."""
-        number = int(path.strip("/").partition(".")[0] or 0) if path.strip("/").replace(".", "").isdigit() else 0
+        number = (
+            int(path.strip("/").partition(".")[0] or 0) if path.strip("/").replace(".", "").isdigit() else 0
+        )
         after = [n for n in (number + 1, 2 * number + 1, 2 * number + 2) if n < self.pages]
         links = "".join(f'<a href="/{n}">page {n}</a> ' for n in dict.fromkeys(after))
         return (
@@ -41,27 +47,27 @@ class Farm:
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Requests of one connection, one after the other."""
-        host = writer.get_extra_info("sockname")
-        try:
+        host, port = writer.get_extra_info("sockname")[:2]
+        with suppress(ConnectionError):
             while line := (await reader.readline()).decode("latin-1"):
-                path = line.split(" ")[1]
                 while (await reader.readline()).strip():
                     pass
-                self.asked[f"{host[0]}:{host[1]}{path}"] += 1
-                status, headers, body = self.special(path) or (200, "", self.body(path))
-                if path == "/robots.txt" and self.special(path) is None:
-                    status, headers, body = 404, "", ""
-                data = body.encode()
-                head = (
-                    f"HTTP/1.1 {status} X\r\nContent-Type: text/html; charset=utf-8\r\n"
-                    f"Content-Length: {len(data)}\r\n{headers}\r\n"
-                )
-                writer.write(head.encode() + data)
+                path = line.split(" ")[1]
+                self.asked[f"{host}:{port}{path}"] += 1
+                writer.write(self.reply(path))
                 await writer.drain()
-        except (ConnectionError, IndexError):
-            pass
-        finally:
-            writer.close()
+        writer.close()
+
+    def reply(self, path: str) -> bytes:
+        """The whole answer to a request for a path."""
+        ordinary = (404, "", "") if path == "/robots.txt" else (200, "", self.body(path))
+        status, headers, body = self.special(path) or ordinary
+        data = body.encode()
+        head = (
+            f"HTTP/1.1 {status} X\r\nContent-Type: text/html; charset=utf-8\r\n"
+            f"Content-Length: {len(data)}\r\n{headers}\r\n"
+        )
+        return head.encode() + data
 
     async def open(self) -> None:
         """Listen on one address a site."""

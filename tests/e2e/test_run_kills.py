@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import random
 import signal
-import subprocess
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import func, select, text
+from sqlalchemy.exc import SQLAlchemyError
 
 from crawler.db.engine import Database
 from crawler.db.models import Artifact, Page, Run, Task
-from tests.e2e.conftest import Home
+from crawler.errors import CrawlerError
+from tests.e2e.conftest import wait_for
 from tests.e2e.farm import NETWORK, Farm, farm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from tests.e2e.conftest import Home
+
 TTL_SECONDS = 2
 QUICK = {
-    "DOMAIN_LOCK_TTL_SECONDS": str(TTL_SECONDS), "TASK_LEASE_SECONDS": str(TTL_SECONDS), "DOMAIN_MIN_DELAY_MS": "0",
-    "TASK_BACKOFF_MIN_SECONDS": "0", "EGRESS_ALLOW": NETWORK,
+    "DOMAIN_LOCK_TTL_SECONDS": str(TTL_SECONDS),
+    "TASK_LEASE_SECONDS": str(TTL_SECONDS),
+    "DOMAIN_MIN_DELAY_MS": "0",
+    "TASK_BACKOFF_MIN_SECONDS": "0",
+    "EGRESS_ALLOW": NETWORK,
+    "SESSIONS_AT_ONCE": "6",
     # Each kill costs what was under way an attempt; none is to run out of them here.
-    "TASK_MAX_RETRIES": "50", "SESSIONS_AT_ONCE": "6",
-}  # fmt: skip
+    "TASK_MAX_RETRIES": "50",
+}
 LONGEST_SECONDS = 240
 
 
@@ -35,9 +42,9 @@ class Gang:
 
     def __init__(self, home: Home, run_id: int, size: int) -> None:
         self.home = home
-        self.arguments = (
-            "crawl", "site", "-a", f"run_id={run_id}", "-s", "DOWNLOAD_DELAY=0.01", "-s", f"LOG_FILE={home.path / 'workers.log'}",
-        )  # fmt: skip
+        log = home.path / "workers.log"
+        settings = ("-s", "DOWNLOAD_DELAY=0.01", "-s", f"LOG_FILE={log}")
+        self.arguments = ("crawl", "site", "-a", f"run_id={run_id}", *settings)
         self.workers = [home.start_scrapy(*self.arguments) for _ in range(size)]
 
     def kill_one(self, chance: random.Random) -> bool:
@@ -71,26 +78,26 @@ def begun(home: Home, sites: Farm, tmp_path: Path, database: Database) -> int:
     sources.write_text(f'[sources.farm]\nstart_urls = [{starts}]\nplugins = ["page"]\n', encoding="utf-8")
     home.extra["SOURCES_FILE"] = str(sources)
     process = home.start_scrapy("crawl", "site", "-a", "source=farm", "-s", "LOG_LEVEL=ERROR")
-    until = time.monotonic() + 30
-    while time.monotonic() < until:
-        try:
-            with database.read() as db:
-                if run := db.scalar(select(Run.id)):
-                    break
-        except Exception:  # noqa: BLE001, S110 # ruff: ignore[blind-except, try-except-pass] - no tables yet
-            pass
-        time.sleep(0.05)
+    run_id: int = wait_for(lambda: newest_run(database))
     process.kill()
     process.communicate()
-    return int(run)
+    return run_id
 
 
-def torture(
-    home: Home, sites: Farm, tmp_path: Path, database: Database, *, workers: int, kills: int
-) -> None:
+def newest_run(database: Database) -> int | None:
+    """The id of the run, as soon as there is one."""
+    try:
+        with database.read() as db:
+            return db.scalar(select(Run.id))
+    except (SQLAlchemyError, CrawlerError):
+        return None  # there are no tables yet
+
+
+def torture(home: Home, sites: Farm, tmp_path: Path, database: Database, *, workers: int, kills: int) -> None:
     """Kill workers so often, let the others come to the end, and look at what is stored."""
     home.extra.update(QUICK)
-    chance = random.Random(7)  # noqa: S311 # ruff: ignore[suspicious-non-cryptographic-random-usage] - whom to kill
+    home.path.mkdir(parents=True, exist_ok=True)
+    chance = random.Random(7)
     gang = Gang(home, begun(home, sites, tmp_path, database), workers)
     try:
         killed = 0
@@ -113,7 +120,7 @@ def look_at_what_is_stored(home: Home, database: Database, pages: int) -> None:
     """Every task is finished, has one page of its own with its files, and there are no other pages."""
     with database.read() as db:
         rows = db.execute(select(Task.status, func.count()).group_by(Task.status))
-        by_status = {status: count for status, count in rows}
+        by_status = dict(rows)
         assert by_status == {"finished": pages}
         with_result = select(func.count()).select_from(Task).join(Page, Page.id == Task.page_id)
         assert db.scalar(with_result) == pages
