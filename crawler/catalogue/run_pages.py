@@ -51,7 +51,7 @@ class RunPage(PageCapture):
 
 
 class RunClerk:
-    """Writes in the page's transaction: its links as tasks, its assets, what is worth a look, its task's end."""
+    """Writes in the page's transaction: its links, its assets, what is worth a look, its task's end."""
 
     # Ending a task asks for no times.
     _leases = Leases(Task, LeaseRules())

@@ -131,6 +131,6 @@ def _row(run: Mapping[str, Any]) -> tuple[Any, ...]:
     counts = run["tasks"]
     waiting = counts["pending"] + counts["in_progress"]
     return (
-        run["id"], run["source"], Markup(shown_status(run)), when(run["started_at"]), counts["finished"], waiting,
-        counts["error"], run["exceptions_open"],
+        run["id"], run["source"], Markup(shown_status(run)), when(run["started_at"]),
+        counts["finished"], waiting, counts["error"], run["exceptions_open"],
     )  # fmt: skip

@@ -60,7 +60,7 @@ def test_a_source_needs_no_more_than_a_start(write: Callable[[str], Path]) -> No
         render="no",
         fetch_timeout_seconds=None,
         jitter_seconds=1.0,
-        max_retries=3,
+        max_retries=None,
     )
 
 
