@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class MemorySpider(Spider):
-    """The same sites with Scrapy's own queue and memory of URLs; every page is judged and kept all the same."""
+    """The same sites with Scrapy's own queue and memory of URLs; every page is judged and kept too."""
 
     name = "bench-memory"
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from crawler.catalogue.plugins import AssetRecord, PluginFailure
     from crawler.db.models import Page
+    from crawler.frontier.sources import Source
     from crawler.frontier.tasks import LeasedTask, NewTask
     from crawler.sessions.files import KeptFile
 
@@ -90,7 +91,7 @@ class RunClerk:
     def sessions_ended(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
         """A run's sessions end like any other."""
 
-    def run_completed(self, db: Session, run_id: int, source: str, now: datetime) -> None:
+    def run_completed(self, db: Session, run_id: int, source: Source, now: datetime) -> None:
         """Note what the run did not see again."""
-        for _, plugin, url in assets.mark_missing(db, source, run_id, now):
-            exceptions.note(db, run_id, "disappeared", url, f"{plugin}: not seen by this run", {}, now)
+        assets.mark_missing(db, source.code, run_id, now, plugins=source.plugins)
+        exceptions.note_disappeared(db, run_id, now)

@@ -70,7 +70,7 @@ class View:
 class Closer(Protocol):
     """Writes along when a run ends."""
 
-    def run_completed(self, db: Session, run_id: int, source: str, now: datetime) -> None:
+    def run_completed(self, db: Session, run_id: int, source: Source, now: datetime) -> None:
         """Called when all tasks of a run have ended."""
 
 
@@ -154,7 +154,7 @@ class RunBook:
             now = self.database.now(db)
             if runs.end_if_drained(db, self.run.id, now):
                 for closer in self.closers:
-                    closer.run_completed(db, self.run.id, self.run.source.code, now)
+                    closer.run_completed(db, self.run.id, self.run.source, now)
             elif failed:
                 runs.fail(db, self.run.id, self.owner, now, error=failed)
             else:

@@ -20,7 +20,7 @@ from crawler.frontier.runbook import task_of
 from crawler.middlewares.desk import SESSION, desk_of
 from crawler.middlewares.foreman import foreman_of
 from crawler.middlewares.navigation import ATTEMPTS_ALLOWED
-from crawler.middlewares.reading import capture_fields, read
+from crawler.middlewares.reading import MEDIA, capture_fields, read
 from crawler.middlewares.scope import TASK, FilteredError, KnownUrlError
 from crawler.middlewares.trouble import retry_after, trouble_of_answer, trouble_of_error
 from crawler.reading import ReadingFailedError
@@ -184,24 +184,30 @@ class SiteSpider(Spider):
         return evolve(capture, assets=assets, plugin_failures=failures)
 
     def _tasks_of(self, task: LeasedTask, reading: Reading) -> tuple[NewTask, ...]:
-        """The links that the run may follow: the source's rules are applied before a link becomes a task."""
-        source, scope = self.foreman.run.source, self.foreman.scope
-        depth = task.depth + 1
-        if source.depth is not None and depth > source.depth:
-            return ()
-        pages = tuple(
+        """What the run may follow: the source's rules are applied before a link becomes a task."""
+        source, depth = self.foreman.run.source, task.depth + 1
+        pages: tuple[NewTask, ...] = ()
+        if source.depth is None or depth <= source.depth:
+            pages = self._pages_of(reading, depth)
+        return pages + self._media_of(reading, depth) if "media" in source.plugins else pages
+
+    def _pages_of(self, reading: Reading, depth: int) -> tuple[NewTask, ...]:
+        """Links, products first among those of one depth."""
+        judge = self.foreman.scope.judge
+        return tuple(
             task_of(url, depth=depth, priority=LIKELY_PRODUCT * is_product_like - 2 * depth)
             for url, is_product_like in reading.links.items()
-            if scope.judge(url) is None
+            if judge(url) is None
         )
-        if "media" not in source.plugins:
-            return pages
-        media = tuple(
-            task_of(url, depth=depth, priority=-2 * depth, kind="media")
+
+    def _media_of(self, reading: Reading, depth: int) -> tuple[NewTask, ...]:
+        """Pictures and the like, wherever they lie; they belong to their page, and come as soon."""
+        judge = self.foreman.scope.judge
+        return tuple(
+            task_of(url, depth=depth, priority=-2 * depth, kind=MEDIA)
             for url in reading.media
-            if scope.judge(url, kind="media") is None
+            if judge(url, kind=MEDIA) is None
         )
-        return pages + media
 
     async def _failed(self, response: Response, trouble: Trouble) -> AsyncIterator[RunPage]:
         words = f"{trouble.cause}: HTTP {response.status}"
