@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 def insert_into(db: Session, table: type[Base]) -> Insert:
     """An INSERT that takes `on_conflict_…`, for the database of this session."""
-    if db.get_bind().dialect.name == "sqlite":
-        return sqlite.insert(table)
-    return postgresql.insert(table)
+    return insert_for(db.get_bind().dialect.name, table)
+
+
+def insert_for(dialect: str, table: type[Base]) -> Insert:
+    """The same for a kind of database, for statements that are built once."""
+    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
