@@ -22,7 +22,9 @@ INTERRUPTED = 130
 COMMANDS = (
     "crawl",
     "demo",
+    "sources",
     "sessions",
+    "runs",
     "domains",
     "pages",
     "artifacts",

@@ -53,17 +53,27 @@ def readers_of(crawler: Crawler) -> Readers:
     return _readers[crawler]
 
 
-async def read(crawler: Crawler, response: Response, policy: str, *, with_links: bool = False) -> Reading:
-    """Judge and read a response; `with_links` looks for candidates and hubs as well."""
-    question = PageQuestion(response.body, response.url, _content_type(response), policy, with_links)
+async def read(
+    crawler: Crawler, response: Response, policy: str, *, with_links: bool = False, all_links: bool = False
+) -> Reading:
+    """Judge and read a response; `with_links` looks for candidates and hubs, `all_links` for every link."""
+    content_type = _content_type(response)
+    question = PageQuestion(
+        response.body, response.url, content_type, policy, with_links, all_links=all_links
+    )
     return await readers_of(crawler).read(question)
 
 
 def to_capture(response: Response, session_id: str, page_type: str, reading: Reading) -> PageCapture:
     """A page that was fetched and read, on its way to the book."""
+    return PageCapture(**capture_fields(response, session_id, page_type, reading))
+
+
+def capture_fields(response: Response, session_id: str, page_type: str, reading: Reading) -> dict[str, Any]:
+    """The same as fields, for captures that carry more."""
     signals = reading.verdict["signals"]
     latency = response.meta.get("download_latency", 0)
-    return PageCapture(
+    return dict(  # ruff: ignore[unnecessary-collection-call] - a capture's fields, as it takes them
         session_id=session_id,
         page_type=page_type,
         url=response.url,

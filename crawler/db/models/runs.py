@@ -10,7 +10,7 @@ from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, tex
 from sqlalchemy.orm import Mapped, mapped_column
 
 from crawler.db.models.base import Base, BigKey
-from crawler.db.models.leased import IS_IN_PROGRESS, IS_PENDING, LEASED_STATUSES, Leased
+from crawler.db.models.leased import IS_ERROR, IS_IN_PROGRESS, IS_PENDING, IS_RESTING, LEASED_STATUSES, Leased
 
 IS_UNRESOLVED = "resolved_at IS NULL"
 
@@ -82,8 +82,16 @@ class Task(Leased, Base):
             postgresql_where=text(IS_PENDING), sqlite_where=text(IS_PENDING),
         ),
         Index(
+            "ix_tasks_resting", "run_id", "next_run_at",
+            postgresql_where=text(IS_RESTING), sqlite_where=text(IS_RESTING),
+        ),
+        Index(
             "ix_tasks_in_progress", "run_id", "lease_expires_at",
             postgresql_where=text(IS_IN_PROGRESS), sqlite_where=text(IS_IN_PROGRESS),
+        ),
+        Index(
+            "ix_tasks_error", "run_id", "id",
+            postgresql_where=text(IS_ERROR), sqlite_where=text(IS_ERROR),
         ),
     )  # fmt: skip
 

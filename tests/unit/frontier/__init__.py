@@ -1,1 +1,1 @@
-"""Units of crawler/frontier."""
+"""The stores of durable runs, on SQLite and PostgreSQL."""

@@ -113,6 +113,13 @@ def _tasks() -> None:
         sa.UniqueConstraint("run_id", "url_sha256", name=op.f("uq_tasks_run_id_url_sha256")),
     )
     op.create_index(
+        "ix_tasks_resting",
+        "tasks",
+        ["run_id", "next_run_at"],
+        **only_where("status = 'pending' AND attempts > 0"),
+    )
+    op.create_index("ix_tasks_error", "tasks", ["run_id", "id"], **only_where("status = 'error'"))
+    op.create_index(
         "ix_tasks_in_progress",
         "tasks",
         ["run_id", "lease_expires_at"],
