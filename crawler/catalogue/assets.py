@@ -11,7 +11,7 @@ from sqlalchemy import and_, case, func, literal, select, update
 
 from crawler.catalogue import asset_statements as statements
 from crawler.db.models import Asset, AssetSighting, AssetVersion
-from crawler.db.upsert import insert_into
+from crawler.db.upsert import dialect_of, insert_into
 from crawler.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def _note_assets(
 ) -> dict[tuple[str, str], tuple[int, int]]:
     """Id and version number of each asset by plugin and key; each row is ours until the transaction ends."""
     rows = [_row(sight, plugin, record) for (plugin, _), record in records.items()]
-    found = db.connection().execute(statements.adding_assets(_dialect(db)), rows)
+    found = db.connection().execute(statements.adding_assets(dialect_of(db)), rows)
     return {(plugin, key): (asset_id, number) for plugin, key, asset_id, number in found}
 
 
@@ -222,13 +222,9 @@ def _note_versions(
         }
         for key, record in records.items()
     ]  # fmt: skip
-    return set(db.connection().scalars(statements.adding_versions(_dialect(db)), rows))
+    return set(db.connection().scalars(statements.adding_versions(dialect_of(db)), rows))
 
 
 def _note_sightings(db: Session, sight: _Sight, seen: Sequence[Seen]) -> None:
     rows = [{"run_id": sight.run_id, "asset_id": each.asset_id, "status": each.status.value} for each in seen]
-    db.connection().execute(statements.adding_sightings(_dialect(db)), rows)
-
-
-def _dialect(db: Session) -> str:
-    return db.get_bind().dialect.name
+    db.connection().execute(statements.adding_sightings(dialect_of(db)), rows)
