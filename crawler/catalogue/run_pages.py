@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from attrs import field, frozen
 
 from crawler.catalogue import assets
+from crawler.catalogue.run_records import note_run, note_task
 from crawler.db.lease_rules import LeaseRules
 from crawler.db.leases import Leases
 from crawler.db.models import Task
@@ -68,6 +69,7 @@ class RunClerk:
         lease, run_id = capture.task.lease, capture.task.run_id
         if not self._leases.finish(db, lease, now, outcome=STORED, page_id=page.id):
             raise StaleLeaseError(f"{capture.task.url} is another process's by now")
+        note_task(db, capture.task, "finished", cause=None, now=now)
         tasks.add(db, run_id, capture.links, now)
         if capture.assets:
             assets.see(db, capture.source, run_id, capture.assets, page_id=page.id, now=now)
@@ -81,6 +83,7 @@ class RunClerk:
         lease, run_id = capture.task.lease, capture.task.run_id
         if self._leases.fail(db, lease, capture.error or trouble.cause, now, final=True) is None:
             raise StaleLeaseError(f"{capture.task.url} is another process's by now")
+        note_task(db, capture.task, "error", cause=trouble.cause, now=now)
         if trouble.cause not in UNREMARKABLE:
             context = {
                 "cause": trouble.cause, "http_status": capture.http_status, "attempts": lease.attempts,
@@ -90,6 +93,10 @@ class RunClerk:
 
     def sessions_ended(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
         """A run's sessions end like any other."""
+
+    def run_ended(self, db: Session, run_id: int, now: datetime) -> None:
+        """Keep what is to be known of a run when its own rows are gone."""
+        note_run(db, run_id, now)
 
     def run_completed(self, db: Session, run_id: int, source: Source, now: datetime) -> None:
         """Note what the run did not see again."""

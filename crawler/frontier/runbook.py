@@ -73,6 +73,9 @@ class Closer(Protocol):
     def run_completed(self, db: Session, run_id: int, source: Source, now: datetime) -> None:
         """Called when all tasks of a run have ended."""
 
+    def run_ended(self, db: Session, run_id: int, now: datetime) -> None:
+        """Called when a run has got a status that ends it, after that."""
+
 
 class RunBook:
     """Opens a run, leases its tasks, and writes what becomes of them."""
@@ -152,14 +155,16 @@ class RunBook:
         """
         with self.database.write() as db:
             now = self.database.now(db)
-            if runs.end_if_drained(db, self.run.id, now):
+            if is_over := runs.end_if_drained(db, self.run.id, now):
                 for closer in self.closers:
                     closer.run_completed(db, self.run.id, self.run.source, now)
             elif failed:
-                runs.fail(db, self.run.id, self.owner, now, error=failed)
+                is_over = runs.fail(db, self.run.id, self.owner, now, error=failed)
             else:
-                runs.stop(db, self.run.id, self.owner, now)
+                is_over = runs.stop(db, self.run.id, self.owner, now)
             runs.leave(db, self.run.id, self.owner)
+            for closer in self.closers if is_over else ():
+                closer.run_ended(db, self.run.id, now)
             return str(runs.status_of(db, self.run.id))
 
     # ── its tasks ──

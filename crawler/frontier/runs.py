@@ -36,6 +36,9 @@ class RunStatus(StrEnum):
     FAILED = "failed"
 
 
+ENDED = (RunStatus.STOPPED, RunStatus.COMPLETED, RunStatus.FAILED)
+
+
 @frozen
 class Listed:
     """A run, and how many processes are alive that work on it; a running one without any was left."""
