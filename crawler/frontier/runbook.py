@@ -13,7 +13,8 @@ from crawler.db.lease_rules import LeaseRules
 from crawler.db.leases import Leases
 from crawler.db.models import Task
 from crawler.errors import CrawlerError, UsageError
-from crawler.frontier import denials, runs, tasks
+from crawler.frontier import denials, exceptions, runs, tasks
+from crawler.frontier.exceptions import Stage
 from crawler.frontier.sources import Source
 from crawler.urls import canonical, domain_of
 
@@ -180,13 +181,20 @@ class RunBook:
         """Keep leases, and say that this process lives; what comes back is still ours."""
         with self.database.write() as db:
             now = self.database.now(db)
-            runs.beat(db, self.run.id, self.owner, now + self._alive_for)
+            if not runs.beat(db, self.run.id, self.owner, now + self._alive_for):
+                # It was taken for dead; who stops the run is to wait for it again.
+                runs.join(db, self.run.id, self.owner, now + self._alive_for)
             return self.leases.renew(db, list(leases), now)
 
-    def fail(self, task: LeasedTask, error: str) -> str | None:
+    def fail(self, task: LeasedTask, error: str, stage: Stage = Stage.FETCH) -> str | None:
         """Have a task tried again later, or ended when it had its tries; None when it is not ours."""
         with self.database.write() as db:
-            return self.leases.fail(db, task.lease, error, self.database.now(db))
+            now = self.database.now(db)
+            status = self.leases.fail(db, task.lease, error, now)
+            if status == "error":
+                context = {"attempts": task.lease.attempts}
+                exceptions.note(db, self.run.id, stage, task.url, error, context, now)
+            return status
 
     def finish(self, task: LeasedTask, outcome: str) -> bool:
         """End a task that became no page of its own."""
