@@ -202,9 +202,9 @@ class Foreman:
                 log.error("task.lost_in_crawl", url=task.url, task=task.lease.id)
                 self.soon(task, self.fail(task, "the request got lost in the crawl"))
 
-    async def is_known(self, url: str) -> bool:
-        """Whether the run has a task for this URL."""
-        return await self._threads.run(self.book.is_known, url)
+    async def has_own_task(self, task: LeasedTask, url: str) -> bool:
+        """Whether the run fetches a URL that a task was led to by another task."""
+        return await self._threads.run(self.book.has_own_task, task, url)
 
     def leave(self, domain: str) -> None:
         """Let go of a domain; what its site asked for is waited out by whoever comes next."""

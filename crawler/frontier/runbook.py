@@ -207,19 +207,38 @@ class RunBook:
             leases = [task.lease for task in given_up]
             return self.leases.release(db, leases, reason, self.database.now(db))
 
-    def is_known(self, url: str) -> bool:
-        """Whether the run has a task for this URL."""
+    def has_own_task(self, task: LeasedTask, url: str) -> bool:
+        """Whether the run fetches a URL that a task was led to by another task.
+
+        On another domain it gets one now, if the run has room for it: that domain may be at work elsewhere,
+        and whoever holds it asks.
+        """
+        news = task_of(url, depth=task.depth, priority=task.priority, kind=task.kind)
         with self.database.read() as db:
-            return tasks.known(db, self.run.id, digest_of(url))
+            if tasks.known(db, self.run.id, news.url_sha256):
+                return True
+        if news.domain == task.domain:
+            return False
+        with self.database.write() as db:
+            added = tasks.add(db, self.run.id, [news], self.database.now(db))
+            return added > 0 or tasks.known(db, self.run.id, news.url_sha256)
 
     def deny(self, learnt: Sequence[Denial]) -> None:
-        """Keep what the run has learnt not to ask for, and end what was planned of it."""
+        """Keep what the run has learnt not to ask for; what was planned of it ends when its turn comes."""
         with self.database.write() as db:
             denials.keep(db, self.run.id, learnt, self.database.now(db))
 
     @property
     def _alive_for(self) -> timedelta:
         return timedelta(seconds=self.settings.task_lease_seconds)
+
+
+def require_open(database: Database, run_id: int) -> None:
+    """Refuse a run of which nothing is left, before anything is started for it."""
+    with database.read() as db:
+        status = runs.find(db, str(run_id)).status
+    if status == runs.RunStatus.COMPLETED:
+        raise RunOverError(f"run {run_id} is {status}: nothing is left of it")
 
 
 def rules_of(settings: Settings, source: Source | None = None) -> LeaseRules:

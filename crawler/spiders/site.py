@@ -17,7 +17,7 @@ from crawler.catalogue.run_report import write_report
 from crawler.errors import CrawlerError
 from crawler.frontier.exceptions import Stage
 from crawler.frontier.foreman import FINISHED
-from crawler.frontier.runbook import task_of
+from crawler.frontier.runbook import require_open, task_of
 from crawler.middlewares.desk import SESSION, desk_of
 from crawler.middlewares.domain_gate import SessionStoppedError
 from crawler.middlewares.foreman import foreman_of
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from crawler.config import Settings
+    from crawler.db.engine import Database
     from crawler.frontier.foreman import Foreman
     from crawler.frontier.tasks import LeasedTask, NewTask
     from crawler.reading import Reading
@@ -101,6 +102,12 @@ class SiteSpider(Spider):
         order = run_order(given, settings.sources_file)
         if order.source is not None:
             plugin_registry().pick(order.source.plugins)
+
+    @classmethod
+    def check_stored(cls, database: Database, **given: str) -> None:
+        """The same for what only the database knows."""
+        if run_id := given.get("run_id", "").strip():
+            require_open(database, int(run_id))
 
     async def start(self) -> AsyncIterator[Request]:
         """Open the run; its requests come from the scheduler."""
