@@ -59,9 +59,14 @@ class Lane:
         self.open.update((task.lease.id, task) for task in got)
         self.ready.extend(got)
 
+    @property
+    def may_hand_out(self) -> bool:
+        """Whether there is a task that may go out now; one more than the site takes at once lies ready."""
+        return bool(self.ready) and not self.is_leaving and len(self.at_site) <= self.at_once
+
     def take(self) -> LeasedTask | None:
         """The next task that may go out now."""
-        if self.is_leaving or not self.ready or len(self.at_site) > self.at_once:
+        if not self.may_hand_out:
             return None
         task = self.ready.popleft()
         self.at_site.add(task.lease.id)

@@ -13,7 +13,8 @@ from crawler.db.lease_rules import LeaseRules
 from crawler.db.leases import Leases
 from crawler.db.models import Task
 from crawler.errors import CrawlerError, UsageError
-from crawler.frontier import denials, runs, tasks
+from crawler.frontier import denials, exceptions, runs, tasks
+from crawler.frontier.exceptions import Stage
 from crawler.frontier.sources import Source
 from crawler.urls import canonical, domain_of
 
@@ -185,13 +186,20 @@ class RunBook:
         """Keep leases, and say that this process lives; what comes back is still ours."""
         with self.database.write() as db:
             now = self.database.now(db)
-            runs.beat(db, self.run.id, self.owner, now + self._alive_for)
+            if not runs.beat(db, self.run.id, self.owner, now + self._alive_for):
+                # It was taken for dead; who stops the run is to wait for it again.
+                runs.join(db, self.run.id, self.owner, now + self._alive_for)
             return self.leases.renew(db, list(leases), now)
 
-    def fail(self, task: LeasedTask, error: str) -> str | None:
+    def fail(self, task: LeasedTask, error: str, stage: Stage = Stage.FETCH) -> str | None:
         """Have a task tried again later, or ended when it had its tries; None when it is not ours."""
         with self.database.write() as db:
-            return self.leases.fail(db, task.lease, error, self.database.now(db))
+            now = self.database.now(db)
+            status = self.leases.fail(db, task.lease, error, now)
+            if status == "error":
+                context = {"attempts": task.lease.attempts}
+                exceptions.note(db, self.run.id, stage, task.url, error, context, now)
+            return status
 
     def finish(self, task: LeasedTask, outcome: str) -> bool:
         """End a task that became no page of its own."""
@@ -204,19 +212,38 @@ class RunBook:
             leases = [task.lease for task in given_up]
             return self.leases.release(db, leases, reason, self.database.now(db))
 
-    def is_known(self, url: str) -> bool:
-        """Whether the run has a task for this URL."""
+    def has_own_task(self, task: LeasedTask, url: str) -> bool:
+        """Whether the run fetches a URL that a task was led to by another task.
+
+        On another domain it gets one now, if the run has room for it: that domain may be at work elsewhere,
+        and whoever holds it asks.
+        """
+        news = task_of(url, depth=task.depth, priority=task.priority, kind=task.kind)
         with self.database.read() as db:
-            return tasks.known(db, self.run.id, digest_of(url))
+            if tasks.known(db, self.run.id, news.url_sha256):
+                return True
+        if news.domain == task.domain:
+            return False
+        with self.database.write() as db:
+            added = tasks.add(db, self.run.id, [news], self.database.now(db))
+            return added > 0 or tasks.known(db, self.run.id, news.url_sha256)
 
     def deny(self, learnt: Sequence[Denial]) -> None:
-        """Keep what the run has learnt not to ask for, and end what was planned of it."""
+        """Keep what the run has learnt not to ask for; what was planned of it ends when its turn comes."""
         with self.database.write() as db:
             denials.keep(db, self.run.id, learnt, self.database.now(db))
 
     @property
     def _alive_for(self) -> timedelta:
         return timedelta(seconds=self.settings.task_lease_seconds)
+
+
+def require_open(database: Database, run_id: int) -> None:
+    """Refuse a run of which nothing is left, before anything is started for it."""
+    with database.read() as db:
+        status = runs.find(db, str(run_id)).status
+    if status == runs.RunStatus.COMPLETED:
+        raise RunOverError(f"run {run_id} is {status}: nothing is left of it")
 
 
 def rules_of(settings: Settings, source: Source | None = None) -> LeaseRules:

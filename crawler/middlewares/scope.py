@@ -53,7 +53,7 @@ class ScopeMiddleware:
         reason = foreman.scope.judge(request.url, kind=task.kind)
         if reason is not None:
             raise FilteredError(reason)
-        if was_redirected and await foreman.is_known(request.url):
+        if was_redirected and await foreman.has_own_task(task, request.url):
             raise KnownUrlError(f"redirected to {request.url}, which the run knows")
 
     async def _learn(self, foreman: Foreman, task: LeasedTask, request: Request) -> None:

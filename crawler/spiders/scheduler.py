@@ -47,6 +47,8 @@ class RunScheduler(BaseScheduler):
         return deferred_from_coro(self._close(reason))
 
     async def _close(self, reason: str) -> None:
+        for task in (request.meta[TASK] for request in self._came_back):
+            self.foreman.soon(task, self.foreman.give_back(task, reason))
         status = await self.foreman.close()
         await self.spider.run_closed(status, reason)
 

@@ -15,9 +15,11 @@ from crawler.catalogue.plugins.page import plugin_page
 from crawler.catalogue.run_pages import STORED, RunPage
 from crawler.catalogue.run_report import write_report
 from crawler.errors import CrawlerError
+from crawler.frontier.exceptions import Stage
 from crawler.frontier.foreman import FINISHED
-from crawler.frontier.runbook import task_of
+from crawler.frontier.runbook import require_open, task_of
 from crawler.middlewares.desk import SESSION, desk_of
+from crawler.middlewares.domain_gate import SessionStoppedError
 from crawler.middlewares.foreman import foreman_of
 from crawler.middlewares.navigation import ATTEMPTS_ALLOWED
 from crawler.middlewares.reading import MEDIA, capture_fields, read
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from crawler.config import Settings
+    from crawler.db.engine import Database
     from crawler.frontier.foreman import Foreman
     from crawler.frontier.tasks import LeasedTask, NewTask
     from crawler.reading import Reading
@@ -57,6 +60,7 @@ TRANSIENT = {
     Cause.UNKNOWN_HOST,
     Cause.UNREADABLE,
 }
+STORE_CAUSES = {Cause.DISK_FULL, Cause.STORE_FAILED}
 LIKELY_PRODUCT = 1  # added to a task's priority: products first, among pages of one depth
 SERVER_ERROR = 500
 UNREADABLE = Trouble(Summary.CRAWL_FAILED, Cause.UNREADABLE)
@@ -86,8 +90,8 @@ class SiteSpider(Spider):
         spider.desk = desk_of(crawler)
         spider.foreman = foreman_of(crawler)
         crawler.signals.connect(spider.page_left, signal=signals.item_scraped)
-        crawler.signals.connect(spider.page_lost, signal=signals.item_dropped)
-        crawler.signals.connect(spider.page_lost, signal=signals.item_error)
+        crawler.signals.connect(spider.page_dropped, signal=signals.item_dropped)
+        crawler.signals.connect(spider.page_not_digested, signal=signals.item_error)
         crawler.signals.connect(spider.callback_failed, signal=signals.spider_error)
         crawler.signals.connect(spider.idle, signal=signals.spider_idle)
         return spider
@@ -98,6 +102,12 @@ class SiteSpider(Spider):
         order = run_order(given, settings.sources_file)
         if order.source is not None:
             plugin_registry().pick(order.source.plugins)
+
+    @classmethod
+    def check_stored(cls, database: Database, **given: str) -> None:
+        """The same for what only the database knows."""
+        if run_id := given.get("run_id", "").strip():
+            require_open(database, int(run_id))
 
     async def start(self) -> AsyncIterator[Request]:
         """Open the run; its requests come from the scheduler."""
@@ -156,7 +166,7 @@ class SiteSpider(Spider):
         self.foreman.arrived(task)
         if isinstance(failure.value, KnownUrlError):
             await self.foreman.finish(task, "redirected")
-        elif request.meta[SESSION] not in self.desk.visits:
+        elif isinstance(failure.value, SessionStoppedError) or request.meta[SESSION] not in self.desk.visits:
             await self.foreman.give_back(task, "its visit ended")
         else:
             trouble = trouble_of_error(cast("BaseException", failure.value))
@@ -238,28 +248,44 @@ class SiteSpider(Spider):
 
     # ── signals: whatever comes of an item or a callback, its task ends ──
 
-    def page_left(self, item: Any, response: Response | None) -> None:
+    def page_left(self, item: Any, response: Response | Failure | None) -> None:
         """A page is in the book."""
         task = _task_of(response)
         if task is not None and isinstance(item, StoredPage):
-            outcome = STORED if item.status == "ok" else "error"
-            self.foreman.ended(task, outcome, new_links=item.status == "ok")
+            is_ok = item.status == "ok"
+            self.foreman.stored(task, STORED if is_ok else "error", new_links=is_ok)
 
-    def page_lost(self, item: Any, response: Response | None) -> None:
-        """A page was dropped on its way into the book, or could not be written."""
+    def page_dropped(self, item: Any, response: Response | Failure | None, exception: Exception) -> None:
+        """A page was dropped, by the book since its task or session is another's by now, or by a pipeline."""
+        self._page_lost(item, response, exception)
+
+    def page_not_digested(self, item: Any, response: Response | Failure | None, failure: Failure) -> None:
+        """A pipeline failed at a page; maybe the book itself."""
+        self._page_lost(item, response, failure.value)
+
+    def _page_lost(self, item: Any, response: Response | Failure | None, error: BaseException | None) -> None:
         task = _task_of(response)
         if task is None or not isinstance(item, RunPage):
             return
-        if item.session_id not in self.desk.visits:
-            self.foreman.soon(self.foreman.give_back(task, "its visit ended"))
+        visit = self.desk.visits.get(item.session_id)
+        words = f"not_stored: {str(error) or type(error).__name__}"
+        cause = visit.stopped.cause if visit and visit.stopped else None
+        if visit is not None and item.page_id in visit.kept:  # whoever lost it, lost it afterwards
+            self.foreman.stored(task, STORED if item.ok else "error", new_links=item.ok)
+            return
+        if cause in STORE_CAUSES:
+            self.foreman.not_stored(words)
+        if visit is None or cause is Cause.DISK_FULL:
+            self.foreman.soon(task, self.foreman.give_back(task, words))
         else:
-            self.foreman.soon(self.foreman.fail(task, "the page was not stored"))
+            self.foreman.soon(task, self.foreman.fail(task, words, Stage.PARSE))
 
-    def callback_failed(self, failure: Failure, response: Response | None) -> None:
+    def callback_failed(self, failure: Failure, response: Response | Failure | None) -> None:
         """An error in the callback is the page's, not the run's."""
         task = _task_of(response)
         if task is not None:
-            self.foreman.soon(self.foreman.fail(task, f"{Cause.CRASHED}: {failure.getErrorMessage()}"))
+            words = f"{Cause.CRASHED}: {failure.getErrorMessage()}"
+            self.foreman.soon(task, self.foreman.fail(task, words, Stage.PARSE))
 
     def idle(self) -> None:
         """Scrapy has nothing to do: so has the run, or it waits; what it then still has out is lost."""
@@ -293,5 +319,7 @@ def plugin_registry() -> PluginRegistry:
     return registry
 
 
-def _task_of(response: Response | None) -> LeasedTask | None:
-    return None if response is None else response.meta.get(TASK)
+def _task_of(result: Response | Failure | None) -> LeasedTask | None:
+    """The task that an item or an error came of; of an errback's, Scrapy gives the failure instead."""
+    origin = getattr(result, "request", None)
+    return None if origin is None else origin.meta.get(TASK)

@@ -13,10 +13,11 @@ from attrs import define, field
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    # Path to status, extra header lines and body; None: an ordinary page.
+    # Path to status, extra header lines and body; None: an ordinary page. With SILENCE no answer comes.
     Special = Callable[[str], tuple[int, str, str] | None]
 
 NETWORK = "127.0.0.0/8"
+SILENCE = 0
 
 
 def nothing_special(_path: str) -> None:
@@ -54,14 +55,18 @@ class Farm:
                     pass
                 path = line.split(" ")[1]
                 self.asked[f"{host}:{port}{path}"] += 1
-                writer.write(self.reply(path))
+                special = self.special(path)
+                if special is not None and special[0] == SILENCE:
+                    await reader.read()  # until the visitor has had enough
+                    break
+                writer.write(self.reply(path, special))
                 await writer.drain()
         writer.close()
 
-    def reply(self, path: str) -> bytes:
+    def reply(self, path: str, special: tuple[int, str, str] | None) -> bytes:
         """The whole answer to a request for a path."""
         ordinary = (404, "", "") if path == "/robots.txt" else (200, "", self.body(path))
-        status, headers, body = self.special(path) or ordinary
+        status, headers, body = special or ordinary
         data = body.encode()
         kind = "" if "Content-Type" in headers else "Content-Type: text/html; charset=utf-8\r\n"
         head = f"HTTP/1.1 {status} X\r\nContent-Length: {len(data)}\r\n{headers}{kind}\r\n"
