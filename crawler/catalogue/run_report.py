@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import case, func, select
@@ -16,7 +17,6 @@ from crawler.urls import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import datetime
     from pathlib import Path
 
     from sqlalchemy.orm import Session
@@ -69,7 +69,11 @@ def write_report(database: Database, folder: Path, run_id: int) -> None:
 
 def as_json(report: dict[str, Any]) -> str:
     """The report for machines."""
-    return json.dumps(report, default=str, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(report, default=_plain, indent=2, ensure_ascii=False) + "\n"
+
+
+def _plain(value: object) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def as_markdown(report: dict[str, Any]) -> str:
