@@ -11,7 +11,7 @@ from crawler.catalogue.run_records import note_run, note_task
 from crawler.db.lease_rules import LeaseRules
 from crawler.db.leases import Leases
 from crawler.db.models import Task
-from crawler.frontier import exceptions, tasks
+from crawler.frontier import exceptions, runs, tasks
 from crawler.sessions.items import PageCapture
 from crawler.sessions.outcome import Cause
 from crawler.sessions.store import StaleSessionError
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from crawler.sessions.files import KeptFile
 
 STORED, FAILED = "stored", "failed"
-# What a site may rightly do; nobody needs to look at it.
-UNREMARKABLE = {Cause.FILTERED, Cause.ROBOTS_REFUSED}
 
 
 class StaleLeaseError(StaleSessionError):
@@ -84,12 +82,11 @@ class RunClerk:
         if self._leases.fail(db, lease, capture.error or trouble.cause, now, final=True) is None:
             raise StaleLeaseError(f"{capture.task.url} is another process's by now")
         note_task(db, capture.task, "error", cause=trouble.cause, now=now)
-        if trouble.cause not in UNREMARKABLE:
-            context = {
-                "cause": trouble.cause, "http_status": capture.http_status, "attempts": lease.attempts,
-            }  # fmt: skip
-            stage = "parse" if trouble.cause in {Cause.UNREADABLE, Cause.CRASHED} else "fetch"
-            exceptions.note(db, run_id, stage, capture.url, capture.error or trouble.summary, context, now)
+        context = {
+            "cause": trouble.cause, "http_status": capture.http_status, "attempts": lease.attempts,
+        }  # fmt: skip
+        stage = "parse" if trouble.cause in {Cause.UNREADABLE, Cause.CRASHED} else "fetch"
+        exceptions.note(db, run_id, stage, capture.url, capture.error or trouble.summary, context, now)
 
     def sessions_ended(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
         """A run's sessions end like any other."""
@@ -99,6 +96,8 @@ class RunClerk:
         note_run(db, run_id, now)
 
     def run_completed(self, db: Session, run_id: int, source: Source, now: datetime) -> None:
-        """Note what the run did not see again."""
+        """Note what the run did not see again, if it looked wherever the one before it had looked."""
+        if not runs.looked_everywhere(db, run_id):
+            return
         assets.mark_missing(db, source.code, run_id, now, plugins=source.plugins)
         exceptions.note_disappeared(db, run_id, now)

@@ -206,6 +206,12 @@ class RunBook:
         with self.database.write() as db:
             return self.leases.finish(db, task.lease, self.database.now(db), outcome=outcome)
 
+    def refuse(self, task: LeasedTask, error: str) -> bool:
+        """End a task that is not to be fetched, by the site's rules or ours; nothing has failed."""
+        with self.database.write() as db:
+            now = self.database.now(db)
+            return self.leases.fail(db, task.lease, error, now, final=True) is not None
+
     def release(self, given_up: Iterable[LeasedTask], reason: str) -> int:
         """Give back what was not begun, with its attempt."""
         with self.database.write() as db:

@@ -63,6 +63,8 @@ TRANSIENT = {
 STORE_CAUSES = {Cause.DISK_FULL, Cause.STORE_FAILED}
 LIKELY_PRODUCT = 1  # added to a task's priority: products first, among pages of one depth
 SERVER_ERROR = 500
+# Pages that are not to be had, by the site's rules or the source's; nothing has failed.
+REFUSALS = {Cause.FILTERED, Cause.ROBOTS_REFUSED}
 UNREADABLE = Trouble(Summary.CRAWL_FAILED, Cause.UNREADABLE)
 log = logs.get_logger(__name__)
 
@@ -234,8 +236,11 @@ class SiteSpider(Spider):
         self, request: Request, trouble: Trouble, error: str, response: Response | None = None,
         *, for_good: bool = False,
     ) -> RunPage | None:  # fmt: skip
-        """Have the task tried again; or a failed page, where that would not help or was done often enough."""
+        """Have the task tried again; a failed page where that would not help, or was done often enough."""
         task: LeasedTask = request.meta[TASK]
+        if trouble.cause in REFUSALS:
+            await self.foreman.refuse(task, error)
+            return None
         may_pass = trouble.cause in TRANSIENT or (trouble.cause is Cause.HTTP_ERROR and not for_good)
         if may_pass and task.lease.attempts < self.foreman.max_attempts:
             await self.foreman.fail(task, error)
