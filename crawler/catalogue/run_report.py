@@ -133,7 +133,7 @@ def _pages(db: Session, run_id: int) -> dict[str, int]:
     rows = db.execute(
         select(Page.status, func.count()).where(Page.session_id.in_(sessions)).group_by(Page.status)
     )
-    by_status = dict(rows.tuples().all())
+    by_status = dict(rows.all())
     size = db.scalar(
         select(func.sum(Artifact.size_bytes)).where(
             Artifact.session_id.in_(sessions), Artifact.deleted_at.is_(None)

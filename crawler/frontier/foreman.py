@@ -174,10 +174,12 @@ class Foreman:
         self._unstored.forget()
         self.ended(task, outcome, new_links=new_links)
 
-    def not_stored(self, error: str) -> None:
-        """The store did not take a page; of several in a row, none is to blame, and the run fails."""
-        if self._unstored.note(error, self._loop.time()) and self.over is None:
+    def not_stored(self, error: str) -> bool:
+        """A page that the store did not take; True after so many in a row that the run fails for it."""
+        is_over = self._unstored.note(error, self._loop.time())
+        if is_over and self.over is None:
             self._fail_run(error)
+        return is_over
 
     async def fail(self, task: LeasedTask, error: str, stage: Stage = Stage.FETCH) -> None:
         """Have a task tried again later."""

@@ -120,7 +120,7 @@ def look_at_what_is_stored(home: Home, database: Database, pages: int) -> None:
     """Every task is finished, has one page of its own with its files, and there are no other pages."""
     with database.read() as db:
         rows = db.execute(select(Task.status, func.count()).group_by(Task.status))
-        by_status = dict(rows.tuples().all())
+        by_status = dict(rows.all())
         assert by_status == {"finished": pages}
         with_result = select(func.count()).select_from(Task).join(Page, Page.id == Task.page_id)
         assert db.scalar(with_result) == pages
