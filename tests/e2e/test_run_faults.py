@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,7 @@ import pytest
 
 from tests.e2e.conftest import ROOT
 from tests.e2e.farm import farm
-from tests.e2e.faulty import DIED, LONGEST_SECONDS
+from tests.e2e.faulty import DIED, LONGEST_SECONDS, state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,9 +54,9 @@ def make_homes(homes: Path, faults: Iterable[str]) -> None:
         shutil.copy(homes / "template.db", homes / fault / "vitrine.db")
 
 
-def drive(url: str, homes: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def drive(url: str, homes: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run the driver."""
-    environment = {**os.environ, "SCRAPY_SETTINGS_MODULE": "crawler.settings"}
+    environment = {**os.environ, "SCRAPY_SETTINGS_MODULE": "crawler.settings", **variables}
     command = [sys.executable, "-m", "tests.e2e.faulty", url, str(homes), *arguments]
     return subprocess.run(
         command, cwd=ROOT, env=environment, text=True, capture_output=True, check=False,
@@ -112,6 +113,20 @@ def test_a_fault_that_stays_ends_the_run(homes: Path) -> None:
     assert "No space left on device" in by_fault["full:1+"]["faulty"]["last_error"]
     assert "Input/output error" in by_fault["io:3+"]["faulty"]["last_error"]
     assert "the gate is away" in by_fault["gate:1+"]["faulty"]["last_error"]
+
+
+def test_a_run_whose_redis_is_away_fails(homes: Path) -> None:
+    """It neither waits for ever nor goes on without locks; nothing is asked of the site, nothing is lost."""
+    make_homes(homes, ["none:0"])
+    with socket.socket() as closed, farm(hosts=1, pages=PAGES) as sites:
+        closed.bind(("127.0.0.1", 0))
+        url = f"redis://127.0.0.1:{closed.getsockname()[1]}/0"
+        done = drive(sites.starts[0], homes, "--die", "none:0", REDIS_URL=url)
+        assert not sites.asked
+    assert done.returncode == 0
+    stored = state(homes / "none:0")
+    assert (stored["status"], stored["tasks"]) == ("failed", {"pending": 1})
+    assert "Redis" in stored["last_error"]
 
 
 def test_a_process_that_dies_at_a_commit_leaves_a_run_that_can_be_finished(homes: Path) -> None:
