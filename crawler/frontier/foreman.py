@@ -309,7 +309,8 @@ class Foreman:
             visit = await self.desk.begin_if_free(self._order(domain))
         except Exception as error:  # ruff: ignore[blind-except] - whatever it is, the others go on
             log.warning("run.domain_not_taken", domain=domain, error=str(error))
-            self._at_gate.note(f"{type(error).__name__}: {error}", self._loop.time())
+            if not self.lanes:
+                self._at_gate.note(f"{type(error).__name__}: {error}", self._loop.time())
             return None
         finally:
             self._knocking.discard(domain)
