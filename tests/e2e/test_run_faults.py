@@ -75,12 +75,15 @@ def suffered(homes: Path, faults: list[str]) -> list[dict[str, Any]]:
 
 
 def assert_truthful(told: dict[str, Any]) -> None:
-    """It came back in time; it is completed only if nothing is left; no row is without its file."""
+    """It came back in time; it is completed only if nothing is left; no row is without its file.
+
+    Where all is done and the last word could not be written, it counts as running until somebody goes on.
+    """
     faulty = told["faulty"]
     assert told["seconds"] is not None, f"no end within {LONGEST_SECONDS} s"
-    is_all_finished = faulty["tasks"] == {"finished": PAGES}
-    assert (faulty["status"] == "completed") == is_all_finished, faulty
-    assert faulty["status"] in {None, "running", "stopped", "failed", "completed"}
+    if faulty["status"] == "completed":
+        assert faulty["tasks"] == {"finished": PAGES}, faulty
+    assert faulty["status"] in {None, "running", "failed", "completed"}
     assert (faulty["status"] == "failed") == bool(faulty["last_error"])
     assert not faulty["missing"]
     assert faulty["pages"] == faulty["of_tasks"] == faulty["tasks"].get("finished", 0)
