@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from sqlalchemy import and_, case, func, literal, select, update
 
+from crawler.catalogue import asset_statements as statements
 from crawler.db.models import Asset, AssetSighting, AssetVersion
-from crawler.db.upsert import insert_into
+from crawler.db.upsert import dialect_of, insert_into
 from crawler.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -185,26 +186,7 @@ def _note_assets(
 ) -> dict[tuple[str, str], tuple[int, int]]:
     """Id and version number of each asset by plugin and key; each row is ours until the transaction ends."""
     rows = [_row(sight, plugin, record) for (plugin, _), record in records.items()]
-    adding = insert_into(db, Asset)
-    new = adding.excluded
-    statement = adding.on_conflict_do_update(
-        index_elements=[Asset.source, Asset.plugin, Asset.key_sha256],
-        set_={
-            "kind": new.kind,
-            "url": new.url,
-            "title": new.title,
-            "versions": Asset.versions + case((Asset.checksum != new.checksum, 1), else_=0),
-            "checksum": new.checksum,
-            "last_seen_at": new.last_seen_at,
-            "last_run_id": case(
-                (Asset.last_run_id > new.last_run_id, Asset.last_run_id), else_=new.last_run_id
-            ),
-            "missing_since": None,
-        },
-    )
-    found = db.connection().execute(
-        statement.returning(Asset.plugin, Asset.key_sha256, Asset.id, Asset.versions), rows
-    )
+    found = db.connection().execute(statements.adding_assets(dialect_of(db)), rows)
     return {(plugin, key): (asset_id, number) for plugin, key, asset_id, number in found}
 
 
@@ -240,24 +222,9 @@ def _note_versions(
         }
         for key, record in records.items()
     ]  # fmt: skip
-    statement = (
-        insert_into(db, AssetVersion)
-        .on_conflict_do_nothing(index_elements=[AssetVersion.asset_id, AssetVersion.number])
-        .returning(AssetVersion.asset_id)
-    )
-    return set(db.connection().scalars(statement, rows))
+    return set(db.connection().scalars(statements.adding_versions(dialect_of(db)), rows))
 
 
 def _note_sightings(db: Session, sight: _Sight, seen: Sequence[Seen]) -> None:
-    """What a run found first stays, unless what it finds later is a change."""
     rows = [{"run_id": sight.run_id, "asset_id": each.asset_id, "status": each.status.value} for each in seen]
-    adding = insert_into(db, AssetSighting)
-    before, found = AssetSighting.status, adding.excluded.status
-    is_more = (before == AssetStatus.NEW.value) | (
-        (before == AssetStatus.UPDATED.value) & (found == AssetStatus.UNCHANGED.value)
-    )
-    statement = adding.on_conflict_do_update(
-        index_elements=[AssetSighting.run_id, AssetSighting.asset_id],
-        set_={"status": case((is_more, before), else_=found)},
-    )
-    db.connection().execute(statement, rows)
+    db.connection().execute(statements.adding_sightings(dialect_of(db)), rows)

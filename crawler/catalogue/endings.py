@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
 
 from attrs import frozen
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, insert, select, update
 
 from crawler.catalogue import latency
 from crawler.db.models import Artifact, CrawlSession, DomainDay, Page, ScrapeRecord
-from crawler.db.upsert import insert_into
+from crawler.db.upsert import dialect_of, insert_for
 from crawler.sessions.outcome import Cause, Status
 
 if TYPE_CHECKING:
@@ -17,59 +18,78 @@ if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
+    from sqlalchemy import Row, Table
     from sqlalchemy.orm import Session
+    from sqlalchemy.sql.dml import ReturningInsert
 
 BLOCKS = frozenset({Cause.BLOCKED, Cause.BOT_BLOCK, Cause.RATE_LIMITED})
+
+
+_SESSIONS = cast("Table", CrawlSession.__table__)
+_PAGES = cast("Table", Page.__table__)
+_ARTIFACTS = cast("Table", Artifact.__table__)
+_DAYS = cast("Table", DomainDay.__table__)
+_SESSION = (
+    select(
+        _SESSIONS,
+        func.count(_ARTIFACTS.c.id).label("files"),
+        func.sum(_ARTIFACTS.c.size_bytes).label("bytes"),
+    )
+    .outerjoin(_ARTIFACTS, _ARTIFACTS.c.session_id == _SESSIONS.c.id)
+    .where(_SESSIONS.c.id == bindparam("its_id"))
+    .group_by(_SESSIONS.c.id)
+)
+_LAST_PAGES = select(_PAGES.c.status, _PAGES.c.load_timings).where(
+    _PAGES.c.session_id == bindparam("its_id"), _PAGES.c.epoch == bindparam("its_epoch")
+)
+_RECORD = insert(cast("Table", ScrapeRecord.__table__))
+_COUNTED = ("sessions", "successes", "blocks", "reached", "products")
+_DERIVE = (
+    update(_DAYS)
+    .where(_DAYS.c.domain == bindparam("its_domain"), _DAYS.c.timestamp == bindparam("its_day"))
+    .values({name: bindparam(name) for name in ("verdict_rate", "latencies", "median_latency_ms")})
+)
 
 
 @frozen
 class Ending:
     """A session that ended, and what its last attempt brought."""
 
-    session: CrawlSession
+    session: Row[Any]  # with the number of its artifacts, and their bytes
     pages_ok: int
     pages_failed: int
     latencies_ms: tuple[float, ...]
-    artifacts: int
-    bytes: int
 
 
 def note_endings(db: Session, session_ids: Iterable[UUID], now: datetime) -> None:
     """Write the records of sessions that end in this transaction, and count them for their domains."""
     endings = [_ending(db, session_id) for session_id in session_ids]
-    db.add_all(_record(ending, now) for ending in endings)
+    if not endings:
+        return
+    db.connection().execute(_RECORD, [_record(ending, now) for ending in endings])
     # Days are locked in one order, so that two processes never wait for each other.
     for ending in sorted(endings, key=lambda each: each.session.domain):
         if ending.session.domain:
-            _count(_day(db, ending.session.domain, now), ending)
+            _count(db, ending, now)
 
 
 def _ending(db: Session, session_id: UUID) -> Ending:
-    session = db.get_one(CrawlSession, session_id, populate_existing=True)
-    query = select(Page.status, Page.load_timings).where(
-        Page.session_id == session_id, Page.epoch == session.epoch
-    )
-    pages = db.execute(query).all()
-    files, size = db.execute(
-        select(func.count(), func.coalesce(func.sum(Artifact.size_bytes), 0)).where(
-            Artifact.session_id == session_id
-        )
-    ).one()
+    session = db.connection().execute(_SESSION, {"its_id": session_id}).one()
+    its = {"its_id": session_id, "its_epoch": session.epoch}
+    pages = db.connection().execute(_LAST_PAGES, its).all()
     latencies = [timings.get("fetch_ms") for status, timings in pages if status == "ok"]
     return Ending(
         session=session,
         pages_ok=sum(status == "ok" for status, _ in pages),
         pages_failed=sum(status == "failed" for status, _ in pages),
         latencies_ms=tuple(each for each in latencies if isinstance(each, int | float)),
-        artifacts=files,
-        bytes=int(size),
     )
 
 
-def _record(ending: Ending, now: datetime) -> ScrapeRecord:
+def _record(ending: Ending, now: datetime) -> dict[str, Any]:
     session = ending.session
     took = now - session.started_at if session.started_at else None
-    details: dict[str, Any] = {
+    details = {
         "summary": session.error_summary,
         "attempt": session.epoch,
         "mode": session.mode,
@@ -77,42 +97,50 @@ def _record(ending: Ending, now: datetime) -> ScrapeRecord:
         "pdp_url": session.pdp_url,
         "pages_ok": ending.pages_ok,
         "pages_failed": ending.pages_failed,
-        "artifacts": ending.artifacts,
-        "bytes": ending.bytes,
+        "artifacts": session.files,
+        "bytes": int(session.bytes or 0),
     }
-    return ScrapeRecord(
-        timestamp=now,
-        kind="session",
-        subject_id=str(session.id),
-        domain=session.domain,
-        url=session.url,
-        status=session.status,
-        cause=session.cause,
-        duration_ms=round(took.total_seconds() * 1000) if took else None,
-        details=details,
-    )
+    return {
+        "timestamp": now,
+        "kind": "session",
+        "subject_id": str(session.id),
+        "domain": session.domain,
+        "url": session.url,
+        "status": session.status,
+        "cause": session.cause,
+        "duration_ms": round(took.total_seconds() * 1000) if took else None,
+        "details": details,
+    }
 
 
-def _day(db: Session, domain: str, now: datetime) -> DomainDay:
-    """The domain's row of the day, locked."""
-    day = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    db.execute(
-        insert_into(db, DomainDay)
-        .values(domain=domain, timestamp=day, sessions=0, successes=0, blocks=0, reached=0, products=0,
-                latencies={})
-        .on_conflict_do_nothing(index_elements=[DomainDay.domain, DomainDay.timestamp])
-    )  # fmt: skip
-    query = select(DomainDay).where(DomainDay.domain == domain, DomainDay.timestamp == day)
-    return db.scalars(query.with_for_update().execution_options(populate_existing=True)).one()
-
-
-def _count(day: DomainDay, ending: Ending) -> None:
+def _count(db: Session, ending: Ending, now: datetime) -> None:
+    """Add a session to its domain's day, whose row is ours from the first statement on."""
     session = ending.session
-    day.sessions += 1
-    day.successes += session.status == Status.COMPLETED
-    day.blocks += session.cause in BLOCKS
-    day.reached += ending.pages_ok > 0
-    day.products += session.pdp_url is not None
-    day.verdict_rate = round(day.products / day.reached, 4) if day.reached else None
-    day.latencies = latency.added(day.latencies, ending.latencies_ms)
-    day.median_latency_ms = latency.median_ms(day.latencies)
+    start = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    counts = {
+        "sessions": 1,
+        "successes": int(session.status == Status.COMPLETED),
+        "blocks": int(session.cause in BLOCKS),
+        "reached": int(ending.pages_ok > 0),
+        "products": int(session.pdp_url is not None),
+    }
+    row = {"domain": session.domain, "timestamp": start, "latencies": {}, **counts}
+    day = db.connection().execute(_add_to_day(dialect_of(db)), row).one()
+    latencies = latency.added(day.latencies, ending.latencies_ms)
+    derived = {
+        "verdict_rate": round(day.products / day.reached, 4) if day.reached else None,
+        "latencies": latencies,
+        "median_latency_ms": latency.median_ms(latencies),
+    }
+    db.connection().execute(_DERIVE, {"its_domain": session.domain, "its_day": start, **derived})
+
+
+@cache
+def _add_to_day(dialect: str) -> ReturningInsert[Any]:
+    """The statement that counts, built once for each database."""
+    adding = insert_for(dialect, DomainDay)
+    more = {name: _DAYS.c[name] + adding.excluded[name] for name in _COUNTED}
+    statement = adding.on_conflict_do_update(
+        index_elements=[DomainDay.domain, DomainDay.timestamp], set_=more
+    )
+    return statement.returning(_DAYS.c.latencies, _DAYS.c.products, _DAYS.c.reached)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
@@ -10,13 +11,14 @@ from sqlalchemy.orm import aliased
 
 from crawler.catalogue.identity import identity_of
 from crawler.db.models import Listing, Price
-from crawler.db.upsert import insert_into
+from crawler.db.upsert import dialect_of, insert_for
 from crawler.errors import BadUrlError, NotFoundError
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from sqlalchemy.orm import Session
+    from sqlalchemy.sql.dml import ReturningInsert
 
     from crawler.catalogue.identity import Identity
     from crawler.catalogue.sighting import Sighting
@@ -27,19 +29,25 @@ _HINT = "`vitrine listings list` shows them"
 
 def see(db: Session, identity: Identity, sighting: Sighting, *, session_id: UUID, now: datetime) -> UUID:
     """Write that a product was seen; a fact that its page no longer states keeps its last value."""
-    new = {name: getattr(sighting, name) for name in FACTS}
-    adding = insert_into(db, Listing).values(
-        id=uuid4(), domain=identity.domain, url=identity.url, url_sha256=identity.url_sha256,
-        first_seen_at=now, last_seen_at=now, last_session_id=session_id, **new,
-    )  # fmt: skip
-    kept: dict[str, Any] = {
-        name: func.coalesce(adding.excluded[name], getattr(Listing, name)) for name in FACTS
-    }
+    row = {
+        "id": uuid4(), "domain": identity.domain, "url": identity.url, "url_sha256": identity.url_sha256,
+        "first_seen_at": now, "last_seen_at": now, "last_session_id": session_id,
+        **{name: getattr(sighting, name) for name in FACTS},
+    }  # fmt: skip
+    found: UUID = db.connection().execute(_seen(dialect_of(db)), row).scalar_one()
+    return found
+
+
+@cache
+def _seen(dialect: str) -> ReturningInsert[Any]:
+    """The statement behind `see`, built once for each database."""
+    adding = insert_for(dialect, Listing)
+    kept = {name: func.coalesce(adding.excluded[name], getattr(Listing, name)) for name in FACTS}
+    latest = {name: adding.excluded[name] for name in ("last_seen_at", "last_session_id")}
     statement = adding.on_conflict_do_update(
-        index_elements=[Listing.domain, Listing.url_sha256],
-        set_={**kept, "last_seen_at": now, "last_session_id": session_id},
+        index_elements=[Listing.domain, Listing.url_sha256], set_={**kept, **latest}
     )
-    return db.execute(statement.returning(Listing.id)).scalar_one()
+    return statement.returning(Listing.id)
 
 
 def newest(db: Session, *, domain: str | None, limit: int) -> list[tuple[Listing, Price | None]]:

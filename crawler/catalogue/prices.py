@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from attrs import frozen
-from sqlalchemy import select
+from sqlalchemy import bindparam, insert, select
 
 from crawler.db.models import Price
 
@@ -15,11 +15,20 @@ if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
+    from sqlalchemy import Row, Table
     from sqlalchemy.orm import Session
 
     from crawler.catalogue.sighting import PriceTag
 
 CONFIRMED_AFTER = timedelta(days=1)
+_PRICES = cast("Table", Price.__table__)
+_LAST = (
+    select(_PRICES)
+    .where(_PRICES.c.listing_id == bindparam("its_listing"), _PRICES.c.currency == bindparam("its_currency"))
+    .order_by(_PRICES.c.seen_at.desc(), _PRICES.c.id.desc())
+    .limit(1)
+)
+_ADD = insert(_PRICES)
 
 
 @frozen
@@ -33,31 +42,26 @@ class Proof:
 
 def note_price(db: Session, listing_id: UUID, tag: PriceTag, proof: Proof, *, now: datetime) -> bool:
     """Add a row to a listing's history if it says something new; the caller has locked the listing's row."""
-    last = db.scalars(
-        select(Price)
-        .where(Price.listing_id == listing_id, Price.currency == tag.currency)
-        .order_by(Price.seen_at.desc(), Price.id.desc())
-        .limit(1)
-    ).first()
+    connection = db.connection()
+    last = connection.execute(_LAST, {"its_listing": listing_id, "its_currency": tag.currency}).first()
     if last is not None and not is_news(last, tag, now):
         return False
-    db.add(
-        Price(
-            listing_id=listing_id,
-            currency=tag.currency,
-            price=tag.price,
-            list_price=tag.list_price,
-            availability=tag.availability,
-            seen_at=now,
-            url=proof.url,
-            content_sha256=proof.content_sha256,
-            session_id=proof.session_id,
-        )
-    )
+    row = {
+        "listing_id": listing_id,
+        "currency": tag.currency,
+        "price": tag.price,
+        "list_price": tag.list_price,
+        "availability": tag.availability,
+        "seen_at": now,
+        "url": proof.url,
+        "content_sha256": proof.content_sha256,
+        "session_id": proof.session_id,
+    }
+    connection.execute(_ADD, row)
     return True
 
 
-def is_news(last: Price, tag: PriceTag, now: datetime) -> bool:
+def is_news(last: Price | Row[Any], tag: PriceTag, now: datetime) -> bool:
     """Whether a tag says something else than the last row, or confirms it after a day."""
     before = (last.price, last.list_price, last.availability)
     return before != (tag.price, tag.list_price, tag.availability) or now - last.seen_at >= CONFIRMED_AFTER

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from attrs import field, frozen
 
 from crawler.catalogue import assets
+from crawler.catalogue.run_records import note_run, note_task
 from crawler.db.lease_rules import LeaseRules
 from crawler.db.leases import Leases
 from crawler.db.models import Task
-from crawler.frontier import exceptions, tasks
+from crawler.frontier import exceptions, runs, tasks
 from crawler.sessions.items import PageCapture
 from crawler.sessions.outcome import Cause
 from crawler.sessions.store import StaleSessionError
@@ -24,12 +25,11 @@ if TYPE_CHECKING:
 
     from crawler.catalogue.plugins import AssetRecord, PluginFailure
     from crawler.db.models import Page
+    from crawler.frontier.sources import Source
     from crawler.frontier.tasks import LeasedTask, NewTask
     from crawler.sessions.files import KeptFile
 
 STORED, FAILED = "stored", "failed"
-# What a site may rightly do; nobody needs to look at it.
-UNREMARKABLE = {Cause.FILTERED, Cause.ROBOTS_REFUSED}
 
 
 class StaleLeaseError(StaleSessionError):
@@ -67,6 +67,7 @@ class RunClerk:
         lease, run_id = capture.task.lease, capture.task.run_id
         if not self._leases.finish(db, lease, now, outcome=STORED, page_id=page.id):
             raise StaleLeaseError(f"{capture.task.url} is another process's by now")
+        note_task(db, capture.task, "finished", cause=None, now=now)
         tasks.add(db, run_id, capture.links, now)
         if capture.assets:
             assets.see(db, capture.source, run_id, capture.assets, page_id=page.id, now=now)
@@ -80,17 +81,23 @@ class RunClerk:
         lease, run_id = capture.task.lease, capture.task.run_id
         if self._leases.fail(db, lease, capture.error or trouble.cause, now, final=True) is None:
             raise StaleLeaseError(f"{capture.task.url} is another process's by now")
-        if trouble.cause not in UNREMARKABLE:
-            context = {
-                "cause": trouble.cause, "http_status": capture.http_status, "attempts": lease.attempts,
-            }  # fmt: skip
-            stage = "parse" if trouble.cause in {Cause.UNREADABLE, Cause.CRASHED} else "fetch"
-            exceptions.note(db, run_id, stage, capture.url, capture.error or trouble.summary, context, now)
+        note_task(db, capture.task, "error", cause=trouble.cause, now=now)
+        context = {
+            "cause": trouble.cause, "http_status": capture.http_status, "attempts": lease.attempts,
+        }  # fmt: skip
+        stage = "parse" if trouble.cause in {Cause.UNREADABLE, Cause.CRASHED} else "fetch"
+        exceptions.note(db, run_id, stage, capture.url, capture.error or trouble.summary, context, now)
 
     def sessions_ended(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
         """A run's sessions end like any other."""
 
-    def run_completed(self, db: Session, run_id: int, source: str, now: datetime) -> None:
-        """Note what the run did not see again."""
-        for _, plugin, url in assets.mark_missing(db, source, run_id, now):
-            exceptions.note(db, run_id, "disappeared", url, f"{plugin}: not seen by this run", {}, now)
+    def run_ended(self, db: Session, run_id: int, now: datetime) -> None:
+        """Keep what is to be known of a run when its own rows are gone."""
+        note_run(db, run_id, now)
+
+    def run_completed(self, db: Session, run_id: int, source: Source, now: datetime) -> None:
+        """Note what the run did not see again, if it looked wherever the one before it had looked."""
+        if not runs.looked_everywhere(db, run_id):
+            return
+        assets.mark_missing(db, source.code, run_id, now, plugins=source.plugins)
+        exceptions.note_disappeared(db, run_id, now)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from crawler.db.engine import Database
 
 DOMAINS = 20
+# How the errors begin of pages that are not to be had, by the site's rules or the source's.
+REFUSED = ("robots_refused", "filtered ")
 ALL_WELL, NONE_WELL, SOME_WELL = 0, 1, 3
 
 
@@ -57,11 +59,13 @@ def show_run(run: Mapping[str, Any]) -> None:
         note(f"`vitrine runs resume {run['id']}` goes on with it")
 
 
-def exit_code(status: str, counts: dict[str, int]) -> int:
-    """0 when every task was finished, 3 when some were, 1 when none was or the run could not go on."""
-    if status == "failed" or not counts["finished"]:
+def exit_code(run: Mapping[str, Any]) -> int:
+    """0 when every page was had that may be had, 3 when some were, 1 when none was or it could not go on."""
+    if run["status"] == "failed" or not run["tasks"]["finished"]:
         return NONE_WELL
-    return ALL_WELL if status == "completed" and not counts["error"] else SOME_WELL
+    refused = sum(count for why, count in run["outcomes"].items() if why.startswith(REFUSED))
+    is_well = run["status"] == "completed" and run["tasks"]["error"] == refused
+    return ALL_WELL if is_well else SOME_WELL
 
 
 def shown_status(run: Mapping[str, Any]) -> str:

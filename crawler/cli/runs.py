@@ -14,6 +14,7 @@ from crawler.cli.output import Markup, emit, emit_line, note, table, when
 from crawler.cli.run_results import describe_run, show_run, shown_status
 from crawler.cli.site import crawl_site
 from crawler.cli.stores import open_book
+from crawler.errors import LockedError
 from crawler.frontier import runs
 from crawler.retention.audit import note_action
 
@@ -82,7 +83,8 @@ def stop(run: RunId) -> None:
         run_id = find(book.database, run)
         with book.database.write() as db:
             now = book.database.now(db)
-            runs.request_stop(db, run_id, now)
+            if not runs.request_stop(db, run_id, now):
+                raise LockedError(f"run {run_id} is {runs.status_of(db, run_id)} already")
             note_action(db, "run.stop", f"run {run_id}", actor=getpass.getuser(), now=now)
     note(f"run {run_id} stops; `vitrine runs resume {run_id}` goes on with it")
 

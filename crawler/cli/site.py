@@ -25,7 +25,7 @@ def crawl_site(arguments: tuple[str, ...], settings: tuple[str, ...], *, verbose
     if finished.interrupted:
         note("interrupted")
         return INTERRUPTED
-    return exit_code(run["status"], run["tasks"]) or finished.exit_code
+    return exit_code(run) or finished.exit_code
 
 
 def _named(pairs: tuple[str, ...]) -> dict[str, str]:

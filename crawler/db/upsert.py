@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 
 def insert_into(db: Session, table: type[Base]) -> Insert:
     """An INSERT that takes `on_conflict_…`, for the database of this session."""
-    if db.get_bind().dialect.name == "sqlite":
-        return sqlite.insert(table)
-    return postgresql.insert(table)
+    return insert_for(dialect_of(db), table)
+
+
+def insert_for(dialect: str, table: type[Base]) -> Insert:
+    """The same for the dialect of this name, so that a statement can be built once for each."""
+    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+
+
+def dialect_of(db: Session) -> str:
+    """What the database of this session speaks."""
+    return db.get_bind().dialect.name

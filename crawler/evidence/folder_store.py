@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _CHANCES = 5
 _DELETERS = 4
+_FLUSHERS = 8
+_WORTH_FLUSHERS = 12
 _WORTH_THREADS = 32  # so many removals cost more than starting the threads
 _NO_NAMELESS_FILES = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL}
 # Opening a pipe would wait for somebody to write into it.
@@ -49,26 +51,18 @@ class FolderStore:
         self.publish_all({uri: data})
 
     def publish_all(self, files: Mapping[str, bytes]) -> None:
-        """Store several files or none; neighbours share the way to their folder, and its flush."""
-        with ExitStack() as stack:
-            drafts = [stack.enter_context(self._draft(uri)) for uri in files]
+        """Store several files or none; they share the ways to their folders, and the flushes of these."""
+        with self._drafts(list(files)) as drafts:
             for draft, data in zip(drafts, files.values(), strict=True):
                 draft.write(data)
-            try:
-                for folders, neighbours in groupby(drafts, key=lambda draft: safe_parts(draft.uri)[:-1]):
-                    self._give_names(folders, list(neighbours))
-            except BaseException:
-                for draft in drafts:
-                    if draft.is_named:
-                        self.delete(draft.uri)
-                raise
+            self._publish(drafts)
 
     @contextmanager
     def writing(self, uri: str) -> Generator[BlobWriter]:
         """Take a file piece by piece; it gets its name when the block ends, and none if that raises."""
-        with self._draft(uri) as draft:
-            yield BlobWriter(draft.write)  # ruff: ignore[fallible-context-manager] - if it raises, no name is given
-            self._give_names(safe_parts(uri)[:-1], [draft])
+        with self._drafts([uri]) as drafts:
+            yield BlobWriter(drafts[0].write)  # ruff: ignore[fallible-context-manager] - if it raises, no name is given
+            self._publish(drafts)
 
     def read(self, uri: str) -> bytes:
         """The bytes stored under `uri`."""
@@ -115,30 +109,33 @@ class FolderStore:
             yield from _entries(walk, ())
 
     @contextmanager
-    def _draft(self, uri: str) -> Generator[_Draft]:
-        safe_parts(uri)
-        with _as_store_errors(uri):
-            self.root.mkdir(parents=True, exist_ok=True)
-        with FolderWalk(self.root) as walk:
-            with _as_store_errors(uri):
-                draft = _new_draft(walk.here, uri)
-            try:
-                yield draft
-            finally:
-                draft.close()
+    def _drafts(self, uris: Sequence[str]) -> Generator[list[_Draft]]:
+        for uri in uris:
+            safe_parts(uri)
+        with ExitStack() as stack:
+            with _as_store_errors(uris[0]):
+                self.root.mkdir(parents=True, exist_ok=True)
+            root = stack.enter_context(FolderWalk(self.root)).here
+            drafts: list[_Draft] = []
+            for uri in uris:
+                with _as_store_errors(uri):
+                    drafts.append(_new_draft(root, uri))
+                stack.callback(drafts[-1].close)
+            yield drafts
 
-    def _give_names(self, folders: Sequence[str], drafts: Sequence[_Draft]) -> None:
-        for _ in range(_CHANCES):
-            with suppress(FileNotFoundError), FolderWalk(self.root) as walk:
-                # A cleaner may remove an empty folder just as we put something into it.
-                with _as_store_errors(drafts[0].uri, missing=False):
-                    folder = walk.enter(folders, create=True)
-                for draft in drafts:
-                    with _as_store_errors(draft.uri, missing=False):
-                        draft.link(folder)
-                os.fsync(folder)
-                return
-        raise CrawlerError(f"the folder of {drafts[0].uri} goes whenever it is made")
+    def _publish(self, drafts: Sequence[_Draft]) -> None:
+        """Give the drafts their names, once all their bytes are on the disk; all of them or none."""
+        _flush_all(drafts)
+        try:
+            with FolderWalk(self.root) as walk:
+                for folders, neighbours in groupby(drafts, key=lambda draft: safe_parts(draft.uri)[:-1]):
+                    _give_names(walk, folders, list(neighbours))
+                walk.flush()
+        except BaseException:
+            for draft in drafts:
+                if draft.is_named:
+                    self.delete(draft.uri)
+            raise
 
     @contextmanager
     def _opened(self, uri: str) -> Generator[IO[bytes]]:
@@ -165,10 +162,12 @@ class _Draft:
             while view:
                 view = view[os.write(self._file, view) :]
 
-    def link(self, folder: int) -> None:
-        """Give it its name, once its bytes are on the disk."""
-        if not self.is_named:
+    def flush(self) -> None:
+        with _as_store_errors(self.uri):
             os.fdatasync(self._file)
+
+    def link(self, folder: int) -> None:
+        if not self.is_named:
             self._link(folder, safe_parts(self.uri)[-1])
             self.is_named = True
 
@@ -206,6 +205,32 @@ def _new_draft(root: int, uri: str) -> _Draft:
         else:
             return _Draft(file, uri)
     return _NamedDraft(root, uri)
+
+
+def _flush_all(drafts: Sequence[_Draft]) -> None:
+    """Wait for the disk; the waits of many overlap."""
+    if len(drafts) < _WORTH_FLUSHERS:
+        for draft in drafts:
+            draft.flush()
+        return
+    with ThreadPoolExecutor(_FLUSHERS) as flushers:
+        for _ in flushers.map(_Draft.flush, drafts):
+            pass
+
+
+def _give_names(walk: FolderWalk, folders: Sequence[str], drafts: Sequence[_Draft]) -> None:
+    for _ in range(_CHANCES):
+        # A cleaner may remove an empty folder just as we put something into it.
+        with suppress(FileNotFoundError):
+            with _as_store_errors(drafts[0].uri, missing=False):
+                folder = walk.enter(folders, create=True)
+            for draft in drafts:
+                with _as_store_errors(draft.uri, missing=False):
+                    draft.link(folder)
+            walk.note_change()
+            return
+        walk.leave()
+    raise CrawlerError(f"the folder of {drafts[0].uri} goes whenever it is made")
 
 
 def _removal(walk: FolderWalk, uri: str) -> Removal:

@@ -31,13 +31,16 @@ class FolderWalk:
                 hint="check ARTIFACTS_DIR, and that its volume is mounted",
             ) from error
         self._names: list[str] = []
+        self._changed: set[int] = set()  # folders with new entries
+        self._left: list[int] = []  # those of them that the walk has gone back from
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        while self._open:
-            os.close(self._open.pop())
+        for folder in (*self._open, *self._left):
+            os.close(folder)
+        self._open, self._left = [], []
 
     @property
     def here(self) -> int:
@@ -48,9 +51,23 @@ class FolderWalk:
         """Go to a folder; `create` makes what is missing on the way, and makes that last."""
         self._back_to(self._shared_with(names))
         for name in names[len(self._names) :]:
-            self._open.append(_open_inner(self.here, name, create=create))
+            self._open.append(self._open_inner(name, create=create))
             self._names.append(name)
         return self.here
+
+    def leave(self) -> None:
+        """Go back to the root, and look at every folder anew."""
+        self._back_to(0)
+
+    def note_change(self) -> None:
+        """Here is a new entry, which is safe only after `flush`."""
+        self._changed.add(self.here)
+
+    def flush(self) -> None:
+        """Have all new entries on the disk; the first flush carries most of the others."""
+        for folder in self._changed:
+            os.fsync(folder)
+        self._changed.clear()
 
     def prune(self) -> None:
         """Remove the folders on the way back that are empty."""
@@ -73,16 +90,19 @@ class FolderWalk:
     def _back_to(self, depth: int) -> None:
         while len(self._names) > depth:
             self._names.pop()
-            os.close(self._open.pop())
+            folder = self._open.pop()
+            if folder in self._changed:
+                self._left.append(folder)
+            else:
+                os.close(folder)
 
-
-def _open_inner(folder: int, name: str, *, create: bool) -> int:
-    try:
-        return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
-    except FileNotFoundError:
-        if not create:
-            raise
-    with suppress(FileExistsError):  # another thread was faster
-        os.mkdir(name, dir_fd=folder)
-        os.fsync(folder)
-    return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
+    def _open_inner(self, name: str, *, create: bool) -> int:
+        try:
+            return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=self.here)
+        except FileNotFoundError:
+            if not create:
+                raise
+        with suppress(FileExistsError):  # another thread was faster
+            os.mkdir(name, dir_fd=self.here)
+        self.note_change()
+        return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=self.here)

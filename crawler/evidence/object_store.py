@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import IO, TYPE_CHECKING
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from crawler.config import Settings
 
 _LIST_ROWS = 1000
+_PUTTERS = 8
 _DELETE_ROWS = 1000  # as many as S3 takes in one request
 _CLIENT_TIMEOUT = timedelta(seconds=60)
 _RETRIES: RetryConfig = {"max_retries": 3, "retry_timeout": timedelta(seconds=30)}
@@ -58,16 +60,16 @@ class ObjectStore:
             raise _unavailable(error) from error
 
     def publish_all(self, files: Mapping[str, bytes]) -> None:
-        """One after the other; what was put is taken back when one is refused."""
-        done: list[str] = []
-        try:
-            for uri, data in files.items():
-                self.publish(uri, data)
-                done.append(uri)
-        except BaseException:
-            for uri in done:
-                self.delete(uri)
-            raise
+        """Side by side, for each put is a round trip; what was put is taken back when one is refused."""
+        with ThreadPoolExecutor(min(_PUTTERS, len(files))) as putters:
+            puts = {uri: putters.submit(self.publish, uri, data) for uri, data in files.items()}
+        errors = [put.exception() for put in puts.values()]
+        refused = next((error for error in errors if error is not None), None)
+        if refused is not None:
+            for uri, put in puts.items():
+                if put.exception() is None:
+                    self.delete(uri)
+            raise refused
 
     @contextmanager
     def writing(self, uri: str) -> Generator[BlobWriter]:

@@ -191,6 +191,11 @@ class Foreman:
         is_ours = await self._written(task, lambda: self.book.finish(task, outcome))
         self.ended(task, outcome if is_ours else "lost")
 
+    async def refuse(self, task: LeasedTask, error: str) -> None:
+        """End a task that is not to be fetched."""
+        is_ours = await self._written(task, lambda: self.book.refuse(task, error))
+        self.ended(task, "refused" if is_ours else "lost")
+
     async def give_back(self, task: LeasedTask, reason: str) -> None:
         """Leave a task to the next who takes the domain: its visit ended under it."""
         await self._written(task, lambda: self.book.release([task], reason))
@@ -227,7 +232,7 @@ class Foreman:
                 self._act_on(await self._threads.run(self.book.view, self._not_now(), self._free_lanes()))
                 waits = patience_seconds()
                 if self.desk.listeners:
-                    await self.tell_standing()
+                    await self._tell_standing()
             except Exception as error:  # ruff: ignore[blind-except] - whatever it is, it may pass
                 wait = next(waits, None)
                 if wait is None:
@@ -249,7 +254,7 @@ class Foreman:
                 work = self._entering[domain] = asyncio.ensure_future(self._work(domain))
                 work.add_done_callback(partial(self._left, domain))
 
-    async def tell_standing(self) -> None:
+    async def _tell_standing(self) -> None:
         """Let those who listen know how the run stands; the slowest domain has most still to do."""
         begun = self._loop.time()
         if begun < self._tell_at:

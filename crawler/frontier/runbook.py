@@ -71,8 +71,11 @@ class View:
 class Closer(Protocol):
     """Writes along when a run ends."""
 
-    def run_completed(self, db: Session, run_id: int, source: str, now: datetime) -> None:
+    def run_completed(self, db: Session, run_id: int, source: Source, now: datetime) -> None:
         """Called when all tasks of a run have ended."""
+
+    def run_ended(self, db: Session, run_id: int, now: datetime) -> None:
+        """Called when a run has got a status that ends it, after that."""
 
 
 class RunBook:
@@ -153,14 +156,16 @@ class RunBook:
         """
         with self.database.write() as db:
             now = self.database.now(db)
-            if runs.end_if_drained(db, self.run.id, now):
+            if is_over := runs.end_if_drained(db, self.run.id, now):
                 for closer in self.closers:
-                    closer.run_completed(db, self.run.id, self.run.source.code, now)
+                    closer.run_completed(db, self.run.id, self.run.source, now)
             elif failed:
-                runs.fail(db, self.run.id, self.owner, now, error=failed)
+                is_over = runs.fail(db, self.run.id, self.owner, now, error=failed)
             else:
-                runs.stop(db, self.run.id, self.owner, now)
+                is_over = runs.stop(db, self.run.id, self.owner, now)
             runs.leave(db, self.run.id, self.owner)
+            for closer in self.closers if is_over else ():
+                closer.run_ended(db, self.run.id, now)
             return str(runs.status_of(db, self.run.id))
 
     # ── its tasks ──
@@ -200,6 +205,12 @@ class RunBook:
         """End a task that became no page of its own."""
         with self.database.write() as db:
             return self.leases.finish(db, task.lease, self.database.now(db), outcome=outcome)
+
+    def refuse(self, task: LeasedTask, error: str) -> bool:
+        """End a task that is not to be fetched, by the site's rules or ours; nothing has failed."""
+        with self.database.write() as db:
+            now = self.database.now(db)
+            return self.leases.fail(db, task.lease, error, now, final=True) is not None
 
     def release(self, given_up: Iterable[LeasedTask], reason: str) -> int:
         """Give back what was not begun, with its attempt."""

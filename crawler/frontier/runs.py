@@ -36,6 +36,12 @@ class RunStatus(StrEnum):
     FAILED = "failed"
 
 
+ENDED = (RunStatus.STOPPED, RunStatus.COMPLETED, RunStatus.FAILED)
+
+
+REACH = ("start_urls", "allowed_domains", "allow", "deny", "depth")  # of a plan: how far a run goes
+
+
 @frozen
 class Listed:
     """A run, and how many processes are alive that work on it; a running one without any was left."""
@@ -178,6 +184,15 @@ def end_if_drained(db: Session, run_id: int, now: datetime) -> bool:
         return False
     _write(db, run_id, status=RunStatus.COMPLETED, completed_at=now)
     return True
+
+
+def looked_everywhere(db: Session, run_id: int) -> bool:
+    """Whether a run went as far as the one of its source before it: what it did not see is not there."""
+    run = db.get_one(Run, run_id, populate_existing=True)
+    if run.max_pages is not None and run.planned >= run.max_pages:
+        return False
+    before = db.scalars(_newest(run.source).where(Run.id < run_id)).first()
+    return before is None or all(run.plan.get(name) == before.plan.get(name) for name in REACH)
 
 
 def stop(db: Session, run_id: int, owner: str, now: datetime) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from crawler.sessions.outcome import Trouble
 
+MEDIA = "media"  # the page type of what is no HTML
 _readers: WeakKeyDictionary[Crawler, Readers] = WeakKeyDictionary()
 
 
@@ -71,23 +72,27 @@ def to_capture(response: Response, session_id: str, page_type: str, reading: Rea
 
 def capture_fields(response: Response, session_id: str, page_type: str, reading: Reading) -> dict[str, Any]:
     """The same as fields, for captures that carry more."""
+    base = {
+        "session_id": session_id,
+        "url": response.url,
+        "http_status": response.status,
+        "content_type": _content_type(response) or None,
+        "load_timings": {"fetch_ms": round(1000 * response.meta.get("download_latency", 0))},
+    }
+    if not reading.is_html:
+        return {**base, "page_type": MEDIA, "media": response.body}
     signals = reading.verdict["signals"]
-    latency = response.meta.get("download_latency", 0)
-    return dict(  # ruff: ignore[unnecessary-collection-call] - a capture's fields, as it takes them
-        session_id=session_id,
-        page_type=page_type,
-        url=response.url,
-        http_status=response.status,
-        content_type=_content_type(response) or None,
-        charset=reading.charset,
-        load_timings={"fetch_ms": round(latency * 1000)},
-        body=response.body,
-        visible_text=reading.text,
-        features=reading.features,
-        verdict=reading.verdict,
-        facts=reading.facts,
-        canonical_url=reading.canonical_url,
-        low_confidence_reasons=low_confidence_reasons(
+    return {
+        **base,
+        "page_type": page_type,
+        "charset": reading.charset,
+        "body": response.body,
+        "visible_text": reading.text,
+        "features": reading.features,
+        "verdict": reading.verdict,
+        "facts": reading.facts,
+        "canonical_url": reading.canonical_url,
+        "low_confidence_reasons": low_confidence_reasons(
             page_type=page_type,
             text_chars=len(reading.text.decode()),
             has_h1=reading.has_h1,
@@ -95,7 +100,7 @@ def capture_fields(response: Response, session_id: str, page_type: str, reading:
             has_price=signals["has_price"],
             has_add_to_cart=signals["has_add_to_cart"],
         ),
-    )
+    }
 
 
 def to_failure(url: str, session_id: str, page_type: str, trouble: Trouble) -> PageCapture:

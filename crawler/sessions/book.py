@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import math
-from contextlib import contextmanager
 from datetime import timedelta
-from itertools import count
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import UUID, uuid4
 
 from attrs import frozen
-from sqlalchemy import select
 
 from crawler import logs
-from crawler.db.models import Artifact, CrawlLog, Page
+from crawler.db.models import Page
 from crawler.errors import LockedError
-from crawler.evidence import naming, packing
-from crawler.evidence.blobs import BlobExistsError
-from crawler.sessions import batches, store
-from crawler.sessions.files import KeptFile, artifact_row, files_of
-from crawler.sessions.journal import Journal, as_jsonl, storable, storable_tree
+from crawler.sessions import batches, records, store
+from crawler.sessions.files import KeptFile, files_of
+from crawler.sessions.group import GroupCommit
+from crawler.sessions.log_export import export_of
 from crawler.sessions.outcome import Cause, Outcome, PageResult
+from crawler.sessions.posting import Posting, lines_of
 from crawler.sessions.visit import Visit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
     from sqlalchemy.orm import Session
@@ -33,7 +30,9 @@ if TYPE_CHECKING:
     from crawler.db.engine import Database
     from crawler.evidence.blobs import BlobStore
     from crawler.sessions.items import PageCapture
+    from crawler.sessions.journal import Journal
 
+T = TypeVar("T")
 log = logs.get_logger(__name__)
 SHORT_DAYS = 7
 LONG_DAYS = 30
@@ -79,6 +78,7 @@ class SessionBook:
         self.owner = store.new_owner()
         # How long what this process writes holds for a sign of its life.
         self.ttl = timedelta(seconds=settings.domain_lock_ttl_seconds)
+        self._group = GroupCommit(database, blobs, self._life)
 
     # ── its states ──
 
@@ -118,58 +118,14 @@ class SessionBook:
         with self.database.write() as db:
             batches.close_finished(db, batch_id, self.database.now(db))
 
-    def start(self, session_id: UUID, order: store.SessionOrder, journal: Journal) -> Visit:
-        """Begin a queued session."""
-        with self.database.write() as db:
-            fence = store.start(db, session_id, owner=self.owner, life=self._life(db))
-        return _visit(fence, order, journal)
-
-    def start_new(
-        self, session_id: UUID, order: store.SessionOrder, journal: Journal, snapshot: dict[str, Any]
-    ) -> Visit:
-        """Write a session and begin it, in one transaction."""
-        with self.database.write() as db:
-            life = self._life(db)
-            store.create(db, {session_id: order}, owner=self.owner, snapshot=snapshot, life=life)
-            fence = store.start(db, session_id, owner=self.owner, life=life)
-        return _visit(fence, order, journal)
-
     def refuse(self, session_id: UUID, outcome: Outcome, journal: Journal) -> None:
         """End a session that never ran, and export its log."""
         with self.database.write() as db:
             now = self.database.now(db)
             if store.finish_queued(db, session_id, self.owner, outcome, now=now):
                 self._tell_end(db, [session_id], now)
-            store.write_log(db, session_id, journal.take())
+            records.write_log(db, [records.log_row(session_id, line) for line in journal.take()])
         self.export_log(session_id)
-
-    def finish(self, visit: Visit) -> Outcome:
-        """End a running session."""
-        outcome = visit.outcome()
-        visit.journal.info(
-            "session", "session.end", status=outcome.status, summary=outcome.summary, cause=outcome.cause
-        )
-        with self._journalled(visit) as db:
-            now = self.database.now(db)
-            store.finish(
-                db, visit.fence, outcome, now=now,
-                pdp_url=visit.pdp_url, final_url=visit.final_url, low_confidence=visit.low_confidence,
-            )  # fmt: skip
-            self._tell_end(db, [visit.fence.session_id], now)
-        return outcome
-
-    def close_log(self, visit: Visit) -> None:
-        """Write the last lines of a session's log (its locks were let go of after its end), and export it."""
-        with self.database.write() as db:
-            store.write_log(db, visit.fence.session_id, visit.journal.take())
-        self.export_log(visit.fence.session_id)
-
-    def put_back(self, visit: Visit) -> None:
-        """Leave a batch's session for the next start of its batch."""
-        visit.journal.info("session", "session.put_back")
-        with self._journalled(visit) as db:
-            store.require(db, visit.fence, self._life(db))
-            store.put_back(db, visit.fence)
 
     def release_queued(self) -> None:
         """Let go of everything that this process queued and did not begin."""
@@ -212,141 +168,123 @@ class SessionBook:
         for clerk in self.clerks:
             clerk.sessions_ended(db, session_ids, now)
 
-    # ── what it keeps ──
+    # ── visits, as postings ──
 
-    def keep_page(self, visit: Visit, capture: PageCapture) -> KeptPage:
-        """Publish a page's files, then write its rows: a row exists only for a file that does."""
+    def post(self, posting: Posting[T]) -> T:
+        """Write one posting by itself."""
+        self.commit([posting])
+        return posting.result
+
+    def commit(self, postings: Sequence[Posting[Any]]) -> None:
+        """Write postings that came at the same time; each carries what became of it."""
+        self._group.commit(postings)
+
+    def start(
+        self,
+        session_id: UUID,
+        order: store.SessionOrder,
+        journal: Journal,
+        then: Callable[[Visit], object] | None = None,
+    ) -> Posting[Visit]:
+        """Begin a queued session."""
+
+        def write(db: Session, life: store.Life) -> Visit:
+            return _visit(store.start(db, session_id, owner=self.owner, life=life), order, journal)
+
+        return Posting(write, then=lambda visit: _has_begun(visit, then))
+
+    def start_new(
+        self,
+        order: store.SessionOrder,
+        journal: Journal,
+        snapshot: dict[str, Any],
+        then: Callable[[Visit], object] | None = None,
+    ) -> Posting[Visit]:
+        """Write a session, under its journal's id, and begin it."""
+
+        def write(db: Session, life: store.Life) -> Visit:
+            store.create(db, {journal.key: order}, owner=self.owner, snapshot=snapshot, life=life)
+            return _visit(store.start(db, journal.key, owner=self.owner, life=life), order, journal)
+
+        return Posting(write, then=lambda visit: _has_begun(visit, then))
+
+    def keep(self, visit: Visit, capture: PageCapture) -> Posting[KeptPage]:
+        """Store a page; a row exists only for a file that does."""
         files = files_of(visit, capture)
-        self.blobs.publish_all({file.uri: file.packed.data for file in files})
-        try:
-            page = self._write_page(visit, capture, files)
-        except BaseException:
-            self._withdraw_unclaimed(files)
-            raise
-        visit.kept.add(capture.page_id)
-        visit.pages.append(PageResult(capture.page_type, capture.ok, capture.trouble))
-        visit.low_confidence = visit.low_confidence or bool(capture.low_confidence_reasons)
-        return KeptPage(page, tuple(files))
 
-    def _write_page(self, visit: Visit, capture: PageCapture, files: Sequence[KeptFile]) -> Page:
-        with self._journalled(visit) as db:
-            life = self._life(db)
-            now = life.now
-            store.require(db, visit.fence, life)
-            page = _page_row(visit, capture, now)
-            db.add(page)
-            db.flush()
-            store.write_artifacts(
-                db, [self._artifact_row(visit, file, capture.page_id, now) for file in files]
+        def write(db: Session, life: store.Life) -> KeptPage:
+            row = records.page_row(visit.fence, capture, life.now)
+            records.write_page(db, row)
+            records.write_artifacts(
+                db, [self._artifact_row(visit, file, capture.page_id, life.now) for file in files]
             )
+            page = Page(**row)
             for clerk in self.clerks:
                 clerk.page_kept(db, capture, page, files)
-        return page
+            return KeptPage(page, tuple(files))
+
+        def note(_: KeptPage) -> None:
+            visit.kept.add(capture.page_id)
+            visit.pages.append(PageResult(capture.page_type, capture.ok, capture.trouble))
+            visit.low_confidence = visit.low_confidence or bool(capture.low_confidence_reasons)
+
+        return Posting(write, files, fence=visit.fence, journal=visit.journal, then=note)
+
+    def finish(self, visit: Visit) -> Posting[Outcome]:
+        """End a running session."""
+        outcome = visit.outcome()
+        visit.journal.info(
+            "session", "session.end", status=outcome.status, summary=outcome.summary, cause=outcome.cause
+        )
+
+        def write(db: Session, life: store.Life) -> Outcome:
+            store.finish(
+                db, visit.fence, outcome, now=life.now,
+                pdp_url=visit.pdp_url, final_url=visit.final_url, low_confidence=visit.low_confidence,
+            )  # fmt: skip
+            self._tell_end(db, [visit.fence.session_id], life.now)
+            return outcome
+
+        return Posting(write, journal=visit.journal)
+
+    def put_back(self, visit: Visit) -> Posting[None]:
+        """Leave a batch's session for the next start of its batch."""
+        visit.journal.info("session", "session.put_back")
+        return Posting(
+            lambda db, _: store.put_back(db, visit.fence), fence=visit.fence, journal=visit.journal
+        )
+
+    def close_log(self, visit: Visit) -> Posting[None]:
+        """Write the last lines of a session's log (its locks were let go of after its end), and export it."""
+        export = export_of(self.database, visit.fence.session_id, visit.journal)
+        return export or lines_of(visit.journal)
 
     def export_log(self, session_id: UUID) -> None:
         """Write a session's log as a file; a failure is logged and changes nothing (SPEC F145)."""
         try:
-            self._export_log(session_id)
+            posting = export_of(self.database, session_id)
+            if posting is not None:
+                self.post(posting)
         except Exception as error:
             log.exception("session.log_export_failed", session_id=str(session_id), error=str(error))
 
-    def _export_log(self, session_id: UUID) -> None:
-        with self.database.read() as db:
-            session = store.get(db, session_id)
-            if session.status not in store.ENDED:
-                return  # it goes on with the next start of its batch
-            rows = db.scalars(
-                select(CrawlLog)
-                .where(CrawlLog.session_id == session_id)
-                .order_by(CrawlLog.timestamp, CrawlLog.id)
-            )
-            packed = packing.plain(as_jsonl(rows))
-        kind = "session_logs_jsonl"
-        folder = naming.session_folder(session.domain, session.id, session.epoch)
-        uri = self._publish_log(lambda number: naming.session_file(folder, kind, number), packed.data)
-        with self.database.write() as db:
-            now = self.database.now(db)
-            file = KeptFile(kind, uri, packed, "application/jsonl", "utf-8")
-            store.write_artifacts(db, [artifact_row(file, session_id, now=now)])
-
-    def _publish_log(self, name: Callable[[int], str], data: bytes) -> str:
-        """Publish under the first name that no row claims; what a dead process left there gives way."""
-        for number in count(1):
-            uri = name(number)
-            with self.database.read() as db:
-                if db.scalar(select(Artifact.id).where(Artifact.storage_uri == uri).limit(1)):
-                    continue
-            try:
-                self.blobs.publish(uri, data)
-            except BlobExistsError:
-                self.blobs.delete(uri)
-                self.blobs.publish(uri, data)
-            return uri
-        raise AssertionError  # numbers do not end
-
-    def _withdraw_unclaimed(self, files: Sequence[KeptFile]) -> None:
-        """Take files back, unless the write went through and only its answer got lost.
-
-        Where nobody can tell, they stay: a file without a row does no harm, and the orphan scan finds it.
-        """
-        try:
-            with self.database.read() as db:
-                uris = [file.uri for file in files]
-                if db.scalar(select(Artifact.id).where(Artifact.storage_uri.in_(uris)).limit(1)):
-                    return
-        except Exception:
-            log.exception("artifact.left_behind", uris=[file.uri for file in files])
-            return
-        self._withdraw(files)
-
-    def _withdraw(self, files: Sequence[KeptFile]) -> None:
-        for file in files:
-            try:
-                self.blobs.delete(file.uri)
-            except Exception:
-                log.exception("artifact.withdraw_failed", uri=file.uri)
-
     def _artifact_row(self, visit: Visit, file: KeptFile, page_id: UUID, now: datetime) -> dict[str, Any]:
-        until = now + self.kept_for(visit.order.retention_policy) if file.type == "html_gz" else None
-        return artifact_row(file, visit.fence.session_id, now=now, page_id=page_id, until=until)
+        until = now + self._kept_for(visit.order.retention_policy) if file.type == "html_gz" else None
+        return records.artifact_row(file, visit.fence.session_id, now=now, page_id=page_id, until=until)
 
-    def kept_for(self, retention_policy: str) -> timedelta:
+    def _kept_for(self, retention_policy: str) -> timedelta:
         """How long the HTML of a session stays."""
         standard = self.settings.html_retention_days
         return timedelta(days={"short": SHORT_DAYS, "long": LONG_DAYS}.get(retention_policy, standard))
 
-    @contextmanager
-    def _journalled(self, visit: Visit) -> Generator[Session]:
-        """A write that also stores the lines which the journal has collected."""
-        lines = visit.journal.take()
-        try:
-            with self.database.write() as db:
-                yield db
-                store.write_log(db, visit.fence.session_id, lines)
-        except BaseException:
-            visit.journal.give_back(lines)
-            raise
-
 
 def _visit(fence: store.Fence, order: store.SessionOrder, journal: Journal) -> Visit:
-    journal.info("session", "session.start", epoch=fence.epoch, url=order.url, mode=order.mode)
     # A run takes what its tasks name; it looks for no product page.
     return Visit(fence, order, journal, missing_pdp=None if order.run_id else Cause.NO_CANDIDATES)
 
 
-def _page_row(visit: Visit, capture: PageCapture, now: datetime) -> Page:
-    return Page(
-        id=capture.page_id,
-        session_id=visit.fence.session_id,
-        epoch=visit.fence.epoch,
-        page_type=capture.page_type,
-        viewport=capture.viewport,
-        status="ok" if capture.ok else "failed",
-        url=storable(capture.url),
-        http_status=capture.http_status,
-        low_confidence_reasons=list(capture.low_confidence_reasons),
-        load_timings=capture.load_timings,
-        verdict=storable_tree(capture.verdict),
-        facts=storable_tree(capture.facts),
-        created_at=now,
-    )
+def _has_begun(visit: Visit, then: Callable[[Visit], object] | None) -> None:
+    order = visit.order
+    visit.journal.info("session", "session.start", epoch=visit.fence.epoch, url=order.url, mode=order.mode)
+    if then is not None:
+        then(visit)

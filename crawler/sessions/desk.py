@@ -18,8 +18,9 @@ from crawler import logs
 from crawler.access.entry import DELAY, DomainLockTimeoutError, Entered, Visitor
 from crawler.config import shown
 from crawler.errors import CrawlerError, LockedError
-from crawler.sessions.ending import ask_delay, end_visit
+from crawler.sessions.ending import Ending, ask_delay
 from crawler.sessions.journal import Journal
+from crawler.sessions.ledger import Ledger
 from crawler.sessions.outcome import Cause, Outcome, Status, Summary
 from crawler.sessions.shared_work import Shared
 from crawler.sessions.store import SessionOrder, StaleSessionError
@@ -33,8 +34,9 @@ if TYPE_CHECKING:
     from crawler.access.gate import Held
     from crawler.access.keeper import Lost
     from crawler.config import Settings
-    from crawler.sessions.book import Clerk, KeptPage, OpenBatch
+    from crawler.sessions.book import Clerk, KeptPage, OpenBatch, SessionBook
     from crawler.sessions.items import PageCapture
+    from crawler.sessions.posting import Posting
     from crawler.sessions.visit import Visit
 
 P = ParamSpec("P")
@@ -62,6 +64,7 @@ class Desk:
         self.listeners: list[Callable[..., None]] = []  # hear of sessions: queued, started, ended
         self._admissions = Shared[bool]()
         self._own_visits = Shared["Visit"]()
+        self._ledger = Ledger(self._commit)
 
     # ── opening and closing ──
 
@@ -101,6 +104,7 @@ class Desk:
     async def _close_stores(self, stores: Stores, *, completed: bool) -> None:
         await self._admissions.settle()
         await self._own_visits.settle()
+        await self._ledger.settle()
         for visit in list(self.visits.values()):
             if completed:
                 await self.end(visit)
@@ -159,7 +163,7 @@ class Desk:
             outcome = Outcome(Status.FAILED, Summary.LOCK_TIMEOUT, cause)
             await self._refuse(session_id, order, outcome, journal)
             return None
-        start = partial(self._opened.book.start, session_id, order, journal)
+        start = self._opened.book.start(session_id, order, journal, partial(self._has_begun, entry))
         return await self._started(start, entry)
 
     async def begin_if_free(self, order: SessionOrder) -> Visit | None:
@@ -168,38 +172,38 @@ class Desk:
         The gate is asked once, and only the domain's delay is waited for, under its lock. A gate that is
         away is an error, so that the caller can tell a busy domain from that.
         """
-        session_id, snapshot = uuid4(), shown(self.settings)
-        journal = Journal(str(session_id), order.domain)
-        entry = await self._entry(str(session_id), order, journal, once=True)
+        session_id = str(uuid4())
+        journal = Journal(session_id, order.domain)
+        entry = await self._entry(session_id, order, journal, once=True)
         try:
             await self._go_in(entry, lend_slot=False)
         except DomainLockTimeoutError as error:
             log.debug("domain.not_free", domain=order.domain, cause=error.cause)
             return None
-        start = partial(self._opened.book.start_new, session_id, order, journal, snapshot)
+        then = partial(self._has_begun, entry)
+        start = self._opened.book.start_new(order, journal, shown(self.settings), then)
         return await self._started(start, entry, is_new=True)
 
-    async def _started(self, start: Callable[[], Visit], entry: Entry, *, is_new: bool = False) -> Visit:
-        visit = await self._to_its_end(self._in_thread(self._start, start, entry))
+    async def _started(self, start: Posting[Visit], entry: Entry, *, is_new: bool = False) -> Visit:
+        try:
+            visit = await self._to_its_end(self._ledger.post(start))
+        except BaseException:
+            if start.error is not None:
+                await self._to_its_end(self._in_thread(entry.leave))
+            raise
         if is_new:
             self.tell("queued", sessions=[visit.id])
         self.tell("started", session=visit.id, url=visit.order.url, domain=visit.order.domain)
         return visit
 
-    def _start(self, start: Callable[[], Visit], entry: Entry) -> Visit:
-        """Start the session and have it in `visits`, in one go: nothing is begun that `close` cannot find."""
-        try:
-            visit = start()
-        except BaseException:
-            entry.leave()
-            raise
+    def _has_begun(self, entry: Entry, visit: Visit) -> None:
+        """Have a session in `visits` as soon as it is written: nothing is begun that `close` cannot find."""
         visit.entries[visit.order.domain] = entry
         with self._guard:
             self.visits[visit.id] = self.known[visit.id] = visit
             lost = self._lost_early.pop(visit.id, None)
         if lost is not None:
             self.stop(visit.id, lost)
-        return visit
 
     async def admit(self, visit: Visit, domain: str) -> bool:
         """Let a running session fetch from a further domain; False when that cannot be had."""
@@ -225,7 +229,7 @@ class Desk:
         self.visits.pop(visit.id, None)
         try:
             await self._quiet(visit)
-            outcome = await self._to_its_end(self._in_thread(end_visit, stores, visit, stores.book.finish))
+            outcome = await self._to_its_end(self._ending(stores).end(visit, stores.book.finish(visit)))
         finally:
             self.known.pop(visit.id, None)
         self._tell_end(visit.id, visit.order, outcome)
@@ -245,9 +249,9 @@ class Desk:
         goes_on = visit.order.batch_id is not None and visit.stopped is None
         if not goes_on:
             visit.stop(Cause.INTERRUPTED)
-        write = stores.book.put_back if goes_on else stores.book.finish
+        end: Posting[Any] = stores.book.put_back(visit) if goes_on else stores.book.finish(visit)
         try:
-            await self._in_thread(end_visit, stores, visit, write)
+            await self._ending(stores).end(visit, end)
             if visit.stopped:
                 self._tell_end(visit.id, visit.order, visit.stopped)
         except Exception:
@@ -266,7 +270,11 @@ class Desk:
         if visit is None:
             raise StaleSessionError(f"session {capture.session_id} does not run in this process")
         book = (await self.open()).book
-        return await self._to_its_end(self._in_thread(book.keep_page, visit, capture))
+        return await self._to_its_end(self._keep(book, visit, capture))
+
+    async def _keep(self, book: SessionBook, visit: Visit, capture: PageCapture) -> KeptPage:
+        posting = await self._in_thread(book.keep, visit, capture)  # compresses and digests
+        return await self._ledger.post(posting)
 
     async def ask_delay(self, domain: str, seconds: float, reason: str) -> None:
         """Hold everyone off a domain, as its site has asked."""
@@ -296,6 +304,12 @@ class Desk:
         return visit
 
     # ── inside ──
+
+    async def _commit(self, postings: list[Posting[Any]]) -> None:
+        await self._in_thread(self._opened.book.commit, postings)
+
+    def _ending(self, stores: Stores) -> Ending:
+        return Ending(stores, self._ledger, self._in_thread)
 
     async def _entry(self, session_id: str, order: SessionOrder, journal: Journal, **how: bool) -> Entry:
         def emit(event: str, level: str, **fields: Any) -> None:

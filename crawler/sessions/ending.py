@@ -1,18 +1,23 @@
-"""The end of a visit, as a thread writes it: first its result, then its domains, then its log."""
+"""The end of a visit: first its result, then its domains, then its log."""
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, TypeVar
+import asyncio
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attrs import frozen
 
 from crawler import logs
 from crawler.access.gate import GateUnavailableError
+from crawler.sessions.posting import lines_of
 from crawler.sessions.store import StaleSessionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from crawler.access.gate import Gate
+    from crawler.sessions.ledger import Ledger
+    from crawler.sessions.posting import Posting
     from crawler.sessions.stores import Stores
     from crawler.sessions.visit import Visit
 
@@ -23,30 +28,53 @@ END_TRIES_SECONDS = (0.5, 1, 2, 4, 8)
 log = logs.get_logger(__name__)
 
 
-def end_visit(stores: Stores, visit: Visit, write: Callable[[Visit], T]) -> T:
-    """Write the end, let go of the domains, close the log; a log that is another's by now is not touched."""
-    try:
-        result = _written(visit, write)
-    finally:
-        for domain, seconds in visit.crawl_delays.items():
-            ask_delay(stores.gate, domain, seconds, "Crawl-delay")
-        for entry in visit.entries.values():
-            entry.leave()
-    stores.book.close_log(visit)
-    return result
+@frozen
+class Ending:
+    """Ends visits; what blocks is done `in_thread`."""
 
+    stores: Stores
+    ledger: Ledger
+    in_thread: Callable[..., Awaitable[Any]]
 
-def _written(visit: Visit, write: Callable[[Visit], T]) -> T:
-    """An end that cannot be written is tried again: a store that is away for seconds must not cost it."""
-    for wait in END_TRIES_SECONDS:
+    async def end(self, visit: Visit, end: Posting[T]) -> T:
+        """Write the end, let go of the domains, close the log.
+
+        A log that is another's by now is not touched.
+        """
         try:
-            return write(visit)
-        except StaleSessionError:
-            raise
-        except Exception:
-            log.exception("session.end_delayed", session_id=visit.id, again_in_seconds=wait)
-            time.sleep(wait)
-    return write(visit)
+            result = await self._written(visit, end)
+        finally:
+            await self.in_thread(_let_go, self.stores.gate, visit)
+        await self._close_log(visit)
+        return result
+
+    async def _written(self, visit: Visit, end: Posting[T]) -> T:
+        """An end that cannot be written is tried again: a store that is away for seconds must not cost it."""
+        for wait in END_TRIES_SECONDS:
+            try:
+                return await self.ledger.post(end)
+            except StaleSessionError:
+                raise
+            except Exception:
+                log.exception("session.end_delayed", session_id=visit.id, again_in_seconds=wait)
+                await asyncio.sleep(wait)
+        return await self.ledger.post(end)
+
+    async def _close_log(self, visit: Visit) -> None:
+        """A log that cannot be exported is in the database all the same (SPEC F145)."""
+        try:
+            close: Posting[None] = await self.in_thread(self.stores.book.close_log, visit)
+            await self.ledger.post(close)
+        except Exception as error:
+            log.exception("session.log_export_failed", session_id=visit.id, error=str(error))
+            await self.ledger.post(lines_of(visit.journal))
+
+
+def _let_go(gate: Gate, visit: Visit) -> None:
+    for domain, seconds in visit.crawl_delays.items():
+        ask_delay(gate, domain, seconds, "Crawl-delay")
+    for entry in visit.entries.values():
+        entry.leave()
 
 
 def ask_delay(gate: Gate, domain: str, seconds: float, reason: str) -> None:

@@ -1,17 +1,14 @@
-"""The files of a page or of a session, from their content to the values of their rows."""
+"""The files of a page: named and packed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-from uuid import UUID, uuid4
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from crawler.evidence import naming, packing
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from crawler.sessions.items import PageCapture
     from crawler.sessions.visit import Visit
 
@@ -25,6 +22,7 @@ class KeptFile:
     packed: packing.Packed
     content_type: str | None
     charset: str | None
+    is_shared: bool = False  # named by its digest: what is there already is the same
 
 
 def files_of(visit: Visit, capture: PageCapture) -> list[KeptFile]:
@@ -52,29 +50,13 @@ def files_of(visit: Visit, capture: PageCapture) -> list[KeptFile]:
         )
         for kind, content, pack, content_type, charset in kinds
         if content is not None
-    ]
+    ] + _media(folder, capture)
 
 
-def artifact_row(
-    file: KeptFile,
-    session_id: UUID,
-    *,
-    now: datetime,
-    page_id: UUID | None = None,
-    until: datetime | None = None,
-) -> dict[str, Any]:
-    """The row of a published file."""
-    return {
-        "id": uuid4(),
-        "session_id": session_id,
-        "page_id": page_id,
-        "type": file.type,
-        "storage_uri": file.uri,
-        "size_bytes": len(file.packed.data),
-        "checksum": file.packed.checksum,
-        "content_sha256": file.packed.content_sha256,
-        "content_type": file.content_type,
-        "charset": file.charset,
-        "created_at": now,
-        "retention_until": until,
-    }
+def _media(folder: str, capture: PageCapture) -> list[KeptFile]:
+    """What is no page lies under its digest."""
+    if capture.media is None:
+        return []
+    packed = packing.plain(capture.media)
+    uri = naming.media_file(folder, packed.content_sha256, capture.content_type)
+    return [KeptFile("media", uri, packed, capture.content_type, None, is_shared=True)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from attrs import field, frozen
 
@@ -12,10 +13,8 @@ from crawler import clock, logs
 from crawler.logs import redacted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
-
-    from crawler.db.models import CrawlLog
 
 MAX_DETAIL_CHARS = 2000
 
@@ -30,11 +29,23 @@ class LogLine:
     message: str
     details: dict[str, Any] = field(factory=dict)
 
+    @property
+    def columns(self) -> dict[str, Any]:
+        """As it is written and exported."""
+        return {
+            "timestamp": self.timestamp,
+            "level": self.level,
+            "event_type": self.event_type,
+            "message": self.message,
+            "details": self.details,
+        }
+
 
 class Journal:
     """Collects the lines of one session; safe to call from any thread."""
 
     def __init__(self, session_id: str, domain: str) -> None:
+        self.key = UUID(session_id)
         self._log = logs.get_logger("crawler.session").bind(session_id=session_id, domain=domain)
         self._lock = threading.Lock()
         self._waiting: list[LogLine] = []
@@ -89,20 +100,7 @@ def storable_tree(value: Any) -> Any:
     return storable(value)
 
 
-def as_jsonl(rows: Iterable[CrawlLog]) -> bytes:
-    """The log as it is exported: one JSON object a line, oldest first."""
-    return b"".join(
-        json.dumps(
-            {
-                "timestamp": row.timestamp.isoformat(),
-                "level": row.level,
-                "event_type": row.event_type,
-                "message": row.message,
-                "details": row.details,
-            },
-            ensure_ascii=False,
-            sort_keys=True,
-        ).encode()
-        + b"\n"
-        for row in rows
-    )
+def as_jsonl(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    """The log as it is exported: one JSON object a line."""
+    lines = ({**row, "timestamp": row["timestamp"].isoformat()} for row in rows)
+    return b"".join(json.dumps(line, ensure_ascii=False, sort_keys=True).encode() + b"\n" for line in lines)

@@ -8,21 +8,20 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID, uuid4
 
-from attrs import asdict, frozen
+from attrs import frozen
 from sqlalchemy import and_, bindparam, false, func, insert, or_, select, update
 
-from crawler.db.models import Artifact, CrawlLog, CrawlSession
+from crawler.db.models import CrawlSession
 from crawler.errors import CrawlerError, NotFoundError
 from crawler.sessions.outcome import Cause, Outcome, Status, Summary
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, Table, Update
     from sqlalchemy.orm import Session
 
-    from crawler.sessions.journal import LogLine
 
 # The statements of every page are built once: building them costs more than running them.
 _SESSIONS = cast("Table", CrawlSession.__table__)
@@ -42,8 +41,7 @@ _START = (
     )
     .returning(_SESSIONS.c.epoch)
 )
-_INSERT_LOG = insert(cast("Table", CrawlLog.__table__))
-_INSERT_ARTIFACTS = insert(cast("Table", Artifact.__table__))
+_CREATE = insert(_SESSIONS)
 ENDED = (Status.COMPLETED, Status.FAILED, Status.PARTIAL)
 
 
@@ -114,27 +112,27 @@ def create(
 ) -> None:
     """Write queued sessions, under the ids that were chosen for them."""
     rows = [
-        CrawlSession(
-            id=session_id,
-            kind="run" if order.run_id else "page",
-            run_id=order.run_id,
-            url=order.url,
-            domain=order.domain,
-            mode=order.mode,
-            retention_policy=order.retention_policy,
-            crawl_policy_version=order.policy,
-            wanted_pdp_url=order.wanted_pdp_url,
-            batch_id=order.batch_id,
-            config_snapshot=snapshot,
-            status=Status.QUEUED,
-            owner=owner,
-            created_at=life.now,
+        {
+            "id": session_id,
+            "kind": "run" if order.run_id else "page",
+            "run_id": order.run_id,
+            "url": order.url,
+            "domain": order.domain,
+            "mode": order.mode,
+            "retention_policy": order.retention_policy,
+            "crawl_policy_version": order.policy,
+            "wanted_pdp_url": order.wanted_pdp_url,
+            "batch_id": order.batch_id,
+            "config_snapshot": snapshot,
+            "status": Status.QUEUED,
+            "owner": owner,
+            "created_at": life.now,
             **life.columns,
-        )
+        }
         for session_id, order in orders.items()
     ]
-    db.add_all(rows)
-    db.flush()
+    if rows:
+        db.connection().execute(_CREATE, rows)
 
 
 def start(db: Session, session_id: UUID, *, owner: str, life: Life) -> Fence:
@@ -260,19 +258,6 @@ def _is_stale(now: datetime) -> ColumnElement[bool]:
         and_(CrawlSession.status == Status.QUEUED, CrawlSession.batch_id.is_(None)),
     )
     return and_(begun, CrawlSession.alive_until < now)
-
-
-def write_log(db: Session, session_id: UUID, lines: Sequence[LogLine]) -> None:
-    """Append lines to a session's log."""
-    rows = [{"session_id": session_id, **asdict(line, recurse=False)} for line in lines]
-    if rows:
-        db.connection().execute(_INSERT_LOG, rows)
-
-
-def write_artifacts(db: Session, rows: Sequence[dict[str, Any]]) -> None:
-    """Write the rows of published files."""
-    if rows:
-        db.connection().execute(_INSERT_ARTIFACTS, rows)
 
 
 def get(db: Session, session_id: UUID) -> CrawlSession:

@@ -22,7 +22,7 @@ from crawler.middlewares.desk import SESSION, desk_of
 from crawler.middlewares.domain_gate import SessionStoppedError
 from crawler.middlewares.foreman import foreman_of
 from crawler.middlewares.navigation import ATTEMPTS_ALLOWED
-from crawler.middlewares.reading import capture_fields, read
+from crawler.middlewares.reading import MEDIA, capture_fields, read
 from crawler.middlewares.scope import TASK, FilteredError, KnownUrlError
 from crawler.middlewares.trouble import retry_after, trouble_of_answer, trouble_of_error
 from crawler.reading import ReadingFailedError
@@ -63,6 +63,8 @@ TRANSIENT = {
 STORE_CAUSES = {Cause.DISK_FULL, Cause.STORE_FAILED}
 LIKELY_PRODUCT = 1  # added to a task's priority: products first, among pages of one depth
 SERVER_ERROR = 500
+# Pages that are not to be had, by the site's rules or the source's; nothing has failed.
+REFUSALS = {Cause.FILTERED, Cause.ROBOTS_REFUSED}
 UNREADABLE = Trouble(Summary.CRAWL_FAILED, Cause.UNREADABLE)
 log = logs.get_logger(__name__)
 
@@ -194,24 +196,30 @@ class SiteSpider(Spider):
         return evolve(capture, assets=assets, plugin_failures=failures)
 
     def _tasks_of(self, task: LeasedTask, reading: Reading) -> tuple[NewTask, ...]:
-        """The links that the run may follow: the source's rules are applied before a link becomes a task."""
-        source, scope = self.foreman.run.source, self.foreman.scope
-        depth = task.depth + 1
-        if source.depth is not None and depth > source.depth:
-            return ()
-        pages = tuple(
+        """What the run may follow: the source's rules are applied before a link becomes a task."""
+        source, depth = self.foreman.run.source, task.depth + 1
+        pages: tuple[NewTask, ...] = ()
+        if source.depth is None or depth <= source.depth:
+            pages = self._pages_of(reading, depth)
+        return pages + self._media_of(reading, depth) if "media" in source.plugins else pages
+
+    def _pages_of(self, reading: Reading, depth: int) -> tuple[NewTask, ...]:
+        """Links, products first among those of one depth."""
+        judge = self.foreman.scope.judge
+        return tuple(
             task_of(url, depth=depth, priority=LIKELY_PRODUCT * is_product_like - 2 * depth)
             for url, is_product_like in reading.links.items()
-            if scope.judge(url) is None
+            if judge(url) is None
         )
-        if "media" not in source.plugins:
-            return pages
-        media = tuple(
-            task_of(url, depth=depth, priority=-2 * depth, kind="media")
+
+    def _media_of(self, reading: Reading, depth: int) -> tuple[NewTask, ...]:
+        """Pictures and the like, wherever they lie; they belong to their page, and come as soon."""
+        judge = self.foreman.scope.judge
+        return tuple(
+            task_of(url, depth=depth, priority=-2 * depth, kind=MEDIA)
             for url in reading.media
-            if scope.judge(url, kind="media") is None
+            if judge(url, kind=MEDIA) is None
         )
-        return pages + media
 
     async def _failed(self, response: Response, trouble: Trouble) -> AsyncIterator[RunPage]:
         words = f"{trouble.cause}: HTTP {response.status}"
@@ -228,8 +236,11 @@ class SiteSpider(Spider):
         self, request: Request, trouble: Trouble, error: str, response: Response | None = None,
         *, for_good: bool = False,
     ) -> RunPage | None:  # fmt: skip
-        """Have the task tried again; or a failed page, where that would not help or was done often enough."""
+        """Have the task tried again; a failed page where that would not help, or was done often enough."""
         task: LeasedTask = request.meta[TASK]
+        if trouble.cause in REFUSALS:
+            await self.foreman.refuse(task, error)
+            return None
         may_pass = trouble.cause in TRANSIENT or (trouble.cause is Cause.HTTP_ERROR and not for_good)
         if may_pass and task.lease.attempts < self.foreman.max_attempts:
             await self.foreman.fail(task, error)

@@ -68,10 +68,8 @@ class Farm:
         ordinary = (404, "", "") if path == "/robots.txt" else (200, "", self.body(path))
         status, headers, body = special or ordinary
         data = body.encode()
-        head = (
-            f"HTTP/1.1 {status} X\r\nContent-Type: text/html; charset=utf-8\r\n"
-            f"Content-Length: {len(data)}\r\n{headers}\r\n"
-        )
+        kind = "" if "Content-Type" in headers else "Content-Type: text/html; charset=utf-8\r\n"
+        head = f"HTTP/1.1 {status} X\r\nContent-Length: {len(data)}\r\n{headers}{kind}\r\n"
         return head.encode() + data
 
     async def open(self) -> None:

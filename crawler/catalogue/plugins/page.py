@@ -81,7 +81,7 @@ def plugin_page(
         canonical_url=identity_of(capture.url, capture.canonical_url).url,
         content_type=capture.content_type or "",
         charset=capture.charset or "",
-        body=capture.body or b"",
+        body=capture.body or capture.media or b"",
         title=_title(capture.features),
         visible_text=(capture.visible_text or b"").decode("utf-8", "replace"),
         verdict=capture.verdict or {},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from attrs import Factory, frozen
@@ -30,12 +31,12 @@ class AssetRecord:
     content: Mapping[str, Any] = Factory(dict)  # a change of it is a new version
     details: Mapping[str, Any] = Factory(dict)  # kept beside a version; a change of it is none
 
-    @property
+    @cached_property
     def key_sha256(self) -> str:
         """A short stand-in for the key."""
         return hashlib.sha256(self.key.encode()).hexdigest()
 
-    @property
+    @cached_property
     def checksum(self) -> str:
         """The digest of what decides the version."""
         return hashlib.sha256(canonical_json({"kind": self.kind, "content": self.content})).hexdigest()

@@ -24,6 +24,7 @@ class Run(Base):
             "status IN ('initialized', 'running', 'stopped', 'completed', 'failed')", name="status"
         ),
         Index(None, "source", "id"),
+        Index(None, "completed_at", "id"),
     )
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 from sqlalchemy import delete, select
+from sqlalchemy.exc import OperationalError
 
 from crawler.catalogue import assets
 from crawler.catalogue.assets import AssetStatus
@@ -297,6 +298,34 @@ def test_writers_that_disagree_leave_a_history_without_gaps(database: Database) 
     assert {version.content["is"] for version in versions} == {
         f"{writer}.{turn}" for writer in range(AT_ONCE) for turn in range(10)
     }
+
+
+def test_transactions_that_meet_crosswise_lose_one_page(postgres_database: str) -> None:
+    """PostgreSQL refuses one; rolled back to its savepoint and repeated later, it is not lost."""
+    database = Database(postgres_database)
+    now = run(database)
+    both_begun = threading.Barrier(2)
+
+    def write(first: str, second: str) -> int:
+        refused = 0
+        with database.write() as db:
+            assets.see(db, SOURCE, now, [("page", record(first))], page_id=None, now=NOW)
+            both_begun.wait(20)
+            try:
+                with db.begin_nested():
+                    assets.see(db, SOURCE, now, [("page", record(second))], page_id=None, now=NOW)
+            except OperationalError as error:
+                refused = int("deadlock detected" in str(error))
+        if refused:
+            see(database, now, record(second))
+        return refused
+
+    with ThreadPoolExecutor(2) as pool:
+        refused = [pool.submit(write, *keys) for keys in (("a", "b"), ("b", "a"))]
+        assert sum(each.result(30) for each in refused) == 1
+    assert sightings(database, now) == {"a": "new", "b": "new"}
+    assert [asset.versions for asset in rows(database, Asset)] == [1, 1]
+    database.close()
 
 
 def test_a_second_writer_waits_for_the_first(postgres_database: str) -> None:

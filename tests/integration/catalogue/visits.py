@@ -61,13 +61,13 @@ class Visits:
         """A session that captured one page; its id."""
         order = SessionOrder(url, domain_of(url))
         [key] = self.book.queue([order], {})
-        visit = self.book.start(key, order, Journal(str(key), order.domain))
+        visit = self.book.post(self.book.start(key, order, Journal(str(key), order.domain)))
         said = {"is_pdp": is_pdp, "declared": declared, "trouble": trouble}
-        self.book.keep_page(visit, page(str(key), url, facts or CHAIR, **said))
+        self.book.post(self.book.keep(visit, page(str(key), url, facts or CHAIR, **said)))
         if is_pdp and not trouble:
             visit.found(url)
-        self.book.finish(visit)
-        self.book.close_log(visit)
+        self.book.post(self.book.finish(visit))
+        self.book.post(self.book.close_log(visit))
         return key
 
     def rows(self, table: type[Base]) -> list[Any]:

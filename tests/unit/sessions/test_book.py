@@ -42,7 +42,7 @@ def book_of(database: Database, tmp_path: Path) -> Callable[[int], SessionBook]:
 def begin(book: SessionBook, order: SessionOrder = ORDER) -> Visit:
     """A running session."""
     [session_id] = book.queue([order], {})
-    return book.start(session_id, order, Journal(str(session_id), order.domain))
+    return book.post(book.start(session_id, order, Journal(str(session_id), order.domain)))
 
 
 def grow_silent(database: Database, visit: Visit, seconds: int) -> None:
@@ -101,5 +101,5 @@ def test_a_session_that_was_put_back_is_nobodys(
     first = book_of(LONG)
     batch = first.open_batch("/shops.txt")
     visit = begin(first, SessionOrder("https://shop.example/", "shop.example", batch_id=batch.id))
-    first.put_back(visit)
+    first.post(first.put_back(visit))
     assert book_of(SHORT).requeue(visit.id)[0] == visit.fence.session_id

@@ -39,6 +39,7 @@ def _runs() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_runs")),
     )
     op.create_index(op.f("ix_runs_source_id"), "runs", ["source", "id"])
+    op.create_index(op.f("ix_runs_completed_at_id"), "runs", ["completed_at", "id"])
 
 
 def _run_workers() -> None:
