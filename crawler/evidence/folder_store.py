@@ -113,7 +113,7 @@ class FolderStore:
         for uri in uris:
             safe_parts(uri)
         with ExitStack() as stack:
-            with _as_store_errors(uris[0]):
+            with _as_store_errors(str(self.root)):
                 self.root.mkdir(parents=True, exist_ok=True)
             root = stack.enter_context(FolderWalk(self.root)).here
             drafts: list[_Draft] = []
