@@ -207,7 +207,7 @@ def _change(session: Session, domain: str, **columns: Any) -> None:
 @cache
 def _update(columns: tuple[str, ...]) -> Update:
     """A change of one domain's row, built once for each set of columns."""
-    named = {column: bindparam(column) for column in columns}
+    named: dict[str, Any] = {column: bindparam(column) for column in columns}
     return update(_GATES).where(_GATES.c.domain == bindparam("its_domain")).values(named)
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _CHANCES = 5
 _DELETERS = 4
-_FLUSHERS = 8
+_FLUSHERS = 4
 _WORTH_FLUSHERS = 12
 _WORTH_THREADS = 32  # so many removals cost more than starting the threads
 _NO_NAMELESS_FILES = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL}
