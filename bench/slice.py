@@ -34,7 +34,7 @@ class Shape:
     pages: int
 
 
-SHAPES = (Shape("spider", 40, 10), Shape("sessions", 200, 2))
+SHAPES = (Shape("spider", 100, 10), Shape("sessions", 400, 2))
 
 
 def main() -> None:
