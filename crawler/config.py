@@ -127,6 +127,23 @@ class Settings(BaseSettings):
         "v1.2", description="The rule that decides which page is a product page."
     )
 
+    # Durable runs
+    sources_file: Path = Field(
+        Path("sources.toml"), description="The file of sources, for crawls of whole sites by name."
+    )
+    task_lease_seconds: Seconds = Field(
+        30, ge=1, le=3_600, description="How long a task of a run stays with a process that died."
+    )
+    task_max_retries: int = Field(
+        3, ge=1, le=100, description="How often a page of a run is tried, unless its source says otherwise."
+    )
+    task_backoff_min_seconds: Seconds = Field(
+        1, ge=0, le=3_600, description="The first rest before a page is tried again; it doubles each time."
+    )
+    task_backoff_max_seconds: Seconds = Field(
+        60, ge=1, le=86_400, description="The longest rest before a page is tried again."
+    )
+
     # Retention
     html_retention_days: Days = Field(
         14, ge=1, le=36_500, description="Days that the HTML of a session is kept."
@@ -220,6 +237,7 @@ class Settings(BaseSettings):
 # What a field takes, in words, where its type does not say it.
 _TAKES = {
     "vitrine_home": "a folder",
+    "sources_file": "a file",
     "database_url": "sqlite:///PATH or postgresql://USER@HOST/NAME",
     "artifacts_dir": "a folder, or s3://BUCKET/PREFIX",
     "aws_endpoint_url": "a URL that begins with https:// or http://",

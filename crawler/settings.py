@@ -40,6 +40,8 @@ CONCURRENT_ITEMS = 4
 # ── what a request passes, from the engine to the site ──
 DOWNLOADER_MIDDLEWARES = {
     "crawler.middlewares.saved_pages.SavedPageMiddleware": 10,
+    # before the gate, so that no lock is taken for what a run may not ask for
+    "crawler.middlewares.scope.ScopeMiddleware": 50,
     # before robots.txt, so that its download belongs to a session that holds the domain
     "crawler.middlewares.domain_gate.DomainGateMiddleware": 90,
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,

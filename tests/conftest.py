@@ -1,3 +1,3 @@
 """What every test shares."""
 
-pytest_plugins = ["tests.servers"]
+pytest_plugins = ["tests.servers", "tests.example_plugins"]

@@ -10,6 +10,7 @@ import typer
 from crawler.cli.output import emit, note
 from crawler.cli.results import NONE_WELL, describe, exit_code, show_results
 from crawler.cli.running import Crawl, run_crawl
+from crawler.cli.site import crawl_site
 from crawler.cli.stores import open_book
 from crawler.config import Settings, load_settings
 
@@ -20,6 +21,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(no_args_is_help=True, help="Crawl sites: politely, and with evidence.")
     group.command("pdp")(pdp)
+    group.command("site")(site)
     app.add_typer(group, name="crawl")
 
 
@@ -68,6 +70,40 @@ def pdp(
     return crawl_and_report(
         Crawl("pdp", tuple(pairs), tuple(settings or ()), verbose=verbose), as_json=as_json
     )
+
+
+def site(
+    url: Annotated[str | None, typer.Argument(metavar="[URL]", show_default=False)] = None,
+    *,
+    source: Annotated[str | None, typer.Option(help="A source of sources.toml, instead of a URL.")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the newest run that was not completed.")
+    ] = False,
+    max_pages: Annotated[int | None, typer.Option(min=1, help="Plan no more pages than that.")] = None,
+    depth: Annotated[int | None, typer.Option(min=0, help="Follow no more links than that in a row.")] = None,
+    arguments: Annotated[
+        list[str] | None, typer.Option("-a", metavar="NAME=VALUE", help="Passed on to the spider.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("-s", metavar="NAME=VALUE", help="Passed on as a setting.")
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the crawl's log.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+) -> int:
+    """Crawl a whole site as a durable run: stop it, kill it, go on with it.
+
+    Examples:
+      vitrine crawl site https://shop.example/ --max-pages 500
+
+      vitrine crawl site --source acme --resume
+    """
+    given = {
+        "start_url": url, "source": source, "resume": "1" if resume else None,
+        "max_pages": None if max_pages is None else str(max_pages),
+        "depth": None if depth is None else str(depth),
+    }  # fmt: skip
+    pairs = [*(f"{name}={value}" for name, value in given.items() if value), *(arguments or ())]
+    return crawl_site(tuple(pairs), tuple(settings or ()), verbose=verbose, as_json=as_json)
 
 
 def crawl_and_report(crawl: Crawl, *, as_json: bool) -> int:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
 
+SECONDS_BETWEEN_LINES = 10.0
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -40,6 +42,7 @@ class FinishedCrawl:
     """What a crawl's process left behind."""
 
     sessions: list[UUID] = field(factory=list)  # in the order of queueing
+    run: int | None = None  # of a durable crawl
     exit_code: int = 0
     interrupted: bool = False
     refusal: int = 0  # the exit code of what kept it from beginning
@@ -120,6 +123,7 @@ class _ShownProgress:
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
             console=notes(), transient=True, disable=not notes().is_terminal,
         )  # fmt: skip
+        self.next_line = 0.0
         self.task = self.bar.add_task("sessions", total=0)
 
     def queued(self, count: int) -> None:
@@ -134,6 +138,32 @@ class _ShownProgress:
         why = escape(f"  {event['summary']} ({event['cause']})") if event.get("summary") else ""
         note(f"{status_mark(event['status'])}  {escape(event['domain'] or event['url'])}{why}")
 
+    def run_begun(self, event: Mapping[str, Any]) -> None:
+        """A durable crawl counts tasks."""
+        again = "goes on with" if event["resumed"] else "begins"
+        note(f"{again} run {event['run']} of {escape(event['source'])}")
+        self.bar.update(self.task, description="tasks")
+
+    def tasks(self, event: Mapping[str, Any]) -> None:
+        """How the run stands: on a terminal in its bar, elsewhere a line now and then."""
+        done, failed, waiting = event["finished"], event["error"], event["waiting"]
+        said = [f"{done} done", f"{waiting} waiting", f"{failed} failed", f"{event['rate']:.1f}/s"]
+        if event["seconds_left"] is not None:
+            said.append(f"about {_span(event['seconds_left'])} left")
+        if event["slowest"]:
+            said.append(f"slowest {escape(event['slowest'])}")
+        line = ", ".join(said)
+        self.bar.update(self.task, completed=done + failed, total=done + failed + waiting, description=line)
+        if not notes().is_terminal and time.monotonic() >= self.next_line:
+            self.next_line = time.monotonic() + SECONDS_BETWEEN_LINES
+            note(line)
+
+
+def _span(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min" if minutes else f"{rest} s"
+
 
 @contextmanager
 def _shown_progress() -> Generator[_ShownProgress]:
@@ -143,10 +173,15 @@ def _shown_progress() -> Generator[_ShownProgress]:
 
 
 def _take(event: Mapping[str, Any], finished: FinishedCrawl, shown: _ShownProgress) -> None:
-    if event["event"] == "queued":
+    if event["event"] == "queued" and finished.run is None:
         finished.sessions.extend(UUID(session) for session in event["sessions"])
         shown.queued(len(event["sessions"]))
-    elif event["event"] == "ended":
+    elif event["event"] == "ended" and finished.run is None:
         shown.ended(event)
+    elif event["event"] == "run":
+        finished.run = event["run"]
+        shown.run_begun(event)
+    elif event["event"] == "tasks":
+        shown.tasks(event)
     elif event["event"] == "refused":
         finished.refusal = event["exit_code"]

@@ -53,6 +53,9 @@ class Command(ScrapyCrawl):
         check = getattr(spider, "check_arguments", None)
         if check is not None:
             check(**opts.spargs)
+        weigh = getattr(spider, "check_settings", None)
+        if weigh is not None:
+            weigh(settings, **opts.spargs)
         if not getattr(spider, "needs_stores", True):
             return
         database = Database(settings.database)

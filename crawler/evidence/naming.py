@@ -14,6 +14,22 @@ FILE_NAMES = {
     "features_json": "features.json",
     "session_logs_jsonl": "session_logs.jsonl",
 }
+# Endings that say what is inside; whatever a site calls its file, no other is given.
+MEDIA_ENDINGS = {
+    "application/json": "json",
+    "application/pdf": "pdf",
+    "audio/mpeg": "mp3",
+    "image/avif": "avif",
+    "image/gif": "gif",
+    "image/jpeg": "jpg",
+    "image/png": "png",
+    "image/svg+xml": "svg",
+    "image/webp": "webp",
+    "text/css": "css",
+    "text/plain": "txt",
+    "video/mp4": "mp4",
+    "video/webm": "webm",
+}
 SPIDER_PAGE = "page"  # a page of a spider that has no page types of its own
 _UNSAFE = re.compile(r"[^a-z0-9.\-]")
 
@@ -29,6 +45,12 @@ def page_file(folder: str, *, page_type: str, viewport: str, page_id: UUID, arti
     """The name of one of a page's files."""
     where = f"pages/{page_id}" if page_type == SPIDER_PAGE else f"{page_type}/{viewport}"
     return f"{folder}/{where}/{FILE_NAMES[artifact_type]}"
+
+
+def media_file(folder: str, sha256: str, content_type: str | None) -> str:
+    """The name of a file that is no page; a session has the same bytes once."""
+    kind = (content_type or "").partition(";")[0].strip().lower()
+    return f"{folder}/media/{sha256}.{MEDIA_ENDINGS.get(kind, 'bin')}"
 
 
 def session_file(folder: str, artifact_type: str, number: int = 1) -> str:

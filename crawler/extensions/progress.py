@@ -11,6 +11,8 @@ from crawler.middlewares.desk import desk_of
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+SESSION_EVENTS = {"queued", "started", "ended", "refused"}
+
 
 class Progress:
     """PROGRESS_FD names an open pipe; each event goes into it as one line of JSON."""
@@ -27,7 +29,8 @@ class Progress:
 
     def heard(self, event: str, **fields: Any) -> None:
         """Called by the desk, in the event loop."""
-        self.stats.inc_value(f"vitrine/sessions/{fields.get('status', event)}")
+        if event in SESSION_EVENTS:
+            self.stats.inc_value(f"vitrine/sessions/{fields.get('status', event)}")
         if self.pipe < 0:
             return
         try:

@@ -44,6 +44,7 @@ RETRYABLE = (
 ATTEMPT = "navigation_attempt"
 BEGUN = "navigation_begun"
 RELOADED = "navigation_reloaded"
+ATTEMPTS_ALLOWED = "navigation_attempts"  # how often this page is tried, where that is not ATTEMPTS
 
 
 class NavigationMiddleware:
@@ -68,7 +69,7 @@ class NavigationMiddleware:
         if response.status in {*BLOCKED, RATE_LIMITED}:
             reason = "status_429" if response.status == RATE_LIMITED else "status_403_503"
             return await self._again(request, reason, asked=await self._asked_delay(response)) or response
-        if is_bot_block(response) and not request.meta.get(RELOADED):
+        if is_bot_block(response) and not request.meta.get(RELOADED) and _allowed(request) > 1:
             return await self._reload(request) or response
         return response
 
@@ -87,7 +88,7 @@ class NavigationMiddleware:
         begun = request.meta.setdefault(BEGUN, time.monotonic())
         wait = max(asked, BACKOFF_SECONDS[attempt - 1] + random.uniform(0, JITTER_SECONDS))  # ruff: ignore[suspicious-non-cryptographic-random-usage] - jitter is no secret
         visit = desk_of(self.crawler).visits.get(request.meta.get(SESSION, ""))
-        if attempt >= ATTEMPTS or time.monotonic() - begun + wait > PAGE_LIMIT_SECONDS:
+        if attempt >= _allowed(request) or time.monotonic() - begun + wait > PAGE_LIMIT_SECONDS:
             _note(visit, "warn", "navigation.gave_up", request.url, reason=reason, attempt=attempt, **details)
             return None
         _note(
@@ -126,6 +127,10 @@ class NavigationMiddleware:
         if asked:
             await desk_of(self.crawler).ask_delay(domain_of(response.url), asked, "Retry-After")
         return asked
+
+
+def _allowed(request: Request) -> int:
+    return int(request.meta.get(ATTEMPTS_ALLOWED, ATTEMPTS))
 
 
 def _note(visit: Visit | None, level: str, event: str, url: str, **details: object) -> None:

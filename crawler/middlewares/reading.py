@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from crawler.sessions.outcome import Trouble
 
+MEDIA = "media"  # the page type of what is no HTML
 _readers: WeakKeyDictionary[Crawler, Readers] = WeakKeyDictionary()
 
 
@@ -53,31 +54,45 @@ def readers_of(crawler: Crawler) -> Readers:
     return _readers[crawler]
 
 
-async def read(crawler: Crawler, response: Response, policy: str, *, with_links: bool = False) -> Reading:
-    """Judge and read a response; `with_links` looks for candidates and hubs as well."""
-    question = PageQuestion(response.body, response.url, _content_type(response), policy, with_links)
+async def read(
+    crawler: Crawler, response: Response, policy: str, *, with_links: bool = False, all_links: bool = False
+) -> Reading:
+    """Judge and read a response; `with_links` looks for candidates and hubs, `all_links` for every link."""
+    content_type = _content_type(response)
+    question = PageQuestion(
+        response.body, response.url, content_type, policy, with_links, all_links=all_links
+    )
     return await readers_of(crawler).read(question)
 
 
 def to_capture(response: Response, session_id: str, page_type: str, reading: Reading) -> PageCapture:
     """A page that was fetched and read, on its way to the book."""
+    return PageCapture(**capture_fields(response, session_id, page_type, reading))
+
+
+def capture_fields(response: Response, session_id: str, page_type: str, reading: Reading) -> dict[str, Any]:
+    """The same as fields, for captures that carry more."""
+    base = {
+        "session_id": session_id,
+        "url": response.url,
+        "http_status": response.status,
+        "content_type": _content_type(response) or None,
+        "load_timings": {"fetch_ms": round(1000 * response.meta.get("download_latency", 0))},
+    }
+    if not reading.is_html:
+        return {**base, "page_type": MEDIA, "media": response.body}
     signals = reading.verdict["signals"]
-    latency = response.meta.get("download_latency", 0)
-    return PageCapture(
-        session_id=session_id,
-        page_type=page_type,
-        url=response.url,
-        http_status=response.status,
-        content_type=_content_type(response) or None,
-        charset=reading.charset,
-        load_timings={"fetch_ms": round(latency * 1000)},
-        body=response.body,
-        visible_text=reading.text,
-        features=reading.features,
-        verdict=reading.verdict,
-        facts=reading.facts,
-        canonical_url=reading.canonical_url,
-        low_confidence_reasons=low_confidence_reasons(
+    return {
+        **base,
+        "page_type": page_type,
+        "charset": reading.charset,
+        "body": response.body,
+        "visible_text": reading.text,
+        "features": reading.features,
+        "verdict": reading.verdict,
+        "facts": reading.facts,
+        "canonical_url": reading.canonical_url,
+        "low_confidence_reasons": low_confidence_reasons(
             page_type=page_type,
             text_chars=len(reading.text.decode()),
             has_h1=reading.has_h1,
@@ -85,7 +100,7 @@ def to_capture(response: Response, session_id: str, page_type: str, reading: Rea
             has_price=signals["has_price"],
             has_add_to_cart=signals["has_add_to_cart"],
         ),
-    )
+    }
 
 
 def to_failure(url: str, session_id: str, page_type: str, trouble: Trouble) -> PageCapture:

@@ -21,6 +21,7 @@ from scrapy.exceptions import (
 from crawler.clock import utc_now
 from crawler.middlewares.domain_gate import BadRequestUrlError, DomainHeldError, SessionStoppedError
 from crawler.middlewares.egress import EgressRefusedError
+from crawler.middlewares.scope import FilteredError
 from crawler.sessions.outcome import Cause, Summary, Trouble
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ _BY_STATUS = {
 # The first that fits; the more special stand before the more general.
 _BY_ERROR: tuple[tuple[type[Exception], Trouble], ...] = (
     (EgressRefusedError, Trouble(Summary.NAVIGATION_FAILED, Cause.EGRESS_REFUSED)),
+    (FilteredError, Trouble(Summary.NAVIGATION_FAILED, Cause.FILTERED)),
     (BadRequestUrlError, Trouble(Summary.NAVIGATION_FAILED, Cause.BAD_URL)),
     (DomainHeldError, Trouble(Summary.LOCK_TIMEOUT, Cause.DOMAIN_HELD)),
     (SessionStoppedError, Trouble(Summary.CRAWL_FAILED, Cause.INTERRUPTED)),

@@ -5,6 +5,7 @@ from crawler.pdp.candidates import Candidate, discover, fallback_links, is_produ
 from crawler.pdp.evidence import Evidence
 from crawler.pdp.facts import Facts, read_facts
 from crawler.pdp.features import facts_as_dict, features, verdict_as_dict
+from crawler.pdp.links import page_links, page_media, robots_directives
 from crawler.pdp.page import DEFAULT_MAX_BYTES, Page, read_page
 from crawler.pdp.policies import (
     DEFAULT_POLICY,
@@ -40,9 +41,12 @@ __all__ = [
     "is_product_like",
     "is_valid_pdp_page",
     "judge",
+    "page_links",
+    "page_media",
     "policy_of",
     "read_facts",
     "read_page",
+    "robots_directives",
     "sitemap_urls",
     "verdict_as_dict",
     "visible_text",

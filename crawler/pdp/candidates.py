@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from attrs import frozen
 
 from crawler.errors import BadUrlError
+from crawler.pdp.addresses import NO_ADDRESS, base_of, resolved, top_of
 from crawler.pdp.place import ancestors
 from crawler.urls import canonical, site_of
 
@@ -27,12 +29,9 @@ MAX_LINKS = 5_000
 _CLIMB = 7
 _NO_FALLBACK = 3
 _NO_CANDIDATE = 9
+_OUTSIDE_TAGS = frozenset({"nav", "header", "footer", "body", "html", "-document"})
 _REASONS = {1: "grid", 2: "path", 3: "link"}  # by tier
-_NO_ADDRESS = ("#", "javascript:", "mailto:", "tel:", "data:")
 
-EXCLUDED_SEGMENTS = frozenset(
-    ["account", "cart", "checkout", "logout", "login", "signin", "signout", "basket", "wishlist", "register"]
-)
 _PRODUCT_PATH = re.compile(
     r"/(?:products?|p|items?|shop|dp|pd|pr|prod|artikel|produkt(?:e|y)?|produit|prodotto|producto|produto|tovar|goods)/[^/]"
     r"|/collections/[^/]{1,100}/products/[^/]|/gp/product/|[-/]p-?\d{3,}|-\d{4,}\.html?$|product_info\.php|/listing/\d",
@@ -41,7 +40,12 @@ _PRODUCT_PATH = re.compile(
 _LISTING_PATH = re.compile(
     r"/(?:collections|category|categories|c|kategorie|categorie)/[^/]+/?$", re.IGNORECASE
 )
-_NO_PAGE = re.compile(r"\.(?:jpe?g|png|gif|webp|svg|pdf|zip|css|js|xml|mp4|ico)$", re.IGNORECASE)
+# What is in an account or a cart, and what is no page at all.
+_NO_PAGE = re.compile(
+    r"/(?:account|cart|checkout|logout|login|signin|signout|basket|wishlist|register)(?=/|$)"
+    r"|\.(?:jpe?g|png|gif|webp|svg|pdf|zip|css|js|xml|mp4|ico)$",
+    re.IGNORECASE | re.ASCII,
+)
 _GRID = re.compile(
     r"(?:^|[^a-z])(?:products?|items?|tiles?|cards?|grids?|collections?|featured|bestsellers?|catalog\w*|goods|listing)(?:[^a-z]|$)"
 )
@@ -88,6 +92,16 @@ def is_product_like(url: str) -> bool:
     return bool(_PRODUCT_PATH.search(urlsplit(url).path)) and _may_lead_on(url)
 
 
+def looks_like_product(link: Element, path: str, blocks: dict[int, str]) -> bool:
+    """Whether a link's path, or the grid that it stands in, says that it leads to a product.
+
+    `blocks` remembers what is known of the page's parts from one link to the next.
+    """
+    if not _PRODUCT_PATH.search(path) and (_LISTING_PATH.search(path) or not _in_grid(link, blocks)):
+        return False
+    return _NO_PAGE.search(path) is None
+
+
 def fallback_links(page: Page, *, limit: int = MAX_CANDIDATES) -> list[str]:
     """Category and navigation pages to look into where the page itself shows no product."""
     ranked = [(_fallback_rank(links[0], url), url) for url, links in _site_links(page).items()]
@@ -115,38 +129,50 @@ def _tier(link: Element, url: str, blocks: dict[int, str]) -> int:
 
 
 def _in_grid(link: Element, blocks: dict[int, str]) -> bool:
-    for around, _ in zip(ancestors(link.node), range(_CLIMB), strict=False):
+    around = link.node.parent
+    for _ in range(_CLIMB):
+        if around is None:
+            return False
         identity = around.mem_id
         kind = blocks.get(identity)
         if kind is None:
             kind = blocks[identity] = _kind_of(around)
         if kind:
             return kind == "grid"
+        around = around.parent
     return False
 
 
 def _kind_of(block: LexborNode) -> str:
     """Whether a block is a `grid` of products, or `outside` of all such; empty where it is neither."""
-    if block.tag in {"nav", "header", "footer"}:
+    if block.tag in _OUTSIDE_TAGS:
         return "outside"
     attributes = block.attributes
+    if not attributes:
+        return ""
     names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"[:300]
+    return _kind_by_names(names)
+
+
+@lru_cache(maxsize=2048)
+def _kind_by_names(names: str) -> str:
+    """Whether a block's names are those of a grid; the pages of a site have few of them, and many times."""
     return "grid" if _GRID.search(names.lower()) else ""
 
 
 def _site_links(page: Page) -> dict[str, list[Element]]:
     """Links to other pages of the same site by address, without those to an account or a cart."""
-    base = _base(page)
+    base = base_of(page)
     by_href: dict[str, list[Element]] = {}
     for link in page.outline.by_tag["a"][:MAX_LINKS]:
         href = link.get("href").strip().partition("#")[0]
-        if href and not href.startswith(_NO_ADDRESS):
+        if href and not href.startswith(NO_ADDRESS):
             by_href.setdefault(href, []).append(link)
-    site, top = _site(page.url), _top(base)
+    site, top = _site(page.url), top_of(base)
     by_url: dict[str, list[Element]] = {}
     sites: dict[str, str] = {}
     for href, links in by_href.items():
-        url = _resolved(base, top, href)
+        url = resolved(base, top, href)
         host = urlsplit(url).netloc
         if host not in sites:
             sites[host] = _site(url)
@@ -163,37 +189,7 @@ def _site(url: str) -> str:
 
 
 def _may_lead_on(url: str) -> bool:
-    path = urlsplit(url).path.lower()
-    return EXCLUDED_SEGMENTS.isdisjoint(path.split("/")) and not _NO_PAGE.search(path)
-
-
-def _base(page: Page) -> str:
-    declared = next((element.get("href") for element in page.outline.by_tag["base"]), "")
-    return _joined(page.url, declared) or page.url
-
-
-def _joined(base: str, href: str) -> str:
-    try:
-        url = urljoin(base, href)
-    except ValueError:
-        return ""
-    return url.partition("#")[0] if url.startswith(("http://", "https://")) else ""
-
-
-def _top(base: str) -> str:
-    parts = urlsplit(base)
-    return f"{parts.scheme}://{parts.netloc}"
-
-
-def _resolved(base: str, top: str, href: str) -> str:
-    """What `_joined` returns, without its trouble where the reference is plain."""
-    if "[" in href or "/." in href or "//" in href[:2]:
-        return _joined(base, href)
-    if href[0] == "/":
-        return top + href
-    if not href.startswith(("http://", "https://")):
-        return _joined(base, href)
-    return href if "/" in href[8:] else _joined(href, "/") if "?" not in href else href
+    return _NO_PAGE.search(urlsplit(url).path) is None
 
 
 def _canonical(url: str) -> str:

@@ -13,8 +13,11 @@ from crawler.pdp import (
     fallback_links,
     features,
     judge,
+    page_links,
+    page_media,
     read_facts,
     read_page,
+    robots_directives,
     verdict_as_dict,
     visible_text,
 )
@@ -32,6 +35,7 @@ class PageQuestion:
     content_type: str
     policy: str
     with_links: bool  # look for candidates and hubs as well
+    all_links: bool = False  # collect every link, the media and what robots are told
 
 
 @frozen
@@ -47,6 +51,9 @@ class Reading:
     candidates: tuple[str, ...]  # links that look like products, where they stand or where they lead
     others: tuple[str, ...]  # links that may be anything
     hubs: tuple[str, ...]  # pages that may lead to products
+    links: dict[str, bool]  # where the page leads, in its order → whether that looks like a product
+    media: tuple[str, ...]  # pictures, videos, sounds and PDF files
+    robots_directives: tuple[str, ...]  # what a robots meta element says: nofollow, noindex …
     has_h1: bool
     has_cta: bool
 
@@ -82,6 +89,9 @@ def read_page_of(question: PageQuestion) -> Reading:
         candidates=tuple(link.url for link in links if link.tier < ANY_LINK),
         others=tuple(link.url for link in links if link.tier >= ANY_LINK),
         hubs=tuple(fallback_links(page)) if question.with_links else (),
+        links=page_links(page) if question.all_links else {},
+        media=page_media(page) if question.all_links else (),
+        robots_directives=robots_directives(page) if question.all_links else (),
         has_h1=bool(found["headings"]["h1"]),
         has_cta=bool(found["ctas"]),
     )

@@ -19,8 +19,10 @@ from crawler.db.models import (
     Haul,
     Hold,
     Price,
+    Run,
     ScrapeRecord,
 )
+from crawler.frontier.runs import ENDED as RUNS_ENDED
 from crawler.retention import standing
 from crawler.sessions.store import ENDED
 
@@ -103,6 +105,12 @@ def _session_may_go(now: datetime | None) -> ColumnElement[bool]:
     return and_(CrawlSession.status.in_(ENDED), ~artifact.exists(), ~price.exists(), unheld)
 
 
+def _run_may_go(_now: datetime | None) -> ColumnElement[bool]:
+    """It ended, and none of its visits is left; its tasks and what was worth a look go with it."""
+    visit = select(CrawlSession.id).where(CrawlSession.run_id == Run.id)
+    return and_(Run.status.in_(RUNS_ENDED), ~visit.exists())
+
+
 COLLECTIONS: dict[str, tuple[Shelf, ...]] = {
     "diagnostics": (
         Shelf(Diagnostic, Diagnostic.timestamp, _unless_held(Diagnostic.session_id)),
@@ -112,6 +120,7 @@ COLLECTIONS: dict[str, tuple[Shelf, ...]] = {
     "scrape_metadata": (
         Shelf(ScrapeRecord, ScrapeRecord.timestamp),
         Shelf(CrawlSession, CrawlSession.finished_at, _session_may_go),
+        Shelf(Run, Run.completed_at, _run_may_go),
     ),
     "audit_log": (Shelf(AuditEntry, AuditEntry.timestamp),),
     "scraper_health": (Shelf(DomainDay, DomainDay.timestamp),),

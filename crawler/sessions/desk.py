@@ -118,14 +118,14 @@ class Desk:
         """Write sessions as queued, with the settings that they will run under."""
         book = (await self.open()).book
         ids = await self._in_thread(book.queue, orders, shown(self.settings))
-        self._tell("queued", sessions=[str(session_id) for session_id in ids])
+        self.tell("queued", sessions=[str(session_id) for session_id in ids])
         return ids
 
     async def requeue(self, session: str) -> tuple[UUID, SessionOrder]:
         """Queue an ended session again."""
         book = (await self.open()).book
         session_id, order = await self._in_thread(book.requeue, session)
-        self._tell("queued", sessions=[str(session_id)])
+        self.tell("queued", sessions=[str(session_id)])
         return session_id, order
 
     async def open_batch(self, source: str) -> OpenBatch:
@@ -133,7 +133,7 @@ class Desk:
         book = (await self.open()).book
         batch = await self._in_thread(book.open_batch, source)
         if batch.left:
-            self._tell("queued", sessions=[str(session_id) for session_id, _ in batch.left])
+            self.tell("queued", sessions=[str(session_id) for session_id, _ in batch.left])
         return batch
 
     async def close_batch(self, batch_id: int) -> None:
@@ -192,8 +192,8 @@ class Desk:
                 await self._to_its_end(self._in_thread(entry.leave))
             raise
         if is_new:
-            self._tell("queued", sessions=[visit.id])
-        self._tell("started", session=visit.id, url=visit.order.url, domain=visit.order.domain)
+            self.tell("queued", sessions=[visit.id])
+        self.tell("started", session=visit.id, url=visit.order.url, domain=visit.order.domain)
         return visit
 
     def _has_begun(self, entry: Entry, visit: Visit) -> None:
@@ -346,16 +346,17 @@ class Desk:
         self._tell_end(str(session_id), order, outcome)
 
     def _tell_end(self, session: str, order: SessionOrder, outcome: Outcome) -> None:
-        self._tell(
+        self.tell(
             "ended", session=session, url=order.url, domain=order.domain,
             status=outcome.status, summary=outcome.summary, cause=outcome.cause,
         )  # fmt: skip
 
     def tell_refusal(self, error: CrawlerError) -> None:
         """Let those who listen know why nothing is run."""
-        self._tell("refused", code=error.code, exit_code=error.exit_code)
+        self.tell("refused", code=error.code, exit_code=error.exit_code)
 
-    def _tell(self, event: str, **fields: Any) -> None:
+    def tell(self, event: str, **fields: Any) -> None:
+        """Let those who listen know what happened."""
         for listener in self.listeners:
             listener(event, **fields)
 

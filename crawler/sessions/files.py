@@ -22,6 +22,7 @@ class KeptFile:
     packed: packing.Packed
     content_type: str | None
     charset: str | None
+    is_shared: bool = False  # named by its digest: what is there already is the same
 
 
 def files_of(visit: Visit, capture: PageCapture) -> list[KeptFile]:
@@ -49,4 +50,13 @@ def files_of(visit: Visit, capture: PageCapture) -> list[KeptFile]:
         )
         for kind, content, pack, content_type, charset in kinds
         if content is not None
-    ]
+    ] + _media(folder, capture)
+
+
+def _media(folder: str, capture: PageCapture) -> list[KeptFile]:
+    """What is no page lies under its digest."""
+    if capture.media is None:
+        return []
+    packed = packing.plain(capture.media)
+    uri = naming.media_file(folder, packed.content_sha256, capture.content_type)
+    return [KeptFile("media", uri, packed, capture.content_type, None, is_shared=True)]

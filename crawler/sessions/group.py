@@ -76,11 +76,13 @@ class GroupCommit:
         try:
             self.blobs.publish_all(files)
         except BlobExistsError:
-            if not posting.replaces:
+            shared = {file.uri for file in posting.files if file.is_shared and self.blobs.exists(file.uri)}
+            if not (posting.replaces or shared):
                 raise
-            for uri in files:
+            for uri in files.keys() - shared if posting.replaces else ():
                 self.blobs.delete(uri)
-            self.blobs.publish_all(files)
+            if left := {uri: data for uri, data in files.items() if uri not in shared}:
+                self.blobs.publish_all(left)
 
     def _withdraw_unclaimed(self, files: Sequence[KeptFile]) -> None:
         """Take files back, unless the write went through and only its answer got lost.

@@ -27,6 +27,7 @@ class PageCapture:
     charset: str | None = None
     load_timings: dict[str, Any] = field(factory=dict)
     body: bytes | None = field(default=None, repr=False)
+    media: bytes | None = field(default=None, repr=False)  # instead of a body, where it is no HTML
     visible_text: bytes | None = field(default=None, repr=False)
     features: bytes | None = field(default=None, repr=False)
     verdict: dict[str, Any] | None = field(default=None, repr=False)

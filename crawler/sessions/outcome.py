@@ -55,6 +55,7 @@ class Cause(StrEnum):
     EMPTY_PAGE = "empty_page"
     DOMAIN_HELD = "domain_held"
     EGRESS_REFUSED = "egress_refused"
+    FILTERED = "filtered"  # a run's rules do not let it be asked for
     HTTP_ERROR = "http_error"
     INTERRUPTED = "interrupted"  # stopped by a signal or by Scrapy's CloseSpider
     LOCK_LOST = "lock_lost"

@@ -8,7 +8,12 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 LEASED_STATUSES = "status IN ('pending', 'in_progress', 'finished', 'error')"
 IS_PENDING = "status = 'pending'"
+IS_NEW = "status = 'pending' AND attempts = 0"
+# An index on the times of all that is pending would tempt planners to sort it by urgency at each lease. New
+# things are due as they come; so only the times of what was tried before are in one.
+IS_RESTING = "status = 'pending' AND attempts > 0"
 IS_IN_PROGRESS = "status = 'in_progress'"
+IS_ERROR = "status = 'error'"
 
 
 class Leased:

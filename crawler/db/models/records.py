@@ -12,7 +12,7 @@ from crawler.db.models.base import Base, BigKey
 
 
 class ScrapeRecord(Base):
-    """Something that ended: a session, for now."""
+    """Something that ended: a session, a run, a task of a run."""
 
     __tablename__ = "scrape_metadata"
     __table_args__ = (Index(None, "timestamp", "id"), Index(None, "subject_id"))

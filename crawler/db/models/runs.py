@@ -10,7 +10,7 @@ from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, tex
 from sqlalchemy.orm import Mapped, mapped_column
 
 from crawler.db.models.base import Base, BigKey
-from crawler.db.models.leased import IS_IN_PROGRESS, IS_PENDING, LEASED_STATUSES, Leased
+from crawler.db.models.leased import IS_ERROR, IS_IN_PROGRESS, IS_PENDING, IS_RESTING, LEASED_STATUSES, Leased
 
 IS_UNRESOLVED = "resolved_at IS NULL"
 
@@ -24,6 +24,7 @@ class Run(Base):
             "status IN ('initialized', 'running', 'stopped', 'completed', 'failed')", name="status"
         ),
         Index(None, "source", "id"),
+        Index(None, "completed_at", "id"),
     )
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
@@ -82,8 +83,16 @@ class Task(Leased, Base):
             postgresql_where=text(IS_PENDING), sqlite_where=text(IS_PENDING),
         ),
         Index(
+            "ix_tasks_resting", "run_id", "next_run_at",
+            postgresql_where=text(IS_RESTING), sqlite_where=text(IS_RESTING),
+        ),
+        Index(
             "ix_tasks_in_progress", "run_id", "lease_expires_at",
             postgresql_where=text(IS_IN_PROGRESS), sqlite_where=text(IS_IN_PROGRESS),
+        ),
+        Index(
+            "ix_tasks_error", "run_id", "id",
+            postgresql_where=text(IS_ERROR), sqlite_where=text(IS_ERROR),
         ),
     )  # fmt: skip
 
@@ -100,11 +109,12 @@ class Task(Leased, Base):
 
 
 class CrawlException(Base):
-    """Something in a run that is worth a person's look."""
+    """Something in a run that is worth a person's look, however often it came."""
 
     __tablename__ = "exceptions"
     __table_args__ = (
         CheckConstraint("stage IN ('fetch', 'parse', 'plugin', 'disappeared')", name="stage"),
+        UniqueConstraint("run_id", "key"),
         Index(None, "run_id", "id"),
         Index(
             "ix_exceptions_open", "id",
@@ -117,8 +127,11 @@ class CrawlException(Base):
     stage: Mapped[str]
     url: Mapped[str]
     message: Mapped[str]
-    context: Mapped[dict[str, Any]]
+    key: Mapped[str]  # stands for stage, URL and message; what has the same is counted, not repeated
+    times: Mapped[int] = mapped_column(default=1)
+    context: Mapped[dict[str, Any]]  # of the last time
     created_at: Mapped[datetime]
+    last_at: Mapped[datetime]
     resolved_at: Mapped[datetime | None]
     resolved_by: Mapped[str | None]
     resolution: Mapped[str | None]

@@ -39,6 +39,7 @@ def _runs() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_runs")),
     )
     op.create_index(op.f("ix_runs_source_id"), "runs", ["source", "id"])
+    op.create_index(op.f("ix_runs_completed_at_id"), "runs", ["completed_at", "id"])
 
 
 def _run_workers() -> None:
@@ -113,6 +114,13 @@ def _tasks() -> None:
         sa.UniqueConstraint("run_id", "url_sha256", name=op.f("uq_tasks_run_id_url_sha256")),
     )
     op.create_index(
+        "ix_tasks_resting",
+        "tasks",
+        ["run_id", "next_run_at"],
+        **only_where("status = 'pending' AND attempts > 0"),
+    )
+    op.create_index("ix_tasks_error", "tasks", ["run_id", "id"], **only_where("status = 'error'"))
+    op.create_index(
         "ix_tasks_in_progress",
         "tasks",
         ["run_id", "lease_expires_at"],
@@ -134,8 +142,11 @@ def _exceptions() -> None:
         sa.Column("stage", sa.String(), nullable=False),
         sa.Column("url", sa.String(), nullable=False),
         sa.Column("message", sa.String(), nullable=False),
+        sa.Column("key", sa.String(), nullable=False),
+        sa.Column("times", sa.Integer(), nullable=False),
         sa.Column("context", JSON, nullable=False),
         sa.Column("created_at", TIME, nullable=False),
+        sa.Column("last_at", TIME, nullable=False),
         sa.Column("resolved_at", TIME, nullable=True),
         sa.Column("resolved_by", sa.String(), nullable=True),
         sa.Column("resolution", sa.String(), nullable=True),
@@ -146,6 +157,7 @@ def _exceptions() -> None:
             ["run_id"], ["runs.id"], name=op.f("fk_exceptions_run_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_exceptions")),
+        sa.UniqueConstraint("run_id", "key", name=op.f("uq_exceptions_run_id_key")),
     )
     op.create_index("ix_exceptions_open", "exceptions", ["id"], **only_where("resolved_at IS NULL"))
     op.create_index(op.f("ix_exceptions_run_id_id"), "exceptions", ["run_id", "id"])

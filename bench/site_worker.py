@@ -1,0 +1,73 @@
+"""One crawl of `bench.site`, in a process of its own; its last line of output is the figures."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request, Spider
+from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.http import TextResponse
+from scrapy.utils.project import get_project_settings
+
+from bench.site import AT_ONCE
+from crawler.access.scope import Scope
+from crawler.urls import domain_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from scrapy.http import Response
+
+
+class MemorySpider(Spider):
+    """The same sites with Scrapy's own queue and memory of URLs; every page is judged and kept too."""
+
+    name = "bench-memory"
+
+    def __init__(self, urls: list[str], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.urls = urls
+        self.scope = Scope.of(map(domain_of, urls))
+
+    async def start(self) -> AsyncIterator[Request]:
+        """The home pages."""
+        for url in self.urls:
+            yield Request(url)
+
+    def parse(self, response: Response, **_: Any) -> Iterator[Request]:
+        """Every link that belongs to the sites."""
+        if isinstance(response, TextResponse):
+            for link in dict.fromkeys(response.css("a::attr(href)").getall()):
+                url = response.urljoin(link)
+                if self.scope.judge(url) is None:
+                    yield Request(url)
+
+
+def main(mode: str, file: str) -> None:
+    """Crawl, and print what it cost."""
+    urls = Path(file).read_text(encoding="utf-8").split()
+    settings = get_project_settings()
+    settings.update(
+        {
+            "LOG_LEVEL": "ERROR",
+            "DOWNLOAD_DELAY": 0,
+            "CONCURRENT_REQUESTS": AT_ONCE,
+            "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
+        }
+    )
+    process = AsyncCrawlerProcess(settings)
+    crawler = process.create_crawler("site" if mode == "site" else MemorySpider)
+    process.crawl(crawler, **({"source": "bench"} if mode == "site" else {"urls": urls}))
+    process.start()
+    stats = crawler.stats.get_stats()
+    pages, seconds = stats["vitrine/pages/stored"], stats["elapsed_time_seconds"]
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"pages": pages, "per_second": pages / seconds, "peak_mib": peak}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,230 @@
+"""Assets in the database: what each run saw of them, and a version for each change."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+from sqlalchemy import and_, case, func, literal, select, update
+
+from crawler.catalogue import asset_statements as statements
+from crawler.db.models import Asset, AssetSighting, AssetVersion
+from crawler.db.upsert import dialect_of, insert_into
+from crawler.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+    from datetime import datetime
+    from uuid import UUID
+
+    from sqlalchemy import ColumnElement
+    from sqlalchemy.orm import Session
+
+    from crawler.catalogue.plugins import AssetRecord
+
+MAX_ID = 2**63 - 1
+
+
+class AssetStatus(StrEnum):
+    """What a run found of an asset."""
+
+    NEW = "new"
+    UPDATED = "updated"
+    UNCHANGED = "unchanged"
+    MISSING = "missing"
+
+
+@frozen
+class Seen:
+    """An asset as a page has just shown it."""
+
+    asset_id: int
+    plugin: str
+    kind: str
+    url: str
+    status: AssetStatus
+
+
+@frozen
+class _Sight:
+    """Where and when records are found."""
+
+    source: str
+    run_id: int
+    page_id: UUID | None
+    now: datetime
+
+
+def see(
+    db: Session,
+    source: str,
+    run_id: int,
+    records: Iterable[tuple[str, AssetRecord]],
+    *,
+    page_id: UUID | None,
+    now: datetime,
+) -> list[Seen]:
+    """Write what plugins found in one page; of two records of one asset the first counts.
+
+    The rows are locked in the order of their keys, until the transaction ends. Transactions over several
+    pages can still meet crosswise; PostgreSQL then refuses one of the pages, which is to be rolled back to
+    its savepoint and repeated after the others were committed.
+    """
+    by_key: dict[tuple[str, str], AssetRecord] = {}
+    for plugin, record in records:
+        by_key.setdefault((plugin, record.key_sha256), record)
+    if not by_key:
+        return []
+    return _see(db, _Sight(source, run_id, page_id, now), dict(sorted(by_key.items(), key=itemgetter(0))))
+
+
+def mark_missing(
+    db: Session, source: str, run_id: int, now: datetime, *, plugins: Collection[str] | None = None
+) -> list[tuple[int, str, str]]:
+    """Note what a completed run did not see; give back id, plugin and URL of what was there until now.
+
+    With `plugins` only their assets are looked at: one that was not asked to look has missed nothing.
+    """
+    # A run that began later has seen the others; what this one did not see of them says nothing.
+    is_unseen = and_(Asset.source == source, Asset.last_run_id < run_id)
+    if plugins is not None:
+        is_unseen = and_(is_unseen, Asset.plugin.in_(plugins))
+    unseen = select(literal(run_id), Asset.id, literal(AssetStatus.MISSING.value)).where(is_unseen)
+    db.execute(
+        insert_into(db, AssetSighting)
+        .from_select(["run_id", "asset_id", "status"], unseen)
+        .on_conflict_do_nothing(index_elements=[AssetSighting.run_id, AssetSighting.asset_id])
+    )
+    marking = update(Asset).where(is_unseen, Asset.missing_since.is_(None)).values(missing_since=now)
+    marked = db.execute(
+        marking.returning(Asset.id, Asset.plugin, Asset.url), execution_options={"synchronize_session": False}
+    )
+    return [(row.id, row.plugin, row.url) for row in marked]
+
+
+def counts(db: Session, run_id: int) -> dict[str, dict[str, int]]:
+    """How many assets a run found new, updated, unchanged and missing, by plugin."""
+    query = (
+        select(Asset.plugin, AssetSighting.status, func.count())
+        .join(Asset, Asset.id == AssetSighting.asset_id)
+        .where(AssetSighting.run_id == run_id)
+        .group_by(Asset.plugin, AssetSighting.status)
+        .order_by(Asset.plugin)
+    )
+    by_plugin: dict[str, dict[str, int]] = {}
+    for plugin, status, number in db.execute(query):
+        by_plugin.setdefault(plugin, dict.fromkeys(map(str, AssetStatus), 0))[status] = number
+    return by_plugin
+
+
+def listing(
+    db: Session,
+    *,
+    source: str | None = None,
+    run_id: int | None = None,
+    status: AssetStatus | None = None,
+    limit: int,
+) -> list[tuple[Asset, str | None]]:
+    """Assets, those that came last first, each with what a run found of it; without a run the newest one.
+
+    The status is None where the run's records are gone.
+    """
+    sighted = and_(
+        AssetSighting.asset_id == Asset.id,
+        AssetSighting.run_id == (Asset.last_run_id if run_id is None else run_id),
+    )
+    found: ColumnElement[Any] = AssetSighting.status.expression
+    if run_id is None:
+        found = case((Asset.missing_since.is_not(None), AssetStatus.MISSING.value), else_=found)
+    query = select(Asset, found).join(AssetSighting, sighted, isouter=run_id is None)
+    query = query.where(Asset.source == source) if source else query
+    query = query.where(found == status.value) if status else query
+    return [(asset, found) for asset, found in db.execute(query.order_by(Asset.id.desc()).limit(limit))]
+
+
+def get(db: Session, asset_id: int) -> Asset:
+    """The asset of this number."""
+    found = db.get(Asset, asset_id) if 0 <= asset_id <= MAX_ID else None
+    if found is None:
+        raise NotFoundError(f"there is no asset {asset_id}", hint="`vitrine assets list` shows them")
+    return found
+
+
+def history(db: Session, asset_id: int, limit: int) -> Sequence[AssetVersion]:
+    """The newest versions of an asset, the oldest of them first."""
+    query = (
+        select(AssetVersion)
+        .where(AssetVersion.asset_id == asset_id)
+        .order_by(AssetVersion.number.desc())
+        .limit(limit)
+    )
+    return db.scalars(query).all()[::-1]
+
+
+def _see(db: Session, sight: _Sight, records: dict[tuple[str, str], AssetRecord]) -> list[Seen]:
+    numbers = _note_assets(db, sight, records)
+    fresh = _note_versions(db, sight, records, numbers)
+    seen = [
+        Seen(asset_id, plugin, record.kind, record.url, _status(number, is_fresh=asset_id in fresh))
+        for (plugin, key), record in records.items()
+        for asset_id, number in [numbers[plugin, key]]
+    ]
+    _note_sightings(db, sight, seen)
+    return seen
+
+
+def _status(number: int, *, is_fresh: bool) -> AssetStatus:
+    if not is_fresh:
+        return AssetStatus.UNCHANGED
+    return AssetStatus.NEW if number == 1 else AssetStatus.UPDATED
+
+
+def _note_assets(
+    db: Session, sight: _Sight, records: dict[tuple[str, str], AssetRecord]
+) -> dict[tuple[str, str], tuple[int, int]]:
+    """Id and version number of each asset by plugin and key; each row is ours until the transaction ends."""
+    rows = [_row(sight, plugin, record) for (plugin, _), record in records.items()]
+    found = db.connection().execute(statements.adding_assets(dialect_of(db)), rows)
+    return {(plugin, key): (asset_id, number) for plugin, key, asset_id, number in found}
+
+
+def _row(sight: _Sight, plugin: str, record: AssetRecord) -> dict[str, Any]:
+    return {
+        "source": sight.source,
+        "plugin": plugin,
+        "kind": record.kind,
+        "key": record.key,
+        "key_sha256": record.key_sha256,
+        "url": record.url,
+        "title": record.title,
+        "checksum": record.checksum,
+        "versions": 1,
+        "first_seen_at": sight.now,
+        "last_seen_at": sight.now,
+        "last_run_id": sight.run_id,
+    }
+
+
+def _note_versions(
+    db: Session,
+    sight: _Sight,
+    records: dict[tuple[str, str], AssetRecord],
+    numbers: dict[tuple[str, str], tuple[int, int]],
+) -> set[int]:
+    """The assets whose newest version this is the first to write: the number says that there is one more."""
+    rows = [
+        {
+            "asset_id": numbers[key][0], "number": numbers[key][1], "checksum": record.checksum,
+            "content": record.content, "details": record.details,
+            "run_id": sight.run_id, "page_id": sight.page_id, "seen_at": sight.now,
+        }
+        for key, record in records.items()
+    ]  # fmt: skip
+    return set(db.connection().scalars(statements.adding_versions(dialect_of(db)), rows))
+
+
+def _note_sightings(db: Session, sight: _Sight, seen: Sequence[Seen]) -> None:
+    rows = [{"run_id": sight.run_id, "asset_id": each.asset_id, "status": each.status.value} for each in seen]
+    db.connection().execute(statements.adding_sightings(dialect_of(db)), rows)

@@ -1,0 +1,1 @@
+"""Durable runs: their tasks and workers, in stores that know nothing of Scrapy."""

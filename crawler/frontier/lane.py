@@ -1,0 +1,105 @@
+"""One domain of a run in this process: what is leased of it, and what of that may go out now. No I/O."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING
+
+from attrs import define, field
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from crawler.frontier.tasks import LeasedTask
+    from crawler.sessions.visit import Visit
+
+LARGEST_WINDOW = 100
+
+
+@define(eq=False)
+class Lane:
+    """The tasks that this process has of one domain, whose lock its visit holds.
+
+    The window is how many it leases ahead. It begins small, since what is leased here nobody else can
+    take, and grows when the site answers faster than leases come.
+    """
+
+    visit: Visit
+    at_once: int  # how many requests the downloader may have of this domain
+    leave_at: float  # on the loop's clock; the domain is let go of then, and asked for again
+    window: int = 0
+    ready: deque[LeasedTask] = field(factory=deque)
+    open: dict[int, LeasedTask] = field(factory=dict)  # leased and not ended, the ready ones too
+    at_site: set[int] = field(factory=set)  # handed out, and not answered yet
+    is_leaving: bool = False
+    is_dry: bool = False  # the last lease brought nothing, and nothing has happened since
+    changed: asyncio.Event = field(factory=asyncio.Event)
+
+    def __attrs_post_init__(self) -> None:
+        """Begin with what keeps the downloader busy, and no more."""
+        self.window = self.window or 2 * (self.at_once + 1)
+
+    @property
+    def domain(self) -> str:
+        """Whose lane it is."""
+        return self.visit.order.domain
+
+    def wanted(self) -> int:
+        """How many tasks to lease now; nothing until half of the window is free."""
+        room = self.window - len(self.open)
+        return 0 if self.is_dry or room * 2 < self.window else room
+
+    def put(self, tasks: Iterable[LeasedTask], asked: int) -> None:
+        """Take in what was leased; a lane that ran empty although there was more looks further ahead."""
+        got = list(tasks)
+        self.is_dry = not got
+        if len(got) == asked and not self.ready:
+            self.window = min(2 * self.window, LARGEST_WINDOW)
+        self.open.update((task.lease.id, task) for task in got)
+        self.ready.extend(got)
+
+    @property
+    def may_hand_out(self) -> bool:
+        """Whether there is a task that may go out now; one more than the site takes at once lies ready."""
+        return bool(self.ready) and not self.is_leaving and len(self.at_site) <= self.at_once
+
+    def take(self) -> LeasedTask | None:
+        """The next task that may go out now."""
+        if not self.may_hand_out:
+            return None
+        task = self.ready.popleft()
+        self.at_site.add(task.lease.id)
+        return task
+
+    def drop(self, ids: Iterable[int]) -> None:
+        """Forget what is no longer ours; what is on its way already is refused when it is stored."""
+        lost = set(ids)
+        for task in [task for task in self.ready if task.lease.id in lost]:
+            self.ready.remove(task)
+            self.open.pop(task.lease.id, None)
+        self.changed.set()
+
+    def give_up(self) -> list[LeasedTask]:
+        """What was leased and not begun; it goes back."""
+        untouched = list(self.ready)
+        self.ready.clear()
+        for task in untouched:
+            self.open.pop(task.lease.id, None)
+        return untouched
+
+    def leave(self) -> None:
+        """Hand nothing out any more."""
+        self.is_leaving = True
+        self.changed.set()
+
+    def ended(self, task_id: int) -> None:
+        """A task's end is stored, or will be somebody else's."""
+        self.open.pop(task_id, None)
+        self.at_site.discard(task_id)
+        self.changed.set()
+
+    def moistened(self) -> None:
+        """There may be something to lease again."""
+        self.is_dry = False
+        self.changed.set()

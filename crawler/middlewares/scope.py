@@ -1,0 +1,72 @@
+"""A run's requests stay within the run's scope, whatever the site redirects them to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from scrapy.exceptions import IgnoreRequest
+
+from crawler.access.scope import denials_after_redirect, permanent_lines
+from crawler.logs import get_logger
+from crawler.middlewares.foreman import foreman_of
+from crawler.urls import canonical
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+    from crawler.frontier.foreman import Foreman
+    from crawler.frontier.tasks import LeasedTask
+
+TASK = "task"  # the meta key that ties a request to its task
+log = get_logger(__name__)
+
+
+class FilteredError(IgnoreRequest):
+    """The source's rules do not let this URL be asked for."""
+
+
+class KnownUrlError(IgnoreRequest):
+    """A redirect led to a URL that the run has a task for."""
+
+
+class ScopeMiddleware:
+    """Judges each request of a task anew, since a redirect or a login may have led it elsewhere."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Scrapy's way to make a component."""
+        return cls(crawler)
+
+    async def process_request(self, request: Request) -> None:
+        """Let a request go on that the run may ask for."""
+        task: LeasedTask | None = request.meta.get(TASK)
+        if task is None:
+            return
+        foreman = foreman_of(self.crawler)
+        was_redirected = canonical(request.url) != canonical(task.url)
+        if was_redirected:
+            await self._learn(foreman, task, request)
+        reason = foreman.scope.judge(request.url, kind=task.kind)
+        if reason is not None:
+            raise FilteredError(reason)
+        if was_redirected and await foreman.has_own_task(task, request.url):
+            raise KnownUrlError(f"redirected to {request.url}, which the run knows")
+
+    async def _learn(self, foreman: Foreman, task: LeasedTask, request: Request) -> None:
+        """A redirect to a login closes the part of the site behind it."""
+        known = {(denial.domain, denial.pattern) for denial in foreman.scope.denials}
+        fresh = [
+            denial
+            for denial in denials_after_redirect(task.url, request.url)
+            if (denial.domain, denial.pattern) not in known
+        ]
+        if fresh:
+            await foreman.learn(fresh)
+            log.warning(
+                "run.login_found", url=task.url, source=foreman.run.source.code,
+                note="to make it permanent, add to sources.toml: " + "; ".join(permanent_lines(fresh)),
+            )  # fmt: skip

@@ -1,0 +1,330 @@
+"""A whole site, durably: each page is a task of a run, and nothing is lost, whatever dies (SPEC D)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from attrs import evolve
+from scrapy import Request, Spider, signals
+from scrapy.exceptions import CloseSpider, DontCloseSpider
+from scrapy.utils.asyncio import run_in_thread
+
+from crawler import logs
+from crawler.catalogue.plugins import PluginRegistry, run_plugins
+from crawler.catalogue.plugins.page import plugin_page
+from crawler.catalogue.run_pages import STORED, RunPage
+from crawler.catalogue.run_report import write_report
+from crawler.errors import CrawlerError
+from crawler.frontier.exceptions import Stage
+from crawler.frontier.foreman import FINISHED
+from crawler.frontier.runbook import require_open, task_of
+from crawler.middlewares.desk import SESSION, desk_of
+from crawler.middlewares.domain_gate import SessionStoppedError
+from crawler.middlewares.foreman import foreman_of
+from crawler.middlewares.navigation import ATTEMPTS_ALLOWED
+from crawler.middlewares.reading import MEDIA, capture_fields, read
+from crawler.middlewares.scope import TASK, FilteredError, KnownUrlError
+from crawler.middlewares.trouble import retry_after, trouble_of_answer, trouble_of_error
+from crawler.reading import ReadingFailedError
+from crawler.sessions.items import StoredPage
+from crawler.sessions.outcome import Cause, Summary, Trouble
+from crawler.spiders.site_arguments import run_order
+from crawler.spiders.visiting import ANSWERS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from crawler.config import Settings
+    from crawler.db.engine import Database
+    from crawler.frontier.foreman import Foreman
+    from crawler.frontier.tasks import LeasedTask, NewTask
+    from crawler.reading import Reading
+    from crawler.sessions.desk import Desk
+    from crawler.sessions.visit import Visit
+
+# What may be different the next time; the rest is as it is.
+TRANSIENT = {
+    Cause.BLOCKED,
+    Cause.BOT_BLOCK,
+    Cause.CONNECTION_FAILED,
+    Cause.CRASHED,
+    Cause.DOMAIN_HELD,
+    Cause.EMPTY_PAGE,
+    Cause.RATE_LIMITED,
+    Cause.TIMEOUT,
+    Cause.TRUNCATED,
+    Cause.UNKNOWN_HOST,
+    Cause.UNREADABLE,
+}
+STORE_CAUSES = {Cause.DISK_FULL, Cause.STORE_FAILED}
+LIKELY_PRODUCT = 1  # added to a task's priority: products first, among pages of one depth
+SERVER_ERROR = 500
+# Pages that are not to be had, by the site's rules or the source's; nothing has failed.
+REFUSALS = {Cause.FILTERED, Cause.ROBOTS_REFUSED}
+UNREADABLE = Trouble(Summary.CRAWL_FAILED, Cause.UNREADABLE)
+log = logs.get_logger(__name__)
+
+
+class SiteSpider(Spider):
+    """`scrapy crawl site -a start_url=URL` or `-a source=CODE`; `-a resume=1` goes on with its newest run."""
+
+    name = "site"
+    desk: Desk
+    foreman: Foreman
+    custom_settings = {  # ruff: ignore[mutable-class-default] - Scrapy's declaration
+        "SCHEDULER": "crawler.spiders.scheduler.RunScheduler",
+        # Its callback yields what is to be kept.
+        "CAPTURE_PAGES": False,
+    }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.given = kwargs
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        """Scrapy's way to make a spider."""
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.desk = desk_of(crawler)
+        spider.foreman = foreman_of(crawler)
+        crawler.signals.connect(spider.page_left, signal=signals.item_scraped)
+        crawler.signals.connect(spider.page_dropped, signal=signals.item_dropped)
+        crawler.signals.connect(spider.page_not_digested, signal=signals.item_error)
+        crawler.signals.connect(spider.callback_failed, signal=signals.spider_error)
+        crawler.signals.connect(spider.idle, signal=signals.spider_idle)
+        return spider
+
+    @classmethod
+    def check_settings(cls, settings: Settings, **given: str) -> None:
+        """Called before a crawl starts, so that a mistake costs one line."""
+        order = run_order(given, settings.sources_file)
+        if order.source is not None:
+            plugin_registry().pick(order.source.plugins)
+
+    @classmethod
+    def check_stored(cls, database: Database, **given: str) -> None:
+        """The same for what only the database knows."""
+        if run_id := given.get("run_id", "").strip():
+            require_open(database, int(run_id))
+
+    async def start(self) -> AsyncIterator[Request]:
+        """Open the run; its requests come from the scheduler."""
+        try:
+            order = run_order(self.given, self.desk.settings.sources_file)
+            run = await self.foreman.open(order)
+            self.plugins = plugin_registry().pick(run.source.plugins)
+        except CrawlerError as error:
+            log.error("crawl.refused", code=error.code, error=str(error), hint=error.hint)  # ruff: ignore[error-instead-of-exception] - a reason, not a crash
+            self.desk.tell_refusal(error)
+            raise CloseSpider(error.code) from error
+        self.desk.tell("run", run=run.id, source=run.source.code, resumed=run.resumed)
+        no_requests: tuple[Request, ...] = ()
+        for request in no_requests:
+            yield request
+
+    def request_for(self, visit: Visit, task: LeasedTask) -> Request:
+        """The request of a leased task; whatever comes of it, one of its two callbacks hears of it."""
+        source = self.foreman.run.source
+        meta: dict[str, Any] = {
+            SESSION: visit.id, TASK: task, "depth": task.depth, "handle_httpstatus_list": ANSWERS,
+            ATTEMPTS_ALLOWED: 1,
+        }  # fmt: skip
+        if source.fetch_timeout_seconds:
+            meta["download_timeout"] = source.fetch_timeout_seconds
+        return Request(
+            task.url, callback=self.parse_page, errback=self.page_failed, dont_filter=True, meta=meta,
+            priority=task.priority,
+        )  # fmt: skip
+
+    # ── callbacks ──
+
+    async def parse(self, response: Response) -> AsyncIterator[Any]:
+        """Read a page outside of any run, for `scrapy parse` and contracts."""
+        reading = await read(self.crawler, response, self.settings["CRAWL_POLICY_VERSION"], all_links=True)
+        yield {"url": response.url, "links": list(reading.links)}
+
+    async def parse_page(self, response: Response) -> AsyncIterator[RunPage]:
+        """One page, one item: all that it gave, links included."""
+        task: LeasedTask = response.meta[TASK]
+        self.foreman.arrived(task)
+        trouble = trouble_of_answer(response)
+        reading: Reading | None = None
+        if trouble is None:
+            reading, trouble = await self._read(response)
+        if reading is None or trouble is not None:
+            async for page in self._failed(response, trouble or UNREADABLE):
+                yield page
+        else:
+            yield self._page(response, task, reading)
+
+    async def page_failed(self, failure: Failure) -> AsyncIterator[RunPage]:
+        """Called when a request of a task came to nothing."""
+        request: Request = failure.request  # type: ignore[attr-defined]
+        task: LeasedTask = request.meta[TASK]
+        self.foreman.arrived(task)
+        if isinstance(failure.value, KnownUrlError):
+            await self.foreman.finish(task, "redirected")
+        elif isinstance(failure.value, SessionStoppedError) or request.meta[SESSION] not in self.desk.visits:
+            await self.foreman.give_back(task, "its visit ended")
+        else:
+            trouble = trouble_of_error(cast("BaseException", failure.value))
+            words = f"{trouble.cause}: {failure.getErrorMessage()}"
+            error = str(failure.value) if isinstance(failure.value, FilteredError) else words
+            if page := await self._end_of(request, trouble, error):
+                yield page
+
+    async def _read(self, response: Response) -> tuple[Reading | None, Trouble | None]:
+        try:
+            policy = self.desk.settings.crawl_policy_version
+            return await read(self.crawler, response, policy, all_links=True), None
+        except ReadingFailedError as error:
+            log.warning("page.unreadable", url=response.url, error=str(error))
+            return None, UNREADABLE
+
+    def _page(self, response: Response, task: LeasedTask, reading: Reading) -> RunPage:
+        page_type = "pdp" if reading.is_pdp else "page"
+        capture = RunPage(
+            **capture_fields(response, response.meta[SESSION], page_type, reading),
+            task=task, source=self.foreman.run.source.code, links=self._tasks_of(task, reading),
+        )  # fmt: skip
+        page = plugin_page(capture, depth=task.depth, links=reading.links, media=reading.media)
+        assets, failures = run_plugins(self.plugins, page)
+        return evolve(capture, assets=assets, plugin_failures=failures)
+
+    def _tasks_of(self, task: LeasedTask, reading: Reading) -> tuple[NewTask, ...]:
+        """What the run may follow: the source's rules are applied before a link becomes a task."""
+        source, depth = self.foreman.run.source, task.depth + 1
+        pages: tuple[NewTask, ...] = ()
+        if source.depth is None or depth <= source.depth:
+            pages = self._pages_of(reading, depth)
+        return pages + self._media_of(reading, depth) if "media" in source.plugins else pages
+
+    def _pages_of(self, reading: Reading, depth: int) -> tuple[NewTask, ...]:
+        """Links, products first among those of one depth."""
+        judge = self.foreman.scope.judge
+        return tuple(
+            task_of(url, depth=depth, priority=LIKELY_PRODUCT * is_product_like - 2 * depth)
+            for url, is_product_like in reading.links.items()
+            if judge(url) is None
+        )
+
+    def _media_of(self, reading: Reading, depth: int) -> tuple[NewTask, ...]:
+        """Pictures and the like, wherever they lie; they belong to their page, and come as soon."""
+        judge = self.foreman.scope.judge
+        return tuple(
+            task_of(url, depth=depth, priority=-2 * depth, kind=MEDIA)
+            for url in reading.media
+            if judge(url, kind=MEDIA) is None
+        )
+
+    async def _failed(self, response: Response, trouble: Trouble) -> AsyncIterator[RunPage]:
+        words = f"{trouble.cause}: HTTP {response.status}"
+        task: LeasedTask = response.meta[TASK]
+        if retry_after(response):
+            self.foreman.leave(task.domain)
+        is_for_good = trouble.cause is Cause.HTTP_ERROR and response.status < SERVER_ERROR
+        if page := await self._end_of(
+            cast("Request", response.request), trouble, words, response, for_good=is_for_good
+        ):
+            yield page
+
+    async def _end_of(
+        self, request: Request, trouble: Trouble, error: str, response: Response | None = None,
+        *, for_good: bool = False,
+    ) -> RunPage | None:  # fmt: skip
+        """Have the task tried again; a failed page where that would not help, or was done often enough."""
+        task: LeasedTask = request.meta[TASK]
+        if trouble.cause in REFUSALS:
+            await self.foreman.refuse(task, error)
+            return None
+        may_pass = trouble.cause in TRANSIENT or (trouble.cause is Cause.HTTP_ERROR and not for_good)
+        if may_pass and task.lease.attempts < self.foreman.max_attempts:
+            await self.foreman.fail(task, error)
+            return None
+        return RunPage(
+            session_id=request.meta[SESSION], page_type="page", url=request.url,
+            http_status=response.status if response else None, trouble=trouble, error=error, task=task,
+            source=self.foreman.run.source.code,
+        )  # fmt: skip
+
+    # ── signals: whatever comes of an item or a callback, its task ends ──
+
+    def page_left(self, item: Any, response: Response | Failure | None) -> None:
+        """A page is in the book."""
+        task = _task_of(response)
+        if task is not None and isinstance(item, StoredPage):
+            is_ok = item.status == "ok"
+            self.foreman.stored(task, STORED if is_ok else "error", new_links=is_ok)
+
+    def page_dropped(self, item: Any, response: Response | Failure | None, exception: Exception) -> None:
+        """A page was dropped, by the book since its task or session is another's by now, or by a pipeline."""
+        self._page_lost(item, response, exception)
+
+    def page_not_digested(self, item: Any, response: Response | Failure | None, failure: Failure) -> None:
+        """A pipeline failed at a page; maybe the book itself."""
+        self._page_lost(item, response, failure.value)
+
+    def _page_lost(self, item: Any, response: Response | Failure | None, error: BaseException | None) -> None:
+        task = _task_of(response)
+        if task is None or not isinstance(item, RunPage):
+            return
+        visit = self.desk.visits.get(item.session_id)
+        words = f"not_stored: {str(error) or type(error).__name__}"
+        cause = visit.stopped.cause if visit and visit.stopped else None
+        if visit is not None and item.page_id in visit.kept:  # whoever lost it, lost it afterwards
+            self.foreman.stored(task, STORED if item.ok else "error", new_links=item.ok)
+            return
+        if cause in STORE_CAUSES:
+            self.foreman.not_stored(words)
+        if visit is None or cause is Cause.DISK_FULL:
+            self.foreman.soon(task, self.foreman.give_back(task, words))
+        else:
+            self.foreman.soon(task, self.foreman.fail(task, words, Stage.PARSE))
+
+    def callback_failed(self, failure: Failure, response: Response | Failure | None) -> None:
+        """An error in the callback is the page's, not the run's."""
+        task = _task_of(response)
+        if task is not None:
+            words = f"{Cause.CRASHED}: {failure.getErrorMessage()}"
+            self.foreman.soon(task, self.foreman.fail(task, words, Stage.PARSE))
+
+    def idle(self) -> None:
+        """Scrapy has nothing to do: so has the run, or it waits; what it then still has out is lost."""
+        if not self.foreman.is_open:
+            return  # it never began, and has said why
+        if self.foreman.over is None:
+            self.foreman.sweep()
+            raise DontCloseSpider
+        if self.foreman.over != FINISHED:
+            raise CloseSpider(self.foreman.over)
+
+    async def run_closed(self, status: str, _reason: str) -> None:
+        """Tell those who listen how the run ended."""
+        if status:
+            await self._write_report()
+            self.desk.tell("run_ended", run=self.foreman.run.id, status=status, **self.foreman.done)
+
+    async def _write_report(self) -> None:
+        stores = await self.desk.open()
+        folder = self.desk.settings.vitrine_home / "reports"
+        try:
+            await run_in_thread(write_report, stores.database, folder, self.foreman.run.id)
+        except Exception:
+            log.exception("run.report_not_written", run=self.foreman.run.id)
+
+
+def plugin_registry() -> PluginRegistry:
+    """The plugins that there are, installed ones too."""
+    registry = PluginRegistry()
+    registry.load_entrypoints()
+    return registry
+
+
+def _task_of(result: Response | Failure | None) -> LeasedTask | None:
+    """The task that an item or an error came of; of an errback's, Scrapy gives the failure instead."""
+    origin = getattr(result, "request", None)
+    return None if origin is None else origin.meta.get(TASK)

@@ -1,0 +1,99 @@
+"""Many small sites on loopback addresses of their own, for runs that are killed while they crawl them."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from attrs import define, field
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    # Path to status, extra header lines and body; None: an ordinary page. With SILENCE no answer comes.
+    Special = Callable[[str], tuple[int, str, str] | None]
+
+NETWORK = "127.0.0.0/8"
+SILENCE = 0
+
+
+def nothing_special(_path: str) -> None:
+    """Every page is an ordinary one."""
+
+
+@define
+class Farm:
+    """Sites of so many pages each; a page links to the next ones, and to some outside."""
+
+    hosts: int
+    pages: int
+    special: Special = lambda _path: None
+    asked: Counter[str] = field(factory=Counter)
+    servers: list[asyncio.Server] = field(factory=list)
+    starts: list[str] = field(factory=list)
+
+    def body(self, path: str) -> str:
+        """A page; the root leads to the first, and each to three more."""
+        number = (
+            int(path.strip("/").partition(".")[0] or 0) if path.strip("/").replace(".", "").isdigit() else 0
+        )
+        after = [n for n in (number + 1, 2 * number + 1, 2 * number + 2) if n < self.pages]
+        links = "".join(f'<a href="/{n}">page {n}</a> ' for n in dict.fromkeys(after))
+        return (
+            f"<!doctype html><title>Page {number}</title><h1>Page {number}</h1><p>{'words ' * 40}</p>{links}"
+        )
+
+    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Requests of one connection, one after the other."""
+        host, port = writer.get_extra_info("sockname")[:2]
+        with suppress(ConnectionError):
+            while line := (await reader.readline()).decode("latin-1"):
+                while (await reader.readline()).strip():
+                    pass
+                path = line.split(" ")[1]
+                self.asked[f"{host}:{port}{path}"] += 1
+                special = self.special(path)
+                if special is not None and special[0] == SILENCE:
+                    await reader.read()  # until the visitor has had enough
+                    break
+                writer.write(self.reply(path, special))
+                await writer.drain()
+        writer.close()
+
+    def reply(self, path: str, special: tuple[int, str, str] | None) -> bytes:
+        """The whole answer to a request for a path."""
+        ordinary = (404, "", "") if path == "/robots.txt" else (200, "", self.body(path))
+        status, headers, body = special or ordinary
+        data = body.encode()
+        kind = "" if "Content-Type" in headers else "Content-Type: text/html; charset=utf-8\r\n"
+        head = f"HTTP/1.1 {status} X\r\nContent-Length: {len(data)}\r\n{headers}{kind}\r\n"
+        return head.encode() + data
+
+    async def open(self) -> None:
+        """Listen on one address a site."""
+        for number in range(self.hosts):
+            address = f"127.0.{3 + number // 200}.{1 + number % 200}"
+            server = await asyncio.start_server(self.answer, address, 0)
+            self.servers.append(server)
+            self.starts.append(f"http://{address}:{server.sockets[0].getsockname()[1]}/")
+
+
+@contextmanager
+def farm(hosts: int, pages: int, special: Special | None = None) -> Generator[Farm]:
+    """Sites that are open until the block ends."""
+    sites = Farm(hosts, pages, special) if special else Farm(hosts, pages)
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    asyncio.run_coroutine_threadsafe(sites.open(), loop).result(10)
+    try:
+        yield sites
+    finally:
+        for server in sites.servers:
+            loop.call_soon_threadsafe(server.close)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(10)
+        loop.close()

@@ -1,0 +1,183 @@
+"""Workers of a run that are killed and stopped at random: nothing is lost, and nothing is stored twice."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import func, select, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from crawler.db.engine import Database
+from crawler.db.models import Artifact, Page, Run, Task
+from crawler.errors import CrawlerError
+from tests.e2e.conftest import wait_for
+from tests.e2e.farm import NETWORK, Farm, farm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.e2e.conftest import Home
+
+TTL_SECONDS = 2
+QUICK = {
+    "DOMAIN_LOCK_TTL_SECONDS": str(TTL_SECONDS),
+    "TASK_LEASE_SECONDS": str(TTL_SECONDS),
+    "DOMAIN_MIN_DELAY_MS": "0",
+    "TASK_BACKOFF_MIN_SECONDS": "0",
+    "EGRESS_ALLOW": NETWORK,
+    "SESSIONS_AT_ONCE": "6",
+    # Each kill costs what was under way an attempt; none is to run out of them here.
+    "TASK_MAX_RETRIES": "50",
+}
+LONGEST_SECONDS = 240
+
+
+class Gang:
+    """Worker processes of one run."""
+
+    def __init__(self, home: Home, run_id: int, size: int) -> None:
+        self.home = home
+        log = home.path / "workers.log"
+        settings = ("-s", "DOWNLOAD_DELAY=0.01", "-s", f"LOG_FILE={log}")
+        self.arguments = ("crawl", "site", "-a", f"run_id={run_id}", *settings)
+        self.workers = [home.start_scrapy(*self.arguments) for _ in range(size)]
+
+    def kill_one(self, chance: random.Random) -> bool:
+        """Kill one that is alive, and start another in its place; False when all have come to their end."""
+        alive = [worker for worker in self.workers if worker.poll() is None]
+        if not alive:
+            return False
+        victim = chance.choice(alive)
+        if chance.random() < 0.2:  # a process that stands still for so long has lost all that it held
+            victim.send_signal(signal.SIGSTOP)
+            time.sleep(2 * TTL_SECONDS)
+            victim.send_signal(signal.SIGCONT)
+            return True
+        victim.kill()
+        victim.communicate()
+        self.workers[self.workers.index(victim)] = self.home.start_scrapy(*self.arguments)
+        return True
+
+    def close(self) -> None:
+        """Nothing goes on after the test."""
+        for worker in self.workers:
+            worker.send_signal(signal.SIGCONT)
+            worker.kill()
+            worker.communicate()
+
+
+def begun(home: Home, sites: Farm, tmp_path: Path, database: Database) -> int:
+    """The id of a run of all sites that somebody began, and left at once."""
+    starts = ", ".join(f'"{url}"' for url in sites.starts)
+    sources = tmp_path / "sources.toml"
+    sources.write_text(f'[sources.farm]\nstart_urls = [{starts}]\nplugins = ["page"]\n', encoding="utf-8")
+    home.extra["SOURCES_FILE"] = str(sources)
+    process = home.start_scrapy("crawl", "site", "-a", "source=farm", "-s", "LOG_LEVEL=ERROR")
+    run_id: int = wait_for(lambda: newest_run(database))
+    process.kill()
+    process.communicate()
+    return run_id
+
+
+def newest_run(database: Database) -> int | None:
+    """The id of the run, as soon as there is one."""
+    try:
+        with database.read() as db:
+            return db.scalar(select(Run.id))
+    except (SQLAlchemyError, CrawlerError):
+        return None  # there are no tables yet
+
+
+def torture(home: Home, sites: Farm, tmp_path: Path, database: Database, *, workers: int, kills: int) -> None:
+    """Kill workers so often, let the others come to the end, and look at what is stored."""
+    home.extra.update(QUICK)
+    home.path.mkdir(parents=True, exist_ok=True)
+    chance = random.Random(7)
+    gang = Gang(home, begun(home, sites, tmp_path, database), workers)
+    try:
+        killed = 0
+        while killed < kills:
+            time.sleep(chance.uniform(0.3, 2.5))
+            if not gang.kill_one(chance):
+                break
+            killed += 1
+        until = time.monotonic() + LONGEST_SECONDS
+        while any(worker.poll() is None for worker in gang.workers):
+            assert time.monotonic() < until, "the run did not come to its end"
+            time.sleep(0.2)
+    finally:
+        gang.close()
+    assert killed >= kills / 2, "there was not enough to do for so many kills"
+    look_at_what_is_stored(home, database, len(sites.starts) * sites.pages)
+
+
+def look_at_what_is_stored(home: Home, database: Database, pages: int) -> None:
+    """Every task is finished, has one page of its own with its files, and there are no other pages."""
+    with database.read() as db:
+        rows = db.execute(select(Task.status, func.count()).group_by(Task.status))
+        by_status = dict(rows.all())
+        assert by_status == {"finished": pages}
+        with_result = select(func.count()).select_from(Task).join(Page, Page.id == Task.page_id)
+        assert db.scalar(with_result) == pages
+        assert db.scalar(select(func.count(func.distinct(Task.page_id)))) == pages
+        assert db.scalar(select(func.count()).where(Page.status == "ok")) == pages
+        html = select(func.count()).where(Artifact.type == "html_gz", Artifact.page_id.is_not(None))
+        assert db.scalar(html) == pages
+        assert db.scalar(select(Run.status)) == "completed"
+        missing = [
+            uri for uri in db.scalars(select(Artifact.storage_uri)) if not (home.artifacts / uri).is_file()
+        ]
+        assert not missing
+        if database.is_sqlite:
+            assert db.scalar(text("PRAGMA integrity_check")) == "ok"
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[[str], Database]]:
+    """Opens databases, and closes them after the test."""
+    databases: list[Database] = []
+
+    def open_one(url: str) -> Database:
+        databases.append(Database(url))
+        return databases[-1]
+
+    yield open_one
+    for database in databases:
+        database.close()
+
+
+def test_kills_of_the_one_worker_on_sqlite(
+    home: Home, tmp_path: Path, opened: Callable[[str], Database]
+) -> None:
+    """SPEC D86: a run on SQLite whose worker is killed again and again ends as if nothing had happened."""
+    with farm(hosts=6, pages=20) as sites:
+        database = opened(f"sqlite:///{home.path / 'vitrine.db'}")
+        torture(home, sites, tmp_path, database, workers=1, kills=3)
+
+
+def test_kills_of_four_workers_on_postgresql(
+    home: Home, tmp_path: Path, postgres_database: str, opened: Callable[[str], Database]
+) -> None:
+    """SPEC D84: four processes share a run, die and stand still at random, and lose nothing."""
+    home.extra["DATABASE_URL"] = postgres_database
+    with farm(hosts=12, pages=15) as sites:
+        torture(home, sites, tmp_path, opened(postgres_database), workers=4, kills=6)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("on", ["sqlite", "postgresql"])
+def test_many_kills(
+    on: str, home: Home, tmp_path: Path, postgres_database: str, opened: Callable[[str], Database]
+) -> None:
+    """The same with 50 sites of 30 pages, and until the killer is tired."""
+    url = f"sqlite:///{home.path / 'vitrine.db'}" if on == "sqlite" else postgres_database
+    if on == "postgresql":
+        home.extra["DATABASE_URL"] = url
+    with farm(hosts=50, pages=30) as sites:
+        workers = 1 if on == "sqlite" else 4
+        torture(home, sites, tmp_path, opened(url), workers=workers, kills=20)

@@ -1,0 +1,57 @@
+"""A run that keeps pictures beside its pages."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+
+from crawler.db.models import Artifact, Asset, Page, Task
+from tests.e2e.farm import NETWORK, farm
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.e2e.conftest import Home
+
+PICTURE = "not really a picture, but nobody looks"
+DIGEST = hashlib.sha256(PICTURE.encode()).hexdigest()
+
+
+def special(path: str) -> tuple[int, str, str] | None:
+    """A page with two pictures that are the same, and one that is not there."""
+    if path in {"/a.png", "/b.png"}:
+        return 200, "Content-Type: image/png\r\n", PICTURE
+    if path == "/gone.png":
+        return 404, "", ""
+    if path == "/":
+        return 200, "", '<title>Home</title><img src="/a.png"><img src="/b.png"><img src="/gone.png">'
+    return None
+
+
+def test_pictures_are_kept_by_their_digest(home: Home, tmp_path: Path) -> None:
+    """decisions.md F144: `media/{sha256}.{ext}`; the same bytes lie there once, and each URL has its row."""
+    with farm(hosts=1, pages=1, special=special) as sites:
+        sources = tmp_path / "sources.toml"
+        sources.write_text(
+            f"[sources.farm]\nstart_urls = {json.dumps(sites.starts)}\nplugins = ['page', 'media']\n"
+        )
+        home.extra.update(EGRESS_ALLOW=NETWORK, SOURCES_FILE=str(sources))
+        done = home.vitrine("crawl", "site", "--source", "farm", "--json", "-s", "DOWNLOAD_DELAY=0")
+    assert done.returncode == 3, done.stderr
+    assert json.loads(done.stdout)["tasks"] == {"pending": 0, "in_progress": 0, "finished": 3, "error": 1}
+    database = home.database()
+    with database.read() as db:
+        uris = list(db.scalars(select(Artifact.storage_uri).where(Artifact.type == "media")))
+        kinds = list(db.scalars(select(Page.page_type).join(Task, Task.page_id == Page.id)))
+        assets = list(db.scalars(select(Asset.url).where(Asset.kind == "media").order_by(Asset.url)))
+    database.close()
+    assert len(uris) == 2
+    assert len(set(uris)) == 1, uris
+    uri = uris[0]
+    assert uri.endswith(f"/media/{DIGEST}.png")
+    assert (home.artifacts / uri).read_text() == PICTURE
+    assert sorted(kinds) == ["media", "media", "page"]
+    assert [url.rpartition("/")[2] for url in assets] == ["a.png", "b.png"]

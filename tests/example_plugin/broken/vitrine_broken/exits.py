@@ -1,0 +1,5 @@
+"""Leaves as soon as it is imported."""
+
+import sys
+
+sys.exit("this plugin does not like it here")

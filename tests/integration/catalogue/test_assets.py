@@ -1,0 +1,352 @@
+"""Assets on both databases: what is new, changed or gone, also with several writers of one run at once."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import delete, select
+from sqlalchemy.exc import OperationalError
+
+from crawler.catalogue import assets
+from crawler.catalogue.assets import AssetStatus
+from crawler.catalogue.plugins import AssetRecord
+from crawler.clock import utc_now
+from crawler.db.engine import Database
+from crawler.db.models import Asset, AssetSighting, AssetVersion, Run
+from crawler.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SOURCE = "shop"
+NOW = utc_now().replace(microsecond=0)
+HOUR = timedelta(hours=1)
+AT_ONCE = 4
+
+
+def record(key: str, content: object = 1, **fields: Any) -> AssetRecord:
+    """An asset of this key with this content."""
+    url = f"https://shop.example/{key}"
+    return AssetRecord(**{"kind": "page", "key": key, "url": url, "content": {"is": content}, **fields})
+
+
+def run(database: Database, source: str = SOURCE) -> int:
+    """A run of a source."""
+    with database.write() as db:
+        row = Run(source=source, plan={}, created_at=NOW)
+        db.add(row)
+        db.flush()
+        return row.id
+
+
+def see(
+    database: Database, run_id: int, *records: AssetRecord, plugin: str = "page", **given: Any
+) -> list[str]:
+    """Write what one page shows; the statuses in the order of the keys' digests."""
+    with database.write() as db:
+        given = {"page_id": None, "now": NOW, **given}
+        seen = assets.see(db, given.pop("source", SOURCE), run_id, [(plugin, r) for r in records], **given)
+    return [each.status.value for each in seen]
+
+
+def rows(database: Database, table: Any, *order: Any) -> Sequence[Any]:
+    """All rows of a table."""
+    with database.read() as db:
+        return db.scalars(select(table).order_by(*order or table.__mapper__.primary_key)).all()
+
+
+def sightings(database: Database, run_id: int) -> dict[str, str]:
+    """What a run found, by the assets' keys."""
+    with database.read() as db:
+        query = select(Asset.key, AssetSighting.status).join(Asset, Asset.id == AssetSighting.asset_id)
+        return {row.key: row.status for row in db.execute(query.where(AssetSighting.run_id == run_id))}
+
+
+def test_an_asset_is_new_then_unchanged_then_updated(database: Database) -> None:
+    """A version for each change, an asset that knows its newest, a sighting for each run."""
+    page_id = uuid4()
+    runs = [run(database) for _ in range(3)]
+    first = record("a", title="A", details={"seen": 1})
+    assert see(database, runs[0], first, page_id=page_id) == ["new"]
+    assert see(database, runs[1], record("a", title="B", details={"seen": 2}), now=NOW + HOUR) == [
+        "unchanged"
+    ]
+    assert see(database, runs[2], record("a", 2), now=NOW + 2 * HOUR) == ["updated"]
+    [asset] = rows(database, Asset)
+    assert (asset.versions, asset.checksum, asset.title) == (2, record("a", 2).checksum, None)
+    assert (asset.first_seen_at, asset.last_seen_at) == (NOW, NOW + 2 * HOUR)
+    assert (asset.last_run_id, asset.missing_since, asset.url) == (runs[2], None, "https://shop.example/a")
+    one, two = rows(database, AssetVersion)
+    assert (one.number, one.content, one.details, one.page_id) == (1, {"is": 1}, {"seen": 1}, page_id)
+    assert (one.run_id, one.seen_at, one.checksum) == (runs[0], NOW, first.checksum)
+    assert (two.number, two.content, two.run_id, two.page_id) == (2, {"is": 2}, runs[2], None)
+    assert [sightings(database, each)["a"] for each in runs] == ["new", "unchanged", "updated"]
+
+
+def test_an_asset_belongs_to_its_source_and_plugin(database: Database) -> None:
+    """Neither shares a key with another."""
+    mine, theirs = run(database), run(database, "other")
+    assert see(database, mine, record("a")) == ["new"]
+    assert see(database, mine, record("a"), plugin="product") == ["new"]
+    assert see(database, theirs, record("a"), source="other") == ["new"]
+    assert len(rows(database, Asset)) == 3
+
+
+def test_one_page_says_a_thing_once(database: Database) -> None:
+    """Of two records with one key the first counts."""
+    assert see(database, run(database), record("a", 1), record("a", 2), record("b")) == ["new", "new"]
+    assert sorted(v.content["is"] for v in rows(database, AssetVersion)) == [1, 1]
+    assert see(database, run(database)) == []
+
+
+@pytest.mark.parametrize(
+    ("contents", "status", "versions"),
+    [
+        ([1, 1], "new", 1),
+        ([1, 2], "new", 2),
+        ([0, 0], "unchanged", 1),
+        ([0, 1, 1], "updated", 2),
+        ([1, 1, 2], "new", 2),
+        ([1, 2, 1], "new", 3),
+    ],
+)
+def test_what_a_run_found_first_stays(
+    database: Database, contents: list[int], status: str, versions: int
+) -> None:
+    """Seen again in the same run it is no less new; a change is told whenever it comes."""
+    if contents[0] == 0:
+        see(database, run(database), record("a", 0))
+    now = run(database)
+    for content in contents:
+        see(database, now, record("a", content))
+    assert sightings(database, now) == {"a": status}
+    assert rows(database, Asset)[0].versions == len(rows(database, AssetVersion)) == versions
+
+
+def test_a_page_that_is_taken_back_leaves_nothing(database: Database) -> None:
+    """Its number of versions is as before, and the next page counts on from there."""
+    first, second = run(database), run(database)
+    see(database, first, record("a", 1))
+    with database.write() as db:
+        savepoint = db.begin_nested()
+        assets.see(db, SOURCE, second, [("page", record("a", 2))], page_id=None, now=NOW)
+        savepoint.rollback()
+    assert sightings(database, second) == {}
+    assert see(database, second, record("a", 3)) == ["updated"]
+    assert [version.content["is"] for version in rows(database, AssetVersion)] == [1, 3]
+
+
+def test_many_records_of_one_page_are_written_together(database: Database) -> None:
+    """More than a statement has parameters for on any database."""
+    now = run(database)
+    many = [record(f"k{number}", number) for number in range(5000)]
+    assert see(database, now, *many) == ["new"] * 5000
+    assert see(database, run(database), *many) == ["unchanged"] * 5000
+    assert len(rows(database, AssetVersion)) == 5000
+
+
+def test_what_a_run_does_not_see_is_missing(database: Database) -> None:
+    """Since the first run that missed it; told once, and until it is seen again."""
+    runs = [run(database) for _ in range(4)]
+    see(database, runs[0], record("a"), record("b"), record("c"))
+    see(database, runs[1], record("a"))
+    ids = {asset.key: asset.id for asset in rows(database, Asset)}
+    with database.write() as db:
+        gone = assets.mark_missing(db, SOURCE, runs[1], NOW)
+    assert set(gone) == {(ids[key], "page", f"https://shop.example/{key}") for key in "bc"}
+    assert sightings(database, runs[1]) == {"a": "unchanged", "b": "missing", "c": "missing"}
+    see(database, runs[2], record("a"), record("b"))
+    with database.write() as db:
+        assert assets.mark_missing(db, SOURCE, runs[2], NOW + HOUR) == []
+        assert assets.mark_missing(db, SOURCE, runs[2], NOW + HOUR) == []
+    assert sightings(database, runs[2]) == {"a": "unchanged", "b": "unchanged", "c": "missing"}
+    since = {asset.key: asset.missing_since for asset in rows(database, Asset)}
+    assert since == {"a": None, "b": None, "c": NOW}
+    see(database, runs[3], record("c", 2))
+    assert {asset.key: asset.missing_since for asset in rows(database, Asset)}["c"] is None
+    assert sightings(database, runs[3]) == {"c": "updated"}
+
+
+def test_only_what_a_run_could_have_seen_is_missing(database: Database) -> None:
+    """Not another source's, not what a later run has seen, not what a plugin made that was not asked."""
+    early, late = run(database), run(database)
+    see(database, run(database, "other"), record("a"), source="other")
+    see(database, early, record("a"), record("b"))
+    see(database, early, record("a"), plugin="headings")
+    see(database, late, record("b"))
+    see(database, early, record("b"))
+    with database.write() as db:
+        assert assets.mark_missing(db, SOURCE, early, NOW) == []
+        gone = assets.mark_missing(db, SOURCE, late, NOW, plugins={"page", "product"})
+        assert [plugin for _, plugin, _ in gone] == ["page"]
+        assert [plugin for _, plugin, _ in assets.mark_missing(db, SOURCE, late, NOW)] == ["headings"]
+    assert sightings(database, early) == {"a": "new", "b": "new"}
+
+
+def test_one_seen_after_all_is_not_missing_in_its_run(database: Database) -> None:
+    """As when a run that was marked is gone on with."""
+    first, second = run(database), run(database)
+    see(database, first, record("a"))
+    with database.write() as db:
+        assets.mark_missing(db, SOURCE, second, NOW)
+    see(database, second, record("a"))
+    assert sightings(database, second) == {"a": "unchanged"}
+
+
+def test_counts_are_by_plugin(database: Database) -> None:
+    """Each with every status, so that none has to be guessed."""
+    first, second = run(database), run(database)
+    see(database, first, record("a"), record("b"), record("c"))
+    see(database, second, record("a"), record("b", 2), record("d"))
+    see(database, second, record("a"), plugin="product")
+    with database.write() as db:
+        assets.mark_missing(db, SOURCE, second, NOW)
+        assert assets.counts(db, second) == {
+            "page": {"new": 1, "updated": 1, "unchanged": 1, "missing": 1},
+            "product": {"new": 1, "updated": 0, "unchanged": 0, "missing": 0},
+        }
+        assert assets.counts(db, 999) == {}
+
+
+def test_assets_are_listed_as_a_run_found_them(database: Database) -> None:
+    """Or as they are now; those that came last first."""
+    first, second = run(database), run(database)
+    see(database, first, record("a"), record("b"))
+    see(database, second, record("a", 2))
+    see(database, second, record("c"))
+    with database.write() as db:
+        assets.mark_missing(db, SOURCE, second, NOW)
+
+    def listed(**which: Any) -> dict[str, str | None]:
+        with database.read() as db:
+            return {asset.key: found for asset, found in assets.listing(db, **{"limit": 9, **which})}
+
+    assert listed() == listed(run_id=second) == {"a": "updated", "b": "missing", "c": "new"}
+    assert listed(run_id=first) == {"a": "new", "b": "new"}
+    assert listed(status=AssetStatus.MISSING) == {"b": "missing"}
+    assert listed(status=AssetStatus.NEW) == listed(limit=1) == {"c": "new"}
+    assert listed(run_id=first, status=AssetStatus.NEW, limit=1).keys() < {"a", "b"}
+    assert listed(source=SOURCE) == listed()
+    assert listed(source="other") == listed(run_id=999) == {}
+    with database.write() as db:
+        db.execute(delete(Run).where(Run.id == second))
+    assert listed() == {"a": None, "b": "missing", "c": None}
+
+
+def test_the_history_of_an_asset_is_in_its_order(database: Database) -> None:
+    """The newest so many."""
+    for number in range(4):
+        see(database, run(database), record("a", number))
+    [asset] = rows(database, Asset)
+    with database.read() as db:
+        assert assets.get(db, asset.id).key == "a"
+        assert [version.number for version in assets.history(db, asset.id, 9)] == [1, 2, 3, 4]
+        assert [version.number for version in assets.history(db, asset.id, 2)] == [3, 4]
+        for wrong in (0, -1, asset.id + 1, 2**70):
+            with pytest.raises(NotFoundError, match="there is no asset"):
+                assets.get(db, wrong)
+
+
+def test_writers_at_once_make_no_version_twice(database: Database) -> None:
+    """Several processes of one run see the same things; each change is one version, and none is lost."""
+    first, second = run(database), run(database)
+    see(database, first, *(record(f"k{number}") for number in range(40)))
+    barrier = threading.Barrier(AT_ONCE)
+
+    def write(writer: int) -> list[list[str]]:
+        barrier.wait()
+        found = []
+        for page in range(10):
+            keys = [f"k{number}" for number in range(page * 4, page * 4 + 4)] + [f"new{page}"]
+            # Each writer in another order, as their pages have it.
+            turned = keys[writer:] + keys[:writer]
+            found.append(see(database, second, *(record(key, 2) for key in turned)))
+        return found
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        told = [status for pages in pool.map(write, range(AT_ONCE)) for page in pages for status in page]
+    assert (told.count("updated"), told.count("new")) == (40, 10)
+    assert told.count("unchanged") == AT_ONCE * 50 - 50
+    assert [asset.versions for asset in rows(database, Asset, Asset.id)] == [2] * 40 + [1] * 10
+    versions = rows(database, AssetVersion)
+    assert len({(version.asset_id, version.number) for version in versions}) == len(versions) == 90
+    with database.read() as db:
+        assert assets.counts(db, second) == {"page": {"new": 10, "updated": 40, "unchanged": 0, "missing": 0}}
+
+
+def test_writers_that_disagree_leave_a_history_without_gaps(database: Database) -> None:
+    """What each of them said is a version where it differs from the one before; the last is the asset's."""
+    now = run(database)
+    barrier = threading.Barrier(AT_ONCE)
+
+    def write(writer: int) -> int:
+        barrier.wait()
+        return sum(see(database, now, record("a", f"{writer}.{turn}")) != ["unchanged"] for turn in range(10))
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        changes = sum(pool.map(write, range(AT_ONCE)))
+    [asset] = rows(database, Asset)
+    versions = rows(database, AssetVersion, AssetVersion.number)
+    assert changes == asset.versions == 10 * AT_ONCE
+    assert [version.number for version in versions] == list(range(1, 10 * AT_ONCE + 1))
+    assert versions[-1].checksum == asset.checksum
+    assert {version.content["is"] for version in versions} == {
+        f"{writer}.{turn}" for writer in range(AT_ONCE) for turn in range(10)
+    }
+
+
+def test_transactions_that_meet_crosswise_lose_one_page(postgres_database: str) -> None:
+    """PostgreSQL refuses one; rolled back to its savepoint and repeated later, it is not lost."""
+    database = Database(postgres_database)
+    now = run(database)
+    both_begun = threading.Barrier(2)
+
+    def write(first: str, second: str) -> int:
+        refused = 0
+        with database.write() as db:
+            assets.see(db, SOURCE, now, [("page", record(first))], page_id=None, now=NOW)
+            both_begun.wait(20)
+            try:
+                with db.begin_nested():
+                    assets.see(db, SOURCE, now, [("page", record(second))], page_id=None, now=NOW)
+            except OperationalError as error:
+                refused = int("deadlock detected" in str(error))
+        if refused:
+            see(database, now, record(second))
+        return refused
+
+    with ThreadPoolExecutor(2) as pool:
+        refused = [pool.submit(write, *keys) for keys in (("a", "b"), ("b", "a"))]
+        assert sum(each.result(30) for each in refused) == 1
+    assert sightings(database, now) == {"a": "new", "b": "new"}
+    assert [asset.versions for asset in rows(database, Asset)] == [1, 1]
+    database.close()
+
+
+def test_a_second_writer_waits_for_the_first(postgres_database: str) -> None:
+    """On PostgreSQL the row is the first writer's until it commits; the second then sees no change."""
+    database = Database(postgres_database)
+    now = run(database)
+    see(database, run(database), record("a", 1))
+    done = threading.Event()
+    told: list[str] = []
+
+    def second() -> None:
+        told.extend(see(database, now, record("a", 2)))
+        done.set()
+
+    with database.write() as db:
+        assets.see(db, SOURCE, now, [("page", record("a", 2))], page_id=None, now=NOW)
+        thread = threading.Thread(target=second)
+        thread.start()
+        assert not done.wait(0.3)
+    thread.join(20)
+    assert told == ["unchanged"]
+    assert sightings(database, now) == {"a": "updated"}
+    assert rows(database, Asset)[0].versions == 2
+    database.close()

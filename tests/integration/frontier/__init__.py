@@ -1,0 +1,1 @@
+"""What durable runs keep, on SQLite and PostgreSQL."""

@@ -1,0 +1,1 @@
+"""Plugins of packages that were really installed."""

@@ -1,0 +1,60 @@
+"""Runs go when nothing of theirs is left, and a record of them stays for a while."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import func, select
+
+from crawler.catalogue.run_pages import RunClerk
+from crawler.config import load_settings
+from crawler.db.models import CrawlSession, Run, ScrapeRecord, Task
+from crawler.frontier.runbook import RunBook, RunOrder
+from crawler.frontier.sources import Source
+from crawler.retention.collections import COLLECTIONS, remove
+
+if TYPE_CHECKING:
+    from crawler.db.engine import Database
+
+
+def ended_run(database: Database) -> int:
+    """A run that was completed."""
+    book = RunBook(database, load_settings(), "me", (RunClerk(),))
+    run_id = book.open(RunOrder(Source.of_url("https://shop.example/"))).id
+    [task] = book.lease("shop.example", 10)
+    assert book.finish(task, "redirected")
+    assert book.end() == "completed"
+    return run_id
+
+
+@pytest.mark.parametrize("is_visited", [False, True])
+def test_a_run_goes_with_its_tasks_when_no_visit_names_it(database: Database, *, is_visited: bool) -> None:
+    """It stays as long as a session of its does."""
+    run_id = ended_run(database)
+    shelf = next(shelf for shelf in COLLECTIONS["scrape_metadata"] if shelf.table is Run)
+    with database.write() as db:
+        now = database.now(db)
+        if is_visited:
+            db.add(
+                CrawlSession(
+                    kind="run", run_id=run_id, url="https://shop.example/", domain="shop.example",
+                    mode="standard", retention_policy="standard", status="completed",
+                    crawl_policy_version="v1.2", config_snapshot={}, created_at=now,
+                )
+            )  # fmt: skip
+            db.flush()
+        cutoff = now + timedelta(days=1)
+        keys = [key for _, key in db.execute(shelf.oldest(cutoff, None, 100))]
+        assert remove(db, shelf, keys) == (0 if is_visited else 1)
+        assert db.scalar(select(func.count()).select_from(Task)) == (1 if is_visited else 0)
+
+
+def test_the_end_of_a_run_is_on_record(database: Database) -> None:
+    """decisions.md: `scrape_metadata` has runs as well, without a foreign key."""
+    run_id = ended_run(database)
+    with database.read() as db:
+        record = db.scalars(select(ScrapeRecord).where(ScrapeRecord.kind == "run")).one()
+    assert (record.subject_id, record.status) == (str(run_id), "completed")
+    assert record.details["tasks"]["finished"] == 1

@@ -1,0 +1,1 @@
+"""Plugins: what they see, what they may say, and what becomes of those that fail."""

@@ -1,0 +1,235 @@
+"""Which plugins there are (SPEC D90-93)."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import EntryPoint, EntryPoints
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+from attrs import frozen
+
+from crawler.catalogue.plugins import PluginRegistry, run_plugins
+from crawler.catalogue.plugins.registry import GROUP, BadPluginError
+from crawler.errors import ConfigError
+from tests.unit.catalogue.plugins.made_up import Plugin, page, record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BUILT_IN: tuple[str, ...] = ("page", "product", "media")
+
+
+class Headings:
+    """A plugin as a package has it: a class."""
+
+    name = "headings"
+
+    def supports(self, _page: object) -> bool:
+        """Always."""
+        return True
+
+    def assets(self, _page: object) -> list[Any]:
+        """One thing."""
+        return [record()]
+
+
+class Demanding(Headings):
+    """Cannot be made without an argument."""
+
+    name = "demanding"
+
+    def __init__(self, something: str) -> None:
+        self.something = something
+
+
+class Half:
+    """Looks at pages and finds nothing to say."""
+
+    name = "half"
+    supports = Headings.supports
+
+
+class Moody(Headings):
+    """Does not say what it is called."""
+
+    @property
+    def name(self) -> NoReturn:  # type: ignore[override]
+        """Nothing."""
+        raise RuntimeError("no name today")
+
+
+@frozen
+class Declared:
+    """An entry point that loads what the test says."""
+
+    name: str
+    load: Callable[[], Any]
+
+
+def loads(thing: Any) -> Declared:
+    """An entry point of that object."""
+    return Declared(getattr(thing, "__name__", "thing"), lambda: thing)
+
+
+def fails(error: BaseException) -> Declared:
+    """An entry point that cannot be loaded."""
+
+    def load() -> NoReturn:
+        raise error
+
+    return Declared("failing", load)
+
+
+@frozen
+class Selectable:
+    """Entry points as Python has them since 3.10."""
+
+    groups: dict[str, list[Declared]]
+
+    def select(self, *, group: str) -> list[Declared]:
+        """Those of a group."""
+        return self.groups[group]
+
+
+def registry_with(*declared: Declared) -> PluginRegistry:
+    """A registry that has loaded them."""
+    registry = PluginRegistry()
+    registry.load_entrypoints(lambda: Selectable({GROUP: list(declared)}))
+    return registry
+
+
+def test_built_in_plugins_need_no_installation() -> None:
+    """They are there before anything is loaded, and one of them takes pages."""
+    registry = PluginRegistry()
+    assert registry.names == BUILT_IN
+    assert any(plugin.supports(page()) for plugin in registry.pick(["page"]))
+
+
+def test_plugins_of_the_group_are_selected() -> None:
+    """Where Python can select (D90); classes are made, objects are taken as they are."""
+    registry = registry_with(loads(Headings), loads(Plugin("ready", lambda _: [])))
+    assert registry.names == (*BUILT_IN, "headings", "ready")
+    [headings] = registry.pick(["headings"])
+    assert len(run_plugins([headings], page())[0]) == 1
+
+
+def test_a_dict_of_groups_is_understood() -> None:
+    """Where Python cannot select (D91), with and without our group."""
+    registry = PluginRegistry()
+    registry.load_entrypoints(lambda: {"other": [loads(Demanding)]})
+    assert registry.names == BUILT_IN
+    registry.load_entrypoints(lambda: {GROUP: [loads(Headings)], "other": [loads(Demanding)]})
+    assert registry.names == (*BUILT_IN, "headings")
+
+
+def test_real_entry_points_are_loaded() -> None:
+    """As the standard library gives them."""
+    mine = EntryPoint("headings", f"{__name__}:Headings", GROUP)
+    gone = EntryPoint("gone", "no_such_module_here:Plugin", GROUP)
+    other = EntryPoint("other", f"{__name__}:Demanding", "other.group")
+    registry = PluginRegistry()
+    registry.load_entrypoints(lambda: EntryPoints([gone, mine, other]))
+    assert registry.names == (*BUILT_IN, "headings")
+    registry.load_entrypoints()
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason"),
+    [
+        (fails(ImportError("no module")), "ImportError: no module"),
+        (fails(SyntaxError("what")), "SyntaxError: what"),
+        (fails(SystemExit(1)), "SystemExit: 1"),
+        (loads(Demanding), "TypeError: "),
+        (loads(Moody), "RuntimeError: no name today"),
+        (loads(None), "BadPluginError: its name is not"),
+        (loads(sys), "BadPluginError: its name is not"),
+        (loads(Plugin("", lambda _: [])), "BadPluginError: its name is not"),
+        (loads(Plugin("two words", lambda _: [])), "BadPluginError: its name is not"),
+        (loads(Plugin("ümlaut", lambda _: [])), "BadPluginError: its name is not"),
+        (loads(Half), "BadPluginError: half has no"),
+    ],
+)  # fmt: skip
+def test_one_that_does_not_load_is_skipped(
+    broken: Declared, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The others are there, and the log says why (D92)."""
+    registry = registry_with(broken, loads(Headings))
+    assert registry.names == (*BUILT_IN, "headings")
+    [line] = [record for record in caplog.records if record.msg == "plugin.skipped"]
+    assert vars(line)["fields"]["error"].startswith(reason)
+
+
+def test_one_whose_registering_fails_is_skipped(caplog: pytest.LogCaptureFixture) -> None:
+    """As when it is made (D93)."""
+
+    class Strict(PluginRegistry):
+        def register(self, plugin: Any) -> bool:
+            if plugin.name == "headings":
+                raise LookupError("not that one")
+            return super().register(plugin)
+
+    registry = Strict()
+    listed = {GROUP: [loads(Headings), loads(Plugin("ready", lambda _: []))]}
+    registry.load_entrypoints(lambda: listed)
+    assert registry.names == (*BUILT_IN, "ready")
+    assert "plugin.skipped" in caplog.text
+
+
+def test_a_second_of_the_same_name_changes_nothing() -> None:
+    """The first stays, and the built-in ones are first (D93)."""
+    registry = registry_with(loads(Plugin("page", lambda _: [])), loads(Headings))
+    [headings] = registry.pick(["headings"])
+    assert registry.register(Headings()) is False
+    assert registry.names == (*BUILT_IN, "headings")
+    assert registry.pick(["headings"]) == [headings]
+    assert len(run_plugins(registry.pick(["page"]), page())[0]) == 1
+
+
+def test_plugins_that_cannot_be_listed_are_none(caplog: pytest.LogCaptureFixture) -> None:
+    """The built-in ones go on (D93)."""
+
+    def listed() -> NoReturn:
+        raise OSError("the metadata cannot be read")
+
+    registry = PluginRegistry()
+    registry.load_entrypoints(listed)
+    assert registry.names == BUILT_IN
+    assert "plugins.not_listed" in caplog.text
+
+
+def test_an_interruption_while_loading_gets_out() -> None:
+    """Whoever presses Ctrl-C does not want the next plugin."""
+    with pytest.raises(KeyboardInterrupt):
+        registry_with(fails(KeyboardInterrupt()))
+
+
+def test_a_source_gets_the_plugins_that_it_names() -> None:
+    """Each once, in its order."""
+    picked = PluginRegistry().pick(["media", "page", "media"])
+    assert [plugin.name for plugin in picked] == ["media", "page"]
+    assert PluginRegistry().pick([]) == []
+
+
+def test_a_plugin_that_is_not_there_is_a_mistake_in_the_settings() -> None:
+    """Told with what there is."""
+    with pytest.raises(ConfigError, match="there is no plugin 'reviews', 'x'") as caught:
+        PluginRegistry().pick(["page", "reviews", "x"])
+    assert "page, product, media" in caught.value.hint
+    assert caught.value.exit_code == 2
+
+
+def test_a_name_cannot_change_later() -> None:
+    """Assets stay with the name that the plugin was registered under."""
+    plugin = type("Changing", (Headings,), {"name": "first"})()
+    registry = PluginRegistry()
+    registry.register(plugin)
+    plugin.name = "second"
+    [(name, _)] = run_plugins(registry.pick(["first"]), page())[0]
+    assert name == "first"
+
+
+def test_what_is_no_plugin_is_refused_by_hand_too() -> None:
+    """Whoever registers it hears of it."""
+    with pytest.raises(BadPluginError):
+        PluginRegistry().register(object())  # type: ignore[arg-type]

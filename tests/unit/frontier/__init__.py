@@ -1,0 +1,1 @@
+"""The stores of durable runs, on SQLite and PostgreSQL."""
