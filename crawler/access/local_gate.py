@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from sqlalchemy import select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import bindparam, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from crawler.access import rules
@@ -23,6 +23,7 @@ from crawler.access.gate import (
 from crawler.access.process import is_gone, new_token, this_process
 from crawler.db.engine import Database, DatabaseUnavailableError
 from crawler.db.models.domains import DomainGate
+from crawler.db.upsert import insert_into
 from crawler.errors import LockedError
 from crawler.logs import redacted
 
@@ -30,9 +31,25 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
     from datetime import datetime
 
+    from sqlalchemy import Row, Table, Update
     from sqlalchemy.orm import Session
 
+    GateRow: TypeAlias = Row[Any] | DomainGate
+
 MILLISECOND = timedelta(milliseconds=1)
+# Built once: building a statement costs more than running it.
+_GATES = cast("Table", DomainGate.__table__)
+_LOOK = select(_GATES).where(_GATES.c.domain == bindparam("its_domain"))
+_LOCK = _LOOK.with_for_update()
+_EXTEND = (
+    update(_GATES)
+    .where(
+        _GATES.c.domain == bindparam("its_domain"),
+        _GATES.c.token == bindparam("its_token"),
+        _GATES.c.expires_at > bindparam("now"),
+    )
+    .values(expires_at=bindparam("until"))
+)
 
 
 class LocalGate:
@@ -58,14 +75,9 @@ class LocalGate:
         """Give the lock its full time again, if it still has our token."""
         with self._write() as session:
             now = self._database.now(session)
-            changed = session.execute(
-                update(DomainGate)
-                .where(DomainGate.domain == held.domain)
-                .where(DomainGate.token == held.token, DomainGate.expires_at > now)
-                .values(expires_at=now + self._times.lock_ttl_ms * MILLISECOND)
-                .returning(DomainGate.domain)
-            )
-            return changed.first() is not None
+            until = now + self._times.lock_ttl_ms * MILLISECOND
+            its = {"its_domain": held.domain, "its_token": held.token, "now": now, "until": until}
+            return session.connection().execute(_EXTEND, its).rowcount == 1
 
     def release(self, held: Held) -> Release:
         """Free the lock if it has our token, and note the end."""
@@ -85,20 +97,20 @@ class LocalGate:
             row = _locked_row(session, domain)
             until = self._database.now(session) + delay_ms * MILLISECOND
             if row.delay_until is None or row.delay_until < until:
-                row.delay_until, row.delay_reason = until, reason
+                _change(session, domain, delay_until=until, delay_reason=reason)
 
     def entries(self) -> Sequence[GateEntry]:
         """Every row that is held or delayed."""
         with self._read() as session:
             now = self._database.now(session)
-            rows = session.scalars(select(DomainGate).order_by(DomainGate.domain))
+            rows = session.connection().execute(select(_GATES).order_by(_GATES.c.domain))
             shown = [self._shown(row, now) for row in rows]
         return [entry for entry in shown if entry.is_of_interest]
 
     def entry(self, domain: str) -> GateEntry:
         """What one row says."""
         with self._read() as session:
-            row = session.get(DomainGate, domain) or DomainGate(domain=domain)
+            row = _row(session, domain) or DomainGate(domain=domain)
             return self._shown(row, self._database.now(session))
 
     def break_lock(self, domain: str, value: str) -> bool:
@@ -110,7 +122,7 @@ class LocalGate:
 
     def _busy(self, domain: str, token: str) -> Busy | None:
         with self._read() as session:
-            row = session.get(DomainGate, domain)
+            row = _row(session, domain)
             holder = _holder(row, self._database.now(session)) if row else None
             return holder if holder and holder.value != token else None
 
@@ -121,9 +133,10 @@ class LocalGate:
             busy = _holder(row, now)
             if busy and busy.value != token:
                 return busy
-            row.token = token
-            row.holder = str(this_process())
-            row.expires_at = now + self._times.lock_ttl_ms * MILLISECOND
+            _change(
+                session, domain, token=token, holder=str(this_process()),
+                expires_at=now + self._times.lock_ttl_ms * MILLISECOND,
+            )  # fmt: skip
             throttle_left, delay_left = self._left(row, now)
             if delay_left > throttle_left:
                 return Held(domain, session_id, token, delay_left, row.delay_reason or "")
@@ -134,14 +147,15 @@ class LocalGate:
             row = _locked_row(session, domain)
             now = self._database.now(session)
             # The site was touched either way, so the end is noted either way.
-            row.last_end_at = now if self._times.stamps else row.last_end_at
+            end = now if self._times.stamps else row.last_end_at
             holder = _holder(row, now)
             if holder and holder.value != token:
+                _change(session, domain, last_end_at=end)
                 return Release.FOREIGN
-            row.token = row.holder = row.expires_at = None
+            _change(session, domain, last_end_at=end, token=None, holder=None, expires_at=None)
             return Release.RELEASED if holder else Release.EXPIRED
 
-    def _left(self, row: DomainGate, now: datetime) -> tuple[int, int]:
+    def _left(self, row: GateRow, now: datetime) -> tuple[int, int]:
         """What is left of the least delay and of the delay that the site asked for."""
         ended_ms = None if row.last_end_at is None else _ceil_ms(row.last_end_at - now)
         return (
@@ -149,7 +163,7 @@ class LocalGate:
             max(0, _ceil_ms(row.delay_until - now)) if row.delay_until else 0,
         )
 
-    def _shown(self, row: DomainGate, now: datetime) -> GateEntry:
+    def _shown(self, row: GateRow, now: datetime) -> GateEntry:
         holder = _holder(row, now)
         throttle_left, delay_left = self._left(row, now)
         return GateEntry(
@@ -172,15 +186,32 @@ class LocalGate:
             yield session
 
 
-def _locked_row(session: Session, domain: str) -> DomainGate:
+def _row(session: Session, domain: str) -> Row[Any] | None:
+    return session.connection().execute(_LOOK, {"its_domain": domain}).first()
+
+
+def _locked_row(session: Session, domain: str) -> Row[Any]:
     """The domain's row, made where there is none; on PostgreSQL it is ours until the commit."""
-    dialect = session.get_bind().dialect.name
-    insert = postgresql.insert if dialect == "postgresql" else sqlite.insert
-    session.execute(insert(DomainGate).values(domain=domain).on_conflict_do_nothing())
-    return session.get_one(DomainGate, domain, with_for_update=True)
+    connection, its = session.connection(), {"its_domain": domain}
+    row = connection.execute(_LOCK, its).first()
+    if row is not None:
+        return row
+    connection.execute(insert_into(session, DomainGate).values(domain=domain).on_conflict_do_nothing())
+    return connection.execute(_LOCK, its).one()
 
 
-def _holder(row: DomainGate, now: datetime) -> Busy | None:
+def _change(session: Session, domain: str, **columns: Any) -> None:
+    session.connection().execute(_update(tuple(columns)), {"its_domain": domain, **columns})
+
+
+@cache
+def _update(columns: tuple[str, ...]) -> Update:
+    """A change of one domain's row, built once for each set of columns."""
+    named: dict[str, Any] = {column: bindparam(column) for column in columns}
+    return update(_GATES).where(_GATES.c.domain == bindparam("its_domain")).values(named)
+
+
+def _holder(row: GateRow, now: datetime) -> Busy | None:
     """Who keeps the domain from being taken; None when nobody does."""
     if row.token is None or row.expires_at is None or row.expires_at <= now or is_gone(row.holder):
         return None

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import chain, groupby
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 from crawler.errors import CrawlerError
@@ -27,13 +27,13 @@ from crawler.evidence.blob_rules import (
 from crawler.evidence.folder_walk import FolderWalk
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+T = TypeVar("T")
 _CHANCES = 5
 _DELETERS = 4
-_FLUSHERS = 8
-_WORTH_FLUSHERS = 12
+_FLUSHERS = 4
 _WORTH_THREADS = 32  # so many removals cost more than starting the threads
 _NO_NAMELESS_FILES = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL}
 # Opening a pipe would wait for somebody to write into it.
@@ -45,6 +45,7 @@ class FolderStore:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._flushers = ThreadPoolExecutor(_FLUSHERS, thread_name_prefix="flush")
 
     def publish(self, uri: str, data: bytes) -> None:
         """Store `data` under `uri`; a crash leaves nothing behind."""
@@ -113,7 +114,7 @@ class FolderStore:
         for uri in uris:
             safe_parts(uri)
         with ExitStack() as stack:
-            with _as_store_errors(uris[0]):
+            with _as_store_errors(str(self.root)):
                 self.root.mkdir(parents=True, exist_ok=True)
             root = stack.enter_context(FolderWalk(self.root)).here
             drafts: list[_Draft] = []
@@ -125,17 +126,24 @@ class FolderStore:
 
     def _publish(self, drafts: Sequence[_Draft]) -> None:
         """Give the drafts their names, once all their bytes are on the disk; all of them or none."""
-        _flush_all(drafts)
+        self._flush(_Draft.flush, drafts)
         try:
             with FolderWalk(self.root) as walk:
                 for folders, neighbours in groupby(drafts, key=lambda draft: safe_parts(draft.uri)[:-1]):
                     _give_names(walk, folders, list(neighbours))
-                walk.flush()
+                self._flush(os.fsync, walk.changed)
         except BaseException:
             for draft in drafts:
                 if draft.is_named:
                     self.delete(draft.uri)
             raise
+
+    def _flush(self, flush: Callable[[T], object], things: Collection[T]) -> None:
+        """Wait for the disk; the waits of several overlap, and the disk makes one of them."""
+        if len(things) > 1:
+            list(self._flushers.map(flush, things))
+        else:
+            list(map(flush, things))
 
     @contextmanager
     def _opened(self, uri: str) -> Generator[IO[bytes]]:
@@ -205,17 +213,6 @@ def _new_draft(root: int, uri: str) -> _Draft:
         else:
             return _Draft(file, uri)
     return _NamedDraft(root, uri)
-
-
-def _flush_all(drafts: Sequence[_Draft]) -> None:
-    """Wait for the disk; the waits of many overlap."""
-    if len(drafts) < _WORTH_FLUSHERS:
-        for draft in drafts:
-            draft.flush()
-        return
-    with ThreadPoolExecutor(_FLUSHERS) as flushers:
-        for _ in flushers.map(_Draft.flush, drafts):
-            pass
 
 
 def _give_names(walk: FolderWalk, folders: Sequence[str], drafts: Sequence[_Draft]) -> None:

@@ -31,7 +31,7 @@ class FolderWalk:
                 hint="check ARTIFACTS_DIR, and that its volume is mounted",
             ) from error
         self._names: list[str] = []
-        self._changed: set[int] = set()  # folders with new entries
+        self.changed: set[int] = set()  # open folders with new entries, which are safe once these are flushed
         self._left: list[int] = []  # those of them that the walk has gone back from
 
     def __enter__(self) -> Self:
@@ -60,14 +60,8 @@ class FolderWalk:
         self._back_to(0)
 
     def note_change(self) -> None:
-        """Here is a new entry, which is safe only after `flush`."""
-        self._changed.add(self.here)
-
-    def flush(self) -> None:
-        """Have all new entries on the disk; the first flush carries most of the others."""
-        for folder in self._changed:
-            os.fsync(folder)
-        self._changed.clear()
+        """Here is a new entry."""
+        self.changed.add(self.here)
 
     def prune(self) -> None:
         """Remove the folders on the way back that are empty."""
@@ -91,7 +85,7 @@ class FolderWalk:
         while len(self._names) > depth:
             self._names.pop()
             folder = self._open.pop()
-            if folder in self._changed:
+            if folder in self.changed:
                 self._left.append(folder)
             else:
                 os.close(folder)

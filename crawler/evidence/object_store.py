@@ -61,7 +61,7 @@ class ObjectStore:
 
     def publish_all(self, files: Mapping[str, bytes]) -> None:
         """Side by side, for each put is a round trip; what was put is taken back when one is refused."""
-        with ThreadPoolExecutor(min(_PUTTERS, len(files))) as putters:
+        with ThreadPoolExecutor(_PUTTERS) as putters:
             puts = {uri: putters.submit(self.publish, uri, data) for uri, data in files.items()}
         errors = [put.exception() for put in puts.values()]
         refused = next((error for error in errors if error is not None), None)

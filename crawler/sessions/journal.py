@@ -88,7 +88,7 @@ def storable(value: Any) -> Any:
     if isinstance(value, bool | int | float) or value is None:
         return value
     text = str(value)[:MAX_DETAIL_CHARS].replace("\x00", "\ufffd")
-    return redacted(text.encode("utf-8", "replace").decode())
+    return redacted(text if text.isascii() else text.encode("utf-8", "replace").decode())
 
 
 def storable_tree(value: Any) -> Any:

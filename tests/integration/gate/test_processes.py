@@ -63,7 +63,7 @@ def test_ten_sessions_of_one_domain_on_four_workers(store_url: str) -> None:
     order = {"task": "visit", "store": store_url, "min_delay_ms": 50, "queue_wait_seconds": 60}
     with ExitStack() as stack:
         workers = [
-            stack.enter_context(worker(**order, seconds=0.1, sessions=numbers[first::4]))
+            stack.enter_context(worker(**order, seconds=0.3, sessions=numbers[first::4]))
             for first in range(4)
         ]
         lines = [line for process in workers for line in all_lines(process)]
