@@ -277,9 +277,12 @@ class Counting:
     def __init__(self) -> None:
         self.told: list[Any] = []
 
-    def run_completed(self, db: Session, run_id: int, source: str, now: datetime) -> None:
+    def run_completed(self, db: Session, run_id: int, source: Source, now: datetime) -> None:
         """Remember it."""
-        self.told.append((run_id, source))
+        self.told.append((run_id, source.code))
+
+    def run_ended(self, db: Session, run_id: int, now: datetime) -> None:
+        """Every end is one."""
 
 
 def test_closers_hear_of_a_completed_run_once(database: Database, settings: Settings) -> None:
