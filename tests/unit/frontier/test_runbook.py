@@ -96,6 +96,17 @@ def test_a_new_run_begins_with_its_start_pages(book: RunBook, database: Database
     assert book.leases.rules.max_attempts == 2
 
 
+def test_each_domain_has_its_turn(book: RunBook) -> None:
+    """Where a run has more domains than a process visits at once, the alphabet decides nothing."""
+    names = [f"{letter}.example" for letter in "abcde"]
+    urls = tuple(f"https://{name}/" for name in names)
+    book.open(RunOrder(Source("five", "Five shops", urls, tuple(names))))
+    assert [book.view((), 2).waiting for _ in range(3)] == [names[:2], names[2:4], [names[4], names[0]]]
+    assert book.view((), 0).waiting == []
+    assert book.view(names, 2).waiting == []
+    assert book.view((), 2).waiting == names[1:3]
+
+
 def test_a_stopped_run_is_resumed_as_it_was_planned(
     book: RunBook, second: RunBook, database: Database
 ) -> None:
