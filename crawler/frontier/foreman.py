@@ -243,6 +243,8 @@ class Foreman:
             await _news(self._look_again, LOOK_SECONDS)
 
     def _act_on(self, view: View) -> None:
+        if len(view.learnt) != len(self.scope.denials):
+            self.scope = self.scope.with_denials(view.learnt)
         if view.stop_requested:
             self._end(STOPPED)
         elif view.drained and not self.lanes and not self._entering:

@@ -65,6 +65,7 @@ class View:
 
     stop_requested: bool
     drained: bool
+    learnt: tuple[Denial, ...]  # by whoever works on it
     waiting: Sequence[str]  # domains that have something to lease now, other than those excepted
 
 
@@ -140,6 +141,7 @@ class RunBook:
                 stop_requested=runs.is_stop_requested(db, self.run.id),
                 drained=not waiting and tasks.is_drained(db, self.run.id),
                 waiting=waiting,
+                learnt=denials.of(db, self.run.id),
             )
 
     def _waiting(self, db: Session, but: Collection[str], limit: int) -> list[str]:

@@ -113,6 +113,7 @@ def test_a_stopped_run_is_resumed_as_it_was_planned(
     """Whatever the source says by now; what it has learnt is known again."""
     first = book.open(RunOrder(SOURCE))
     book.deny([Denial(DOMAIN, "/account/**", "led to a login")])
+    assert [denial.pattern for denial in book.view(set(), 1).learnt] == ["/account/**"]
     assert book.end() == "stopped"
     assert run_of(database).completed_at
     changed = Source("shop", "Renamed", (HOME,), (DOMAIN,))
