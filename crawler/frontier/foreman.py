@@ -16,7 +16,7 @@ from attrs import asdict
 
 from crawler import logs
 from crawler.frontier.exceptions import Stage
-from crawler.frontier.lane import Lane
+from crawler.frontier.lane import Lane, news
 from crawler.frontier.patience import Patience
 from crawler.frontier.progress import Pace
 from crawler.frontier.renewal import Renewal
@@ -240,7 +240,7 @@ class Foreman:
                     return
                 log.warning("run.look_failed", run=self.run.id, error=str(error), again_in_seconds=wait)
                 await asyncio.sleep(wait)
-            await _news(self._look_again, LOOK_SECONDS)
+            await news(self._look_again, LOOK_SECONDS)
 
     def _act_on(self, view: View) -> None:
         if len(view.learnt) != len(self.scope.denials):
@@ -343,7 +343,7 @@ class Foreman:
                     self.wake()
             if lane.is_dry and not lane.open and not await self._is_worth_waiting(lane):
                 return
-            if not await _news(lane.changed, LOOK_SECONDS):
+            if not await news(lane.changed, LOOK_SECONDS):
                 lane.is_dry = False
 
     async def _is_worth_waiting(self, lane: Lane) -> bool:
@@ -361,7 +361,7 @@ class Foreman:
                 await self._threads.patiently(lambda: self.book.release(untouched, self.over or "left"))
         while lane.open:
             lane.changed.clear()
-            await _news(lane.changed, LOOK_SECONDS)
+            await news(lane.changed, LOOK_SECONDS)
         self.lanes.pop(lane.domain, None)
         try:
             await self.desk.end(lane.visit)
@@ -394,14 +394,3 @@ class Foreman:
         errand = asyncio.ensure_future(work)
         self._errands.add(errand)
         errand.add_done_callback(self._errands.discard)
-
-
-async def _news(event: asyncio.Event, seconds: float) -> bool:
-    """Wait for an event, but not for long; whether it came."""
-    try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        return False
-    event.clear()
-    return True

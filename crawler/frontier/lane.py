@@ -103,3 +103,14 @@ class Lane:
         """There may be something to lease again."""
         self.is_dry = False
         self.changed.set()
+
+
+async def news(event: asyncio.Event, seconds: float) -> bool:
+    """Wait for an event, but not for long; whether it came."""
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return False
+    event.clear()
+    return True
