@@ -1,0 +1,134 @@
+"""`vitrine runs`: what is shown of runs that there are, and of none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from crawler.cli.run_results import exit_code, shown_status
+from crawler.db.engine import Database
+from crawler.frontier import runs, tasks
+from crawler.frontier.sources import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.unit.cli.conftest import Vitrine
+
+PLAN = Source.of_url("https://shop.example/").as_plan()
+
+
+@pytest.fixture
+def stored(sqlite_database: str, tmp_path: Path) -> Iterator[Database]:
+    """A database that the commands find by themselves."""
+    (tmp_path / "var").mkdir()
+    (tmp_path / "vitrine.db").rename(tmp_path / "var" / "vitrine.db")
+    opened = Database(f"sqlite:///{tmp_path / 'var' / 'vitrine.db'}")
+    yield opened
+    opened.close()
+
+
+def a_run(database: Database, source: str = "shop") -> int:
+    """A running run with a page to fetch, and nobody at it."""
+    with database.write() as db:
+        now = database.now(db)
+        run_id = runs.create(db, source, PLAN, max_pages=None, now=now)
+        runs.start(db, run_id, now)
+        tasks.add(db, run_id, [tasks.NewTask("https://shop.example/", "shop.example", "digest")], now)
+        return run_id
+
+
+def test_no_runs_are_told(vitrine: Vitrine, stored: Database) -> None:
+    """How to make one; for machines an empty list, and an exit code where that is asked for."""
+    done = vitrine("runs", "list")
+    assert (done.code, done.out) == (0, "")
+    assert "vitrine crawl site" in done.err
+    assert vitrine("runs", "list", "--json").document == {"runs": []}
+    assert vitrine("runs", "list", "--fail-empty").code == 4
+
+
+def test_a_run_is_shown_by_its_number_or_its_source(vitrine: Vitrine, stored: Database) -> None:
+    """With everything that the contract names."""
+    run_id = a_run(stored)
+    by_number = vitrine("runs", "show", str(run_id), "--json").document
+    assert by_number["tasks"] == {"pending": 1, "in_progress": 0, "finished": 0, "error": 0}
+    assert by_number["waiting"] == [{"domain": "shop.example", "tasks": 1}]
+    named = {"id", "source", "status", "started_at", "completed_at", "tasks", "assets", "exceptions_open"}
+    assert by_number.keys() >= named
+    assert (by_number["assets"], by_number["exceptions_open"], by_number["workers"]) == ({}, 0, [])
+    assert vitrine("runs", "show", "shop", "--json").document["id"] == run_id
+    told = vitrine("runs", "show", str(run_id))
+    assert "running, but no process is at it" in told.out
+    assert f"vitrine runs resume {run_id}" in told.err
+
+
+def test_a_run_is_stopped(vitrine: Vitrine, stored: Database) -> None:
+    """At once where nobody is at it; it says how to go on."""
+    run_id = a_run(stored)
+    done = vitrine("runs", "stop", str(run_id))
+    assert done.code == 0
+    assert f"vitrine runs resume {run_id}" in done.err
+    shown = vitrine("runs", "show", str(run_id), "--json").document
+    assert shown["status"] == "stopped"
+    assert shown["completed_at"]
+
+
+def test_the_newest_stand_first_and_a_source_by_itself(vitrine: Vitrine, stored: Database) -> None:
+    """Both as lists and as lines."""
+    first, second = a_run(stored), a_run(stored, "pots")
+    assert [run["id"] for run in vitrine("runs", "list", "--json").document["runs"]] == [second, first]
+    assert [run["id"] for run in vitrine("runs", "list", "--limit", "1", "--json").document["runs"]] == [
+        second
+    ]
+    of_one = vitrine("runs", "list", "--source", "shop", "--json").document
+    assert [run["id"] for run in of_one["runs"]] == [first]
+    assert len(vitrine("runs", "list", "--jsonl").out.splitlines()) == 2
+
+
+def test_a_report_goes_where_it_is_wanted(vitrine: Vitrine, stored: Database, tmp_path: Path) -> None:
+    """The screen, or a file."""
+    run_id = a_run(stored)
+    assert vitrine("runs", "report", str(run_id)).out.startswith(f"# Run {run_id} of shop: running")
+    done = vitrine("runs", "report", str(run_id), "--output", "report.md")
+    assert not done.out
+    assert (tmp_path / "report.md").read_text(encoding="utf-8").startswith(f"# Run {run_id}")
+    assert vitrine("runs", "report", str(run_id), "--json").document["id"] == run_id
+
+
+@pytest.mark.parametrize("command", ["show", "stop", "resume", "report"])
+def test_what_is_unknown_costs_a_line(vitrine: Vitrine, stored: Database, command: str) -> None:
+    """And shows where to look."""
+    done = vitrine("runs", command, "77")
+    assert done.code == 1
+    assert done.err.splitlines() == [
+        "error[not_found]: there is no run '77'", "hint: `vitrine runs list` shows them",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("status", "outcomes", "code"),
+    [
+        ("completed", {"stored": 5}, 0),
+        ("completed", {"stored": 5, "filtered by domain rules": 2, "robots_refused": 1}, 0),
+        ("completed", {"stored": 5, "timeout": 1, "robots_refused": 1}, 3),
+        ("completed", {"timeout": 5}, 1),
+        ("stopped", {"stored": 5}, 3),
+        ("stopped", {}, 1),
+        ("failed", {"stored": 5}, 1),
+        ("running", {"stored": 5}, 3),
+    ],
+)
+def test_the_exit_code_tells_the_truth(status: str, outcomes: dict[str, int], code: int) -> None:
+    """0 only where all is there that may be had."""
+    finished = outcomes.get("stored", 0)
+    tasks = {"pending": 0, "in_progress": 0, "finished": finished, "error": sum(outcomes.values()) - finished}
+    assert exit_code({"status": status, "tasks": tasks, "outcomes": outcomes}) == code
+
+
+def test_a_status_is_that_of_its_workers_too() -> None:
+    """A running run that nobody is at was left."""
+    assert "no process is at it" in shown_status({"status": "running", "workers": []})
+    assert "no process" not in shown_status({"status": "running", "workers": ["one"]})
+    assert "no process" not in shown_status({"status": "stopped", "workers": []})
