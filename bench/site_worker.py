@@ -1,4 +1,4 @@
-"""One crawl of `bench.site`, in a process of its own; its last line of output is the figures."""
+"""One crawl of `bench.site` or `bench.known`, in a process of its own; its last line is the figures."""
 
 from __future__ import annotations
 
@@ -47,9 +47,8 @@ class MemorySpider(Spider):
                     yield Request(url)
 
 
-def main(mode: str, file: str) -> None:
-    """Crawl, and print what it cost."""
-    urls = Path(file).read_text(encoding="utf-8").split()
+def main(mode: str, given: str, pages: str = "0") -> None:
+    """Crawl, and print what it cost; `pages` end it early."""
     settings = get_project_settings()
     settings.update(
         {
@@ -57,16 +56,23 @@ def main(mode: str, file: str) -> None:
             "DOWNLOAD_DELAY": 0,
             "CONCURRENT_REQUESTS": AT_ONCE,
             "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
+            "CLOSESPIDER_ITEMCOUNT": int(pages),
         }
     )
     process = AsyncCrawlerProcess(settings)
-    crawler = process.create_crawler("site" if mode == "site" else MemorySpider)
-    process.crawl(crawler, **({"source": "bench"} if mode == "site" else {"urls": urls}))
+    crawler = process.create_crawler(MemorySpider if mode == "memory" else "site")
+    process.crawl(crawler, **_arguments(mode, given))
     process.start()
     stats = crawler.stats.get_stats()
-    pages, seconds = stats["vitrine/pages/stored"], stats["elapsed_time_seconds"]
+    stored, seconds = stats["vitrine/pages/stored"], stats["elapsed_time_seconds"]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"pages": pages, "per_second": pages / seconds, "peak_mib": peak}))
+    print(json.dumps({"pages": stored, "per_second": stored / seconds, "peak_mib": peak}))
+
+
+def _arguments(mode: str, given: str) -> dict[str, Any]:
+    if mode == "memory":
+        return {"urls": Path(given).read_text(encoding="utf-8").split()}
+    return {"run_id": given} if mode == "known" else {"source": "bench"}
 
 
 if __name__ == "__main__":

@@ -123,6 +123,22 @@ class Settings(BaseSettings):
     sessions_at_once: int = Field(
         8, ge=1, le=256, description="Sessions of different domains that run side by side in one process."
     )
+    fleet: bool = Field(
+        default=False,
+        description="Work as one of a fleet that is fed through the Redis of `REDIS_URL`.",
+    )
+    redis_start_urls_key: str = Field(
+        "%(name)s:start_urls", description="The key that feeds a fleet; `%(name)s` is the spider's name."
+    )
+    redis_start_urls_batch_size: int = Field(
+        0, ge=0, le=10_000, description="Entries that a worker takes in one go; 0: as it has room for."
+    )
+    max_idle_time_before_close: Seconds = Field(
+        0, ge=0, le=31_536_000, description="A worker ends after so long with nothing to do; 0: never."
+    )
+    fleet_max_deaths: int = Field(
+        3, ge=1, le=100, description="Workers of a fleet that may die with a session before it is given up."
+    )
     crawl_policy_version: Literal["v1.2", "v1.3"] = Field(
         "v1.2", description="The rule that decides which page is a product page."
     )
@@ -204,6 +220,17 @@ class Settings(BaseSettings):
             raise ValueError("database")
         return value
 
+    @field_validator("redis_start_urls_key")
+    @classmethod
+    def _key_can_be_named(cls, value: str) -> str:
+        try:
+            named = value % {"name": "pdp"}
+        except (KeyError, TypeError):
+            named = ""
+        if not named.strip():
+            raise ValueError("key")
+        return value
+
     @field_validator("proxy_url")
     @classmethod
     def _known_proxy(cls, value: str) -> str:
@@ -245,6 +272,7 @@ _TAKES = {
     "aws_access_key_id": "the key's name",
     "aws_secret_access_key": "the key's secret",
     "redis_url": "redis://HOST:PORT/DB (or rediss://, unix://)",
+    "redis_start_urls_key": "a key's name, with `%(name)s` or without",
     "proxy_url": "http://HOST:PORT",
     "contact_url": "a URL that begins with https://, http:// or mailto:",
     "egress_allow": "host names, addresses and networks like 10.0.0.0/8, separated by commas",

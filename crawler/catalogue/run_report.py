@@ -27,10 +27,9 @@ MOST = 20  # lines of each list
 MAX_CELL_CHARS = 200
 
 
-def report_of(db: Session, run: Run, now: datetime) -> dict[str, Any]:
-    """Everything that is worth telling of a run, in one document."""
+def summary_of(db: Session, run: Run, now: datetime) -> dict[str, Any]:
+    """How a run stands, in what indexes answer."""
     end = run.completed_at or now
-    learnt = denials.of(db, run.id)
     return {
         "id": run.id,
         "source": run.source,
@@ -40,11 +39,22 @@ def report_of(db: Session, run: Run, now: datetime) -> dict[str, Any]:
         "seconds": round((end - run.started_at).total_seconds(), 1) if run.started_at else None,
         "last_error": run.last_error,
         "tasks": tasks.counts(db, run.id),
+        "assets": assets.counts(db, run.id),
+        "exceptions_open": exceptions.open_count(db, run.id),
+        "workers": runs.living_workers(db, run.id, now),
+    }
+
+
+def report_of(db: Session, run: Run, now: datetime) -> dict[str, Any]:
+    """Everything that is worth telling of a run, in one document; of a large one it takes its time."""
+    learnt = denials.of(db, run.id)
+    waiting = [{"domain": domain, "tasks": count} for domain, count in tasks.waiting(db, run.id, MOST)]
+    return {
+        **summary_of(db, run, now),
+        "waiting": waiting,
         "outcomes": _outcomes(db, run.id),
         "pages": _pages(db, run.id),
         "domains": _domains(db, run.id),
-        "assets": assets.counts(db, run.id),
-        "exceptions_open": exceptions.open_count(db, run.id),
         "exceptions": _exceptions(db, run.id),
         "failures": _failures(db, run.id),
         "learnt": [

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
 import sys
 import threading
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,9 +20,10 @@ from crawler.cli.running import Crawl, run_crawl
 from crawler.cli.stores import open_book
 from crawler.config import Settings, load_settings
 from crawler.demo import DEMO_SIX, NETWORK, SHOPS, serve
+from crawler.errors import LockedError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from crawler.demo import DemoServer, Shop
 
@@ -44,7 +47,12 @@ def demo(
 
     It has its own folder, emptied at each start, and never touches your database.
     """
-    folder = _fresh_folder(home or load_settings().vitrine_home / "demo")
+    folder = (home or load_settings().vitrine_home / "demo").resolve()
+    with _alone(folder):
+        return _shown_in(_fresh_folder(folder), keep=keep, as_json=as_json)
+
+
+def _shown_in(folder: Path, *, keep: bool, as_json: bool) -> int:
     environment = demo_environment(folder)
     with serve() as server:
         urls = {server.url(shop.name, "/"): shop for shop in DEMO_SIX}
@@ -60,6 +68,20 @@ def demo(
     return 130 if finished.interrupted else _exit_code(sessions, urls)
 
 
+@contextmanager
+def _alone(folder: Path) -> Generator[None]:
+    """Keep other demos out of the folder, which each empties at its start."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / f".{folder.name}.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise LockedError(
+                f"another demo is at work in {folder}", hint="wait for it, or give this one a --home"
+            ) from None
+        yield
+
+
 def demo_environment(folder: Path) -> dict[str, str]:
     """This process's environment, with every setting that could lead out of the demo's folder replaced."""
     ours = {name.upper() for name in Settings.model_fields}
@@ -69,7 +91,6 @@ def demo_environment(folder: Path) -> dict[str, str]:
 
 
 def _fresh_folder(folder: Path) -> Path:
-    folder = folder.resolve()
     if folder.exists():
         if any(folder.iterdir()) and not (folder / MARKER).exists():
             raise typer.BadParameter(f"{folder} holds something that is not from a demo")

@@ -8,14 +8,13 @@ from rich.markup import escape
 
 from crawler.catalogue.run_report import report_of
 from crawler.cli.output import note, say, status_mark, table, when
-from crawler.frontier import runs, tasks
+from crawler.frontier import runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from crawler.db.engine import Database
 
-DOMAINS = 20
 # How the errors begin of pages that are not to be had, by the site's rules or the source's.
 REFUSED = ("robots_refused", "filtered ")
 ALL_WELL, NONE_WELL, SOME_WELL = 0, 1, 3
@@ -24,13 +23,7 @@ ALL_WELL, NONE_WELL, SOME_WELL = 0, 1, 3
 def describe_run(database: Database, run_id: int) -> dict[str, Any]:
     """The contract's document of one run."""
     with database.read() as db:
-        now = database.now(db)
-        document = report_of(db, runs.find(db, str(run_id)), now)
-        document["workers"] = runs.living_workers(db, run_id, now)
-        document["waiting"] = [
-            {"domain": domain, "tasks": count} for domain, count in tasks.waiting(db, run_id, DOMAINS)
-        ]
-    return document
+        return report_of(db, runs.find(db, str(run_id)), database.now(db))
 
 
 def show_run(run: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crawler.catalogue.run_report import as_json as json_of
-from crawler.catalogue.run_report import as_markdown, report_of
+from crawler.catalogue.run_report import as_markdown, report_of, summary_of
 from crawler.cli.output import Markup, emit, emit_line, note, table, when
 from crawler.cli.run_results import describe_run, show_run, shown_status
 from crawler.cli.site import crawl_site
@@ -50,10 +50,8 @@ def list_runs(
     """List runs, the newest first."""
     with open_book() as book, book.database.read() as db:
         now = book.database.now(db)
-        found = [
-            describe_run(book.database, listed.run.id)
-            for listed in runs.listing(db, now, source=source, limit=limit)
-        ]
+        listed = runs.listing(db, now, source=source, limit=limit)
+        found = [summary_of(db, one.run, now) for one in listed]
     if as_jsonl:
         for run in found:
             emit_line(run)

@@ -11,7 +11,7 @@ from scrapy.commands.crawl import Command as ScrapyCrawl
 from crawler.config import load_settings, load_settings_from
 from crawler.db.engine import Database
 from crawler.db.revisions import require_current
-from crawler.errors import CrawlerError
+from crawler.errors import CrawlerError, UsageError
 from crawler.logs import formatter_for
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from scrapy import Spider
     from scrapy.settings import BaseSettings
+
+    from crawler.config import Settings
 
 
 class Command(ScrapyCrawl):
@@ -50,19 +52,14 @@ class Command(ScrapyCrawl):
         assert self.settings is not None  # ruff: ignore[assert] - the same
         settings = load_settings_from(self.settings)
         spider = self._spider_class(args)
-        check = getattr(spider, "check_arguments", None)
-        if check is not None:
-            check(**opts.spargs)
-        weigh = getattr(spider, "check_settings", None)
-        if weigh is not None:
-            weigh(settings, **opts.spargs)
+        _check_arguments(spider, settings, opts.spargs)
         if not getattr(spider, "needs_stores", True):
             return
         database = Database(settings.database)
         try:
             require_current(database)
             look = getattr(spider, "check_stored", None)
-            if look is not None:
+            if look is not None and not settings.fleet:
                 look(database, **opts.spargs)
         finally:
             database.close()
@@ -73,6 +70,20 @@ class Command(ScrapyCrawl):
             return self.crawler_process.spider_loader.load(args[0])
         except (IndexError, KeyError):
             return None  # Scrapy says it better
+
+
+def _check_arguments(spider: type[Spider] | None, settings: Settings, given: dict[str, str]) -> None:
+    """Have the spider say what is wrong with them; a worker of a fleet takes other ones."""
+    check = getattr(spider, "check_arguments", None)
+    weigh = getattr(spider, "check_settings", None)
+    if settings.fleet and spider is not None:
+        check, weigh = None, getattr(spider, "check_fleet", None)
+        if weigh is None:
+            raise UsageError(f"FLEET: the spider {spider.name} does not work in a fleet", hint="unset FLEET")
+    if check is not None:
+        check(**given)
+    if weigh is not None:
+        weigh(settings, **given)
 
 
 def _handler(settings: BaseSettings) -> logging.Handler:

@@ -7,14 +7,14 @@ the epoch rises with each lease. A process that was taken for dead, and was only
 from __future__ import annotations
 
 import random
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from attrs import frozen
 from sqlalchemy import Integer, and_, bindparam, case, inspect, literal, null, select, text, tuple_, update
 
 from crawler.db.lease_rules import LeaseRules, stored_error
-from crawler.db.models.leased import IS_IN_PROGRESS, IS_PENDING
+from crawler.db.models.leased import IS_IN_PROGRESS, IS_PENDING, Leased
 from crawler.db.types import UtcTime
 
 if TYPE_CHECKING:
@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, RowMapping, Select, Table, Update
     from sqlalchemy.orm import Session
 
-    from crawler.db.models.leased import Leased
-
 EXPIRED = "lease expired"
 _BATCH = 500  # ids in one statement; both databases take more, plans grow with them
 _FREED: dict[str, Any] = {"lease_owner": None, "lease_expires_at": None, "lease_deadline_at": None}
+# Of a lease's columns a new holder learns these; the others it has just written.
+_TOLD = {"priority", "attempts", "lease_epoch", "last_error"}
+_UNTOLD = set(Leased.__annotations__) - _TOLD
 _NOW = bindparam("now", type_=UtcTime)
 
 
@@ -76,8 +77,13 @@ class Leases:
             "expires": now + self.rules.lease, "deadline": now + self.rules.deadline,
         }  # fmt: skip
         rows = db.connection().execute(_taking(self._table, within), parameters).mappings()
-        # What an UPDATE returns comes in no order.
-        return [(row, _lease_of(row)) for row in sorted(rows, key=_urgency)]
+        lease = partial(
+            Lease, owner=owner, expires_at=parameters["expires"], deadline_at=parameters["deadline"]
+        )
+        return [
+            (row, lease(row["id"], epoch=row["lease_epoch"], attempts=row["attempts"]))
+            for row in sorted(rows, key=_urgency)  # what an UPDATE returns comes in no order
+        ]
 
     def reclaim(
         self,
@@ -155,17 +161,6 @@ def _urgency(row: RowMapping) -> tuple[int, int]:
     return -row["priority"], row["id"]
 
 
-def _lease_of(row: RowMapping) -> Lease:
-    return Lease(
-        id=row["id"],
-        owner=row["lease_owner"],
-        epoch=row["lease_epoch"],
-        attempts=row["attempts"],
-        expires_at=row["lease_expires_at"],
-        deadline_at=row["lease_deadline_at"],
-    )
-
-
 def _grouped(leases: Sequence[Lease]) -> list[dict[str, Any]]:
     """Leases as parameters: one set an owner, and no set too large."""
     groups = []
@@ -204,7 +199,7 @@ def _taking(table: Table, within: tuple[ColumnElement[bool], ...]) -> Update:
             attempts=at.attempts + 1,
             updated_at=_NOW,
         )
-        .returning(table)
+        .returning(*(column for column in at if column.name not in _UNTOLD))
     )
 
 

@@ -174,10 +174,12 @@ class Foreman:
         self._unstored.forget()
         self.ended(task, outcome, new_links=new_links)
 
-    def not_stored(self, error: str) -> None:
-        """The store did not take a page; of several in a row, none is to blame, and the run fails."""
-        if self._unstored.note(error, self._loop.time()) and self.over is None:
+    def not_stored(self, error: str) -> bool:
+        """A page that the store did not take; True after so many in a row that the run fails for it."""
+        is_over = self._unstored.note(error, self._loop.time())
+        if is_over and self.over is None:
             self._fail_run(error)
+        return is_over
 
     async def fail(self, task: LeasedTask, error: str, stage: Stage = Stage.FETCH) -> None:
         """Have a task tried again later."""
@@ -241,6 +243,8 @@ class Foreman:
             await _news(self._look_again, LOOK_SECONDS)
 
     def _act_on(self, view: View) -> None:
+        if len(view.learnt) != len(self.scope.denials):
+            self.scope = self.scope.with_denials(view.learnt)
         if view.stop_requested:
             self._end(STOPPED)
         elif view.drained and not self.lanes and not self._entering:
@@ -312,7 +316,8 @@ class Foreman:
             visit = await self.desk.begin_if_free(self._order(domain))
         except Exception as error:  # ruff: ignore[blind-except] - whatever it is, the others go on
             log.warning("run.domain_not_taken", domain=domain, error=str(error))
-            self._at_gate.note(f"{type(error).__name__}: {error}", self._loop.time())
+            if not self.lanes:
+                self._at_gate.note(f"{type(error).__name__}: {error}", self._loop.time())
             return None
         finally:
             self._knocking.discard(domain)

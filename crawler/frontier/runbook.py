@@ -65,6 +65,7 @@ class View:
 
     stop_requested: bool
     drained: bool
+    learnt: tuple[Denial, ...]  # by whoever works on it
     waiting: Sequence[str]  # domains that have something to lease now, other than those excepted
 
 
@@ -89,6 +90,7 @@ class RunBook:
         self.owner = owner
         self.closers = closers
         self.leases = Leases(Task, rules_of(settings))
+        self._told_last = ""  # the domain after which others are told, so that each has its turn
 
     # ── the run ──
 
@@ -134,13 +136,19 @@ class RunBook:
     def view(self, but: Collection[str], limit: int) -> View:
         """How the run stands now."""
         with self.database.read() as db:
-            now = self.database.now(db)
-            waiting = tasks.waiting_domains(db, self.run.id, now, limit=limit, but=but) if limit else []
+            waiting = self._waiting(db, but, limit) if limit else []
             return View(
                 stop_requested=runs.is_stop_requested(db, self.run.id),
                 drained=not waiting and tasks.is_drained(db, self.run.id),
                 waiting=waiting,
+                learnt=denials.of(db, self.run.id),
             )
+
+    def _waiting(self, db: Session, but: Collection[str], limit: int) -> list[str]:
+        now, after = self.database.now(db), self._told_last
+        waiting = tasks.waiting_domains(db, self.run.id, now, limit=limit, but=but, after=after)
+        self._told_last = waiting[-1] if waiting else after
+        return waiting
 
     def standing(self) -> tuple[dict[str, int], str | None]:
         """The run's tasks by status, and the domain that most of the waiting ones are of."""

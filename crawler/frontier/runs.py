@@ -73,9 +73,8 @@ def find(db: Session, given: str) -> Run:
 
 
 def resumable(db: Session, source: str) -> Run | None:
-    """The newest run of a source that is not over: new, running or stopped (SPEC D98)."""
-    open_ones = (RunStatus.INITIALIZED, RunStatus.RUNNING, RunStatus.STOPPED)
-    return db.scalars(_newest(source).where(Run.status.in_(open_ones))).first()
+    """The newest run of a source that was not completed (SPEC D98); why one failed may be over by now."""
+    return db.scalars(_newest(source).where(Run.status != RunStatus.COMPLETED)).first()
 
 
 def listing(db: Session, now: datetime, *, limit: int, source: str | None = None) -> list[Listed]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import starmap
 from typing import TYPE_CHECKING, Any, cast
 
 from attrs import frozen
@@ -53,29 +52,6 @@ class LeasedTask:
     depth: int
     priority: int
     kind: str
-
-
-@frozen
-class Failure:
-    """A page that was given up."""
-
-    url: str
-    domain: str
-    attempts: int
-    error: str
-    finished_at: datetime
-
-
-@frozen
-class AtWork:
-    """A page that is being fetched."""
-
-    url: str
-    domain: str
-    owner: str
-    attempts: int
-    expires_at: datetime
-    deadline_at: datetime
 
 
 # ── in ──
@@ -134,10 +110,11 @@ def _insert(db: Session, run_id: int, tasks: Sequence[NewTask], now: datetime) -
     ]  # fmt: skip
     domains = [{"run_id": run_id, "domain": domain} for domain in sorted({task.domain for task in tasks})]
     connection = db.connection()
-    connection.execute(insert_into(db, RunDomain).on_conflict_do_nothing(), domains)
+    new_domains = insert_into(db, RunDomain).on_conflict_do_nothing(index_elements=["run_id", "domain"])
+    connection.execute(new_domains, domains)
     # Counted by what comes back: drivers do not agree on how many rows such a statement wrote.
-    insert = insert_into(db, Task).on_conflict_do_nothing().returning(_AT.id)
-    return len(connection.execute(insert, rows).all())
+    new_tasks = insert_into(db, Task).on_conflict_do_nothing(index_elements=["run_id", "url_sha256"])
+    return len(connection.execute(new_tasks.returning(_AT.id), rows).all())
 
 
 # ── out ──
@@ -173,16 +150,10 @@ def waiting_domains(
     return list(found)[:limit]
 
 
-def next_due_at(db: Session, run_id: int) -> datetime | None:
-    """When a rest or a lease ends next, or a time that is past where something is new; None when drained."""
-    times = db.connection().execute(_NEXT_DUE, {"its_run": run_id}).one()
-    return min((time for time in times if time is not None), default=None)
-
-
 def domain_due_at(db: Session, run_id: int, domain: str) -> datetime | None:
-    """The same for one domain."""
+    """When a domain's next rest or lease ends, or a time that is past where something is new; None: never."""
     values = {"its_run": run_id, "its_domain": domain}
-    times = db.connection().execute(_NEXT_DUE_OF_DOMAIN, values).one()
+    times = db.connection().execute(_NEXT_DUE, values).one()
     return min((time for time in times if time is not None), default=None)
 
 
@@ -208,23 +179,11 @@ def waiting(db: Session, run_id: int, limit: int) -> list[tuple[str, int]]:
     return [(domain, pending) for domain, pending in rows]
 
 
-def failures(db: Session, run_id: int, limit: int) -> list[Failure]:
-    """Pages that were given up, the last found first."""
-    rows = db.connection().execute(_FAILURES, {"its_run": run_id, "how_many": limit})
-    return list(starmap(Failure, rows))
-
-
-def slowest(db: Session, run_id: int, limit: int) -> list[AtWork]:
-    """Pages that are being fetched, the longest first."""
-    rows = db.connection().execute(_SLOWEST, {"its_run": run_id, "how_many": limit})
-    return list(starmap(AtWork, rows))
-
-
 # ── statements, built once ──
 
 
-def _earliest(column: ColumnElement[Any], which: str, *more: ColumnElement[bool]) -> ScalarSelect[Any]:
-    return select(func.min(column)).where(_OF_RUN, text(which), *more).scalar_subquery()
+def _earliest(column: ColumnElement[Any], which: str) -> ScalarSelect[Any]:
+    return select(func.min(column)).where(*_OF_DOMAIN, text(which)).scalar_subquery()
 
 
 def _count(which: str) -> ScalarSelect[Any]:
@@ -280,14 +239,9 @@ _WITH_EXPIRED = (
     .limit(bindparam("how_many"))
 )
 _NEXT_DUE = select(
-    _first(_AT.next_run_at, IS_NEW),  # any will do: new tasks are due when they come
+    _first(_AT.next_run_at, IS_NEW, _OF_DOMAIN[1]),  # any will do: new tasks are due when they come
     _earliest(_AT.next_run_at, IS_RESTING),
     _earliest(_AT.lease_expires_at, IS_IN_PROGRESS),
-)
-_NEXT_DUE_OF_DOMAIN = select(
-    _first(_AT.next_run_at, IS_NEW, _OF_DOMAIN[1]),
-    _earliest(_AT.next_run_at, IS_RESTING, _OF_DOMAIN[1]),
-    _earliest(_AT.lease_expires_at, IS_IN_PROGRESS, _OF_DOMAIN[1]),
 )
 _HAS_WORK = select(
     or_(_first(_AT.id, IS_PENDING).is_not(None), exists().where(_OF_RUN, text(IS_IN_PROGRESS)))
@@ -300,17 +254,5 @@ _WAITING = (
     .where(_OF_RUN, text(IS_PENDING))
     .group_by(_AT.domain)
     .order_by(func.count().desc(), _AT.domain)
-    .limit(bindparam("how_many"))
-)
-_FAILURES = (
-    select(_AT.url, _AT.domain, _AT.attempts, _AT.last_error, _AT.finished_at)
-    .where(_OF_RUN, text(IS_ERROR))
-    .order_by(_AT.id.desc())
-    .limit(bindparam("how_many"))
-)
-_SLOWEST = (
-    select(_AT.url, _AT.domain, _AT.lease_owner, _AT.attempts, _AT.lease_expires_at, _AT.lease_deadline_at)
-    .where(_OF_RUN, text(IS_IN_PROGRESS))
-    .order_by(_AT.lease_deadline_at, _AT.id)
     .limit(bindparam("how_many"))
 )

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from crawler.access.keeper import Lost
     from crawler.config import Settings
     from crawler.sessions.book import Clerk, KeptPage, OpenBatch, SessionBook
+    from crawler.sessions.fleet import Waiting
     from crawler.sessions.items import PageCapture
     from crawler.sessions.posting import Posting
     from crawler.sessions.visit import Visit
@@ -166,13 +167,13 @@ class Desk:
         start = self._opened.book.start(session_id, order, journal, partial(self._has_begun, entry))
         return await self._started(start, entry)
 
-    async def begin_if_free(self, order: SessionOrder) -> Visit | None:
-        """Start a session in a domain that is free; None, and nothing written, when it is not.
+    async def begin_if_free(self, order: SessionOrder, waiting: Waiting | None = None) -> Visit | None:
+        """Start a session, or one that waits, in a domain that is free; None, and nothing written, if not.
 
         The gate is asked once, and only the domain's delay is waited for, under its lock. A gate that is
         away is an error, so that the caller can tell a busy domain from that.
         """
-        session_id = str(uuid4())
+        session_id = str(waiting.session_id if waiting else uuid4())
         journal = Journal(session_id, order.domain)
         entry = await self._entry(session_id, order, journal, once=True)
         try:
@@ -180,9 +181,9 @@ class Desk:
         except DomainLockTimeoutError as error:
             log.debug("domain.not_free", domain=order.domain, cause=error.cause)
             return None
-        then = partial(self._has_begun, entry)
-        start = self._opened.book.start_new(order, journal, shown(self.settings), then)
-        return await self._started(start, entry, is_new=True)
+        new = partial(self._opened.book.start_new, snapshot=shown(self.settings))
+        begun = (waiting.start if waiting else new)(order, journal, then=partial(self._has_begun, entry))
+        return await self._started(begun, entry, is_new=True)
 
     async def _started(self, start: Posting[Visit], entry: Entry, *, is_new: bool = False) -> Visit:
         try:
@@ -243,10 +244,10 @@ class Desk:
                 await visit.quiet.wait()
 
     async def _interrupt(self, visit: Visit) -> None:
-        """A batch's session waits for the next start of its batch; another one ends here."""
+        """A session of a batch or a fleet waits for its next start; another one ends here."""
         stores = await self.open()
         self.visits.pop(visit.id, None)
-        goes_on = visit.order.batch_id is not None and visit.stopped is None
+        goes_on = visit.order.waits_for_others and visit.stopped is None
         if not goes_on:
             visit.stop(Cause.INTERRUPTED)
         end: Posting[Any] = stores.book.put_back(visit) if goes_on else stores.book.finish(visit)

@@ -86,6 +86,12 @@ class SessionOrder:
     wanted_pdp_url: str | None = None
     batch_id: int | None = None
     run_id: int | None = None  # of the durable run that pays this visit
+    entry_id: str | None = None  # of the entry that fed a fleet with it
+
+    @property
+    def waits_for_others(self) -> bool:
+        """Whether somebody takes it up again if this process stops: its batch's next start, or its fleet."""
+        return self.batch_id is not None or self.entry_id is not None
 
 
 def order_of(row: CrawlSession) -> SessionOrder:
@@ -99,6 +105,7 @@ def order_of(row: CrawlSession) -> SessionOrder:
         wanted_pdp_url=row.wanted_pdp_url,
         batch_id=row.batch_id,
         run_id=row.run_id,
+        entry_id=row.entry_id,
     )
 
 
@@ -108,9 +115,14 @@ def new_owner() -> str:
 
 
 def create(
-    db: Session, orders: Mapping[UUID, SessionOrder], *, owner: str, snapshot: dict[str, Any], life: Life
+    db: Session,
+    orders: Mapping[UUID, SessionOrder],
+    *,
+    owner: str | None,
+    snapshot: dict[str, Any],
+    life: Life,
 ) -> None:
-    """Write queued sessions, under the ids that were chosen for them."""
+    """Write queued sessions, under the ids that were chosen for them; without an owner, for anybody."""
     rows = [
         {
             "id": session_id,
@@ -123,11 +135,12 @@ def create(
             "crawl_policy_version": order.policy,
             "wanted_pdp_url": order.wanted_pdp_url,
             "batch_id": order.batch_id,
+            "entry_id": order.entry_id,
             "config_snapshot": snapshot,
             "status": Status.QUEUED,
             "owner": owner,
             "created_at": life.now,
-            **life.columns,
+            **(life.columns if owner else {}),
         }
         for session_id, order in orders.items()
     ]
@@ -210,16 +223,16 @@ def finish_queued(db: Session, session_id: UUID, owner: str, outcome: Outcome, *
 
 
 def put_back(db: Session, fence: Fence) -> None:
-    """Queue a running session for the next start of its batch."""
+    """Queue a running session for the next start of its batch, or for its fleet."""
     _write(db, fence, status=Status.QUEUED, owner=None, heartbeat_at=None, alive_until=None)
 
 
 def release_queued(db: Session, owner: str, now: datetime) -> list[UUID]:
-    """Let go of what this process has queued: a batch's sessions wait, others end as interrupted."""
+    """Let go of what this process has queued: a batch's and a fleet's wait, others end as interrupted."""
     mine = and_(CrawlSession.owner == owner, CrawlSession.status == Status.QUEUED)
     db.execute(
         update(CrawlSession)
-        .where(mine, CrawlSession.batch_id.is_not(None))
+        .where(mine, or_(CrawlSession.batch_id.is_not(None), CrawlSession.entry_id.is_not(None)))
         .values(owner=None, heartbeat_at=None, alive_until=None)
     )
     ended = db.execute(
@@ -252,12 +265,12 @@ def abandon_stale(db: Session, now: datetime) -> list[CrawlSession]:
 
 
 def _is_stale(now: datetime) -> ColumnElement[bool]:
-    """Open, and silent for too long. What a batch has queued waits for its next start instead."""
+    """Open, and silent for too long. What a batch has queued waits for its start; a fleet sees to its own."""
     begun = or_(
         CrawlSession.status == Status.RUNNING,
         and_(CrawlSession.status == Status.QUEUED, CrawlSession.batch_id.is_(None)),
     )
-    return and_(begun, CrawlSession.alive_until < now)
+    return and_(begun, CrawlSession.entry_id.is_(None), CrawlSession.alive_until < now)
 
 
 def get(db: Session, session_id: UUID) -> CrawlSession:

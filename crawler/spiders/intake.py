@@ -78,15 +78,19 @@ class Intake:
         return list(zip(await self.desk.queue(orders), orders, strict=True))
 
     def _order(self, line: UrlLine) -> SessionOrder:
-        arguments = self.arguments
-        return SessionOrder(
-            url=line.url,
-            domain="" if line.error else domain_of(line.url),
-            mode=arguments.mode,
-            retention_policy=arguments.retention,
-            policy=arguments.policy or self.desk.settings.crawl_policy_version,
-            wanted_pdp_url=arguments.pdp,
-        )
+        return order_for(line, self.arguments, self.desk.settings.crawl_policy_version)
+
+
+def order_for(line: UrlLine, arguments: PdpArguments, policy: str) -> SessionOrder:
+    """What a session for one URL is asked to do; by `policy` where the arguments name none."""
+    return SessionOrder(
+        url=line.url,
+        domain="" if line.error else domain_of(line.url),
+        mode=arguments.mode,
+        retention_policy=arguments.retention,
+        policy=arguments.policy or policy,
+        wanted_pdp_url=arguments.pdp,
+    )
 
 
 def listing_urls(database: Database, words: Sequence[str]) -> list[str]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 from urllib.parse import urljoin
 
 from attrs import evolve
 from scrapy.utils.asyncio import run_in_thread
 
+from crawler.middlewares.desk import desk_of
 from crawler.middlewares.reading import PageVerdict, read, to_capture, to_failure
 from crawler.middlewares.trouble import trouble_of_answer, trouble_of_error
 from crawler.pdp import is_product_like, sitemap_urls
 from crawler.reading import Reading, ReadingFailedError
 from crawler.sessions.outcome import Cause, Summary, Trouble
 from crawler.spiders.arguments import PdpArguments
+from crawler.spiders.fleet_entries import check_worker
 from crawler.spiders.intake import Intake, listing_urls
 from crawler.spiders.search import Aim, Search
 from crawler.spiders.visiting import VisitingSpider
@@ -24,9 +26,11 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from scrapy import Request
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
+    from crawler.config import Settings
     from crawler.db.engine import Database
     from crawler.sessions.items import PageCapture
     from crawler.sessions.store import SessionOrder
@@ -53,9 +57,23 @@ class PdpSpider(VisitingSpider):
         self.searches: dict[str, Search] = {}
 
     @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        """Scrapy's way to make a spider; FLEET makes it a worker."""
+        if cls is PdpSpider and desk_of(crawler).settings.fleet:
+            from crawler.spiders.fleet import FleetSpider  # ruff: ignore[import-outside-top-level] - it is a PdpSpider
+
+            return cast("Self", FleetSpider.from_crawler(crawler, *args, **kwargs))
+        return super().from_crawler(crawler, *args, **kwargs)
+
+    @classmethod
     def check_arguments(cls, **given: str) -> None:
         """Called before a crawl starts, so that a mistake costs one line."""
         PdpArguments.parse(given)
+
+    @classmethod
+    def check_fleet(cls, settings: Settings, **given: str) -> None:
+        """Called in place of the above for a worker of a fleet."""
+        check_worker(settings, given)
 
     @classmethod
     def check_stored(cls, database: Database, **given: str) -> None:

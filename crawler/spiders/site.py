@@ -278,9 +278,8 @@ class SiteSpider(Spider):
         if visit is not None and item.page_id in visit.kept:  # whoever lost it, lost it afterwards
             self.foreman.stored(task, STORED if item.ok else "error", new_links=item.ok)
             return
-        if cause in STORE_CAUSES:
-            self.foreman.not_stored(words)
-        if visit is None or cause is Cause.DISK_FULL:
+        is_given_up = cause in STORE_CAUSES and self.foreman.not_stored(words)
+        if visit is None or is_given_up or cause is Cause.DISK_FULL:
             self.foreman.soon(task, self.foreman.give_back(task, words))
         else:
             self.foreman.soon(task, self.foreman.fail(task, words, Stage.PARSE))

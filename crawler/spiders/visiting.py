@@ -105,15 +105,21 @@ class VisitingSpider(Spider):
     async def _run_all(
         self, orders: Sequence[tuple[UUID, SessionOrder]], outgoing: asyncio.Queue[Request | None]
     ) -> None:
+        try:
+            await self.run_sessions(orders, outgoing)
+        finally:
+            outgoing.put_nowait(None)
+
+    async def run_sessions(
+        self, orders: Sequence[tuple[UUID, SessionOrder]], outgoing: asyncio.Queue[Request | None]
+    ) -> None:
+        """Run these sessions: one line a domain, the lines side by side."""
         lines: dict[str, list[tuple[UUID, SessionOrder]]] = {}
         for session_id, order in orders:
             lines.setdefault(order.domain, []).append((session_id, order))
-        try:
-            async with asyncio.TaskGroup() as group:
-                for line in lines.values():
-                    group.create_task(self._run_line(line, outgoing))
-        finally:
-            outgoing.put_nowait(None)
+        async with asyncio.TaskGroup() as group:
+            for line in lines.values():
+                group.create_task(self._run_line(line, outgoing))
 
     async def _run_line(
         self, line: list[tuple[UUID, SessionOrder]], outgoing: asyncio.Queue[Request | None]
@@ -132,15 +138,18 @@ class VisitingSpider(Spider):
     ) -> None:
         async with self.desk.slots:
             visit = await self.desk.begin(session_id, order)
-            if visit is None:
-                return
-            engagement = self.engagements[visit.id] = Engagement(visit)
-            visit.wake = engagement.check
-            outgoing.put_nowait(self.opening(visit))
-            await engagement.done.wait()
-            del self.engagements[visit.id]
-            self.forget(visit)
-            await self.desk.end(visit)
+            if visit is not None:
+                await self.see_through(visit, outgoing)
+
+    async def see_through(self, visit: Visit, outgoing: asyncio.Queue[Request | None]) -> None:
+        """Be with a visit that has begun until it has ended."""
+        engagement = self.engagements[visit.id] = Engagement(visit)
+        visit.wake = engagement.check
+        outgoing.put_nowait(self.opening(visit))
+        await engagement.done.wait()
+        del self.engagements[visit.id]
+        self.forget(visit)
+        await self.desk.end(visit)
 
     # ── for the subclass ──
 

@@ -92,7 +92,7 @@ class Home:
 
     def database(self) -> Database:
         """The home's database, for looking into it; the caller closes it."""
-        return Database(f"sqlite:///{self.path / 'vitrine.db'}")
+        return Database(self.extra.get("DATABASE_URL") or f"sqlite:///{self.path / 'vitrine.db'}")
 
     def _run(self, command: list[str], timeout: float) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

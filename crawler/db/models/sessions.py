@@ -12,6 +12,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from crawler.db.models.base import Base, BigKey
 
 IS_OPEN = "status IN ('queued', 'running')"
+IS_FLEETS_AND_OPEN = "entry_id IS NOT NULL AND finished_at IS NULL"
 
 
 class Batch(Base):
@@ -36,15 +37,21 @@ class CrawlSession(Base):
         CheckConstraint("mode IN ('standard', 'debug', 'evidence_pack')", name="mode"),
         CheckConstraint("retention_policy IN ('short', 'standard', 'long')", name="retention_policy"),
         Index("ix_sessions_open", "alive_until", postgresql_where=text(IS_OPEN), sqlite_where=text(IS_OPEN)),
+        Index(
+            "ix_sessions_fleet", "status", "domain", "created_at",
+            postgresql_where=text(IS_FLEETS_AND_OPEN), sqlite_where=text(IS_FLEETS_AND_OPEN),
+        ),
         Index(None, "domain", "created_at"),
         Index(None, "created_at"),
         Index(None, "finished_at", "id"),
-    )
+    )  # fmt: skip
 
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
     kind: Mapped[str] = mapped_column(default="page")  # or run: a visit that a durable run pays to a domain
     run_id: Mapped[int | None] = mapped_column(BigKey, ForeignKey("runs.id", ondelete="SET NULL"), index=True)
     batch_id: Mapped[int | None] = mapped_column(ForeignKey("batches.id"), index=True)
+    entry_id: Mapped[str | None] = mapped_column(unique=True)  # of the entry that fed a fleet with it
+    deaths: Mapped[int] = mapped_column(default=0)  # workers of a fleet that died while they ran it
     url: Mapped[str]  # as it was asked for, without its password
     domain: Mapped[str]  # the lock's domain; empty where the URL names none
     mode: Mapped[str]

@@ -212,14 +212,14 @@ class LeaseMachine(RuleBasedStateMachine):
 
     @invariant()
     def what_is_to_do_is_told(self) -> None:
-        """Which domains wait, when something is due next, and whether anything is left."""
+        """Which domains wait, when each is due next, and whether anything is left."""
         due = [d for d in DOMAINS if self._due(d) or self._expired(d)]
         assert sorted(tasks.waiting_domains(self.db, self.run_id, self.now)) == due
-        times = [t.next_run_at for t in self.model.values() if t.status == "pending"]
-        times += [t.expires_at for t in self.model.values() if t.expires_at]
-        told = tasks.next_due_at(self.db, self.run_id)
-        assert told == min(times, default=None) or (told in times and told <= self.now)
-        assert tasks.is_drained(self.db, self.run_id) == (not times)
+        for domain in DOMAINS:
+            times = self._times(domain)
+            told = tasks.domain_due_at(self.db, self.run_id, domain)
+            assert told == min(times, default=None) or (told in times and told <= self.now)
+        assert tasks.is_drained(self.db, self.run_id) == (not any(map(self._times, DOMAINS)))
 
     # ── the model ──
 
@@ -241,6 +241,12 @@ class LeaseMachine(RuleBasedStateMachine):
     def _expired(self, domain: str) -> list[Expected]:
         of_domain = [task for task in self.model.values() if task.domain == domain]
         return [task for task in of_domain if task.expires_at and task.expires_at <= self.now]
+
+    def _times(self, domain: str) -> list[datetime]:
+        """The ends of rests and leases."""
+        of_domain = [task for task in self.model.values() if task.domain == domain]
+        rests = [task.next_run_at for task in of_domain if task.status == "pending"]
+        return rests + [task.expires_at for task in of_domain if task.expires_at]
 
     def _expect_freed(self, domain: str) -> None:
         for task in self._expired(domain):

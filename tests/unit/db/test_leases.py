@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, ClassVar
 from uuid import UUID
 
 import pytest
 from attrs import evolve
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from crawler.db.engine import Database
 from crawler.db.lease_rules import LeaseRules
+from crawler.db.leases import Leases
+from crawler.db.models.leased import Leased
+from crawler.db.types import UtcTime
 from tests.unit.frontier.queues import NOON, SECOND, Queue, a_run, page
 
 if TYPE_CHECKING:
@@ -84,6 +89,38 @@ def test_clauses_narrow_what_is_leased_and_what_is_freed(queue: Queue) -> None:
     assert len(other.acquire()) == 1
     assert len(queue.acquire(NOON + LEASE)) == 3
     assert other.rows()[0].status == "in_progress"
+
+
+class Jobs(DeclarativeBase):
+    """Tables that are no part of the program."""
+
+    type_annotation_map: ClassVar = {datetime: UtcTime}
+
+
+class Job(Leased, Jobs):
+    """Something else that goes out on loan."""
+
+    __tablename__ = "lease_test_jobs"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str]
+
+
+def test_any_table_can_be_leased_from(database: Database) -> None:
+    """One discipline, whatever is on loan."""
+    Jobs.metadata.create_all(database.engine)
+    with database.write() as db:
+        db.add_all(Job(name=name, next_run_at=NOON, updated_at=NOON) for name in ("first", "second"))
+    leases = Leases(Job, LeaseRules())
+    with database.write() as db:
+        [(row, lease)] = leases.acquire(db, owner="one", now=NOON, limit=1)
+        assert (row["name"], row["attempts"], row["last_error"]) == ("first", 1, None)
+        assert leases.renew(db, [lease], NOON) == {lease.id}
+        assert leases.fail(db, lease, "no answer", NOON) == "pending"
+        assert [row["name"] for row, _ in leases.acquire(db, owner="one", now=NOON, limit=9)] == ["second"]
+        [(row, again)] = leases.acquire(db, owner="one", now=NOON + 2 * SECOND, limit=9)
+        assert (row["name"], row["attempts"], row["last_error"]) == ("first", 2, "no answer")
+        assert leases.finish(db, again, NOON)
 
 
 # ── expiry ──

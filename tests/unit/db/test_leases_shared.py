@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 LESSEES = 4
 FAIR_PART = 0.1  # of an equal share; the least that a lessee must get
-PLENTY = 40_000
+PLENTY = 20_000
 
 
 def leased_by_processes(url: str, run_id: int, *, seconds: float, batch: int) -> list[list[tuple[int, int]]]:

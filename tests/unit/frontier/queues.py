@@ -11,7 +11,7 @@ from crawler.db.lease_rules import LeaseRules
 from crawler.db.leases import Lease, Leases
 from crawler.db.models import Task
 from crawler.frontier import runs, tasks
-from crawler.frontier.tasks import NewTask
+from crawler.frontier.tasks import LeasedTask, NewTask
 
 if TYPE_CHECKING:
     from crawler.db.engine import Database
@@ -24,6 +24,13 @@ DOMAIN = "shop.example"
 def page(number: int, domain: str = DOMAIN, **facts: Any) -> NewTask:
     """A page to fetch."""
     return NewTask(f"https://{domain}/{number}", domain, f"{domain}-{number}", **facts)
+
+
+def leased(number: int, domain: str = DOMAIN, **facts: Any) -> LeasedTask:
+    """A task that somebody has leased; no database knows it."""
+    lease = Lease(number, "one", 1, facts.pop("attempts", 1), NOON + 30 * SECOND, NOON + 600 * SECOND)
+    known = {"depth": 0, "priority": 0, "kind": "page", **facts}
+    return LeasedTask(lease, 1, f"https://{domain}/{number}", f"{domain}-{number}", domain, **known)
 
 
 def a_run(database: Database, *pages: NewTask, max_pages: int | None = None) -> int:

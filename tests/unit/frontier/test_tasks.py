@@ -11,7 +11,7 @@ from sqlalchemy import select
 from crawler.db.engine import Database
 from crawler.db.lease_rules import LeaseRules
 from crawler.db.models import Run, RunDomain
-from crawler.frontier import tasks
+from crawler.frontier import runs, tasks
 from tests.unit.frontier.queues import NOON, SECOND, Queue, a_run, page
 
 if TYPE_CHECKING:
@@ -105,6 +105,15 @@ def test_a_run_takes_no_more_than_its_limit(database: Database) -> None:
         assert db.scalars(select(RunDomain.domain)).all() == ["shop.example"]
 
 
+def test_a_run_over_its_limit_takes_nothing(database: Database) -> None:
+    """As one whose limit was lowered since."""
+    run_id = a_run(database, page(1), page(2), page(3))
+    with database.write() as db:
+        runs.find(db, str(run_id)).max_pages = 2
+    assert add(database, run_id, page(4), page(5)) == 0
+    assert len(Queue(database, run_id).rows()) == 3
+
+
 def test_thousands_of_links_are_added_at_once(database: Database) -> None:
     """As a large sitemap has them, on several domains."""
     pages = [page(number, f"{number % 3}.example") for number in range(3_000)]
@@ -178,21 +187,24 @@ def test_domains_are_told_in_turn(database: Database) -> None:
 
 
 def test_the_next_time_is_that_of_a_rest_or_a_lease(database: Database) -> None:
-    """So that who finds nothing to do knows when to look again."""
-    queue = Queue(database, a_run(database, page(1), page(2)), LeaseRules(backoff_min_seconds=7))
+    """So that who finds nothing to do in a domain knows when to look again."""
+    pages = [page(1), page(2), page(3, "other.example")]
+    queue = Queue(database, a_run(database, *pages), LeaseRules(backoff_min_seconds=7))
 
-    def next_time() -> datetime | None:
+    def next_time(domain: str = "shop.example") -> datetime | None:
         with database.read() as db:
-            return tasks.next_due_at(db, queue.run_id)
+            return tasks.domain_due_at(db, queue.run_id, domain)
 
     assert next_time() == NOON
-    first, second = queue.acquire()
+    first, second = (task.lease for task in lease(queue, "shop.example"))
     assert next_time() == first.expires_at
     queue.fail(first)
     assert next_time() == NOON + 7 * SECOND
     queue.finish(second)
-    queue.finish(queue.acquire(NOON + 7 * SECOND)[0])
+    [again] = lease(queue, "shop.example", NOON + 7 * SECOND)
+    queue.finish(again.lease)
     assert next_time() is None
+    assert next_time("other.example") == NOON
 
 
 # ── counted ──
@@ -228,17 +240,11 @@ def test_a_run_is_drained_when_nothing_is_left_to_do(database: Database) -> None
     assert is_drained()
 
 
-def test_progress_can_be_told(database: Database) -> None:
-    """Where most is left, what is being fetched for longest, what was given up and why."""
-    queue = Queue(database, a_run(database, *map(page, range(3)), *(page(n, "b.example") for n in range(5))))
-    [given_up, slow] = lease(queue, "shop.example", limit=2)
-    lease(queue, "b.example", NOON + SECOND, limit=1)
-    queue.fail(given_up.lease, final=True)
+def test_where_most_is_left_can_be_told(database: Database) -> None:
+    """That domain holds up the run."""
+    pages = [page(number, "b.example") for number in range(5)]
+    queue = Queue(database, a_run(database, *map(page, range(3)), *pages))
+    lease(queue, "b.example", limit=1)
     with database.read() as db:
-        assert tasks.waiting(db, queue.run_id, 10) == [("b.example", 4), ("shop.example", 1)]
+        assert tasks.waiting(db, queue.run_id, 10) == [("b.example", 4), ("shop.example", 3)]
         assert tasks.waiting(db, queue.run_id, 1) == [("b.example", 4)]
-        [failure] = tasks.failures(db, queue.run_id, 10)
-        longest, _ = tasks.slowest(db, queue.run_id, 10)
-    assert (failure.url, failure.error, failure.attempts) == (given_up.url, "no answer", 1)
-    assert (failure.domain, failure.finished_at) == ("shop.example", NOON)
-    assert (longest.url, longest.owner, longest.deadline_at) == (slow.url, "one", slow.lease.deadline_at)

@@ -52,6 +52,8 @@ def _sessions() -> None:
         sa.Column("kind", sa.String(), nullable=False),
         sa.Column("run_id", BIG_KEY, nullable=True),
         sa.Column("batch_id", sa.Integer(), nullable=True),
+        sa.Column("entry_id", sa.String(), nullable=True),
+        sa.Column("deaths", sa.Integer(), nullable=False),
         sa.Column("url", sa.String(), nullable=False),
         sa.Column("domain", sa.String(), nullable=False),
         sa.Column("mode", sa.String(), nullable=False),
@@ -86,12 +88,19 @@ def _sessions() -> None:
             ["run_id"], ["runs.id"], name=op.f("fk_sessions_run_id"), ondelete="SET NULL"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_sessions")),
+        sa.UniqueConstraint("entry_id", name=op.f("uq_sessions_entry_id")),
     )
     op.create_index(op.f("ix_sessions_batch_id"), "sessions", ["batch_id"])
     op.create_index(op.f("ix_sessions_created_at"), "sessions", ["created_at"])
     op.create_index(op.f("ix_sessions_domain_created_at"), "sessions", ["domain", "created_at"])
     op.create_index(op.f("ix_sessions_finished_at_id"), "sessions", ["finished_at", "id"])
     op.create_index(op.f("ix_sessions_run_id"), "sessions", ["run_id"])
+    op.create_index(
+        "ix_sessions_fleet",
+        "sessions",
+        ["status", "domain", "created_at"],
+        **only_where("entry_id IS NOT NULL AND finished_at IS NULL"),
+    )
     op.create_index(
         "ix_sessions_open", "sessions", ["alive_until"], **only_where("status IN ('queued', 'running')")
     )

@@ -1,0 +1,109 @@
+"""`scrapy crawl pdp -s FLEET=1`: one worker of many, fed through Redis as scrapy-redis has it.
+
+What people know of scrapy-redis holds: names of keys and settings, the forms of an entry, the hook that reads
+one. What loses entries there, or holds up the event loop, does not: nothing is popped, and threads ask Redis.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy import Request, signals
+from scrapy_redis.spiders import RedisMixin
+
+from crawler.frontier.fleet import FleetList
+from crawler.sessions.fleet import FleetBook
+from crawler.spiders.arguments import PdpArguments
+from crawler.spiders.fleet_entries import arguments_of, check_worker
+from crawler.spiders.fleet_worker import SPARE_ENTRIES, Worker
+from crawler.spiders.intake import order_for
+from crawler.spiders.pdp import PdpSpider
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from scrapy.crawler import Crawler
+
+    from crawler.sessions.store import SessionOrder
+
+
+class FleetSpider(RedisMixin, PdpSpider):  # type: ignore[misc]  # scrapy-redis has no types
+    """The pdp spider as a worker; its name is given to it, so that no command finds two of that name."""
+
+    name = ""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(PdpSpider.name, *args, **kwargs)
+        self.worker: Worker | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        """Scrapy's way to make a spider."""
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.leave_fleet, signal=signals.spider_closed)
+        return spider
+
+    def setup_redis(self, crawler: Crawler | None = None) -> None:
+        """Take scrapy-redis's settings; its client, which would wait for minutes, is put aside."""
+        settings = self.desk.settings
+        room = settings.sessions_at_once + SPARE_ENTRIES
+        self.redis_batch_size = settings.redis_start_urls_batch_size or room
+        super().setup_redis(crawler)
+        self.server = None
+
+    def spider_idle(self) -> None:
+        """Called once the worker has ended; until then start() goes on, and keeps the crawl open."""
+
+    def make_request_from_data(self, data: bytes) -> Request:
+        """scrapy-redis's hook: the page that an entry asks for, with the spider's arguments in its meta."""
+        given = arguments_of(data, self.redis_encoding)
+        return Request(given.pop("url"), meta=given)
+
+    async def orders(self) -> Sequence[tuple[UUID, SessionOrder]]:
+        """Join the fleet; what there is to do comes by and by."""
+        settings = self.desk.settings
+        check_worker(settings, self.given)
+        stores = await self.desk.open()
+        self.setup_redis(self.crawler)
+        silent_ms = settings.domain_lock_ttl_seconds * 1000
+        self.worker = Worker(
+            desk=self.desk,
+            book=FleetBook(stores.book),
+            gate=stores.gate,
+            entries=FleetList(settings.redis_url, self.redis_key, stores.book.owner, silent_ms=silent_ms),
+            order_of=self.order_of,
+            most_at_once=self.redis_batch_size,
+            idle_seconds=self.max_idle_time,
+            count=self.count,
+        )
+        return ()
+
+    # ruff: ignore[unused-method-argument] - the frame's signature
+    async def run_sessions(
+        self, orders: Sequence[tuple[UUID, SessionOrder]], outgoing: asyncio.Queue[Request | None]
+    ) -> None:
+        """Work until there has been nothing to do for MAX_IDLE_TIME_BEFORE_CLOSE."""
+        if self.worker is not None:
+            await self.worker.work(lambda visit: self.see_through(visit, outgoing))
+
+    async def all_ended(self) -> None:
+        """Nothing is left to be closed."""
+
+    async def leave_fleet(self) -> None:
+        """Called when the crawl is over, however it ended in order."""
+        if self.worker is not None:
+            await self.worker.leave()
+
+    def order_of(self, data: bytes) -> SessionOrder:
+        """What an entry asks of its session; where it says nothing, the worker's own arguments do."""
+        request = self.make_request_from_data(data)
+        arguments = PdpArguments.parse({**self.given, **request.meta, "url": request.url})
+        [line] = arguments.targets
+        return order_for(line, arguments, self.desk.settings.crawl_policy_version)
+
+    def count(self, event: str, number: int) -> None:
+        """Add to the crawl's stats."""
+        if number:
+            self.crawler.stats.inc_value(f"vitrine/fleet/{event}", number)

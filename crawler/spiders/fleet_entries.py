@@ -1,0 +1,79 @@
+"""What feeders of a fleet may say: a URL, or an object as scrapy-redis takes it, with our arguments."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from crawler.errors import ConfigError, UsageError
+from crawler.spiders.arguments import TARGETS, PdpArguments
+from crawler.urls import require_http_url, root_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from crawler.config import Settings
+
+ARGUMENTS = ("url", "pdp", "mode", "render", "retention", "policy")
+MAX_ENTRY_BYTES = 65_536
+# Stands for the URLs to come where the arguments beside them are checked.
+_ANY_URL = "https://shop.example/"
+
+
+def check_worker(settings: Settings, given: Mapping[str, str]) -> None:
+    """Say what keeps a worker from working: it needs a Redis, and no URLs of its own."""
+    if not settings.redis_url:
+        raise ConfigError(
+            "FLEET needs REDIS_URL: through it the fleet is fed, and through it domains are locked",
+            hint="set REDIS_URL=redis://HOST:PORT/0, the same on all machines",
+        )
+    target = next((name for name in TARGETS if given.get(name)), None)
+    if target:
+        raise UsageError(
+            f"FLEET and -a {target}=… exclude each other",
+            hint="feed the fleet with `redis-cli lpush pdp:start_urls URL`, or crawl without FLEET",
+        )
+    PdpArguments.parse({**given, "url": _ANY_URL})
+
+
+def arguments_of(data: bytes, encoding: str = "utf-8") -> dict[str, str]:
+    """The spider's arguments that an entry gives, `url` among them; say what is wrong with it otherwise."""
+    if len(data) > MAX_ENTRY_BYTES:
+        raise UsageError(f"an entry of {len(data)} bytes is too long (at most {MAX_ENTRY_BYTES})")
+    try:
+        text = data.decode(encoding).strip()
+    except UnicodeDecodeError:
+        raise UsageError(f"an entry that is no {encoding}") from None
+    given = _object(text) if text.startswith(("{", "[")) else {"url": text}
+    if not given.get("url"):
+        if not given.get("pdp"):
+            raise UsageError("an entry that names no url")
+        given["url"] = root_of(require_http_url(given["pdp"]))
+    given["url"] = require_http_url(given["url"])
+    PdpArguments.parse(given)
+    return given
+
+
+def _object(text: str) -> dict[str, str]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"an entry that is no JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise UsageError("an entry that is a JSON list, and no object")
+    if str(found.pop("method", None) or "GET").upper() != "GET":
+        raise UsageError("an entry with a method; pages are got, and nothing is sent to sites")
+    meta = found.pop("meta", None) or {}
+    if not isinstance(meta, dict):
+        raise UsageError("an entry whose meta is no object")
+    # Feeders may keep marks of their own under names with an underscore, as Scrapyd does.
+    named = {name: value for name, value in {**found, **meta}.items() if not name.startswith("_")}
+    return {name: _text(name, value) for name, value in named.items() if value is not None}
+
+
+def _text(name: str, value: Any) -> str:
+    if name not in ARGUMENTS:
+        raise UsageError(f"an entry with {name}; it takes " + ", ".join(ARGUMENTS))
+    if not isinstance(value, str | int):
+        raise UsageError(f"an entry whose {name} is no text")
+    return str(value)

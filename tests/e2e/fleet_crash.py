@@ -1,0 +1,63 @@
+"""`python -m tests.e2e.fleet_crash POINT MARK SCRAPY-ARGUMENTS…`: Scrapy, in a process that dies at a point.
+
+As kill -9 has it: nothing is cleaned up. It dies where the point is about a URL that has MARK in it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import sys
+from enum import Enum
+from typing import Any
+
+from scrapy.cmdline import execute
+
+from crawler.frontier.fleet import FleetList
+from crawler.sessions.book import SessionBook
+from crawler.sessions.desk import Desk
+
+
+class Point(Enum):
+    """Where to die: a method, before it does anything or after it has done it all."""
+
+    ENTRY_TAKEN = (FleetList, "fill", "after")
+    SESSION_WRITTEN = (FleetList, "done", "before")
+    ENTRY_DONE = (FleetList, "done", "after")
+    SESSION_BEGUN = (Desk, "_has_begun", "before")
+    PAGE_KEPT = (Desk, "keep", "after")
+    SESSION_ENDS = (SessionBook, "finish", "before")
+    SESSION_ENDED = (Desk, "_tell_end", "before")
+
+
+def die_at(point: Point, mark: str) -> None:
+    """Have the process end there."""
+    owner, name, when = point.value
+    method = getattr(owner, name)
+
+    def die(*spoken_of: Any) -> None:
+        if mark in repr(spoken_of):
+            os._exit(9)
+
+    @functools.wraps(method)
+    def deadly(self: Any, *args: Any) -> Any:
+        if when == "before":
+            die(args)
+        done = method(self, *args)
+        if when == "after":
+            die(args, done)
+        return done
+
+    @functools.wraps(method)
+    async def deadly_to_await(self: Any, *args: Any) -> Any:
+        done = await method(self, *args)
+        die(args, done)
+        return done
+
+    setattr(owner, name, deadly_to_await if inspect.iscoroutinefunction(method) else deadly)
+
+
+if __name__ == "__main__":
+    die_at(Point[sys.argv[1]], sys.argv[2])
+    execute(["scrapy", *sys.argv[3:]])

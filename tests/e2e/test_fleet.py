@@ -1,0 +1,346 @@
+"""A fleet: fed through Redis from anywhere, and whatever dies, each entry is worked and stored once."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+import redis
+from sqlalchemy import and_, select
+
+from crawler.db.models import CrawlSession, Page
+from crawler.spiders.fleet_worker import SPARE_ENTRIES
+from crawler.urls import domain_of
+from tests.e2e.conftest import Home, wait_for
+from tests.e2e.fleet_crash import Point
+from tests.e2e.test_interruptions import assert_consistent, shop_urls
+from tests.embedded.redis import own_redis
+
+if TYPE_CHECKING:
+    import subprocess
+    from pathlib import Path
+
+    from crawler.demo import DemoServer
+
+    Process = subprocess.Popen[str]
+
+KEY = "pdp:start_urls"
+WORKER = ("crawl", "pdp", "-s", "FLEET=1", "-s", "DOWNLOAD_DELAY=0")
+UNTIL_IDLE = ("-s", "MAX_IDLE_TIME_BEFORE_CLOSE=1")
+
+
+@pytest.fixture
+def tables(home: Home, sqlite_template: Path) -> Home:
+    """A home with empty tables."""
+    home.path.mkdir()
+    shutil.copy(sqlite_template, home.path / "vitrine.db")
+    return home
+
+
+@pytest.fixture
+def fleet(tables: Home, redis_database: str) -> Home:
+    """The same with a Redis, and the dead are soon known to be dead."""
+    tables.extra.update(REDIS_URL=redis_database, DOMAIN_LOCK_TTL_SECONDS="2")
+    return tables
+
+
+def work_off(fleet: Home, *more: str) -> str:
+    """Have one worker do all there is; what it logged."""
+    done = fleet.scrapy(*WORKER, *UNTIL_IDLE, *more)
+    assert done.returncode == 0, done.stderr
+    assert "'finish_reason': 'finished'" in done.stderr
+    return done.stderr
+
+
+def rows(fleet: Home) -> list[CrawlSession]:
+    """The sessions as they are stored."""
+    database = fleet.database()
+    try:
+        with database.read() as db:
+            return list(db.scalars(select(CrawlSession)))
+    finally:
+        database.close()
+
+
+def with_status(fleet: Home, status: str) -> set[str]:
+    """The URLs of the sessions that are at this."""
+    return {row.url for row in rows(fleet) if row.status == status}
+
+
+def by_url(fleet: Home) -> dict[str, CrawlSession]:
+    """The sessions; there must be one a URL."""
+    sessions = rows(fleet)
+    found = {session.url: session for session in sessions}
+    assert len(found) == len(sessions), "a URL was worked as two sessions"
+    return found
+
+
+def statuses(fleet: Home) -> dict[str, str]:
+    """What became of each URL."""
+    return {url: session.status for url, session in by_url(fleet).items()}
+
+
+def assert_nothing_left(client: redis.Redis) -> None:
+    """No entry, and no worker, is anywhere in Redis."""
+    assert [key for key in client.keys(f"{KEY}*") if key != f"{KEY}:count"] == []
+
+
+# ── feeding ──
+
+
+def test_a_fleet_is_fed_with_lpush(fleet: Home, shops: DemoServer, redis_client: redis.Redis) -> None:
+    """A URL, or an object with the spider's arguments, in meta or beside it; a worker has its defaults."""
+    one, two, plain, hub = (shops.url(name) for name in ("shop-0001", "shop-0002", "plain", "hub"))
+    product = f"{two}products/fogbound-tumbler"
+    redis_client.lpush(KEY, one)
+    redis_client.lpush(KEY, json.dumps({"url": plain, "meta": {"retention": "short", "_job": 7}}))
+    redis_client.lpush(KEY, json.dumps({"url": hub, "mode": "debug", "method": "GET"}))
+    redis_client.lpush(KEY, json.dumps({"pdp": product}))
+    work_off(fleet, "-a", "retention=long")
+    assert statuses(fleet) == {one: "completed", plain: "completed", hub: "partial", two: "completed"}
+    sessions = by_url(fleet)
+    assert sessions[hub].mode == "debug"
+    assert sessions[two].pdp_url == product
+    assert [sessions[url].retention_policy for url in (plain, one)] == ["short", "long"]
+    assert_nothing_left(redis_client)
+    assert_consistent(fleet)
+
+
+def test_bad_entries_are_put_aside(fleet: Home, shops: DemoServer, redis_client: redis.Redis) -> None:
+    """Whatever is fed, the worker goes on; each is told in a line, and kept without its password."""
+    bad = {
+        "not a url": "space",
+        "ftp://shop.example/": "http or https",
+        "https://me:canary@shop.example/": "user name",
+        '{"url": 1': "no JSON",
+        '["https://shop.example/"]': "list",
+        '{"meta": {}}': "names no url",
+        '{"url": ["https://shop.example/"]}': "no text",
+        '{"url": "https://shop.example/", "meta": {"mode": "loud"}}': "loud",
+        '{"url": "https://shop.example/", "meta": {"urls": "/etc/passwd"}}': "urls",
+        '{"url": "https://shop.example/", "method": "POST"}': "method",
+        '{"a":' * 5000: "no JSON",
+        "x" * 100_000: "too long",
+        "": "names no url",
+    }
+    redis_client.rpush(KEY, *bad, b"\xff\xfe", shops.url("plain"))
+    log = work_off(fleet)
+    refused = [json.loads(entry) for entry in redis_client.lrange(f"{KEY}:refused", 0, -1)][::-1]
+    assert len(refused) == len(bad) + 1
+    for entry, reason in zip(refused, bad.values(), strict=False):
+        assert reason in entry["error"]
+    assert log.count("fleet.entry_refused") == len(bad) + 1
+    assert "Traceback" not in log
+    assert "canary" not in log + json.dumps(refused)
+    assert statuses(fleet) == {shops.url("plain"): "completed"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "without_redis", "says"),
+    [
+        ((), True, "FLEET needs REDIS_URL"),
+        (("-a", "url=https://shop.example/"), False, "exclude each other"),
+        (("-a", "urls=shops.txt"), False, "exclude each other"),
+        (("-a", "mode=loud"), False, "mode=loud is unknown"),
+        (("-s", "MAX_IDLE_TIME_BEFORE_CLOSE=soon"), False, "MAX_IDLE_TIME_BEFORE_CLOSE is 'soon'"),
+        (("-s", "REDIS_START_URLS_KEY=%(nam)s"), False, "REDIS_START_URLS_KEY"),
+    ],
+)
+def test_a_worker_that_cannot_work_says_why(
+    fleet: Home, arguments: tuple[str, ...], *, without_redis: bool, says: str
+) -> None:
+    """One line and a hint, exit code 2, and nothing begun."""
+    if without_redis:
+        del fleet.extra["REDIS_URL"]
+    done = fleet.scrapy("crawl", "pdp", "-s", "FLEET=1", *arguments)
+    assert done.returncode == 2
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("error[")]
+    assert says in line
+    assert "Traceback" not in done.stderr
+
+
+# ── what dies ──
+
+
+def die(fleet: Home, endings: list[Process], point: Point, mark: str) -> None:
+    """Have a worker work until it comes to that point with a URL that has that mark."""
+    dying = fleet._start("tests.e2e.fleet_crash", point.name, mark, *WORKER)
+    endings.append(dying)
+    assert dying.wait(timeout=60) == 9, dying.communicate()
+
+
+def test_workers_die_at_every_point(
+    fleet: Home, shops: DemoServer, redis_client: redis.Redis, endings: list[Process]
+) -> None:
+    """What they had in hand comes to others, under its own name, and is done once."""
+    fed = set()
+    for point, shop in zip(Point, shop_urls(shops, 20)[::2], strict=False):
+        urls = [f"{shop}?{point.name}", f"{shop}?{point.name}&again"]
+        redis_client.rpush(KEY, *urls)
+        die(fleet, endings, point, point.name)
+        fed |= set(urls)
+    work_off(fleet, "-s", "MAX_IDLE_TIME_BEFORE_CLOSE=3")
+    assert statuses(fleet) == dict.fromkeys(fed, "completed")
+    assert_nothing_left(redis_client)
+    assert_consistent(fleet)
+
+
+def test_a_page_that_kills_its_workers_is_given_up(
+    fleet: Home, shops: DemoServer, redis_client: redis.Redis, endings: list[Process]
+) -> None:
+    """After a number of deaths it ends as failed; what has been beside it is done all the same."""
+    fleet.extra["FLEET_MAX_DEATHS"] = "2"
+    deadly, *others = shop_urls(shops, 3)
+    redis_client.rpush(KEY, deadly, *others)
+    for _ in range(2):
+        die(fleet, endings, Point.PAGE_KEPT, deadly)
+    log = work_off(fleet, "-s", "MAX_IDLE_TIME_BEFORE_CLOSE=3")
+    assert "session.worker_died" in log
+    assert statuses(fleet) == {deadly: "failed", **dict.fromkeys(others, "completed")}
+    given_up = by_url(fleet)[deadly]
+    assert (given_up.cause, given_up.epoch, given_up.deaths) == ("abandoned", 2, 2)
+    assert_consistent(fleet)
+
+
+def test_sigterm_hands_over(
+    fleet: Home, shops: DemoServer, redis_client: redis.Redis, endings: list[Process]
+) -> None:
+    """What runs and what waits is at once another's, long before the stopped one would count as dead."""
+    fleet.extra["DOMAIN_LOCK_TTL_SECONDS"] = "60"
+    urls = [shops.url("slow"), *shop_urls(shops, 3)]
+    redis_client.rpush(KEY, *urls)
+    stopped = fleet.start_scrapy(*WORKER, "-s", "SESSIONS_AT_ONCE=1")
+    endings.append(stopped)
+    wait_for(lambda: with_status(fleet, "running"))
+    stopped.send_signal(signal.SIGTERM)
+    stopped.communicate(timeout=30)
+    left = by_url(fleet)
+    assert "queued" in {session.status for session in left.values()} <= {"queued", "completed"}
+    assert {session.owner for session in left.values() if session.status == "queued"} == {None}
+    work_off(fleet)
+    assert statuses(fleet) == dict.fromkeys(urls, "completed")
+    assert {session.deaths for session in rows(fleet)} == {0}
+    assert {session.id for session in left.values()} <= {session.id for session in rows(fleet)}
+    assert_nothing_left(redis_client)
+    assert_consistent(fleet)
+
+
+def test_redis_goes_and_comes_back(tables: Home, shops: DemoServer, endings: list[Process]) -> None:
+    """The worker says once that it waits, begins nothing meanwhile, and goes on by itself."""
+    urls = shop_urls(shops, 12)
+    with own_redis(persistent=True) as server:
+        tables.extra.update(REDIS_URL=server.url, DOMAIN_LOCK_TTL_SECONDS="20")
+        client = redis.Redis.from_url(server.url)
+        client.rpush(KEY, *urls)
+        worker = tables.start_scrapy(
+            *WORKER, *UNTIL_IDLE, "-s", "SESSIONS_AT_ONCE=2", "-s", "DOWNLOAD_DELAY=0.2"
+        )
+        endings.append(worker)
+        wait_for(lambda: with_status(tables, "completed"))
+        server.kill()
+        time.sleep(2.5)
+        begun = {row.id for row in rows(tables) if row.epoch}
+        time.sleep(1)
+        assert {row.id for row in rows(tables) if row.epoch} == begun
+        server.start()
+        _, log = worker.communicate(timeout=90)
+        client.close()
+    assert worker.returncode == 0
+    assert log.count("fleet.paused") == 1
+    assert log.count("fleet.goes_on") == 1
+    assert statuses(tables) == dict.fromkeys(urls, "completed")
+    assert_consistent(tables)
+
+
+@pytest.mark.parametrize("kills", [20, pytest.param(400, marks=pytest.mark.soak)])
+def test_whoever_is_killed_each_entry_is_stored_once(
+    fleet: Home,
+    database_url: str,
+    shops: DemoServer,
+    redis_client: redis.Redis,
+    endings: list[Process],
+    kills: int,
+) -> None:
+    """Four workers, killed at random while entries come in: none is lost, none is done twice."""
+    fleet.extra.update(DATABASE_URL=database_url, FLEET_MAX_DEATHS="100")  # no page is at fault here
+    dice = random.Random(kills)
+    urls = [f"{shop}?{turn}" for turn in range(kills // 3) for shop in shop_urls(shops, 20)]
+    workers = [start_quietly(fleet, endings) for _ in range(4)]
+    for kill in range(kills):
+        redis_client.lpush(KEY, *urls[kill::kills])
+        time.sleep(dice.uniform(0.3, 1.2))
+        victim = dice.randrange(4)
+        workers[victim].kill()
+        workers[victim].wait(timeout=10)
+        workers[victim] = start_quietly(fleet, endings)
+    wait_for(lambda: not redis_client.llen(KEY) and not with_status(fleet, "queued"), seconds=10 * kills)
+    wait_for(lambda: not with_status(fleet, "running"), seconds=30)
+    for worker in workers:
+        worker.send_signal(signal.SIGTERM)
+    assert [worker.wait(timeout=30) for worker in workers] == [0] * 4
+    assert statuses(fleet) == dict.fromkeys(urls, "completed")
+    assert sum(row.deaths for row in rows(fleet)) >= kills // 10  # or else nobody was at work when killed
+    assert_nothing_left(redis_client)
+    assert_consistent(fleet)
+    assert_done_once(fleet)
+
+
+def start_quietly(fleet: Home, endings: list[Process]) -> Process:
+    """A worker whose log goes into a file, since nobody reads its pipe."""
+    log = fleet.path / f"worker-{len(endings)}.log"
+    slow_enough_to_be_hit = ("-s", "SESSIONS_AT_ONCE=4", "-s", "DOWNLOAD_DELAY=0.2")
+    worker = fleet.start_scrapy(*WORKER, *slow_enough_to_be_hit, "-s", f"LOG_FILE={log}")
+    endings.append(worker)
+    return worker
+
+
+def assert_done_once(fleet: Home) -> None:
+    """Each session has the two pages of a completed visit under its last epoch."""
+    database = fleet.database()
+    with database.read() as db:
+        last = select(Page.session_id, Page.page_type).join(
+            CrawlSession, and_(CrawlSession.id == Page.session_id, CrawlSession.epoch == Page.epoch)
+        )
+        pages = sorted(map(tuple, db.execute(last)), key=str)
+    database.close()
+    assert pages == sorted(((row.id, kind) for row in rows(fleet) for kind in ("homepage", "pdp")), key=str)
+
+
+# ── sharing ──
+
+
+def test_a_busy_domain_starves_nobody(
+    fleet: Home, shops: DemoServer, redis_client: redis.Redis, endings: list[Process]
+) -> None:
+    """A hundred entries of a domain that somebody else holds wait in its line; those behind them are done."""
+    busy, *others = shop_urls(shops, 5)
+    redis_client.set(f"lock:domain:{domain_of(busy)}", "somebody else")
+    redis_client.rpush(KEY, *(f"{busy}?{number}" for number in range(100)), *others)
+    worker = fleet.start_scrapy(*WORKER, "-s", "SESSIONS_AT_ONCE=2")
+    endings.append(worker)
+    wait_for(lambda: redis_client.llen(KEY) == 0)
+    wait_for(lambda: with_status(fleet, "completed") == set(others))
+    waiting = [row for row in by_url(fleet).values() if row.status == "queued"]
+    assert (len(waiting), {row.epoch for row in waiting}) == (100, {0})
+    redis_client.delete(f"lock:domain:{domain_of(busy)}")
+    wait_for(lambda: [row for row in rows(fleet) if row.epoch and row.url.startswith(busy)])
+    worker.send_signal(signal.SIGTERM)
+    worker.communicate(timeout=30)
+    assert {row.status for row in rows(fleet)} <= {"queued", "completed"}
+
+
+def test_a_worker_takes_no_more_than_it_can_work(
+    fleet: Home, shops: DemoServer, redis_client: redis.Redis, endings: list[Process]
+) -> None:
+    """The rest stays in Redis for those who have room."""
+    redis_client.rpush(KEY, *shop_urls(shops, 20))
+    endings.append(fleet.start_scrapy(*WORKER, "-s", "SESSIONS_AT_ONCE=2", "-s", "DOWNLOAD_DELAY=60"))
+    wait_for(lambda: len(with_status(fleet, "running")) == 2)
+    time.sleep(2)
+    assert len(rows(fleet)) <= 2 + SPARE_ENTRIES
+    assert redis_client.llen(KEY) >= 20 - 2 - SPARE_ENTRIES

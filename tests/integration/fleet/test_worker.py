@@ -1,0 +1,243 @@
+"""A worker at a desk: what it begins, what it passes by, and what it waits for."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from attrs import define, field
+from sqlalchemy import update
+
+from crawler.config import load_settings
+from crawler.db.engine import DatabaseUnavailableError
+from crawler.db.models import CrawlSession
+from crawler.frontier.fleet import FleetList
+from crawler.sessions.desk import Desk
+from crawler.sessions.fleet import FleetBook
+from crawler.sessions.store import SessionOrder
+from crawler.spiders import fleet_worker
+from crawler.spiders.fleet_worker import LONGEST_PAUSE_SECONDS, Patience, Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    import redis
+
+    from crawler.config import Settings
+    from crawler.sessions.stores import Stores
+    from crawler.sessions.visit import Visit
+
+KEY = "pdp:start_urls"
+
+
+@pytest.fixture
+def settings(tmp_path: Path, redis_database: str, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """A folder of the test's own, and no waiting."""
+    monkeypatch.setattr(fleet_worker, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(fleet_worker, "FIRST_PAUSE_SECONDS", 0.05)
+    given = {"VITRINE_HOME": str(tmp_path), "DOMAIN_MIN_DELAY_MS": "0", "SESSIONS_AT_ONCE": "4"}
+    return load_settings({**given, "DATABASE_URL": "", "REDIS_URL": redis_database})
+
+
+@define
+class Bench:
+    """A worker, and visits that take a moment and are done."""
+
+    desk: Desk
+    stores: Stores
+    worker: Worker
+    at_once: list[set[str]] = field(factory=list)  # the domains that were visited beside each other
+    done: list[str] = field(factory=list)
+    one_more: asyncio.Event = field(factory=asyncio.Event)
+
+    async def see_through(self, visit: Visit) -> None:
+        """A visit."""
+        self.at_once.append({each.order.domain for each in self.desk.visits.values()})
+        await asyncio.sleep(0.1)
+        await self.desk.end(visit)
+        self.done.append(visit.order.domain)
+        self.one_more.set()
+
+    async def until_done(self, count: int) -> None:
+        """Wait for so many visits."""
+        while len(self.done) < count:
+            await asyncio.wait_for(self.one_more.wait(), 20)
+            self.one_more.clear()
+
+    async def work(self) -> None:
+        """Until there has been nothing to do for a moment."""
+        await asyncio.wait_for(self.worker.work(self.see_through), 20)
+
+
+def order_of(data: bytes) -> SessionOrder:
+    """The domain that an entry names."""
+    return SessionOrder(f"https://{data.decode()}/", data.decode())
+
+
+def at_bench(
+    settings: Settings, work: Callable[[Bench], Awaitable[None]], *, idle_seconds: float = 0.2
+) -> None:
+    """Do something with a worker, in an event loop of its own."""
+
+    async def main() -> None:
+        desk = Desk(settings)
+        stores = await desk.open()
+        worker = Worker(
+            desk=desk,
+            book=FleetBook(stores.book),
+            gate=stores.gate,
+            entries=FleetList(settings.redis_url, KEY, stores.book.owner, silent_ms=60_000),
+            order_of=order_of,
+            most_at_once=8,
+            idle_seconds=idle_seconds,
+        )
+        try:
+            await work(Bench(desk, stores, worker))
+        finally:
+            await worker.leave()
+            await desk.close(completed=False)
+
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(lambda: asyncio.run(main())).result()
+
+
+def domains(count: int) -> list[str]:
+    """So many shops."""
+    return [f"shop-{number}.example" for number in range(count)]
+
+
+def test_it_works_side_by_side_as_far_as_it_may(settings: Settings, redis_client: redis.Redis) -> None:
+    """Each entry once, as many at a time as SESSIONS_AT_ONCE says, and one of a domain."""
+    redis_client.rpush(KEY, *domains(9), *domains(3))
+
+    async def work(bench: Bench) -> None:
+        await bench.work()
+        assert sorted(bench.done) == sorted([*domains(9), *domains(3)])
+        assert max(map(len, bench.at_once)) == 4
+
+    at_bench(settings, work)
+
+
+def test_suspects_are_visited_one_at_a_time(settings: Settings, redis_client: redis.Redis) -> None:
+    """So that a page which kills takes no other suspect with it; those without a death go beside them."""
+
+    async def work(bench: Bench) -> None:
+        bench.worker.book.add([evolved(domain) for domain in domains(7)], {})
+        suspects = set(domains(4))
+        with bench.stores.database.write() as db:
+            db.execute(update(CrawlSession).where(CrawlSession.domain.in_(suspects)).values(deaths=1))
+        await bench.work()
+        assert sorted(bench.done) == domains(7)
+        assert max(len(beside & suspects) for beside in bench.at_once) == 1
+        assert max(map(len, bench.at_once)) > 1
+
+    at_bench(settings, work)
+
+
+def evolved(domain: str) -> SessionOrder:
+    """An order as an entry of its own gives it."""
+    return SessionOrder(f"https://{domain}/", domain, entry_id=domain)
+
+
+def test_a_long_delay_holds_up_its_domain_only(settings: Settings, redis_client: redis.Redis) -> None:
+    """A site that asked for a minute keeps no slot for that minute."""
+    delayed, *others = domains(6)
+    redis_client.rpush(KEY, delayed, *others)
+
+    async def work(bench: Bench) -> None:
+        bench.stores.gate.ask_delay(delayed, 60, "Retry-After")
+        bench.worker.idle_seconds = 0
+        working = asyncio.ensure_future(bench.work())
+        await bench.until_done(len(others))
+        assert sorted(bench.done) == others
+        assert bench.stores.gate.entry(delayed).value is None
+        assert [each.order.domain for each in bench.worker.book.waiting(9, ())] == [delayed]
+        working.cancel()
+        with suppress(asyncio.CancelledError):
+            await working
+
+    at_bench(settings, work)
+
+
+def test_what_cannot_be_begun_stays_in_redis_at_last(
+    settings: Settings, redis_client: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database is not filled without end with sessions of one busy domain."""
+    monkeypatch.setattr(fleet_worker, "MOST_WAITING", 10)
+    redis_client.set("lock:domain:busy.example", "somebody else")
+    redis_client.rpush(KEY, *["busy.example"] * 100)
+
+    async def work(bench: Bench) -> None:
+        working = asyncio.ensure_future(bench.work())
+        await asyncio.sleep(1)
+        assert 10 <= bench.worker.book.count_waiting(1000) <= 20
+        assert redis_client.llen(KEY) >= 80
+        working.cancel()
+        with suppress(asyncio.CancelledError):
+            await working
+
+    at_bench(settings, work)
+
+
+@pytest.mark.parametrize("error", [DatabaseUnavailableError("away"), RuntimeError("a bug")])
+def test_it_goes_on_when_what_was_away_is_back(
+    settings: Settings,
+    redis_client: redis.Redis,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+) -> None:
+    """After a pause that is told once; nothing that was taken is lost."""
+    redis_client.rpush(KEY, *domains(3))
+    caplog.set_level("INFO", "crawler")
+
+    async def work(bench: Bench) -> None:
+        add, failures = bench.worker.book.add, [error] * 3
+
+        def add_or_fail(*given: Any) -> int:
+            if failures:
+                raise failures.pop()
+            return add(*given)
+
+        monkeypatch.setattr(bench.worker.book, "add", add_or_fail)
+        await bench.work()
+        assert sorted(bench.done) == domains(3)
+
+    at_bench(settings, work)
+    events = [record.getMessage() for record in caplog.records]
+    assert (events.count("fleet.paused"), events.count("fleet.goes_on")) == (1, 1)
+
+
+def test_a_visit_that_fails_ends_nobody_else(settings: Settings, redis_client: redis.Redis) -> None:
+    """Whatever is raised, the worker goes on; who began the visit ends it with the desk."""
+    redis_client.rpush(KEY, *domains(3))
+
+    async def work(bench: Bench) -> None:
+        async def see_through(visit: Visit) -> None:
+            if visit.order.domain == domains(3)[1]:
+                raise RuntimeError("a bug")
+            await bench.see_through(visit)
+
+        working = asyncio.ensure_future(bench.worker.work(see_through))
+        await bench.until_done(2)
+        assert sorted(bench.done) == [domains(3)[0], domains(3)[2]]
+        assert not working.done()
+        working.cancel()
+        with suppress(asyncio.CancelledError):
+            await working
+
+    at_bench(settings, work)
+
+
+def test_pauses_grow_within_bounds() -> None:
+    """A Redis that is away for hours is not asked every second, and not forgotten either."""
+    patience = Patience()
+    pauses = [patience.failed(RuntimeError("away")) for _ in range(30)]
+    assert pauses[0] <= fleet_worker.FIRST_PAUSE_SECONDS
+    assert LONGEST_PAUSE_SECONDS / 2 <= pauses[-1] <= LONGEST_PAUSE_SECONDS
+    patience.succeeded()
+    assert patience.failed(RuntimeError("away")) <= fleet_worker.FIRST_PAUSE_SECONDS

@@ -1,0 +1,117 @@
+"""What may be fed to a fleet, and what is said of the rest."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.config import load_settings
+from crawler.errors import ConfigError, CrawlerError, UsageError
+from crawler.spiders.fleet_entries import ARGUMENTS, MAX_ENTRY_BYTES, arguments_of, check_worker
+
+URL = "https://shop.example/p/1"
+REDIS = {"REDIS_URL": "redis://localhost/0"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "asks_for"),
+    [
+        (f" {URL}\n", {"url": URL}),
+        (json.dumps({"url": URL}), {"url": URL}),
+        (json.dumps({"url": URL, "meta": None, "method": "get"}), {"url": URL}),
+        (json.dumps({"url": URL, "meta": {"mode": "debug"}}), {"url": URL, "mode": "debug"}),
+        (json.dumps({"url": URL, "retention": "long"}), {"url": URL, "retention": "long"}),
+        (
+            json.dumps({"url": URL, "mode": "standard", "meta": {"mode": "debug"}}),
+            {"url": URL, "mode": "debug"},
+        ),
+        (json.dumps({"url": URL, "meta": {"_job": {"deep": 1}, "render": 0}}), {"url": URL, "render": "0"}),
+        (json.dumps({"pdp": URL}), {"url": "https://shop.example/", "pdp": URL}),
+        (
+            json.dumps({"url": "https://shop.example/", "pdp": URL}),
+            {"url": "https://shop.example/", "pdp": URL},
+        ),
+    ],
+)
+def test_an_entry_is_a_url_or_an_object(entry: str, asks_for: dict[str, str]) -> None:
+    """Our arguments stand beside the URL or in its meta, which wins; marks with an underscore are free."""
+    assert arguments_of(entry.encode()) == asks_for
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ("", "names no url"),
+        ("{}", "names no url"),
+        ("shop.example", "http or https"),
+        (f"{URL} {URL}", "space"),
+        ("[1]", "list"),
+        ('{"url": ', "no JSON"),
+        ("[" * 60_000, "no JSON"),
+        (json.dumps({"url": URL, "meta": "debug"}), "meta"),
+        (json.dumps({"url": URL, "formdata": {"q": "1"}}), "formdata"),
+        (json.dumps({"url": URL, "urls": "/etc/passwd"}), "urls"),
+        (json.dumps({"url": URL, "session": "1"}), "session"),
+        (json.dumps({"url": URL, "method": "POST"}), "method"),
+        (json.dumps({"url": URL, "mode": ["debug"]}), "mode is no text"),
+        (json.dumps({"url": URL, "meta": {"retention": "for ever"}}), "for ever"),
+        ("x" * (MAX_ENTRY_BYTES + 1), "too long"),
+    ],
+)
+def test_a_bad_entry_is_told_apart(entry: str, says: str) -> None:
+    """In a sentence that whoever feeds the fleet can act on."""
+    with pytest.raises(UsageError, match=says):
+        arguments_of(entry.encode())
+
+
+def test_an_entry_may_come_in_another_encoding() -> None:
+    """REDIS_ENCODING, as with scrapy-redis."""
+    assert arguments_of("https://shop.example/é".encode("latin-1"), "latin-1") == {
+        "url": "https://shop.example/é"
+    }
+    with pytest.raises(UsageError, match="utf-8"):
+        arguments_of(b"\xff\xfe")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(),
+    lambda inner: (
+        st.lists(inner) | st.dictionaries(st.sampled_from([*ARGUMENTS, "meta", "method", "x"]), inner)
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.binary() | st.text().map(str.encode) | JSON.map(lambda value: json.dumps(value).encode()))
+def test_whatever_is_fed_is_taken_or_refused(entry: bytes) -> None:
+    """There is no third way out, and what is taken names a URL in text."""
+    try:
+        taken = arguments_of(entry)
+    except CrawlerError:
+        return
+    assert taken["url"].startswith("http")
+    assert set(taken) <= set(ARGUMENTS)
+    assert {type(value) for value in taken.values()} == {str}
+
+
+@pytest.mark.parametrize("name", ["url", "urls", "pdp", "session", "listing"])
+def test_a_worker_has_no_urls_of_its_own(name: str) -> None:
+    """It would be one machine's only, and every restart would visit it again."""
+    with pytest.raises(UsageError, match="exclude each other"):
+        check_worker(load_settings(REDIS), {name: URL})
+
+
+def test_a_worker_needs_redis() -> None:
+    """No line of a crawl that runs alone for ever."""
+    with pytest.raises(ConfigError, match="REDIS_URL"):
+        check_worker(load_settings({"REDIS_URL": ""}), {})
+
+
+def test_a_worker_s_defaults_are_checked() -> None:
+    """Before it takes anything."""
+    check_worker(load_settings(REDIS), {"mode": "debug", "retention": "short", "_job": "7"})
+    with pytest.raises(UsageError, match="loud"):
+        check_worker(load_settings(REDIS), {"mode": "loud"})
