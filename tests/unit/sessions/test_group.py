@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import event, func, select, text
+from sqlalchemy import event, func, select, text, update
 
 from crawler.config import load_settings
-from crawler.db.models import Artifact, CrawlLog, CrawlSession, Diagnostic, Page
+from crawler.db.engine import Database
+from crawler.db.models import Artifact, CrawlLog, CrawlSession, Diagnostic, DomainGate, Page
 from crawler.evidence.blobs import BlobExistsError, DiskFullError, FolderStore
 from crawler.sessions.book import SessionBook
 from crawler.sessions.items import PageCapture
 from crawler.sessions.journal import Journal
+from crawler.sessions.posting import Posting
 from crawler.sessions.store import SessionOrder, StaleSessionError
 
 if TYPE_CHECKING:
@@ -24,9 +28,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
-    from crawler.db.engine import Database
     from crawler.sessions.files import KeptFile
-    from crawler.sessions.posting import Posting
     from crawler.sessions.visit import Visit
 
 
@@ -260,3 +262,45 @@ def test_a_log_takes_the_place_of_what_a_dead_process_left(book: SessionBook) ->
     assert book.blobs.read(file.uri) != b"half"
     book.export_log(visit.fence.session_id)
     assert len(stored(book)) == 2
+
+
+def lock(domain: str) -> Any:
+    """A write that takes the row of a domain, as a lease or a listing is taken."""
+
+    def write(db: Session, _life: Any) -> str:
+        db.execute(update(DomainGate).where(DomainGate.domain == domain).values(delay_reason="taken"))
+        return domain
+
+    return write
+
+
+def test_a_deadlock_with_somebody_else_costs_nothing(postgres_database: str, tmp_path: Path) -> None:
+    """A group holds several rows, in the order in which its pages came; whoever loses is tried again."""
+    database = Database(postgres_database)
+    settings = load_settings({"VITRINE_HOME": str(tmp_path), "DATABASE_URL": ""})
+    book = SessionBook(settings, database, FolderStore(tmp_path / "artifacts"))
+    with database.write() as db:
+        db.add_all([DomainGate(domain="a"), DomainGate(domain="b")])
+    has_b, has_a = threading.Event(), threading.Event()
+
+    def take_the_other_way_round() -> None:
+        with database.write() as db:
+            db.execute(text("SET LOCAL deadlock_timeout = '30s'"))  # so that it is the group that loses
+            lock("b")(db, None)
+            has_b.set()
+            assert has_a.wait(10)
+            lock("a")(db, None)
+
+    def then_b(db: Session, life: Any) -> str:
+        has_a.set()
+        assert has_b.wait(10)
+        return str(lock("b")(db, life))
+
+    postings = [Posting(lock("a")), Posting(then_b)]
+    with ThreadPoolExecutor(1) as thread:
+        other = thread.submit(take_the_other_way_round)
+        assert has_b.wait(10)
+        book.commit(postings)
+        other.result()
+    assert [posting.result for posting in postings] == ["a", "b"]
+    database.close()
