@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import ipaddress
 import re
 from functools import cached_property
@@ -130,6 +131,7 @@ class Settings(BaseSettings):
     redis_start_urls_key: str = Field(
         "%(name)s:start_urls", description="The key that feeds a fleet; `%(name)s` is the spider's name."
     )
+    redis_encoding: str = Field("utf-8", description="The encoding of what a fleet is fed.")
     redis_start_urls_batch_size: int = Field(
         0, ge=0, le=10_000, description="Entries that a worker takes in one go; 0: as it has room for."
     )
@@ -231,6 +233,14 @@ class Settings(BaseSettings):
             raise ValueError("key")
         return value
 
+    @field_validator("redis_encoding")
+    @classmethod
+    def _known_encoding(cls, value: str) -> str:
+        try:
+            return codecs.lookup(value).name
+        except LookupError:
+            raise ValueError("encoding") from None
+
     @field_validator("proxy_url")
     @classmethod
     def _known_proxy(cls, value: str) -> str:
@@ -273,6 +283,7 @@ _TAKES = {
     "aws_secret_access_key": "the key's secret",
     "redis_url": "redis://HOST:PORT/DB (or rediss://, unix://)",
     "redis_start_urls_key": "a key's name, with `%(name)s` or without",
+    "redis_encoding": "an encoding's name, like latin-1",
     "proxy_url": "http://HOST:PORT",
     "contact_url": "a URL that begins with https://, http:// or mailto:",
     "egress_allow": "host names, addresses and networks like 10.0.0.0/8, separated by commas",

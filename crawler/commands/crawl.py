@@ -79,7 +79,7 @@ def _check_arguments(spider: type[Spider] | None, settings: Settings, given: dic
     if settings.fleet and spider is not None:
         check, weigh = None, getattr(spider, "check_fleet", None)
         if weigh is None:
-            raise UsageError(f"FLEET: the spider {spider.name} does not work in a fleet", hint="unset FLEET")
+            raise UsageError(f"{spider.name} does not work in a fleet", hint="crawl with -s FLEET=0")
     if check is not None:
         check(**given)
     if weigh is not None:

@@ -31,7 +31,7 @@ def check_worker(settings: Settings, given: Mapping[str, str]) -> None:
     if target:
         raise UsageError(
             f"FLEET and -a {target}=… exclude each other",
-            hint="feed the fleet with `redis-cli lpush pdp:start_urls URL`, or crawl without FLEET",
+            hint="feed the fleet with `redis-cli lpush pdp:start_urls URL`, or crawl with -s FLEET=0",
         )
     PdpArguments.parse({**given, "url": _ANY_URL})
 
