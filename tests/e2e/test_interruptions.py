@@ -165,7 +165,7 @@ def test_a_file_that_is_being_worked_through_is_refused(
 ) -> None:
     """One line and exit 5, not an empty table and 0."""
     file = write_urls(tmp_path / "shops.txt", shop_urls(shops, 6))
-    endings.append(home.start_scrapy("crawl", "pdp", "-a", f"urls={file}", "-s", "DOWNLOAD_DELAY=2"))
+    endings.append(home.start_scrapy("crawl", "pdp", "-a", f"urls={file}", "-s", "DOWNLOAD_DELAY=10"))
     wait_for(lambda: [s for s in home.sessions() if s["status"] == "running"])
     done = home.vitrine("crawl", "pdp", "--urls", str(file))
     assert done.returncode == 5
