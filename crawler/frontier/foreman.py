@@ -141,9 +141,7 @@ class Foreman:
     def arrived(self, task: LeasedTask) -> None:
         """The site has answered, or never will: the next request may go."""
         if lane := self.lanes.get(task.domain):
-            lane.at_site.discard(task.lease.id)
-            if lane.ready:
-                self.wake()
+            lane.answered(task.lease.id, self.wake)
 
     @property
     def is_open(self) -> bool:
@@ -298,7 +296,10 @@ class Foreman:
             self._busy_until[domain] = self._loop.time() + BUSY_SECONDS
             return
         longest = self.desk.settings.session_max_seconds * PART_OF_SESSION
-        lane = self.lanes[domain] = Lane(visit, self.at_once, self._loop.time() + longest)
+        lane = self.lanes[domain] = Lane(
+            visit, self.at_once, self._loop.time() + longest,
+            jitter_seconds=self.run.source.jitter_seconds or 0.0,
+        )  # fmt: skip
         visit.wake = lane.leave
         if visit.stopped:
             lane.leave()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections import deque
 from typing import TYPE_CHECKING
 
 from attrs import define, field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from crawler.frontier.tasks import LeasedTask
     from crawler.sessions.visit import Visit
@@ -29,6 +30,8 @@ class Lane:
     at_once: int  # how many requests the downloader may have of this domain
     leave_at: float  # on the loop's clock; the domain is let go of then, and asked for again
     window: int = 0
+    jitter_seconds: float = 0.0  # the longest pause between an answer and the next request
+    is_resting: bool = False  # such a pause is not over
     ready: deque[LeasedTask] = field(factory=deque)
     open: dict[int, LeasedTask] = field(factory=dict)  # leased and not ended, the ready ones too
     at_site: set[int] = field(factory=set)  # handed out, and not answered yet
@@ -61,8 +64,12 @@ class Lane:
 
     @property
     def may_hand_out(self) -> bool:
-        """Whether there is a task that may go out now; one more than the site takes at once lies ready."""
-        return bool(self.ready) and not self.is_leaving and len(self.at_site) <= self.at_once
+        """Whether there is a task that may go out now.
+
+        One more than the site takes at once lies ready in the downloader, except where pauses come between.
+        """
+        most = self.at_once + (not self.jitter_seconds)
+        return bool(self.ready) and not (self.is_leaving or self.is_resting) and len(self.at_site) < most
 
     def take(self) -> LeasedTask | None:
         """The next task that may go out now."""
@@ -71,6 +78,20 @@ class Lane:
         task = self.ready.popleft()
         self.at_site.add(task.lease.id)
         return task
+
+    def answered(self, task_id: int, wake: Callable[[], None]) -> None:
+        """The site has answered, or never will: the next request may go, after the pause that is due."""
+        self.at_site.discard(task_id)
+        if self.jitter_seconds:
+            self.is_resting = True
+            pause = random.uniform(0, self.jitter_seconds)  # ruff: ignore[suspicious-non-cryptographic-random-usage] - jitter
+            asyncio.get_running_loop().call_later(pause, self._rested, wake)
+        elif self.ready:
+            wake()
+
+    def _rested(self, wake: Callable[[], None]) -> None:
+        self.is_resting = False
+        wake()
 
     def drop(self, ids: Iterable[int]) -> None:
         """Forget what is no longer ours; what is on its way already is refused when it is stored."""

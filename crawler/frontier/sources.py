@@ -36,7 +36,7 @@ class Source:
     plugins: tuple[str, ...] = PLUGINS
     render: str = "no"
     fetch_timeout_seconds: float | None = None  # None: as the crawl's settings say
-    jitter_seconds: float = 1.0
+    jitter_seconds: float | None = None  # None: none but that of the crawl's own delay
     max_retries: int | None = None  # attempts at a page in all; None: as TASK_MAX_RETRIES says
 
     @classmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from uuid import uuid4
 
 from crawler.frontier.lane import LARGEST_WINDOW, Lane
@@ -45,6 +46,22 @@ def test_no_more_goes_out_than_the_site_takes_and_one_that_lies_ready() -> None:
     lane.at_site.discard(0)
     assert taken(lane) == [2]
     assert taken(filled(9, at_once=3)) == [0, 1, 2, 3]
+
+
+def test_a_pause_comes_between_an_answer_and_the_next_request() -> None:
+    """A source's jitter; nothing lies ready in the downloader, which would not wait for it."""
+
+    async def pause_once() -> None:
+        lane = filled(3)
+        lane.jitter_seconds = 0.05
+        woken = asyncio.Event()
+        assert taken(lane) == [0]
+        lane.answered(0, woken.set)
+        assert taken(lane) == []
+        await asyncio.wait_for(woken.wait(), 30)
+        assert taken(lane) == [1]
+
+    asyncio.run(pause_once())
 
 
 def test_leases_are_asked_for_when_half_of_the_window_is_free() -> None:

@@ -59,7 +59,7 @@ def test_a_source_needs_no_more_than_a_start(write: Callable[[str], Path]) -> No
         plugins=("page", "product"),
         render="no",
         fetch_timeout_seconds=None,
-        jitter_seconds=1.0,
+        jitter_seconds=None,
         max_retries=None,
     )
 
