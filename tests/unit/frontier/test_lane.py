@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from uuid import uuid4
 
+from scrapy.utils.defer import deferred_f_from_coro_f
+
 from crawler.frontier.lane import LARGEST_WINDOW, Lane
 from crawler.sessions.journal import Journal
 from crawler.sessions.store import Fence, SessionOrder
@@ -48,20 +50,17 @@ def test_no_more_goes_out_than_the_site_takes_and_one_that_lies_ready() -> None:
     assert taken(filled(9, at_once=3)) == [0, 1, 2, 3]
 
 
-def test_a_pause_comes_between_an_answer_and_the_next_request() -> None:
+@deferred_f_from_coro_f
+async def test_a_pause_comes_between_an_answer_and_the_next_request() -> None:
     """A source's jitter; nothing lies ready in the downloader, which would not wait for it."""
-
-    async def pause_once() -> None:
-        lane = filled(3)
-        lane.jitter_seconds = 0.05
-        woken = asyncio.Event()
-        assert taken(lane) == [0]
-        lane.answered(0, woken.set)
-        assert taken(lane) == []
-        await asyncio.wait_for(woken.wait(), 30)
-        assert taken(lane) == [1]
-
-    asyncio.run(pause_once())
+    lane = filled(3)
+    lane.jitter_seconds = 0.05
+    woken = asyncio.Event()
+    assert taken(lane) == [0]
+    lane.answered(0, woken.set)
+    assert taken(lane) == []
+    await asyncio.wait_for(woken.wait(), 30)
+    assert taken(lane) == [1]
 
 
 def test_leases_are_asked_for_when_half_of_the_window_is_free() -> None:
