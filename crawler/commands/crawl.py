@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.commands.crawl import Command as ScrapyCrawl
 
@@ -12,12 +12,15 @@ from crawler.config import load_settings, load_settings_from
 from crawler.db.engine import Database
 from crawler.db.revisions import require_current
 from crawler.errors import CrawlerError, UsageError
+from crawler.frontier.runs import RunStatus
 from crawler.logs import formatter_for
+from crawler.middlewares.desk import desk_of
 
 if TYPE_CHECKING:
     import argparse
 
     from scrapy import Spider
+    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
     from crawler.config import Settings
@@ -47,6 +50,19 @@ class Command(ScrapyCrawl):
             self.exitcode = error.exit_code
             return
         super().run(args, opts)
+
+    def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
+        """Make the crawl, and hear from it what Scrapy's exit code would not tell."""
+        crawler: Crawler = super()._create_crawler(spidercls)
+        desk_of(crawler).listeners.append(self._heard)
+        return crawler
+
+    def _heard(self, event: str, **fields: Any) -> None:
+        """A crawl that was refused, or whose run could not go on, has not done what it was asked for."""
+        if event == "refused":
+            self.exitcode = fields["exit_code"]
+        elif event == "run_ended" and fields["status"] == RunStatus.FAILED:
+            self.exitcode = 1
 
     def _check(self, args: list[str], opts: argparse.Namespace) -> None:
         assert self.settings is not None  # ruff: ignore[assert] - the same

@@ -6,10 +6,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from crawler.commands.crawl import Command
 from crawler.config import Settings
 from tests.servers import set_revision
 
@@ -70,3 +71,21 @@ def test_scrapys_log_settings_hold(scrapy: Scrapy, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "WARNING: page.failed" in written
     assert "INFO" not in written
+
+
+@pytest.mark.parametrize(
+    ("event", "fields", "code"),
+    [
+        ("refused", {"code": "locked", "exit_code": 5}, 5),
+        ("run_ended", {"run": 1, "status": "failed"}, 1),
+        ("run_ended", {"run": 1, "status": "stopped"}, 0),
+        ("ended", {"session": "1", "status": "failed"}, 0),
+    ],
+)
+def test_a_crawl_that_could_not_go_on_does_not_exit_well(
+    event: str, fields: dict[str, Any], code: int
+) -> None:
+    """Scrapy exits 0 whatever its spider says; a session that failed is what was asked for, all the same."""
+    command = Command()
+    command._heard(event, **fields)
+    assert command.exitcode == code
