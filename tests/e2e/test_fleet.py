@@ -20,6 +20,7 @@ from tests.e2e.conftest import Home, wait_for
 from tests.e2e.fleet_crash import Point
 from tests.e2e.test_interruptions import assert_consistent, shop_urls
 from tests.embedded.redis import own_redis
+from tests.servers import BACKENDS
 
 if TYPE_CHECKING:
     import subprocess
@@ -260,16 +261,26 @@ def test_redis_goes_and_comes_back(tables: Home, shops: DemoServer, endings: lis
     assert_consistent(tables)
 
 
-@pytest.mark.parametrize("kills", [20, pytest.param(400, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    ("backend", "kills"),
+    [
+        ("postgresql", 20),
+        pytest.param("sqlite", 20, marks=pytest.mark.soak),
+        pytest.param("sqlite", 400, marks=pytest.mark.soak),
+        pytest.param("postgresql", 400, marks=pytest.mark.soak),
+    ],
+)
 def test_whoever_is_killed_each_entry_is_stored_once(
     fleet: Home,
-    database_url: str,
+    request: pytest.FixtureRequest,
     shops: DemoServer,
     redis_client: redis.Redis,
     endings: list[Process],
+    backend: str,
     kills: int,
 ) -> None:
     """Four workers, killed at random while entries come in: none is lost, none is done twice."""
+    database_url = request.getfixturevalue(BACKENDS[backend])
     fleet.extra.update(DATABASE_URL=database_url, FLEET_MAX_DEATHS="100")  # no page is at fault here
     dice = random.Random(kills)
     urls = [f"{shop}?{turn}" for turn in range(kills // 3) for shop in shop_urls(shops, 20)]
