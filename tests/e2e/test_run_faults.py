@@ -32,12 +32,11 @@ ONCE = [
     *(f"{point}:{n}" for point in ("gate", "gate-answer") for n in range(1, 5)),
 ]
 SOME_ONCE = [
-    "commit:1", "commit:2", "commit:6", "commit:9", "commit:13", "commit:17", "commit:22",
-    "answer:1", "answer:4", "answer:7", "answer:11", "answer:15", "answer:20",
-    "full:1", "io:3", "gate:1", "gate:2", "gate-answer:1",
+    "commit:1", "commit:6", "commit:13", "answer:1", "answer:7", "answer:15", "full:1", "io:3", "gate:1",
+    "gate-answer:1",
 ]  # fmt: skip
 FOR_GOOD = ["commit:3+", "commit:12+", "answer:12+", "full:1+", "full:3+", "io:3+", "gate:1+", "gate:2+"]
-DEATHS = ["commit:2", "commit:5", "commit:9", "answer:4", "answer:8", "answer:13"]
+DEATHS = ["commit:2", "commit:9", "answer:4", "answer:13"]
 
 
 @pytest.fixture
