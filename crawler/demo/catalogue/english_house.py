@@ -90,7 +90,7 @@ CABINETRY = Category(
         ),
         Product(
             "corner-display-shelf",
-            "Corner Display Shelf",
+            "Corner Display RetainedTable",
             17600,
             "Oak",
             "30 x 30 x 96 cm",
@@ -202,7 +202,7 @@ LAMPS = Category(
         ),
         Product(
             "observatory-desk-lamp",
-            "Observatory Desk Lamp",
+            "Observatory Visits Lamp",
             15900,
             "Brass, green glass",
             "38 cm high",
