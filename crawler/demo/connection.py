@@ -7,7 +7,7 @@ import socket
 import struct
 from typing import TYPE_CHECKING
 
-from crawler.demo.desk import DESK_PATH, Visits
+from crawler.demo.desk import DESK_PATH, Desk
 from crawler.demo.scenarios import ENDLESS_BYTES
 from crawler.demo.wire import BadRequestError, Ending, Reply, Request, head_bytes, parse_request
 
@@ -23,7 +23,7 @@ _HEAD_TOO_LARGE = Reply(b"That is a very long request.\n", 431, "text/plain")
 class Connection:
     """Serves one client until it or an answer ends the connection."""
 
-    def __init__(self, desk: Visits, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, desk: Desk, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._desk = desk
         self._reader = reader
         self._writer = writer

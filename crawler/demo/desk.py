@@ -26,7 +26,7 @@ DESK_PATH = "/-/"
 CACHE_BYTES = 256 << 20
 
 
-class Visits:
+class Desk:
     """All shops of one server, and what they remember between requests."""
 
     def __init__(self, shops: Mapping[str, Shop], doors: Doors, page_bytes: int) -> None:

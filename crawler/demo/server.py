@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from crawler.demo.addresses import BACKLOG, FRONT, Addressing, hosts_of, open_doors
 from crawler.demo.connection import MAX_HEAD_BYTES, Connection
-from crawler.demo.desk import Visits
+from crawler.demo.desk import Desk
 from crawler.demo.shops import all_shops
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _TURNS = 4
 class DemoServer:
     """A running demo. Everything here may be called from any thread."""
 
-    def __init__(self, desk: Visits) -> None:
+    def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
     @property
@@ -77,7 +77,7 @@ async def running(
     """Serve in the event loop that is running, until the block ends."""
     shops = all_shops(bulk)
     doors = open_doors(hosts_of(shops), port, Addressing(addressing))
-    desk = Visits(shops, doors, page_bytes)
+    desk = Desk(shops, doors, page_bytes)
     clients: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     async def client(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -90,7 +90,7 @@ CABINETRY = Category(
         ),
         Product(
             "corner-display-shelf",
-            "Corner Display RetainedTable",
+            "Corner Display Shelf",
             17600,
             "Oak",
             "30 x 30 x 96 cm",
@@ -202,7 +202,7 @@ LAMPS = Category(
         ),
         Product(
             "observatory-desk-lamp",
-            "Observatory Visits Lamp",
+            "Observatory Desk Lamp",
             15900,
             "Brass, green glass",
             "38 cm high",
