@@ -17,7 +17,7 @@ from redis import Redis
 from scrapy import Request
 from scrapy.utils.test import get_crawler
 
-from crawler.access.acquisition import Entrance, Visitor, Wait
+from crawler.access.acquisition import Acquisitions, Wait, Waiter
 from crawler.access.gate import GateTimes, Held
 from crawler.access.keeper import Keeper
 from crawler.access.local_gate import LocalGate
@@ -36,7 +36,7 @@ from tests.embedded.redis import own_redis
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from crawler.access.acquisition import Entry
+    from crawler.access.acquisition import DomainAcquisition
     from crawler.access.gate import Gate
 
 TIMES = GateTimes(lock_ttl_ms=300_000, min_delay_ms=2000, throttle_ttl_ms=60_000, max_delay_ms=300_000)
@@ -153,15 +153,15 @@ def sessions_a_second(gate: Gate, settings: dict[str, Any]) -> float:
     return DOMAINS / seconds
 
 
-def an_entrance(gate: Gate, settings: dict[str, Any]) -> Entrance:
+def an_entrance(gate: Gate, settings: dict[str, Any]) -> Acquisitions:
     """A process's way in."""
     loaded = load_settings(settings)
-    return Entrance(gate, Keeper.of(gate, loaded), loaded)
+    return Acquisitions(gate, Keeper.of(gate, loaded), loaded)
 
 
-def visit(entrance: Entrance, domain: str, seconds: float) -> None:
+def visit(entrance: Acquisitions, domain: str, seconds: float) -> None:
     """One session."""
-    entry = entrance.entry(Visitor("bench", domain, lambda *_, **__: None, lambda *_: None))
+    entry = entrance.acquisition(Waiter("bench", domain, lambda *_, **__: None, lambda *_: None))
     while isinstance(step := entry.advance(), Wait):
         time.sleep(step.milliseconds / 1000)
     time.sleep(seconds)
@@ -171,12 +171,14 @@ def visit(entrance: Entrance, domain: str, seconds: float) -> None:
 def gated_request() -> float:
     """Microseconds that the middleware takes for a request whose session holds the domain."""
     crawler = get_crawler(settings_dict={"VITRINE_HOME": tempfile.gettempdir()})
-    desk = visits_of(crawler)
+    visits = visits_of(crawler)
     visit = Visit(
         Fence(uuid4(), "bench", 1), SessionOrder("https://shop.example/", "shop.example"), Journal("", "")
     )
-    visit.entries["shop.example"] = cast("Entry", None)  # that it is there is all that is asked
-    desk.visits[visit.id] = visit
+    visit.acquisitions["shop.example"] = cast(
+        "DomainAcquisition", None
+    )  # all that is asked
+    visits.running[visit.id] = visit
     middleware = DomainGateMiddleware(crawler)
     request = Request("https://www.shop.example/p/1", meta={SESSION: visit.id})
 

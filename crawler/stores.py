@@ -1,4 +1,4 @@
-"""What a desk works with: the database, the book, the gate and its keeper, opened and closed together."""
+"""What a visits works with: the database, the book, the gate and its keeper, opened and closed together."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 from attrs import frozen
 
 from crawler import logs
-from crawler.access.acquisition import Entrance
+from crawler.access.acquisition import Acquisitions
 from crawler.access.gates import open_gate
 from crawler.access.keeper import Keeper
 from crawler.db.engine import Database
@@ -30,27 +30,27 @@ class Stores:
     """All that lasts longer than a process, as one process sees it."""
 
     database: Database
-    book: SessionStore
+    sessions: SessionStore
     gate: Gate
     keeper: Keeper
-    entrance: Entrance
+    acquisitions: Acquisitions
 
     @classmethod
-    def open(cls, settings: Settings, clerks: Sequence[Hooks] = ()) -> Self:
+    def open(cls, settings: Settings, hooks: Sequence[Hooks] = ()) -> Self:
         """Connect, and end the sessions of processes that are gone."""
         database = Database(settings.database)
         require_current(database)
-        book = SessionStore(settings, database, open_blobs(settings), clerks)
+        sessions = SessionStore(settings, database, open_blobs(settings), hooks)
         gate = open_gate(settings, database)
         _say_how_it_runs(settings, gate)
-        book.abandon_stale()
+        sessions.abandon_stale()
         keeper = Keeper.of(gate, settings)
-        return cls(database, book, gate, keeper, Entrance(gate, keeper, settings))
+        return cls(database, sessions, gate, keeper, Acquisitions(gate, keeper, settings))
 
     def close(self) -> None:
         """Let go of what is queued and not begun, and of the connections."""
         try:
-            self.book.release_queued()
+            self.sessions.release_queued()
         finally:
             self.keeper.close()
             self.gate.close()

@@ -1,12 +1,12 @@
 """The way into a domain: note or skip the delay, take the lock, wait the delay out under it, and leave.
 
-An entry is driven from outside, so that crawls (which sleep without blocking) and commands share it:
+An acquisition is driven from outside, so that crawls (which sleep without blocking) and commands share it:
 
-    entry = entrance.entry(visitor)
-    while isinstance(step := entry.advance(), Wait):
+    acquisition = acquisitions.acquisition(waiter)
+    while isinstance(step := acquisition.advance(), Wait):
         sleep(step.milliseconds / 1000)
     …
-    entry.leave()  # in a finally, whatever became of it
+    acquisition.leave()  # in a finally, whatever became of it
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Line:
 
 DEBUG = "debug"
 LOOK_AGAIN_MS = 200
-# Why an entry waits.
+# Why an acquisition waits.
 IN_LINE = "in_line"  # another session of this process is in the domain, or came first
 QUEUE = "queue"  # a session elsewhere is in the domain, and DOMAIN_QUEUE_WAIT_SECONDS is not over
 BACKOFF = "backoff"  # an attempt failed
@@ -126,7 +126,7 @@ class Entered:
 
 
 @frozen
-class Visitor:
+class Waiter:
     """The session that wants in."""
 
     session_id: str
@@ -147,8 +147,8 @@ class Visitor:
 
 
 @frozen
-class Entrance:
-    """What all entries of a process share."""
+class Acquisitions:
+    """What all acquisitions of a process share."""
 
     gate: Gate
     keeper: Keeper
@@ -157,18 +157,18 @@ class Entrance:
     monotonic: Callable[[], float] = time.monotonic
     line: Line = field(factory=Line, init=False)
 
-    def entry(self, visitor: Visitor) -> Entry:
+    def acquisition(self, waiter: Waiter) -> DomainAcquisition:
         """The way in for one session and one domain."""
-        return Entry(self, visitor)
+        return DomainAcquisition(self, waiter)
 
 
-class Entry:
+class DomainAcquisition:
     """One session's way into one domain, step by step; each step makes at most one call to the gate."""
 
-    def __init__(self, entrance: Entrance, visitor: Visitor) -> None:
-        self._in = entrance
-        self._settings = entrance.settings
-        self._visitor = visitor
+    def __init__(self, acquisitions: Acquisitions, waiter: Waiter) -> None:
+        self._in = acquisitions
+        self._settings = acquisitions.settings
+        self._waiter = waiter
         self._step: Callable[[], Wait | Entered] = self._begin
         self._wait = Wait(0, BACKOFF)
         self._wait_until = -math.inf
@@ -201,27 +201,27 @@ class Entry:
             self._leave_line()
 
     def _begin(self) -> Wait | Entered:
-        if not self._visitor.once:
+        if not self._waiter.once:
             self._tell_skip()
         # Without locks there is no line, except that who asks once finds a domain free once.
-        if self._visitor.once or not (self._visitor.further or self._settings.disable_locks):
-            self._place = self._in.line.join(self._visitor.domain)
+        if self._waiter.once or not (self._waiter.further or self._settings.disable_locks):
+            self._place = self._in.line.join(self._waiter.domain)
         return self._go_on(self._stand_in_line)
 
     def _stand_in_line(self) -> Wait | Entered:
         if self._place and not self._place.is_first():
-            return self._miss(IN_LINE) if self._visitor.once else self._wait_for(LOOK_AGAIN_MS, IN_LINE)
+            return self._miss(IN_LINE) if self._waiter.once else self._wait_for(LOOK_AGAIN_MS, IN_LINE)
         return self._go_on(self._enter_unlocked if self._settings.disable_locks else self._try)
 
     def _try(self) -> Wait | Entered:
         asked_at = self._in.monotonic()
         # The same token for all attempts: the one before may have succeeded, and its answer got lost.
-        self._token = self._token or new_token(self._visitor.session_id)
+        self._token = self._token or new_token(self._waiter.session_id)
         try:
-            answer = self._in.gate.acquire(self._visitor.domain, self._visitor.session_id, self._token)
+            answer = self._in.gate.acquire(self._waiter.domain, self._waiter.session_id, self._token)
         except GateUnavailableError as error:
             self._is_unsure = True
-            if self._visitor.once:
+            if self._waiter.once:
                 raise
             return self._miss(error.code, error=str(error))
         self._is_unsure = False
@@ -232,14 +232,14 @@ class Entry:
 
     def _take(self, held: Held, asked_at: float) -> Wait | Entered:
         self._held = held
-        if self._visitor.once:
+        if self._waiter.once:
             self._tell_skip()
         wait_ms = 0 if self._skips_delay() else held.wait_ms
-        self._in.keeper.keep(held, self._lost, beat=self._visitor.beat, since=asked_at, delay=wait_ms / 1000)
+        self._in.keeper.keep(held, self._lost, beat=self._waiter.beat, since=asked_at, delay=wait_ms / 1000)
         if wait_ms:
-            self._visitor.tell("throttle.wait", "info", wait_ms=wait_ms, reason=held.wait_reason)
+            self._waiter.tell("throttle.wait", "info", wait_ms=wait_ms, reason=held.wait_reason)
         mark = this_process()
-        self._visitor.tell(
+        self._waiter.tell(
             "lock.acquire.success", "info", worker_id=f"{mark.host}:{mark.pid}", attempt=self._missed + 1
         )
         if not wait_ms:
@@ -271,19 +271,19 @@ class Entry:
         return Entered(held)
 
     def _outside(self) -> Entered:
-        raise RuntimeError("this entry was left; a session that comes again needs a new one")
+        raise RuntimeError("this acquisition was left; a session that comes again needs a new one")
 
     def _enter_unlocked(self) -> Wait | Entered:
         """Without locks there is no way in to go, only a session whose time and heart are looked after."""
-        if self._visitor.once:
+        if self._waiter.once:
             self._tell_skip()
-        self._held = held = Held(self._visitor.domain, self._visitor.session_id, token="")
-        self._in.keeper.keep(held, self._lost, beat=self._visitor.beat)
+        self._held = held = Held(self._waiter.domain, self._waiter.session_id, token="")
+        self._in.keeper.keep(held, self._lost, beat=self._waiter.beat)
         return self._go_on(self._inside)
 
     def _queue(self, busy: Busy) -> Wait | None:
         """A wait that costs no attempt, where the holder is one that we wait for."""
-        if self._visitor.further or self._visitor.once:
+        if self._waiter.further or self._waiter.once:
             return None
         if is_own(busy.value):
             return self._wait_for(LOOK_AGAIN_MS, IN_LINE)
@@ -293,20 +293,20 @@ class Entry:
         now = self._in.monotonic()
         if self._queue_until is None:
             self._queue_until = now + wait_seconds
-            self._visitor.tell("lock.queue.wait", "info", wait_ms=wait_seconds * 1000, holder=busy.value)
+            self._waiter.tell("lock.queue.wait", "info", wait_ms=wait_seconds * 1000, holder=busy.value)
         if now >= self._queue_until:
             return None
         return self._wait_for(LOOK_AGAIN_MS + int(self._in.random() * LOOK_AGAIN_MS), QUEUE)
 
     def _miss(self, cause: str, **fields: Any) -> Wait:
         """Count a failed attempt; wait for the next one, or give up after the last (SPEC A10-A12)."""
-        if self._visitor.once:
+        if self._waiter.once:
             self._leave_line()
             raise DomainLockTimeoutError(cause)
         self._missed += 1
         most = self._settings.domain_lock_max_retries
         if self._missed >= most:
-            self._visitor.tell(
+            self._waiter.tell(
                 "lock.acquire.timeout",
                 "error",
                 max_retries_exceeded=True,
@@ -317,7 +317,7 @@ class Entry:
             self._leave_line()
             raise DomainLockTimeoutError(cause)
         wait_ms = backoff_ms(self._missed, self._settings.domain_lock_backoff_base_ms, self._in.random)
-        self._visitor.tell(
+        self._waiter.tell(
             "lock.acquire.retry",
             "warn",
             attempt=self._missed,
@@ -331,7 +331,7 @@ class Entry:
     def _release(self, held: Held) -> None:
         if not held.token:
             return
-        tell = self._visitor.tell
+        tell = self._waiter.tell
         try:
             outcome = self._in.gate.release(held)
         except GateUnavailableError as error:
@@ -350,13 +350,13 @@ class Entry:
     def _take_back(self) -> None:
         """Free a lock that an unanswered attempt may have taken; if this fails too, it expires."""
         with suppress(GateUnavailableError):
-            self._in.gate.release(Held(self._visitor.domain, self._visitor.session_id, self._token))
+            self._in.gate.release(Held(self._waiter.domain, self._waiter.session_id, self._token))
         self._is_unsure = False
 
     def _lost(self, held: Held, why: Lost) -> None:
         """Pass a loss on; before the first fetch there is nothing to be stopped, only to be tried again."""
         if self._entered or why is Lost.TIME:
-            self._visitor.on_lost(held, why)
+            self._waiter.on_lost(held, why)
         else:
             self._held = None
 
@@ -365,14 +365,14 @@ class Entry:
             self._place.leave()
 
     def _skips_delay(self) -> bool:
-        return self._visitor.mode == DEBUG or self._settings.disable_throttle
+        return self._waiter.mode == DEBUG or self._settings.disable_throttle
 
     def _tell_skip(self) -> None:
         if self._settings.disable_locks:
-            self._visitor.tell("throttle.skip", "info", reason="testing")
+            self._waiter.tell("throttle.skip", "info", reason="testing")
         elif self._skips_delay():
-            reason = "debug_mode" if self._visitor.mode == DEBUG else "testing"
-            self._visitor.tell("throttle.skip", "info", reason=reason)
+            reason = "debug_mode" if self._waiter.mode == DEBUG else "testing"
+            self._waiter.tell("throttle.skip", "info", reason=reason)
 
     def _go_on(self, step: Callable[[], Wait | Entered]) -> Wait | Entered:
         self._step = step

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class PageCapture:
     """A page on its way into the book: what was fetched, and what the rule made of it.
 
-    Clerks get this very object, so a subclass may carry what a clerk of its own is to write along.
+    Clerks get this very object, so a subclass may carry what a hook of its own is to write along.
     """
 
     session_id: str

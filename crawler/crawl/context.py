@@ -1,4 +1,4 @@
-"""The desk of a crawl, for every component that needs it."""
+"""The visits of a crawl, for every component that needs it."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _desks: WeakKeyDictionary[Crawler, Visits] = WeakKeyDictionary()
 
 
 def visits_of(crawler: Crawler) -> Visits:
-    """The crawl's desk; it opens its stores with its first session."""
+    """The crawl's visits; it opens its stores with its first session."""
     if crawler not in _desks:
         _desks[crawler] = Visits(load_settings_from(crawler.settings), (CatalogueHooks(), RunHooks()))
     return _desks[crawler]
 
 
-# ── the foreman of a crawl, for every component that needs it ──
+# ── the worker of a crawl, for every component that needs it ──
 
 
 _foremen: WeakKeyDictionary[Crawler, RunWorker] = WeakKeyDictionary()
 
 
 def run_worker_of(crawler: Crawler) -> RunWorker:
-    """The crawl's foreman; it begins to work when a run is opened."""
+    """The crawl's worker; it begins to work when a run is opened."""
     if crawler not in _foremen:
         at_once = crawler.settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
 

@@ -28,7 +28,7 @@ class Progress:
         return cls(crawler)
 
     def heard(self, event: str, **fields: Any) -> None:
-        """Called by the desk, in the event loop."""
+        """Called by the visits, in the event loop."""
         if event in SESSION_EVENTS:
             self.stats.inc_value(f"vitrine/sessions/{fields.get('status', event)}")
         if self.pipe < 0:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class SessionKeeper:
-    """Closes the desk when the spider has closed: sessions get their end, domains their release."""
+    """Closes the visits when the spider has closed: sessions get their end, domains their release."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler

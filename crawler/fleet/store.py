@@ -20,7 +20,7 @@ from crawler.sessions import rows as sessions_rows
 from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Status
 from crawler.sessions.store import SessionStore
-from crawler.sessions.writes import Posting
+from crawler.sessions.writes import Write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -44,14 +44,14 @@ class Waiting:
     session_id: UUID
     order: sessions_rows.SessionOrder
     deaths: int  # workers that died with it
-    start: Callable[..., Posting[Visit]] = field(eq=False, repr=False)  # begins it
+    start: Callable[..., Write[Visit]] = field(eq=False, repr=False)  # begins it
 
 
 class FleetStore(SessionStore):
     """The book of a worker; it writes under the same owner's name as the book that it stands beside."""
 
     def __init__(self, book: SessionStore) -> None:
-        super().__init__(book.settings, book.database, book.blobs, book.clerks)
+        super().__init__(book.settings, book.database, book.blobs, book.hooks)
         self.owner = book.owner
 
     def add(self, orders: Sequence[sessions_rows.SessionOrder], snapshot: dict[str, Any]) -> int:
@@ -87,15 +87,15 @@ class FleetStore(SessionStore):
         order: sessions_rows.SessionOrder,
         journal: Journal,
         then: Callable[[Visit], object] | None = None,
-    ) -> Posting[Visit]:
+    ) -> Write[Visit]:
         """Make a waiting session ours and begin it; refuse one that somebody else has begun."""
         start = self.start(journal.key, order, journal, then)
 
         def write(db: Session, life: sessions_rows.Life) -> Visit:
             _make_ours(db, journal.key, self.owner, life)
-            return start.write(db, life)
+            return start.rows(db, life)
 
-        return Posting(write, then=start.then)
+        return Write(write, then=start.then)
 
     def recover(self) -> list[UUID]:
         """Let the sessions of dead workers wait again, or end those that too many have died with."""

@@ -80,7 +80,7 @@ class Patience:
 class Worker:
     """Works until it is cancelled, or has been idle for too long."""
 
-    desk: Visits
+    visits: Visits
     book: FleetStore
     gate: Gate
     entries: FleetList
@@ -150,7 +150,7 @@ class Worker:
         await self._note_idleness()
 
     def _room(self) -> int:
-        return self.desk.settings.sessions_at_once - len(self._at_work)
+        return self.visits.settings.sessions_at_once - len(self._at_work)
 
     async def _give_sign_of_life(self) -> None:
         """Show that we live, and see to those who do not."""
@@ -161,7 +161,7 @@ class Worker:
             log.warning("fleet.taken_over", worker=worker, entries=left)
             self.count("taken_over", left)
         self.count("recovered", len(await self._call(self.book.recover)))
-        life = self.desk.settings.domain_lock_ttl_seconds
+        life = self.visits.settings.domain_lock_ttl_seconds
         self._next_sign = time.monotonic() + life / SIGNS_OF_LIFE
 
     async def _note_idleness(self) -> None:
@@ -193,7 +193,7 @@ class Worker:
         taken = self.entries.fill(room)
         orders = {entry: order for entry in taken if (order := self._read(entry))}
         self.book.add(
-            [evolve(order, entry_id=entry.id) for entry, order in orders.items()], shown(self.desk.settings)
+            [evolve(order, entry_id=entry.id) for entry, order in orders.items()], shown(self.visits.settings)
         )
         self.entries.done(list(orders))
         return len(taken), len(taken) - len(orders)
@@ -235,7 +235,7 @@ class Worker:
 
     def _closed_for(self, order: SessionOrder) -> float:
         """For how many seconds a domain is not to be thought of: somebody is there, or its delay is long."""
-        settings = self.desk.settings
+        settings = self.visits.settings
         if settings.disable_locks:
             return 0
         entry = self.gate.entry(order.domain)
@@ -266,7 +266,7 @@ class Worker:
         """Take the domain and begin the session; None where another was quicker, or nobody can tell."""
         order = waiting.order
         try:
-            visit = await self.desk.begin_if_free(order, waiting)
+            visit = await self.visits.begin_if_free(order, waiting)
         except StaleSessionError:
             return None
         except CrawlerError as error:

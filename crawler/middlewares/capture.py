@@ -40,7 +40,7 @@ class CaptureMiddleware:
         """Pass on what the callback gives, then the page."""
         async for output in result:
             yield output
-        visit = visits_of(self.crawler).visits.get(response.meta.get(SESSION, ""))
+        visit = visits_of(self.crawler).running.get(response.meta.get(SESSION, ""))
         if visit is None or cause_of_answer(response) is not None:
             return
         try:

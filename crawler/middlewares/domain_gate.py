@@ -44,18 +44,20 @@ class DomainGateMiddleware:
 
     async def process_request(self, request: Request) -> None:
         """Wait, within bounds, until the request may go; refuse it otherwise."""
-        desk = visits_of(self.crawler)
+        visits = visits_of(self.crawler)
         try:
             domain = domain_of(require_http_url(request.url))
         except BadUrlError as error:
             raise BadRequestUrlError(str(error)) from error
         session_id = request.meta.get(SESSION) or (_caused_by.get() if _is_for_robots(request) else None)
         visit = (
-            await self._own_visit(domain, request.url) if session_id is None else desk.visits.get(session_id)
+            await self._own_visit(domain, request.url)
+            if session_id is None
+            else visits.running.get(session_id)
         )
         if visit is None or visit.stopped:
             raise SessionStoppedError(f"session {session_id} has ended")
-        if not await desk.admit(visit, domain):
+        if not await visits.admit(visit, domain):
             raise DomainHeldError(f"{domain} is held by another session")
         _caused_by.set(visit.id)
         request.meta[SESSION] = visit.id

@@ -87,7 +87,7 @@ class NavigationMiddleware:
         # robots.txt may have failed before this request's turn came
         begun = request.meta.setdefault(BEGUN, time.monotonic())
         wait = max(asked, BACKOFF_SECONDS[attempt - 1] + random.uniform(0, JITTER_SECONDS))  # ruff: ignore[suspicious-non-cryptographic-random-usage] - jitter is no secret
-        visit = visits_of(self.crawler).visits.get(request.meta.get(SESSION, ""))
+        visit = visits_of(self.crawler).running.get(request.meta.get(SESSION, ""))
         if attempt >= _allowed(request) or time.monotonic() - begun + wait > PAGE_LIMIT_SECONDS:
             _note(visit, "warn", "navigation.gave_up", request.url, reason=reason, attempt=attempt, **details)
             return None
@@ -98,7 +98,7 @@ class NavigationMiddleware:
         return await self._later(request, visit, wait, {ATTEMPT: attempt + 1})
 
     async def _reload(self, request: Request) -> Request | None:
-        visit = visits_of(self.crawler).visits.get(request.meta.get(SESSION, ""))
+        visit = visits_of(self.crawler).running.get(request.meta.get(SESSION, ""))
         _note(visit, "info", "navigation.reload", request.url, reason="bot_block")
         return await self._later(request, visit, RELOAD_AFTER_SECONDS, {RELOADED: True})
 

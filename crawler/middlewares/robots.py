@@ -69,7 +69,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     def _keep_delay(self, request: Request) -> None:
         """Space the session's requests as the site asks; the session's end tells the other processes."""
         domain = domain_of(request.url)
-        visit = visits_of(self.crawler).visits.get(request.meta.get(SESSION, ""))
+        visit = visits_of(self.crawler).running.get(request.meta.get(SESSION, ""))
         delay = self._delays.get(domain)
         if delay is None or visit is None or domain in visit.crawl_delays:
             return

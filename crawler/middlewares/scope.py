@@ -37,27 +37,27 @@ class ScopeMiddleware:
         task: LeasedTask | None = request.meta.get(TASK)
         if task is None:
             return
-        foreman = run_worker_of(self.crawler)
+        worker = run_worker_of(self.crawler)
         was_redirected = canonical(request.url) != canonical(task.url)
         if was_redirected:
-            await self._learn(foreman, task, request)
-        reason = foreman.scope.judge(request.url, kind=task.kind)
+            await self._learn(worker, task, request)
+        reason = worker.scope.judge(request.url, kind=task.kind)
         if reason is not None:
             raise FilteredError(reason)
-        if was_redirected and await foreman.has_own_task(task, request.url):
+        if was_redirected and await worker.has_own_task(task, request.url):
             raise KnownUrlError(f"redirected to {request.url}, which the run knows")
 
-    async def _learn(self, foreman: RunWorker, task: LeasedTask, request: Request) -> None:
+    async def _learn(self, worker: RunWorker, task: LeasedTask, request: Request) -> None:
         """A redirect to a login closes the part of the site behind it."""
-        known = {(denial.domain, denial.pattern) for denial in foreman.scope.denials}
+        known = {(denial.domain, denial.pattern) for denial in worker.scope.denials}
         fresh = [
             denial
             for denial in denials_after_redirect(task.url, request.url)
             if (denial.domain, denial.pattern) not in known
         ]
         if fresh:
-            await foreman.learn(fresh)
+            await worker.learn(fresh)
             log.warning(
-                "run.login_found", url=task.url, source=foreman.run.source.code,
+                "run.login_found", url=task.url, source=worker.run.source.code,
                 note="to make it permanent, add to sources.toml: " + "; ".join(permanent_lines(fresh)),
             )  # fmt: skip

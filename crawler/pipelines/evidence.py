@@ -33,15 +33,15 @@ class EvidencePipeline:
         """Store a page; a page that cannot be stored ends its session."""
         if not isinstance(item, PageCapture):
             return item
-        desk = visits_of(self.crawler)
+        visits = visits_of(self.crawler)
         try:
-            kept = await desk.keep(item)
+            kept = await visits.keep(item)
         except StaleSessionError as error:
             raise DropItem(f"not stored: {error}") from error
         except Exception as error:
             # Whatever it was: a session that cannot keep what it sees must not end as if it had.
             cause = Cause.DISK_FULL if isinstance(error, DiskFullError) else Cause.STORE_FAILED
-            desk.stop(item.session_id, cause, error=f"{type(error).__name__}: {error}")
+            visits.stop(item.session_id, cause, error=f"{type(error).__name__}: {error}")
             raise
         self._count(kept)
         return _as_stored(item, kept)

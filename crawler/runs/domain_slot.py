@@ -45,7 +45,7 @@ class DomainSlot:
 
     @property
     def domain(self) -> str:
-        """Whose lane it is."""
+        """Whose slot it is."""
         return self.visit.order.domain
 
     def wanted(self) -> int:
@@ -54,7 +54,7 @@ class DomainSlot:
         return 0 if self.is_dry or room * 2 < self.window else room
 
     def put(self, tasks: Iterable[LeasedTask], asked: int) -> None:
-        """Take in what was leased; a lane that ran empty although there was more looks further ahead."""
+        """Take in what was leased; a slot that ran empty although there was more looks further ahead."""
         got = list(tasks)
         self.is_dry = not got
         if len(got) == asked and not self.ready:

@@ -61,7 +61,7 @@ class Threads:
     """A few threads; what runs in them is awaited in the event loop."""
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="foreman")
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="worker")
 
     async def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run what blocks."""

@@ -1,7 +1,7 @@
 """A process's part of a run: it takes free domains, leases their tasks, and sees to their ends.
 
 Crawl code calls it in the event loop and asks it for the next task without any waiting; what blocks
-runs in the foreman's own threads.
+runs in the worker's own threads.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ class RunWorker:
     """Opens with `open`, hands out with `take`, hears of each task's end, and closes with `close`."""
 
     def __init__(
-        self, desk: Visits, *, at_once: int, wake: Callable[[], None], closers: Sequence[Closer] = ()
+        self, visits: Visits, *, at_once: int, wake: Callable[[], None], closers: Sequence[Closer] = ()
     ) -> None:
-        self.desk = desk
+        self.visits = visits
         self.at_once = at_once
         self.wake = wake  # tells the engine that there is something to take, or that all is over
         self.closers = closers
-        self.lanes: dict[str, DomainSlot] = {}
+        self.slots: dict[str, DomainSlot] = {}
         self.done: Counter[str] = Counter()  # ends of tasks in this process, by what became of them
         self.over: str | None = None
         self._error = ""
@@ -81,12 +81,14 @@ class RunWorker:
 
     async def open(self, order: RunOrder) -> RunAtWork:
         """Make the run, or go on with one, and begin to work on it."""
-        stores = await self.desk.open()
-        self.book = RunStore(stores.database, self.desk.settings, stores.book.owner, self.closers)
+        stores = await self.visits.open()
+        self.book = RunStore(stores.database, self.visits.settings, stores.sessions.owner, self.closers)
         self.run = await self._threads.run(self.book.open, order)
         self.scope: Scope = scope_of(self.run.source, self.run.denials)
         self._loop = asyncio.get_running_loop()
-        self._renewal = Renewal(self.book.renew, self._lost_from_afar, self.desk.settings.task_lease_seconds)
+        self._renewal = Renewal(
+            self.book.renew, self._lost_from_afar, self.visits.settings.task_lease_seconds
+        )
         self._renewal.start()
         self._tending = asyncio.ensure_future(self._tend())
         log.info("run.begun", run=self.run.id, source=self.run.source.code, resumed=self.run.resumed)
@@ -99,8 +101,8 @@ class RunWorker:
             return ""
         self.over = self.over or STOPPED
         self._tending.cancel()
-        for lane in self.lanes.values():
-            lane.leave()
+        for slot in self.slots.values():
+            slot.leave()
         for domain in self._knocking:  # a site may have asked for minutes of delay
             self._entering[domain].cancel()
         with suppress(asyncio.CancelledError):
@@ -121,13 +123,13 @@ class RunWorker:
 
     def take(self) -> tuple[Visit, LeasedTask] | None:
         """The next task that may go out now; domains take turns."""
-        for domain, lane in list(self.lanes.items()):
-            task = lane.take()
+        for domain, slot in list(self.slots.items()):
+            task = slot.take()
             if task is not None:
-                self.lanes[domain] = self.lanes.pop(domain)  # to the end of the line
-                if lane.wanted():
-                    lane.changed.set()
-                return lane.visit, task
+                self.slots[domain] = self.slots.pop(domain)  # to the end of the line
+                if slot.wanted():
+                    slot.changed.set()
+                return slot.visit, task
         return None
 
     def has_ready(self) -> bool:
@@ -135,12 +137,12 @@ class RunWorker:
 
         What waits for an answer of its site is not meant: if that never comes, only an idle engine finds out.
         """
-        return any(lane.may_hand_out for lane in self.lanes.values())
+        return any(slot.may_hand_out for slot in self.slots.values())
 
     def arrived(self, task: LeasedTask) -> None:
         """The site has answered, or never will: the next request may go."""
-        if lane := self.lanes.get(task.domain):
-            lane.answered(task.lease.id, self.wake)
+        if slot := self.slots.get(task.domain):
+            slot.answered(task.lease.id, self.wake)
 
     @property
     def is_open(self) -> bool:
@@ -159,11 +161,11 @@ class RunWorker:
         self.done[outcome] += 1
         self._ending.discard(task.lease.id)
         self._renewal.forget([task.lease.id])
-        if lane := self.lanes.get(task.domain):
-            lane.ended(task.lease.id)
+        if slot := self.slots.get(task.domain):
+            slot.ended(task.lease.id)
         if new_links:
             self._look_again.set()
-            for other in self.lanes.values():
+            for other in self.slots.values():
                 other.moistened()
 
     def stored(self, task: LeasedTask, outcome: str, *, new_links: bool) -> None:
@@ -200,9 +202,9 @@ class RunWorker:
 
     def sweep(self) -> None:
         """End what nobody works on, although it was handed out; called while the engine has nothing to do."""
-        for lane in self.lanes.values():
-            waits = {task.lease.id for task in lane.ready} | self._ending
-            for task in [task for task_id, task in lane.open.items() if task_id not in waits]:
+        for slot in self.slots.values():
+            waits = {task.lease.id for task in slot.ready} | self._ending
+            for task in [task for task_id, task in slot.open.items() if task_id not in waits]:
                 log.error("task.lost_in_crawl", url=task.url, task=task.lease.id)
                 self.soon(task, self.fail(task, "the request got lost in the crawl"))
 
@@ -212,8 +214,8 @@ class RunWorker:
 
     def leave(self, domain: str) -> None:
         """Let go of a domain; what its site asked for is waited out by whoever comes next."""
-        if lane := self.lanes.get(domain):
-            lane.leave()
+        if slot := self.slots.get(domain):
+            slot.leave()
 
     async def learn(self, denials: Sequence[Denial]) -> None:
         """Ask no more for what the run has found to be closed."""
@@ -226,9 +228,9 @@ class RunWorker:
         waits = patience_seconds()
         while self.over is None:
             try:
-                self._act_on(await self._threads.run(self.book.view, self._not_now(), self._free_lanes()))
+                self._act_on(await self._threads.run(self.book.view, self._not_now(), self._free_slots()))
                 waits = patience_seconds()
-                if self.desk.listeners:
+                if self.visits.listeners:
                     await self._tell_standing()
             except Exception as error:  # ruff: ignore[blind-except] - whatever it is, it may pass
                 wait = next(waits, None)
@@ -244,9 +246,9 @@ class RunWorker:
             self.scope = self.scope.with_denials(view.learnt)
         if view.stop_requested:
             self._end(STOPPED)
-        elif view.drained and not self.lanes and not self._entering:
+        elif view.drained and not self.slots and not self._entering:
             self._end(FINISHED)
-        elif not self.lanes and self._at_gate.is_over(self._loop.time()):
+        elif not self.slots and self._at_gate.is_over(self._loop.time()):
             self._fail_run(self._at_gate.error)
         else:
             for domain in view.waiting:
@@ -262,7 +264,7 @@ class RunWorker:
         # Counting a million tasks takes its time, and nobody needs it that often.
         self._tell_at = self._loop.time() + COUNTING_PART * (self._loop.time() - begun)
         standing = self._pace.note(counts, self._loop.time())
-        self.desk.tell("tasks", run=self.run.id, slowest=slowest, **asdict(standing))
+        self.visits.tell("tasks", run=self.run.id, slowest=slowest, **asdict(standing))
 
     def _fail_run(self, error: str) -> None:
         log.error("run.given_up", run=self.run.id, error=error)
@@ -271,8 +273,8 @@ class RunWorker:
 
     def _end(self, why: str) -> None:
         self.over = why
-        for lane in self.lanes.values():
-            lane.leave()
+        for slot in self.slots.values():
+            slot.leave()
         self.wake()
 
     def _left(self, domain: str, _work: asyncio.Task[None]) -> None:
@@ -285,8 +287,8 @@ class RunWorker:
         self._busy_until = {domain: until for domain, until in self._busy_until.items() if until > now}
         return self._busy_until.keys() | self._entering.keys()
 
-    def _free_lanes(self) -> int:
-        return max(0, self.desk.settings.sessions_at_once - len(self._entering))
+    def _free_slots(self) -> int:
+        return max(0, self.visits.settings.sessions_at_once - len(self._entering))
 
     async def _work(self, domain: str) -> None:
         """Visit a domain for as long as there is something to do there."""
@@ -294,29 +296,29 @@ class RunWorker:
         if visit is None:
             self._busy_until[domain] = self._loop.time() + BUSY_SECONDS
             return
-        longest = self.desk.settings.session_max_seconds * PART_OF_SESSION
-        lane = self.lanes[domain] = DomainSlot(
+        longest = self.visits.settings.session_max_seconds * PART_OF_SESSION
+        slot = self.slots[domain] = DomainSlot(
             visit, self.at_once, self._loop.time() + longest,
             jitter_seconds=self.run.source.jitter_seconds or 0.0,
         )  # fmt: skip
-        visit.wake = lane.leave
+        visit.wake = slot.leave
         if visit.stopped:
-            lane.leave()
+            slot.leave()
         try:
-            await self._supply(lane)
+            await self._supply(slot)
         except Exception:
             log.exception("run.lane_failed", domain=domain)
         finally:
-            await self._leave(lane)
+            await self._leave(slot)
 
     async def _taken(self, domain: str) -> Visit | None:
         """A visit to a domain that is free; None where somebody else is there, or nobody can tell."""
         self._knocking.add(domain)
         try:
-            visit = await self.desk.begin_if_free(self._order(domain))
+            visit = await self.visits.begin_if_free(self._order(domain))
         except Exception as error:  # ruff: ignore[blind-except] - whatever it is, the others go on
             log.warning("run.domain_not_taken", domain=domain, error=str(error))
-            if not self.lanes:
+            if not self.slots:
                 self._at_gate.note(f"{type(error).__name__}: {error}", self._loop.time())
             return None
         finally:
@@ -327,48 +329,50 @@ class RunWorker:
     def _order(self, domain: str) -> SessionOrder:
         starts = (url for url in self.run.source.start_urls if domain_of(url) == domain)
         start = next(starts, f"https://{domain}/")
-        return SessionOrder(start, domain, policy=self.desk.settings.crawl_policy_version, run_id=self.run.id)
+        return SessionOrder(
+            start, domain, policy=self.visits.settings.crawl_policy_version, run_id=self.run.id
+        )
 
     # ── one domain ──
 
-    async def _supply(self, lane: DomainSlot) -> None:
+    async def _supply(self, slot: DomainSlot) -> None:
         """Lease ahead of what goes out, until there is nothing left or it is time to let others in."""
-        while not (lane.is_leaving or self.over or self._loop.time() > lane.leave_at):
-            lane.changed.clear()
-            if wanted := lane.wanted():
-                got = await self._threads.run(self.book.lease, lane.domain, wanted)
+        while not (slot.is_leaving or self.over or self._loop.time() > slot.leave_at):
+            slot.changed.clear()
+            if wanted := slot.wanted():
+                got = await self._threads.run(self.book.lease, slot.domain, wanted)
                 self._renewal.keep(task.lease for task in got)
-                lane.put(got, wanted)
+                slot.put(got, wanted)
                 if got:
                     self.wake()
-            if lane.is_dry and not lane.open and not await self._is_worth_waiting(lane):
+            if slot.is_dry and not slot.open and not await self._is_worth_waiting(slot):
                 return
-            if not await news(lane.changed, LOOK_SECONDS):
-                lane.is_dry = False
+            if not await news(slot.changed, LOOK_SECONDS):
+                slot.is_dry = False
 
-    async def _is_worth_waiting(self, lane: DomainSlot) -> bool:
+    async def _is_worth_waiting(self, slot: DomainSlot) -> bool:
         """Whether the domain has a task that is due soon."""
-        due = await self._threads.run(self.book.next_due, lane.domain)
+        due = await self._threads.run(self.book.next_due, slot.domain)
         return due is not None and due.total_seconds() < LINGER_SECONDS
 
-    async def _leave(self, lane: DomainSlot) -> None:
+    async def _leave(self, slot: DomainSlot) -> None:
         """Give back what was not begun, wait for what is under way, and end the visit."""
-        lane.leave()
-        untouched = lane.give_up()
+        slot.leave()
+        untouched = slot.give_up()
         self._renewal.forget(task.lease.id for task in untouched)
         if untouched:
             with suppress(Exception):  # a lease that is not given back runs out
                 await self._threads.patiently(lambda: self.book.release(untouched, self.over or "left"))
-        while lane.open:
-            lane.changed.clear()
-            await news(lane.changed, LOOK_SECONDS)
-        self.lanes.pop(lane.domain, None)
+        while slot.open:
+            slot.changed.clear()
+            await news(slot.changed, LOOK_SECONDS)
+        self.slots.pop(slot.domain, None)
         try:
-            await self.desk.end(lane.visit)
+            await self.visits.end(slot.visit)
         except StaleSessionError:
-            log.warning("session.taken_over", session_id=lane.visit.id, domain=lane.domain)
+            log.warning("session.taken_over", session_id=slot.visit.id, domain=slot.domain)
         except Exception:
-            log.exception("session.failed", session_id=lane.visit.id, domain=lane.domain)
+            log.exception("session.failed", session_id=slot.visit.id, domain=slot.domain)
 
     # ── inside ──
 
@@ -377,8 +381,8 @@ class RunWorker:
         self._loop.call_soon_threadsafe(self._lost, ids)
 
     def _lost(self, ids: set[int]) -> None:
-        for lane in self.lanes.values():
-            lane.drop(ids)
+        for slot in self.slots.values():
+            slot.drop(ids)
 
     async def _written(self, task: LeasedTask, write: Callable[[], T]) -> T | None:
         """The end of a task; one that cannot be written is left to its lease, which runs out."""

@@ -14,7 +14,7 @@ from crawler.evidence import files
 from crawler.evidence.files import KeptFile
 from crawler.sessions import rows
 from crawler.sessions.journal import as_jsonl
-from crawler.sessions.writes import Posting
+from crawler.sessions.writes import Write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,21 +53,21 @@ class _Written:
     taken: frozenset[str]  # names that a row claims
 
 
-def export_of(database: Database, session_id: UUID, journal: Journal | None = None) -> Posting[None] | None:
-    """The posting of an ended session's log and of the last lines of its journal.
+def export_of(database: Database, session_id: UUID, journal: Journal | None = None) -> Write[None] | None:
+    """The write of an ended session's log and of the last lines of its journal.
 
     None for a session that goes on, with the next start of its batch.
     """
     written = _written(database, session_id)
     if written is None:
         return None
-    posting = Posting(lambda db, life: _write(db, life, session_id, file), journal=journal)
-    lines = [*written.lines, *(line.columns for line in posting.take_lines())]
+    write = Write(lambda db, life: _write(db, life, session_id, file), journal=journal)
+    lines = [*written.lines, *(line.columns for line in write.take_lines())]
     packed = files.plain(as_jsonl(sorted(lines, key=itemgetter("timestamp"))))
     uri = next(uri for uri in _names(written.folder) if uri not in written.taken)
     file = KeptFile(KIND, uri, packed, "application/jsonl", "utf-8")
-    posting.files, posting.replaces = [file], True
-    return posting
+    write.files, write.replaces = [file], True
+    return write
 
 
 def _written(database: Database, session_id: UUID) -> _Written | None:

@@ -19,7 +19,7 @@ from crawler.sessions import rows as sessions_rows
 from crawler.sessions.log_export import export_of
 from crawler.sessions.outcome import Outcome, PageResult
 from crawler.sessions.visit import Visit
-from crawler.sessions.writes import GroupCommit, Posting, lines_of
+from crawler.sessions.writes import GroupCommit, Write, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -70,12 +70,12 @@ class SessionStore:
     """Writes sessions for one process, under one owner's name. All of it blocks: call it in a thread."""
 
     def __init__(
-        self, settings: Settings, database: Database, blobs: BlobStore, clerks: Sequence[Hooks] = ()
+        self, settings: Settings, database: Database, blobs: BlobStore, hooks: Sequence[Hooks] = ()
     ) -> None:
         self.settings = settings
         self.database = database
         self.blobs = blobs
-        self.clerks = clerks
+        self.hooks = hooks
         self.owner = sessions_rows.new_owner()
         # How long what this process writes holds for a sign of its life.
         self.ttl = timedelta(seconds=settings.domain_lock_ttl_seconds)
@@ -166,19 +166,19 @@ class SessionStore:
         return sessions_rows.Life(now, now + self.ttl)
 
     def _tell_end(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
-        for clerk in self.clerks:
-            clerk.sessions_ended(db, session_ids, now)
+        for hook in self.hooks:
+            hook.sessions_ended(db, session_ids, now)
 
-    # ── visits, as postings ──
+    # ── visits, as writes ──
 
-    def post(self, posting: Posting[T]) -> T:
-        """Write one posting by itself."""
-        self.commit([posting])
-        return posting.result
+    def post(self, write: Write[T]) -> T:
+        """Write one write by itself."""
+        self.commit([write])
+        return write.result
 
-    def commit(self, postings: Sequence[Posting[Any]]) -> None:
-        """Write postings that came at the same time; each carries what became of it."""
-        self._group.commit(postings)
+    def commit(self, writes: Sequence[Write[Any]]) -> None:
+        """Write writes that came at the same time; each carries what became of it."""
+        self._group.commit(writes)
 
     def start(
         self,
@@ -186,13 +186,13 @@ class SessionStore:
         order: sessions_rows.SessionOrder,
         journal: Journal,
         then: Callable[[Visit], object] | None = None,
-    ) -> Posting[Visit]:
+    ) -> Write[Visit]:
         """Begin a queued session."""
 
         def write(db: Session, life: sessions_rows.Life) -> Visit:
             return _visit(sessions_rows.start(db, session_id, owner=self.owner, life=life), order, journal)
 
-        return Posting(write, then=lambda visit: _has_begun(visit, then))
+        return Write(write, then=lambda visit: _has_begun(visit, then))
 
     def start_new(
         self,
@@ -200,16 +200,16 @@ class SessionStore:
         journal: Journal,
         snapshot: dict[str, Any],
         then: Callable[[Visit], object] | None = None,
-    ) -> Posting[Visit]:
+    ) -> Write[Visit]:
         """Write a session, under its journal's id, and begin it."""
 
         def write(db: Session, life: sessions_rows.Life) -> Visit:
             sessions_rows.create(db, {journal.key: order}, owner=self.owner, snapshot=snapshot, life=life)
             return _visit(sessions_rows.start(db, journal.key, owner=self.owner, life=life), order, journal)
 
-        return Posting(write, then=lambda visit: _has_begun(visit, then))
+        return Write(write, then=lambda visit: _has_begun(visit, then))
 
-    def keep(self, visit: Visit, capture: PageCapture) -> Posting[KeptPage]:
+    def keep(self, visit: Visit, capture: PageCapture) -> Write[KeptPage]:
         """Store a page; a row exists only for a file that does."""
         files = files_of(visit, capture)
 
@@ -220,8 +220,8 @@ class SessionStore:
                 db, [self._artifact_row(visit, file, capture.page_id, life.now) for file in files]
             )
             page = Page(**row)
-            for clerk in self.clerks:
-                clerk.page_kept(db, capture, page, files)
+            for hook in self.hooks:
+                hook.page_kept(db, capture, page, files)
             return KeptPage(page, tuple(files))
 
         def note(_: KeptPage) -> None:
@@ -229,9 +229,9 @@ class SessionStore:
             visit.pages.append(PageResult(capture.page_type, capture.ok, capture.cause))
             visit.low_confidence = visit.low_confidence or bool(capture.low_confidence_reasons)
 
-        return Posting(write, files, fence=visit.fence, journal=visit.journal, then=note)
+        return Write(write, files, fence=visit.fence, journal=visit.journal, then=note)
 
-    def finish(self, visit: Visit) -> Posting[Outcome]:
+    def finish(self, visit: Visit) -> Write[Outcome]:
         """End a running session."""
         outcome = visit.outcome()
         visit.journal.info(
@@ -246,16 +246,16 @@ class SessionStore:
             self._tell_end(db, [visit.fence.session_id], life.now)
             return outcome
 
-        return Posting(write, journal=visit.journal)
+        return Write(write, journal=visit.journal)
 
-    def put_back(self, visit: Visit) -> Posting[None]:
+    def put_back(self, visit: Visit) -> Write[None]:
         """Leave a batch's session for the next start of its batch."""
         visit.journal.info("session", "session.put_back")
-        return Posting(
+        return Write(
             lambda db, _: sessions_rows.put_back(db, visit.fence), fence=visit.fence, journal=visit.journal
         )
 
-    def close_log(self, visit: Visit) -> Posting[None]:
+    def close_log(self, visit: Visit) -> Write[None]:
         """Write the last lines of a session's log (its locks were let go of after its end), and export it."""
         export = export_of(self.database, visit.fence.session_id, visit.journal)
         return export or lines_of(visit.journal)
@@ -263,9 +263,9 @@ class SessionStore:
     def export_log(self, session_id: UUID) -> None:
         """Write a session's log as a file; a failure is logged and changes nothing (SPEC F145)."""
         try:
-            posting = export_of(self.database, session_id)
-            if posting is not None:
-                self.post(posting)
+            write = export_of(self.database, session_id)
+            if write is not None:
+                self.post(write)
         except Exception as error:
             log.exception("session.log_export_failed", session_id=str(session_id), error=str(error))
 

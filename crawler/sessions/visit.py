@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from uuid import UUID
 
-    from crawler.access.acquisition import Entry
+    from crawler.access.acquisition import DomainAcquisition
     from crawler.sessions.journal import Journal
     from crawler.sessions.rows import Fence, SessionOrder
 
@@ -37,7 +37,7 @@ class Visit:
     fence: Fence
     order: SessionOrder
     journal: Journal
-    entries: dict[str, Entry] = field(factory=dict)  # what it holds, by domain
+    acquisitions: dict[str, DomainAcquisition] = field(factory=dict)  # what it holds, by domain
     crawl_delays: dict[str, float] = field(factory=dict)  # what robots.txt asks for, by domain
     pages: list[PageResult] = field(factory=list)
     kept: set[UUID] = field(factory=set)  # the pages that are in the book

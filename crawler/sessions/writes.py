@@ -34,13 +34,13 @@ T = TypeVar("T")
 
 
 @define(eq=False)
-class Posting(Generic[T]):
+class Write(Generic[T]):
     """Stays or goes as a whole; afterwards it carries what became of it.
 
     Its lines of the log go along; they return to their journal when it comes to nothing.
     """
 
-    write: Callable[[Session, Life], T]  # called again where the first time was taken back
+    rows: Callable[[Session, Life], T]  # called again where the first time was taken back
     files: Sequence[KeptFile] = ()  # published before anything is written
     replaces: bool = False  # what a dead process left under the files' names gives way
     fence: Fence | None = None  # checked before anything is written
@@ -88,66 +88,66 @@ class Posting(Generic[T]):
         return self._results[0]
 
 
-def lines_of(journal: Journal) -> Posting[None]:
-    """A posting of a journal's lines, and of nothing else."""
-    return Posting(lambda _db, _life: None, journal=journal)
+def lines_of(journal: Journal) -> Write[None]:
+    """A write of a journal's lines, and of nothing else."""
+    return Write(lambda _db, _life: None, journal=journal)
 
 
-# ── group commit: postings that come at the same time share a transaction and the flushes of their files ──
+# ── group commit: writes that come at the same time share a transaction and the flushes of their files ──
 
 
-MOST = 50  # postings a commit
+MOST = 50  # writes a commit
 
 log = logs.get_logger(__name__)
 
 
 class GroupCommit:
-    """Writes postings, each whole or not at all, whatever becomes of its neighbours."""
+    """Writes writes, each whole or not at all, whatever becomes of its neighbours."""
 
     def __init__(self, database: Database, blobs: BlobStore, life: Callable[[Session], Life]) -> None:
         self.database = database
         self.blobs = blobs
         self.life = life
 
-    def commit(self, postings: Sequence[Posting[Any]]) -> None:
-        """Publish the files, then write the rows; each posting carries what became of it."""
-        self._publish([posting for posting in postings if posting.files])
-        published = [posting for posting in postings if posting.error is None]
+    def commit(self, writes: Sequence[Write[Any]]) -> None:
+        """Publish the files, then write the rows; each write carries what became of it."""
+        self._publish([write for write in writes if write.files])
+        published = [write for write in writes if write.error is None]
         self._write(published)
-        for posting in published:
-            if posting.error is None:
-                posting.is_in_the_book()
-            elif posting.files:
-                self._withdraw_unclaimed(posting.files)
+        for write in published:
+            if write.error is None:
+                write.is_in_the_book()
+            elif write.files:
+                self._withdraw_unclaimed(write.files)
 
     # ── files ──
 
-    def _publish(self, postings: Sequence[Posting[Any]]) -> None:
-        """Publish all files with one flush; where that is refused, each posting's for themselves."""
-        files = {file.uri: file.packed.data for posting in postings for file in posting.files}
-        is_each_once = len(files) == sum(len(posting.files) for posting in postings)
-        if len(postings) > 1 and is_each_once:
+    def _publish(self, writes: Sequence[Write[Any]]) -> None:
+        """Publish all files with one flush; where that is refused, each write's for themselves."""
+        files = {file.uri: file.packed.data for write in writes for file in write.files}
+        is_each_once = len(files) == sum(len(write.files) for write in writes)
+        if len(writes) > 1 and is_each_once:
             try:
                 self.blobs.publish_all(files)
             except Exception as error:  # ruff: ignore[blind-except] - told below, of whichever it is
                 log.debug("group.published_singly", error=str(error))
             else:
                 return
-        for posting in postings:
+        for write in writes:
             try:
-                self._publish_one(posting)
+                self._publish_one(write)
             except BaseException as error:  # ruff: ignore[blind-except] - `result` raises it
-                posting.fail(error)
+                write.fail(error)
 
-    def _publish_one(self, posting: Posting[Any]) -> None:
-        files = {file.uri: file.packed.data for file in posting.files}
+    def _publish_one(self, write: Write[Any]) -> None:
+        files = {file.uri: file.packed.data for file in write.files}
         try:
             self.blobs.publish_all(files)
         except BlobExistsError:
-            shared = {file.uri for file in posting.files if file.is_shared and self.blobs.exists(file.uri)}
-            if not (posting.replaces or shared):
+            shared = {file.uri for file in write.files if file.is_shared and self.blobs.exists(file.uri)}
+            if not (write.replaces or shared):
                 raise
-            for uri in files.keys() - shared if posting.replaces else ():
+            for uri in files.keys() - shared if write.replaces else ():
                 self.blobs.delete(uri)
             if left := {uri: data for uri, data in files.items() if uri not in shared}:
                 self.blobs.publish_all(left)
@@ -173,51 +173,51 @@ class GroupCommit:
 
     # ── rows ──
 
-    def _write(self, postings: Sequence[Posting[Any]]) -> None:
-        """Write the rows in one transaction; where that is refused as a whole, each posting's in its own.
+    def _write(self, writes: Sequence[Write[Any]]) -> None:
+        """Write the rows in one transaction; where that is refused as a whole, each write's in its own.
 
         A commit that fails is not tried again: nobody knows what came of it.
         """
-        if not postings:
+        if not writes:
             return
         is_committing = False
         try:
             with self.database.write() as db:
-                self._write_rows(db, postings)
+                self._write_rows(db, writes)
                 is_committing = True
         except BaseException as error:  # ruff: ignore[blind-except] - `result` raises it
-            for posting in postings:
-                if posting.error is None:
-                    posting.fail(error)
+            for write in writes:
+                if write.error is None:
+                    write.fail(error)
             if is_committing or not _may_be_a_postings(error):
                 return
-        if len(postings) > 1 and not is_committing:
-            self._write_singly(postings)
-        elif len(postings) > 1:
+        if len(writes) > 1 and not is_committing:
+            self._write_singly(writes)
+        elif len(writes) > 1:
             # A deadlock, or whatever else the neighbours' locks had to do with it.
-            self._write_singly([p for p in postings if isinstance(p.error, OperationalError)])
+            self._write_singly([p for p in writes if isinstance(p.error, OperationalError)])
 
-    def _write_singly(self, postings: Sequence[Posting[Any]]) -> None:
-        for posting in postings:
-            self._write([posting])
+    def _write_singly(self, writes: Sequence[Write[Any]]) -> None:
+        for write in writes:
+            self._write([write])
 
-    def _write_rows(self, db: Session, postings: Sequence[Posting[Any]]) -> None:
+    def _write_rows(self, db: Session, writes: Sequence[Write[Any]]) -> None:
         life = self.life(db)
-        stale = _stale(db, {posting.fence for posting in postings if posting.fence}, life)
+        stale = _stale(db, {write.fence for write in writes if write.fence}, life)
         lines = []
-        for posting in postings:
-            posting.begin()
-            if posting.fence in stale:
-                posting.fail(StaleSessionError())
+        for write in writes:
+            write.begin()
+            if write.fence in stale:
+                write.fail(StaleSessionError())
                 continue
-            _write_in_savepoint(db, posting, life)
-            if posting.error is None and posting.journal is not None:
-                lines += [rows.log_row(posting.journal.key, line) for line in posting.take_lines()]
+            _write_in_savepoint(db, write, life)
+            if write.error is None and write.journal is not None:
+                lines += [rows.log_row(write.journal.key, line) for line in write.take_lines()]
         rows.write_log(db, lines)
 
 
 def _may_be_a_postings(error: BaseException) -> bool:
-    """Whether it may have been one posting's doing that the whole group was refused."""
+    """Whether it may have been one write's doing that the whole group was refused."""
     return isinstance(error, Exception) and not isinstance(error, DatabaseUnavailableError | LockedError)
 
 
@@ -226,46 +226,46 @@ def _stale(db: Session, fences: set[Fence], life: Life) -> set[Fence]:
     return {fence for fence in fences if not rows.beat(db, fence, life)}
 
 
-def _write_in_savepoint(db: Session, posting: Posting[Any], life: Life) -> None:
-    """Write one posting; what it raises takes back its own rows, if the transaction still stands."""
+def _write_in_savepoint(db: Session, write: Write[Any], life: Life) -> None:
+    """Write one write; what it raises takes back its own rows, if the transaction still stands."""
     connection = db.connection()
-    connection.exec_driver_sql("SAVEPOINT posting")
+    connection.exec_driver_sql("SAVEPOINT write")
     try:
-        posting.done(posting.write(db, life))
+        write.done(write.rows(db, life))
         db.flush()
-        connection.exec_driver_sql("RELEASE SAVEPOINT posting")
+        connection.exec_driver_sql("RELEASE SAVEPOINT write")
     except Exception as error:  # ruff: ignore[blind-except] - `result` raises it
         db.expunge_all()
         try:
-            connection.exec_driver_sql("ROLLBACK TO SAVEPOINT posting")
-            connection.exec_driver_sql("RELEASE SAVEPOINT posting")
+            connection.exec_driver_sql("ROLLBACK TO SAVEPOINT write")
+            connection.exec_driver_sql("RELEASE SAVEPOINT write")
         except Exception:  # ruff: ignore[blind-except] - what came first says more
             raise error from None
-        posting.fail(error)
+        write.fail(error)
 
 
 # ── brings together what is posted while a group is being written; the next group takes all of it ──
 
 
-class Ledger:
+class WriteQueue:
     """One group is under way at a time; nobody waits for a group to grow.
 
-    `commit` is awaited with each group; afterwards its postings carry what became of them.
+    `commit` is awaited with each group; afterwards its writes carry what became of them.
     """
 
-    def __init__(self, commit: Callable[[list[Posting[Any]]], Awaitable[None]]) -> None:
+    def __init__(self, commit: Callable[[list[Write[Any]]], Awaitable[None]]) -> None:
         self._commit = commit
-        self._waiting: deque[tuple[Posting[Any], asyncio.Future[None]]] = deque()
+        self._waiting: deque[tuple[Write[Any], asyncio.Future[None]]] = deque()
         self._writing: asyncio.Task[None] | None = None
 
-    async def post(self, posting: Posting[T]) -> T:
-        """Have a posting written, with whatever else is there by then; its result, once that is committed."""
+    async def post(self, write: Write[T]) -> T:
+        """Have a write written, with whatever else is there by then; its result, once that is committed."""
         written = asyncio.get_running_loop().create_future()
-        self._waiting.append((posting, written))
+        self._waiting.append((write, written))
         if self._writing is None:
             self._writing = asyncio.ensure_future(self._write())
         await written
-        return posting.result
+        return write.result
 
     async def settle(self) -> None:
         """Wait for what is under way."""
@@ -277,10 +277,10 @@ class Ledger:
             while self._waiting:
                 group = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
                 try:
-                    await self._commit([posting for posting, _ in group])
+                    await self._commit([write for write, _ in group])
                 except Exception as error:  # ruff: ignore[blind-except] - told to those who wait
-                    for posting, _ in group:
-                        posting.fail(error)
+                    for write, _ in group:
+                        write.fail(error)
                 for _, written in group:
                     if not written.done():  # its waiter may have been cancelled
                         written.set_result(None)

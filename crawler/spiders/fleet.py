@@ -47,7 +47,7 @@ class FleetSpider(RedisMixin, PdpSpider):  # type: ignore[misc]  # scrapy-redis 
 
     def setup_redis(self, crawler: Crawler | None = None) -> None:
         """Take scrapy-redis's settings; its client, which would wait for minutes, is put aside."""
-        settings = self.desk.settings
+        settings = self.visits.settings
         room = settings.sessions_at_once + SPARE_ENTRIES
         self.redis_batch_size = settings.redis_start_urls_batch_size or room
         super().setup_redis(crawler)
@@ -63,16 +63,16 @@ class FleetSpider(RedisMixin, PdpSpider):  # type: ignore[misc]  # scrapy-redis 
 
     async def orders(self) -> Sequence[tuple[UUID, SessionOrder]]:
         """Join the fleet; what there is to do comes by and by."""
-        settings = self.desk.settings
+        settings = self.visits.settings
         check_worker(settings, self.given)
-        stores = await self.desk.open()
+        stores = await self.visits.open()
         self.setup_redis(self.crawler)
         silent_ms = settings.domain_lock_ttl_seconds * 1000
         self.worker = Worker(
-            desk=self.desk,
-            book=FleetStore(stores.book),
+            visits=self.visits,
+            book=FleetStore(stores.sessions),
             gate=stores.gate,
-            entries=FleetList(settings.redis_url, self.redis_key, stores.book.owner, silent_ms=silent_ms),
+            entries=FleetList(settings.redis_url, self.redis_key, stores.sessions.owner, silent_ms=silent_ms),
             order_of=self.order_of,
             most_at_once=self.redis_batch_size,
             idle_seconds=self.max_idle_time,
@@ -101,7 +101,7 @@ class FleetSpider(RedisMixin, PdpSpider):  # type: ignore[misc]  # scrapy-redis 
         request = self.make_request_from_data(data)
         arguments = PdpArguments.parse({**self.given, **request.meta, "url": request.url})
         [line] = arguments.targets
-        return order_for(line, arguments, self.desk.settings.crawl_policy_version)
+        return order_for(line, arguments, self.visits.settings.crawl_policy_version)
 
     def count(self, event: str, number: int) -> None:
         """Add to the crawl's stats."""

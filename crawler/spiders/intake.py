@@ -30,15 +30,15 @@ log = logs.get_logger(__name__)
 class Intake:
     """Queues the sessions that the arguments ask for, or takes up those that were left over."""
 
-    def __init__(self, desk: Visits, arguments: PdpArguments) -> None:
-        self.desk = desk
+    def __init__(self, visits: Visits, arguments: PdpArguments) -> None:
+        self.visits = visits
         self.arguments = arguments
         self._batch_id: int | None = None
 
     async def queue(self) -> Sequence[Queued]:
         """The sessions that this crawl is to run, in order."""
         if self.arguments.session:
-            return [await self.desk.requeue(self.arguments.session)]
+            return [await self.visits.requeue(self.arguments.session)]
         if self.arguments.listings:
             return await self._queue_listings(self.arguments.listings)
         if self.arguments.file:
@@ -48,10 +48,10 @@ class Intake:
     async def close(self) -> None:
         """Mark the file's batch as finished, if nothing of it is left to do."""
         if self._batch_id is not None:
-            await self.desk.close_batch(self._batch_id)
+            await self.visits.close_batch(self._batch_id)
 
     async def _queue_file(self, source: str) -> Sequence[Queued]:
-        batch = await self.desk.open_batch(source)
+        batch = await self.visits.open_batch(source)
         self._batch_id = batch.id
         fresh = [line for line in self.arguments.targets if line.url not in batch.urls]
         if batch.left:
@@ -60,25 +60,25 @@ class Intake:
 
     async def _queue_lines(self, lines: Sequence[UrlLine], batch_id: int | None = None) -> Sequence[Queued]:
         orders = [evolve(self._order(line), batch_id=batch_id) for line in lines]
-        queued = list(zip(await self.desk.queue(orders), orders, lines, strict=True))
+        queued = list(zip(await self.visits.queue(orders), orders, lines, strict=True))
         for session_id, order, line in queued:
             if line.error:
                 log.error("urls.bad_line", line=line.number, error=line.error)
-                await self.desk.refuse(session_id, order, Cause.BAD_URL, line=line.number, error=line.error)
+                await self.visits.refuse(session_id, order, Cause.BAD_URL, line=line.number, error=line.error)
         return [(session_id, order) for session_id, order, line in queued if not line.error]
 
     async def _queue_listings(self, words: Sequence[str]) -> Sequence[Queued]:
         """Known products, captured again: each one's site first, then its page."""
-        database = (await self.desk.open()).database
+        database = (await self.visits.open()).database
         urls = await run_in_thread(listing_urls, database, words)
         orders = [
             evolve(self._order(UrlLine(number, root_of(url), None)), wanted_pdp_url=url)
             for number, url in enumerate(urls, start=1)
         ]
-        return list(zip(await self.desk.queue(orders), orders, strict=True))
+        return list(zip(await self.visits.queue(orders), orders, strict=True))
 
     def _order(self, line: UrlLine) -> SessionOrder:
-        return order_for(line, self.arguments, self.desk.settings.crawl_policy_version)
+        return order_for(line, self.arguments, self.visits.settings.crawl_policy_version)
 
 
 def order_for(line: UrlLine, arguments: PdpArguments, policy: str) -> SessionOrder:

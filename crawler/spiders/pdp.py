@@ -80,7 +80,7 @@ class PdpSpider(VisitingSpider):
 
     async def orders(self) -> Sequence[tuple[UUID, SessionOrder]]:
         """Queue what the arguments ask for."""
-        self.intake = Intake(self.desk, PdpArguments.parse(self.given))
+        self.intake = Intake(self.visits, PdpArguments.parse(self.given))
         return await self.intake.queue()
 
     def opening(self, visit: Visit) -> Request:

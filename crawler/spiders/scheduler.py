@@ -23,14 +23,14 @@ log = logs.get_logger(__name__)
 
 
 class RunScheduler(BaseScheduler):
-    """Takes tasks from the foreman; keeps only the requests that came back, as after a redirect."""
+    """Takes tasks from the worker; keeps only the requests that came back, as after a redirect."""
 
     spider: SiteSpider
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self.stats = crawler.stats
-        self.foreman = run_worker_of(crawler)
+        self.worker = run_worker_of(crawler)
         self._came_back: deque[Request] = deque()
 
     @classmethod
@@ -48,13 +48,13 @@ class RunScheduler(BaseScheduler):
 
     async def _close(self, reason: str) -> None:
         for task in (request.meta[TASK] for request in self._came_back):
-            self.foreman.soon(task, self.foreman.give_back(task, reason))
-        status = await self.foreman.close()
+            self.worker.soon(task, self.worker.give_back(task, reason))
+        status = await self.worker.close()
         await self.spider.run_closed(status, reason)
 
     def has_pending_requests(self) -> bool:
         """Whether there is anything that could be handed out."""
-        return bool(self._came_back) or self.foreman.has_ready()
+        return bool(self._came_back) or self.worker.has_ready()
 
     def enqueue_request(self, request: Request) -> bool:
         """Take back a request of a task; any other has no place in a run."""
@@ -70,7 +70,7 @@ class RunScheduler(BaseScheduler):
         """The next request, or None while nothing may go out."""
         if self._came_back:
             request = self._came_back.popleft()
-        elif (duty := self.foreman.take()) is not None:
+        elif (duty := self.worker.take()) is not None:
             request = self.spider.request_for(*duty)
             self._count_depth(request.meta["depth"])
         else:

@@ -60,8 +60,8 @@ class SiteSpider(Spider):
     """`scrapy crawl site -a start_url=URL` or `-a source=CODE`; `-a resume=1` goes on with its newest run."""
 
     name = "site"
-    desk: Visits
-    foreman: RunWorker
+    visits: Visits
+    worker: RunWorker
     custom_settings = {  # ruff: ignore[mutable-class-default] - Scrapy's declaration
         "SCHEDULER": "crawler.spiders.scheduler.RunScheduler",
         # Its callback yields what is to be kept.
@@ -76,8 +76,8 @@ class SiteSpider(Spider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         """Scrapy's way to make a spider."""
         spider = super().from_crawler(crawler, *args, **kwargs)
-        spider.desk = visits_of(crawler)
-        spider.foreman = run_worker_of(crawler)
+        spider.visits = visits_of(crawler)
+        spider.worker = run_worker_of(crawler)
         crawler.signals.connect(spider.page_left, signal=signals.item_scraped)
         crawler.signals.connect(spider.page_dropped, signal=signals.item_dropped)
         crawler.signals.connect(spider.page_not_digested, signal=signals.item_error)
@@ -101,21 +101,21 @@ class SiteSpider(Spider):
     async def start(self) -> AsyncIterator[Request]:
         """Open the run; its requests come from the scheduler."""
         try:
-            order = run_order(self.given, self.desk.settings.sources_file)
-            run = await self.foreman.open(order)
+            order = run_order(self.given, self.visits.settings.sources_file)
+            run = await self.worker.open(order)
             self.plugins = plugin_registry().pick(run.source.plugins)
         except CrawlerError as error:
             log.error("crawl.refused", code=error.code, error=str(error), hint=error.hint)  # ruff: ignore[error-instead-of-exception] - a reason, not a crash
-            self.desk.tell_refusal(error)
+            self.visits.tell_refusal(error)
             raise CloseSpider(error.code) from error
-        self.desk.tell("run", run=run.id, source=run.source.code, resumed=run.resumed)
+        self.visits.tell("run", run=run.id, source=run.source.code, resumed=run.resumed)
         no_requests: tuple[Request, ...] = ()
         for request in no_requests:
             yield request
 
     def request_for(self, visit: Visit, task: LeasedTask) -> Request:
         """The request of a leased task; whatever comes of it, one of its two callbacks hears of it."""
-        source = self.foreman.run.source
+        source = self.worker.run.source
         meta: dict[str, Any] = {
             SESSION: visit.id, TASK: task, "depth": task.depth, "handle_httpstatus_list": ANSWERS,
             ATTEMPTS_ALLOWED: 1,
@@ -137,7 +137,7 @@ class SiteSpider(Spider):
     async def parse_page(self, response: Response) -> AsyncIterator[RunPage]:
         """One page, one item: all that it gave, links included."""
         task: LeasedTask = response.meta[TASK]
-        self.foreman.arrived(task)
+        self.worker.arrived(task)
         cause = cause_of_answer(response)
         reading: Reading | None = None
         if cause is None:
@@ -152,11 +152,13 @@ class SiteSpider(Spider):
         """Called when a request of a task came to nothing."""
         request: Request = failure.request  # type: ignore[attr-defined]
         task: LeasedTask = request.meta[TASK]
-        self.foreman.arrived(task)
+        self.worker.arrived(task)
         if isinstance(failure.value, KnownUrlError):
-            await self.foreman.finish(task, "redirected")
-        elif isinstance(failure.value, SessionStoppedError) or request.meta[SESSION] not in self.desk.visits:
-            await self.foreman.give_back(task, "its visit ended")
+            await self.worker.finish(task, "redirected")
+        elif (
+            isinstance(failure.value, SessionStoppedError) or request.meta[SESSION] not in self.visits.running
+        ):
+            await self.worker.give_back(task, "its visit ended")
         else:
             cause = cause_of_error(cast("BaseException", failure.value))
             words = f"{cause}: {failure.getErrorMessage()}"
@@ -166,7 +168,7 @@ class SiteSpider(Spider):
 
     async def _read(self, response: Response) -> tuple[Reading | None, Cause | None]:
         try:
-            policy = self.desk.settings.crawl_policy_version
+            policy = self.visits.settings.crawl_policy_version
             return await read(self.crawler, response, policy, all_links=True), None
         except ReadingFailedError as error:
             log.warning("page.unreadable", url=response.url, error=str(error))
@@ -176,7 +178,7 @@ class SiteSpider(Spider):
         page_type = "pdp" if reading.is_pdp else "page"
         capture = RunPage(
             **capture_fields(response, response.meta[SESSION], page_type, reading),
-            task=task, source=self.foreman.run.source.code, links=self._tasks_of(task, reading),
+            task=task, source=self.worker.run.source.code, links=self._tasks_of(task, reading),
         )  # fmt: skip
         page = plugin_page(capture, depth=task.depth, links=reading.links, media=reading.media)
         assets, failures = run_plugins(self.plugins, page)
@@ -184,7 +186,7 @@ class SiteSpider(Spider):
 
     def _tasks_of(self, task: LeasedTask, reading: Reading) -> tuple[NewTask, ...]:
         """What the run may follow: the source's rules are applied before a link becomes a task."""
-        source, depth = self.foreman.run.source, task.depth + 1
+        source, depth = self.worker.run.source, task.depth + 1
         pages: tuple[NewTask, ...] = ()
         if source.depth is None or depth <= source.depth:
             pages = self._pages_of(reading, depth)
@@ -192,7 +194,7 @@ class SiteSpider(Spider):
 
     def _pages_of(self, reading: Reading, depth: int) -> tuple[NewTask, ...]:
         """Links, products first among those of one depth."""
-        judge = self.foreman.scope.judge
+        judge = self.worker.scope.judge
         return tuple(
             task_of(url, depth=depth, priority=LIKELY_PRODUCT * is_product_like - 2 * depth)
             for url, is_product_like in reading.links.items()
@@ -201,7 +203,7 @@ class SiteSpider(Spider):
 
     def _media_of(self, reading: Reading, depth: int) -> tuple[NewTask, ...]:
         """Pictures and the like, wherever they lie; they belong to their page, and come as soon."""
-        judge = self.foreman.scope.judge
+        judge = self.worker.scope.judge
         return tuple(
             task_of(url, depth=depth, priority=-2 * depth, kind=MEDIA)
             for url in reading.media
@@ -212,7 +214,7 @@ class SiteSpider(Spider):
         words = f"{cause}: HTTP {response.status}"
         task: LeasedTask = response.meta[TASK]
         if retry_after(response):
-            self.foreman.leave(task.domain)
+            self.worker.leave(task.domain)
         is_for_good = cause is Cause.HTTP_ERROR and response.status < SERVER_ERROR
         if page := await self._end_of(
             cast("Request", response.request), cause, words, response, for_good=is_for_good
@@ -226,16 +228,16 @@ class SiteSpider(Spider):
         """Have the task tried again; a failed page where that would not help, or was done often enough."""
         task: LeasedTask = request.meta[TASK]
         if cause.traits.is_refusal:
-            await self.foreman.refuse(task, error)
+            await self.worker.refuse(task, error)
             return None
         may_pass = cause.traits.is_transient or (cause is Cause.HTTP_ERROR and not for_good)
-        if may_pass and task.lease.attempts < self.foreman.max_attempts:
-            await self.foreman.fail(task, error)
+        if may_pass and task.lease.attempts < self.worker.max_attempts:
+            await self.worker.fail(task, error)
             return None
         return RunPage(
             session_id=request.meta[SESSION], page_type="page", url=request.url,
             http_status=response.status if response else None, cause=cause, error=error, task=task,
-            source=self.foreman.run.source.code,
+            source=self.worker.run.source.code,
         )  # fmt: skip
 
     # ── signals: whatever comes of an item or a callback, its task ends ──
@@ -245,7 +247,7 @@ class SiteSpider(Spider):
         task = _task_of(response)
         if task is not None and isinstance(item, StoredPage):
             is_ok = item.status == "ok"
-            self.foreman.stored(task, STORED if is_ok else "error", new_links=is_ok)
+            self.worker.stored(task, STORED if is_ok else "error", new_links=is_ok)
 
     def page_dropped(self, item: Any, response: Response | Failure | None, exception: Exception) -> None:
         """A page was dropped, by the book since its task or session is another's by now, or by a pipeline."""
@@ -259,48 +261,48 @@ class SiteSpider(Spider):
         task = _task_of(response)
         if task is None or not isinstance(item, RunPage):
             return
-        visit = self.desk.visits.get(item.session_id)
+        visit = self.visits.running.get(item.session_id)
         words = f"not_stored: {str(error) or type(error).__name__}"
         cause = visit.stopped.cause if visit and visit.stopped else None
         if visit is not None and item.page_id in visit.kept:  # whoever lost it, lost it afterwards
-            self.foreman.stored(task, STORED if item.ok else "error", new_links=item.ok)
+            self.worker.stored(task, STORED if item.ok else "error", new_links=item.ok)
             return
-        is_given_up = cause is not None and cause.traits.is_stores_fault and self.foreman.not_stored(words)
+        is_given_up = cause is not None and cause.traits.is_stores_fault and self.worker.not_stored(words)
         if visit is None or is_given_up or cause is Cause.DISK_FULL:
-            self.foreman.soon(task, self.foreman.give_back(task, words))
+            self.worker.soon(task, self.worker.give_back(task, words))
         else:
-            self.foreman.soon(task, self.foreman.fail(task, words, Stage.PARSE))
+            self.worker.soon(task, self.worker.fail(task, words, Stage.PARSE))
 
     def callback_failed(self, failure: Failure, response: Response | Failure | None) -> None:
         """An error in the callback is the page's, not the run's."""
         task = _task_of(response)
         if task is not None:
             words = f"{Cause.CRASHED}: {failure.getErrorMessage()}"
-            self.foreman.soon(task, self.foreman.fail(task, words, Stage.PARSE))
+            self.worker.soon(task, self.worker.fail(task, words, Stage.PARSE))
 
     def idle(self) -> None:
         """Scrapy has nothing to do: so has the run, or it waits; what it then still has out is lost."""
-        if not self.foreman.is_open:
+        if not self.worker.is_open:
             return  # it never began, and has said why
-        if self.foreman.over is None:
-            self.foreman.sweep()
+        if self.worker.over is None:
+            self.worker.sweep()
             raise DontCloseSpider
-        if self.foreman.over != FINISHED:
-            raise CloseSpider(self.foreman.over)
+        if self.worker.over != FINISHED:
+            raise CloseSpider(self.worker.over)
 
     async def run_closed(self, status: str, _reason: str) -> None:
         """Tell those who listen how the run ended."""
         if status:
             await self._write_report()
-            self.desk.tell("run_ended", run=self.foreman.run.id, status=status, **self.foreman.done)
+            self.visits.tell("run_ended", run=self.worker.run.id, status=status, **self.worker.done)
 
     async def _write_report(self) -> None:
-        stores = await self.desk.open()
-        folder = self.desk.settings.vitrine_home / "reports"
+        stores = await self.visits.open()
+        folder = self.visits.settings.vitrine_home / "reports"
         try:
-            await run_in_thread(write_report, stores.database, folder, self.foreman.run.id)
+            await run_in_thread(write_report, stores.database, folder, self.worker.run.id)
         except Exception:
-            log.exception("run.report_not_written", run=self.foreman.run.id)
+            log.exception("run.report_not_written", run=self.worker.run.id)
 
 
 def plugin_registry() -> PluginRegistry:

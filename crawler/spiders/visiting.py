@@ -53,7 +53,7 @@ class Engagement:
 class VisitingSpider(Spider):
     """The frame of a spider whose requests belong to sessions."""
 
-    desk: Visits
+    visits: Visits
     engagements: dict[str, Engagement]  # by session id
 
     @classmethod
@@ -78,7 +78,7 @@ class VisitingSpider(Spider):
 
     async def start(self) -> AsyncIterator[Request]:
         """Yield each session's first request once its domain is held."""
-        self.desk = visits_of(self.crawler)
+        self.visits = visits_of(self.crawler)
         orders = await self._wanted()
         outgoing: asyncio.Queue[Request | None] = asyncio.Queue()
         running = asyncio.ensure_future(self._run_all(orders, outgoing))
@@ -93,11 +93,11 @@ class VisitingSpider(Spider):
     async def _wanted(self) -> Sequence[tuple[UUID, SessionOrder]]:
         """The sessions to run; where there is a reason to run none, it is told in a line, and that is all."""
         try:
-            await self.desk.open()
+            await self.visits.open()
             return await self.orders()
         except CrawlerError as error:
             log.error("crawl.refused", code=error.code, error=str(error), hint=error.hint)  # ruff: ignore[error-instead-of-exception] - a reason, not a crash
-            self.desk.tell_refusal(error)
+            self.visits.tell_refusal(error)
             raise CloseSpider(error.code) from error
 
     # ── a visit, from its request for the domain to its end ──
@@ -136,8 +136,8 @@ class VisitingSpider(Spider):
     async def _run_one(
         self, session_id: UUID, order: SessionOrder, outgoing: asyncio.Queue[Request | None]
     ) -> None:
-        async with self.desk.slots:
-            visit = await self.desk.begin(session_id, order)
+        async with self.visits.slots:
+            visit = await self.visits.begin(session_id, order)
             if visit is not None:
                 await self.see_through(visit, outgoing)
 
@@ -149,7 +149,7 @@ class VisitingSpider(Spider):
         await engagement.done.wait()
         del self.engagements[visit.id]
         self.forget(visit)
-        await self.desk.end(visit)
+        await self.visits.end(visit)
 
     # ── for the subclass ──
 
@@ -201,9 +201,9 @@ class VisitingSpider(Spider):
 
     def page_lost(self, item: Any) -> None:
         """A page has got lost in them; if that was before it was stored, its session must not end well."""
-        visit = self.desk.visits.get(getattr(item, "session_id", ""))
+        visit = self.visits.running.get(getattr(item, "session_id", ""))
         if visit is not None and isinstance(item, PageCapture) and item.page_id not in visit.kept:
-            self.desk.stop(item.session_id, Cause.STORE_FAILED, lost=item.url)
+            self.visits.stop(item.session_id, Cause.STORE_FAILED, lost=item.url)
         self.page_left(item)
 
     def callback_failed(self, failure: Failure, response: Response | None) -> None:

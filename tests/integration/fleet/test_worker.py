@@ -1,4 +1,4 @@
-"""A worker at a desk: what it begins, what it passes by, and what it waits for."""
+"""A worker at a visits: what it begins, what it passes by, and what it waits for."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def settings(tmp_path: Path, redis_database: str, monkeypatch: pytest.MonkeyPatc
 class Bench:
     """A worker, and visits that take a moment and are done."""
 
-    desk: Visits
+    visits: Visits
     stores: Stores
     worker: Worker
     at_once: list[set[str]] = field(factory=list)  # the domains that were visited beside each other
@@ -56,9 +56,9 @@ class Bench:
 
     async def see_through(self, visit: Visit) -> None:
         """A visit."""
-        self.at_once.append({each.order.domain for each in self.desk.visits.values()})
+        self.at_once.append({each.order.domain for each in self.visits.running.values()})
         await asyncio.sleep(0.1)
-        await self.desk.end(visit)
+        await self.visits.end(visit)
         self.done.append(visit.order.domain)
         self.one_more.set()
 
@@ -84,22 +84,22 @@ def at_bench(
     """Do something with a worker, in an event loop of its own."""
 
     async def main() -> None:
-        desk = Visits(settings)
-        stores = await desk.open()
+        visits = Visits(settings)
+        stores = await visits.open()
         worker = Worker(
-            desk=desk,
-            book=FleetStore(stores.book),
+            visits=visits,
+            book=FleetStore(stores.sessions),
             gate=stores.gate,
-            entries=FleetList(settings.redis_url, KEY, stores.book.owner, silent_ms=60_000),
+            entries=FleetList(settings.redis_url, KEY, stores.sessions.owner, silent_ms=60_000),
             order_of=order_of,
             most_at_once=8,
             idle_seconds=idle_seconds,
         )
         try:
-            await work(Bench(desk, stores, worker))
+            await work(Bench(visits, stores, worker))
         finally:
             await worker.leave()
-            await desk.close(completed=False)
+            await visits.close(completed=False)
 
     with ThreadPoolExecutor(1) as thread:
         thread.submit(lambda: asyncio.run(main())).result()
@@ -213,7 +213,7 @@ def test_it_goes_on_when_what_was_away_is_back(
 
 
 def test_a_visit_that_fails_ends_nobody_else(settings: Settings, redis_client: redis.Redis) -> None:
-    """Whatever is raised, the worker goes on; who began the visit ends it with the desk."""
+    """Whatever is raised, the worker goes on; who began the visit ends it with the visits."""
     redis_client.rpush(KEY, *domains(3))
 
     async def work(bench: Bench) -> None:

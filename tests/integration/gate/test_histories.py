@@ -13,7 +13,7 @@ from attrs import frozen
 from redis import Redis
 
 from crawler.access import acquisition as entry_module
-from crawler.access.acquisition import Entered, Entrance, Visitor, Wait
+from crawler.access.acquisition import Acquisitions, Entered, Wait, Waiter
 from crawler.access.gate import Busy, Release
 from crawler.config import load_settings
 from tests.integration.gate.history import History, Interval, gaps, overlaps, run_workers, until
@@ -177,17 +177,17 @@ def skew_the_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crawler.db.engine.utc_now", lambda: datetime.now(UTC) + timedelta(seconds=my.skew))
 
 
-def an_entrance(stores: OpenStores, url: str, **settings: Any) -> Entrance:
+def an_entrance(stores: OpenStores, url: str, **settings: Any) -> Acquisitions:
     """The way in of one more process."""
     gate = stores.gate(url, times(30_000, settings["domain_min_delay_ms"]))
     patient = {"domain_lock_max_retries": 20, "domain_lock_backoff_base_ms": 1, **settings}
     keeper = stores.keeper(gate, 30_000)
-    return Entrance(gate, keeper, load_settings(patient), random=lambda: SystemRandom().random() / 50)
+    return Acquisitions(gate, keeper, load_settings(patient), random=lambda: SystemRandom().random() / 50)
 
 
-def visit(entrance: Entrance, session_id: str, seconds: float, history: History) -> None:
+def visit(entrance: Acquisitions, session_id: str, seconds: float, history: History) -> None:
     """One session: in, hold, out."""
-    entry = entrance.entry(Visitor(session_id, DOMAIN, _quietly, _unexpectedly))
+    entry = entrance.acquisition(Waiter(session_id, DOMAIN, _quietly, _unexpectedly))
     while isinstance(step := entry.advance(), Wait):
         time.sleep(step.milliseconds / 1000)
     assert isinstance(step, Entered)

@@ -11,7 +11,14 @@ import pytest
 from attrs import define, field
 from redis import Redis
 
-from crawler.access.acquisition import DomainLockTimeoutError, Entered, Entrance, Entry, Visitor, Wait
+from crawler.access.acquisition import (
+    Acquisitions,
+    DomainAcquisition,
+    DomainLockTimeoutError,
+    Entered,
+    Wait,
+    Waiter,
+)
 from crawler.access.gate import Busy, Held, Release
 from crawler.access.keeper import Lost
 from crawler.config import load_settings
@@ -40,14 +47,14 @@ class Session:
     min_delay_ms: int = 0
     told: list[tuple[str, dict[str, Any]]] = field(factory=list)
     lost: Queue[Lost] = field(factory=Queue)
-    entry: Entry = field(init=False)
+    entry: DomainAcquisition = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         gate = self.stores.gate(self.url, times(TTL_MS, self.min_delay_ms))
         keeper = self.stores.keeper(gate, TTL_MS)
         settings = load_settings({"domain_lock_backoff_base_ms": 100})
-        entrance = Entrance(gate, keeper, settings, random=lambda: 0.0)
-        self.entry = entrance.entry(Visitor("5c1e", DOMAIN, self._tell, self._on_lost))
+        entrance = Acquisitions(gate, keeper, settings, random=lambda: 0.0)
+        self.entry = entrance.acquisition(Waiter("5c1e", DOMAIN, self._tell, self._on_lost))
 
     def go_in(self) -> Held:
         """Wait as the entry says, until the domain is ours."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import text
 
-from crawler.access.acquisition import DomainLockTimeoutError, Entrance, Visitor, Wait
+from crawler.access.acquisition import Acquisitions, DomainLockTimeoutError, Wait, Waiter
 from crawler.access.gate import Held
 from crawler.config import load_settings
 from tests.integration.gate.stores import OpenStores, times
@@ -46,9 +46,9 @@ def visit(stores: OpenStores, order: dict[str, Any]) -> None:
     """One session after the other, each by the way in."""
     gate = stores.gate(order["store"], times(30_000, order["min_delay_ms"]))
     settings = load_settings({"domain_queue_wait_seconds": order["queue_wait_seconds"]})
-    entrance = Entrance(gate, stores.keeper(gate, 30_000), settings)
+    entrance = Acquisitions(gate, stores.keeper(gate, 30_000), settings)
     for session_id in order["sessions"]:
-        entry = entrance.entry(Visitor(session_id, DOMAIN, _tell, _on_lost))
+        entry = entrance.acquisition(Waiter(session_id, DOMAIN, _tell, _on_lost))
         try:
             while isinstance(step := entry.advance(), Wait):
                 time.sleep(step.milliseconds / 1000)

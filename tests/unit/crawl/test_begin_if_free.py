@@ -49,54 +49,54 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     )
 
 
-def at_desks(work: Callable[..., Awaitable[Any]], *settings: Settings, clerks: Sequence[Any] = ()) -> Any:
+def at_desks(work: Callable[..., Awaitable[Any]], *settings: Settings, hooks: Sequence[Any] = ()) -> Any:
     """Do something at as many desks as there are settings; each of them is a process's as far as rows say."""
 
     async def main() -> Any:
-        desks = [Visits(each, clerks) for each in settings]
+        desks = [Visits(each, hooks) for each in settings]
         try:
             return await work(*desks)
         finally:
-            for desk in desks:
-                await desk.close(completed=False)
+            for visits in desks:
+                await visits.close(completed=False)
 
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(lambda: asyncio.run(main())).result()
 
 
-async def order_of_run(desk: Visits) -> SessionOrder:
+async def order_of_run(visits: Visits) -> SessionOrder:
     """What a run asks for."""
-    with (await desk.open()).database.write() as db:
+    with (await visits.open()).database.write() as db:
         run = Run(source="shop.example", plan={}, created_at=utc_now())
         db.add(run)
         db.flush()
         return evolve(ORDER, run_id=run.id)
 
 
-async def count(desk: Visits, table: type[Any]) -> int:
+async def count(visits: Visits, table: type[Any]) -> int:
     """How many rows a table has."""
-    with (await desk.open()).database.read() as db:
+    with (await visits.open()).database.read() as db:
         return db.scalar(select(func.count()).select_from(table)) or 0
 
 
 def test_a_free_domain_is_visited_at_once(settings: Settings) -> None:
-    """The session is written as running, known to the desk, and told of as queued and as started."""
+    """The session is written as running, known to the visits, and told of as queued and as started."""
 
-    async def work(desk: Visits) -> None:
+    async def work(visits: Visits) -> None:
         heard: list[str] = []
-        desk.listeners.append(lambda event, **_: heard.append(event))
-        order = await order_of_run(desk)
-        visit = await desk.begin_if_free(order)
+        visits.listeners.append(lambda event, **_: heard.append(event))
+        order = await order_of_run(visits)
+        visit = await visits.begin_if_free(order)
         assert visit is not None
-        assert desk.visits == desk.known == {visit.id: visit}
+        assert visits.running == visits.known == {visit.id: visit}
         assert heard == ["queued", "started"]
-        with (await desk.open()).database.read() as db:
+        with (await visits.open()).database.read() as db:
             row = db.get_one(CrawlSession, visit.fence.session_id)
         assert (row.status, row.kind, row.run_id, row.epoch) == ("running", "run", order.run_id, 1)
         assert row.config_snapshot["DOMAIN_MIN_DELAY_MS"] == "0"
-        outcome = await desk.end(visit)
+        outcome = await visits.end(visit)
         assert outcome.status == Status.COMPLETED  # nobody had asked for a product page
-        assert await desk.begin_if_free(order) is not None
+        assert await visits.begin_if_free(order) is not None
 
     at_desks(work, settings)
 
@@ -108,12 +108,12 @@ def test_a_busy_domain_costs_nothing(settings: Settings) -> None:
         visit = await one.begin_if_free(ORDER)
         rows, lines = await count(one, CrawlSession), await count(one, CrawlLog)
         heard: list[str] = []
-        for desk in (one, two):
-            desk.listeners.append(lambda event, **_: heard.append(event))
-            assert await desk.begin_if_free(ORDER) is None
+        for visits in (one, two):
+            visits.listeners.append(lambda event, **_: heard.append(event))
+            assert await visits.begin_if_free(ORDER) is None
         assert (await count(one, CrawlSession), await count(one, CrawlLog)) == (rows, lines)
         assert heard == []
-        assert two.visits == {}
+        assert two.running == {}
         assert visit is not None
         await one.end(visit)
         assert await two.begin_if_free(ORDER) is not None
@@ -124,11 +124,11 @@ def test_a_busy_domain_costs_nothing(settings: Settings) -> None:
 def test_of_many_that_ask_at_once_one_is_let_in(settings: Settings) -> None:
     """With locks and without them."""
 
-    async def work(desk: Visits) -> None:
-        before = await count(desk, CrawlSession)
-        visits = await asyncio.gather(*(desk.begin_if_free(ORDER) for _ in range(5)))
-        assert len([visit for visit in visits if visit]) == 1
-        assert await count(desk, CrawlSession) == before + 1
+    async def work(visits: Visits) -> None:
+        before = await count(visits, CrawlSession)
+        begun = await asyncio.gather(*(visits.begin_if_free(ORDER) for _ in range(5)))
+        assert len([visit for visit in begun if visit]) == 1
+        assert await count(visits, CrawlSession) == before + 1
 
     at_desks(work, settings)
     at_desks(work, settings.model_copy(update={"disable_locks": True}))
@@ -137,15 +137,15 @@ def test_of_many_that_ask_at_once_one_is_let_in(settings: Settings) -> None:
 def test_the_delay_is_waited_out(settings: Settings) -> None:
     """Under the lock, before anything is written."""
 
-    async def work(desk: Visits) -> None:
-        first = await desk.begin_if_free(ORDER)
+    async def work(visits: Visits) -> None:
+        first = await visits.begin_if_free(ORDER)
         assert first is not None
-        await desk.end(first)
+        await visits.end(first)
         begun = time.monotonic()
-        second = await desk.begin_if_free(ORDER)
+        second = await visits.begin_if_free(ORDER)
         assert second is not None
         assert time.monotonic() - begun > 0.3
-        with (await desk.open()).database.read() as db:
+        with (await visits.open()).database.read() as db:
             rows = [db.get_one(CrawlSession, visit.fence.session_id) for visit in (first, second)]
         assert started(rows[1]) > started(rows[0])
 
@@ -167,7 +167,7 @@ def test_whoever_gives_up_leaves_the_domain_free(settings: Settings) -> None:
         waiting.cancel()
         with suppress(asyncio.CancelledError):
             await waiting
-        assert (one.visits, await count(one, CrawlSession)) == ({}, 1)
+        assert (one.running, await count(one, CrawlSession)) == ({}, 1)
         assert await two.begin_if_free(ORDER) is not None
 
     at_desks(work, slow, brisk)
@@ -179,10 +179,10 @@ def test_a_gate_that_is_away_is_said_to_be(tmp_path: Path) -> None:
         {"VITRINE_HOME": str(tmp_path), "DATABASE_URL": "", "REDIS_URL": "redis://127.0.0.1:1/0"}
     )
 
-    async def work(desk: Visits) -> None:
+    async def work(visits: Visits) -> None:
         with pytest.raises(GateUnavailableError):
-            await desk.begin_if_free(ORDER)
-        assert await count(desk, CrawlSession) == 0
+            await visits.begin_if_free(ORDER)
+        assert await count(visits, CrawlSession) == 0
 
     at_desks(work, away)
 
@@ -195,7 +195,7 @@ class CaptureOfRun(PageCapture):
 
 
 class Witness:
-    """A clerk that looks at what it is given."""
+    """A hook that looks at what it is given."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[PageCapture, list[str]]] = []
@@ -210,25 +210,25 @@ class Witness:
 
 
 def test_the_pages_of_a_run_lie_apart_whatever_their_type(settings: Settings) -> None:
-    """Two pages of one type do not want one name, and the clerk gets the very capture (SPEC F144)."""
+    """Two pages of one type do not want one name, and the hook gets the very capture (SPEC F144)."""
     witness = Witness()
 
-    async def work(desk: Visits) -> None:
-        visit = await desk.begin_if_free(await order_of_run(desk))
+    async def work(visits: Visits) -> None:
+        visit = await visits.begin_if_free(await order_of_run(visits))
         assert visit is not None
         captures = [
             CaptureOfRun(visit.id, "pdp", f"https://shop.example/{n}", body=b"<h1>", task_id=n)
             for n in range(2)
         ]
         for capture in captures:
-            await desk.keep(capture)
+            await visits.keep(capture)
         expected = [
             (capture, [f"shop.example__{visit.id}/pages/{capture.page_id}/html.gz"]) for capture in captures
         ]
         assert witness.seen == expected
-        assert await count(desk, Artifact) == 2
+        assert await count(visits, Artifact) == 2
 
-    at_desks(work, settings, clerks=[witness])
+    at_desks(work, settings, hooks=[witness])
 
 
 def started(row: CrawlSession) -> datetime:

@@ -1,4 +1,4 @@
-"""The desk: sessions begun and ended around the gate, and what happens in between."""
+"""The visits: sessions begun and ended around the gate, and what happens in between."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def settings(tmp_path: Path) -> Settings:
 def at_a_desk(
     settings: Settings, work: Callable[[Visits], Awaitable[Any]], *, completed: bool = False
 ) -> Any:
-    """Do something at a desk, and close it."""
+    """Do something at a visits, and close it."""
 
     async def main() -> Any:
-        desk = Visits(settings)
+        visits = Visits(settings)
         try:
-            return await work(desk)
+            return await work(visits)
         finally:
-            await desk.close(completed=completed)
+            await visits.close(completed=completed)
 
     # pytest-twisted's loop runs in this thread
     with ThreadPoolExecutor(1) as thread:
@@ -56,19 +56,19 @@ def at_a_desk(
 def load(settings: Settings, session_id: UUID) -> CrawlSession:
     """The session as it stands, seen by another process."""
 
-    async def look(desk: Visits) -> CrawlSession:
-        with (await desk.open()).database.read() as db:
+    async def look(visits: Visits) -> CrawlSession:
+        with (await visits.open()).database.read() as db:
             return rows.get(db, session_id)
 
     session: CrawlSession = at_a_desk(settings, look)
     return session
 
 
-async def begun(desk: Visits, order: SessionOrder = ORDER) -> Any:
+async def begun(visits: Visits, order: SessionOrder = ORDER) -> Any:
     """A running session's visit."""
-    [session_id] = await desk.queue([order])
-    async with desk.slots:
-        visit = await desk.begin(session_id, order)
+    [session_id] = await visits.queue([order])
+    async with visits.slots:
+        visit = await visits.begin(session_id, order)
     assert visit is not None
     return visit
 
@@ -90,9 +90,9 @@ def test_closing_ends_what_is_open_as_interrupted(settings: Settings) -> None:
 def test_a_batchs_session_waits_for_the_next_start(settings: Settings) -> None:
     """It is queued again, nobody's, with its log so far and no export."""
 
-    async def begin_in_batch(desk: Visits) -> UUID:
-        batch = await desk.open_batch("/shops.txt")
-        visit = await begun(desk, SessionOrder("https://shop.example/", "shop.example", batch_id=batch.id))
+    async def begin_in_batch(visits: Visits) -> UUID:
+        batch = await visits.open_batch("/shops.txt")
+        visit = await begun(visits, SessionOrder("https://shop.example/", "shop.example", batch_id=batch.id))
         found: UUID = visit.fence.session_id
         return found
 
@@ -105,11 +105,11 @@ def test_a_batchs_session_waits_for_the_next_start(settings: Settings) -> None:
 def test_a_lock_lost_while_the_session_was_being_started_stops_it(settings: Settings) -> None:
     """The keeper tells of a loss once; it must not fall between two chairs."""
 
-    async def lose_early(desk: Visits) -> Any:
-        [session_id] = await desk.queue([ORDER])
-        desk._on_lost(Held("shop.example", str(session_id), "token"), Lost.LOCK)
-        async with desk.slots:
-            return await desk.begin(session_id, ORDER)
+    async def lose_early(visits: Visits) -> Any:
+        [session_id] = await visits.queue([ORDER])
+        visits._on_lost(Held("shop.example", str(session_id), "token"), Lost.LOCK)
+        async with visits.slots:
+            return await visits.begin(session_id, ORDER)
 
     visit = at_a_desk(settings, lose_early)
     assert load(settings, visit.fence.session_id).cause == Cause.LOCK_LOST
@@ -118,16 +118,16 @@ def test_a_lock_lost_while_the_session_was_being_started_stops_it(settings: Sett
 def test_a_session_that_was_taken_over_is_closed_to_its_former_owner(settings: Settings) -> None:
     """Neither a page nor an end nor a line of the log is written any more, and no file is left."""
 
-    async def lose_to_another(desk: Visits) -> Any:
-        visit = await begun(desk)
-        stores = await desk.open()
+    async def lose_to_another(visits: Visits) -> Any:
+        visit = await begun(visits)
+        stores = await visits.open()
         with stores.database.write() as db:
             db.get_one(CrawlSession, visit.fence.session_id).epoch += 1
         capture = PageCapture(visit.id, "homepage", "https://shop.example/", body=b"<h1>", features=b"{}")
         with pytest.raises(StaleSessionError):
-            await desk.keep(capture)
+            await visits.keep(capture)
         with pytest.raises(StaleSessionError):
-            await desk.end(visit)
+            await visits.end(visit)
         return visit
 
     visit = at_a_desk(settings, lose_to_another)
@@ -138,8 +138,8 @@ def test_a_session_that_was_taken_over_is_closed_to_its_former_owner(settings: S
 def test_a_desk_that_cannot_open_says_why_once(settings: Settings) -> None:
     """Closing it is no second failure."""
 
-    async def open_newer(desk: Visits) -> None:
-        await desk.open()
+    async def open_newer(visits: Visits) -> None:
+        await visits.open()
 
     at_a_desk(settings, open_newer)
     with sqlite3.connect(settings.vitrine_home / "vitrine.db") as database:

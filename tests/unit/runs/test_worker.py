@@ -1,4 +1,4 @@
-"""A process's part of a run, at a desk that answers as it is told and on a real database."""
+"""A process's part of a run, at a visits that answers as it is told and on a real database."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SOURCE = Source("shops", "Shops", STARTS, ("one.example", "two.example"))
 
 @define
 class Stores:
-    """What a foreman takes from the desk's stores."""
+    """What a worker takes from the visits's stores."""
 
     database: Database
     owner: str = "first"
@@ -95,7 +95,7 @@ def _quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, sqlite_database: str, _quickly: None) -> Iterator[Visits]:
+def visits(tmp_path: Path, sqlite_database: str, _quickly: None) -> Iterator[Visits]:
     """With a database of its own, and no wait between tries."""
     database = Database(sqlite_database)
     given = {"VITRINE_HOME": str(tmp_path), "DATABASE_URL": "", "TASK_BACKOFF_MIN_SECONDS": "0"}
@@ -103,18 +103,18 @@ def desk(tmp_path: Path, sqlite_database: str, _quickly: None) -> Iterator[Visit
     database.close()
 
 
-def at_work(desk: Visits, work: Callable[[RunWorker], Awaitable[None]]) -> tuple[RunWorker, str]:
-    """Open a run, do something, close it: the foreman and the run's status."""
+def at_work(visits: Visits, work: Callable[[RunWorker], Awaitable[None]]) -> tuple[RunWorker, str]:
+    """Open a run, do something, close it: the worker and the run's status."""
 
     async def main() -> tuple[RunWorker, str]:
-        foreman = RunWorker(desk, at_once=1, wake=lambda: None)  # type: ignore[arg-type]
-        await foreman.open(RunOrder(SOURCE))
+        worker = RunWorker(visits, at_once=1, wake=lambda: None)  # type: ignore[arg-type]
+        await worker.open(RunOrder(SOURCE))
         async with asyncio.timeout(20):
             try:
-                await work(foreman)
+                await work(worker)
             finally:
-                status = await foreman.close()
-        return foreman, status
+                status = await worker.close()
+        return worker, status
 
     # pytest-twisted's loop runs in this thread
     with ThreadPoolExecutor(1) as thread:
@@ -127,65 +127,65 @@ async def until(condition: Callable[[], object]) -> None:
         await asyncio.sleep(0.005)
 
 
-async def next_of(foreman: RunWorker) -> LeasedTask:
+async def next_of(worker: RunWorker) -> LeasedTask:
     """The next task, as soon as there is one."""
-    while (duty := foreman.take()) is None:  # ruff: ignore[async-busy-wait] - the engine is told, not we
+    while (duty := worker.take()) is None:  # ruff: ignore[async-busy-wait] - the engine is told, not we
         await asyncio.sleep(0.005)
     return duty[1]
 
 
-def rows(desk: Visits) -> list[Task]:
+def rows(visits: Visits) -> list[Task]:
     """The tasks as they stand."""
-    with desk.database.read() as db:
+    with visits.database.read() as db:
         return list(db.scalars(select(Task).order_by(Task.id)))
 
 
-def test_a_run_ends_when_all_is_done(desk: Visits) -> None:
+def test_a_run_ends_when_all_is_done(visits: Visits) -> None:
     """Domains take turns; each is visited and left; people are told how it stands."""
 
-    async def work(foreman: RunWorker) -> None:
-        await until(lambda: all(lane.ready for lane in foreman.lanes.values()) and len(foreman.lanes) == 2)
-        tasks = [await next_of(foreman), await next_of(foreman)]
+    async def work(worker: RunWorker) -> None:
+        await until(lambda: all(slot.ready for slot in worker.slots.values()) and len(worker.slots) == 2)
+        tasks = [await next_of(worker), await next_of(worker)]
         assert {task.domain for task in tasks} == {"one.example", "two.example"}
         for task in tasks:
-            foreman.arrived(task)
-            await foreman.finish(task, "stored")
-        await until(lambda: foreman.over)
+            worker.arrived(task)
+            await worker.finish(task, "stored")
+        await until(lambda: worker.over)
 
-    foreman, status = at_work(desk, work)
-    assert (status, foreman.over, dict(foreman.done)) == ("completed", FINISHED, {"stored": 2})
-    assert sorted(desk.begun) == sorted(desk.ended) == ["one.example", "two.example"]
-    assert desk.told[0]["waiting"] == 2
-    assert all(event["event"] == "tasks" for event in desk.told)
+    worker, status = at_work(visits, work)
+    assert (status, worker.over, dict(worker.done)) == ("completed", FINISHED, {"stored": 2})
+    assert sorted(visits.begun) == sorted(visits.ended) == ["one.example", "two.example"]
+    assert visits.told[0]["waiting"] == 2
+    assert all(event["event"] == "tasks" for event in visits.told)
 
 
-def test_a_stop_gives_back_what_was_not_begun(desk: Visits) -> None:
+def test_a_stop_gives_back_what_was_not_begun(visits: Visits) -> None:
     """And waits for what was: its end is written before the run's."""
 
-    async def work(foreman: RunWorker) -> None:
-        task = await next_of(foreman)
-        await until(lambda: len(foreman.lanes) == 2)
-        foreman.soon(task, foreman.finish(task, "stored"))
+    async def work(worker: RunWorker) -> None:
+        task = await next_of(worker)
+        await until(lambda: len(worker.slots) == 2)
+        worker.soon(task, worker.finish(task, "stored"))
 
-    foreman, status = at_work(desk, work)
-    assert (status, foreman.over) == ("stopped", STOPPED)
-    assert sorted((row.status, row.attempts) for row in rows(desk)) == [("finished", 1), ("pending", 0)]
+    worker, status = at_work(visits, work)
+    assert (status, worker.over) == ("stopped", STOPPED)
+    assert sorted((row.status, row.attempts) for row in rows(visits)) == [("finished", 1), ("pending", 0)]
 
 
-def test_a_wish_to_stop_is_heard(desk: Visits) -> None:
+def test_a_wish_to_stop_is_heard(visits: Visits) -> None:
     """Whoever had it."""
 
-    async def work(foreman: RunWorker) -> None:
-        await until(lambda: foreman.lanes)
-        with desk.database.write() as db:
-            db.scalars(select(Run)).one().stop_requested_at = desk.database.now(db)
-        await until(lambda: foreman.over)
+    async def work(worker: RunWorker) -> None:
+        await until(lambda: worker.slots)
+        with visits.database.write() as db:
+            db.scalars(select(Run)).one().stop_requested_at = visits.database.now(db)
+        await until(lambda: worker.over)
 
-    foreman, status = at_work(desk, work)
-    assert (status, foreman.over) == ("stopped", STOPPED)
+    worker, status = at_work(visits, work)
+    assert (status, worker.over) == ("stopped", STOPPED)
 
 
-def test_without_any_domain_for_long_the_run_fails(desk: Visits) -> None:
+def test_without_any_domain_for_long_the_run_fails(visits: Visits) -> None:
     """Its last error says what kept it; an answer in between, even `busy`, begins the wait anew."""
     begun = time.monotonic()
 
@@ -194,19 +194,19 @@ def test_without_any_domain_for_long_the_run_fails(desk: Visits) -> None:
             return
         raise GateUnavailableError("Redis does not answer")
 
-    desk.answer = answer
+    visits.answer = answer
 
-    async def work(foreman: RunWorker) -> None:
-        await until(lambda: foreman.over)
+    async def work(worker: RunWorker) -> None:
+        await until(lambda: worker.over)
 
-    foreman, status = at_work(desk, work)
-    assert (status, foreman.over) == ("failed", FAILED)
+    worker, status = at_work(visits, work)
+    assert (status, worker.over) == ("failed", FAILED)
     assert time.monotonic() - begun > 0.7
-    with desk.database.read() as db:
+    with visits.database.read() as db:
         assert db.scalars(select(Run.last_error)).one() == "GateUnavailableError: Redis does not answer"
 
 
-def test_a_gate_that_is_away_does_not_stop_what_is_under_way(desk: Visits) -> None:
+def test_a_gate_that_is_away_does_not_stop_what_is_under_way(visits: Visits) -> None:
     """As long as one domain is at work, the others wait."""
 
     def answer(domain: str) -> float:
@@ -214,88 +214,90 @@ def test_a_gate_that_is_away_does_not_stop_what_is_under_way(desk: Visits) -> No
             raise GateUnavailableError("Redis does not answer")
         return 0
 
-    desk.answer = answer
+    visits.answer = answer
 
-    async def work(foreman: RunWorker) -> None:
-        task = await next_of(foreman)
+    async def work(worker: RunWorker) -> None:
+        task = await next_of(worker)
         await asyncio.sleep(0.5)
-        assert foreman.over is None
-        desk.answer = lambda _domain: 0
-        foreman.arrived(task)
-        await foreman.finish(task, "stored")
-        other = await next_of(foreman)
-        await foreman.finish(other, "stored")
-        await until(lambda: foreman.over)
+        assert worker.over is None
+        visits.answer = lambda _domain: 0
+        worker.arrived(task)
+        await worker.finish(task, "stored")
+        other = await next_of(worker)
+        await worker.finish(other, "stored")
+        await until(lambda: worker.over)
 
-    assert at_work(desk, work)[1] == "completed"
+    assert at_work(visits, work)[1] == "completed"
 
 
-def test_a_stop_does_not_wait_for_a_domains_delay(desk: Visits) -> None:
+def test_a_stop_does_not_wait_for_a_domains_delay(visits: Visits) -> None:
     """A site may have asked for minutes."""
-    desk.answer = lambda _domain: 600
+    visits.answer = lambda _domain: 600
 
-    async def work(foreman: RunWorker) -> None:
-        await until(lambda: len(foreman._knocking) == 2)
+    async def work(worker: RunWorker) -> None:
+        await until(lambda: len(worker._knocking) == 2)
 
     begun = time.monotonic()
-    assert at_work(desk, work)[1] == "stopped"
+    assert at_work(visits, work)[1] == "stopped"
     assert time.monotonic() - begun < 10
 
 
-def test_a_visit_that_was_ended_gives_its_domain_back(desk: Visits) -> None:
+def test_a_visit_that_was_ended_gives_its_domain_back(visits: Visits) -> None:
     """As when its lock was lost: what it had leased is taken by the next visit."""
 
-    async def work(foreman: RunWorker) -> None:
-        await until(lambda: len(foreman.lanes) == 2 and all(lane.ready for lane in foreman.lanes.values()))
-        desk.visits["one.example"].wake()
-        await until(lambda: desk.ended == ["one.example"])
-        await until(lambda: desk.begun.count("one.example") == 2)
-        await until(lambda: len(foreman.lanes) == 2 and all(lane.ready for lane in foreman.lanes.values()))
+    async def work(worker: RunWorker) -> None:
+        await until(lambda: len(worker.slots) == 2 and all(slot.ready for slot in worker.slots.values()))
+        visits.visits["one.example"].wake()
+        await until(lambda: visits.ended == ["one.example"])
+        await until(lambda: visits.begun.count("one.example") == 2)
+        await until(lambda: len(worker.slots) == 2 and all(slot.ready for slot in worker.slots.values()))
 
-    at_work(desk, work)
-    assert [row.attempts for row in rows(desk)] == [0, 0]
+    at_work(visits, work)
+    assert [row.attempts for row in rows(visits)] == [0, 0]
 
 
-def test_only_what_nobody_works_on_is_swept(desk: Visits) -> None:
+def test_only_what_nobody_works_on_is_swept(visits: Visits) -> None:
     """Not what lies ready, nor what is just being written."""
 
-    async def work(foreman: RunWorker) -> None:
-        ending, lost = await next_of(foreman), await next_of(foreman)
-        foreman.soon(ending, foreman.finish(ending, "stored"))
-        foreman.sweep()
-        foreman.sweep()
-        await until(lambda: foreman.done.total() == 2)
-        assert dict(foreman.done) == {"stored": 1, "retried": 1}
-        assert lost.lease.id not in foreman._ending
+    async def work(worker: RunWorker) -> None:
+        ending, lost = await next_of(worker), await next_of(worker)
+        worker.soon(ending, worker.finish(ending, "stored"))
+        worker.sweep()
+        worker.sweep()
+        await until(lambda: worker.done.total() == 2)
+        assert dict(worker.done) == {"stored": 1, "retried": 1}
+        assert lost.lease.id not in worker._ending
 
-    at_work(desk, work)
+    at_work(visits, work)
 
 
-def test_a_store_that_takes_no_page_ends_the_run(desk: Visits) -> None:
+def test_a_store_that_takes_no_page_ends_the_run(visits: Visits) -> None:
     """So many in a row are not the pages' fault; one that is stored in between shows that it works."""
 
-    async def work(foreman: RunWorker) -> None:
-        task = await next_of(foreman)
+    async def work(worker: RunWorker) -> None:
+        task = await next_of(worker)
         for _ in range(module.MOST_UNSTORED - 1):
-            assert not foreman.not_stored("disk full")
-        foreman.stored(task, "stored", new_links=False)
-        assert [foreman.not_stored("disk full") for _ in range(module.MOST_UNSTORED)][-1]
-        assert foreman.over == FAILED
+            assert not worker.not_stored("disk full")
+        worker.stored(task, "stored", new_links=False)
+        assert [worker.not_stored("disk full") for _ in range(module.MOST_UNSTORED)][-1]
+        assert worker.over == FAILED
 
-    assert at_work(desk, work)[1] == "failed"
+    assert at_work(visits, work)[1] == "failed"
 
 
-def test_a_database_that_is_away_for_long_ends_the_run(desk: Visits, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_is_away_for_long_ends_the_run(
+    visits: Visits, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """After some looks in vain."""
 
-    async def work(foreman: RunWorker) -> None:
+    async def work(worker: RunWorker) -> None:
         def fail(*_: object) -> None:
             raise OSError("no database")
 
         monkeypatch.setattr(RunStore, "view", fail)
-        await until(lambda: foreman.over)
+        await until(lambda: worker.over)
 
-    foreman, status = at_work(desk, work)
-    assert (foreman.over, status) == (FAILED, "failed")
-    with desk.database.read() as db:
+    worker, status = at_work(visits, work)
+    assert (worker.over, status) == (FAILED, "failed")
+    with visits.database.read() as db:
         assert db.scalars(select(Run.last_error)).one() == "OSError: no database"

@@ -1,4 +1,4 @@
-"""The ledger: what comes while a group is being written goes with the next one."""
+"""The queue: what comes while a group is being written goes with the next one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from crawler.sessions.writes import MOST, Ledger, Posting
+from crawler.sessions.writes import MOST, Write, WriteQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -21,14 +21,14 @@ class SlowBook:
         self.sizes: list[int] = []
         self.error = error
 
-    async def commit(self, postings: list[Posting[Any]]) -> None:
+    async def commit(self, writes: list[Write[Any]]) -> None:
         """Write a group, or fail as a whole."""
-        self.sizes.append(len(postings))
+        self.sizes.append(len(writes))
         await asyncio.sleep(0)
         if self.error:
             raise self.error
-        for posting in postings:
-            posting.done(self.sizes[-1])
+        for write in writes:
+            write.done(self.sizes[-1])
 
 
 def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -37,9 +37,9 @@ def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         thread.submit(lambda: asyncio.run(work())).result()
 
 
-def posting() -> Posting[int]:
+def write() -> Write[int]:
     """Something to be written."""
-    return Posting(lambda _db, _life: 0)
+    return Write(lambda _db, _life: 0)
 
 
 def test_nobody_waits_for_a_group_to_grow() -> None:
@@ -47,14 +47,14 @@ def test_nobody_waits_for_a_group_to_grow() -> None:
     book = SlowBook()
 
     async def work() -> None:
-        ledger = Ledger(book.commit)
-        first = asyncio.ensure_future(ledger.post(posting()))
+        queue = WriteQueue(book.commit)
+        first = asyncio.ensure_future(queue.post(write()))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
-        others = [asyncio.ensure_future(ledger.post(posting())) for _ in range(MOST + 3)]
+        others = [asyncio.ensure_future(queue.post(write())) for _ in range(MOST + 3)]
         assert await first == 1
         assert await asyncio.gather(*others) == [MOST] * MOST + [3] * 3
-        await ledger.settle()
+        await queue.settle()
 
     run(work)
     assert book.sizes == [1, MOST, 3]
@@ -65,22 +65,22 @@ def test_a_group_that_cannot_be_written_at_all_is_told() -> None:
     book = SlowBook(RuntimeError("no threads are left"))
 
     async def work() -> None:
-        ledger = Ledger(book.commit)
+        queue = WriteQueue(book.commit)
         for _ in range(2):
             with pytest.raises(RuntimeError, match="no threads are left"):
-                await ledger.post(posting())
+                await queue.post(write())
 
     run(work)
     assert book.sizes == [1, 1]
 
 
 def test_who_stops_waiting_takes_nothing_from_the_others() -> None:
-    """A posting whose waiter was cancelled is written with the rest."""
+    """A write whose waiter was cancelled is written with the rest."""
     book = SlowBook()
 
     async def work() -> None:
-        ledger = Ledger(book.commit)
-        waiters = [asyncio.ensure_future(ledger.post(posting())) for _ in range(3)]
+        queue = WriteQueue(book.commit)
+        waiters = [asyncio.ensure_future(queue.post(write())) for _ in range(3)]
         await asyncio.sleep(0)
         waiters[1].cancel()
         done = await asyncio.gather(*waiters, return_exceptions=True)

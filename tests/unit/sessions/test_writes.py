@@ -19,7 +19,7 @@ from crawler.evidence.folder_store import FolderStore
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 from crawler.sessions.store import SessionStore
-from crawler.sessions.writes import Posting
+from crawler.sessions.writes import Write
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Fussy:
-    """A clerk that writes something of its own for each page, and does not like some of them."""
+    """A hook that writes something of its own for each page, and does not like some of them."""
 
     def page_kept(self, db: Session, capture: PageCapture, page: Page, _files: Sequence[KeptFile]) -> None:
         """Leave a row that was not flushed yet, and then maybe fail."""
@@ -56,7 +56,7 @@ class Fussy:
 
 @pytest.fixture
 def book(database: Database, tmp_path: Path) -> SessionStore:
-    """A book with such a clerk."""
+    """A book with such a hook."""
     settings = load_settings({"VITRINE_HOME": str(tmp_path), "DATABASE_URL": ""})
     return SessionStore(settings, database, FolderStore(tmp_path / "artifacts"), (Fussy(),))
 
@@ -83,7 +83,7 @@ def visit_of(book: SessionStore, domain: str = "shop.example") -> Visit:
     return book.post(book.start(session_id, order, Journal(str(session_id), domain)))
 
 
-def page_of(book: SessionStore, visit: Visit, path: str, page_type: str = "page") -> Posting[Any]:
+def page_of(book: SessionStore, visit: Visit, path: str, page_type: str = "page") -> Write[Any]:
     """A page to be kept, with a line of the log."""
     visit.journal.info("test", f"page {path}")
     capture = PageCapture(visit.id, page_type, f"https://{visit.order.domain}{path}", body=path.encode())
@@ -104,19 +104,19 @@ def stored(book: SessionStore) -> set[bytes]:
     return {uri.encode() for uri in named}
 
 
-def outcomes(postings: Sequence[Posting[Any]]) -> list[str]:
-    """What became of postings, in words."""
-    return ["kept" if posting.error is None else type(posting.error).__name__ for posting in postings]
+def outcomes(writes: Sequence[Write[Any]]) -> list[str]:
+    """What became of writes, in words."""
+    return ["kept" if write.error is None else type(write.error).__name__ for write in writes]
 
 
 def test_pages_of_many_sessions_share_a_commit(book: SessionStore) -> None:
-    """Each is in the book with its file, its line of the log, and what the clerk wrote."""
+    """Each is in the book with its file, its line of the log, and what the hook wrote."""
     visits = [visit_of(book, f"shop-{number}.example") for number in range(4)]
-    postings = [page_of(book, visit, f"/{number}") for number in range(3) for visit in visits]
+    writes = [page_of(book, visit, f"/{number}") for number in range(3) for visit in visits]
     with commits(book.database) as seen:
-        book.commit(postings)
+        book.commit(writes)
     assert len(seen) == 1
-    assert outcomes(postings) == ["kept"] * 12
+    assert outcomes(writes) == ["kept"] * 12
     assert len(stored(book)) == 12
     assert (count(book.database, Page), count(book.database, Diagnostic)) == (12, 12)
     for visit in visits:
@@ -125,14 +125,14 @@ def test_pages_of_many_sessions_share_a_commit(book: SessionStore) -> None:
 
 
 def test_a_page_that_fails_is_taken_back_alone(book: SessionStore) -> None:
-    """Its rows, those of the clerk and its file are gone; its line of the log waits for the next write."""
+    """Its rows, those of the hook and its file are gone; its line of the log waits for the next write."""
     visit, other = visit_of(book), visit_of(book, "other.example")
     before = count(book.database, CrawlLog)
-    postings = [page_of(book, other, "/1"), page_of(book, visit, "/bad"), page_of(book, other, "/2")]
+    writes = [page_of(book, other, "/1"), page_of(book, visit, "/bad"), page_of(book, other, "/2")]
     with commits(book.database) as seen:
-        book.commit(postings)
+        book.commit(writes)
     assert len(seen) == 1
-    assert outcomes(postings) == ["kept", "ValueError", "kept"]
+    assert outcomes(writes) == ["kept", "ValueError", "kept"]
     assert len(stored(book)) == 2
     assert (count(book.database, Page), count(book.database, Diagnostic)) == (2, 2)
     assert visit.kept == set()
@@ -145,21 +145,21 @@ def test_a_stale_session_refuses_its_own_pages_only(book: SessionStore) -> None:
     lost, mine = visit_of(book), visit_of(book, "other.example")
     with book.database.write() as db:
         db.get_one(CrawlSession, lost.fence.session_id).epoch += 1
-    postings = [page_of(book, lost, "/1"), page_of(book, mine, "/2"), page_of(book, lost, "/3")]
-    book.commit(postings)
-    assert outcomes(postings) == ["StaleSessionError", "kept", "StaleSessionError"]
+    writes = [page_of(book, lost, "/1"), page_of(book, mine, "/2"), page_of(book, lost, "/3")]
+    book.commit(writes)
+    assert outcomes(writes) == ["StaleSessionError", "kept", "StaleSessionError"]
     assert len(stored(book)) == count(book.database, Page) == 1
     with pytest.raises(StaleSessionError):
-        _ = postings[0].result
+        _ = writes[0].result
 
 
 def test_a_transaction_that_breaks_is_done_again_one_by_one(book: SessionStore) -> None:
-    """The posting that broke it fails, the others are kept; nothing is there twice."""
+    """The write that broke it fails, the others are kept; nothing is there twice."""
     visit = visit_of(book)
-    postings = [page_of(book, visit, path) for path in ("/1", "/abort", "/2")]
-    book.commit(postings)
-    assert outcomes(postings)[0] == outcomes(postings)[2] == "kept"
-    assert postings[1].error is not None
+    writes = [page_of(book, visit, path) for path in ("/1", "/abort", "/2")]
+    book.commit(writes)
+    assert outcomes(writes)[0] == outcomes(writes)[2] == "kept"
+    assert writes[1].error is not None
     assert len(stored(book)) == count(book.database, Page) == count(book.database, Diagnostic) == 2
     with book.database.read() as db:
         lines = list(db.scalars(select(CrawlLog.message).where(CrawlLog.message.like("page%"))))
@@ -169,15 +169,15 @@ def test_a_transaction_that_breaks_is_done_again_one_by_one(book: SessionStore) 
 def test_a_commit_that_fails_fails_them_all(book: SessionStore) -> None:
     """No row, no file; the lines of the log wait."""
     visit = visit_of(book)
-    postings = [page_of(book, visit, path) for path in ("/1", "/2")]
+    writes = [page_of(book, visit, path) for path in ("/1", "/2")]
 
     def refuse(_: Any) -> None:
         raise OSError("the disk is gone")
 
     event.listen(book.database.engine, "commit", refuse)
-    book.commit(postings)
+    book.commit(writes)
     event.remove(book.database.engine, "commit", refuse)
-    assert outcomes(postings) == ["OSError", "OSError"]
+    assert outcomes(writes) == ["OSError", "OSError"]
     assert stored(book) == set()
     assert count(book.database, Page) == 0
     assert {"page /1", "page /2"} <= {line.message for line in visit.journal.take()}
@@ -188,7 +188,7 @@ def test_files_stay_where_only_the_answer_got_lost(
 ) -> None:
     """A row never loses its file, even if the writer has to call its page lost."""
     visit = visit_of(book)
-    postings = [page_of(book, visit, path) for path in ("/1", "/2")]
+    writes = [page_of(book, visit, path) for path in ("/1", "/2")]
     write = book.database.write
 
     @contextmanager
@@ -199,22 +199,22 @@ def test_files_stay_where_only_the_answer_got_lost(
 
     with monkeypatch.context() as patch:
         patch.setattr(book.database, "write", lose_the_answer)
-        book.commit(postings)
-    assert outcomes(postings) == ["ConnectionError", "ConnectionError"]
+        book.commit(writes)
+    assert outcomes(writes) == ["ConnectionError", "ConnectionError"]
     assert len(stored(book)) == count(book.database, Page) == 2
 
 
 def test_two_pages_that_want_one_name(book: SessionStore) -> None:
     """The first has it; the second is refused, and takes nothing with it."""
     visit = visit_of(book)
-    postings = [
+    writes = [
         page_of(book, visit, "/1", "pdp"),
         page_of(book, visit, "/2", "pdp"),
         page_of(book, visit, "/3"),
     ]
-    book.commit(postings)
-    assert [posting.error is None for posting in postings] == [True, False, True]
-    assert isinstance(postings[1].error, BlobExistsError)
+    book.commit(writes)
+    assert [write.error is None for write in writes] == [True, False, True]
+    assert isinstance(writes[1].error, BlobExistsError)
     assert len(stored(book)) == 2
 
 
@@ -223,8 +223,8 @@ def test_a_file_that_cannot_be_stored_costs_its_page(
 ) -> None:
     """The group's other files are published all the same."""
     visit = visit_of(book)
-    postings = [page_of(book, visit, path) for path in ("/1", "/2", "/3")]
-    [unlucky] = postings[1].files
+    writes = [page_of(book, visit, path) for path in ("/1", "/2", "/3")]
+    [unlucky] = writes[1].files
     publish = FolderStore.publish_all
 
     def refuse_one(blobs: FolderStore, files: Mapping[str, bytes]) -> None:
@@ -233,8 +233,8 @@ def test_a_file_that_cannot_be_stored_costs_its_page(
         publish(blobs, files)
 
     monkeypatch.setattr(FolderStore, "publish_all", refuse_one)
-    book.commit(postings)
-    assert outcomes(postings) == ["kept", "DiskFullError", "kept"]
+    book.commit(writes)
+    assert outcomes(writes) == ["kept", "DiskFullError", "kept"]
     assert len(stored(book)) == count(book.database, Page) == 2
 
 
@@ -242,9 +242,9 @@ def test_the_end_of_a_session_and_its_log_ride_along(book: SessionStore) -> None
     """States, pages and exports of several sessions are one commit as well."""
     one, two = visit_of(book), visit_of(book, "other.example")
     book.post(book.finish(one))
-    postings: list[Posting[Any]] = [page_of(book, two, "/1"), book.close_log(one)]
-    book.commit(postings)
-    assert outcomes(postings) == ["kept", "kept"]
+    writes: list[Write[Any]] = [page_of(book, two, "/1"), book.close_log(one)]
+    book.commit(writes)
+    assert outcomes(writes) == ["kept", "kept"]
     [log] = [uri for uri in stored(book) if uri.endswith(b".jsonl")]
     with book.database.read() as db:
         lines = db.scalar(select(func.count()).where(CrawlLog.session_id == one.fence.session_id))
@@ -297,11 +297,11 @@ def test_a_deadlock_with_somebody_else_costs_nothing(postgres_database: str, tmp
         assert has_b.wait(10)
         return str(lock("b")(db, life))
 
-    postings = [Posting(lock("a")), Posting(then_b)]
+    writes = [Write(lock("a")), Write(then_b)]
     with ThreadPoolExecutor(1) as thread:
         other = thread.submit(take_the_other_way_round)
         assert has_b.wait(10)
-        book.commit(postings)
+        book.commit(writes)
         other.result()
-    assert [posting.result for posting in postings] == ["a", "b"]
+    assert [write.result for write in writes] == ["a", "b"]
     database.close()

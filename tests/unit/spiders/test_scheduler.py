@@ -1,4 +1,4 @@
-"""Scrapy's scheduler over what the foreman hands out."""
+"""Scrapy's scheduler over what the worker hands out."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Spider:
 def a_scheduler(*tasks: LeasedTask) -> RunScheduler:
     """One of a crawl with these tasks."""
     scheduler = RunScheduler.__new__(RunScheduler)
-    scheduler.foreman = RunWorker(list(tasks))  # type: ignore[assignment]
+    scheduler.worker = RunWorker(list(tasks))  # type: ignore[assignment]
     scheduler.stats = Stats()  # type: ignore[assignment]
     scheduler.spider = Spider()  # type: ignore[assignment]
     scheduler._came_back = deque()
@@ -127,5 +127,5 @@ def test_what_came_back_is_given_back_at_the_end() -> None:
     closing = scheduler._close("shutdown")
     with pytest.raises(StopIteration):
         closing.send(None)
-    assert scheduler.foreman.given_back == [9]  # type: ignore[attr-defined]
+    assert scheduler.worker.given_back == [9]  # type: ignore[attr-defined]
     assert scheduler.spider.closed == ("stopped", "shutdown")  # type: ignore[attr-defined]
