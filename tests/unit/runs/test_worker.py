@@ -43,7 +43,7 @@ class Stores:
     owner: str = "first"
 
     @property
-    def book(self) -> Stores:
+    def sessions(self) -> Stores:
         """Whose owner it asks for."""
         return self
 
