@@ -17,18 +17,18 @@ from redis import Redis
 from scrapy import Request
 from scrapy.utils.test import get_crawler
 
-from crawler.access.entry import Entrance, Visitor, Wait
+from crawler.access.acquisition import Entrance, Visitor, Wait
 from crawler.access.gate import GateTimes, Held
 from crawler.access.keeper import Keeper
 from crawler.access.local_gate import LocalGate
 from crawler.access.redis_gate import RedisGate
 from crawler.config import load_settings
+from crawler.crawl.context import SESSION, visits_of
 from crawler.db.engine import Database
 from crawler.db.models.base import Base
-from crawler.middlewares.desk import SESSION, desk_of
 from crawler.middlewares.domain_gate import DomainGateMiddleware
 from crawler.sessions.journal import Journal
-from crawler.sessions.store import Fence, SessionOrder
+from crawler.sessions.rows import Fence, SessionOrder
 from crawler.sessions.visit import Visit
 from tests.embedded.postgresql import own_postgresql
 from tests.embedded.redis import own_redis
@@ -36,7 +36,7 @@ from tests.embedded.redis import own_redis
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from crawler.access.entry import Entry
+    from crawler.access.acquisition import Entry
     from crawler.access.gate import Gate
 
 TIMES = GateTimes(lock_ttl_ms=300_000, min_delay_ms=2000, throttle_ttl_ms=60_000, max_delay_ms=300_000)
@@ -171,7 +171,7 @@ def visit(entrance: Entrance, domain: str, seconds: float) -> None:
 def gated_request() -> float:
     """Microseconds that the middleware takes for a request whose session holds the domain."""
     crawler = get_crawler(settings_dict={"VITRINE_HOME": tempfile.gettempdir()})
-    desk = desk_of(crawler)
+    desk = visits_of(crawler)
     visit = Visit(
         Fence(uuid4(), "bench", 1), SessionOrder("https://shop.example/", "shop.example"), Journal("", "")
     )

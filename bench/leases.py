@@ -23,11 +23,12 @@ from sqlalchemy import text
 from bench.retention import DURABLE
 from crawler.clock import utc_now
 from crawler.db.engine import Database
-from crawler.db.lease_rules import LeaseRules
-from crawler.db.leases import Leases
 from crawler.db.models import Base, Task
-from crawler.frontier import runs, tasks
-from crawler.frontier.tasks import NewTask
+from crawler.leases.rows import Leases
+from crawler.leases.rules import LeaseRules
+from crawler.runs import rows as runs_rows
+from crawler.runs import tasks
+from crawler.runs.tasks import NewTask
 from tests.embedded import postgresql
 from tests.embedded.postgresql import fresh_database
 
@@ -258,7 +259,7 @@ def filled(database: Database, size: int) -> Queue:
     now = utc_now()
     name = "sqlite" if database.is_sqlite else "postgresql"
     with database.write() as db:
-        run_id = runs.create(db, "bench", {}, max_pages=None, now=now)
+        run_id = runs_rows.create(db, "bench", {}, max_pages=None, now=now)
         stored = now.strftime("%Y-%m-%d %H:%M:%S.%f") if database.is_sqlite else now
         fill = text(FILL.replace("{digest}", DIGEST[name]))
         db.execute(fill, {"run": run_id, "size": size, "now": stored})

@@ -31,7 +31,7 @@ from crawler.clock import utc_now
 from crawler.db.engine import Database
 from crawler.db.models import Artifact, Base, CrawlSession
 from crawler.db.models.evidence import IS_UNTRIED
-from crawler.evidence.blobs import FolderStore
+from crawler.evidence.folder_store import FolderStore
 from crawler.retention import claims
 from crawler.retention.cleanup import CleanupOrder, clean_up
 from tests.embedded import postgresql
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
     from uuid import UUID
 
-    from crawler.retention.result import CleanupResult
+    from crawler.retention.plan import CleanupResult
 
 ARTIFACTS = 3_000
 NAIVE_ARTIFACTS = 400

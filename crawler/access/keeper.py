@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from enum import Enum
-from threading import Condition, Thread, current_thread
+from queue import SimpleQueue
+from threading import Condition, Lock, Thread, current_thread
 from typing import TYPE_CHECKING, Self
 
 from attrs import define
 
 from crawler.access.gate import GateUnavailableError, Held
-from crawler.access.heartbeat import Heartbeats
 from crawler.logs import get_logger
 
 if TYPE_CHECKING:
@@ -19,7 +19,53 @@ if TYPE_CHECKING:
     from crawler.access.gate import Gate
     from crawler.config import Settings
 
+    Beat = Callable[[Held], None]
+
+
 log = get_logger(__name__)
+
+
+class Heartbeats:
+    """A thread that calls hooks one after the other; a hook that is still to be called is not asked twice."""
+
+    def __init__(self) -> None:
+        self._asked: SimpleQueue[tuple[Held, Beat] | None] = SimpleQueue()
+        self._pending: set[Held] = set()
+        self._guard = Lock()
+        self._thread = Thread(target=self._run, name="session-heartbeat", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def ask(self, held: Held, beat: Beat) -> None:
+        """Have the hook called soon."""
+        with self._guard:
+            if held in self._pending:
+                return
+            self._pending.add(held)
+        self._asked.put((held, beat))
+
+    def close(self, timeout: float) -> None:
+        """Call what was asked for, then stop."""
+        self._asked.put(None)
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+
+    def _run(self) -> None:
+        while (asked := self._asked.get()) is not None:
+            held, beat = asked
+            try:
+                beat(held)
+            except Exception:  # the other sessions' hearts beat on
+                log.exception("session.heartbeat.failed", session_id=held.session_id, domain=held.domain)
+            with self._guard:
+                self._pending.discard(held)
+
+
+# ── renews held locks from a thread of its own, which no busy event loop can hold up ──
+
+
 RENEWALS_PER_TTL = 3
 # While the gate does not answer, it is asked this often within the time of one renewal.
 TRIES_PER_RENEWAL = 4

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from hashlib import sha1
 from typing import TYPE_CHECKING, Any
 
+from attrs import field, frozen
 from redis import Redis
 from redis.backoff import ConstantBackoff
 from redis.exceptions import NoScriptError, RedisError
 from redis.retry import Retry
 
-from crawler.access import redis_scripts as scripts
 from crawler.access import rules
 from crawler.access.gate import MIN_DELAY, Busy, GateEntry, GateTimes, GateUnavailableError, Held, Release
 from crawler.access.process import new_token
@@ -17,6 +18,103 @@ from crawler.logs import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+@frozen
+class Script:
+    """A Lua script and the name that Redis caches it under."""
+
+    text: str
+    sha: str = field(init=False)
+
+    @sha.default
+    def _sha(self) -> str:
+        return sha1(self.text.encode(), usedforsecurity=False).hexdigest()
+
+
+_CLOCK = """
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+"""
+
+# left, reason: what is left of the delays. A value that is no number counts as absent, and an end
+# in the future (another machine's clock) as an end just now.
+_LEFT = """
+local function throttle_left(key, min_delay)
+  local value = redis.call('GET', key)
+  if not value or not string.find(value, '^%d+$') then return 0 end
+  return math.min(math.max(tonumber(value) + min_delay - now, 0), min_delay)
+end
+"""
+
+# KEYS lock, throttle, delay · ARGV token, lock's time to live, least delay
+# → {1, throttle left, delay left, delay's reason} or {0, lock's time left, lock's value}
+# A lock that has this very token was taken by the same call, whose answer got lost.
+ACQUIRE = Script(
+    _CLOCK
+    + _LEFT
+    + """
+local token, ttl, min_delay = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local value = redis.call('GET', KEYS[1])
+if value and value ~= token then return {0, redis.call('PTTL', KEYS[1]), value} end
+redis.call('SET', KEYS[1], token, 'PX', ttl)
+local reason = redis.call('GET', KEYS[3]) or ''
+return {1, throttle_left(KEYS[2], min_delay), math.max(redis.call('PTTL', KEYS[3]), 0), reason}
+"""
+)
+
+# KEYS lock · ARGV token, lock's time to live → 1, or 0 when the lock is not ours
+EXTEND = Script("""
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+""")
+
+# KEYS lock, throttle, receipt · ARGV token, throttle's time to live or 0, receipt's time to live or 0
+# → 1 freed, 0 there was no lock, -1 it is somebody else's
+# The site was touched either way, so the end is noted either way; rounded up, so that what is left of
+# the delay is never a part of a millisecond short. The receipt tells a release whose answer got lost
+# and that is sent again from one that came too late.
+RELEASE = Script(
+    _CLOCK
+    + """
+local token, throttle_ttl, receipt_ttl = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+if receipt_ttl > 0 and redis.call('GET', KEYS[3]) == token then return 1 end
+if throttle_ttl > 0 then
+  redis.call('SET', KEYS[2], string.format('%.0f', now + 1), 'PX', throttle_ttl)
+end
+local value = redis.call('GET', KEYS[1])
+if not value then return 0 end
+if value ~= token then return -1 end
+redis.call('DEL', KEYS[1])
+if receipt_ttl > 0 then redis.call('SET', KEYS[3], token, 'PX', receipt_ttl) end
+return 1
+"""
+)
+
+# KEYS delay · ARGV delay, reason → whether it became the delay; a longer one stays
+DELAY = Script("""
+if redis.call('PTTL', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[1])
+return 1
+""")
+
+# KEYS lock, throttle, delay · ARGV least delay
+# → {lock's value, lock's time left, throttle left, delay left, delay's reason}
+LOOK = Script(
+    _CLOCK
+    + _LEFT
+    + """
+return {
+  redis.call('GET', KEYS[1]) or '', redis.call('PTTL', KEYS[1]),
+  throttle_left(KEYS[2], tonumber(ARGV[1])),
+  math.max(redis.call('PTTL', KEYS[3]), 0), redis.call('GET', KEYS[3]) or '',
+}
+"""
+)
+
+
+# ── the domain gate on Redis: locks that every machine sees, decided on Redis's clock ──
+
 
 CONNECT_SECONDS = 1.0
 # An answer that takes longer than a part of the lock's life comes too late to be of use.
@@ -52,9 +150,7 @@ class RedisGate:
         """Take the lock if it is free, or if it has our token already."""
         token = token or new_token(session_id)
         keys = [rules.lock_key(domain), rules.throttle_key(domain), rules.delay_key(domain)]
-        got, *rest = self._run(
-            scripts.ACQUIRE, keys, token, self._times.lock_ttl_ms, self._times.min_delay_ms
-        )
+        got, *rest = self._run(ACQUIRE, keys, token, self._times.lock_ttl_ms, self._times.min_delay_ms)
         if not got:
             return Busy(domain, value=rest[1], expires_in_ms=rest[0])
         throttle_left, delay_left, reason = rest
@@ -65,7 +161,7 @@ class RedisGate:
     def extend(self, held: Held) -> bool:
         """Give the lock its full time again, if it still has our token."""
         keys = [rules.lock_key(held.domain)]
-        return bool(self._run(scripts.EXTEND, keys, held.token, self._times.lock_ttl_ms))
+        return bool(self._run(EXTEND, keys, held.token, self._times.lock_ttl_ms))
 
     def release(self, held: Held) -> Release:
         """Free the lock if it has our token, and stamp the throttle key."""
@@ -80,7 +176,7 @@ class RedisGate:
         """Keep the longer of the delay that stands and this one."""
         delay_ms = self._times.bounded(seconds)
         if delay_ms:
-            self._run(scripts.DELAY, [rules.delay_key(domain)], delay_ms, reason)
+            self._run(DELAY, [rules.delay_key(domain)], delay_ms, reason)
 
     def entries(self) -> Sequence[GateEntry]:
         """Look at every domain that has a lock, an end or a delay."""
@@ -90,9 +186,7 @@ class RedisGate:
     def entry(self, domain: str) -> GateEntry:
         """What the keys of one domain say."""
         keys = [rules.lock_key(domain), rules.throttle_key(domain), rules.delay_key(domain)]
-        value, expires_in, throttled, delayed, reason = self._run(
-            scripts.LOOK, keys, self._times.min_delay_ms
-        )
+        value, expires_in, throttled, delayed, reason = self._run(LOOK, keys, self._times.min_delay_ms)
         return GateEntry(
             domain,
             value=value or None,
@@ -112,7 +206,7 @@ class RedisGate:
 
     def _free(self, domain: str, token: str, receipt_ms: int) -> int:
         keys = [rules.lock_key(domain), rules.throttle_key(domain), RECEIPT_KEY_PREFIX + domain]
-        answer: int = self._run(scripts.RELEASE, keys, token, self._throttle_ttl_ms(), receipt_ms)
+        answer: int = self._run(RELEASE, keys, token, self._throttle_ttl_ms(), receipt_ms)
         return answer
 
     def _throttle_ttl_ms(self) -> int:
@@ -131,7 +225,7 @@ class RedisGate:
         except RedisError as error:
             raise self._unavailable(error) from error
 
-    def _run(self, script: scripts.Script, keys: list[str], *args: str | int) -> Any:
+    def _run(self, script: Script, keys: list[str], *args: str | int) -> Any:
         try:
             try:
                 return self._redis.evalsha(script.sha, len(keys), *keys, *args)

@@ -3,26 +3,115 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 from sqlalchemy import and_, case, func, literal, select, update
 
-from crawler.catalogue import asset_statements as statements
 from crawler.db.models import Asset, AssetSighting, AssetVersion
-from crawler.db.upsert import dialect_of, insert_into
+from crawler.db.upsert import dialect_of, insert_for, insert_into
 from crawler.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
     from uuid import UUID
 
     from sqlalchemy import ColumnElement
     from sqlalchemy.orm import Session
+    from sqlalchemy.sql.dml import ReturningInsert
 
     from crawler.catalogue.plugins import AssetRecord
+    from crawler.db.upsert import Insert
+
+
+@cache
+def adding_assets(dialect: str) -> ReturningInsert[str, str, int, int]:
+    """New assets, and those that are there as they are now: plugin, key digest, id, number of versions."""
+    adding = insert_for(dialect, Asset)
+    new = adding.excluded
+    is_older = Asset.last_run_id > new.last_run_id
+    return adding.on_conflict_do_update(
+        index_elements=[Asset.source, Asset.plugin, Asset.key_sha256],
+        set_={
+            "kind": new.kind,
+            "url": new.url,
+            "title": new.title,
+            "versions": Asset.versions + case((Asset.checksum != new.checksum, 1), else_=0),
+            "checksum": new.checksum,
+            "last_seen_at": new.last_seen_at,
+            "last_run_id": case((is_older, Asset.last_run_id), else_=new.last_run_id),
+            "missing_since": None,
+        },
+    ).returning(Asset.plugin, Asset.key_sha256, Asset.id, Asset.versions)
+
+
+@cache
+def adding_versions(dialect: str) -> ReturningInsert[int]:
+    """Versions whose number is not there yet: the ids of their assets."""
+    return (
+        insert_for(dialect, AssetVersion)
+        .on_conflict_do_nothing(index_elements=[AssetVersion.asset_id, AssetVersion.number])
+        .returning(AssetVersion.asset_id)
+    )
+
+
+@cache
+def adding_sightings(dialect: str) -> Insert:
+    """What a run finds; what it found first stays, unless what it finds later is a change."""
+    adding = insert_for(dialect, AssetSighting)
+    before, found = AssetSighting.status, adding.excluded.status
+    is_more = (before == "new") | ((before == "updated") & (found == "unchanged"))
+    return adding.on_conflict_do_update(
+        index_elements=[AssetSighting.run_id, AssetSighting.asset_id],
+        set_={"status": case((is_more, before), else_=found)},
+    )
+
+
+# ── what changed from one version of an asset to the next. Pure ──
+
+
+ABSENT = object()
+
+
+@frozen
+class Change:
+    """A value that came, went, or became another; None is told apart from nothing by `kind`."""
+
+    path: str  # names and positions, as `offers.0.price`
+    kind: str  # added, removed or changed
+    before: Any = None
+    after: Any = None
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
+    """Each difference at the deepest place that shows it, in the order of the paths."""
+    return sorted(_between("", before, after), key=lambda change: change.path)
+
+
+def _between(path: str, before: Any, after: Any) -> Iterator[Change]:
+    if before is ABSENT:
+        yield Change(path, "added", after=after)
+    elif after is ABSENT:
+        yield Change(path, "removed", before=before)
+    elif isinstance(before, dict) and isinstance(after, dict):
+        yield from _inside(path, before, after)
+    elif isinstance(before, list) and isinstance(after, list):
+        yield from _inside(path, dict(enumerate(before)), dict(enumerate(after)))
+    elif before != after or type(before) is not type(after):
+        yield Change(path, "changed", before, after)
+
+
+def _inside(path: str, before: Mapping[Any, Any], after: Mapping[Any, Any]) -> Iterator[Change]:
+    for name in {**before, **after}:
+        inner = f"{path}.{name}" if path else str(name)
+        yield from _between(inner, before.get(name, ABSENT), after.get(name, ABSENT))
+
+
+# ── assets in the database: what each run saw of them, and a version for each change ──
+
 
 MAX_ID = 2**63 - 1
 
@@ -186,7 +275,7 @@ def _note_assets(
 ) -> dict[tuple[str, str], tuple[int, int]]:
     """Id and version number of each asset by plugin and key; each row is ours until the transaction ends."""
     rows = [_row(sight, plugin, record) for (plugin, _), record in records.items()]
-    found = db.connection().execute(statements.adding_assets(dialect_of(db)), rows)
+    found = db.connection().execute(adding_assets(dialect_of(db)), rows)
     return {(plugin, key): (asset_id, number) for plugin, key, asset_id, number in found}
 
 
@@ -222,9 +311,9 @@ def _note_versions(
         }
         for key, record in records.items()
     ]  # fmt: skip
-    return set(db.connection().scalars(statements.adding_versions(dialect_of(db)), rows))
+    return set(db.connection().scalars(adding_versions(dialect_of(db)), rows))
 
 
 def _note_sightings(db: Session, sight: _Sight, seen: Sequence[Seen]) -> None:
     rows = [{"run_id": sight.run_id, "asset_id": each.asset_id, "status": each.status.value} for each in seen]
-    db.connection().execute(statements.adding_sightings(dialect_of(db)), rows)
+    db.connection().execute(adding_sightings(dialect_of(db)), rows)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from attrs import frozen
 from sqlalchemy import bindparam, func, insert, select, update
 
-from crawler.catalogue import latency
+from crawler.capture.failures import Cause
 from crawler.db.models import Artifact, CrawlSession, DomainDay, Page, ScrapeRecord
 from crawler.db.upsert import dialect_of, insert_for
-from crawler.sessions.outcome import Cause, Status
+from crawler.sessions.outcome import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
     from uuid import UUID
 
@@ -22,7 +23,30 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
     from sqlalchemy.sql.dml import ReturningInsert
 
-BLOCKS = frozenset({Cause.BLOCKED, Cause.BOT_BLOCK, Cause.RATE_LIMITED})
+
+STEP = 1.05  # each step is five percent wide, so a median is right to half of that
+
+
+def added(counts: Mapping[str, int], latencies_ms: Iterable[float]) -> dict[str, int]:
+    """The counts with further latencies in them."""
+    sums = dict(counts)
+    for latency in latencies_ms:
+        key = str(round(math.log(max(latency, 1), STEP)))
+        sums[key] = sums.get(key, 0) + 1
+    return sums
+
+
+def median_ms(counts: Mapping[str, int]) -> int | None:
+    """The median in milliseconds; None where nothing was counted."""
+    left = (sum(counts.values()) + 1) // 2
+    for step in sorted(counts, key=int):
+        left -= counts[step]
+        if left <= 0:
+            return round(STEP ** int(step))
+    return None
+
+
+# ── what stays known of a session that ended: its record, and its share in its domain's day ──
 
 
 _SESSIONS = cast("Table", CrawlSession.__table__)
@@ -120,17 +144,17 @@ def _count(db: Session, ending: Ending, now: datetime) -> None:
     counts = {
         "sessions": 1,
         "successes": int(session.status == Status.COMPLETED),
-        "blocks": int(session.cause in BLOCKS),
+        "blocks": int(session.cause is not None and Cause(session.cause).traits.is_block),
         "reached": int(ending.pages_ok > 0),
         "products": int(session.pdp_url is not None),
     }
     row = {"domain": session.domain, "timestamp": start, "latencies": {}, **counts}
     day = db.connection().execute(_add_to_day(dialect_of(db)), row).one()
-    latencies = latency.added(day.latencies, ending.latencies_ms)
+    latencies = added(day.latencies, ending.latencies_ms)
     derived = {
         "verdict_rate": round(day.products / day.reached, 4) if day.reached else None,
         "latencies": latencies,
-        "median_latency_ms": latency.median_ms(latencies),
+        "median_latency_ms": median_ms(latencies),
     }
     db.connection().execute(_DERIVE, {"its_domain": session.domain, "its_day": start, **derived})
 

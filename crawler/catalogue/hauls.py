@@ -9,7 +9,7 @@ from sqlalchemy.orm import selectinload
 
 from crawler.db.models import CrawlSession, Haul, HaulMember
 from crawler.errors import LockedError, NotFoundError, UsageError
-from crawler.sessions.store import ENDED
+from crawler.sessions.rows import ENDED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from crawler.capture.items import PageCapture
 from crawler.catalogue import assets
 from crawler.catalogue.run_records import note_run, note_task
-from crawler.db.lease_rules import LeaseRules
-from crawler.db.leases import Leases
 from crawler.db.models import Task
-from crawler.frontier import exceptions, runs, tasks
-from crawler.sessions.items import PageCapture
-from crawler.sessions.outcome import Cause
-from crawler.sessions.store import StaleSessionError
+from crawler.leases.rows import Leases
+from crawler.leases.rules import LeaseRules
+from crawler.runs import exceptions, rows, tasks
+from crawler.sessions.rows import StaleSessionError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,9 +24,9 @@ if TYPE_CHECKING:
 
     from crawler.catalogue.plugins import AssetRecord, PluginFailure
     from crawler.db.models import Page
-    from crawler.frontier.sources import Source
-    from crawler.frontier.tasks import LeasedTask, NewTask
-    from crawler.sessions.files import KeptFile
+    from crawler.evidence.files import KeptFile
+    from crawler.runs.sources import Source
+    from crawler.runs.tasks import LeasedTask, NewTask
 
 STORED, FAILED = "stored", "failed"
 
@@ -50,7 +49,7 @@ class RunPage(PageCapture):
     error: str = ""  # of a page that failed for good
 
 
-class RunClerk:
+class RunHooks:
     """Writes in the page's transaction: its links, its assets, what is worth a look, its task's end."""
 
     # Ending a task asks for no times.
@@ -61,7 +60,7 @@ class RunClerk:
         if not isinstance(capture, RunPage):
             return
         now = page.created_at
-        if capture.trouble is not None:
+        if capture.cause is not None:
             self._fail(db, capture, now)
             return
         lease, run_id = capture.task.lease, capture.task.run_id
@@ -76,17 +75,17 @@ class RunClerk:
             exceptions.note(db, run_id, "plugin", capture.url, failure.message, context, now)
 
     def _fail(self, db: Session, capture: RunPage, now: datetime) -> None:
-        trouble = capture.trouble
-        assert trouble is not None  # ruff: ignore[assert] - see the caller
+        cause = capture.cause
+        assert cause is not None  # ruff: ignore[assert] - see the caller
         lease, run_id = capture.task.lease, capture.task.run_id
-        if self._leases.fail(db, lease, capture.error or trouble.cause, now, final=True) is None:
+        if self._leases.fail(db, lease, capture.error or cause, now, final=True) is None:
             raise StaleLeaseError(f"{capture.task.url} is another process's by now")
-        note_task(db, capture.task, "error", cause=trouble.cause, now=now)
+        note_task(db, capture.task, "error", cause=cause, now=now)
         context = {
-            "cause": trouble.cause, "http_status": capture.http_status, "attempts": lease.attempts,
+            "cause": cause, "http_status": capture.http_status, "attempts": lease.attempts,
         }  # fmt: skip
-        stage = "parse" if trouble.cause in {Cause.UNREADABLE, Cause.CRASHED} else "fetch"
-        exceptions.note(db, run_id, stage, capture.url, capture.error or trouble.summary, context, now)
+        stage = "parse" if cause.traits.is_of_content else "fetch"
+        exceptions.note(db, run_id, stage, capture.url, capture.error or cause.summary, context, now)
 
     def sessions_ended(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
         """A run's sessions end like any other."""
@@ -97,7 +96,7 @@ class RunClerk:
 
     def run_completed(self, db: Session, run_id: int, source: Source, now: datetime) -> None:
         """Note what the run did not see again, if it looked wherever the one before it had looked."""
-        if not runs.looked_everywhere(db, run_id):
+        if not rows.looked_everywhere(db, run_id):
             return
         assets.mark_missing(db, source.code, run_id, now, plugins=source.plugins)
         exceptions.note_disappeared(db, run_id, now)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from sqlalchemy import insert
 
 from crawler.db.models import Run, ScrapeRecord
-from crawler.frontier import tasks
+from crawler.runs import tasks
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Table
     from sqlalchemy.orm import Session
 
-    from crawler.frontier.tasks import LeasedTask
+    from crawler.runs.tasks import LeasedTask
 
 _RECORD = insert(cast("Table", ScrapeRecord.__table__))
 

@@ -12,7 +12,8 @@ from sqlalchemy import case, func, select
 from crawler.access.scope import permanent_lines
 from crawler.catalogue import assets
 from crawler.db.models import Artifact, CrawlException, CrawlSession, Page, Run, Task
-from crawler.frontier import denials, exceptions, runs, tasks
+from crawler.runs import exceptions, tasks
+from crawler.runs import rows as runs_rows
 from crawler.urls import redact
 
 if TYPE_CHECKING:
@@ -41,13 +42,13 @@ def summary_of(db: Session, run: Run, now: datetime) -> dict[str, Any]:
         "tasks": tasks.counts(db, run.id),
         "assets": assets.counts(db, run.id),
         "exceptions_open": exceptions.open_count(db, run.id),
-        "workers": runs.living_workers(db, run.id, now),
+        "workers": runs_rows.living_workers(db, run.id, now),
     }
 
 
 def report_of(db: Session, run: Run, now: datetime) -> dict[str, Any]:
     """Everything that is worth telling of a run, in one document; of a large one it takes its time."""
-    learnt = denials.of(db, run.id)
+    learnt = runs_rows.of(db, run.id)
     waiting = [{"domain": domain, "tasks": count} for domain, count in tasks.waiting(db, run.id, MOST)]
     return {
         **summary_of(db, run, now),
@@ -68,7 +69,7 @@ def report_of(db: Session, run: Run, now: datetime) -> dict[str, Any]:
 def write_report(database: Database, folder: Path, run_id: int) -> None:
     """Write a run's report beside the other data, as JSON and as Markdown; a later end overwrites it."""
     with database.read() as db:
-        report = report_of(db, runs.find(db, str(run_id)), database.now(db))
+        report = report_of(db, runs_rows.find(db, str(run_id)), database.now(db))
     folder.mkdir(parents=True, exist_ok=True)
     for suffix, content in (("json", as_json(report)), ("md", as_markdown(report))):
         whole = folder / f"run-{run_id}.{suffix}"

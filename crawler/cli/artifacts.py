@@ -15,8 +15,8 @@ from crawler.cli.output import emit, notes, say, size, table
 from crawler.config import load_settings
 from crawler.db.models import Artifact
 from crawler.errors import IntegrityError, NotFoundError
-from crawler.evidence import reading
-from crawler.evidence.verify import Examined, Finding, examine_all, examined
+from crawler.evidence import bodies
+from crawler.evidence.bodies import Examined, Finding, examine_all, examined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -74,7 +74,7 @@ def cat(
     """Write the bytes of a stored file to standard output."""
     with open_evidence(load_settings()) as (database, blobs):
         row = _live(database, artifact)
-        chunks = reading.decoded(blobs, row) if decode else blobs.stream(row.storage_uri)
+        chunks = bodies.decoded(blobs, row) if decode else blobs.stream(row.storage_uri)
         for chunk in chunks:
             sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
@@ -82,8 +82,8 @@ def cat(
 
 def _live(database: Database, prefix: str) -> Artifact:
     with database.read() as db:
-        row = reading.find(db, prefix)
-        if db.scalar(select(Artifact.id).where(Artifact.id == row.id, reading.is_readable(database.now(db)))):
+        row = bodies.find(db, prefix)
+        if db.scalar(select(Artifact.id).where(Artifact.id == row.id, bodies.is_readable(database.now(db)))):
             return row
     when = f" at {row.deleted_at:%Y-%m-%d %H:%M}Z" if row.deleted_at else " just now"
     raise NotFoundError(f"artifact {row.id} was deleted{when}, as its retention says")
@@ -91,7 +91,7 @@ def _live(database: Database, prefix: str) -> Artifact:
 
 def _count(database: Database) -> int:
     with database.read() as db:
-        query = select(func.count()).select_from(Artifact).where(reading.is_readable(database.now(db)))
+        query = select(func.count()).select_from(Artifact).where(bodies.is_readable(database.now(db)))
         return db.execute(query).scalar_one()
 
 

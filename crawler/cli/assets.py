@@ -11,7 +11,7 @@ from attrs import asdict
 from rich.markup import escape
 
 from crawler.catalogue import assets
-from crawler.catalogue.changes import Change, changes
+from crawler.catalogue.assets import Change, changes
 from crawler.cli.cleanup import open_evidence
 from crawler.cli.output import emit, emit_line, note, say, table, when
 from crawler.config import load_settings

@@ -13,14 +13,14 @@ from crawler.cli.output import emit, note, notes, say
 from crawler.config import Settings, load_settings
 from crawler.db.engine import Database
 from crawler.db.revisions import require_current
-from crawler.evidence.blobs import open_blobs
+from crawler.evidence.bodies import open_blobs
 from crawler.retention.cleanup import CleanupOrder, Part, clean_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from crawler.evidence.blobs import BlobStore
-    from crawler.retention.result import CleanupResult
+    from crawler.retention.plan import CleanupResult
 
 ALL_DONE, NOTHING_DONE, SOME_FAILED = 0, 1, 3
 

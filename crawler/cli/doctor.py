@@ -22,7 +22,8 @@ from crawler.config import Settings, load_settings, shown
 from crawler.db import revisions
 from crawler.db.engine import Database, sqlite_wal_is_safe
 from crawler.errors import CrawlerError
-from crawler.evidence.blobs import FolderStore, open_blobs
+from crawler.evidence.bodies import open_blobs
+from crawler.evidence.folder_store import FolderStore
 from crawler.urls import redact
 
 if TYPE_CHECKING:

@@ -21,14 +21,14 @@ from crawler.cli.targets import person
 from crawler.config import load_settings
 from crawler.db.models import CrawlSession
 from crawler.errors import LockedError, NotFoundError, UsageError
-from crawler.retention.audit import note_action
+from crawler.retention.holds import note_action
 from crawler.urls import domain_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from crawler.access.gate import Gate, GateEntry
-    from crawler.sessions.book import SessionBook
+    from crawler.sessions.store import SessionStore
 
 NOTHING_MATCHED = 4
 FREE = "free"
@@ -107,7 +107,7 @@ def release(
 
 
 @contextmanager
-def _stores() -> Generator[tuple[Gate, SessionBook]]:
+def _stores() -> Generator[tuple[Gate, SessionStore]]:
     with open_book() as book:
         gate = open_gate(load_settings(), book.database)
         try:
@@ -126,7 +126,7 @@ def _confirm(described: dict[str, Any], *, yes: bool) -> None:
         raise typer.Exit(1)
 
 
-def _described(entries: Sequence[GateEntry], book: SessionBook) -> list[dict[str, Any]]:
+def _described(entries: Sequence[GateEntry], book: SessionStore) -> list[dict[str, Any]]:
     sessions = _sessions_of(entries, book)
     return [_describe(entry, sessions) for entry in entries]
 
@@ -150,7 +150,7 @@ def _describe(entry: GateEntry, sessions: dict[str, CrawlSession]) -> dict[str, 
     }
 
 
-def _sessions_of(entries: Sequence[GateEntry], book: SessionBook) -> dict[str, CrawlSession]:
+def _sessions_of(entries: Sequence[GateEntry], book: SessionStore) -> dict[str, CrawlSession]:
     holders = [holder_of(entry.value) for entry in entries if entry.value]
     # A lock's value is anybody's text.
     ids = [UUID(holder.session_id) for holder in holders if holder and _UUID.fullmatch(holder.session_id)]

@@ -11,9 +11,9 @@ from crawler.cli.output import emit, emit_line, note, say, table, when
 from crawler.cli.targets import person
 from crawler.config import load_settings
 from crawler.errors import NotFoundError, UsageError
-from crawler.frontier import exceptions
-from crawler.frontier.exceptions import MAX_RESOLUTION_CHARS, Stage
-from crawler.retention.audit import note_action
+from crawler.retention.holds import note_action
+from crawler.runs import exceptions
+from crawler.runs.exceptions import MAX_RESOLUTION_CHARS, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

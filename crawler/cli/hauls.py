@@ -19,7 +19,7 @@ from crawler.sessions.batches import read_url_file
 
 if TYPE_CHECKING:
     from crawler.db.models import Haul
-    from crawler.sessions.book import SessionBook
+    from crawler.sessions.store import SessionStore
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON document.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The haul's name.")]
@@ -105,7 +105,7 @@ def show(name: Name, *, as_json: Json = False) -> None:
     )
 
 
-def _members(book: SessionBook, haul: Haul) -> list[dict[str, Any]]:
+def _members(book: SessionStore, haul: Haul) -> list[dict[str, Any]]:
     keys = [member.session_id for member in haul.members if member.session_id]
     sessions = {session["id"]: session for session in describe(book, keys)}
     return [

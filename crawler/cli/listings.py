@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crawler.catalogue import listings
+from crawler.catalogue import products
 from crawler.cli.cleanup import open_evidence
 from crawler.cli.output import emit, emit_line, note, table, when
 from crawler.config import load_settings
@@ -40,7 +40,7 @@ def list_listings(
 ) -> int:
     """List products with their newest prices, those seen last first."""
     with open_evidence(load_settings()) as (database, _), database.read() as db:
-        found = listings.newest(db, domain=domain_of(domain) if domain else None, limit=limit)
+        found = products.newest(db, domain=domain_of(domain) if domain else None, limit=limit)
     documents = list(starmap(document, found))
     if as_jsonl:
         for each in documents:

@@ -11,10 +11,10 @@ from crawler.cli.cleanup import open_evidence
 from crawler.cli.output import emit, note, say, size, when
 from crawler.cli.targets import person
 from crawler.config import load_settings
-from crawler.retention import config
-from crawler.retention.outlook import Outlook, outlook
+from crawler.retention import policies as retention_policies
+from crawler.retention.forecast import Outlook, outlook
+from crawler.retention.policies import days_of
 from crawler.retention.sweep import last_result
-from crawler.retention.ttl import days_of
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON document.")]
 _WORDS = {
@@ -68,7 +68,7 @@ def set_days(
     """Set how many days a collection is kept; the next cleanup goes by it."""
     number = days_of(days)
     with open_evidence(load_settings()) as (database, _), database.write() as db:
-        kept = config.set_days(db, collection, number, actor=person(), now=database.now(db))
+        kept = retention_policies.set_days(db, collection, number, actor=person(), now=database.now(db))
     if as_json:
         emit({"policies": kept})
     else:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from crawler.catalogue import listings, prices
+from crawler.catalogue import products
 from crawler.cli.cleanup import open_evidence
 from crawler.cli.crawl import crawl_and_report
 from crawler.cli.listings import LISTING_FIELDS
@@ -50,8 +50,8 @@ def show(
 ) -> None:
     """Show the price history of a product, each price with what proves it."""
     with open_evidence(load_settings()) as (database, _), database.read() as db:
-        listing = listings.find(db, product)
-        history = prices.history(db, listing.id, limit)
+        listing = products.find(db, product)
+        history = products.history(db, listing.id, limit)
     if as_json:
         emit({"listing": _fields(listing, LISTING_FIELDS), "prices": [_document(price) for price in history]})
     else:
@@ -78,7 +78,7 @@ def refresh(
     age = _age(older_than)
     with open_evidence(load_settings()) as (database, _), database.read() as db:
         moment = database.now(db) - age
-        due = listings.seen_before(db, moment, domain=domain_of(domain) if domain else None, limit=limit)
+        due = products.seen_before(db, moment, domain=domain_of(domain) if domain else None, limit=limit)
     if not due:
         note(f"every known product was seen within {older_than}")
         if as_json:

@@ -15,7 +15,7 @@ from crawler.errors import UsageError
 from crawler.retention import purge as purging
 
 if TYPE_CHECKING:
-    from crawler.retention.takeout import Figures
+    from crawler.retention.purge import Figures
 
 PARTLY_FAILED = 3
 

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
+from crawler.capture.failures import Summary
 from crawler.cli.output import Markup, size, status_mark, table
 from crawler.db.models import Artifact, CrawlSession, Page
-from crawler.sessions.outcome import Status, Summary
+from crawler.sessions.outcome import Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
-    from crawler.sessions.book import SessionBook
+    from crawler.sessions.store import SessionStore
 
     Described = dict[str, Any]
 
@@ -35,7 +36,7 @@ ARTIFACT_FIELDS = (
 )  # fmt: skip
 
 
-def describe(book: SessionBook, session_ids: Sequence[UUID]) -> list[Described]:
+def describe(book: SessionStore, session_ids: Sequence[UUID]) -> list[Described]:
     """Sessions with their pages and artifacts, in the order given."""
     with book.database.read() as db:
         rows = {

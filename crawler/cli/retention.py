@@ -15,7 +15,7 @@ from crawler.cli.output import emit, note, notes, say, size, table, when
 from crawler.cli.targets import person
 from crawler.config import load_settings
 from crawler.errors import IntegrityError
-from crawler.retention.audit import note_action
+from crawler.retention.holds import note_action
 from crawler.retention.orphans import GRACE, OrphanOrder, find_orphans
 
 if TYPE_CHECKING:

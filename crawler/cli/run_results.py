@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from crawler.catalogue.run_report import report_of
 from crawler.cli.output import note, say, status_mark, table, when
-from crawler.frontier import runs
+from crawler.runs import rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ ALL_WELL, NONE_WELL, SOME_WELL = 0, 1, 3
 def describe_run(database: Database, run_id: int) -> dict[str, Any]:
     """The contract's document of one run."""
     with database.read() as db:
-        return report_of(db, runs.find(db, str(run_id)), database.now(db))
+        return report_of(db, rows.find(db, str(run_id)), database.now(db))
 
 
 def show_run(run: Mapping[str, Any]) -> None:

@@ -15,8 +15,8 @@ from crawler.cli.run_results import describe_run, show_run, shown_status
 from crawler.cli.site import crawl_site
 from crawler.cli.stores import open_book
 from crawler.errors import LockedError
-from crawler.frontier import runs
-from crawler.retention.audit import note_action
+from crawler.retention.holds import note_action
+from crawler.runs import rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +50,7 @@ def list_runs(
     """List runs, the newest first."""
     with open_book() as book, book.database.read() as db:
         now = book.database.now(db)
-        listed = runs.listing(db, now, source=source, limit=limit)
+        listed = rows.listing(db, now, source=source, limit=limit)
         found = [summary_of(db, one.run, now) for one in listed]
     if as_jsonl:
         for run in found:
@@ -81,8 +81,8 @@ def stop(run: RunId) -> None:
         run_id = find(book.database, run)
         with book.database.write() as db:
             now = book.database.now(db)
-            if not runs.request_stop(db, run_id, now):
-                raise LockedError(f"run {run_id} is {runs.status_of(db, run_id)} already")
+            if not rows.request_stop(db, run_id, now):
+                raise LockedError(f"run {run_id} is {rows.status_of(db, run_id)} already")
             note_action(db, "run.stop", f"run {run_id}", actor=getpass.getuser(), now=now)
     note(f"run {run_id} stops; `vitrine runs resume {run_id}` goes on with it")
 
@@ -112,7 +112,7 @@ def report(
 ) -> None:
     """Write a run's report, as Markdown or JSON."""
     with open_book() as book, book.database.read() as db:
-        document = report_of(db, runs.find(db, run), book.database.now(db))
+        document = report_of(db, rows.find(db, run), book.database.now(db))
     text = json_of(document) if as_json else as_markdown(document)
     if output is None:
         typer.echo(text, nl=False)
@@ -124,7 +124,7 @@ def report(
 def find(database: Database, run: str) -> int:
     """The id of a run that was named, or an error that says where to look."""
     with database.read() as db:
-        return runs.find(db, run).id
+        return rows.find(db, run).id
 
 
 def _row(run: Mapping[str, Any]) -> tuple[Any, ...]:

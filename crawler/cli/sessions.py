@@ -15,7 +15,7 @@ from crawler.cli.running import Crawl
 from crawler.cli.stores import open_book
 from crawler.db.models import CrawlLog, CrawlSession
 from crawler.errors import UsageError
-from crawler.sessions import store
+from crawler.sessions import rows as sessions_rows
 from crawler.sessions.outcome import Status
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def show(
     """Show one session: its pages, its artifacts, its log."""
     with open_book() as book:
         with book.database.read() as db:
-            found = store.find(db, session).id
+            found = sessions_rows.find(db, session).id
             log = list(
                 db.scalars(
                     select(CrawlLog)
@@ -97,7 +97,7 @@ def retry(
 ) -> int:
     """Run a session again; what it stored before stays, under its earlier attempt."""
     with open_book() as book, book.database.read() as db:
-        found = store.find(db, session)
+        found = sessions_rows.find(db, session)
     crawl = Crawl("pdp", (f"session={found.id}",), tuple(settings or ()), verbose=verbose)
     return crawl_and_report(crawl, as_json=as_json)
 

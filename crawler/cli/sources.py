@@ -11,8 +11,7 @@ from rich.markup import escape
 
 from crawler.cli.output import emit, emit_line, note, say, table
 from crawler.config import load_settings
-from crawler.frontier.source_check import Oddity, known_plugins, oddities, told
-from crawler.frontier.sources import Source, find_source, load_sources
+from crawler.runs.sources import Oddity, Source, find_source, known_plugins, load_sources, oddities, told
 from crawler.urls import redact
 
 if TYPE_CHECKING:

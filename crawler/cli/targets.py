@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crawler.catalogue import listings
+from crawler.catalogue import products
 from crawler.errors import UsageError
 from crawler.retention.holds import Target
-from crawler.sessions import store
+from crawler.sessions import rows
 from crawler.urls import domain_of
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ def target_of(
             "name one target", hint="give --session ID, --domain D, or --listing ID where it is taken"
         )
     if session is not None:
-        return Target(session_id=store.find(db, session).id)
+        return Target(session_id=rows.find(db, session).id)
     if listing is not None:
-        return Target(listing_id=listings.find(db, listing).id)
+        return Target(listing_id=products.find(db, listing).id)
     return Target(domain=domain_of(given[0]))
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from scrapy.commands.crawl import Command as ScrapyCrawl
 
 from crawler.config import load_settings, load_settings_from
+from crawler.crawl.context import visits_of
 from crawler.db.engine import Database
 from crawler.db.revisions import require_current
 from crawler.errors import CrawlerError, UsageError
-from crawler.frontier.runs import RunStatus
 from crawler.logs import formatter_for
-from crawler.middlewares.desk import desk_of
+from crawler.runs.rows import RunStatus
 
 if TYPE_CHECKING:
     import argparse
@@ -54,7 +54,7 @@ class Command(ScrapyCrawl):
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
         """Make the crawl, and hear from it what Scrapy's exit code would not tell."""
         crawler: Crawler = super()._create_crawler(spidercls)
-        desk_of(crawler).listeners.append(self._heard)
+        visits_of(crawler).listeners.append(self._heard)
         return crawler
 
     def _heard(self, event: str, **fields: Any) -> None:

@@ -2,44 +2,131 @@
 
 from __future__ import annotations
 
+import errno
+import hashlib
+import re
 from typing import TYPE_CHECKING, Protocol
 
-from crawler.config import S3_SCHEME
-from crawler.evidence.blob_rules import (
-    BlobEntry,
-    BlobExistsError,
-    BlobMissingError,
-    BlobWriter,
-    DiskFullError,
-    Removal,
-    Stored,
-    StoreUnavailableError,
-    UnsafePathError,
-    safe_parts,
-)
-from crawler.evidence.folder_store import FolderStore
+from attrs import frozen
+
+from crawler.errors import CrawlerError, NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
+    from datetime import datetime
 
-    from crawler.config import Settings
 
-__all__ = [
-    "BlobEntry",
-    "BlobExistsError",
-    "BlobMissingError",
-    "BlobStore",
-    "BlobWriter",
-    "DiskFullError",
-    "FolderStore",
-    "Removal",
-    "StoreUnavailableError",
-    "Stored",
-    "UnsafePathError",
-    "open_blobs",
-    "safe_parts",
-]
+CHUNK_BYTES = 256 * 1024
+_MAX_NAME_BYTES = 255
+_NEVER_IN_NAMES = re.compile(r"[\x00-\x1f\x7f\\]")
+
+
+class BlobExistsError(CrawlerError):
+    """There is a file of that name already."""
+
+    code = "artifact_exists"
+    exit_code = 5
+
+
+class BlobMissingError(NotFoundError):
+    """There is no file of that name."""
+
+    code = "artifact_missing"
+
+
+class UnsafePathError(CrawlerError):
+    """The path leaves the artifacts' root."""
+
+    code = "unsafe_path"
+
+
+class DiskFullError(CrawlerError):
+    """There is no room left for artifacts."""
+
+    code = "disk_full"
+
+
+class StoreUnavailableError(CrawlerError):
+    """The artifact store as a whole is away; nothing can be said about any file in it."""
+
+    code = "artifacts_unavailable"
+
+
+@frozen
+class Stored:
+    """What was written."""
+
+    size_bytes: int
+    checksum: str  # SHA-256
+
+
+@frozen
+class BlobEntry:
+    """A stored file as a listing shows it."""
+
+    uri: str
+    size_bytes: int
+    modified: datetime
+
+
+@frozen
+class Removal:
+    """What came of one file that was to go."""
+
+    uri: str
+    found: bool = True  # False: it is known to have been missing before
+    error: CrawlerError | None = None  # why it is still there
+
+
+class BlobWriter:
+    """Takes the bytes of one file piece by piece; `stored` says at the end what was written."""
+
+    def __init__(self, write: Callable[[bytes], object]) -> None:
+        self._write = write
+        self._digest = hashlib.sha256()
+        self._size = 0
+
+    def write(self, data: bytes) -> int:
+        """Append `data`."""
+        self._write(data)
+        self._digest.update(data)
+        self._size += len(data)
+        return len(data)
+
+    @property
+    def stored(self) -> Stored:
+        """Size and digest of what was written so far."""
+        return Stored(self._size, self._digest.hexdigest())
+
+
+def safe_parts(uri: str) -> list[str]:
+    """The steps of a relative path; anything that could leave the root is refused."""
+    parts = uri.split("/")
+    if any(_is_unsafe(part) for part in parts):
+        raise UnsafePathError(f"{uri!r} is not a path below the artifacts' root")
+    return parts
+
+
+def as_store_error(error: OSError, uri: str) -> CrawlerError:
+    """What an error of the file system means for one file."""
+    if error.errno in {errno.ELOOP, errno.ENOTDIR, errno.EISDIR}:
+        return UnsafePathError(f"{uri!r} does not lead through folders to a regular file")
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return DiskFullError(f"no room for {uri}: {error.strerror}")
+    return CrawlerError(f"{uri}: {error.strerror}", hint="check ARTIFACTS_DIR and its permissions")
+
+
+def _is_unsafe(part: str) -> bool:
+    if part in {"", ".", ".."} or _NEVER_IN_NAMES.search(part):
+        return True
+    try:
+        return len(part.encode()) > _MAX_NAME_BYTES
+    except UnicodeEncodeError:
+        return True
+
+
+# ── the artifact store: a file is whole or absent, is never overwritten, and never lies outside the root ──
 
 
 class BlobStore(Protocol):
@@ -71,12 +158,3 @@ class BlobStore(Protocol):
 
     def entries(self) -> Iterator[BlobEntry]:
         """Every stored file with its age, in no promised order."""
-
-
-def open_blobs(settings: Settings) -> BlobStore:
-    """The store that `ARTIFACTS_DIR` names: a folder, or a bucket."""
-    if not settings.artifacts_dir.startswith(S3_SCHEME):
-        return FolderStore(settings.artifacts)
-    from crawler.evidence.object_store import open_bucket  # ruff: ignore[import-outside-top-level] - slow to load
-
-    return open_bucket(settings.artifacts_dir, settings)

@@ -15,7 +15,7 @@ from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import S3Store
 
 from crawler.errors import CrawlerError
-from crawler.evidence.blob_rules import (
+from crawler.evidence.blobs import (
     CHUNK_BYTES,
     BlobEntry,
     BlobExistsError,

@@ -6,7 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, Self
 
-from crawler.middlewares.desk import desk_of
+from crawler.crawl.context import visits_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -20,7 +20,7 @@ class Progress:
     def __init__(self, crawler: Crawler) -> None:
         self.stats = crawler.stats
         self.pipe = crawler.settings.getint("PROGRESS_FD", -1)
-        desk_of(crawler).listeners.append(self.heard)
+        visits_of(crawler).listeners.append(self.heard)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

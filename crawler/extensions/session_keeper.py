@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Self
 
 from scrapy import signals
 
-from crawler.middlewares.desk import desk_of
-from crawler.middlewares.reading import readers_of
+from crawler.crawl.context import visits_of
+from crawler.crawl.reading import readers_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -28,6 +28,6 @@ class SessionKeeper:
     async def spider_closed(self, reason: str) -> None:
         """Called after the last page was stored; Scrapy waits for it."""
         try:
-            await desk_of(self.crawler).close(completed=reason == "finished")
+            await visits_of(self.crawler).close(completed=reason == "finished")
         finally:
             await readers_of(self.crawler).close()

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from scrapy.exceptions import NotConfigured
 
-from crawler.middlewares.desk import SESSION, desk_of
-from crawler.middlewares.reading import read, to_capture
-from crawler.middlewares.trouble import trouble_of_answer
+from crawler.crawl.answers import cause_of_answer
+from crawler.crawl.context import SESSION, visits_of
+from crawler.crawl.reading import read, to_capture
 from crawler.reading import ReadingFailedError
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ class CaptureMiddleware:
         """Pass on what the callback gives, then the page."""
         async for output in result:
             yield output
-        visit = desk_of(self.crawler).visits.get(response.meta.get(SESSION, ""))
-        if visit is None or trouble_of_answer(response) is not None:
+        visit = visits_of(self.crawler).visits.get(response.meta.get(SESSION, ""))
+        if visit is None or cause_of_answer(response) is not None:
             return
         try:
             reading = await read(self.crawler, response, visit.order.policy)

@@ -6,12 +6,12 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Self
 
 from scrapy import signals
-from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 
 from crawler.access.gate import GateUnavailableError
+from crawler.crawl.answers import BadRequestUrlError, DomainHeldError, SessionStoppedError
+from crawler.crawl.context import SESSION, visits_of
 from crawler.errors import BadUrlError, LockedError
-from crawler.middlewares.desk import SESSION, desk_of
 from crawler.urls import domain_of, require_http_url
 
 if TYPE_CHECKING:
@@ -24,18 +24,6 @@ if TYPE_CHECKING:
 # it. It is made in that request's task, right behind us, and inherits this. For any other request the
 # context says nothing: Scrapy starts requests from wherever it happens to be.
 _caused_by: ContextVar[str | None] = ContextVar("caused_by", default=None)
-
-
-class DomainHeldError(IgnoreRequest):
-    """The domain could not be had."""
-
-
-class BadRequestUrlError(IgnoreRequest):
-    """The URL is none that is fetched: another scheme, a user name in it, no host."""
-
-
-class SessionStoppedError(IgnoreRequest):
-    """The request's session has ended."""
 
 
 class DomainGateMiddleware:
@@ -56,7 +44,7 @@ class DomainGateMiddleware:
 
     async def process_request(self, request: Request) -> None:
         """Wait, within bounds, until the request may go; refuse it otherwise."""
-        desk = desk_of(self.crawler)
+        desk = visits_of(self.crawler)
         try:
             domain = domain_of(require_http_url(request.url))
         except BadUrlError as error:
@@ -83,13 +71,13 @@ class DomainGateMiddleware:
         self._count(request, -1)
 
     def _count(self, request: Request, change: int) -> None:
-        visit = desk_of(self.crawler).known.get(request.meta.get(SESSION, ""))
+        visit = visits_of(self.crawler).known.get(request.meta.get(SESSION, ""))
         if visit is not None:
             visit.count(change)
 
     async def _own_visit(self, domain: str, url: str) -> Visit:
         try:
-            return await desk_of(self.crawler).visit_of(domain, url)
+            return await visits_of(self.crawler).visit_of(domain, url)
         except (LockedError, GateUnavailableError) as error:
             raise DomainHeldError(f"{domain}: {error}") from error
 

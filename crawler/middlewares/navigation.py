@@ -16,8 +16,8 @@ from scrapy.exceptions import (
 )
 from scrapy.http.request import NO_CALLBACK
 
-from crawler.middlewares.desk import SESSION, desk_of
-from crawler.middlewares.trouble import BLOCKED, RATE_LIMITED, is_bot_block, retry_after
+from crawler.crawl.answers import BLOCKED, RATE_LIMITED, is_bot_block, retry_after
+from crawler.crawl.context import SESSION, visits_of
 from crawler.urls import domain_of
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class NavigationMiddleware:
         # robots.txt may have failed before this request's turn came
         begun = request.meta.setdefault(BEGUN, time.monotonic())
         wait = max(asked, BACKOFF_SECONDS[attempt - 1] + random.uniform(0, JITTER_SECONDS))  # ruff: ignore[suspicious-non-cryptographic-random-usage] - jitter is no secret
-        visit = desk_of(self.crawler).visits.get(request.meta.get(SESSION, ""))
+        visit = visits_of(self.crawler).visits.get(request.meta.get(SESSION, ""))
         if attempt >= _allowed(request) or time.monotonic() - begun + wait > PAGE_LIMIT_SECONDS:
             _note(visit, "warn", "navigation.gave_up", request.url, reason=reason, attempt=attempt, **details)
             return None
@@ -98,7 +98,7 @@ class NavigationMiddleware:
         return await self._later(request, visit, wait, {ATTEMPT: attempt + 1})
 
     async def _reload(self, request: Request) -> Request | None:
-        visit = desk_of(self.crawler).visits.get(request.meta.get(SESSION, ""))
+        visit = visits_of(self.crawler).visits.get(request.meta.get(SESSION, ""))
         _note(visit, "info", "navigation.reload", request.url, reason="bot_block")
         return await self._later(request, visit, RELOAD_AFTER_SECONDS, {RELOADED: True})
 
@@ -125,7 +125,7 @@ class NavigationMiddleware:
         """What the site asked for with Retry-After; every process keeps to it."""
         asked = retry_after(response)
         if asked:
-            await desk_of(self.crawler).ask_delay(domain_of(response.url), asked, "Retry-After")
+            await visits_of(self.crawler).ask_delay(domain_of(response.url), asked, "Retry-After")
         return asked
 
 

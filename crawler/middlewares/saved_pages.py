@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.http import HtmlResponse
 from scrapy.utils.asyncio import run_in_thread
 
-from crawler.evidence.packing import gunzipped
+from crawler.evidence.files import gunzipped
 
 if TYPE_CHECKING:
     from scrapy import Request

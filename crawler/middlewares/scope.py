@@ -4,30 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from scrapy.exceptions import IgnoreRequest
-
 from crawler.access.scope import denials_after_redirect, permanent_lines
+from crawler.crawl.answers import FilteredError, KnownUrlError
+from crawler.crawl.context import run_worker_of
 from crawler.logs import get_logger
-from crawler.middlewares.foreman import foreman_of
 from crawler.urls import canonical
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from crawler.frontier.foreman import Foreman
-    from crawler.frontier.tasks import LeasedTask
+    from crawler.runs.tasks import LeasedTask
+    from crawler.runs.worker import RunWorker
 
 TASK = "task"  # the meta key that ties a request to its task
 log = get_logger(__name__)
-
-
-class FilteredError(IgnoreRequest):
-    """The source's rules do not let this URL be asked for."""
-
-
-class KnownUrlError(IgnoreRequest):
-    """A redirect led to a URL that the run has a task for."""
 
 
 class ScopeMiddleware:
@@ -46,7 +37,7 @@ class ScopeMiddleware:
         task: LeasedTask | None = request.meta.get(TASK)
         if task is None:
             return
-        foreman = foreman_of(self.crawler)
+        foreman = run_worker_of(self.crawler)
         was_redirected = canonical(request.url) != canonical(task.url)
         if was_redirected:
             await self._learn(foreman, task, request)
@@ -56,7 +47,7 @@ class ScopeMiddleware:
         if was_redirected and await foreman.has_own_task(task, request.url):
             raise KnownUrlError(f"redirected to {request.url}, which the run knows")
 
-    async def _learn(self, foreman: Foreman, task: LeasedTask, request: Request) -> None:
+    async def _learn(self, foreman: RunWorker, task: LeasedTask, request: Request) -> None:
         """A redirect to a login closes the part of the site behind it."""
         known = {(denial.domain, denial.pattern) for denial in foreman.scope.denials}
         fresh = [

@@ -7,8 +7,8 @@ from functools import cached_property
 from attrs import field, frozen
 from selectolax.lexbor import LexborHTMLParser
 
-from crawler.pdp import charset as charsets
-from crawler.pdp import nesting
+from crawler.html import charset as charsets
+from crawler.html import nesting
 from crawler.pdp.buy_controls import BuyControl, buy_controls
 from crawler.pdp.identity import PageIdentity, identity_of
 from crawler.pdp.linked_data import LinkedNode, read_linked_data

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 from scrapy.exceptions import DropItem
 
+from crawler.capture.failures import Cause
+from crawler.capture.items import PageCapture, StoredPage
+from crawler.crawl.context import visits_of
 from crawler.evidence.blobs import DiskFullError
-from crawler.middlewares.desk import desk_of
-from crawler.sessions.items import PageCapture, StoredPage
-from crawler.sessions.outcome import Cause
-from crawler.sessions.store import StaleSessionError
+from crawler.sessions.rows import StaleSessionError
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from crawler.sessions.book import KeptPage
+    from crawler.sessions.store import KeptPage
 
 
 class EvidencePipeline:
@@ -33,7 +33,7 @@ class EvidencePipeline:
         """Store a page; a page that cannot be stored ends its session."""
         if not isinstance(item, PageCapture):
             return item
-        desk = desk_of(self.crawler)
+        desk = visits_of(self.crawler)
         try:
             kept = await desk.keep(item)
         except StaleSessionError as error:

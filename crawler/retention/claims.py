@@ -13,7 +13,7 @@ from sqlalchemy.orm import aliased
 
 from crawler.access.process import is_gone, this_process
 from crawler.db.models.evidence import Artifact
-from crawler.retention import policy
+from crawler.retention import conditions
 from crawler.retention.plan import DueRow, pause_after
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def take(db: Session, claim: str, now: datetime, limit: int) -> list[DueRow]:
         picked = query.cte("picked")
         rows = db.execute(
             _quiet(update(Artifact))
-            .where(Artifact.id.in_(select(picked.c.id)), policy.is_still_due(now))
+            .where(Artifact.id.in_(select(picked.c.id)), conditions.is_still_due(now))
             .values(cleanup_claim=claim, cleanup_claimed_until=now + LEASE)
             .returning(*_ROW)
         )
@@ -79,7 +79,7 @@ def take_of_sessions(
     picked = (
         select(Artifact.id)
         .where(Artifact.session_id.in_(sessions), Artifact.cleanup_next.is_(None))
-        .where(Artifact.deleted_at.is_(None), Artifact.legal_hold.is_(False), policy.is_unclaimed(now))
+        .where(Artifact.deleted_at.is_(None), Artifact.legal_hold.is_(False), conditions.is_unclaimed(now))
         .order_by(Artifact.id)
         .limit(limit)
         .with_for_update(skip_locked=True)
@@ -151,18 +151,18 @@ def release(db: Session, claim: str, only: Collection[UUID] | None = None) -> No
 def count_due(db: Session, now: datetime) -> int:
     """How many rows are past their date and still there, whoever is at them."""
     count = select(func.count()).select_from(Artifact)
-    kinds = (policy.is_due_untried(now), policy.is_due_failed(now))
+    kinds = (conditions.is_due_untried(now), conditions.is_due_failed(now))
     return sum(db.execute(count.where(kind)).scalar_one() for kind in kinds)
 
 
 def _kinds(now: datetime) -> tuple[ColumnElement[bool], ...]:
-    return policy.is_due_untried(now), policy.is_due_failed(now) & policy.is_rested(now)
+    return conditions.is_due_untried(now), conditions.is_due_failed(now) & conditions.is_rested(now)
 
 
 def _oldest(columns: Any, kind: ColumnElement[bool], now: datetime, limit: int) -> Select[Any]:
     return (
         select(*columns)
-        .where(kind, policy.is_unclaimed(now))
+        .where(kind, conditions.is_unclaimed(now))
         .order_by(Artifact.retention_until, Artifact.id)
         .limit(limit)
     )

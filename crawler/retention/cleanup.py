@@ -16,8 +16,7 @@ from attrs import asdict, define, evolve, field, frozen
 
 from crawler import logs
 from crawler.retention import claims, holds
-from crawler.retention.plan import planned
-from crawler.retention.result import CleanupResult
+from crawler.retention.plan import CleanupResult, planned
 from crawler.retention.sweep import sweep_for
 
 if TYPE_CHECKING:

@@ -11,13 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
-from sqlalchemy import select, update
+from sqlalchemy import select, text, update
 
-from crawler.db.models import Artifact, Hold
+from crawler.db.models import Artifact, AuditEntry, Hold
 from crawler.errors import LockedError, NotFoundError
-from crawler.retention import standing
-from crawler.retention.audit import note_action
-from crawler.retention.turn import take_turn
+from crawler.retention import conditions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +24,32 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement
     from sqlalchemy.orm import Session
+
+
+def note_action(
+    db: Session, action: str, subject: str, *, actor: str, now: datetime, **details: Any
+) -> AuditEntry:
+    """Add an entry; it stands or falls with the action's own transaction."""
+    entry = AuditEntry(timestamp=now, actor=actor, action=action, subject=subject, details=details)
+    db.add(entry)
+    return entry
+
+
+# ── one at a time: holds, purges and the collections' cleanup never pass each other unseen ──
+
+
+# Any number will do, as long as all of them ask for the same one.
+_KEY = 8_243_902
+
+
+def take_turn(db: Session) -> None:
+    """Wait for the turn, and keep it to the transaction's end; SQLite's writers have it anyway."""
+    if db.get_bind().dialect.name != "sqlite":
+        db.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _KEY})
+
+
+# ── holds: evidence that stays, whatever its date ──
+
 
 BY_DATE = "its date"
 
@@ -104,13 +128,13 @@ def keep_up(db: Session, now: datetime) -> None:
     over = Hold.released_at.is_(None) & (Hold.until <= now)
     if ended := _release(db, over, released_at=Hold.until, released_by=BY_DATE):
         _unmark(db, ended, now)
-    if db.scalar(select(Hold.id).where(standing.is_standing(now)).limit(1)):
-        _mark(db, standing.is_standing(now))
+    if db.scalar(select(Hold.id).where(conditions.is_standing(now)).limit(1)):
+        _mark(db, conditions.is_standing(now))
 
 
 def standing_holds(db: Session, now: datetime) -> Sequence[Hold]:
     """The holds that stand, the oldest first."""
-    return db.scalars(select(Hold).where(standing.is_standing(now)).order_by(Hold.created_at)).all()
+    return db.scalars(select(Hold).where(conditions.is_standing(now)).order_by(Hold.created_at)).all()
 
 
 def _release(db: Session, which: ColumnElement[bool], **values: Any) -> list[UUID]:
@@ -128,7 +152,7 @@ def _mark(db: Session, which: ColumnElement[bool]) -> Sequence[str | None]:
     """Mark the live artifacts under certain holds; the claims that cleaners have on them."""
     covered = (
         select(Artifact.id)
-        .where(Artifact.session_id.in_(standing.sessions_under(which)))
+        .where(Artifact.session_id.in_(conditions.sessions_under(which)))
         .where(Artifact.deleted_at.is_(None), Artifact.legal_hold.is_(False))
         .order_by(Artifact.id)  # the order in which all who lock rows do so
         .with_for_update()
@@ -147,8 +171,8 @@ def _mark(db: Session, which: ColumnElement[bool]) -> Sequence[str | None]:
 def _unmark(db: Session, holds: Sequence[UUID], now: datetime) -> int:
     freed = db.scalars(
         update(Artifact)
-        .where(Artifact.session_id.in_(standing.sessions_under(Hold.id.in_(holds))))
-        .where(Artifact.legal_hold.is_(True), ~standing.is_held(Artifact.session_id, now))
+        .where(Artifact.session_id.in_(conditions.sessions_under(Hold.id.in_(holds))))
+        .where(Artifact.legal_hold.is_(True), ~conditions.is_held(Artifact.session_id, now))
         .values(legal_hold=False)
         .returning(Artifact.id)
         .execution_options(synchronize_session=False)

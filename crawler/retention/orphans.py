@@ -12,7 +12,7 @@ from sqlalchemy import select, update
 from crawler import logs
 from crawler.db.models.evidence import Artifact
 from crawler.evidence.blobs import StoreUnavailableError, UnsafePathError
-from crawler.evidence.reading import is_readable
+from crawler.evidence.bodies import is_readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

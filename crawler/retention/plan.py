@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import asdict, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from uuid import UUID
+
 
 FIRST_PAUSE = timedelta(minutes=10)
 LONGEST_PAUSE = timedelta(days=1)
@@ -50,3 +51,39 @@ def pause_after(failures: int) -> timedelta:
     """How long a row rests after so many failures: ten minutes, doubled each time, a day at most."""
     doublings = min(failures - 1, _MOST_DOUBLINGS)
     return min(FIRST_PAUSE * (1 << doublings), LONGEST_PAUSE)
+
+
+# ── what came of a cleanup ──
+
+
+@frozen
+class CleanupResult:
+    """The figures of one pass; the field names are a contract with scripts."""
+
+    candidates: int = 0  # rows that the pass took; in a dry run, that it would have taken
+    deleted: int = 0  # rows that it marked as deleted
+    failed: int = 0  # rows whose file could not be removed
+    reclaimed_bytes: int = 0  # the size of the files that it removed
+    remaining: int = 0  # rows past their date that are still there after it
+    dry_run: bool = False
+    collections: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def collections_failed(self) -> int:
+        """How many collections could not be looked after."""
+        return sum(bool(each["error"]) for each in self.collections)
+
+    @property
+    def reclaimed_mb(self) -> float:
+        """The bytes in MB, to two decimals."""
+        return round(self.reclaimed_bytes / (1024 * 1024), 2)
+
+    def as_document(self) -> dict[str, Any]:
+        """The figures for JSON."""
+        return {**asdict(self), "collections": list(self.collections)}
+
+    def __str__(self) -> str:
+        return (
+            f"deleted={self.deleted}, failed={self.failed}, "
+            f"reclaimed_bytes={self.reclaimed_bytes} ({self.reclaimed_mb:.2f} MB)"
+        )

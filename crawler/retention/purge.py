@@ -9,29 +9,127 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from attrs import asdict, frozen
-from sqlalchemy import and_, or_, select, update
+from attrs import asdict, evolve, frozen
+from sqlalchemy import and_, delete, func, or_, select, update
 
-from crawler.db.models import Artifact, AuditEntry, CrawlSession, Hold, Listing
+from crawler.db.models import (
+    Artifact,
+    AuditEntry,
+    Base,
+    CrawlLog,
+    CrawlSession,
+    DomainDay,
+    HaulMember,
+    Hold,
+    Listing,
+    Page,
+    Price,
+    ScrapeRecord,
+)
 from crawler.errors import LockedError, UsageError
-from crawler.retention import claims, standing, takeout
-from crawler.retention.audit import note_action
+from crawler.retention import claims, conditions
 from crawler.retention.cleanup import ClaimedPass, CleanupOrder
-from crawler.retention.holds import HeldError
-from crawler.retention.turn import take_turn
+from crawler.retention.holds import HeldError, note_action, take_turn
 from crawler.sessions.outcome import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
+    from uuid import UUID
 
-    from sqlalchemy import Select
+    from sqlalchemy import ColumnElement, Select
     from sqlalchemy.orm import Session
 
     from crawler.db.engine import Database
     from crawler.evidence.blobs import BlobStore
     from crawler.retention.holds import Target
-    from crawler.retention.result import CleanupResult
+    from crawler.retention.plan import CleanupResult
+
+
+@frozen
+class Figures:
+    """How much was, or would be, taken out."""
+
+    sessions: int = 0
+    pages: int = 0
+    log_lines: int = 0
+    files: int = 0
+    bytes: int = 0
+    prices: int = 0
+    listings: int = 0
+
+
+def count(db: Session, sessions: Select[Any], domain: str | None, *, with_prices: bool) -> Figures:
+    """What the sessions have, and what else is the domain's."""
+    live = (Artifact.session_id.in_(sessions), Artifact.deleted_at.is_(None))
+    files, size = db.execute(
+        select(func.count(), func.coalesce(func.sum(Artifact.size_bytes), 0)).where(*live)
+    ).one()
+    prices = or_(Price.session_id.in_(sessions), Price.listing_id.in_(_listings_of(domain)))
+    return Figures(
+        sessions=_number(db, CrawlSession, CrawlSession.id.in_(sessions)),
+        pages=_number(db, Page, Page.session_id.in_(sessions)),
+        log_lines=_number(db, CrawlLog, CrawlLog.session_id.in_(sessions)),
+        files=files,
+        bytes=int(size),
+        prices=_number(db, Price, prices) if with_prices else 0,
+        listings=_number(db, Listing, Listing.domain == domain) if with_prices and domain else 0,
+    )
+
+
+def gone_since(db: Session, sessions: Any, since: datetime) -> Figures:
+    """The files of sessions that were removed since then."""
+    files, size = db.execute(
+        select(func.count(), func.coalesce(func.sum(Artifact.size_bytes), 0)).where(
+            Artifact.session_id.in_(sessions), Artifact.deleted_at >= since
+        )
+    ).one()
+    return Figures(files=files, bytes=int(size))
+
+
+def remove_sessions(db: Session, keys: Sequence[UUID], *, since: datetime, with_prices: bool) -> Figures:
+    """Delete sessions whose files are gone, with everything that names them; prices only on request."""
+    files = gone_since(db, keys, since)
+    pages = _number(db, Page, Page.session_id.in_(keys))
+    lines = _number(db, CrawlLog, CrawlLog.session_id.in_(keys))
+    prices = _delete(db, Price, Price.session_id.in_(keys)) if with_prices else 0
+    _delete(db, ScrapeRecord, ScrapeRecord.subject_id.in_([str(key) for key in keys]))
+    db.execute(_quiet(update(HaulMember).where(HaulMember.session_id.in_(keys)).values(session_id=None)))
+    _delete(db, Artifact, Artifact.session_id.in_(keys))
+    # Pages, logs and diagnostics follow by their foreign keys.
+    sessions = _delete(db, CrawlSession, CrawlSession.id.in_(keys))
+    return evolve(files, sessions=sessions, pages=pages, log_lines=lines, prices=prices)
+
+
+def remove_domain(db: Session, domain: str, *, with_prices: bool) -> Figures:
+    """Delete what is left of a domain: its days, and on request its products and their prices."""
+    _delete(db, DomainDay, DomainDay.domain == domain)
+    if not with_prices:
+        return Figures()
+    prices = _delete(db, Price, Price.listing_id.in_(_listings_of(domain)))
+    return Figures(prices=prices, listings=_delete(db, Listing, Listing.domain == domain))
+
+
+def _listings_of(domain: str | None) -> Select[Any]:
+    return select(Listing.id).where(Listing.domain == domain)
+
+
+def _number(db: Session, table: type[Base], which: ColumnElement[bool]) -> int:
+    return db.execute(select(func.count()).select_from(table).where(which)).scalar_one()
+
+
+def _delete(db: Session, table: type[Base], which: ColumnElement[bool]) -> int:
+    key = table.__mapper__.primary_key[0]
+    return len(db.execute(_quiet(delete(table).where(which).returning(key))).all())
+
+
+def _quiet(statement: Any) -> Any:
+    # No objects of these rows are loaded that would have to be kept in step.
+    return statement.execution_options(synchronize_session=False)
+
+
+# ── the purge ──
+
 
 ACTION = "purge"
 BEGUN, DONE = "begun", "done"
@@ -59,12 +157,12 @@ class PurgeOrder:
         return select(CrawlSession.id).where(mine, CrawlSession.created_at <= self.before)
 
 
-def preview(db: Session, order: PurgeOrder, now: datetime) -> takeout.Figures:
+def preview(db: Session, order: PurgeOrder, now: datetime) -> Figures:
     """What a purge would take; refuses what it would refuse."""
     if order.target.listing_id:
         raise UsageError("a purge takes a session or a domain")
     _refuse(db, order, now)
-    return takeout.count(db, order.sessions, order.target.domain, with_prices=order.with_prices)
+    return count(db, order.sessions, order.target.domain, with_prices=order.with_prices)
 
 
 def purge(
@@ -114,14 +212,14 @@ class _Purge:
             if keys:
                 # Counted by their marks, so that what a killed purge has removed is in the record as well.
                 since, with_prices = self._entry(db).timestamp, self.order.with_prices
-                self._add(db, takeout.remove_sessions(db, keys, since=since, with_prices=with_prices))
+                self._add(db, remove_sessions(db, keys, since=since, with_prices=with_prices))
             return bool(keys)
 
     def so_far(self) -> dict[str, Any]:
         """What the record says, and the files that are gone from sessions that are still there."""
         with self.database.read() as db:
             entry = self._entry(db)
-            gone = takeout.gone_since(db, self.order.sessions, entry.timestamp)
+            gone = gone_since(db, self.order.sessions, entry.timestamp)
             sums = {name: entry.details[name] + getattr(gone, name) for name in ("files", "bytes")}
             return {**entry.details, **sums}
 
@@ -132,12 +230,12 @@ class _Purge:
             take_turn(db)
             _refuse(db, self.order, self.database.now(db))
             if domain:
-                self._add(db, takeout.remove_domain(db, domain, with_prices=with_prices))
+                self._add(db, remove_domain(db, domain, with_prices=with_prices))
             entry = self._entry(db)
             entry.details = {**entry.details, "state": DONE}
             return dict(entry.details)
 
-    def _add(self, db: Session, figures: takeout.Figures) -> None:
+    def _add(self, db: Session, figures: Figures) -> None:
         entry = self._entry(db)
         sums = {name: entry.details[name] + figure for name, figure in asdict(figures).items()}
         entry.details = {**entry.details, **sums}
@@ -155,7 +253,7 @@ def _begin(database: Database, order: PurgeOrder) -> int:
         _refuse(db, order, now)
         _end_pauses(db, order)
         entry = _left_open(db, order) or note_action(
-            db, ACTION, str(order.target), actor=order.who, now=now, state=BEGUN, **asdict(takeout.Figures())
+            db, ACTION, str(order.target), actor=order.who, now=now, state=BEGUN, **asdict(Figures())
         )
         entry.details = {**entry.details, "prices_too": order.with_prices}
         db.flush()
@@ -188,7 +286,7 @@ def _refuse(db: Session, order: PurgeOrder, now: datetime) -> None:
     """Say why it may not be: a hold, or a session at work."""
     held = db.scalar(
         select(CrawlSession.id)
-        .where(CrawlSession.id.in_(order.sessions), standing.is_held(CrawlSession.id, now))
+        .where(CrawlSession.id.in_(order.sessions), conditions.is_held(CrawlSession.id, now))
         .limit(1)
     )
     if held is not None or (order.target.domain and _is_domain_held(db, order.target.domain, now)):
@@ -206,6 +304,6 @@ def _refuse(db: Session, order: PurgeOrder, now: datetime) -> None:
 def _is_domain_held(db: Session, domain: str, now: datetime) -> bool:
     listings = select(Listing.id).where(Listing.domain == domain)
     query = select(Hold.id).where(
-        standing.is_standing(now), or_(Hold.domain == domain, Hold.listing_id.in_(listings))
+        conditions.is_standing(now), or_(Hold.domain == domain, Hold.listing_id.in_(listings))
     )
     return db.scalar(query.limit(1)) is not None

@@ -13,9 +13,9 @@ from sqlalchemy import delete, func, select
 
 from crawler import logs
 from crawler.db.models import RetentionResult
-from crawler.retention import config
-from crawler.retention.collections import COLLECTIONS, holds_at, remove
-from crawler.retention.turn import take_turn
+from crawler.retention import policies
+from crawler.retention.holds import take_turn
+from crawler.retention.tables import COLLECTIONS, holds_at, remove
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from crawler.db.engine import Database
-    from crawler.retention.collections import Shelf
+    from crawler.retention.tables import RetainedTable
 
 log = logs.get_logger(__name__)
 MOST_AT_ONCE = 100
@@ -46,7 +46,7 @@ def sweep(database: Database, *, dry_run: bool) -> tuple[CollectionResult, ...]:
     """Do one pass over all collections and store what came of it; one that fails does not hide the others."""
     began = time.monotonic()
     with database.read() as db:
-        days = config.load(db)
+        days = policies.load(db)
     results = tuple(_attempted(database, name, days[name], dry_run=dry_run) for name in COLLECTIONS)
     deleted = sum(result.deleted_docs for result in results)
     with database.write() as db:
@@ -110,7 +110,7 @@ def _swept(database: Database, result: CollectionResult, *, dry_run: bool) -> Co
 
 
 def _counts(
-    db: Session, shelves: tuple[Shelf, ...], cutoff: datetime, held: datetime | None
+    db: Session, shelves: tuple[RetainedTable, ...], cutoff: datetime, held: datetime | None
 ) -> dict[str, Any]:
     expired = (
         select(func.count()).select_from(shelf.table).where(shelf.is_expired(cutoff, held))
@@ -122,7 +122,9 @@ def _counts(
     }
 
 
-def _delete_oldest(db: Session, shelves: tuple[Shelf, ...], cutoff: datetime, held: datetime | None) -> int:
+def _delete_oldest(
+    db: Session, shelves: tuple[RetainedTable, ...], cutoff: datetime, held: datetime | None
+) -> int:
     """Delete the oldest of all tables of a collection together."""
     found = [
         [(age, place, key) for age, key in db.execute(shelf.oldest(cutoff, held, MOST_AT_ONCE))]

@@ -11,7 +11,7 @@ from sqlalchemy import or_, update
 from crawler import logs
 from crawler.db.models import RetentionConfig
 from crawler.db.models.retention import CURRENT
-from crawler.retention import config
+from crawler.retention import policies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +45,7 @@ def maybe_clean_up(
 def claim_hour(database: Database) -> bool:
     """Take the right to start a cleanup; at its start, so that nobody else starts one meanwhile."""
     with database.write() as db:
-        config.locked(db)
+        policies.locked(db)
         now = database.now(db)
         is_due = or_(RetentionConfig.triggered_at.is_(None), RetentionConfig.triggered_at <= now - EVERY)
         claimed = db.execute(

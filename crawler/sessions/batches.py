@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 from sqlalchemy import and_, exists, func, or_, select, update
 
+from crawler.capture.failures import Cause
 from crawler.db.models import Batch, CrawlSession
 from crawler.errors import BadUrlError, UsageError
-from crawler.sessions.outcome import Cause, Status
+from crawler.sessions.outcome import Status
 from crawler.urls import canonical, redact, require_http_url
 
 if TYPE_CHECKING:
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
-    from crawler.sessions.store import Life
+    from crawler.sessions.rows import Life
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 # How a session may have ended without having been done.
-_CUT_SHORT = (Cause.ABANDONED, Cause.INTERRUPTED)
+_CUT_SHORT = [cause for cause in Cause if cause.traits.cuts_short]
 
 
 @frozen

@@ -10,11 +10,11 @@ from attrs import frozen
 from sqlalchemy import bindparam, select
 
 from crawler.db.models import Artifact, CrawlLog, CrawlSession
-from crawler.evidence import naming, packing
-from crawler.sessions import records, store
-from crawler.sessions.files import KeptFile
+from crawler.evidence import files
+from crawler.evidence.files import KeptFile
+from crawler.sessions import rows
 from crawler.sessions.journal import as_jsonl
-from crawler.sessions.posting import Posting
+from crawler.sessions.writes import Posting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from crawler.db.engine import Database
     from crawler.sessions.journal import Journal
-    from crawler.sessions.store import Life
+    from crawler.sessions.rows import Life
 
 KIND = "session_logs_jsonl"
 _LINES = cast("Table", CrawlLog.__table__)
@@ -63,7 +63,7 @@ def export_of(database: Database, session_id: UUID, journal: Journal | None = No
         return None
     posting = Posting(lambda db, life: _write(db, life, session_id, file), journal=journal)
     lines = [*written.lines, *(line.columns for line in posting.take_lines())]
-    packed = packing.plain(as_jsonl(sorted(lines, key=itemgetter("timestamp"))))
+    packed = files.plain(as_jsonl(sorted(lines, key=itemgetter("timestamp"))))
     uri = next(uri for uri in _names(written.folder) if uri not in written.taken)
     file = KeptFile(KIND, uri, packed, "application/jsonl", "utf-8")
     posting.files, posting.replaces = [file], True
@@ -75,18 +75,18 @@ def _written(database: Database, session_id: UUID) -> _Written | None:
     with database.read() as db:
         connection = db.connection()
         status, domain, epoch = connection.execute(_SESSION, key).one()
-        if status not in store.ENDED:
+        if status not in rows.ENDED:
             return None
         return _Written(
-            naming.session_folder(domain, session_id, epoch),
+            files.session_folder(domain, session_id, epoch),
             [dict(row) for row in connection.execute(_LOG, key).mappings()],
             frozenset(connection.execute(_TAKEN, key).scalars()),
         )
 
 
 def _names(folder: str) -> Iterator[str]:
-    return (naming.session_file(folder, KIND, number) for number in count(1))
+    return (files.session_file(folder, KIND, number) for number in count(1))
 
 
 def _write(db: Session, life: Life, session_id: UUID, file: KeptFile) -> None:
-    records.write_artifacts(db, [records.artifact_row(file, session_id, now=life.now)])
+    rows.write_artifacts(db, [rows.artifact_row(file, session_id, now=life.now)])

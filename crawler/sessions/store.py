@@ -1,315 +1,291 @@
-"""Sessions in the database; every write of a running one checks that it is still its owner's."""
+"""The book of sessions: each change of state is one committed transaction, each page kept with its files."""
 
 from __future__ import annotations
 
-import os
-import socket
-from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+import math
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import UUID, uuid4
 
 from attrs import frozen
-from sqlalchemy import and_, bindparam, false, func, insert, or_, select, update
 
-from crawler.db.models import CrawlSession
-from crawler.errors import CrawlerError, NotFoundError
-from crawler.sessions.outcome import Cause, Outcome, Status, Summary
+from crawler import logs
+from crawler.capture.failures import Cause
+from crawler.db.models import Page
+from crawler.errors import LockedError
+from crawler.evidence.files import KeptFile, files_of
+from crawler.sessions import batches
+from crawler.sessions import rows as sessions_rows
+from crawler.sessions.log_export import export_of
+from crawler.sessions.outcome import Outcome, PageResult
+from crawler.sessions.visit import Visit
+from crawler.sessions.writes import GroupCommit, Posting, lines_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
-    from sqlalchemy import ColumnElement, Table, Update
     from sqlalchemy.orm import Session
 
+    from crawler.capture.items import PageCapture
+    from crawler.config import Settings
+    from crawler.db.engine import Database
+    from crawler.evidence.blobs import BlobStore
+    from crawler.sessions.journal import Journal
 
-# The statements of every page are built once: building them costs more than running them.
-_SESSIONS = cast("Table", CrawlSession.__table__)
-_START = (
-    update(_SESSIONS)
-    .where(
-        _SESSIONS.c.id == bindparam("its_id"),
-        _SESSIONS.c.owner == bindparam("its_owner"),
-        _SESSIONS.c.status == Status.QUEUED,
-    )
-    .values(
-        status=Status.RUNNING,
-        epoch=_SESSIONS.c.epoch + 1,
-        started_at=bindparam("now"),
-        heartbeat_at=bindparam("now"),
-        alive_until=bindparam("until"),
-    )
-    .returning(_SESSIONS.c.epoch)
-)
-_CREATE = insert(_SESSIONS)
-ENDED = (Status.COMPLETED, Status.FAILED, Status.PARTIAL)
-
-
-class StaleSessionError(CrawlerError):
-    """The session was taken over by somebody else, or ended; nothing was written."""
-
-    code = "stale_session"
-    exit_code = 5
+T = TypeVar("T")
+log = logs.get_logger(__name__)
+SHORT_DAYS = 7
+LONG_DAYS = 30
 
 
 @frozen
-class Fence:
-    """The right to write for a session; an older epoch or another owner has it no more."""
+class KeptPage:
+    """A page that is in the book, and its files."""
 
-    session_id: UUID
-    owner: str
-    epoch: int
-
-
-@frozen
-class Life:
-    """A sign of life: when it is given, and until when its giver is not taken for dead."""
-
-    now: datetime
-    until: datetime
-
-    @property
-    def columns(self) -> dict[str, datetime]:
-        """As it is written to a session."""
-        return {"heartbeat_at": self.now, "alive_until": self.until}
+    page: Page
+    files: tuple[KeptFile, ...]
 
 
 @frozen
-class SessionOrder:
-    """What a session is asked to do."""
+class OpenBatch:
+    """A URL file that is being worked through."""
 
-    url: str  # without a password
-    domain: str  # empty where the URL names none
-    mode: str = "standard"
-    retention_policy: str = "standard"
-    policy: str = "v1.2"
-    wanted_pdp_url: str | None = None
-    batch_id: int | None = None
-    run_id: int | None = None  # of the durable run that pays this visit
-    entry_id: str | None = None  # of the entry that fed a fleet with it
-
-    @property
-    def waits_for_others(self) -> bool:
-        """Whether somebody takes it up again if this process stops: its batch's next start, or its fleet."""
-        return self.batch_id is not None or self.entry_id is not None
+    id: int
+    urls: frozenset[str]  # what has a session already
+    left: tuple[tuple[UUID, sessions_rows.SessionOrder], ...]  # sessions to go on with
 
 
-def order_of(row: CrawlSession) -> SessionOrder:
-    """What a stored session was asked to do."""
-    return SessionOrder(
-        url=row.url,
-        domain=row.domain,
-        mode=row.mode,
-        retention_policy=row.retention_policy,
-        policy=row.crawl_policy_version,
-        wanted_pdp_url=row.wanted_pdp_url,
-        batch_id=row.batch_id,
-        run_id=row.run_id,
-        entry_id=row.entry_id,
-    )
+class Hooks(Protocol):
+    """Writes along in the book's transactions."""
+
+    def page_kept(self, db: Session, capture: PageCapture, page: Page, files: Sequence[KeptFile]) -> None:
+        """Called when a page's rows were written; what it raises takes them back."""
+
+    def sessions_ended(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
+        """Called when the ends of sessions were written."""
 
 
-def new_owner() -> str:
-    """A name for this process that no other process ever has."""
-    return f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:12]}"
+class SessionStore:
+    """Writes sessions for one process, under one owner's name. All of it blocks: call it in a thread."""
 
+    def __init__(
+        self, settings: Settings, database: Database, blobs: BlobStore, clerks: Sequence[Hooks] = ()
+    ) -> None:
+        self.settings = settings
+        self.database = database
+        self.blobs = blobs
+        self.clerks = clerks
+        self.owner = sessions_rows.new_owner()
+        # How long what this process writes holds for a sign of its life.
+        self.ttl = timedelta(seconds=settings.domain_lock_ttl_seconds)
+        self._group = GroupCommit(database, blobs, self._life)
 
-def create(
-    db: Session,
-    orders: Mapping[UUID, SessionOrder],
-    *,
-    owner: str | None,
-    snapshot: dict[str, Any],
-    life: Life,
-) -> None:
-    """Write queued sessions, under the ids that were chosen for them; without an owner, for anybody."""
-    rows = [
-        {
-            "id": session_id,
-            "kind": "run" if order.run_id else "page",
-            "run_id": order.run_id,
-            "url": order.url,
-            "domain": order.domain,
-            "mode": order.mode,
-            "retention_policy": order.retention_policy,
-            "crawl_policy_version": order.policy,
-            "wanted_pdp_url": order.wanted_pdp_url,
-            "batch_id": order.batch_id,
-            "entry_id": order.entry_id,
-            "config_snapshot": snapshot,
-            "status": Status.QUEUED,
-            "owner": owner,
-            "created_at": life.now,
-            **(life.columns if owner else {}),
-        }
-        for session_id, order in orders.items()
-    ]
-    if rows:
-        db.connection().execute(_CREATE, rows)
+    # ── its states ──
 
+    def queue(self, orders: Iterable[sessions_rows.SessionOrder], snapshot: dict[str, Any]) -> list[UUID]:
+        """Write sessions as queued."""
+        named = {uuid4(): order for order in orders}
+        with self.database.write() as db:
+            sessions_rows.create(db, named, owner=self.owner, snapshot=snapshot, life=self._life(db))
+        return list(named)
 
-def start(db: Session, session_id: UUID, *, owner: str, life: Life) -> Fence:
-    """Make a queued session run under a new epoch; refuse one that somebody else has begun."""
-    parameters = {"its_id": session_id, "its_owner": owner, "now": life.now, "until": life.until}
-    epoch = db.connection().execute(_START, parameters).scalar_one_or_none()
-    if epoch is None:
-        raise StaleSessionError
-    return Fence(session_id, owner, epoch)
+    def requeue(self, session: str) -> tuple[UUID, sessions_rows.SessionOrder]:
+        """Queue an ended or abandoned session again; its id may be cut short."""
+        with self.database.write() as db:
+            found = sessions_rows.find(db, session)
+            row = sessions_rows.requeue(db, found.id, owner=self.owner, life=self._life(db))
+            return row.id, sessions_rows.order_of(row)
 
+    def open_batch(self, source: str) -> OpenBatch:
+        """The batch of a URL file that was interrupted, with what is left of it; else a new one."""
+        with self.database.write() as db:
+            life = self._life(db)
+            batch = batches.open_batch(db, source)
+            if batch is None or batches.close_finished(db, batch.id, life.now):
+                return OpenBatch(batches.begin_batch(db, source, life.now).id, frozenset(), ())
+            rows = batches.take_up(db, batch, owner=self.owner, life=life)
+            if not rows:
+                seconds = math.ceil(batches.free_in(db, batch, life.now).total_seconds())
+                raise LockedError(
+                    f"another process is working through {source}",
+                    hint=f"if that process has died, its file is free in {seconds} s",
+                )
+            left = tuple((row.id, sessions_rows.order_of(row)) for row in rows)
+            return OpenBatch(batch.id, frozenset(batches.urls_of(db, batch)), left)
 
-def requeue(db: Session, session_id: UUID, *, owner: str, life: Life) -> CrawlSession:
-    """Queue a session again that ended or was abandoned; its earlier pages stay, under their epoch."""
-    row = get(db, session_id)
-    alive = and_(
-        CrawlSession.status.in_([Status.QUEUED, Status.RUNNING]),
-        func.coalesce(CrawlSession.alive_until >= life.now, false()),
-    )
-    result = db.execute(
-        update(CrawlSession)
-        .where(CrawlSession.id == session_id, CrawlSession.epoch == row.epoch, ~alive)
-        .values(
-            status=Status.QUEUED, owner=owner, finished_at=None, **life.columns,
-            error_summary=None, cause=None, low_confidence=False, pdp_url=None, final_url=None,
+    def close_batch(self, batch_id: int) -> None:
+        """Mark a batch as finished if nothing of it is left to do."""
+        with self.database.write() as db:
+            batches.close_finished(db, batch_id, self.database.now(db))
+
+    def refuse(self, session_id: UUID, outcome: Outcome, journal: Journal) -> None:
+        """End a session that never ran, and export its log."""
+        with self.database.write() as db:
+            now = self.database.now(db)
+            if sessions_rows.finish_queued(db, session_id, self.owner, outcome, now=now):
+                self._tell_end(db, [session_id], now)
+            sessions_rows.write_log(db, [sessions_rows.log_row(session_id, line) for line in journal.take()])
+        self.export_log(session_id)
+
+    def release_queued(self) -> None:
+        """Let go of everything that this process queued and did not begin."""
+        with self.database.write() as db:
+            now = self.database.now(db)
+            ended = sessions_rows.release_queued(db, self.owner, now)
+            self._tell_end(db, ended, now)
+        for session_id in ended:
+            self.export_log(session_id)
+
+    def beat(self, visit: Visit) -> bool:
+        """Say that a session lives; False when somebody else has it."""
+        with self.database.write() as db:
+            return sessions_rows.beat(db, visit.fence, self._life(db))
+
+    def beat_queued(self) -> None:
+        """Say that the sessions which wait in this process live."""
+        with self.database.write() as db:
+            sessions_rows.beat_queued(db, self.owner, self._life(db))
+
+    def abandon_stale(self) -> list[UUID]:
+        """End the sessions whose process is gone, and export what their logs have."""
+        with self.database.read() as db:
+            if not sessions_rows.any_stale(db, self.database.now(db)):
+                return []
+        with self.database.write() as db:
+            now = self.database.now(db)
+            rows = sessions_rows.abandon_stale(db, now)
+            self._tell_end(db, [row.id for row in rows], now)
+        for row in rows:
+            log.warning("session.abandoned", session_id=str(row.id), domain=row.domain, owner=row.owner)
+            self.export_log(row.id)
+        return [row.id for row in rows]
+
+    def _life(self, db: Session) -> sessions_rows.Life:
+        now = self.database.now(db)
+        return sessions_rows.Life(now, now + self.ttl)
+
+    def _tell_end(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
+        for clerk in self.clerks:
+            clerk.sessions_ended(db, session_ids, now)
+
+    # ── visits, as postings ──
+
+    def post(self, posting: Posting[T]) -> T:
+        """Write one posting by itself."""
+        self.commit([posting])
+        return posting.result
+
+    def commit(self, postings: Sequence[Posting[Any]]) -> None:
+        """Write postings that came at the same time; each carries what became of it."""
+        self._group.commit(postings)
+
+    def start(
+        self,
+        session_id: UUID,
+        order: sessions_rows.SessionOrder,
+        journal: Journal,
+        then: Callable[[Visit], object] | None = None,
+    ) -> Posting[Visit]:
+        """Begin a queued session."""
+
+        def write(db: Session, life: sessions_rows.Life) -> Visit:
+            return _visit(sessions_rows.start(db, session_id, owner=self.owner, life=life), order, journal)
+
+        return Posting(write, then=lambda visit: _has_begun(visit, then))
+
+    def start_new(
+        self,
+        order: sessions_rows.SessionOrder,
+        journal: Journal,
+        snapshot: dict[str, Any],
+        then: Callable[[Visit], object] | None = None,
+    ) -> Posting[Visit]:
+        """Write a session, under its journal's id, and begin it."""
+
+        def write(db: Session, life: sessions_rows.Life) -> Visit:
+            sessions_rows.create(db, {journal.key: order}, owner=self.owner, snapshot=snapshot, life=life)
+            return _visit(sessions_rows.start(db, journal.key, owner=self.owner, life=life), order, journal)
+
+        return Posting(write, then=lambda visit: _has_begun(visit, then))
+
+    def keep(self, visit: Visit, capture: PageCapture) -> Posting[KeptPage]:
+        """Store a page; a row exists only for a file that does."""
+        files = files_of(visit, capture)
+
+        def write(db: Session, life: sessions_rows.Life) -> KeptPage:
+            row = sessions_rows.page_row(visit.fence, capture, life.now)
+            sessions_rows.write_page(db, row)
+            sessions_rows.write_artifacts(
+                db, [self._artifact_row(visit, file, capture.page_id, life.now) for file in files]
+            )
+            page = Page(**row)
+            for clerk in self.clerks:
+                clerk.page_kept(db, capture, page, files)
+            return KeptPage(page, tuple(files))
+
+        def note(_: KeptPage) -> None:
+            visit.kept.add(capture.page_id)
+            visit.pages.append(PageResult(capture.page_type, capture.ok, capture.cause))
+            visit.low_confidence = visit.low_confidence or bool(capture.low_confidence_reasons)
+
+        return Posting(write, files, fence=visit.fence, journal=visit.journal, then=note)
+
+    def finish(self, visit: Visit) -> Posting[Outcome]:
+        """End a running session."""
+        outcome = visit.outcome()
+        visit.journal.info(
+            "session", "session.end", status=outcome.status, summary=outcome.summary, cause=outcome.cause
         )
-        .returning(CrawlSession.id)
-    )  # fmt: skip
-    if result.scalar_one_or_none() is None:
-        raise StaleSessionError(f"session {session_id} is at work in another process")
-    db.refresh(row)
-    return row
 
+        def write(db: Session, life: sessions_rows.Life) -> Outcome:
+            sessions_rows.finish(
+                db, visit.fence, outcome, now=life.now,
+                pdp_url=visit.pdp_url, final_url=visit.final_url, low_confidence=visit.low_confidence,
+            )  # fmt: skip
+            self._tell_end(db, [visit.fence.session_id], life.now)
+            return outcome
 
-def beat(db: Session, fence: Fence, life: Life) -> bool:
-    """Say that the session lives; False when it is no longer ours."""
-    return _write(db, fence, **life.columns)
+        return Posting(write, journal=visit.journal)
 
-
-def beat_queued(db: Session, owner: str, life: Life) -> None:
-    """Say that the sessions which wait in this process live."""
-    db.execute(
-        update(CrawlSession)
-        .where(CrawlSession.owner == owner, CrawlSession.status == Status.QUEUED)
-        .values(**life.columns)
-    )
-
-
-def require(db: Session, fence: Fence, life: Life) -> None:
-    """Go on only as the session's owner; until the transaction's end nobody else can become it."""
-    if not beat(db, fence, life):
-        raise StaleSessionError
-
-
-def finish(db: Session, fence: Fence, outcome: Outcome, *, now: datetime, **facts: Any) -> None:
-    """End a running session."""
-    values = {
-        "status": outcome.status, "error_summary": outcome.summary, "cause": outcome.cause,
-        "finished_at": now, "heartbeat_at": now, **facts,
-    }  # fmt: skip
-    if not _write(db, fence, **values):
-        raise StaleSessionError
-
-
-def finish_queued(db: Session, session_id: UUID, owner: str, outcome: Outcome, *, now: datetime) -> bool:
-    """End a session that never ran; False when it is not ours to end."""
-    ended = db.execute(
-        update(CrawlSession)
-        .where(
-            CrawlSession.id == session_id, CrawlSession.owner == owner, CrawlSession.status == Status.QUEUED
+    def put_back(self, visit: Visit) -> Posting[None]:
+        """Leave a batch's session for the next start of its batch."""
+        visit.journal.info("session", "session.put_back")
+        return Posting(
+            lambda db, _: sessions_rows.put_back(db, visit.fence), fence=visit.fence, journal=visit.journal
         )
-        .values(status=outcome.status, error_summary=outcome.summary, cause=outcome.cause, finished_at=now)
-        .returning(CrawlSession.id)
-    )
-    return ended.scalar_one_or_none() is not None
+
+    def close_log(self, visit: Visit) -> Posting[None]:
+        """Write the last lines of a session's log (its locks were let go of after its end), and export it."""
+        export = export_of(self.database, visit.fence.session_id, visit.journal)
+        return export or lines_of(visit.journal)
+
+    def export_log(self, session_id: UUID) -> None:
+        """Write a session's log as a file; a failure is logged and changes nothing (SPEC F145)."""
+        try:
+            posting = export_of(self.database, session_id)
+            if posting is not None:
+                self.post(posting)
+        except Exception as error:
+            log.exception("session.log_export_failed", session_id=str(session_id), error=str(error))
+
+    def _artifact_row(self, visit: Visit, file: KeptFile, page_id: UUID, now: datetime) -> dict[str, Any]:
+        until = now + self._kept_for(visit.order.retention_policy) if file.type == "html_gz" else None
+        return sessions_rows.artifact_row(file, visit.fence.session_id, now=now, page_id=page_id, until=until)
+
+    def _kept_for(self, retention_policy: str) -> timedelta:
+        """How long the HTML of a session stays."""
+        standard = self.settings.html_retention_days
+        return timedelta(days={"short": SHORT_DAYS, "long": LONG_DAYS}.get(retention_policy, standard))
 
 
-def put_back(db: Session, fence: Fence) -> None:
-    """Queue a running session for the next start of its batch, or for its fleet."""
-    _write(db, fence, status=Status.QUEUED, owner=None, heartbeat_at=None, alive_until=None)
+def _visit(fence: sessions_rows.Fence, order: sessions_rows.SessionOrder, journal: Journal) -> Visit:
+    # A run takes what its tasks name; it looks for no product page.
+    return Visit(fence, order, journal, missing_pdp=None if order.run_id else Cause.NO_CANDIDATES)
 
 
-def release_queued(db: Session, owner: str, now: datetime) -> list[UUID]:
-    """Let go of what this process has queued: a batch's and a fleet's wait, others end as interrupted."""
-    mine = and_(CrawlSession.owner == owner, CrawlSession.status == Status.QUEUED)
-    db.execute(
-        update(CrawlSession)
-        .where(mine, or_(CrawlSession.batch_id.is_not(None), CrawlSession.entry_id.is_not(None)))
-        .values(owner=None, heartbeat_at=None, alive_until=None)
-    )
-    ended = db.execute(
-        update(CrawlSession)
-        .where(mine)
-        .values(
-            status=Status.FAILED, error_summary=Summary.CRAWL_FAILED, cause=Cause.INTERRUPTED, finished_at=now
-        )
-        .returning(CrawlSession.id)
-    )
-    return list(ended.scalars())
-
-
-def any_stale(db: Session, now: datetime) -> bool:
-    """Whether there is anything for `abandon_stale` to do."""
-    return db.scalar(select(CrawlSession.id).where(_is_stale(now)).limit(1)) is not None
-
-
-def abandon_stale(db: Session, now: datetime) -> list[CrawlSession]:
-    """Mark the sessions whose process is gone as failed, by what each process itself said of its life."""
-    ended = db.scalars(
-        update(CrawlSession)
-        .where(_is_stale(now))
-        .values(
-            status=Status.FAILED, error_summary=Summary.CRAWL_FAILED, cause=Cause.ABANDONED, finished_at=now
-        )
-        .returning(CrawlSession)
-    )
-    return list(ended)
-
-
-def _is_stale(now: datetime) -> ColumnElement[bool]:
-    """Open, and silent for too long. What a batch has queued waits for its start; a fleet sees to its own."""
-    begun = or_(
-        CrawlSession.status == Status.RUNNING,
-        and_(CrawlSession.status == Status.QUEUED, CrawlSession.batch_id.is_(None)),
-    )
-    return and_(begun, CrawlSession.entry_id.is_(None), CrawlSession.alive_until < now)
-
-
-def get(db: Session, session_id: UUID) -> CrawlSession:
-    """The session with this id."""
-    row = db.get(CrawlSession, session_id)
-    if row is None:
-        raise NotFoundError(f"there is no session {session_id}", hint="`vitrine sessions list` shows them")
-    return row
-
-
-def find(db: Session, prefix: str) -> CrawlSession:
-    """The session whose id is, or begins with, `prefix`."""
-    try:
-        return get(db, UUID(prefix))
-    except ValueError:
-        pass
-    recent = db.scalars(select(CrawlSession).order_by(CrawlSession.created_at.desc()).limit(10_000))
-    matches = [row for row in recent if str(row.id).startswith(prefix.lower())]
-    if len(matches) == 1:
-        return matches[0]
-    how = "several sessions begin" if matches else "no session begins"
-    raise NotFoundError(f"{how} with {prefix!r}", hint="`vitrine sessions list` shows them")
-
-
-def _write(db: Session, fence: Fence, **values: Any) -> bool:
-    parameters = {"its_id": fence.session_id, "its_owner": fence.owner, "its_epoch": fence.epoch, **values}
-    return db.connection().execute(_fenced_update(tuple(values)), parameters).rowcount == 1
-
-
-@cache
-def _fenced_update(columns: tuple[str, ...]) -> Update:
-    """The statement behind every write of a running session, built once for each set of columns."""
-    return (
-        update(_SESSIONS)
-        .where(
-            _SESSIONS.c.id == bindparam("its_id"),
-            _SESSIONS.c.owner == bindparam("its_owner"),
-            _SESSIONS.c.epoch == bindparam("its_epoch"),
-            _SESSIONS.c.status == Status.RUNNING,
-        )
-        .values({column: bindparam(column) for column in columns})
-    )
+def _has_begun(visit: Visit, then: Callable[[Visit], object] | None) -> None:
+    order = visit.order
+    visit.journal.info("session", "session.start", epoch=visit.fence.epoch, url=order.url, mode=order.mode)
+    if then is not None:
+        then(visit)

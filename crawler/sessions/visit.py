@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
-from crawler.sessions.outcome import Cause, Outcome, PageResult, Status, Summary, outcome_of
+from crawler.capture.failures import Cause, Summary
+from crawler.sessions.outcome import Outcome, PageResult, Status, outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from uuid import UUID
 
-    from crawler.access.entry import Entry
+    from crawler.access.acquisition import Entry
     from crawler.sessions.journal import Journal
-    from crawler.sessions.store import Fence, SessionOrder
+    from crawler.sessions.rows import Fence, SessionOrder
 
 
 def _nobody() -> None:

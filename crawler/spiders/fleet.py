@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy import Request, signals
 from scrapy_redis.spiders import RedisMixin
 
-from crawler.frontier.fleet import FleetList
-from crawler.sessions.fleet import FleetBook
+from crawler.fleet.queue import FleetList
+from crawler.fleet.store import FleetStore
+from crawler.fleet.worker import SPARE_ENTRIES, Worker
 from crawler.spiders.arguments import PdpArguments
 from crawler.spiders.fleet_entries import arguments_of, check_worker
-from crawler.spiders.fleet_worker import SPARE_ENTRIES, Worker
 from crawler.spiders.intake import order_for
 from crawler.spiders.pdp import PdpSpider
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    from crawler.sessions.store import SessionOrder
+    from crawler.sessions.rows import SessionOrder
 
 
 class FleetSpider(RedisMixin, PdpSpider):  # type: ignore[misc]  # scrapy-redis has no types
@@ -70,7 +70,7 @@ class FleetSpider(RedisMixin, PdpSpider):  # type: ignore[misc]  # scrapy-redis 
         silent_ms = settings.domain_lock_ttl_seconds * 1000
         self.worker = Worker(
             desk=self.desk,
-            book=FleetBook(stores.book),
+            book=FleetStore(stores.book),
             gate=stores.gate,
             entries=FleetList(settings.redis_url, self.redis_key, stores.book.owner, silent_ms=silent_ms),
             order_of=self.order_of,

@@ -8,18 +8,18 @@ from attrs import evolve
 from scrapy.utils.asyncio import run_in_thread
 
 from crawler import logs
-from crawler.catalogue import listings
+from crawler.capture.failures import Cause
+from crawler.catalogue import products
 from crawler.sessions.batches import UrlLine
-from crawler.sessions.outcome import Cause
-from crawler.sessions.store import SessionOrder
+from crawler.sessions.rows import SessionOrder
 from crawler.urls import domain_of, root_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
+    from crawler.crawl.visits import Visits
     from crawler.db.engine import Database
-    from crawler.sessions.desk import Desk
     from crawler.spiders.arguments import PdpArguments
 
     Queued = tuple[UUID, SessionOrder]
@@ -30,7 +30,7 @@ log = logs.get_logger(__name__)
 class Intake:
     """Queues the sessions that the arguments ask for, or takes up those that were left over."""
 
-    def __init__(self, desk: Desk, arguments: PdpArguments) -> None:
+    def __init__(self, desk: Visits, arguments: PdpArguments) -> None:
         self.desk = desk
         self.arguments = arguments
         self._batch_id: int | None = None
@@ -96,4 +96,4 @@ def order_for(line: UrlLine, arguments: PdpArguments, policy: str) -> SessionOrd
 def listing_urls(database: Database, words: Sequence[str]) -> list[str]:
     """Where the products are that were named."""
     with database.read() as db:
-        return [listings.find(db, word).url for word in words]
+        return [products.find(db, word).url for word in words]

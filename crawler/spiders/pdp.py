@@ -8,12 +8,12 @@ from urllib.parse import urljoin
 from attrs import evolve
 from scrapy.utils.asyncio import run_in_thread
 
-from crawler.middlewares.desk import desk_of
-from crawler.middlewares.reading import PageVerdict, read, to_capture, to_failure
-from crawler.middlewares.trouble import trouble_of_answer, trouble_of_error
+from crawler.capture.failures import Cause
+from crawler.crawl.answers import cause_of_answer, cause_of_error
+from crawler.crawl.context import visits_of
+from crawler.crawl.reading import PageVerdict, read, to_capture, to_failure
 from crawler.pdp import is_product_like, sitemap_urls
 from crawler.reading import Reading, ReadingFailedError
-from crawler.sessions.outcome import Cause, Summary, Trouble
 from crawler.spiders.arguments import PdpArguments
 from crawler.spiders.fleet_entries import check_worker
 from crawler.spiders.intake import Intake, listing_urls
@@ -30,18 +30,16 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
+    from crawler.capture.items import PageCapture
     from crawler.config import Settings
     from crawler.db.engine import Database
-    from crawler.sessions.items import PageCapture
-    from crawler.sessions.store import SessionOrder
+    from crawler.sessions.rows import SessionOrder
     from crawler.sessions.visit import Visit
 
     Output: TypeAlias = PageCapture | PageVerdict | Request
 
 PAGE = "page_type"  # the meta key that says what a request is for
 HOME, PDP = "homepage", "pdp"
-UNREADABLE = Trouble(Summary.CRAWL_FAILED, Cause.UNREADABLE)
-NOT_HTML = Trouble(Summary.NAVIGATION_FAILED, Cause.NOT_HTML)
 
 
 class PdpSpider(VisitingSpider):
@@ -59,7 +57,7 @@ class PdpSpider(VisitingSpider):
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         """Scrapy's way to make a spider; FLEET makes it a worker."""
-        if cls is PdpSpider and desk_of(crawler).settings.fleet:
+        if cls is PdpSpider and visits_of(crawler).settings.fleet:
             from crawler.spiders.fleet import FleetSpider  # ruff: ignore[import-outside-top-level] - it is a PdpSpider
 
             return cast("Self", FleetSpider.from_crawler(crawler, *args, **kwargs))
@@ -109,7 +107,7 @@ class PdpSpider(VisitingSpider):
         if (visit := self.visit_of(response)) is None:
             return
         reading = await self._read(visit, response)
-        if isinstance(reading, Trouble):
+        if isinstance(reading, Cause):
             yield self._failed(visit, response, HOME, reading)
             self.conclude(visit)
         elif visit.order.wanted_pdp_url:
@@ -128,7 +126,7 @@ class PdpSpider(VisitingSpider):
         if (visit := self.visit_of(response)) is None:
             return
         reading = await self._read(visit, response)
-        if isinstance(reading, Trouble):
+        if isinstance(reading, Cause):
             yield self._failed(visit, response, HOME, reading)
         else:
             yield self.keep(to_capture(response, visit.id, HOME, reading))
@@ -139,8 +137,8 @@ class PdpSpider(VisitingSpider):
         if (visit := self.visit_of(response)) is None:
             return
         reading = await self._read(visit, response)
-        if isinstance(reading, Trouble):
-            visit.missing_pdp = reading.cause
+        if isinstance(reading, Cause):
+            visit.missing_pdp = reading
             yield self._failed(visit, response, PDP, reading)
         else:
             if reading.is_pdp:
@@ -156,8 +154,8 @@ class PdpSpider(VisitingSpider):
             return
         search = self.searches[visit.id]
         reading = await self._read(visit, response)
-        trouble = reading if isinstance(reading, Trouble) else None
-        search.note(trouble.cause if trouble else None)
+        cause = reading if isinstance(reading, Cause) else None
+        search.note(cause)
         is_found = isinstance(reading, Reading) and reading.is_pdp and same_site(response.url, search.home)
         _note_candidate(visit, response.url, reading, is_found=is_found)
         if isinstance(reading, Reading) and is_found:
@@ -173,8 +171,8 @@ class PdpSpider(VisitingSpider):
             return
         search = self.searches[visit.id]
         reading = await self._read(visit, response)
-        if isinstance(reading, Trouble):
-            search.note(reading.cause)
+        if isinstance(reading, Cause):
+            search.note(reading)
         else:
             search.note(None)
             search.add_likely(reading.candidates)
@@ -187,9 +185,9 @@ class PdpSpider(VisitingSpider):
         if (visit := self.visit_of(response)) is None:
             return
         search = self.searches[visit.id]
-        trouble = trouble_of_answer(response)
-        search.note(trouble.cause if trouble else None)
-        if trouble is None:
+        cause = cause_of_answer(response)
+        search.note(cause)
+        if cause is None:
             listed = await run_in_thread(sitemap_urls, [response.body])
             found = search.add_likely(filter(is_product_like, listed.pages))
             search.add_sitemaps(listed.sitemaps)
@@ -205,39 +203,39 @@ class PdpSpider(VisitingSpider):
         visit = self.visit_of(request)
         if visit is None:
             return
-        trouble = trouble_of_error(failure.value or RuntimeError())
+        cause = cause_of_error(failure.value or RuntimeError())
         visit.journal.warn(
-            "error", "page.failed", url=request.url, page_type=request.meta[PAGE], cause=trouble.cause,
+            "error", "page.failed", url=request.url, page_type=request.meta[PAGE], cause=cause,
             error=failure.getErrorMessage(),
         )  # fmt: skip
         if request.meta[PAGE] in {HOME, PDP}:
             if request.meta[PAGE] == PDP:
-                visit.missing_pdp = trouble.cause
-            yield self.keep(to_failure(request.url, visit.id, request.meta[PAGE], trouble))
+                visit.missing_pdp = cause
+            yield self.keep(to_failure(request.url, visit.id, request.meta[PAGE], cause))
             self.conclude(visit)
             return
-        self.searches[visit.id].note(trouble.cause)
+        self.searches[visit.id].note(cause)
         if onward := self._next(visit):
             yield onward
 
     # ── steps ──
 
-    async def _read(self, visit: Visit, response: Response) -> Reading | Trouble:
-        trouble = trouble_of_answer(response)
-        if trouble is None:
+    async def _read(self, visit: Visit, response: Response) -> Reading | Cause:
+        cause = cause_of_answer(response)
+        if cause is None:
             looks_around = response.meta[PAGE] in {HOME, Aim.HUB.value}
             try:
                 reading = await read(self.crawler, response, visit.order.policy, with_links=looks_around)
             except ReadingFailedError:
-                trouble = UNREADABLE
+                cause = Cause.UNREADABLE
             else:
                 if reading.is_html:
                     return reading
-                trouble = NOT_HTML
+                cause = Cause.NOT_HTML
         visit.journal.warn(
-            "navigation", "page.refused", url=response.url, status=response.status, cause=trouble.cause
+            "navigation", "page.refused", url=response.url, status=response.status, cause=cause
         )
-        return trouble
+        return cause
 
     async def _start_is_product(
         self, visit: Visit, response: Response, reading: Reading
@@ -275,11 +273,11 @@ class PdpSpider(VisitingSpider):
         self.conclude(visit)
         return None
 
-    def _failed(self, visit: Visit, response: Response, page_type: str, trouble: Trouble) -> PageCapture:
-        capture = to_failure(response.url, visit.id, page_type, trouble)
+    def _failed(self, visit: Visit, response: Response, page_type: str, cause: Cause) -> PageCapture:
+        capture = to_failure(response.url, visit.id, page_type, cause)
         return self.keep(evolve(capture, http_status=response.status))
 
 
-def _note_candidate(visit: Visit, url: str, reading: Reading | Trouble, *, is_found: bool) -> None:
-    reasons = [reading.cause] if isinstance(reading, Trouble) else list(reading.reasons)
+def _note_candidate(visit: Visit, url: str, reading: Reading | Cause, *, is_found: bool) -> None:
+    reasons = [reading] if isinstance(reading, Cause) else list(reading.reasons)
     visit.journal.info("navigation", "candidate.judged", url=url, is_pdp=is_found, reasons=",".join(reasons))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider
 
+from crawler.crawl.reading import PageVerdict, read
 from crawler.errors import UsageError
-from crawler.middlewares.reading import PageVerdict, read
 from crawler.middlewares.saved_pages import saved_page_meta
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
-from crawler.sessions.outcome import Cause
+from crawler.capture.failures import Cause
 from crawler.urls import canonical, same_site
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ MAX_HUBS = 3
 MAX_SITEMAPS = 3
 # After so many refusals in a row a site is left alone.
 MAX_REFUSALS = 2
-REFUSALS = (Cause.BLOCKED, Cause.RATE_LIMITED, Cause.BOT_BLOCK)
 
 
 class Aim(Enum):
@@ -89,11 +88,11 @@ class Search:
             return Aim.SITEMAP, sitemap
         return None
 
-    def note(self, trouble: Cause | None) -> None:
+    def note(self, cause: Cause | None) -> None:
         """Learn what came of a page; None means that it was fetched."""
-        if trouble in REFUSALS:
+        if cause is not None and cause.traits.is_block:
             self.refusals += 1
-            self.last_refusal = trouble
+            self.last_refusal = cause
         else:
             self.refusals = 0
 

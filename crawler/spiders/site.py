@@ -10,24 +10,29 @@ from scrapy.exceptions import CloseSpider, DontCloseSpider
 from scrapy.utils.asyncio import run_in_thread
 
 from crawler import logs
+from crawler.capture.failures import Cause
+from crawler.capture.items import StoredPage
 from crawler.catalogue.plugins import PluginRegistry, run_plugins
-from crawler.catalogue.plugins.page import plugin_page
+from crawler.catalogue.plugins.api import plugin_page
 from crawler.catalogue.run_pages import STORED, RunPage
 from crawler.catalogue.run_report import write_report
+from crawler.crawl.answers import (
+    FilteredError,
+    KnownUrlError,
+    SessionStoppedError,
+    cause_of_answer,
+    cause_of_error,
+    retry_after,
+)
+from crawler.crawl.context import SESSION, run_worker_of, visits_of
+from crawler.crawl.reading import MEDIA, capture_fields, read
 from crawler.errors import CrawlerError
-from crawler.frontier.exceptions import Stage
-from crawler.frontier.foreman import FINISHED
-from crawler.frontier.runbook import require_open, task_of
-from crawler.middlewares.desk import SESSION, desk_of
-from crawler.middlewares.domain_gate import SessionStoppedError
-from crawler.middlewares.foreman import foreman_of
 from crawler.middlewares.navigation import ATTEMPTS_ALLOWED
-from crawler.middlewares.reading import MEDIA, capture_fields, read
-from crawler.middlewares.scope import TASK, FilteredError, KnownUrlError
-from crawler.middlewares.trouble import retry_after, trouble_of_answer, trouble_of_error
+from crawler.middlewares.scope import TASK
 from crawler.reading import ReadingFailedError
-from crawler.sessions.items import StoredPage
-from crawler.sessions.outcome import Cause, Summary, Trouble
+from crawler.runs.exceptions import Stage
+from crawler.runs.store import require_open, task_of
+from crawler.runs.worker import FINISHED
 from crawler.spiders.site_arguments import run_order
 from crawler.spiders.visiting import ANSWERS
 
@@ -39,33 +44,15 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from crawler.config import Settings
+    from crawler.crawl.visits import Visits
     from crawler.db.engine import Database
-    from crawler.frontier.foreman import Foreman
-    from crawler.frontier.tasks import LeasedTask, NewTask
     from crawler.reading import Reading
-    from crawler.sessions.desk import Desk
+    from crawler.runs.tasks import LeasedTask, NewTask
+    from crawler.runs.worker import RunWorker
     from crawler.sessions.visit import Visit
 
-# What may be different the next time; the rest is as it is.
-TRANSIENT = {
-    Cause.BLOCKED,
-    Cause.BOT_BLOCK,
-    Cause.CONNECTION_FAILED,
-    Cause.CRASHED,
-    Cause.DOMAIN_HELD,
-    Cause.EMPTY_PAGE,
-    Cause.RATE_LIMITED,
-    Cause.TIMEOUT,
-    Cause.TRUNCATED,
-    Cause.UNKNOWN_HOST,
-    Cause.UNREADABLE,
-}
-STORE_CAUSES = {Cause.DISK_FULL, Cause.STORE_FAILED}
 LIKELY_PRODUCT = 1  # added to a task's priority: products first, among pages of one depth
 SERVER_ERROR = 500
-# Pages that are not to be had, by the site's rules or the source's; nothing has failed.
-REFUSALS = {Cause.FILTERED, Cause.ROBOTS_REFUSED}
-UNREADABLE = Trouble(Summary.CRAWL_FAILED, Cause.UNREADABLE)
 log = logs.get_logger(__name__)
 
 
@@ -73,8 +60,8 @@ class SiteSpider(Spider):
     """`scrapy crawl site -a start_url=URL` or `-a source=CODE`; `-a resume=1` goes on with its newest run."""
 
     name = "site"
-    desk: Desk
-    foreman: Foreman
+    desk: Visits
+    foreman: RunWorker
     custom_settings = {  # ruff: ignore[mutable-class-default] - Scrapy's declaration
         "SCHEDULER": "crawler.spiders.scheduler.RunScheduler",
         # Its callback yields what is to be kept.
@@ -89,8 +76,8 @@ class SiteSpider(Spider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         """Scrapy's way to make a spider."""
         spider = super().from_crawler(crawler, *args, **kwargs)
-        spider.desk = desk_of(crawler)
-        spider.foreman = foreman_of(crawler)
+        spider.desk = visits_of(crawler)
+        spider.foreman = run_worker_of(crawler)
         crawler.signals.connect(spider.page_left, signal=signals.item_scraped)
         crawler.signals.connect(spider.page_dropped, signal=signals.item_dropped)
         crawler.signals.connect(spider.page_not_digested, signal=signals.item_error)
@@ -151,12 +138,12 @@ class SiteSpider(Spider):
         """One page, one item: all that it gave, links included."""
         task: LeasedTask = response.meta[TASK]
         self.foreman.arrived(task)
-        trouble = trouble_of_answer(response)
+        cause = cause_of_answer(response)
         reading: Reading | None = None
-        if trouble is None:
-            reading, trouble = await self._read(response)
-        if reading is None or trouble is not None:
-            async for page in self._failed(response, trouble or UNREADABLE):
+        if cause is None:
+            reading, cause = await self._read(response)
+        if reading is None or cause is not None:
+            async for page in self._failed(response, cause or Cause.UNREADABLE):
                 yield page
         else:
             yield self._page(response, task, reading)
@@ -171,19 +158,19 @@ class SiteSpider(Spider):
         elif isinstance(failure.value, SessionStoppedError) or request.meta[SESSION] not in self.desk.visits:
             await self.foreman.give_back(task, "its visit ended")
         else:
-            trouble = trouble_of_error(cast("BaseException", failure.value))
-            words = f"{trouble.cause}: {failure.getErrorMessage()}"
+            cause = cause_of_error(cast("BaseException", failure.value))
+            words = f"{cause}: {failure.getErrorMessage()}"
             error = str(failure.value) if isinstance(failure.value, FilteredError) else words
-            if page := await self._end_of(request, trouble, error):
+            if page := await self._end_of(request, cause, error):
                 yield page
 
-    async def _read(self, response: Response) -> tuple[Reading | None, Trouble | None]:
+    async def _read(self, response: Response) -> tuple[Reading | None, Cause | None]:
         try:
             policy = self.desk.settings.crawl_policy_version
             return await read(self.crawler, response, policy, all_links=True), None
         except ReadingFailedError as error:
             log.warning("page.unreadable", url=response.url, error=str(error))
-            return None, UNREADABLE
+            return None, Cause.UNREADABLE
 
     def _page(self, response: Response, task: LeasedTask, reading: Reading) -> RunPage:
         page_type = "pdp" if reading.is_pdp else "page"
@@ -221,33 +208,33 @@ class SiteSpider(Spider):
             if judge(url, kind=MEDIA) is None
         )
 
-    async def _failed(self, response: Response, trouble: Trouble) -> AsyncIterator[RunPage]:
-        words = f"{trouble.cause}: HTTP {response.status}"
+    async def _failed(self, response: Response, cause: Cause) -> AsyncIterator[RunPage]:
+        words = f"{cause}: HTTP {response.status}"
         task: LeasedTask = response.meta[TASK]
         if retry_after(response):
             self.foreman.leave(task.domain)
-        is_for_good = trouble.cause is Cause.HTTP_ERROR and response.status < SERVER_ERROR
+        is_for_good = cause is Cause.HTTP_ERROR and response.status < SERVER_ERROR
         if page := await self._end_of(
-            cast("Request", response.request), trouble, words, response, for_good=is_for_good
+            cast("Request", response.request), cause, words, response, for_good=is_for_good
         ):
             yield page
 
     async def _end_of(
-        self, request: Request, trouble: Trouble, error: str, response: Response | None = None,
+        self, request: Request, cause: Cause, error: str, response: Response | None = None,
         *, for_good: bool = False,
     ) -> RunPage | None:  # fmt: skip
         """Have the task tried again; a failed page where that would not help, or was done often enough."""
         task: LeasedTask = request.meta[TASK]
-        if trouble.cause in REFUSALS:
+        if cause.traits.is_refusal:
             await self.foreman.refuse(task, error)
             return None
-        may_pass = trouble.cause in TRANSIENT or (trouble.cause is Cause.HTTP_ERROR and not for_good)
+        may_pass = cause.traits.is_transient or (cause is Cause.HTTP_ERROR and not for_good)
         if may_pass and task.lease.attempts < self.foreman.max_attempts:
             await self.foreman.fail(task, error)
             return None
         return RunPage(
             session_id=request.meta[SESSION], page_type="page", url=request.url,
-            http_status=response.status if response else None, trouble=trouble, error=error, task=task,
+            http_status=response.status if response else None, cause=cause, error=error, task=task,
             source=self.foreman.run.source.code,
         )  # fmt: skip
 
@@ -278,7 +265,7 @@ class SiteSpider(Spider):
         if visit is not None and item.page_id in visit.kept:  # whoever lost it, lost it afterwards
             self.foreman.stored(task, STORED if item.ok else "error", new_links=item.ok)
             return
-        is_given_up = cause in STORE_CAUSES and self.foreman.not_stored(words)
+        is_given_up = cause is not None and cause.traits.is_stores_fault and self.foreman.not_stored(words)
         if visit is None or is_given_up or cause is Cause.DISK_FULL:
             self.foreman.soon(task, self.foreman.give_back(task, words))
         else:

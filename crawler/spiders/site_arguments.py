@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from crawler.errors import UsageError
-from crawler.frontier.runbook import RunOrder
-from crawler.frontier.sources import Source, find_source
+from crawler.runs.sources import Source, find_source
+from crawler.runs.store import RunOrder
 from crawler.urls import require_http_url
 
 if TYPE_CHECKING:

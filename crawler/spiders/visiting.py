@@ -11,11 +11,11 @@ from scrapy import Request, Spider, signals
 from scrapy.exceptions import CloseSpider
 
 from crawler import logs
+from crawler.capture.failures import Cause
+from crawler.capture.items import PageCapture, StoredPage
+from crawler.crawl.context import SESSION, visits_of
 from crawler.errors import CrawlerError
-from crawler.middlewares.desk import SESSION, desk_of
-from crawler.sessions.items import PageCapture, StoredPage
-from crawler.sessions.outcome import Cause
-from crawler.sessions.store import StaleSessionError
+from crawler.sessions.rows import StaleSessionError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawler.sessions.desk import Desk
-    from crawler.sessions.store import SessionOrder
+    from crawler.crawl.visits import Visits
+    from crawler.sessions.rows import SessionOrder
     from crawler.sessions.visit import Visit
 
 # Every status comes to the callback, except redirects, which are followed.
@@ -53,7 +53,7 @@ class Engagement:
 class VisitingSpider(Spider):
     """The frame of a spider whose requests belong to sessions."""
 
-    desk: Desk
+    desk: Visits
     engagements: dict[str, Engagement]  # by session id
 
     @classmethod
@@ -78,7 +78,7 @@ class VisitingSpider(Spider):
 
     async def start(self) -> AsyncIterator[Request]:
         """Yield each session's first request once its domain is held."""
-        self.desk = desk_of(self.crawler)
+        self.desk = visits_of(self.crawler)
         orders = await self._wanted()
         outgoing: asyncio.Queue[Request | None] = asyncio.Queue()
         running = asyncio.ensure_future(self._run_all(orders, outgoing))

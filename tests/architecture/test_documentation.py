@@ -10,8 +10,9 @@ import pytest
 
 from crawler.cli import results, sessions
 from crawler.cli.app import INTERRUPTED
+from crawler.crawl import context
 from crawler.errors import IntegrityError
-from crawler.middlewares import desk, navigation, saved_pages
+from crawler.middlewares import navigation, saved_pages
 from crawler.spiders import pdp
 from crawler.spiders.arguments import KNOWN, MODES, RENDERS, RETENTIONS
 from scripts.reference import PAGES as GENERATED
@@ -90,7 +91,7 @@ def test_meta_keys_are_documented() -> None:
     section = SPIDERS.partition("## Meta keys")[2].partition("\n## ")[0]
     on_page = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
     tried = {navigation.ATTEMPT, navigation.BEGUN, navigation.RELOADED}
-    assert on_page == {desk.SESSION, pdp.PAGE, saved_pages.SAVED_PAGE, "download_slot", *tried}
+    assert on_page == {context.SESSION, pdp.PAGE, saved_pages.SAVED_PAGE, "download_slot", *tried}
 
 
 def test_stats_are_documented() -> None:

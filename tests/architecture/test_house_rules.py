@@ -19,7 +19,6 @@ PACKAGE = [path for path in SOURCES if path.is_relative_to(ROOT / "crawler")]
 LOCK_FILES = sorted((ROOT / "requirements").glob("*.txt"))
 
 NAMES_THAT_SAY_NOTHING = {"common", "helper", "helpers", "manager", "misc", "util", "utils"}
-MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 60
 MAX_README_LINES = 150
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
@@ -40,12 +39,6 @@ def test_names_say_something() -> None:
     """A module called utils collects what nobody found a place for."""
     nameless = [shown(p) for p in SOURCES if {p.stem, p.parent.name} & NAMES_THAT_SAY_NOTHING]
     assert nameless == []
-
-
-def test_files_are_short() -> None:
-    """A file of the package fits into a reader's head."""
-    lengths = {shown(path): len(path.read_text(encoding="utf-8").splitlines()) for path in PACKAGE}
-    assert {name: length for name, length in lengths.items() if length > MAX_FILE_LINES} == {}
 
 
 def test_functions_are_short() -> None:

@@ -26,14 +26,14 @@ from scrapy.utils.project import get_project_settings
 from sqlalchemy import func, select
 from sqlalchemy.exc import OperationalError
 
-import crawler.frontier.foreman as foreman_module
-import crawler.frontier.threads as threads_module
-import crawler.sessions.ending as ending_module
+import crawler.crawl.visits as ending_module
+import crawler.runs.patience as threads_module
+import crawler.runs.worker as foreman_module
 from crawler.access.gate import LocalGateUnavailableError
 from crawler.access.local_gate import LocalGate
 from crawler.db.engine import Database
 from crawler.db.models import Artifact, Page, Run, Task
-from crawler.evidence.blob_rules import as_store_error
+from crawler.evidence.blobs import as_store_error
 from crawler.evidence.folder_store import FolderStore
 from tests.e2e.farm import NETWORK
 

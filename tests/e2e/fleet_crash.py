@@ -14,9 +14,9 @@ from typing import Any
 
 from scrapy.cmdline import execute
 
-from crawler.frontier.fleet import FleetList
-from crawler.sessions.book import SessionBook
-from crawler.sessions.desk import Desk
+from crawler.crawl.visits import Visits
+from crawler.fleet.queue import FleetList
+from crawler.sessions.store import SessionStore
 
 
 class Point(Enum):
@@ -25,10 +25,10 @@ class Point(Enum):
     ENTRY_TAKEN = (FleetList, "fill", "after")
     SESSION_WRITTEN = (FleetList, "done", "before")
     ENTRY_DONE = (FleetList, "done", "after")
-    SESSION_BEGUN = (Desk, "_has_begun", "before")
-    PAGE_KEPT = (Desk, "keep", "after")
-    SESSION_ENDS = (SessionBook, "finish", "before")
-    SESSION_ENDED = (Desk, "_tell_end", "before")
+    SESSION_BEGUN = (Visits, "_has_begun", "before")
+    PAGE_KEPT = (Visits, "keep", "after")
+    SESSION_ENDS = (SessionStore, "finish", "before")
+    SESSION_ENDED = (Visits, "_tell_end", "before")
 
 
 def die_at(point: Point, mark: str) -> None:

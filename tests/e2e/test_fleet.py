@@ -14,7 +14,7 @@ import redis
 from sqlalchemy import and_, select
 
 from crawler.db.models import CrawlSession, Page
-from crawler.spiders.fleet_worker import SPARE_ENTRIES
+from crawler.fleet.worker import SPARE_ENTRIES
 from crawler.urls import domain_of
 from tests.e2e.conftest import Home, wait_for
 from tests.e2e.fleet_crash import Point

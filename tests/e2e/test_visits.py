@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from crawler.capture.failures import Summary
 from crawler.demo import SHOPS
-from crawler.sessions.outcome import Summary
 from tests.e2e.conftest import Home
 
 if TYPE_CHECKING:

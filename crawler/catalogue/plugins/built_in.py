@@ -5,15 +5,20 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from crawler.catalogue.plugins.page import normalised
-from crawler.catalogue.plugins.record import AssetRecord
-from crawler.catalogue.sighting import MAX_CODE_CHARS, MAX_IMAGE_CHARS, MAX_NAME_CHARS, amount_of, text_of
+from crawler.catalogue.plugins.api import AssetRecord, normalised
+from crawler.catalogue.product_facts import (
+    MAX_CODE_CHARS,
+    MAX_IMAGE_CHARS,
+    MAX_NAME_CHARS,
+    amount_of,
+    text_of,
+)
 from crawler.urls import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from crawler.catalogue.plugins.page import PluginPage
+    from crawler.catalogue.plugins.api import PluginPage
 
 CODES = ("brand", "sku", "gtin", "mpn", "currency", "availability")
 AMOUNTS = ("price", "list_price")

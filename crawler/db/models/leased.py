@@ -1,4 +1,4 @@
-"""Work that one process at a time has on loan; `crawler.db.leases` writes these columns, and nobody else."""
+"""Work that one process has on loan; `crawler.leases.rows` writes these columns, and nobody else."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from crawler.config import load_settings
-from crawler.evidence.blobs import open_blobs
+from crawler.evidence.bodies import open_blobs
 from tests.embedded.process import free_port, server_folder, start_guarded
 
 if TYPE_CHECKING:

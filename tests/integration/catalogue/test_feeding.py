@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from crawler.catalogue import prices
-from crawler.catalogue.clerk import CatalogueClerk
+from crawler.capture.failures import Cause
+from crawler.catalogue import products
+from crawler.catalogue.products import CatalogueHooks
 from crawler.clock import utc_now
 from crawler.db.models import Artifact, Diagnostic, DomainDay, Listing, Page, Price, ScrapeRecord
-from crawler.sessions.outcome import Cause, Summary, Trouble
 from tests.integration.catalogue.visits import CHAIR, DAY, PRODUCT, Visits
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-BLOCKED = Trouble(Summary.BLOCKED, Cause.BLOCKED)
+BLOCKED = Cause.BLOCKED
 
 
 def test_a_product_page_becomes_a_listing_and_a_price(visits: Visits) -> None:
@@ -125,7 +125,7 @@ def test_page_and_price_stand_or_fall_together(visits: Visits, monkeypatch: pyte
     def fail(*_: object) -> None:
         raise RuntimeError("no")
 
-    monkeypatch.setattr(CatalogueClerk, "page_kept", fail)
+    monkeypatch.setattr(CatalogueHooks, "page_kept", fail)
     with pytest.raises(RuntimeError, match="no"):
         visits.visit()
     assert (visits.count(Page), visits.count(Artifact), visits.count(Listing)) == (0, 0, 0)
@@ -147,7 +147,7 @@ def test_a_domain_has_its_day(visits: Visits) -> None:
     """Sessions, successes, blocks, how often a product was found, and the median latency."""
     visits.visit()
     visits.visit(is_pdp=False)
-    visits.visit(trouble=BLOCKED)
+    visits.visit(cause=BLOCKED)
     visits.visit(url="https://other.example/p/1")
     day, other = sorted(visits.rows(DomainDay), key=lambda row: row.domain, reverse=True)
     assert (day.sessions, day.successes, day.blocks) == (3, 1, 1)
@@ -163,4 +163,4 @@ def test_the_history_is_told_oldest_first(visits: Visits) -> None:
         visits.visit({**CHAIR, "price": amount})
     listing: UUID = visits.rows(Listing)[0].id
     with visits.database.read() as db:
-        assert [row.price for row in prices.history(db, listing, 2)] == [Decimal(2), Decimal(3)]
+        assert [row.price for row in products.history(db, listing, 2)] == [Decimal(2), Decimal(3)]

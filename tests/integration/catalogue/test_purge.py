@@ -20,8 +20,8 @@ from crawler.db.models import (
     ScrapeRecord,
 )
 from crawler.errors import LockedError, UsageError
-from crawler.evidence.blobs import FolderStore
-from crawler.retention import cleanup, holds, purge, takeout
+from crawler.evidence.folder_store import FolderStore
+from crawler.retention import cleanup, holds, purge
 from crawler.retention.holds import HeldError, Target
 from crawler.retention.purge import PurgeOrder
 from tests.integration.catalogue.visits import DAY, Visits
@@ -185,15 +185,15 @@ def test_killed_among_the_rows_it_goes_on(visits: Visits, monkeypatch: pytest.Mo
     monkeypatch.setattr(purge, "SESSIONS_AT_ONCE", 1)
     visits.visit()
     visits.visit()
-    remove, calls = takeout.remove_sessions, []
+    remove, calls = purge.remove_sessions, []
 
-    def die_at_the_second(*args: Any, **kwargs: Any) -> takeout.Figures:
+    def die_at_the_second(*args: Any, **kwargs: Any) -> purge.Figures:
         calls.append(args)
         if len(calls) == 2:
             raise Killed
         return remove(*args, **kwargs)
 
-    monkeypatch.setattr(takeout, "remove_sessions", die_at_the_second)
+    monkeypatch.setattr(purge, "remove_sessions", die_at_the_second)
     with pytest.raises(Killed):
         run(visits, DOMAIN)
     assert visits.count(CrawlSession) == 1

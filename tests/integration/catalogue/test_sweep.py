@@ -28,11 +28,11 @@ from crawler.db.models import (
     ScrapeRecord,
 )  # fmt: skip
 from crawler.errors import ConfigError
-from crawler.retention import config
-from crawler.retention.collections import COLLECTIONS
+from crawler.retention import policies
+from crawler.retention.policies import DEFAULT_DAYS
 from crawler.retention.sweep import CollectionResult, sweep, sweep_for
+from crawler.retention.tables import COLLECTIONS
 from crawler.retention.trigger import CHANCE, maybe_clean_up
-from crawler.retention.ttl import DEFAULT_DAYS
 from tests.integration.catalogue.visits import DAY, Visits
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def test_a_new_policy_counts_from_the_next_pass_on(visits: Visits) -> None:
     add_actions(visits, 10 * DAY)
     assert one(sweep(visits.database, dry_run=True), "audit_log").expired_docs == 0
     with visits.database.write() as db:
-        config.set_days(db, "audit_log", 5, actor="me", now=utc_now())
+        policies.set_days(db, "audit_log", 5, actor="me", now=utc_now())
     assert one(sweep(visits.database, dry_run=True), "audit_log").expired_docs == 1
     assert visits.rows(AuditEntry)[-1].details == {"days": 5, "before": {}}
     assert DEFAULT_DAYS["audit_log"] == 90

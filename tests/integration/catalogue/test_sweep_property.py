@@ -12,9 +12,9 @@ from sqlalchemy import delete, insert, select
 
 from crawler.clock import utc_now
 from crawler.db.models import AuditEntry, RetentionConfig
-from crawler.retention import config
+from crawler.retention import policies
+from crawler.retention.policies import DEFAULT_DAYS
 from crawler.retention.sweep import MOST_AT_ONCE, sweep
-from crawler.retention.ttl import DEFAULT_DAYS
 from tests.integration.catalogue.visits import DAY
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def take(database: Database, model: Model, step: int | str) -> None:
     """One step, by the program and by the model."""
     if isinstance(step, int):
         with database.write() as db:
-            config.set_days(db, NAME, step, actor="me", now=utc_now())
+            policies.set_days(db, NAME, step, actor="me", now=utc_now())
             entry = db.scalars(select(AuditEntry).order_by(AuditEntry.id.desc()).limit(1)).one()
             model.rows.append((entry.timestamp, entry.id))
         model.days = step

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from sqlalchemy import func, select, update
 
-from crawler.catalogue.clerk import CatalogueClerk
+from crawler.capture.items import PageCapture
+from crawler.catalogue.products import CatalogueHooks
 from crawler.clock import utc_now
 from crawler.config import load_settings
 from crawler.db.models import Artifact, Base, CrawlSession
-from crawler.evidence.blobs import FolderStore
-from crawler.sessions.book import SessionBook
-from crawler.sessions.items import PageCapture
+from crawler.evidence.folder_store import FolderStore
 from crawler.sessions.journal import Journal
-from crawler.sessions.store import SessionOrder
+from crawler.sessions.rows import SessionOrder
+from crawler.sessions.store import SessionStore
 from crawler.urls import domain_of
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from uuid import UUID
 
+    from crawler.capture.failures import Cause
     from crawler.db.engine import Database
-    from crawler.sessions.outcome import Trouble
 
 DAY = timedelta(days=1)
 PRODUCT = "https://shop.example/p/chair"
@@ -36,7 +36,7 @@ CHAIR = {"name": "A chair", "price": "19.90", "currency": "EUR", "availability":
 class Visits:
     """A book with a catalogue beside it."""
 
-    book: SessionBook
+    book: SessionStore
 
     @property
     def database(self) -> Database:
@@ -56,15 +56,15 @@ class Visits:
         url: str = PRODUCT,
         is_pdp: bool = True,
         declared: str | None = None,
-        trouble: Trouble | None = None,
+        cause: Cause | None = None,
     ) -> UUID:
         """A session that captured one page; its id."""
         order = SessionOrder(url, domain_of(url))
         [key] = self.book.queue([order], {})
         visit = self.book.post(self.book.start(key, order, Journal(str(key), order.domain)))
-        said = {"is_pdp": is_pdp, "declared": declared, "trouble": trouble}
+        said = {"is_pdp": is_pdp, "declared": declared, "cause": cause}
         self.book.post(self.book.keep(visit, page(str(key), url, facts or CHAIR, **said)))
-        if is_pdp and not trouble:
+        if is_pdp and not cause:
             visit.found(url)
         self.book.post(self.book.finish(visit))
         self.book.post(self.book.close_log(visit))
@@ -93,8 +93,8 @@ class Visits:
 
 def page(session: str, url: str, facts: Mapping[str, Any], **said: Any) -> PageCapture:
     """A page as a spider yields it."""
-    if said["trouble"]:
-        return PageCapture(session_id=session, page_type="pdp", url=url, trouble=said["trouble"])
+    if said["cause"]:
+        return PageCapture(session_id=session, page_type="pdp", url=url, cause=said["cause"])
     return PageCapture(
         session_id=session,
         page_type="pdp",
@@ -113,4 +113,4 @@ def page(session: str, url: str, facts: Mapping[str, Any], **said: Any) -> PageC
 def new_visits(database: Database, folder: Path) -> Visits:
     """A book on an empty shelf."""
     settings = load_settings({"artifacts_dir": str(folder)})
-    return Visits(SessionBook(settings, database, FolderStore(folder), (CatalogueClerk(),)))
+    return Visits(SessionStore(settings, database, FolderStore(folder), (CatalogueHooks(),)))

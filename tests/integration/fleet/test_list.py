@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawler.frontier.fleet import REFUSED_KEPT, FleetList, FleetUnavailableError, shown_entry
+from crawler.fleet.queue import REFUSED_KEPT, FleetList, FleetUnavailableError, shown_entry
 from tests.integration.gate.flaky_proxy import Fault, flaky_proxy
 
 if TYPE_CHECKING:

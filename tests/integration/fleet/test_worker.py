@@ -12,14 +12,14 @@ from attrs import define, field
 from sqlalchemy import update
 
 from crawler.config import load_settings
+from crawler.crawl.visits import Visits
 from crawler.db.engine import DatabaseUnavailableError
 from crawler.db.models import CrawlSession
-from crawler.frontier.fleet import FleetList
-from crawler.sessions.desk import Desk
-from crawler.sessions.fleet import FleetBook
-from crawler.sessions.store import SessionOrder
-from crawler.spiders import fleet_worker
-from crawler.spiders.fleet_worker import LONGEST_PAUSE_SECONDS, Patience, Worker
+from crawler.fleet import worker as fleet_worker
+from crawler.fleet.queue import FleetList
+from crawler.fleet.store import FleetStore
+from crawler.fleet.worker import LONGEST_PAUSE_SECONDS, Patience, Worker
+from crawler.sessions.rows import SessionOrder
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import redis
 
     from crawler.config import Settings
-    from crawler.sessions.stores import Stores
     from crawler.sessions.visit import Visit
+    from crawler.stores import Stores
 
 KEY = "pdp:start_urls"
 
@@ -47,7 +47,7 @@ def settings(tmp_path: Path, redis_database: str, monkeypatch: pytest.MonkeyPatc
 class Bench:
     """A worker, and visits that take a moment and are done."""
 
-    desk: Desk
+    desk: Visits
     stores: Stores
     worker: Worker
     at_once: list[set[str]] = field(factory=list)  # the domains that were visited beside each other
@@ -84,11 +84,11 @@ def at_bench(
     """Do something with a worker, in an event loop of its own."""
 
     async def main() -> None:
-        desk = Desk(settings)
+        desk = Visits(settings)
         stores = await desk.open()
         worker = Worker(
             desk=desk,
-            book=FleetBook(stores.book),
+            book=FleetStore(stores.book),
             gate=stores.gate,
             entries=FleetList(settings.redis_url, KEY, stores.book.owner, silent_ms=60_000),
             order_of=order_of,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from redis import Redis
 
-from crawler.access import entry as entry_module
-from crawler.access.entry import Entered, Entrance, Visitor, Wait
+from crawler.access import acquisition as entry_module
+from crawler.access.acquisition import Entered, Entrance, Visitor, Wait
 from crawler.access.gate import Busy, Release
 from crawler.config import load_settings
 from tests.integration.gate.history import History, Interval, gaps, overlaps, run_workers, until

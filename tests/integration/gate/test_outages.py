@@ -11,7 +11,7 @@ import pytest
 from attrs import define, field
 from redis import Redis
 
-from crawler.access.entry import DomainLockTimeoutError, Entered, Entrance, Entry, Visitor, Wait
+from crawler.access.acquisition import DomainLockTimeoutError, Entered, Entrance, Entry, Visitor, Wait
 from crawler.access.gate import Busy, Held, Release
 from crawler.access.keeper import Lost
 from crawler.config import load_settings

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import text
 
-from crawler.access.entry import DomainLockTimeoutError, Entrance, Visitor, Wait
+from crawler.access.acquisition import DomainLockTimeoutError, Entrance, Visitor, Wait
 from crawler.access.gate import Held
 from crawler.config import load_settings
 from tests.integration.gate.stores import OpenStores, times

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from crawler.db.engine import Database
-from crawler.evidence.blobs import FolderStore
+from crawler.evidence.folder_store import FolderStore
 from crawler.retention.cleanup import CleanupOrder, clean_up
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.integration.retention.shelf import Shelf, new_shelf
+from tests.integration.retention.shelf import RetainedTable, new_shelf
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,6 +15,6 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def shelf(database: Database, tmp_path: Path) -> Shelf:
+def shelf(database: Database, tmp_path: Path) -> RetainedTable:
     """A shelf with nothing on it."""
     return new_shelf(database, tmp_path / "artifacts")

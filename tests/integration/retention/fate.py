@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from crawler.db.engine import Database
-from crawler.evidence.blobs import FolderStore
+from crawler.evidence.folder_store import FolderStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator

@@ -11,8 +11,8 @@ from sqlalchemy import insert, select, update
 
 from crawler.clock import utc_now
 from crawler.db.models import Artifact, CrawlSession
-from crawler.evidence import packing
-from crawler.evidence.blobs import FolderStore
+from crawler.evidence import files as evidence_files
+from crawler.evidence.folder_store import FolderStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 DAY = timedelta(days=1)
 CONTENT = b"<html><title>A chair</title></html>"
-PACKED = packing.gzipped(CONTENT)
+PACKED = evidence_files.gzipped(CONTENT)
 
 
 @frozen
-class Shelf:
+class RetainedTable:
     """A database with one session, and the folder of its files."""
 
     database: Database
@@ -89,7 +89,7 @@ class Shelf:
             db.execute(update(Artifact).where(which).values(**columns))
 
 
-def new_shelf(database: Database, root: Path) -> Shelf:
+def new_shelf(database: Database, root: Path) -> RetainedTable:
     """An empty shelf."""
     root.mkdir(parents=True, exist_ok=True)
     session = CrawlSession(
@@ -99,7 +99,7 @@ def new_shelf(database: Database, root: Path) -> Shelf:
     )  # fmt: skip
     with database.write() as db:
         db.add(session)
-    return Shelf(database, root, session.id)
+    return RetainedTable(database, root, session.id)
 
 
 def row(session_id: UUID, uri: str, until: datetime | None, **columns: Any) -> dict[str, Any]:

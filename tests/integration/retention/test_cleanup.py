@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawler.clock import utc_now
-from crawler.evidence.blobs import FolderStore, StoreUnavailableError
+from crawler.evidence.blobs import StoreUnavailableError
+from crawler.evidence.folder_store import FolderStore
 from crawler.retention import cleanup
 from crawler.retention.cleanup import CleanupOrder, Part, clean_up
-from crawler.retention.result import CleanupResult
-from crawler.retention.ttl import DEFAULT_DAYS
-from tests.integration.retention.shelf import DAY, PACKED, Shelf, row
+from crawler.retention.plan import CleanupResult
+from crawler.retention.policies import DEFAULT_DAYS
+from tests.integration.retention.shelf import DAY, PACKED, RetainedTable, row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
 SIZE = len(PACKED.data)
 
 
-def run(shelf: Shelf, **order: Any) -> CleanupResult:
+def run(shelf: RetainedTable, **order: Any) -> CleanupResult:
     """One pass, over the artifacts unless told otherwise."""
     return clean_up(shelf.database, shelf.blobs, CleanupOrder(**{"only": Part.ARTIFACTS, **order}))
 
 
-def test_what_is_past_its_date_goes(shelf: Shelf) -> None:
+def test_what_is_past_its_date_goes(shelf: RetainedTable) -> None:
     """File and mark, by the database's clock; the rest stays (SPEC B42-45)."""
     old = shelf.add("a/html.gz")
     shelf.add("b/html.gz", age=-DAY)
@@ -49,7 +50,7 @@ def test_what_is_past_its_date_goes(shelf: Shelf) -> None:
     assert shelf.rows()[old].cleanup_claim is None
 
 
-def test_oldest_first_up_to_the_batch(shelf: Shelf) -> None:
+def test_oldest_first_up_to_the_batch(shelf: RetainedTable) -> None:
     """A pass takes one batch; what it leaves is counted (SPEC B44, B48)."""
     ids = [shelf.add(f"{day}/html.gz", age=day * DAY) for day in (1, 3, 2)]
     result = run(shelf, batch_size=2)
@@ -57,7 +58,7 @@ def test_oldest_first_up_to_the_batch(shelf: Shelf) -> None:
     assert shelf.deleted() == {ids[1], ids[2]}
 
 
-def test_dry_run_changes_nothing(shelf: Shelf, caplog: pytest.LogCaptureFixture) -> None:
+def test_dry_run_changes_nothing(shelf: RetainedTable, caplog: pytest.LogCaptureFixture) -> None:
     """Candidates are logged and counted apart from deletions (SPEC B47, B54)."""
     key = shelf.add("a/html.gz")
     shelf.add("b/html.gz", age=DAY / 2)
@@ -77,7 +78,7 @@ def test_dry_run_changes_nothing(shelf: Shelf, caplog: pytest.LogCaptureFixture)
     }  # fmt: skip
 
 
-def test_events_are_the_documented_ones(shelf: Shelf, caplog: pytest.LogCaptureFixture) -> None:
+def test_events_are_the_documented_ones(shelf: RetainedTable, caplog: pytest.LogCaptureFixture) -> None:
     """Start, deleted, failed and complete with their fields (SPEC B53)."""
     shelf.add("a/html.gz")
     shelf.add("../outside.gz", file=False)
@@ -96,14 +97,14 @@ def test_events_are_the_documented_ones(shelf: Shelf, caplog: pytest.LogCaptureF
     }  # fmt: skip
 
 
-def test_missing_file_is_a_success(shelf: Shelf) -> None:
+def test_missing_file_is_a_success(shelf: RetainedTable) -> None:
     """What is gone is marked; nothing was reclaimed (SPEC B52)."""
     key = shelf.add("gone/html.gz", file=False)
     assert run(shelf) == CleanupResult(candidates=1, deleted=1)
     assert shelf.deleted() == {key}
 
 
-def test_store_that_is_away_marks_nothing(shelf: Shelf) -> None:
+def test_store_that_is_away_marks_nothing(shelf: RetainedTable) -> None:
     """A volume that is not mounted is not a folder whose files are gone."""
     shelf.add("a/html.gz")
     away = FolderStore(shelf.root.parent / "not-mounted")
@@ -113,7 +114,7 @@ def test_store_that_is_away_marks_nothing(shelf: Shelf) -> None:
     assert (found.deleted_at, found.cleanup_claim, found.cleanup_attempts) == (None, None, 0)
 
 
-def test_failing_rows_do_not_block_those_behind(shelf: Shelf) -> None:
+def test_failing_rows_do_not_block_those_behind(shelf: RetainedTable) -> None:
     """Each pass after the first works on good rows alone, until the failed ones have rested."""
     bad = {shelf.add(f"../{number}", file=False, age=2 * DAY) for number in range(5)}
     good = {shelf.add(f"{number}/html.gz") for number in range(10)}
@@ -128,7 +129,7 @@ def test_failing_rows_do_not_block_those_behind(shelf: Shelf) -> None:
     assert {found.cleanup_attempts for key, found in shelf.rows().items() if key in bad} == {2}
 
 
-def test_pause_grows_with_each_failure(shelf: Shelf) -> None:
+def test_pause_grows_with_each_failure(shelf: RetainedTable) -> None:
     """Ten minutes after the first, twenty after the second."""
     key = shelf.add("../x", file=False)
     for pause in (timedelta(minutes=10), timedelta(minutes=20)):
@@ -139,7 +140,7 @@ def test_pause_grows_with_each_failure(shelf: Shelf) -> None:
         shelf.let_pauses_end()
 
 
-def test_failed_rows_come_last(shelf: Shelf) -> None:
+def test_failed_rows_come_last(shelf: RetainedTable) -> None:
     """A failed row with the oldest date waits behind those that never failed."""
     shelf.add("old/html.gz", age=9 * DAY, cleanup_attempts=1, cleanup_next=utc_now() - DAY)
     fresh = shelf.add("new/html.gz")
@@ -147,7 +148,7 @@ def test_failed_rows_come_last(shelf: Shelf) -> None:
     assert shelf.deleted() == {fresh}
 
 
-def test_file_that_another_row_needs_stays(shelf: Shelf) -> None:
+def test_file_that_another_row_needs_stays(shelf: RetainedTable) -> None:
     """The expired row is marked, the file goes with the last row that names it."""
     expired = shelf.add("same/html.gz")
     living = shelf.add("same/html.gz", age=-DAY)
@@ -159,7 +160,7 @@ def test_file_that_another_row_needs_stays(shelf: Shelf) -> None:
     assert shelf.files() == set()
 
 
-def test_rows_that_share_a_file_go_together(shelf: Shelf) -> None:
+def test_rows_that_share_a_file_go_together(shelf: RetainedTable) -> None:
     """Two expired rows, one file: two marks, and its bytes are counted once."""
     shelf.add("same/html.gz")
     shelf.add("same/html.gz", age=2 * DAY)
@@ -167,7 +168,7 @@ def test_rows_that_share_a_file_go_together(shelf: Shelf) -> None:
     assert shelf.files() == set()
 
 
-def test_two_batches_that_share_a_file(shelf: Shelf) -> None:
+def test_two_batches_that_share_a_file(shelf: RetainedTable) -> None:
     """The first batch leaves the file to the row in the second."""
     shelf.add("same/html.gz")
     shelf.add("same/html.gz", age=2 * DAY)
@@ -177,14 +178,14 @@ def test_two_batches_that_share_a_file(shelf: Shelf) -> None:
     assert shelf.files() == set()
 
 
-def test_backlog_is_worked_off_in_the_time_given(shelf: Shelf) -> None:
+def test_backlog_is_worked_off_in_the_time_given(shelf: RetainedTable) -> None:
     """With max_seconds one pass takes batch after batch; without time it still takes a claim."""
     shelf.add_rows(row(shelf.session_id, f"{n}/html.gz", utc_now() - DAY) for n in range(25))
     assert run(shelf, batch_size=10, max_seconds=0).deleted == 10
     assert run(shelf, batch_size=4, max_seconds=60).deleted == 15
 
 
-def test_large_batch_is_claimed_in_parts(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_batch_is_claimed_in_parts(shelf: RetainedTable, monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch larger than a claim is one pass all the same."""
     monkeypatch.setattr(cleanup, "CLAIM_ROWS", 4)
     shelf.add_rows(row(shelf.session_id, f"{n}/html.gz", utc_now() - DAY) for n in range(25))
@@ -192,7 +193,7 @@ def test_large_batch_is_claimed_in_parts(shelf: Shelf, monkeypatch: pytest.Monke
     assert (result.candidates, result.deleted, result.remaining) == (10, 10, 15)
 
 
-def test_collections_alone_touch_no_artifact(shelf: Shelf) -> None:
+def test_collections_alone_touch_no_artifact(shelf: RetainedTable) -> None:
     """`--only collections` leaves expired files where they are."""
     shelf.add("a/html.gz")
     result = run(shelf, only=Part.COLLECTIONS)
@@ -201,7 +202,7 @@ def test_collections_alone_touch_no_artifact(shelf: Shelf) -> None:
     assert shelf.files() == {"a/html.gz"}
 
 
-def test_claimed_row_is_left_to_its_cleaner(shelf: Shelf) -> None:
+def test_claimed_row_is_left_to_its_cleaner(shelf: RetainedTable) -> None:
     """Another machine's claim holds until its lease is over."""
     key = shelf.add(
         "a/html.gz",
@@ -218,7 +219,7 @@ def test_claimed_row_is_left_to_its_cleaner(shelf: Shelf) -> None:
 class Meddling(FolderStore):
     """A store that lets somebody else act before each deletion."""
 
-    def __init__(self, shelf: Shelf, meddle: Any) -> None:
+    def __init__(self, shelf: RetainedTable, meddle: Any) -> None:
         super().__init__(shelf.root)
         self.meddle = meddle
 
@@ -229,7 +230,7 @@ class Meddling(FolderStore):
             yield from super().delete_all([uri])
 
 
-def test_lost_claim_is_not_counted(shelf: Shelf) -> None:
+def test_lost_claim_is_not_counted(shelf: RetainedTable) -> None:
     """A cleaner that was overtaken leaves counting and marking to whoever has the row now."""
     key = shelf.add("a/html.gz")
 
@@ -241,7 +242,7 @@ def test_lost_claim_is_not_counted(shelf: Shelf) -> None:
     assert shelf.deleted() == set()
 
 
-def test_interruption_marks_what_is_gone(shelf: Shelf) -> None:
+def test_interruption_marks_what_is_gone(shelf: RetainedTable) -> None:
     """Ctrl-C in the middle: the done is marked, the rest is given back at once."""
     for number in range(4):
         shelf.add(f"{number}/html.gz")
@@ -258,7 +259,7 @@ def test_interruption_marks_what_is_gone(shelf: Shelf) -> None:
     assert {found.cleanup_claim for found in live} == {None}
 
 
-def test_cleaner_stops_before_its_lease_ends(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cleaner_stops_before_its_lease_ends(shelf: RetainedTable, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a slow store does not get done in time is given back, not deleted under somebody else's claim."""
     monkeypatch.setattr(cleanup, "REMOVED_AT_ONCE", 1)
     monkeypatch.setattr(cleanup, "LEASE_MARGIN_SECONDS", cleanup.LEASE_SECONDS - 0.5)
@@ -273,7 +274,7 @@ def test_cleaner_stops_before_its_lease_ends(shelf: Shelf, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("cleaners", [2, 6])
 def test_many_cleaners_count_each_row_once(
-    shelf: Shelf, cleaners: int, monkeypatch: pytest.MonkeyPatch
+    shelf: RetainedTable, cleaners: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the interleaving, the sums are exact."""
     monkeypatch.setattr(cleanup, "CLAIM_ROWS", 7)

@@ -15,14 +15,14 @@ from crawler.clock import utc_now
 from crawler.db.models import Artifact
 from crawler.retention.cleanup import CleanupOrder, Part, clean_up
 from tests.integration.retention.fate import Crash, Fate, FatefulDatabase, FatefulStore
-from tests.integration.retention.shelf import DAY, PACKED, Shelf, new_shelf, row
+from tests.integration.retention.shelf import DAY, PACKED, RetainedTable, new_shelf, row
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
     from uuid import UUID
 
-    from crawler.retention.result import CleanupResult
+    from crawler.retention.plan import CleanupResult
 
 CASES = 200
 FILES = ("a/html.gz", "b/html.gz", "b/second.gz", "c/d/html.gz")
@@ -81,7 +81,7 @@ steps = st.builds(
 class Model:
     """What is on the shelf, and what may become of it."""
 
-    shelf: Shelf
+    shelf: RetainedTable
     database: FatefulDatabase
     items: list[Item]
     ids: list[UUID] = field(factory=list)

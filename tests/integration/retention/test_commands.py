@@ -14,7 +14,7 @@ import pytest
 from crawler import logs
 from crawler.cli.app import run
 from crawler.db.engine import Database
-from tests.integration.retention.shelf import CONTENT, DAY, PACKED, Shelf, new_shelf
+from tests.integration.retention.shelf import CONTENT, DAY, PACKED, RetainedTable, new_shelf
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -25,7 +25,7 @@ KEYS = ["candidates", "deleted", "failed", "reclaimed_bytes", "remaining", "dry_
 
 
 @pytest.fixture
-def shelf(sqlite_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Shelf]:
+def shelf(sqlite_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[RetainedTable]:
     """The shelf that the settings of this folder name."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(logs, "configure", lambda *_: None)
@@ -40,7 +40,7 @@ def printed(capsysbinary: pytest.CaptureFixture[bytes]) -> Any:
     return json.loads(capsysbinary.readouterr().out)
 
 
-def test_cleanup_prints_its_figures(shelf: Shelf, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_cleanup_prints_its_figures(shelf: RetainedTable, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     """The line that scripts look for, on standard output (SPEC B54)."""
     shelf.add("a/html.gz")
     assert run(["cleanup"]) == 0
@@ -48,7 +48,9 @@ def test_cleanup_prints_its_figures(shelf: Shelf, capsysbinary: pytest.CaptureFi
     assert capsysbinary.readouterr().out.decode() == line
 
 
-def test_cleanup_prints_one_document(shelf: Shelf, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_cleanup_prints_one_document(
+    shelf: RetainedTable, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
     """With --json nothing else is on standard output."""
     shelf.add("a/html.gz")
     shelf.add("b/html.gz")
@@ -59,7 +61,7 @@ def test_cleanup_prints_one_document(shelf: Shelf, capsysbinary: pytest.CaptureF
 
 
 def test_settings_are_the_defaults(
-    shelf: Shelf, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+    shelf: RetainedTable, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Batch size and dry run come from the settings; the command line wins; ENABLED is not asked (B47-50)."""
     monkeypatch.setenv("RETENTION_CLEANUP_ENABLED", "false")
@@ -74,7 +76,7 @@ def test_settings_are_the_defaults(
     assert printed(capsysbinary)["deleted"] == 2
 
 
-def test_codes_tell_how_much_was_done(shelf: Shelf) -> None:
+def test_codes_tell_how_much_was_done(shelf: RetainedTable) -> None:
     """All 0, some 3, none 1 (and nothing to do is 0)."""
     assert run(["cleanup"]) == 0
     shelf.add("../x", file=False)
@@ -98,7 +100,7 @@ def test_codes_tell_how_much_was_done(shelf: Shelf) -> None:
     ],
 )
 def test_bad_configuration_is_two_lines(
-    shelf: Shelf,
+    shelf: RetainedTable,
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     arguments: list[str],
@@ -114,7 +116,7 @@ def test_bad_configuration_is_two_lines(
     assert hint.startswith("hint: ")
 
 
-def test_store_that_is_away_is_an_error(shelf: Shelf, capfd: pytest.CaptureFixture[str]) -> None:
+def test_store_that_is_away_is_an_error(shelf: RetainedTable, capfd: pytest.CaptureFixture[str]) -> None:
     """Nothing could be done: code 1, the reason and a hint."""
     shelf.add("a/html.gz", file=False)
     shelf.root.rmdir()
@@ -125,7 +127,7 @@ def test_store_that_is_away_is_an_error(shelf: Shelf, capfd: pytest.CaptureFixtu
 
 
 def test_database_that_is_away_is_an_error(
-    shelf: Shelf, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    shelf: RetainedTable, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No traceback, no password."""
     monkeypatch.setenv("DATABASE_URL", "postgresql://me:secret@127.0.0.1:1/nothing")
@@ -135,7 +137,7 @@ def test_database_that_is_away_is_an_error(
     assert "secret" not in shown
 
 
-def test_script_is_what_cron_calls(shelf: Shelf) -> None:
+def test_script_is_what_cron_calls(shelf: RetainedTable) -> None:
     """It reads .env where it is started, prints one document, logs to standard error, and tells the truth."""
     shelf.add("a/html.gz")
     shelf.add("../x", file=False)
@@ -151,7 +153,7 @@ def test_script_is_what_cron_calls(shelf: Shelf) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_verify_tells_damage(shelf: Shelf, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_verify_tells_damage(shelf: RetainedTable, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     """Code 6 and the damaged ones; code 0 when those that were named are well."""
     good = shelf.add("good.gz", age=-DAY)
     bad = shelf.add("bad.gz", age=-DAY)
@@ -167,7 +169,7 @@ def test_verify_tells_damage(shelf: Shelf, capsysbinary: pytest.CaptureFixture[b
     assert b"checksum_differs" in capsysbinary.readouterr().out
 
 
-def test_cat_writes_the_bytes(shelf: Shelf, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_cat_writes_the_bytes(shelf: RetainedTable, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     """As they are stored, or decoded; of what was deleted, the day on which it went."""
     key = shelf.add("a.gz")
     assert run(["artifacts", "cat", str(key)]) == 0
@@ -182,7 +184,9 @@ def test_cat_writes_the_bytes(shelf: Shelf, capsysbinary: pytest.CaptureFixture[
     assert shown.err.startswith(b"error[not_found]: artifact %s was deleted at " % str(key).encode())
 
 
-def test_orphans_are_reported_and_removed(shelf: Shelf, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_orphans_are_reported_and_removed(
+    shelf: RetainedTable, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
     """Only looked at without the flags; code 6 while a row misses its file."""
     shelf.write("stray.gz")
     lost = shelf.add("lost.gz", file=False, age=-DAY)

@@ -14,7 +14,7 @@ from tests.integration.retention.shelf import new_shelf
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.integration.retention.shelf import Shelf
+    from tests.integration.retention.shelf import RetainedTable
 
 ESCAPES = {
     "parent": "../victim.txt",
@@ -35,7 +35,7 @@ ESCAPES = {
 
 @pytest.mark.parametrize("uri", ESCAPES.values(), ids=ESCAPES.keys())
 def test_unsafe_path_fails_and_touches_nothing(
-    shelf: Shelf, uri: str, caplog: pytest.LogCaptureFixture
+    shelf: RetainedTable, uri: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The row fails with its reason, and is tried again later; those beside it go."""
     outside = shelf.root.parent

@@ -17,7 +17,7 @@ from sqlalchemy import select
 from crawler.clock import utc_now
 from crawler.db.models import Artifact
 from crawler.retention.cleanup import CleanupOrder, clean_up
-from tests.integration.retention.shelf import Shelf, row
+from tests.integration.retention.shelf import RetainedTable, row
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -27,7 +27,7 @@ KILLS = 10  # of cleaners that take 500 files each
 
 
 @pytest.fixture
-def cleaners(shelf: Shelf, database_url: str) -> Generator[subprocess.Popen[str]]:
+def cleaners(shelf: RetainedTable, database_url: str) -> Generator[subprocess.Popen[str]]:
     """A process that forks cleaners."""
     command = [sys.executable, "-m", "tests.integration.retention.cleaners", database_url, str(shelf.root)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
@@ -36,7 +36,7 @@ def cleaners(shelf: Shelf, database_url: str) -> Generator[subprocess.Popen[str]
         process.stdin.close()
 
 
-def fill(shelf: Shelf) -> None:
+def fill(shelf: RetainedTable) -> None:
     """Expired pages of many sessions."""
     names = [f"shop.example__{number // 40:04d}/pages/{number}.html.gz" for number in range(FILES)]
     for name in names:
@@ -64,7 +64,7 @@ def kill(pid: int) -> None:
         return
 
 
-def uris(shelf: Shelf, *, deleted: bool) -> set[str]:
+def uris(shelf: RetainedTable, *, deleted: bool) -> set[str]:
     """The files of the rows that are marked, or of those that are not."""
     which = Artifact.deleted_at.is_not(None) if deleted else Artifact.deleted_at.is_(None)
     with shelf.database.read() as db:
@@ -72,7 +72,7 @@ def uris(shelf: Shelf, *, deleted: bool) -> set[str]:
 
 
 def test_killed_cleaners_leave_nothing_that_does_not_heal(
-    shelf: Shelf, cleaners: subprocess.Popen[str]
+    shelf: RetainedTable, cleaners: subprocess.Popen[str]
 ) -> None:
     """Never a marked row with its file left; after one more pass, never a live row without its file."""
     chance = random.Random(20)

@@ -13,7 +13,7 @@ from crawler.clock import utc_now
 from crawler.evidence.blobs import StoreUnavailableError
 from crawler.retention import orphans
 from crawler.retention.orphans import OrphanOrder, OrphanReport, find_orphans
-from tests.integration.retention.shelf import DAY, PACKED, Shelf
+from tests.integration.retention.shelf import DAY, PACKED, RetainedTable
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -29,13 +29,13 @@ def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(orphans, "GROUP_ROWS", 2)
 
 
-def write_old(shelf: Shelf, uri: str, hours: float = 100) -> None:
+def write_old(shelf: RetainedTable, uri: str, hours: float = 100) -> None:
     """A file that was written a while ago."""
     then = time.time() - hours * 3600
     os.utime(shelf.write(uri), (then, then))
 
 
-def scan(shelf: Shelf, *, delete_files: bool = False, mark_rows: bool = False) -> OrphanReport:
+def scan(shelf: RetainedTable, *, delete_files: bool = False, mark_rows: bool = False) -> OrphanReport:
     """One scan."""
     order = OrphanOrder(delete_files=delete_files, mark_rows=mark_rows)
     return find_orphans(shelf.database, shelf.blobs, order)
@@ -46,7 +46,7 @@ def found(report: OrphanReport) -> tuple[set[str], set[UUID]]:
     return {entry.uri for entry in report.files}, {row.id for row in report.rows}
 
 
-def test_all_is_well(shelf: Shelf) -> None:
+def test_all_is_well(shelf: RetainedTable) -> None:
     """Each file has its row and each row its file."""
     for number in range(5):
         shelf.add(f"{number}/html.gz", age=LIVE)
@@ -54,7 +54,7 @@ def test_all_is_well(shelf: Shelf) -> None:
     assert scan(shelf) == OrphanReport(files_seen=5, rows_seen=5)
 
 
-def test_file_without_row_is_found_after_the_grace_period(shelf: Shelf) -> None:
+def test_file_without_row_is_found_after_the_grace_period(shelf: RetainedTable) -> None:
     """A young file may still get its row; one whose rows are all deleted is an orphan too."""
     write_old(shelf, "stray/1.gz")
     write_old(shelf, "stray/2.gz", hours=71)
@@ -64,7 +64,7 @@ def test_file_without_row_is_found_after_the_grace_period(shelf: Shelf) -> None:
     assert shelf.files() == {"stray/1.gz", "stray/2.gz", "back/from-a-backup.gz"}
 
 
-def test_stray_files_go_when_asked(shelf: Shelf) -> None:
+def test_stray_files_go_when_asked(shelf: RetainedTable) -> None:
     """Deleted with the flag, and counted; what has a row stays, whatever its kind."""
     for number in range(5):
         write_old(shelf, f"stray/{number}.gz")
@@ -75,7 +75,7 @@ def test_stray_files_go_when_asked(shelf: Shelf) -> None:
     assert shelf.files() == {"text.txt"}
 
 
-def test_row_without_file_is_found(shelf: Shelf) -> None:
+def test_row_without_file_is_found(shelf: RetainedTable) -> None:
     """A live row is reported; one that a cleaner is at, or that is deleted, is none."""
     lost = shelf.add("lost.gz", file=False, age=LIVE)
     shelf.add("fine.gz", age=LIVE)
@@ -89,7 +89,7 @@ def test_row_without_file_is_found(shelf: Shelf) -> None:
     assert shelf.rows()[lost].deleted_at is None
 
 
-def test_lost_rows_are_marked_when_asked(shelf: Shelf) -> None:
+def test_lost_rows_are_marked_when_asked(shelf: RetainedTable) -> None:
     """Not those on hold, and not those whose path may not be looked at."""
     lost = {shelf.add(f"lost-{number}.gz", file=False, age=LIVE) for number in range(3)}
     held = shelf.add("held.gz", file=False, age=LIVE, legal_hold=True)
@@ -103,7 +103,7 @@ def test_lost_rows_are_marked_when_asked(shelf: Shelf) -> None:
     assert shelf.deleted() == lost
 
 
-def test_empty_store_marks_nothing(shelf: Shelf) -> None:
+def test_empty_store_marks_nothing(shelf: RetainedTable) -> None:
     """A volume that is not mounted looks empty: no row is given up for it."""
     shelf.add("a.gz", file=False, age=LIVE)
     with pytest.raises(StoreUnavailableError, match="empty"):
@@ -111,7 +111,9 @@ def test_empty_store_marks_nothing(shelf: Shelf) -> None:
     assert shelf.deleted() == set()
 
 
-def test_file_that_goes_while_we_look_is_no_loss(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_that_goes_while_we_look_is_no_loss(
+    shelf: RetainedTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A cleaner that takes a row between our two looks leaves no false report."""
     key = shelf.add("a.gz", age=LIVE)
     real = type(shelf.blobs).exists

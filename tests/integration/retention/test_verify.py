@@ -8,23 +8,23 @@ import pytest
 
 from crawler.clock import utc_now
 from crawler.errors import NotFoundError
-from crawler.evidence import packing, reading, verify
-from crawler.evidence.verify import Finding, examine_all
-from tests.integration.retention.shelf import CONTENT, DAY, PACKED, Shelf
+from crawler.evidence import bodies, files
+from crawler.evidence.bodies import Finding, examine_all
+from tests.integration.retention.shelf import CONTENT, DAY, PACKED, RetainedTable
 
 if TYPE_CHECKING:
     from uuid import UUID
 
 
-def findings(shelf: Shelf) -> dict[UUID, Finding]:
+def findings(shelf: RetainedTable) -> dict[UUID, Finding]:
     """What each readable artifact is like."""
     return {each.artifact.id: each.finding for each in examine_all(shelf.database, shelf.blobs)}
 
 
-def test_each_kind_of_damage_is_told(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_kind_of_damage_is_told(shelf: RetainedTable, monkeypatch: pytest.MonkeyPatch) -> None:
     """Other bytes, other content, no file, a path that leads elsewhere."""
-    monkeypatch.setattr(verify, "PAGE_ROWS", 2)
-    other = packing.gzipped(b"something else")
+    monkeypatch.setattr(bodies, "PAGE_ROWS", 2)
+    other = files.gzipped(b"something else")
     expected = {
         shelf.add("fine.gz"): Finding.INTACT,
         shelf.add("swapped.gz", checksum=other.checksum): Finding.CHECKSUM,
@@ -38,14 +38,14 @@ def test_each_kind_of_damage_is_told(shelf: Shelf, monkeypatch: pytest.MonkeyPat
     key = shelf.add("torn.gz")
     (shelf.root / "torn.gz").write_bytes(PACKED.data[:-5])
     expected[key] = Finding.CHECKSUM
-    cut = packing.plain(PACKED.data[:-5])
+    cut = files.plain(PACKED.data[:-5])
     key = shelf.add("recorded-torn.gz", checksum=cut.checksum)
     (shelf.root / "recorded-torn.gz").write_bytes(cut.data)
     expected[key] = Finding.CONTENT
     assert findings(shelf) == expected
 
 
-def test_deleted_rows_are_not_looked_for(shelf: Shelf) -> None:
+def test_deleted_rows_are_not_looked_for(shelf: RetainedTable) -> None:
     """What retention took is no damage, nor what a cleaner is just taking."""
     shelf.add("a.gz", file=False, deleted_at=utc_now())
     shelf.add("b.gz", file=False, cleanup_claim="x", cleanup_claimed_until=utc_now() + DAY)
@@ -53,23 +53,23 @@ def test_deleted_rows_are_not_looked_for(shelf: Shelf) -> None:
     assert findings(shelf) == {key: Finding.INTACT}
 
 
-def test_artifact_is_found_by_the_start_of_its_id(shelf: Shelf) -> None:
+def test_artifact_is_found_by_the_start_of_its_id(shelf: RetainedTable) -> None:
     """A few letters do, with or without dashes; an ambiguous or unknown start is said so."""
     key = shelf.add("a.gz")
     with shelf.database.read() as db:
         for prefix in (str(key), key.hex, str(key)[:12], str(key)[:1], str(key).upper()):
-            assert reading.find(db, prefix).id == key
-        first = reading.find(db, str(key))
-        assert b"".join(reading.decoded(shelf.blobs, first)) == CONTENT
+            assert bodies.find(db, prefix).id == key
+        first = bodies.find(db, str(key))
+        assert b"".join(bodies.decoded(shelf.blobs, first)) == CONTENT
         for prefix in ("", "zz", str(key) + "0", f"{(int(key.hex[0], 16) + 1) % 16:x}"):
             with pytest.raises(NotFoundError):
-                reading.find(db, prefix)
+                bodies.find(db, prefix)
 
 
-def test_ambiguous_id_is_refused(shelf: Shelf) -> None:
+def test_ambiguous_id_is_refused(shelf: RetainedTable) -> None:
     """Of seventeen ids two begin alike."""
     keys = [shelf.add(f"{number}.gz") for number in range(17)]
     letters = [key.hex[0] for key in keys]
     twice = next(letter for letter in letters if letters.count(letter) > 1)
     with shelf.database.read() as db, pytest.raises(NotFoundError, match="several"):
-        reading.find(db, twice)
+        bodies.find(db, twice)

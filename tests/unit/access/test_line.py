@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawler.access.line import Line
+from crawler.access.acquisition import Line
 
 
 def test_first_come_first_served() -> None:

@@ -9,10 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.catalogue.identity import Identity, identity_of
-from crawler.catalogue.latency import added, median_ms
-from crawler.catalogue.quality import DISAGREEMENT, WEIGHTS, quality_of
-from crawler.catalogue.sighting import MAX_AMOUNT, amount_of, sighting_of, text_of
+from crawler.catalogue.endings import added, median_ms
+from crawler.catalogue.product_facts import (
+    DISAGREEMENT,
+    MAX_AMOUNT,
+    WEIGHTS,
+    Identity,
+    amount_of,
+    identity_of,
+    quality_of,
+    sighting_of,
+    text_of,
+)
 from crawler.cli.sparkline import BARS, sparkline
 from crawler.db.types import plain_amount
 

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from crawler.cli.targets import person
 from crawler.db.models import AuditEntry, Run
-from crawler.frontier import exceptions
+from crawler.runs import exceptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawler.retention.ttl import DEFAULT_DAYS
+from crawler.retention.policies import DEFAULT_DAYS
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Vitrine

@@ -8,8 +8,8 @@ import pytest
 
 from crawler.cli.run_results import exit_code, shown_status
 from crawler.db.engine import Database
-from crawler.frontier import runs, tasks
-from crawler.frontier.sources import Source
+from crawler.runs import rows, tasks
+from crawler.runs.sources import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +34,8 @@ def a_run(database: Database, source: str = "shop") -> int:
     """A running run with a page to fetch, and nobody at it."""
     with database.write() as db:
         now = database.now(db)
-        run_id = runs.create(db, source, PLAN, max_pages=None, now=now)
-        runs.start(db, run_id, now)
+        run_id = rows.create(db, source, PLAN, max_pages=None, now=now)
+        rows.start(db, run_id, now)
         tasks.add(db, run_id, [tasks.NewTask("https://shop.example/", "shop.example", "digest")], now)
         return run_id
 

@@ -9,7 +9,7 @@ import pytest
 from scrapy.exceptions import ContractFail
 
 from crawler.contracts.saved_page import SavedPage
-from crawler.middlewares.reading import PageVerdict
+from crawler.crawl.reading import PageVerdict
 from crawler.spiders.saved_pages import SavedPagesSpider
 
 if TYPE_CHECKING:

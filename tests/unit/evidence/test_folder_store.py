@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from crawler.errors import CrawlerError
-from crawler.evidence.blobs import BlobExistsError, DiskFullError, FolderStore, Removal, UnsafePathError
-from crawler.evidence.folder_walk import FolderWalk
+from crawler.evidence.blobs import BlobExistsError, DiskFullError, Removal, UnsafePathError
+from crawler.evidence.folder_store import FolderStore, FolderWalk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -192,7 +192,7 @@ def test_no_right_to_write_is_a_plain_error(root: Path, monkeypatch: pytest.Monk
 WRITER = """
 import sys
 from pathlib import Path
-from crawler.evidence.blobs import FolderStore
+from crawler.evidence.folder_store import FolderStore
 with FolderStore(Path(sys.argv[1])).writing("a/b") as file:
     file.write(b"x" * 1_000_000)
     print("half", flush=True)

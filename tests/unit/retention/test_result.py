@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawler.retention.result import CleanupResult
+from crawler.retention.plan import CleanupResult
 
 
 def test_document_has_the_documented_keys() -> None:

@@ -6,22 +6,14 @@ from functools import partial
 
 import pytest
 
-from crawler.sessions.outcome import (
-    Cause,
-    Outcome,
-    PageResult,
-    Status,
-    Summary,
-    Trouble,
-    low_confidence_reasons,
-    outcome_of,
-)
+from crawler.capture.failures import Cause, Summary
+from crawler.sessions.outcome import Outcome, PageResult, Status, low_confidence_reasons, outcome_of
 
-BLOCKED = Trouble(Summary.BLOCKED, Cause.BLOCKED)
+BLOCKED = Cause.BLOCKED
 HOME, PDP = PageResult("homepage", ok=True), PageResult("pdp", ok=True)
 NO_HOME, NO_PDP = (
-    PageResult("homepage", ok=False, trouble=BLOCKED),
-    PageResult("pdp", ok=False, trouble=BLOCKED),
+    PageResult("homepage", ok=False, cause=BLOCKED),
+    PageResult("pdp", ok=False, cause=BLOCKED),
 )
 
 

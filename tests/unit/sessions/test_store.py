@@ -1,199 +1,105 @@
-"""Sessions in the database, on SQLite and PostgreSQL: the fence, the takeover, the abandoned."""
+"""The book: what one process writes, as another one reads it, on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
-from uuid import uuid4
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from crawler.clock import utc_now
-from crawler.errors import NotFoundError
-from crawler.sessions import batches, store
-from crawler.sessions.outcome import Cause, Outcome, Status, Summary
-from crawler.sessions.store import Fence, Life, SessionOrder, StaleSessionError
+from crawler.config import load_settings
+from crawler.db.models import CrawlSession
+from crawler.errors import LockedError
+from crawler.evidence.bodies import open_blobs
+from crawler.sessions.journal import Journal
+from crawler.sessions.rows import SessionOrder, StaleSessionError
+from crawler.sessions.store import SessionStore
 
 if TYPE_CHECKING:
-    from datetime import datetime
-    from uuid import UUID
+    from collections.abc import Callable
+    from pathlib import Path
 
     from crawler.db.engine import Database
-    from crawler.db.models import CrawlSession
+    from crawler.sessions.visit import Visit
 
-TTL = timedelta(seconds=300)
-DONE = Outcome(Status.COMPLETED)
+ORDER = SessionOrder("https://shop.example/", "shop.example")
+SHORT, LONG = 30, 3000
 
 
 @pytest.fixture
-def now() -> datetime:
-    """A moment that the whole test shares."""
-    return utc_now()
+def book_of(database: Database, tmp_path: Path) -> Callable[[int], SessionStore]:
+    """Makes the book of a process whose sessions live for so many seconds after each sign of life."""
+
+    def make(ttl_seconds: int = LONG) -> SessionStore:
+        settings = load_settings(
+            {"VITRINE_HOME": str(tmp_path), "DOMAIN_LOCK_TTL_SECONDS": str(ttl_seconds), "DATABASE_URL": ""}
+        )
+        return SessionStore(settings, database, open_blobs(settings))
+
+    return make
 
 
-def life(now: datetime, ttl: timedelta = TTL) -> Life:
-    """A sign of life that holds for a process's own time."""
-    return Life(now, now + ttl)
-
-
-def queue(database: Database, now: datetime, *, owner: str = "one", batch_id: int | None = None) -> UUID:
-    """A queued session."""
-    order = SessionOrder("https://shop.example/", "shop.example", batch_id=batch_id)
-    session_id = uuid4()
-    with database.write() as db:
-        store.create(db, {session_id: order}, owner=owner, snapshot={"A": "1"}, life=life(now))
-    return session_id
-
-
-def run(database: Database, now: datetime, *, owner: str = "one", batch_id: int | None = None) -> Fence:
+def begin(book: SessionStore, order: SessionOrder = ORDER) -> Visit:
     """A running session."""
-    session_id = queue(database, now, owner=owner, batch_id=batch_id)
+    [session_id] = book.queue([order], {})
+    return book.post(book.start(session_id, order, Journal(str(session_id), order.domain)))
+
+
+def grow_silent(database: Database, visit: Visit, seconds: int) -> None:
+    """Let a session's last sign of life be so many seconds older than it is."""
     with database.write() as db:
-        return store.start(db, session_id, owner=owner, life=life(now))
+        row: Any = db.get_one(CrawlSession, visit.fence.session_id)
+        row.heartbeat_at -= timedelta(seconds=seconds)
+        row.alive_until -= timedelta(seconds=seconds)
 
 
-def load(database: Database, session_id: UUID) -> CrawlSession:
-    """The session as it stands."""
-    with database.read() as db:
-        return store.get(db, session_id)
-
-
-def test_a_session_is_queued_started_and_ended(database: Database, now: datetime) -> None:
-    """Each state has its times; the epoch rises with the start."""
-    fence = run(database, now)
-    with database.write() as db:
-        store.finish(db, fence, DONE, now=now, pdp_url="https://shop.example/p/1")
-    row = load(database, fence.session_id)
-    assert (row.status, row.epoch, row.owner) == ("completed", 1, "one")
-    assert (row.started_at, row.finished_at) == (now, now)
-    assert row.config_snapshot == {"A": "1"}
-    assert row.pdp_url == "https://shop.example/p/1"
-
-
-def test_only_its_owner_starts_a_session_and_only_once(database: Database, now: datetime) -> None:
-    """Another process, or a second start, is refused."""
-    session_id = queue(database, now)
-    with database.write() as db, pytest.raises(StaleSessionError):
-        store.start(db, session_id, owner="two", life=life(now))
-    with database.write() as db:
-        store.start(db, session_id, owner="one", life=life(now))
-    with database.write() as db, pytest.raises(StaleSessionError):
-        store.start(db, session_id, owner="one", life=life(now))
-
-
-@pytest.mark.parametrize(
-    "change", [{"owner": "two"}, {"epoch": 0}, {"epoch": 2}], ids=["owner", "older epoch", "newer epoch"]
-)
-def test_a_write_without_the_fence_changes_nothing(
-    database: Database, now: datetime, change: dict[str, object]
+@pytest.mark.parametrize(("ttl", "is_dead"), [(SHORT, True), (LONG, False)])
+def test_a_sessions_own_process_says_how_long_it_lives(
+    database: Database, book_of: Callable[[int], SessionStore], ttl: int, *, is_dead: bool
 ) -> None:
-    """Owner and epoch are checked by every write."""
-    fence = run(database, now)
-    stale = Fence(**{"session_id": fence.session_id, "owner": fence.owner, "epoch": fence.epoch, **change})  # type: ignore[arg-type]
-    later = now + timedelta(seconds=5)
-    with database.write() as db:
-        assert not store.beat(db, stale, life(later))
-        with pytest.raises(StaleSessionError):
-            store.require(db, stale, life(later))
-        with pytest.raises(StaleSessionError):
-            store.finish(db, stale, DONE, now=later)
-        store.put_back(db, stale)
-    row = load(database, fence.session_id)
-    assert (row.status, row.heartbeat_at) == ("running", now)
+    """Processes with other settings judge alike, whether theirs are shorter or longer."""
+    visit = begin(book_of(ttl))
+    grow_silent(database, visit, 2 * SHORT)
+    for reader_ttl in (SHORT, LONG):
+        if not is_dead:
+            assert book_of(reader_ttl).abandon_stale() == []
+            with pytest.raises(StaleSessionError):
+                book_of(reader_ttl).requeue(visit.id)
+    if is_dead:
+        assert book_of(LONG).requeue(visit.id)[0] == visit.fence.session_id
 
 
-def test_an_ended_session_takes_no_more_writes(database: Database, now: datetime) -> None:
-    """Not even its owner's."""
-    fence = run(database, now)
-    with database.write() as db:
-        store.finish(db, fence, DONE, now=now)
-    with database.write() as db, pytest.raises(StaleSessionError):
-        store.require(db, fence, life(now))
+def test_each_write_renews_the_sign_of_life(
+    database: Database, book_of: Callable[[int], SessionStore]
+) -> None:
+    """A session that a beat reached in time is alive for the whole time again."""
+    book = book_of(SHORT)
+    visit = begin(book)
+    grow_silent(database, visit, 2 * SHORT)
+    assert book.beat(visit)
+    assert book_of(LONG).abandon_stale() == []
+    grow_silent(database, visit, 2 * SHORT)
+    assert book_of(LONG).abandon_stale() == [visit.fence.session_id]
 
 
-def test_only_a_silent_session_is_abandoned(database: Database, now: datetime) -> None:
-    """A heartbeat exactly as old as the lock's time still counts as life."""
-    alive, silent = run(database, now), run(database, now - TTL - timedelta(seconds=1))
-    edge = run(database, now - TTL)
-    with database.write() as db:
-        ended = store.abandon_stale(db, now)
-    assert [row.id for row in ended] == [silent.session_id]
-    row = load(database, silent.session_id)
-    assert (row.status, row.error_summary, row.cause) == ("failed", Summary.CRAWL_FAILED, Cause.ABANDONED)
-    assert load(database, alive.session_id).status == load(database, edge.session_id).status == "running"
+def test_whoever_finds_a_file_taken_hears_when_it_is_free(
+    database: Database, book_of: Callable[[int], SessionStore]
+) -> None:
+    """The time is that of the process which works through it."""
+    first = book_of(SHORT)
+    batch = first.open_batch("/shops.txt")
+    first.queue([SessionOrder("https://shop.example/", "shop.example", batch_id=batch.id)], {})
+    with pytest.raises(LockedError, match="another process is working through") as refused:
+        book_of(LONG).open_batch("/shops.txt")
+    assert refused.value.hint in {f"if that process has died, its file is free in {s} s" for s in (29, 30)}
 
 
-def test_what_waits_in_a_living_process_is_not_abandoned(database: Database, now: datetime) -> None:
-    """Queued sessions have a heartbeat too; those of a batch wait for its next start."""
-    old = now - 2 * TTL
-    waiting, dead = queue(database, old, owner="alive"), queue(database, old, owner="dead")
-    with database.write() as db:
-        batch = batches.begin_batch(db, "/shops.txt", old)
-    in_batch = queue(database, old, owner="dead", batch_id=batch.id)
-    with database.write() as db:
-        store.beat_queued(db, "alive", life(now))
-        ended = store.abandon_stale(db, now)
-    assert [row.id for row in ended] == [dead]
-    assert load(database, waiting).status == load(database, in_batch).status == "queued"
-
-
-def test_a_living_session_cannot_be_queued_again(database: Database, now: datetime) -> None:
-    """`retry` waits until its heartbeat is old; then the former owner is shut out."""
-    fence = run(database, now)
-    with database.write() as db, pytest.raises(StaleSessionError):
-        store.requeue(db, fence.session_id, owner="two", life=life(now))
-    later = now + 2 * TTL
-    with database.write() as db:
-        store.requeue(db, fence.session_id, owner="two", life=life(later))
-        again = store.start(db, fence.session_id, owner="two", life=life(later))
-    assert again.epoch == fence.epoch + 1
-    with database.write() as db:
-        assert not store.beat(db, fence, life(later))
-        assert store.beat(db, again, life(later))
-
-
-def test_leaving_lets_go_of_what_waits(database: Database, now: datetime) -> None:
-    """A batch's sessions wait for its next start, others end as interrupted; other processes' stay."""
-    with database.write() as db:
-        batch = batches.begin_batch(db, "/shops.txt", now)
-    alone, in_batch = queue(database, now), queue(database, now, batch_id=batch.id)
-    others = queue(database, now, owner="two")
-    with database.write() as db:
-        assert store.release_queued(db, "one", now) == [alone]
-    assert (load(database, alone).status, load(database, alone).cause) == ("failed", Cause.INTERRUPTED)
-    assert (load(database, in_batch).status, load(database, in_batch).owner) == ("queued", None)
-    assert load(database, others).owner == "two"
-
-
-def test_a_batch_is_gone_on_with_until_nothing_is_left(database: Database, now: datetime) -> None:
-    """Taken up is what was put back, cut short or left by the dead; finished sessions stay as they are."""
-    with database.write() as db:
-        batch = batches.begin_batch(db, "/shops.txt", now)
-    done, back, dead = (run(database, now - 2 * TTL, batch_id=batch.id) for _ in range(3))
-    never = queue(database, now - 2 * TTL, batch_id=batch.id)
-    with database.write() as db:
-        store.finish(db, done, DONE, now=now)
-        store.put_back(db, back)
-        store.abandon_stale(db, now)
-        assert not batches.close_finished(db, batch.id, now)
-        taken = batches.take_up(db, batch, owner="two", life=life(now))
-    assert {row.id for row in taken} == {back.session_id, dead.session_id, never}
-    with database.write() as db:
-        assert not batches.take_up(db, batch, owner="three", life=life(now))
-        for row in taken:
-            fence = store.start(db, row.id, owner="two", life=life(now))
-            store.finish(db, fence, DONE, now=now)
-        assert batches.close_finished(db, batch.id, now)
-        assert batches.open_batch(db, "/shops.txt") is None
-
-
-def test_a_session_is_found_by_the_beginning_of_its_id(database: Database, now: datetime) -> None:
-    """An ambiguous or unknown beginning is an error that names the next step."""
-    one, _ = queue(database, now), queue(database, now)
-    with database.read() as db:
-        assert store.find(db, str(one)).id == one
-        assert store.find(db, str(one)[:13].upper()).id == one
-        with pytest.raises(NotFoundError, match="no session begins"):
-            store.find(db, "zzz")
-        with pytest.raises(NotFoundError, match="several sessions begin"):
-            store.find(db, "")
+def test_a_session_that_was_put_back_is_nobodys(
+    database: Database, book_of: Callable[[int], SessionStore]
+) -> None:
+    """It may be taken at once."""
+    first = book_of(LONG)
+    batch = first.open_batch("/shops.txt")
+    visit = begin(first, SessionOrder("https://shop.example/", "shop.example", batch_id=batch.id))
+    first.post(first.put_back(visit))
+    assert book_of(SHORT).requeue(visit.id)[0] == visit.fence.session_id

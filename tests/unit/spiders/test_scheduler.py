@@ -11,12 +11,12 @@ from scrapy import Request
 
 from crawler.middlewares.scope import TASK
 from crawler.spiders.scheduler import RunScheduler
-from tests.unit.frontier.queues import leased
+from tests.unit.runs.queues import leased
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from crawler.frontier.tasks import LeasedTask
+    from crawler.runs.tasks import LeasedTask
 
 
 class Stats:
@@ -35,7 +35,7 @@ class Stats:
 
 
 @define
-class Foreman:
+class RunWorker:
     """Hands out what it was given."""
 
     tasks: list[LeasedTask] = field(factory=list)
@@ -80,7 +80,7 @@ class Spider:
 def a_scheduler(*tasks: LeasedTask) -> RunScheduler:
     """One of a crawl with these tasks."""
     scheduler = RunScheduler.__new__(RunScheduler)
-    scheduler.foreman = Foreman(list(tasks))  # type: ignore[assignment]
+    scheduler.foreman = RunWorker(list(tasks))  # type: ignore[assignment]
     scheduler.stats = Stats()  # type: ignore[assignment]
     scheduler.spider = Spider()  # type: ignore[assignment]
     scheduler._came_back = deque()

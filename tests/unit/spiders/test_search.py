@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawler.sessions.outcome import Cause
+from crawler.capture.failures import Cause
 from crawler.spiders.search import MAX_CANDIDATES, Aim, Search
 
 HOME = "https://shop.example/"
@@ -76,9 +76,9 @@ def test_a_site_that_refuses_twice_in_a_row_is_left_alone() -> None:
     """The cause is the refusal, not that nothing was found."""
     search = Search(HOME)
     search.add_likely(urls("p", 5))
-    for trouble in (Cause.BLOCKED, None, Cause.BLOCKED, Cause.RATE_LIMITED):
+    for cause in (Cause.BLOCKED, None, Cause.BLOCKED, Cause.RATE_LIMITED):
         assert search.next()
-        search.note(trouble)
+        search.note(cause)
     assert search.next() is None
     assert search.verdict() is Cause.RATE_LIMITED
 

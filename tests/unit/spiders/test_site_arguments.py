@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from crawler.errors import CrawlerError, UsageError
-from crawler.frontier.runbook import RunOrder
+from crawler.runs.store import RunOrder
 from crawler.spiders.site_arguments import run_order
 
 if TYPE_CHECKING:

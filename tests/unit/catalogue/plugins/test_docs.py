@@ -10,10 +10,9 @@ import pytest
 from attrs import fields
 
 from crawler.catalogue.plugins import AssetRecord, PluginPage, PluginRegistry
-from crawler.catalogue.plugins.json_values import MAX_BYTES, MAX_DEPTH, MAX_VALUES
-from crawler.catalogue.plugins.record import MAX_KEY_CHARS, MAX_TITLE_CHARS
-from crawler.catalogue.plugins.running import MAX_RECORDS
-from crawler.frontier.exceptions import MAX_MESSAGE_CHARS, Stage
+from crawler.catalogue.plugins.api import MAX_BYTES, MAX_DEPTH, MAX_KEY_CHARS, MAX_TITLE_CHARS, MAX_VALUES
+from crawler.catalogue.plugins.registry import MAX_RECORDS
+from crawler.runs.exceptions import MAX_MESSAGE_CHARS, Stage
 from tests.unit.catalogue.plugins.made_up import URL, page
 
 PAGE = (Path(__file__).parents[4] / "docs" / "plugins.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 from crawler.catalogue.plugins import run_plugins
-from crawler.catalogue.plugins.running import MAX_MESSAGE_CHARS, MAX_RECORDS
+from crawler.catalogue.plugins.registry import MAX_MESSAGE_CHARS, MAX_RECORDS
 from tests.unit.catalogue.plugins.made_up import URL, Plugin, page, record
 
 if TYPE_CHECKING:

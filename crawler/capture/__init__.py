@@ -1,0 +1,1 @@
+"""A page on its way into the store: its items, its files' types, its failures."""

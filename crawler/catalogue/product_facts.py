@@ -1,0 +1,150 @@
+"""Which product a page shows: its canonical URL where that is to be believed, else its own. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
+
+from attrs import frozen
+
+from crawler.errors import BadUrlError
+from crawler.urls import canonical, domain_of, require_http_url, root_of, same_site
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@frozen
+class Identity:
+    """What a listing is known by."""
+
+    domain: str
+    url: str
+
+    @property
+    def url_sha256(self) -> str:
+        """A short stand-in for the URL."""
+        return hashlib.sha256(self.url.encode()).hexdigest()
+
+
+def identity_of(final_url: str, declared: str | None) -> Identity:
+    """The identity of the product at `final_url`, whose page declares `declared` as its canonical URL."""
+    url = _believed(final_url, declared) or canonical(final_url)
+    return Identity(domain_of(url), url)
+
+
+def _believed(final_url: str, declared: str | None) -> str | None:
+    """The declared URL if it is of the same site, and not the home page that careless themes declare."""
+    if not declared:
+        return None
+    try:
+        url = canonical(require_http_url(urljoin(final_url, declared.strip())))
+        if not same_site(url, final_url):
+            return None
+        is_home = url == canonical(root_of(url)) != canonical(final_url)
+    except (BadUrlError, ValueError):
+        return None
+    return None if is_home else url
+
+
+# ── what a page says of its product, made fit to be kept: no endless, unspeakable or absurd value. Pure ──
+
+
+MAX_NAME_CHARS = 500
+MAX_CODE_CHARS = 100
+MAX_IMAGE_CHARS = 2048
+MAX_AMOUNT = Decimal(1_000_000_000_000)
+MIN_EXPONENT = -12  # an amount with more decimals than this is no price
+_CURRENCY = re.compile(r"[A-Z]{3}")
+_UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]+")
+
+
+@frozen
+class PriceTag:
+    """What the product costs."""
+
+    currency: str
+    price: Decimal
+    list_price: Decimal | None
+    availability: str | None
+
+
+@frozen
+class Sighting:
+    """What a page says of its product; None where it says nothing that can be kept."""
+
+    name: str | None
+    brand: str | None
+    sku: str | None
+    gtin: str | None
+    image: str | None
+    tag: PriceTag | None  # a price without a currency is none
+
+
+def sighting_of(facts: Mapping[str, Any]) -> Sighting:
+    """Read the facts of a page row."""
+    image = text_of(facts.get("image"), MAX_IMAGE_CHARS + 1)
+    return Sighting(
+        name=text_of(facts.get("name"), MAX_NAME_CHARS),
+        brand=text_of(facts.get("brand"), MAX_CODE_CHARS),
+        sku=text_of(facts.get("sku"), MAX_CODE_CHARS),
+        gtin=text_of(facts.get("gtin"), MAX_CODE_CHARS),
+        image=image if image and len(image) <= MAX_IMAGE_CHARS and image.startswith("http") else None,
+        tag=_tag_of(facts),
+    )
+
+
+def amount_of(value: object) -> Decimal | None:
+    """An amount of money: a finite number from zero to a trillion; None for anything else."""
+    try:
+        amount = Decimal(str(value)[:MAX_CODE_CHARS])
+    except InvalidOperation:
+        return None
+    if not amount.is_finite() or amount.adjusted() < MIN_EXPONENT or not 0 <= amount <= MAX_AMOUNT:
+        return None
+    return amount.quantize(Decimal("0.0001"))
+
+
+def text_of(value: object, limit: int) -> str | None:
+    """A text on one line, of at most `limit` characters; None for what is empty or no text."""
+    if not isinstance(value, str):
+        return None
+    return " ".join(_UNSPEAKABLE.sub(" ", value[: limit * 4]).split())[:limit] or None
+
+
+def _tag_of(facts: Mapping[str, Any]) -> PriceTag | None:
+    price, currency = amount_of(facts.get("price")), facts.get("currency")
+    if price is None or not isinstance(currency, str) or not _CURRENCY.fullmatch(currency):
+        return None
+    availability = text_of(facts.get("availability"), MAX_CODE_CHARS)
+    return PriceTag(currency, price, amount_of(facts.get("list_price")), availability)
+
+
+# ── how much can be made of a verdict: where its facts came from, and a score. Pure ──
+
+
+# What each fact adds to the score; all of them make a hundred.
+WEIGHTS = {
+    "name": 20, "price": 20, "currency": 15, "availability": 10, "image": 15,
+    "brand": 5, "sku": 5, "gtin": 5, "breadcrumbs": 5,
+}  # fmt: skip
+DISAGREEMENT = 5  # what each fact costs about which the page's sources do not agree
+
+
+def quality_of(facts: Mapping[str, Any]) -> int:
+    """From 0 to 100: how complete the facts are, less where their sources disagree."""
+    complete = sum(weight for name, weight in WEIGHTS.items() if facts.get(name))
+    return max(0, complete - DISAGREEMENT * len(facts.get("disagreements") or ()))
+
+
+def traces_of(verdict: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Where each fact came from and what other sources say, with the signals and reasons of the verdict."""
+    return {
+        "sources": facts.get("sources") or {},
+        "disagreements": facts.get("disagreements") or {},
+        "signals": verdict.get("signals") or {},
+        "reasons": verdict.get("reasons") or [],
+    }

@@ -1,0 +1,146 @@
+"""What an answer or an error means for a page: a listed summary and a cause. Reads, decides, does nothing."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadCancelledError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    IgnoreRequest,
+    ResponseDataLossError,
+    UnsupportedURLSchemeError,
+)
+
+from crawler.access.egress import EgressRefusedError
+from crawler.capture.failures import Cause
+from crawler.clock import utc_now
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+
+OK = 200
+BLOCKED = (403, 503)
+RATE_LIMITED = 429
+MAX_DIGITS = 10  # of a Retry-After: three centuries
+# What a page says that keeps robots out (SPEC F148), in its visible text, and only where that is all
+# it says: many a shop is "protected by reCAPTCHA", or loads a script from a network's host.
+BOT_BLOCK_WORDS = ("captcha", "verify you are human", "attention required", "ddos protection")
+BOT_BLOCK_MAX_BYTES = 64 * 1024
+BOT_BLOCK_MAX_CHARS = 1000
+_UNSEEN = re.compile(rb"<(script|style|noscript)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", re.DOTALL | re.IGNORECASE)
+
+_BY_STATUS = {
+    403: Cause.BLOCKED,
+    503: Cause.BLOCKED,
+    429: Cause.RATE_LIMITED,
+}
+# The first that fits; the more special stand before the more general.
+_BY_ERROR: tuple[tuple[type[Exception], Cause], ...] = (
+    (EgressRefusedError, Cause.EGRESS_REFUSED),
+    (DownloadTimeoutError, Cause.TIMEOUT),
+    (CannotResolveHostError, Cause.UNKNOWN_HOST),
+    (DownloadConnectionRefusedError, Cause.CONNECTION_FAILED),
+    (ResponseDataLossError, Cause.TRUNCATED),
+    (DownloadCancelledError, Cause.TOO_LARGE),
+    (DownloadFailedError, Cause.CONNECTION_FAILED),
+    (UnsupportedURLSchemeError, Cause.BAD_URL),
+    (OSError, Cause.CONNECTION_FAILED),
+)
+# Scrapy tells these apart in words only.
+_BY_REASON = (
+    ("robots.txt", Cause.ROBOTS_REFUSED),
+    ("max redirections", Cause.REDIRECT_LOOP),
+    ("not to be connected to", Cause.EGRESS_REFUSED),
+    ("DOWNLOAD_MAXSIZE", Cause.TOO_LARGE),
+)
+
+
+class RequestRefusedError(IgnoreRequest):
+    """A request that one of our middlewares does not let out, and why."""
+
+    cause: Cause
+
+
+class DomainHeldError(RequestRefusedError):
+    """The domain could not be had."""
+
+    cause = Cause.DOMAIN_HELD
+
+
+class BadRequestUrlError(RequestRefusedError):
+    """The URL is none that is fetched: another scheme, a user name in it, no host."""
+
+    cause = Cause.BAD_URL
+
+
+class SessionStoppedError(RequestRefusedError):
+    """The request's session has ended."""
+
+    cause = Cause.INTERRUPTED
+
+
+class FilteredError(RequestRefusedError):
+    """The source's rules do not let this URL be asked for."""
+
+    cause = Cause.FILTERED
+
+
+class KnownUrlError(RequestRefusedError):
+    """A redirect led to a URL that the run has a task for."""
+
+    cause = Cause.FILTERED
+
+
+def cause_of_answer(response: Response) -> Cause | None:
+    """Why an answer is not the page that was asked for; None when it is."""
+    if response.status != OK:
+        return _BY_STATUS.get(response.status, Cause.HTTP_ERROR)
+    if "truncated" in response.flags or "partial" in response.flags:
+        return Cause.TRUNCATED
+    if is_bot_block(response):
+        return Cause.BOT_BLOCK
+    if not response.body.strip():
+        return Cause.EMPTY_PAGE
+    return None
+
+
+def cause_of_error(error: BaseException) -> Cause:
+    """What a failed request means."""
+    if isinstance(error, RequestRefusedError):
+        return error.cause
+    for kind, cause in _BY_ERROR:
+        if isinstance(error, kind):
+            return cause
+    if isinstance(error, IgnoreRequest):
+        for words, cause in _BY_REASON:
+            if words in str(error):
+                return cause
+    return Cause.CRASHED
+
+
+def is_bot_block(response: Response) -> bool:
+    """Whether the page only keeps robots out."""
+    if response.status != OK or len(response.body) > BOT_BLOCK_MAX_BYTES:
+        return False
+    seen = b" ".join(_UNSEEN.sub(b" ", response.body).split()).decode("utf-8", "replace").lower()
+    return len(seen) <= BOT_BLOCK_MAX_CHARS and any(word in seen for word in BOT_BLOCK_WORDS)
+
+
+def retry_after(response: Response) -> float:
+    """The seconds that the site asks to be left alone; 0 when it does not say, or says nonsense."""
+    raw = (response.headers.get("Retry-After") or b"").decode("latin-1").strip()
+    if raw.isdecimal():
+        return float(min(int(raw[:MAX_DIGITS]), 10 ** (MAX_DIGITS - 1)))
+    try:
+        when = parsedate_to_datetime(raw)
+    except ValueError:
+        return 0
+    aware: datetime = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return max(0.0, (aware - utc_now()).total_seconds())

@@ -1,0 +1,165 @@
+"""Which artifacts may be read, and how one is found by a few letters of its id."""
+
+from __future__ import annotations
+
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from enum import StrEnum
+from itertools import starmap
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from attrs import frozen
+from sqlalchemy import and_, or_, select
+
+from crawler.config import S3_SCHEME
+from crawler.db.models.evidence import Artifact
+from crawler.errors import IntegrityError, NotFoundError
+from crawler.evidence import files
+from crawler.evidence.blobs import BlobMissingError, UnsafePathError
+from crawler.evidence.folder_store import FolderStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import ColumnElement
+    from sqlalchemy.orm import Session
+
+    from crawler.config import Settings
+    from crawler.db.engine import Database
+    from crawler.evidence.blobs import BlobStore
+
+
+GZIPPED_TYPES = frozenset({"html_gz"})
+_ID_DIGITS = 32
+_HINT = "`vitrine sessions show` lists them"
+
+
+def open_blobs(settings: Settings) -> BlobStore:
+    """The store that `ARTIFACTS_DIR` names: a folder, or a bucket."""
+    if not settings.artifacts_dir.startswith(S3_SCHEME):
+        return FolderStore(settings.artifacts)
+    from crawler.evidence.object_store import open_bucket  # ruff: ignore[import-outside-top-level] - slow to load
+
+    return open_bucket(settings.artifacts_dir, settings)
+
+
+def is_readable(now: datetime) -> ColumnElement[bool]:
+    """Neither deleted nor just being deleted; a cleaner's claim hides a row until its lease is over."""
+    free = or_(Artifact.cleanup_claim.is_(None), Artifact.cleanup_claimed_until < now)
+    return and_(Artifact.deleted_at.is_(None), free)
+
+
+def find(db: Session, prefix: str) -> Artifact:
+    """The artifact whose id is, or begins with, `prefix`, deleted or not."""
+    digits = prefix.replace("-", "").lower()
+    if not digits or len(digits) > _ID_DIGITS or set(digits) - set("0123456789abcdef"):
+        raise NotFoundError(
+            f"{prefix!r} is not the id of an artifact", hint="`vitrine sessions show` lists them"
+        )
+    first, last = (UUID(digits.ljust(_ID_DIGITS, fill)) for fill in "0f")
+    found = list(db.scalars(select(Artifact).where(Artifact.id.between(first, last)).limit(2)))
+    if len(found) == 1:
+        return found[0]
+    how = "several artifacts begin" if found else "no artifact begins"
+    raise NotFoundError(f"{how} with {prefix!r}", hint=_HINT)
+
+
+def decoded(blobs: BlobStore, artifact: Artifact) -> Iterator[bytes]:
+    """An artifact's content, unpacked where it is packed, a piece at a time."""
+    chunks = blobs.stream(artifact.storage_uri)
+    return files.gunzipped_chunks(chunks) if artifact.type in GZIPPED_TYPES else chunks
+
+
+# ── re-reads stored files and compares them with what was recorded when they were written ──
+
+
+PAGE_ROWS = 200
+_READERS = 4  # a digest lets other threads run, and a bucket answers late
+
+
+class Finding(StrEnum):
+    """What a re-read file is like."""
+
+    INTACT = "intact"
+    MISSING = "missing"
+    UNSAFE_PATH = "unsafe_path"
+    CHECKSUM = "checksum_differs"  # the stored bytes are others
+    CONTENT = "content_differs"  # the stored bytes are the same, what they decode to is not
+
+
+@frozen
+class Examined:
+    """An artifact, and what was found."""
+
+    artifact: Artifact
+    finding: Finding
+
+
+def examined(blobs: BlobStore, artifact: Artifact) -> Finding:
+    """Read a file once, and compare both of its digests."""
+    try:
+        checksum, content = _digests(
+            blobs.stream(artifact.storage_uri), gzipped=artifact.type in GZIPPED_TYPES
+        )
+    except BlobMissingError:
+        return Finding.MISSING
+    except UnsafePathError:
+        return Finding.UNSAFE_PATH
+    if checksum != artifact.checksum:
+        return Finding.CHECKSUM
+    return Finding.INTACT if content == artifact.content_sha256 else Finding.CONTENT
+
+
+def examine_all(database: Database, blobs: BlobStore) -> Iterator[Examined]:
+    """Every readable artifact in the order of the ids; no transaction is open while files are read."""
+    last: UUID | None = None
+    with ThreadPoolExecutor(_READERS) as readers:
+        while rows := _page(database, last):
+            last = rows[-1].id
+            findings = readers.map(lambda row: examined(blobs, row), rows)
+            yield from _still_there(database, list(starmap(Examined, zip(rows, findings, strict=True))))
+
+
+def _digests(chunks: Iterator[bytes], *, gzipped: bool) -> tuple[str, str | None]:
+    """Of the file, and of what it decodes to; None if it does not decode."""
+    file, content = hashlib.sha256(), hashlib.sha256()
+
+    def seen() -> Iterator[bytes]:
+        for chunk in chunks:
+            file.update(chunk)
+            yield chunk
+
+    source = seen()
+    decodes = True
+    try:
+        for piece in files.gunzipped_chunks(source) if gzipped else source:
+            content.update(piece)
+    except IntegrityError:
+        decodes = False
+        _exhaust(source)  # the file's digest is that of all of it
+    return file.hexdigest(), content.hexdigest() if decodes else None
+
+
+def _exhaust(chunks: Iterable[bytes]) -> None:
+    for _ in chunks:
+        pass
+
+
+def _page(database: Database, after: UUID | None) -> Sequence[Artifact]:
+    query = select(Artifact).order_by(Artifact.id).limit(PAGE_ROWS)
+    with database.read() as db:
+        query = query.where(is_readable(database.now(db)))
+        return db.scalars(query if after is None else query.where(Artifact.id > after)).all()
+
+
+def _still_there(database: Database, found: list[Examined]) -> Iterator[Examined]:
+    """Leave out what a cleaner took while we read."""
+    doubted = [one.artifact.id for one in found if one.finding is Finding.MISSING]
+    live: set[UUID] = set()
+    if doubted:
+        with database.read() as db:
+            query = select(Artifact.id).where(Artifact.id.in_(doubted), is_readable(database.now(db)))
+            live = set(db.scalars(query))
+    return (one for one in found if one.finding is not Finding.MISSING or one.artifact.id in live)

@@ -1,1 +1,0 @@
-"""Durable runs: their tasks and workers, in stores that know nothing of Scrapy."""

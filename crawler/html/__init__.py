@@ -1,0 +1,1 @@
+"""HTML as such: charset, nesting, visible text. Pure."""

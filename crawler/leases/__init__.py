@@ -1,0 +1,1 @@
+"""Mine for a while: rules, rows, and what renews them."""

@@ -1,0 +1,291 @@
+"""Things on loan to one process at a time: one discipline for a crawl's tasks and for any other queue.
+
+Who leases a thing may write for it until somebody else leases it: every write checks owner and epoch, and
+the epoch rises with each lease. A process that was taken for dead, and was only slow, changes nothing.
+"""
+
+from __future__ import annotations
+
+import random
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from attrs import frozen
+from sqlalchemy import Integer, and_, bindparam, case, inspect, literal, null, select, text, tuple_, update
+
+from crawler.db.models.leased import IS_IN_PROGRESS, IS_PENDING, Leased
+from crawler.db.types import UtcTime
+from crawler.leases.rules import LeaseRules, stored_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import ColumnElement, RowMapping, Select, Table, Update
+    from sqlalchemy.orm import Session
+
+EXPIRED = "lease expired"
+_BATCH = 500  # ids in one statement; both databases take more, plans grow with them
+_FREED: dict[str, Any] = {"lease_owner": None, "lease_expires_at": None, "lease_deadline_at": None}
+# Of a lease's columns a new holder learns these; the others it has just written.
+_TOLD = {"priority", "attempts", "lease_epoch", "last_error"}
+_UNTOLD = set(Leased.__annotations__) - _TOLD
+_NOW = bindparam("now", type_=UtcTime)
+
+
+@frozen
+class Lease:
+    """The right to write for a thing, as its holder knows it; each new lease makes it void."""
+
+    id: int
+    owner: str
+    epoch: int
+    attempts: int  # this one included
+    expires_at: datetime  # as it was leased; renewals move it
+    deadline_at: datetime
+
+
+class Leases:
+    """Leases on the rows of one table; times come in, and each call is part of its caller's transaction.
+
+    Every statement is built once and names columns only: no row becomes an object.
+    """
+
+    def __init__(self, model: type[Leased], rules: LeaseRules) -> None:
+        self.rules = rules
+        self._table = cast("Table", inspect(model).local_table)
+
+    def acquire(
+        self,
+        db: Session,
+        *,
+        owner: str,
+        now: datetime,
+        limit: int,
+        within: tuple[ColumnElement[bool], ...] = (),
+        values: Mapping[str, Any] | None = None,
+    ) -> list[tuple[RowMapping, Lease]]:
+        """Lease up to `limit` things that are due, the most urgent first, and before that free what expired.
+
+        `within` narrows both. Clauses that are built once, with `bindparam`s that `values` fills, spare each
+        call the building of statements.
+        """
+        given = dict(values or {})
+        self.reclaim(db, now=now, within=within, values=given)
+        parameters = {
+            **given, "now": now, "owner": owner, "how_many": limit,
+            "expires": now + self.rules.lease, "deadline": now + self.rules.deadline,
+        }  # fmt: skip
+        rows = db.connection().execute(_taking(self._table, within), parameters).mappings()
+        lease = partial(
+            Lease, owner=owner, expires_at=parameters["expires"], deadline_at=parameters["deadline"]
+        )
+        return [
+            (row, lease(row["id"], epoch=row["lease_epoch"], attempts=row["attempts"]))
+            for row in sorted(rows, key=_urgency)  # what an UPDATE returns comes in no order
+        ]
+
+    def reclaim(
+        self,
+        db: Session,
+        *,
+        now: datetime,
+        within: tuple[ColumnElement[bool], ...] = (),
+        values: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Put back what expired, to rest a little, or end it where it was its last attempt (SPEC D82, D87).
+
+        On PostgreSQL, rows that somebody is just writing are passed over instead of waited for.
+        """
+        parameters = {
+            **(values or {}), "now": now, "cap": self.rules.max_attempts,
+            "rested": now + self.rules.rest_after_expiry,
+        }  # fmt: skip
+        db.connection().execute(_reclaiming(self._table, within), parameters)
+
+    def renew(self, db: Session, leases: Sequence[Lease], now: datetime) -> set[int]:
+        """Move expiries on, never beyond the deadline; the ids of those that are still their owner's.
+
+        It waits for nobody: a row that another transaction is writing keeps its expiry, and counts as
+        ours until that transaction's end. So renewing never blocks whoever finishes several things at once.
+        """
+        ours: set[int] = set()
+        for group in _grouped(leases):
+            parameters = {**group, "now": now, "expires": now + self.rules.lease}
+            connection = db.connection()
+            kept = set(connection.execute(_renewing(self._table), parameters).scalars())
+            if len(kept) < len(group["ids"]):
+                kept |= set(connection.execute(_renewable(self._table), parameters).scalars())
+            ours |= kept
+        return ours
+
+    def finish(self, db: Session, lease: Lease, now: datetime, **facts: Any) -> bool:
+        """Mark a thing as done, with what came of it; False when it is no longer ours."""
+        return self._end(db, lease, now, status="finished", finished_at=now, last_error=None, **facts)
+
+    def fail(
+        self,
+        db: Session,
+        lease: Lease,
+        error: str,
+        now: datetime,
+        *,
+        final: bool = False,
+        chance: Callable[[], float] = random.random,  # ruff: ignore[suspicious-non-cryptographic-random-usage] - jitter
+    ) -> Literal["pending", "error"] | None:
+        """Let a thing rest and be tried again, or end it after its last attempt; None when it is not ours."""
+        facts: dict[str, Any] = {"last_error": stored_error(error)}
+        if final or self.rules.is_last(lease.attempts):
+            return "error" if self._end(db, lease, now, status="error", finished_at=now, **facts) else None
+        again = now + self.rules.backoff(lease.attempts, chance())
+        return "pending" if self._end(db, lease, now, status="pending", next_run_at=again, **facts) else None
+
+    def release(self, db: Session, leases: Sequence[Lease], reason: str, now: datetime) -> int:
+        """Put untouched things back, due at once and without an attempt counted; how many were ours."""
+        stored = stored_error(reason)
+        return sum(
+            db.connection().execute(_releasing(self._table), {**group, "now": now, "reason": stored}).rowcount
+            for group in _grouped(leases)
+        )
+
+    def _end(self, db: Session, lease: Lease, now: datetime, **values: Any) -> bool:
+        parameters = {
+            "its_id": lease.id, "its_owner": lease.owner, "its_epoch": lease.epoch,
+            "updated_at": now, **values,
+        }  # fmt: skip
+        statement = _ending(self._table, ("updated_at", *values))
+        return db.connection().execute(statement, parameters).rowcount == 1
+
+
+def _urgency(row: RowMapping) -> tuple[int, int]:
+    return -row["priority"], row["id"]
+
+
+def _grouped(leases: Sequence[Lease]) -> list[dict[str, Any]]:
+    """Leases as parameters: one set an owner, and no set too large."""
+    groups = []
+    for owner in {lease.owner for lease in leases}:
+        rights = [(lease.id, lease.epoch) for lease in leases if lease.owner == owner]
+        for begin in range(0, len(rights), _BATCH):
+            some = rights[begin : begin + _BATCH]
+            groups.append({"its_owner": owner, "ids": [one for one, _ in some], "rights": some})
+    return groups
+
+
+# ── statements, built once for each table ──
+
+
+@lru_cache(maxsize=64)
+def _taking(table: Table, within: tuple[ColumnElement[bool], ...]) -> Update:
+    at = table.c
+    picked = (
+        select(at.id)
+        .where(text(IS_PENDING), at.next_run_at <= _NOW, *within)
+        .order_by(at.priority.desc(), at.id)
+        # Written into the statement: a planner that does not know the number expects a tenth of the table.
+        .limit(bindparam("how_many", type_=Integer, literal_execute=True))
+        .with_for_update(skip_locked=True)
+        .cte("picked")
+    )
+    return (
+        update(table)
+        .where(at.id.in_(select(picked.c.id)))
+        .values(
+            status=literal("in_progress"),
+            lease_owner=bindparam("owner"),
+            lease_epoch=at.lease_epoch + 1,
+            lease_expires_at=bindparam("expires"),
+            lease_deadline_at=bindparam("deadline"),
+            attempts=at.attempts + 1,
+            updated_at=_NOW,
+        )
+        .returning(*(column for column in at if column.name not in _UNTOLD))
+    )
+
+
+@lru_cache(maxsize=64)
+def _reclaiming(table: Table, within: tuple[ColumnElement[bool], ...]) -> Update:
+    at = table.c
+    expired = (
+        select(at.id)
+        .where(text(IS_IN_PROGRESS), at.lease_expires_at <= _NOW, *within)
+        .with_for_update(skip_locked=True)
+        .cte("expired")
+    )
+    was_last = at.attempts >= bindparam("cap")
+    return (
+        update(table)
+        .where(at.id.in_(select(expired.c.id)))
+        .values(
+            status=case((was_last, "error"), else_="pending"),
+            finished_at=case((was_last, _NOW), else_=null()),
+            next_run_at=bindparam("rested"),
+            last_error=EXPIRED,
+            updated_at=_NOW,
+            **_FREED,
+        )
+    )
+
+
+def _are_held(table: Table) -> ColumnElement[bool]:
+    """The rows of a batch that are still their owner's."""
+    at = table.c
+    return and_(
+        at.id.in_(bindparam("ids", expanding=True)),  # by which the rows are found
+        tuple_(at.id, at.lease_epoch).in_(bindparam("rights", expanding=True)),
+        at.lease_owner == bindparam("its_owner"),
+        text(IS_IN_PROGRESS),
+    )
+
+
+@lru_cache(maxsize=64)
+def _renewable(table: Table) -> Select[Any]:
+    return select(table.c.id).where(_are_held(table), table.c.lease_deadline_at > _NOW)
+
+
+@lru_cache(maxsize=64)
+def _renewing(table: Table) -> Update:
+    at = table.c
+    free = _renewable(table).with_for_update(skip_locked=True).cte("free")
+    expires = bindparam("expires", type_=UtcTime)
+    return (
+        update(table)
+        .where(at.id.in_(select(free.c.id)))
+        .values(
+            lease_expires_at=case((at.lease_deadline_at < expires, at.lease_deadline_at), else_=expires),
+            updated_at=_NOW,
+        )
+        .returning(at.id)
+    )
+
+
+@lru_cache(maxsize=64)
+def _releasing(table: Table) -> Update:
+    return (
+        update(table)
+        .where(_are_held(table))
+        .values(
+            status=literal("pending"),
+            attempts=table.c.attempts - 1,
+            next_run_at=_NOW,
+            last_error=bindparam("reason"),
+            updated_at=_NOW,
+            **_FREED,
+        )
+    )
+
+
+@lru_cache(maxsize=64)
+def _ending(table: Table, columns: tuple[str, ...]) -> Update:
+    """One thing's way out of its lease, with the columns that are written besides."""
+    at = table.c
+    return (
+        update(table)
+        .where(
+            at.id == bindparam("its_id"),
+            at.lease_owner == bindparam("its_owner"),
+            at.lease_epoch == bindparam("its_epoch"),
+            text(IS_IN_PROGRESS),
+        )
+        .values({**_FREED, **{column: bindparam(column) for column in columns}})
+    )

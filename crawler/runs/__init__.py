@@ -1,0 +1,1 @@
+"""Durable runs: their sources, tasks, workers and ends."""

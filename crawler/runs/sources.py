@@ -1,0 +1,321 @@
+"""Sources: what a durable run crawls, as `sources.toml` says it, or as one URL does."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cached_property, partial
+from importlib.metadata import entry_points
+from itertools import starmap
+from typing import TYPE_CHECKING, Any, Self
+
+from attrs import asdict, fields, frozen
+
+from crawler.access.globs import examples_of, problem_of
+from crawler.access.scope import Scope, scope_domain
+from crawler.errors import BadUrlError, ConfigError, UsageError
+from crawler.urls import domain_of, redact, require_http_url
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from crawler.access.scope import Ruling
+
+
+PLUGINS = ("page", "product")  # the default
+MAX_ENTRIES = 10_000
+MAX_NAME_CHARS = 200
+MAX_SHOWN_CHARS = 80
+_PLUGIN = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,99}")
+
+
+class WrongValueError(ValueError):
+    """A value that its key does not take; the message says why."""
+
+
+@frozen
+class Key:
+    """A key: how its value is read, and what it takes in words."""
+
+    takes: str
+    read: Callable[[Any], Any]
+
+
+def shown(value: Any) -> str:
+    """A value as an error may show it: short, and without a password."""
+    text = redact(repr(value))
+    return text if len(text) <= MAX_SHOWN_CHARS else f"{text[:MAX_SHOWN_CHARS]}…"
+
+
+def each_once(values: Iterable[str]) -> tuple[str, ...]:
+    """The values in their order, without repetitions."""
+    return tuple(dict.fromkeys(values))
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise WrongValueError(f"{shown(value)} is no name")
+    if len(value) > MAX_NAME_CHARS:
+        raise WrongValueError(f"{shown(value)} is too long")
+    return value.strip()
+
+
+def _list_of(check: Callable[[str], str], value: Any, *, least: int = 0) -> tuple[str, ...]:
+    """A list of texts that pass a check, which may write them in another way."""
+    if not isinstance(value, list):
+        raise WrongValueError(f"{shown(value)} is no list")
+    if not least <= len(value) <= MAX_ENTRIES:
+        raise WrongValueError(f"a list of {len(value)}")
+    for entry in value:
+        if not isinstance(entry, str):
+            raise WrongValueError(f"{shown(entry)} is no text")
+    return each_once(map(check, value))
+
+
+def _url(text: str) -> str:
+    try:
+        return require_http_url(text)
+    except BadUrlError as error:
+        raise WrongValueError(str(error)) from None
+
+
+def _domain(text: str) -> str:
+    try:
+        return scope_domain(text)
+    except BadUrlError as error:
+        raise WrongValueError(str(error)) from None
+
+
+def _rule(text: str) -> str:
+    if problem := problem_of(text):
+        raise WrongValueError(f"{shown(text)} {problem}")
+    return text
+
+
+def _plugin(text: str) -> str:
+    if not _PLUGIN.fullmatch(text):
+        raise WrongValueError(f"{shown(text)} is no plugin's name")
+    return text
+
+
+def _whole(value: Any, *, least: int, most: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise WrongValueError(f"{shown(value)} is no whole number")
+    if not least <= value <= most:
+        raise WrongValueError(f"{shown(value)} is out of its range")
+    return value
+
+
+def _number(value: Any, *, least: float, most: float) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise WrongValueError(f"{shown(value)} is no number")
+    if not least <= value <= most:
+        raise WrongValueError(f"{shown(value)} is out of its range")
+    return float(value)
+
+
+def _render(value: Any) -> str:
+    if value != "no":
+        raise WrongValueError(f"{shown(value)} is not possible yet; pages are fetched without a browser")
+    return "no"
+
+
+_RULES = 'a list of paths that begin with "/"; * stands for text within a segment, ** across segments'
+
+KEYS: dict[str, Key] = {
+    "name": Key(f"a text of at most {MAX_NAME_CHARS} characters", _name),
+    "start_urls": Key("a list of http or https URLs, one at least", partial(_list_of, _url, least=1)),
+    "allowed_domains": Key(
+        'a list of domains like "shop.example", or "*.shop.example" for all subdomains',
+        partial(_list_of, _domain, least=1),
+    ),
+    "allow": Key(_RULES, partial(_list_of, _rule)),
+    "deny": Key(_RULES, partial(_list_of, _rule)),
+    "depth": Key("a whole number from 0 to 1000", partial(_whole, least=0, most=1000)),
+    "max_pages": Key("a whole number from 1 to 100000000", partial(_whole, least=1, most=100_000_000)),
+    "plugins": Key('a list of names like "page", one at least', partial(_list_of, _plugin, least=1)),
+    "render": Key('"no"', _render),
+    "fetch_timeout_seconds": Key("a number from 1 to 600", partial(_number, least=1, most=600)),
+    "jitter_seconds": Key("a number from 0 to 300", partial(_number, least=0, most=300)),
+    "max_retries": Key("a whole number from 1 to 20", partial(_whole, least=1, most=20)),
+}
+
+
+# ── sources: what a durable run crawls, as `sources.toml` says it, or as one URL does ──
+
+
+_CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}")
+
+
+@frozen
+class Source:
+    """What is crawled, and within which limits; a run keeps the one that it was started with."""
+
+    code: str
+    name: str
+    start_urls: tuple[str, ...]
+    allowed_domains: tuple[str, ...]
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    depth: int | None = None  # links from a start URL; None: no limit
+    max_pages: int | None = None
+    plugins: tuple[str, ...] = PLUGINS
+    render: str = "no"
+    fetch_timeout_seconds: float | None = None  # None: as the crawl's settings say
+    jitter_seconds: float | None = None  # None: none but that of the crawl's own delay
+    max_retries: int | None = None  # attempts at a page in all; None: as TASK_MAX_RETRIES says
+
+    @classmethod
+    def of_url(cls, url: str, max_pages: int | None = None, depth: int | None = None) -> Self:
+        """The source that a URL alone makes: its domain."""
+        url = require_http_url(url)
+        domain = domain_of(url)
+        return cls(domain, domain, (url,), (domain,), depth=depth, max_pages=max_pages)
+
+    @classmethod
+    def of_plan(cls, plan: Mapping[str, Any]) -> Self:
+        """The source that a run was started with; what an older plan does not say is as by default."""
+        known = {name: plan[name] for name in _NAMES if name in plan}
+        said: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in known.items()
+        }
+        return cls(**said)
+
+    def as_plan(self) -> dict[str, Any]:
+        """The source as JSON knows it."""
+        return {name: list(said) if isinstance(said, tuple) else said for name, said in asdict(self).items()}
+
+    @cached_property
+    def scope(self) -> Scope:
+        """The URLs that belong to it."""
+        return Scope.of(self.allowed_domains, self.allow, self.deny)
+
+
+_NAMES = tuple(field.name for field in fields(Source))
+
+
+def load_sources(path: Path) -> dict[str, Source]:
+    """The sources of a file by code, in its order; the first thing that is wrong with it is an error."""
+    tables = _tables(path)
+    unknown = next((key for key in tables if key != "sources"), None)
+    if unknown is not None:
+        raise ConfigError(
+            f"{path}: there is no place for {shown(unknown)} outside of a source",
+            hint="every source has a table of its own: [sources.CODE]",
+        )
+    sources = tables.get("sources", {})
+    if not isinstance(sources, dict):
+        raise ConfigError(f"{path}: sources is no table", hint="write each as [sources.CODE]")
+    return {code: _source(path, code, table) for code, table in sources.items()}
+
+
+def find_source(path: Path, code: str) -> Source:
+    """The source with a code."""
+    sources = load_sources(path)
+    if code not in sources:
+        listed = ", ".join(list(sources)[:20]) or "none"
+        raise UsageError(f"{path} has no source {shown(code)}", hint=f"it has: {listed}")
+    return sources[code]
+
+
+def _tables(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8"))
+    except FileNotFoundError:
+        hint = "docs/sources.md has an example; SOURCES_FILE says where yours is"
+        raise ConfigError(f"there is no file {path}", hint=hint) from None
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8 (byte {error.start})", hint="TOML is always UTF-8") from None
+    except (ValueError, RecursionError) as error:  # numbers and nesting beyond what Python reads, too
+        reason = " ".join(str(error).split())
+        raise ConfigError(f"{path} is not TOML: {reason}", hint="docs/sources.md has an example") from None
+
+
+def _source(path: Path, code: str, table: Any) -> Source:
+    where = f"{path}: source {shown(code)}"
+    if not _CODE.fullmatch(code):
+        raise ConfigError(
+            f"{where} has a code that is no code", hint="letters, digits and . _ : - in between, at most 100"
+        )
+    if not isinstance(table, dict):
+        raise ConfigError(f"{where} is no table", hint=f"write it as [sources.{code}]")
+    said = {key: _read(where, code, key, value) for key, value in table.items()}
+    if not said.get("start_urls"):
+        raise ConfigError(f"{where}: start_urls is missing", hint='start_urls = ["https://shop.example/"]')
+    domains = each_once(domain_of(url) for url in said["start_urls"])
+    return Source(code=code, **{"name": code, "allowed_domains": domains, **said})
+
+
+def _read(where: str, code: str, name: str, value: Any) -> Any:
+    key = KEYS.get(name)
+    if key is None:
+        raise ConfigError(f"{where}: there is no key {shown(name)}", hint=_hint_for(code, name, value))
+    try:
+        return key.read(value)
+    except WrongValueError as error:
+        raise ConfigError(f"{where}: {name}: {error}", hint=f"{name} takes {key.takes}") from None
+
+
+def _hint_for(code: str, name: str, value: Any) -> str:
+    if isinstance(value, dict):
+        return f'a code with a dot in it is written in quotes: [sources."{code}.{name}"]'
+    return "the keys are " + ", ".join(KEYS)
+
+
+# ── what is odd about a source that can be read: it would crawl less than its file seems to say ──
+
+
+BUILT_IN_PLUGINS = ("page", "product", "media")
+PLUGIN_GROUP = "vitrine.plugins"
+
+
+@frozen
+class Oddity:
+    """Something that its author can hardly have meant."""
+
+    key: str  # of the source
+    message: str
+
+
+def known_plugins() -> set[str]:
+    """The names of the plugins that come along or are installed; none is loaded for that."""
+    return {*BUILT_IN_PLUGINS, *entry_points(group=PLUGIN_GROUP).names}
+
+
+def oddities(source: Source, plugins: Collection[str]) -> tuple[Oddity, ...]:
+    """What is odd, key by key."""
+    return (*_lost_starts(source), *_shadowed_rules(source), *_unknown_plugins(source, plugins))
+
+
+def told(ruling: Ruling) -> str:
+    """The rule that decided about a URL, in words."""
+    if ruling.by == "url":
+        return ruling.rule
+    if ruling.by == "allowed_domains":
+        return f"{ruling.rule} is {'not ' if ruling.reason else ''}one of allowed_domains"
+    if not ruling.rule:
+        return "no rule of allow speaks of it"
+    return f"{ruling.by} has {ruling.rule!r}"
+
+
+def _lost_starts(source: Source) -> Iterator[Oddity]:
+    for url in source.start_urls:
+        ruling = source.scope.ruling(url)
+        if ruling.reason:
+            yield Oddity("start_urls", f"{url} is out of the source's own scope: {told(ruling)}")
+
+
+def _shadowed_rules(source: Source) -> Iterator[Oddity]:
+    for rule in source.allow:
+        denied = list(starmap(source.scope.deny.first, examples_of(rule)))
+        if all(denied):
+            yield Oddity("allow", f"{rule!r} allows nothing: deny has {denied[0]!r}, and wins")
+
+
+def _unknown_plugins(source: Source, plugins: Collection[str]) -> Iterator[Oddity]:
+    for name in source.plugins:
+        if name not in plugins:
+            yield Oddity("plugins", f"there is no plugin {name!r}; known are {', '.join(sorted(plugins))}")

@@ -1,0 +1,151 @@
+"""What of a plugin's record can be kept, and what makes a version."""
+
+from __future__ import annotations
+
+import enum
+import json
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.catalogue.plugins.api import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    MAX_KEY_CHARS,
+    MAX_TITLE_CHARS,
+    MAX_VALUES,
+    BadValueError,
+    checked,
+)
+from tests.unit.catalogue.plugins.made_up import record
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.decimals(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text() | st.integers(), inner, max_size=3)
+        | st.sets(st.text(), max_size=2)
+    ),
+    max_leaves=8,
+)
+
+
+class Word(str, enum.Enum):  # ruff: ignore[replace-str-enum] - such enums say their name, not their value
+    """A kind as some would write it."""
+
+    THING = "thing"
+
+
+def nested(depth: int) -> Any:
+    """Lists in lists."""
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def circle() -> dict[str, Any]:
+    """Something that contains itself."""
+    found: dict[str, Any] = {}
+    found["again"] = found
+    return found
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"kind": ""}, "a kind is a letter"),
+        ({"kind": "a b"}, "a kind is a letter"),
+        ({"kind": "k" * 65}, "a kind is a letter"),
+        ({"kind": None}, "kind is a NoneType, not a text"),
+        ({"key": ""}, "a key has 1 to"),
+        ({"key": "k" * (MAX_KEY_CHARS + 1)}, "a key has 1 to"),
+        ({"key": 5}, "key is a int, not a text"),
+        ({"key": "a\x00b"}, "NUL"),
+        ({"key": "a\ud800b"}, "surrogate"),
+        ({"url": "/p/1"}, "url is none that a crawl could fetch"),
+        ({"url": "javascript:alert(1)"}, "url is none that a crawl could fetch"),
+        ({"url": "https://me:secret@shop.example/"}, "url is none that a crawl could fetch"),
+        ({"url": "https://shop.example/" + "a" * 9000}, "url is none that a crawl could fetch"),
+        ({"url": None}, "url is a NoneType"),
+        ({"title": 5}, "title is a int"),
+        ({"title": "\x00"}, "NUL"),
+        ({"content": None}, "content is a NoneType, not an object"),
+        ({"content": [1]}, "content is a list, not an object"),
+        ({"content": {"a": float("nan")}}, "NaN"),
+        ({"content": {"a": [float("inf")]}}, "NaN"),
+        ({"content": {"a": 2**63}}, "64 bits"),
+        ({"content": {"a": 10**5000}}, "64 bits"),
+        ({"content": {"a": 1e300}}, "64 bits"),
+        ({"content": {"a": "\x00"}}, "NUL"),
+        ({"content": {"\x00": 1}}, "NUL"),
+        ({"content": {"a": "\udfff"}}, "surrogate"),
+        ({"content": {1: 1}}, "a name in an object is no text"),
+        ({"content": {"a": Decimal(1)}}, "Decimal is not JSON"),
+        ({"content": {"a": b"x"}}, "bytes is not JSON"),
+        ({"content": {"a": {1, 2}}}, "set is not JSON"),
+        ({"content": {"a": nested(MAX_DEPTH + 1)}}, "nested"),
+        ({"content": {"a": nested(100_000)}}, "nested"),
+        ({"content": circle()}, "nested"),
+        ({"content": {"a": [0] * (MAX_VALUES + 1)}}, "values"),
+        ({"content": {"a": "x" * MAX_BYTES}}, "bytes"),
+        ({"details": {"a": object()}}, "object is not JSON"),
+    ],
+)  # fmt: skip
+def test_what_no_database_takes_is_refused(fields: dict[str, Any], reason: str) -> None:
+    """With the reason."""
+    with pytest.raises(BadValueError, match=reason):
+        checked(record(**fields))
+
+
+@pytest.mark.parametrize("offer", [None, {"kind": "x"}, "x", object()])
+def test_only_records_are_taken(offer: object) -> None:
+    """Whatever else a plugin hands out is told by its type."""
+    with pytest.raises(BadValueError, match=f"a {type(offer).__name__} is no AssetRecord"):
+        checked(offer)
+
+
+def test_what_can_be_kept_is_a_copy() -> None:
+    """In plain types, whatever the plugin does with its own afterwards; a long title is cut."""
+    mine = {"list": (1, 2.5, None, True), "inner": MappingProxyType({"b": "x"}), "word": Word.THING}
+    kept = checked(record(kind=Word.THING, content=mine, title=" a \n" + "b" * 1000))
+    mine["list"] = (3,)
+    assert kept.content == {"list": [1, 2.5, None, True], "inner": {"b": "x"}, "word": "thing"}
+    assert (type(kept.kind), kept.kind, type(kept.content["word"])) == (str, "thing", str)
+    assert kept.title == "a " + "b" * (MAX_TITLE_CHARS - 2)
+    assert checked(record(title=" ")).title is None
+
+
+def test_no_password_is_kept() -> None:
+    """A key may be a URL with one in it, and a query may have one."""
+    assert checked(record("https://me:secret@shop.example/a")).key == "https://me:***@shop.example/a"
+    assert "secret" not in checked(record(url="https://shop.example/?password=secret")).url
+
+
+def test_content_and_kind_decide_the_version() -> None:
+    """Not the order of names, nor anything beside them."""
+    first = record(content={"a": 1, "b": [2, {"c": "ü"}]})
+    assert first.checksum == record(content={"b": [2, {"c": "ü"}], "a": 1}).checksum
+    same = evolve(first, title="x", details={"x": 1}, key="b", url="https://shop.example/")
+    assert same.checksum == first.checksum
+    assert len(first.checksum) == 64
+    others = [{"a": 1}, {"a": 2, "b": [2, {"c": "ü"}]}, {"a": 1, "b": [{"c": "ü"}, 2]}, {}]
+    assert len({first.checksum, *(record(content=each).checksum for each in others)}) == 5
+    assert evolve(first, kind="other").checksum != first.checksum
+
+
+@given(st.dictionaries(st.text(), ANYTHING, max_size=4))
+def test_anything_is_kept_or_refused(content: dict[str, Any]) -> None:
+    """What is kept is JSON that comes back as it was; the rest is a BadValueError, never another."""
+    try:
+        kept = checked(record(content=content))
+    except BadValueError:
+        return
+    assert json.loads(json.dumps(kept.content, allow_nan=False)) == kept.content
+    assert checked(kept) == kept
+    assert checked(kept).checksum == kept.checksum

@@ -1,1 +1,0 @@
-"""The stores of durable runs, on SQLite and PostgreSQL."""

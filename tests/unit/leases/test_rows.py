@@ -1,0 +1,346 @@
+"""Leases on SQLite and PostgreSQL: who may write for a thing, how long, how often (SPEC D72-88)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, ClassVar
+from uuid import UUID
+
+import pytest
+from attrs import evolve
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from crawler.db.engine import Database
+from crawler.db.models.leased import Leased
+from crawler.db.types import UtcTime
+from crawler.leases.rows import Leases
+from crawler.leases.rules import LeaseRules
+from tests.unit.runs.queues import NOON, SECOND, Queue, a_run, page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from crawler.db.models import Task
+    from crawler.leases.rows import Lease
+
+LEASE, DEADLINE = 30 * SECOND, 600 * SECOND
+MOMENT = SECOND / 1_000_000
+
+
+@pytest.fixture
+def queue(database: Database) -> Queue:
+    """A run of three tasks."""
+    return Queue(database, a_run(database, page(1), page(2), page(3)))
+
+
+@pytest.fixture
+def on_postgresql(postgres_database: str) -> Generator[Queue]:
+    """The same where several transactions write at once."""
+    database = Database(postgres_database)
+    yield Queue(database, a_run(database, page(1), page(2), page(3)))
+    database.close()
+
+
+def stand(task: Task) -> tuple[object, ...]:
+    """What a task says of itself, its times of writing apart."""
+    return task.status, task.attempts, task.lease_epoch, task.lease_owner, task.last_error
+
+
+# ── leasing ──
+
+
+def test_a_lease_has_an_owner_an_end_and_a_number(queue: Queue) -> None:
+    """SPEC D81; the attempt is counted now, not when it fails."""
+    [lease] = queue.acquire(limit=1)
+    task = queue.rows()[0]
+    assert stand(task) == ("in_progress", 1, 1, "one", None)
+    assert (task.lease_expires_at, task.lease_deadline_at) == (NOON + LEASE, NOON + DEADLINE)
+    assert (lease.id, lease.owner, lease.epoch, lease.attempts) == (task.id, "one", 1, 1)
+    assert (lease.expires_at, lease.deadline_at) == (NOON + LEASE, NOON + DEADLINE)
+
+
+def test_the_most_urgent_goes_first_then_the_oldest(database: Database) -> None:
+    """SPEC D88, within one call as well as from call to call."""
+    urgencies = {1: 0, 2: 5, 3: 0, 4: 5, 5: -1}
+    queue = Queue(database, a_run(database, *(page(n, priority=p) for n, p in urgencies.items())))
+    first = queue.rows()[0].id - 1
+    assert [lease.id - first for lease in queue.acquire(limit=3)] == [2, 4, 1]
+    assert [lease.id - first for lease in queue.acquire(limit=3)] == [3, 5]
+
+
+def test_what_is_leased_is_not_leased_again(queue: Queue) -> None:
+    """By nobody, not even by its owner."""
+    assert len(queue.acquire()) == 3
+    assert queue.acquire() == []
+    assert queue.acquire(owner="two") == []
+
+
+def test_a_lease_that_is_rolled_back_is_none(queue: Queue) -> None:
+    """It is part of its caller's transaction."""
+    with queue.database.write() as db:
+        assert queue.leases.acquire(db, owner="one", now=NOON, limit=10)
+        db.rollback()
+    assert len(queue.acquire()) == 3
+
+
+def test_clauses_narrow_what_is_leased_and_what_is_freed(queue: Queue) -> None:
+    """Another run's tasks are neither taken nor put back."""
+    other = Queue(queue.database, a_run(queue.database, page(1)))
+    assert len(other.acquire()) == 1
+    assert len(queue.acquire(NOON + LEASE)) == 3
+    assert other.rows()[0].status == "in_progress"
+
+
+class Jobs(DeclarativeBase):
+    """Tables that are no part of the program."""
+
+    type_annotation_map: ClassVar = {datetime: UtcTime}
+
+
+class Job(Leased, Jobs):
+    """Something else that goes out on loan."""
+
+    __tablename__ = "lease_test_jobs"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str]
+
+
+def test_any_table_can_be_leased_from(database: Database) -> None:
+    """One discipline, whatever is on loan."""
+    Jobs.metadata.create_all(database.engine)
+    with database.write() as db:
+        db.add_all(Job(name=name, next_run_at=NOON, updated_at=NOON) for name in ("first", "second"))
+    leases = Leases(Job, LeaseRules())
+    with database.write() as db:
+        [(row, lease)] = leases.acquire(db, owner="one", now=NOON, limit=1)
+        assert (row["name"], row["attempts"], row["last_error"]) == ("first", 1, None)
+        assert leases.renew(db, [lease], NOON) == {lease.id}
+        assert leases.fail(db, lease, "no answer", NOON) == "pending"
+        assert [row["name"] for row, _ in leases.acquire(db, owner="one", now=NOON, limit=9)] == ["second"]
+        [(row, again)] = leases.acquire(db, owner="one", now=NOON + 2 * SECOND, limit=9)
+        assert (row["name"], row["attempts"], row["last_error"]) == ("first", 2, "no answer")
+        assert leases.finish(db, again, NOON)
+
+
+# ── expiry ──
+
+
+def test_a_lease_ends_at_the_moment_it_expires(queue: Queue) -> None:
+    """SPEC D82: equality counts."""
+    queue.acquire()
+    queue.acquire(NOON + LEASE - MOMENT, owner="two")
+    assert {task.status for task in queue.rows()} == {"in_progress"}
+    queue.acquire(NOON + LEASE, owner="two")
+    assert {task.status for task in queue.rows()} == {"pending"}
+
+
+def test_what_expired_rests_a_little_and_is_leased_again(queue: Queue) -> None:
+    """SPEC D83, D86, D87: the next one who asks frees it, without anybody's help."""
+    queue.acquire(limit=1)
+    queue.acquire(NOON + LEASE, owner="two")
+    task = queue.rows()[0]
+    assert stand(task) == ("pending", 1, 1, None, "lease expired")
+    assert (task.lease_expires_at, task.lease_deadline_at) == (None, None)
+    assert task.next_run_at == NOON + LEASE + SECOND
+    assert queue.acquire(NOON + LEASE + SECOND - MOMENT) == []
+    [again] = queue.acquire(NOON + LEASE + SECOND, owner="two")
+    assert (again.id, again.owner, again.epoch, again.attempts) == (task.id, "two", 2, 2)
+
+
+def test_a_task_that_kills_its_workers_is_given_up(queue: Queue) -> None:
+    """SPEC D87: an attempt counts although nobody lived to say that it failed."""
+    now = NOON
+    for _ in range(3):
+        assert queue.acquire(now)
+        now += LEASE + SECOND
+        queue.acquire(now, limit=0)
+        now += SECOND
+    assert [stand(task) for task in queue.rows()] == [("error", 3, 3, None, "lease expired")] * 3
+    assert queue.rows()[0].finished_at == now - SECOND
+    assert queue.acquire(now + 999 * SECOND) == []
+
+
+# ── renewal ──
+
+
+def test_who_renews_keeps_a_task(queue: Queue) -> None:
+    """Whatever the lease's length, as long as the deadline is not reached."""
+    leases = queue.acquire()
+    for seconds in range(20, 590, 20):
+        assert len(queue.renew(leases, NOON + seconds * SECOND)) == 3
+        assert queue.acquire(NOON + seconds * SECOND, owner="two") == []
+    assert [task.attempts for task in queue.rows()] == [1, 1, 1]
+
+
+def test_no_renewal_passes_the_deadline(queue: Queue) -> None:
+    """A worker that hangs, and whose process goes on renewing, loses the task all the same."""
+    leases = queue.acquire()
+    queue.renew(leases, NOON + DEADLINE - SECOND)
+    assert queue.rows()[0].lease_expires_at == NOON + DEADLINE
+    assert queue.renew(leases, NOON + DEADLINE) == set()
+    queue.acquire(NOON + DEADLINE, owner="two")
+    assert queue.rows()[0].status == "pending"
+
+
+def test_only_what_is_still_ours_is_renewed(queue: Queue) -> None:
+    """The ids say which."""
+    ours, finished, put_back = queue.acquire()
+    queue.finish(finished)
+    queue.release([put_back])
+    assert queue.renew([ours, finished, put_back], NOON + SECOND) == {ours.id}
+
+
+def test_a_late_owner_goes_on_where_nobody_came(queue: Queue) -> None:
+    """A lease that expired and was not freed is still its owner's."""
+    late, later, _ = queue.acquire()
+    assert queue.renew([late], NOON + 2 * LEASE) == {late.id}
+    assert queue.finish(later, NOON + 2 * LEASE)
+
+
+def test_many_leases_of_several_owners_are_renewed_at_once(database: Database) -> None:
+    """More than fit into one statement."""
+    queue = Queue(database, a_run(database, *map(page, range(1_200))))
+    leases = queue.acquire(limit=700) + queue.acquire(owner="two", limit=700)
+    assert queue.renew(leases, NOON + SECOND) == {lease.id for lease in leases}
+    assert {task.lease_expires_at for task in queue.rows()} == {NOON + SECOND + LEASE}
+    assert queue.release(leases) == 1_200
+
+
+# ── ends ──
+
+
+def test_a_finished_task_says_what_came_of_it(queue: Queue) -> None:
+    """And nothing of its lease."""
+    [lease] = queue.acquire(limit=1)
+    page_id = UUID(int=7)
+    assert queue.finish(lease, NOON + SECOND, outcome="stored", page_id=page_id)
+    task = queue.rows()[0]
+    assert stand(task) == ("finished", 1, 1, None, None)
+    assert (task.outcome, task.page_id, task.finished_at) == ("stored", page_id, NOON + SECOND)
+    assert (task.lease_expires_at, task.lease_deadline_at) == (None, None)
+
+
+def test_one_failure_then_success(queue: Queue) -> None:
+    """SPEC D76: the task is finished, and its error is past."""
+    [lease] = queue.acquire(limit=1)
+    assert queue.fail(lease) == "pending"
+    assert stand(queue.rows()[0]) == ("pending", 1, 1, None, "no answer")
+    queue.finish(queue.acquire(NOON + SECOND)[0])
+    assert stand(queue.rows()[0]) == ("finished", 2, 2, None, None)
+
+
+def test_a_task_that_keeps_failing_is_given_up(database: Database) -> None:
+    """SPEC D72-74: after so many attempts, each after a longer rest, with a message that helps."""
+    queue = Queue(database, a_run(database, page(1)), LeaseRules(max_attempts=4))
+    now, rests, ends = NOON, [], []
+    for _ in range(4):
+        [lease] = queue.acquire(now)
+        ends.append(queue.fail(lease, now))
+        rests.append((queue.rows()[0].next_run_at - now) / SECOND)
+        now = queue.rows()[0].next_run_at
+    assert ends == ["pending", "pending", "pending", "error"]
+    assert rests[:3] == [1, 2, 4]
+    assert stand(queue.rows()[0]) == ("error", 4, 4, None, "no answer")
+    assert queue.acquire(now + 999 * SECOND) == []
+
+
+def test_a_failure_that_will_not_mend_is_final(queue: Queue) -> None:
+    """SPEC D79: at the first attempt."""
+    [lease] = queue.acquire(limit=1)
+    assert queue.fail(lease, NOON + SECOND, final=True) == "error"
+    assert queue.rows()[0].finished_at == NOON + SECOND
+
+
+def test_any_message_can_be_stored(queue: Queue) -> None:
+    """A site writes part of it, with bytes that PostgreSQL does not take."""
+    [lease] = queue.acquire(limit=1)
+    with queue.database.write() as db:
+        queue.leases.fail(db, lease, "\0\ud800" + 9_999 * "é", NOON)
+    stored = queue.rows()[0].last_error
+    assert stored
+    assert stored.startswith("\N{REPLACEMENT CHARACTER}?éé")
+    assert len(stored) == 1_000
+
+
+def test_what_is_put_back_is_due_at_once_and_costs_no_attempt(queue: Queue) -> None:
+    """SPEC D88, D96: somebody else takes it now; who had it may not write for it any more."""
+    leases = queue.acquire()
+    assert queue.release(leases[:2], NOON + SECOND) == 2
+    assert [stand(task) for task in queue.rows()[:2]] == [("pending", 0, 1, None, "stopped")] * 2
+    again = queue.acquire(NOON + SECOND, owner="two")
+    assert [(lease.epoch, lease.attempts) for lease in again] == [(2, 1), (2, 1)]
+    assert queue.release(leases, NOON + SECOND) == 1
+    assert not queue.finish(leases[0])
+
+
+# ── stale writers ──
+
+WRITES: dict[str, Callable[[Queue, Lease], object]] = {
+    "finish": lambda queue, lease: queue.finish(lease, outcome="stored"),
+    "fail": lambda queue, lease: queue.fail(lease),
+    "give up": lambda queue, lease: queue.fail(lease, final=True),
+    "renew": lambda queue, lease: queue.renew([lease], NOON + SECOND),
+    "release": lambda queue, lease: queue.release([lease]),
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize(("owner", "epoch"), [("two", 1), ("one", 0), ("one", 2)])
+def test_a_write_without_the_right_changes_nothing(queue: Queue, write: str, owner: str, epoch: int) -> None:
+    """Neither another owner's nor another epoch's."""
+    [lease] = queue.acquire(limit=1)
+    before = queue.rows()[0]
+    assert not WRITES[write](queue, evolve(lease, owner=owner, epoch=epoch))
+    after = queue.rows()[0]
+    assert stand(after) == stand(before)
+    assert (after.updated_at, after.lease_expires_at) == (before.updated_at, before.lease_expires_at)
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("owner", ["one", "two"])
+def test_a_process_that_was_only_slow_changes_nothing(queue: Queue, write: str, owner: str) -> None:
+    """Its task is somebody's again: another's, or its own under a new number."""
+    [slow] = queue.acquire(limit=1)
+    now = NOON + LEASE
+    queue.acquire(now, limit=0)
+    [quick] = queue.acquire(now + SECOND, owner=owner, limit=1)
+    assert quick.id == slow.id
+    assert not WRITES[write](queue, slow)
+    assert queue.finish(quick, now + SECOND)
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("end", ["finish", "fail", "give up", "release"])
+def test_what_ended_stays_ended(queue: Queue, write: str, end: str) -> None:
+    """A second word about the same lease is not heard."""
+    [lease] = queue.acquire(limit=1)
+    assert WRITES[end](queue, lease)
+    before = stand(queue.rows()[0])
+    assert not WRITES[write](queue, lease)
+    assert stand(queue.rows()[0]) == before
+
+
+# ── several transactions at once ──
+
+
+def test_renewing_waits_for_nobody(on_postgresql: Queue) -> None:
+    """What is being finished counts as ours until it is: so the two never block each other."""
+    queue = on_postgresql
+    leases = queue.acquire()
+    with queue.database.write() as db:
+        assert queue.leases.finish(db, leases[1], NOON)
+        assert queue.renew(leases, NOON + SECOND) == {lease.id for lease in leases}
+    assert queue.renew(leases, NOON + SECOND) == {leases[0].id, leases[2].id}
+
+
+def test_leasing_passes_over_what_is_being_written(on_postgresql: Queue) -> None:
+    """Neither what another one leases just now, nor what its owner finishes at the last moment."""
+    queue = on_postgresql
+    [late] = queue.acquire(limit=1)
+    now = NOON + LEASE
+    with queue.database.write() as db:
+        assert queue.leases.finish(db, late, now)
+        assert len(queue.leases.acquire(db, owner="one", now=now, limit=1)) == 1
+        assert len(queue.acquire(now, owner="two")) == 1
+    assert [task.status for task in queue.rows()] == ["finished", "in_progress", "in_progress"]

@@ -1,0 +1,90 @@
+"""A run with tasks, for tests that need one."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import select
+
+from crawler.db.models import Task
+from crawler.leases.rows import Lease, Leases
+from crawler.leases.rules import LeaseRules
+from crawler.runs import rows as runs_rows
+from crawler.runs import tasks
+from crawler.runs.tasks import LeasedTask, NewTask
+
+if TYPE_CHECKING:
+    from crawler.db.engine import Database
+
+NOON = datetime(2026, 11, 18, 12, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+DOMAIN = "shop.example"
+
+
+def page(number: int, domain: str = DOMAIN, **facts: Any) -> NewTask:
+    """A page to fetch."""
+    return NewTask(f"https://{domain}/{number}", domain, f"{domain}-{number}", **facts)
+
+
+def leased(number: int, domain: str = DOMAIN, **facts: Any) -> LeasedTask:
+    """A task that somebody has leased; no database knows it."""
+    lease = Lease(number, "one", 1, facts.pop("attempts", 1), NOON + 30 * SECOND, NOON + 600 * SECOND)
+    known = {"depth": 0, "priority": 0, "kind": "page", **facts}
+    return LeasedTask(lease, 1, f"https://{domain}/{number}", f"{domain}-{number}", domain, **known)
+
+
+def a_run(database: Database, *pages: NewTask, max_pages: int | None = None) -> int:
+    """A running run with these pages."""
+    with database.write() as db:
+        run_id = runs_rows.create(db, "shop", {}, max_pages=max_pages, now=NOON)
+        runs_rows.start(db, run_id, NOON)
+        tasks.add(db, run_id, pages, NOON)
+        return run_id
+
+
+def rows_of(database: Database, run_id: int) -> list[Task]:
+    """Its tasks as they stand."""
+    with database.read() as db:
+        return list(db.scalars(select(Task).where(Task.run_id == run_id).order_by(Task.id)))
+
+
+class Queue:
+    """A run's tasks and leases on them, each call in a transaction of its own."""
+
+    def __init__(self, database: Database, run_id: int, rules: LeaseRules | None = None) -> None:
+        self.database = database
+        self.run_id = run_id
+        self.leases = Leases(Task, rules or LeaseRules())
+
+    def acquire(self, now: datetime = NOON, *, owner: str = "one", limit: int = 10) -> list[Lease]:
+        """Lease what is due."""
+        with self.database.write() as db:
+            found = self.leases.acquire(
+                db, owner=owner, now=now, limit=limit, within=(Task.run_id == self.run_id,)
+            )
+        return [lease for _, lease in found]
+
+    def renew(self, leases: list[Lease], now: datetime = NOON) -> set[int]:
+        """Renew leases."""
+        with self.database.write() as db:
+            return self.leases.renew(db, leases, now)
+
+    def finish(self, lease: Lease, now: datetime = NOON, **facts: Any) -> bool:
+        """Finish a task."""
+        with self.database.write() as db:
+            return self.leases.finish(db, lease, now, **facts)
+
+    def fail(self, lease: Lease, now: datetime = NOON, *, final: bool = False) -> str | None:
+        """Fail a task, by a chance that adds nothing to its rest."""
+        with self.database.write() as db:
+            return self.leases.fail(db, lease, "no answer", now, final=final, chance=lambda: 0)
+
+    def release(self, leases: list[Lease], now: datetime = NOON) -> int:
+        """Put tasks back."""
+        with self.database.write() as db:
+            return self.leases.release(db, leases, "stopped", now)
+
+    def rows(self) -> list[Task]:
+        """The tasks as they stand."""
+        return rows_of(self.database, self.run_id)
