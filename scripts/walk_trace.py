@@ -15,9 +15,12 @@ A line for each call from one file into another, once for each pair of functions
 - where SQLAlchemy opens a connection: its pool. Which statement finds the pool empty is chance.
 
 The frame of an event loop ends a stack: what it runs was not called by whoever started the loop. Not written
-is what runs while a module is imported, what is no function (modules, class bodies), `__repr__`, and what
-runs in daemon threads: such a thread may be cut off at any moment, so a page's way cannot depend on it. It
-keeps a lock or a lease alive, by the clock, and the clock must not decide what is counted.
+is what runs while a module is imported, what is no function (modules, class bodies), and `__repr__`. Nor is
+what only the clock decides, so that a count is the same each time:
+
+- what runs in daemon threads: such a thread may be cut off at any moment, so a page's way cannot depend on
+  it; it keeps a lock or a lease alive;
+- what answers Scrapy when it asks, now and then, whether a spider is idle.
 """
 
 from __future__ import annotations
@@ -42,6 +45,7 @@ ONE_FILE = "pdp"  # the rule reads as one thing: HTML in, values out
 _POOL = "_ConnectionRecord.__connect"  # SQLAlchemy's; it makes a connection for whoever comes first
 _UNTOLD = frozenset({"__repr__"})
 _IMPORT = "<frozen importlib._bootstrap>"
+_POLL = "ExecutionEngine.spider_is_idle"  # Scrapy's
 _FUNCTION = 0x1  # the flag that modules and class bodies lack
 _PAUSES = 0x20 | 0x80 | 0x200  # the flags of generators, coroutines and both at once
 _GOES_ON = 3  # the bits of RESUME's argument that are 0 where a function begins
@@ -91,7 +95,7 @@ class Tracer:
         calling = ("", "") if caller is None else (caller.co_filename, caller.co_qualname)
         pair = (*calling, code.co_filename, code.co_qualname)
         is_new = pair not in self._seen
-        if (caller and not is_new) or threading.current_thread().daemon or _is_importing(frame):
+        if (caller and not is_new) or threading.current_thread().daemon or _is_left_out(frame):
             return
         self._seen.add(pair)
         before = self._unit(caller) if caller else self._last
@@ -117,10 +121,11 @@ def _begins(frame: FrameType) -> bool:
     return not code.co_flags & _PAUSES or not code.co_code[frame.f_lasti + 1] & _GOES_ON
 
 
-def _is_importing(frame: FrameType) -> bool:
+def _is_left_out(frame: FrameType) -> bool:
+    """Whether a call only serves an import, or a question that is asked by the clock."""
     up: FrameType | None = frame
     while up is not None and up.f_code is not _LOOP_CODE:
-        if up.f_code.co_filename == _IMPORT:
+        if up.f_code.co_filename == _IMPORT or up.f_code.co_qualname == _POLL:
             return True
         up = up.f_back
     return False

@@ -91,6 +91,7 @@ FILES = {
         import asyncio, threading
         from concurrent.futures import ThreadPoolExecutor
         from shop import logs, work, beside
+        from library import ExecutionEngine, _ConnectionRecord
         work.imported()
         def main():
             logs.through(work.sync)
@@ -98,6 +99,8 @@ FILES = {
                 list(map(work.mapped, [1]))
             with ThreadPoolExecutor() as pool:
                 pool.submit(work.threaded).result()
+            ExecutionEngine().spider_is_idle(work.polled)
+            _ConnectionRecord().connect(work.connected)
             keeper = threading.Thread(target=work.kept, daemon=True)
             keeper.start()
             keeper.join()
@@ -118,6 +121,8 @@ FILES = {
         def sync(): pass
         def mapped(_): pass
         def threaded(): pass
+        def polled(): pass
+        def connected(): pass
         def kept(): beside.kept()
         async def awaited():
             await asyncio.sleep(0)
@@ -136,13 +141,23 @@ FILES = {
     """,
 }
 
+# Calls back as Scrapy and SQLAlchemy do.
+LIBRARY = """
+class ExecutionEngine:
+    def spider_is_idle(self, ask): ask()
+class _ConnectionRecord:
+    def connect(self, listener): self.__connect(listener)
+    def __connect(self, listener): listener()
+"""
+
 
 def test_calls_are_attributed(tmp_path: Path) -> None:
-    """Through libraries, threads and tasks to who caused them; imports and daemon threads are left out."""
+    """Through libraries, threads and tasks to who caused them; imports and polls are left out."""
     package = tmp_path / "shop"
     package.mkdir()
     for name, text in FILES.items():
         (package / name).write_text(text.replace("\n        ", "\n"), encoding="utf-8")
+    (tmp_path / "library.py").write_text(LIBRARY, encoding="utf-8")
     (tmp_path / "sitecustomize.py").write_bytes(Path(walk_trace.__file__).read_bytes())
     trace = tmp_path / "trace"
     tracer = {walk_trace.PACKAGE: str(package), walk_trace.TRACE: str(trace), "PYTHONPATH": str(tmp_path)}
@@ -156,6 +171,7 @@ def test_calls_are_attributed(tmp_path: Path) -> None:
         "main > sync",
         "main > mapped",
         "main > threaded",
+        "_ConnectionRecord.__connect > connected",
         "looped > awaited",
         "awaited > awaited",
         "library > called_back",
