@@ -9,7 +9,7 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 pytho
 UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev demo test lint typecheck format reference bench soak lock clean
+.PHONY: help install install-dev demo test lint typecheck format reference walk bench soak lock clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -71,6 +71,9 @@ format: install-dev  ## let ruff rewrite what it can
 
 reference: install-dev  ## write the tables of docs/ anew, from the code
 	@$(BIN)/python -m scripts.reference
+
+walk: install-dev  ## the way of one page and of one task through the files, counted from a trace
+	@$(BIN)/python -m scripts.walk $(ARGS)
 
 bench: install-dev  ## each figure beside a peer or a limit, measured now
 	@$(BIN)/python -m bench $(ARGS)
