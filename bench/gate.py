@@ -175,9 +175,7 @@ def gated_request() -> float:
     visit = Visit(
         Fence(uuid4(), "bench", 1), SessionOrder("https://shop.example/", "shop.example"), Journal("", "")
     )
-    visit.acquisitions["shop.example"] = cast(
-        "DomainAcquisition", None
-    )  # all that is asked
+    visit.acquisitions["shop.example"] = cast("DomainAcquisition", None)  # all that is asked
     visits.running[visit.id] = visit
     middleware = DomainGateMiddleware(crawler)
     request = Request("https://www.shop.example/p/1", meta={SESSION: visit.id})

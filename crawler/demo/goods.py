@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 from zlib import crc32
 
 from attrs import define, frozen
+
+from crawler.demo.languages import LANGUAGES
 
 
 @frozen
@@ -65,3 +68,18 @@ class Assortment:
         start = self.products.index(product) + 1
         ring = self.products + self.products
         return ring[start : start + count]
+
+
+def _assortment(language: str, categories: list[dict[str, Any]]) -> Assortment:
+    return Assortment(
+        language,
+        tuple(
+            Category(**{**category, "products": tuple(Product(**each) for each in category["products"])})
+            for category in categories
+        ),
+    )
+
+
+ASSORTMENTS: dict[str, Assortment] = {
+    language: _assortment(language, sold["categories"]) for language, sold in LANGUAGES.items()
+}

@@ -7,8 +7,7 @@ from html import escape
 
 from attrs import frozen
 
-from crawler.demo.catalogue import ASSORTMENTS
-from crawler.demo.goods import Assortment, Category, Product
+from crawler.demo.goods import ASSORTMENTS, Assortment, Category, Product
 from crawler.demo.money import price_text
 from crawler.demo.shops import Buy, Layout, Shop
 from crawler.demo.styles import style_sheet

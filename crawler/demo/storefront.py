@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from crawler.demo.catalogue import ASSORTMENTS
 from crawler.demo.filler import padded
-from crawler.demo.goods import Category, Product
+from crawler.demo.goods import ASSORTMENTS, Category, Product
 from crawler.demo.layout import Prices, Setting, category_path
 from crawler.demo.lists import (
     MEMBERS,

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from crawler.demo.catalogue import ASSORTMENTS
+from crawler.demo.goods import ASSORTMENTS
 from crawler.demo.money import NOTATIONS, moved, price_text, price_value
 from crawler.demo.shops import SHOPS
 

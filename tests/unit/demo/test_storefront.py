@@ -10,7 +10,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from crawler.demo import DEMO_SIX, SHOPS
-from crawler.demo.catalogue import ASSORTMENTS
+from crawler.demo.goods import ASSORTMENTS
 from crawler.demo.photos import MOTIFS
 from crawler.demo.shops import Layout, Markup
 from tests.unit.demo.asking import ask, read

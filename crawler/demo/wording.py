@@ -1,8 +1,15 @@
-"""The phrases around the products: what every language has to say."""
+"""The phrases around the products: what every language has to say; each language says it in `data/`."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from attrs import frozen
+
+from crawler.demo.languages import LANGUAGES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @frozen
@@ -40,3 +47,11 @@ class Words:
     footer: str
     praise: tuple[str, ...]  # sentences of reviews
     people: tuple[str, ...]  # who wrote them
+
+
+def _words(given: Mapping[str, str | list[str]]) -> Words:
+    phrases = {name: tuple(phrase) if isinstance(phrase, list) else phrase for name, phrase in given.items()}
+    return Words(**phrases)  # type: ignore[arg-type]
+
+
+WORDS: dict[str, Words] = {language: _words(said["words"]) for language, said in LANGUAGES.items()}

@@ -1,0 +1,39 @@
+"""What the fields of settings share: units, words for what they take, and the check of a server's URL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
+
+from attrs import frozen
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+Seconds = Annotated[int, "seconds"]
+Milliseconds = Annotated[int, "milliseconds"]
+Days = Annotated[int, "days"]
+
+
+@frozen
+class Takes:
+    """In words, the values that a field accepts, where its type does not say it."""
+
+    words: str
+
+
+class SettingsPart(BaseSettings):
+    """One concern's settings; a field's name in capitals is its variable's name."""
+
+    model_config = SettingsConfigDict(
+        frozen=True, env_file=".env", env_file_encoding="utf-8", env_ignore_empty=True, extra="ignore",
+        case_sensitive=False, validate_default=True, hide_input_in_errors=True,
+    )  # fmt: skip
+
+
+def checked_url(value: str, schemes: Collection[str]) -> str:
+    """A server's URL, if its scheme is one of these and its port is one; pydantic hears the ValueError."""
+    if value and (value.partition("://")[0] not in schemes or urlsplit(value).port == 0):
+        raise ValueError("URL")
+    return value

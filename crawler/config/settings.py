@@ -1,0 +1,110 @@
+"""The one Settings value: read, checked, documented and shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, get_args
+
+from attrs import frozen
+from pydantic import ValidationError
+
+from crawler.config.access import AccessSettings
+from crawler.config.crawls import CrawlSettings
+from crawler.config.fields import Takes
+from crawler.config.retention import RetentionSettings
+from crawler.config.stores import StoreSettings
+from crawler.errors import ConfigError
+from crawler.urls import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic.fields import FieldInfo
+
+
+class Settings(RetentionSettings, CrawlSettings, AccessSettings, StoreSettings):
+    """Everything that an operator can set; documentation lists the bases from the last to the first."""
+
+
+# Variables whose names mean something else to Scrapy.
+_OTHERS_NAMES = {"log_format"}
+
+
+class _Named(Protocol):
+    def get(self, name: str, /) -> Any: ...
+
+
+@frozen
+class SettingDoc:
+    """What an operator is told about one variable."""
+
+    name: str
+    takes: str
+    default: str
+    about: str
+
+
+def load_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
+    """Read the settings; `overrides` (by variable or field name) win over environment and `.env`."""
+    given = {name.lower(): value for name, value in (overrides or {}).items()}
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        raise _config_error(error) from None
+
+
+def load_settings_from(source: _Named) -> Settings:
+    """Read the settings out of Scrapy's, where the command line may have changed them."""
+    named = ((name, source.get(name.upper())) for name in Settings.model_fields if name not in _OTHERS_NAMES)
+    return load_settings({name: value for name, value in named if value is not None})
+
+
+def setting_docs() -> list[SettingDoc]:
+    """Every variable with what it takes and its default, in the order of the Settings class."""
+    return [
+        SettingDoc(name.upper(), takes(name), _shown_default(field), field.description or "")
+        for name, field in Settings.model_fields.items()
+    ]
+
+
+def shown(settings: Settings) -> dict[str, str]:
+    """The settings as they may be shown or logged: no password in any URL."""
+    return {name.upper(): redact(_as_text(value)) for name, value in settings.model_dump().items()}
+
+
+def takes(name: str) -> str:
+    """In words, the values that a field accepts."""
+    field = Settings.model_fields[name]
+    for said in field.metadata:
+        if isinstance(said, Takes):
+            return said.words
+    if field.annotation is bool:
+        return "true or false"
+    if field.annotation is int:
+        return _number_range(field)
+    return "one of " + ", ".join(get_args(field.annotation))
+
+
+def _number_range(field: FieldInfo) -> str:
+    unit = next((f" of {m}" for m in field.metadata if isinstance(m, str)), "")
+    low = next(m.ge for m in field.metadata if hasattr(m, "ge"))
+    high = next(m.le for m in field.metadata if hasattr(m, "le"))
+    return f"a whole number{unit} from {low} to {high}"
+
+
+def _shown_default(field: FieldInfo) -> str:
+    return _as_text(field.default)
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _config_error(error: ValidationError) -> ConfigError:
+    first = error.errors()[0]
+    name = str(first["loc"][0]).lower()
+    return ConfigError(
+        f"{name.upper()} is {redact(_as_text(first['input']))!r}; it takes {takes(name)}",
+        hint=f"the default is {_shown_default(Settings.model_fields[name]) or 'empty'}; see docs/settings.md",
+    )

@@ -1,0 +1,93 @@
+"""Where things lie, and what is said of them: the database, the artifacts, Redis, the log."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, field_validator
+
+from crawler.config.fields import SettingsPart, Takes, checked_url
+
+DATABASE_SCHEMES = ("sqlite", "postgresql", "postgresql+psycopg")
+S3_SCHEME = "s3://"
+REDIS_SCHEMES = ("redis", "rediss", "unix")
+_REDIS_DATABASE = re.compile(r"(/\d*)?")
+
+
+class StoreSettings(SettingsPart):
+    """Database, artifacts, Redis and log."""
+
+    vitrine_home: Annotated[Path, Takes("a folder")] = Field(
+        Path("var"), description="Folder of the database and the artifacts, when nothing else is said."
+    )
+    database_url: Annotated[str, Takes("sqlite:///PATH or postgresql://USER@HOST/NAME")] = Field(
+        "", repr=False, description="SQLite or PostgreSQL; empty: `vitrine.db` in `VITRINE_HOME`."
+    )
+    artifacts_dir: Annotated[str, Takes("a folder, or s3://BUCKET/PREFIX")] = Field(
+        "",
+        repr=False,
+        description="Folder or bucket of the stored evidence; empty: `artifacts` in `VITRINE_HOME`.",
+    )
+    aws_endpoint_url: Annotated[str, Takes("a URL that begins with https:// or http://")] = Field(
+        "", description="Where the bucket of `ARTIFACTS_DIR` is served, when it is not at Amazon."
+    )
+    aws_region: Annotated[str, Takes("a region's name")] = Field("", description="The bucket's region.")
+    aws_access_key_id: Annotated[SecretStr, Takes("the key's name")] = Field(
+        SecretStr(""), description="Key for the bucket; empty: as the machine's role or environment says."
+    )
+    aws_secret_access_key: Annotated[SecretStr, Takes("the key's secret")] = Field(
+        SecretStr(""), description="The secret of that key."
+    )
+    redis_url: Annotated[str, Takes("redis://HOST:PORT/DB (or rediss://, unix://)")] = Field(
+        "",
+        repr=False,
+        description="Redis that holds the locks for all machines; empty: locks reach this machine only.",
+    )
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        "INFO", description="The least level that is logged."
+    )
+    log_format: Literal["text", "json"] = Field("text", description="`json` writes one JSON object a line.")
+
+    @field_validator("database_url")
+    @classmethod
+    def _known_database(cls, value: str) -> str:
+        return checked_url(value, DATABASE_SCHEMES)
+
+    @field_validator("artifacts_dir")
+    @classmethod
+    def _known_store(cls, value: str) -> str:
+        scheme, is_url, bucket = value.partition("://")
+        if is_url and (f"{scheme}://" != S3_SCHEME or not bucket.strip("/")):
+            raise ValueError("scheme")
+        return value
+
+    @field_validator("aws_endpoint_url")
+    @classmethod
+    def _endpoint_is_a_url(cls, value: str) -> str:
+        if value and value.partition("://")[0] not in {"http", "https"}:
+            raise ValueError("scheme")
+        return value
+
+    @field_validator("redis_url")
+    @classmethod
+    def _known_redis(cls, value: str) -> str:
+        checked_url(value, REDIS_SCHEMES)
+        # redis-py would take database 0 for one that is no number.
+        if not value.startswith("unix") and not _REDIS_DATABASE.fullmatch(urlsplit(value).path):
+            raise ValueError("database")
+        return value
+
+    @cached_property
+    def database(self) -> str:
+        """The database's URL, the embedded one where none is set."""
+        return self.database_url or f"sqlite:///{self.vitrine_home / 'vitrine.db'}"
+
+    @cached_property
+    def artifacts(self) -> Path:
+        """The folder of the stored evidence."""
+        return Path(self.artifacts_dir) if self.artifacts_dir else self.vitrine_home / "artifacts"

@@ -1,0 +1,1 @@
+"""Settings, read and refused."""
