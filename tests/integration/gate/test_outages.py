@@ -79,7 +79,7 @@ def proxy(server: OwnRedis, stores: OpenStores) -> Generator[FlakyProxy]:
     """A wire to that Redis, which has no keys."""
     with Redis.from_url(server.url) as client:
         client.flushdb()
-    with flaky_proxy(server.port) as opened:
+    with flaky_proxy(server.url) as opened:
         yield opened
 
 
