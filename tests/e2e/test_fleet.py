@@ -273,10 +273,11 @@ def test_whoever_is_killed_each_entry_is_stored_once(
     workers = [start_quietly(fleet, endings) for _ in range(4)]
     for kill in range(kills):
         redis_client.lpush(KEY, *urls[kill::kills])
-        time.sleep(dice.uniform(0.3, 1.2))
         victim = dice.randrange(4)
         if kill % 5 == 0:  # wherever the others are hit, this one is at work
-            wait_for(partial(is_at_work, fleet, workers[victim]), seconds=60)
+            victim = wait_for(partial(at_work, fleet, workers)).pop()
+        else:
+            time.sleep(dice.uniform(0.3, 1.2))
         workers[victim].kill()
         workers[victim].wait(timeout=120)
         workers[victim] = start_quietly(fleet, endings)
@@ -292,10 +293,11 @@ def test_whoever_is_killed_each_entry_is_stored_once(
     assert_done_once(fleet)
 
 
-def is_at_work(fleet: Home, worker: Process) -> bool:
-    """Whether a session is in this worker's hands."""
+def at_work(fleet: Home, workers: list[Process]) -> set[int]:
+    """The numbers of the workers that have a session in hand."""
     owners = [row.owner for row in rows(fleet) if row.status == "running" and row.owner]
-    return any(f":{worker.pid}:" in owner for owner in owners)
+    pids = {int(owner.split(":")[1]) for owner in owners}
+    return {number for number, worker in enumerate(workers) if worker.pid in pids}
 
 
 def start_quietly(fleet: Home, endings: list[Process]) -> Process:
