@@ -30,7 +30,7 @@ def test_every_component_of_a_crawl_gets_the_same(tmp_path: Path) -> None:
 def test_it_does_not_keep_its_crawl(tmp_path: Path) -> None:
     """A process that makes many crawls holds none of them for having been asked."""
     crawl = get_crawler(settings_dict={"VITRINE_HOME": str(tmp_path)})
-    assert CrawlContext.of(crawl).run_worker
+    assert CrawlContext.of(crawl).run_worker.over is None
     gone = ref(crawl)
     del crawl
     gc.collect()
