@@ -79,7 +79,7 @@ def clean_up(
     began = time.monotonic()
     if not order.dry_run:
         with database.write() as db:
-            holds.keep_up(db, database.now(db))
+            holds.keep_up(db, db.now)
     result = CleanupResult(dry_run=order.dry_run)
     if order.with_artifacts:
         done = (
@@ -88,7 +88,7 @@ def clean_up(
             else ClaimedPass(database, blobs, order, on_progress).run()
         )
         with database.read() as db:
-            result = evolve(done, remaining=claims.count_due(db, database.now(db)))
+            result = evolve(done, remaining=claims.count_due(db, db.now))
     if order.with_collections:
         left = None if order.max_seconds is None else order.max_seconds - (time.monotonic() - began)
         swept = sweep_for(database, left, dry_run=order.dry_run)
@@ -104,7 +104,7 @@ def clean_up(
 def _look(database: Database, order: CleanupOrder) -> CleanupResult:
     """Log what a pass would take, and change nothing."""
     with database.read() as db:
-        rows = claims.candidates(db, database.now(db), order.batch_size)
+        rows = claims.candidates(db, db.now, order.batch_size)
     for row in rows:
         log.info("retention_cleanup.candidate", **_fields(row), dry_run=True)
     return CleanupResult(candidates=len(rows), dry_run=True)
@@ -187,7 +187,7 @@ class ClaimedPass:
     def _claim_and_delete(self, wanted: int) -> int:
         claim = _Claim(claims.new_claim(), time.monotonic() + LEASE_SECONDS - LEASE_MARGIN_SECONDS)
         with self.database.write() as db:
-            claim.rows = self._take(db, claim.name, self.database.now(db), wanted)
+            claim.rows = self._take(db, claim.name, db.now, wanted)
             # A file that nobody else names now will not be named later: no name is published twice.
             claim.shared = claims.shared_files(db, claim.name) if claim.rows else set()
         if claim.rows:
@@ -216,7 +216,7 @@ class ClaimedPass:
             claim.shared = claims.still_needed(db, claim.name, claim.shared)
             ours = claims.still_ours(db, claim.name)
             kept = [row for row in claim.plan.keep if row.id in ours]
-            claims.mark_deleted(db, claim.name, self.database.now(db), [row.id for row in kept])
+            claims.mark_deleted(db, claim.name, db.now, [row.id for row in kept])
         for row in kept:
             log.info("retention_cleanup.deleted", **_fields(row), file="kept")
         self._count(deleted=len(kept))
@@ -234,7 +234,7 @@ class ClaimedPass:
     def _settle(self, claim: _Claim) -> None:
         """Mark what is gone, let rest what failed, give back what was not reached."""
         with self.database.write() as db:
-            now = self.database.now(db)
+            now = db.now
             ours = claims.still_ours(db, claim.name)
             outcomes = claim.outcomes(ours)
             gone = [outcome for outcome in outcomes if not outcome.removal.error]

@@ -50,7 +50,7 @@ def sweep(database: Database, *, dry_run: bool) -> tuple[CollectionResult, ...]:
     results = tuple(_attempted(database, name, days[name], dry_run=dry_run) for name in COLLECTIONS)
     deleted = sum(result.deleted_docs for result in results)
     with database.write() as db:
-        _remember(db, results, dry_run=dry_run, duration_ms=_since(began), now=database.now(db))
+        _remember(db, results, dry_run=dry_run, duration_ms=_since(began), now=db.now)
     if deleted:
         touched = sum(result.deleted_docs > 0 for result in results)
         log.info("retention_collections.complete", deleted=deleted, collections=touched)
@@ -100,7 +100,7 @@ def _swept(database: Database, result: CollectionResult, *, dry_run: bool) -> Co
     with database.read() if dry_run else database.write() as db:
         if not dry_run:
             take_turn(db)
-        now = database.now(db)
+        now = db.now
         cutoff = now - timedelta(days=result.ttl_days)
         held = holds_at(db, now)
         result = evolve(result, **_counts(db, shelves, cutoff, held))
