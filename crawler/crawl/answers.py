@@ -17,10 +17,12 @@ from scrapy.exceptions import (
     ResponseDataLossError,
     UnsupportedURLSchemeError,
 )
+from sqlalchemy.exc import SQLAlchemyError
 
 from crawler.access.egress import EgressRefusedError
 from crawler.capture.failures import Cause
 from crawler.clock import utc_now
+from crawler.db.engine import DatabaseUnavailableError
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -58,6 +60,8 @@ _BY_ERROR: tuple[tuple[type[Exception], Cause], ...] = (
     (DownloadCancelledError, Cause.TOO_LARGE),
     (DownloadFailedError, Cause.CONNECTION_FAILED),
     (UnsupportedURLSchemeError, Cause.BAD_URL),
+    (DatabaseUnavailableError, Cause.DATABASE_UNAVAILABLE),
+    (SQLAlchemyError, Cause.STORE_FAILED),
     (OSError, Cause.CONNECTION_FAILED),
 )
 # Scrapy tells these apart in words only.

@@ -59,7 +59,7 @@ class Leases:
         rules: LeaseRules,
         on_expired: Callable[[Session, Sequence[RowMapping], datetime], None] | None = None,
     ) -> None:
-        """Lease by these rules; `on_expired` writes along what is to be known of things whose lease ran out."""
+        """Lease by these rules; `on_expired` writes along what is to be known of what ran out."""
         self.rules = rules
         self._on_expired = on_expired
         self._table = cast("Table", inspect(model).local_table)
@@ -117,12 +117,13 @@ class Leases:
     def take_back(
         self,
         db: Session,
+        *,
         reason: str,
         now: datetime,
         within: tuple[ColumnElement[bool], ...],
         values: Mapping[str, Any],
     ) -> Sequence[RowMapping]:
-        """Put back, as if it were untouched, what those hold who are known to be gone; `within` says which."""
+        """Put back, as if it were untouched, what those hold who are gone; `within` says which."""
         parameters = {**values, "now": now, "reason": stored_error(reason)}
         return db.connection().execute(_taking_back(self._table, within), parameters).mappings().all()
 
@@ -166,7 +167,7 @@ class Leases:
         return "pending" if self._end(db, lease, now, status="pending", next_run_at=again, **facts) else None
 
     def release(self, db: Session, leases: Sequence[Lease], reason: str, now: datetime) -> set[int]:
-        """Put untouched things back, due at once and without an attempt counted; the ids of those that were ours."""
+        """Put untouched things back, due at once, no attempt counted; the ids of those that were ours."""
         released: set[int] = set()
         for group in _grouped(leases):
             parameters = {**group, "now": now, "reason": stored_error(reason)}
