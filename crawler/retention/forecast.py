@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from sqlalchemy import func, select
 
+from crawler.capture.artifact_types import HTML
 from crawler.db.models import Artifact, Listing
 from crawler.evidence.bodies import is_readable
 from crawler.retention import policies
@@ -48,7 +49,7 @@ def outlook(db: Session, html_days: int, now: datetime) -> list[Outlook]:
 
 
 def _html(db: Session, days: int, now: datetime) -> Outlook:
-    is_html = is_readable(now) & (Artifact.type == "html_gz")
+    is_html = is_readable(now) & (Artifact.type == HTML.name)
     rows, size = _files(db, is_html)
     held, _ = _files(db, is_html & Artifact.legal_hold)
     due = {
@@ -59,7 +60,7 @@ def _html(db: Session, days: int, now: datetime) -> Outlook:
 
 
 def _other_files(db: Session, now: datetime) -> Outlook:
-    rows, size = _files(db, is_readable(now) & (Artifact.type != "html_gz"))
+    rows, size = _files(db, is_readable(now) & (Artifact.type != HTML.name))
     return Outlook("other_files", None, rows, size, 0, **dict.fromkeys(_horizons(), 0))
 
 
