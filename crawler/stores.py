@@ -10,6 +10,8 @@ from crawler import logs
 from crawler.access.acquisition import Acquisitions
 from crawler.access.gates import open_gate
 from crawler.access.keeper import Keeper
+from crawler.catalogue.products import CatalogueHooks
+from crawler.catalogue.run_pages import RunHooks
 from crawler.db.engine import Database
 from crawler.db.revisions import require_current
 from crawler.evidence.bodies import open_blobs
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from crawler.sessions.store import Hooks
 
 log = logs.get_logger(__name__)
+# Who writes along in the transactions of pages, sessions and runs, whoever opens the stores.
+RUN_HOOKS = RunHooks()
+HOOKS: tuple[Hooks, ...] = (CatalogueHooks(), RUN_HOOKS)
 
 
 @frozen

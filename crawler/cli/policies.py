@@ -41,7 +41,7 @@ def policies(*, as_json: Json = False) -> None:
     """Show how long everything is kept, how much of it there is, and what goes next."""
     settings = load_settings()
     with open_evidence(settings) as (database, _), database.read() as db:
-        kinds = forecast(db, settings.html_retention_days, database.now(db))
+        kinds = forecast(db, settings.html_retention_days, db.now)
         last = last_result(db)
     if as_json:
         cleanup = None if last is None else {
@@ -67,7 +67,7 @@ def set_days(
     """Set how many days a collection is kept; the next cleanup goes by it."""
     number = days_of(days)
     with open_evidence(load_settings()) as (database, _), database.write() as db:
-        kept = retention_policies.set_days(db, collection, number, actor=person(), now=database.now(db))
+        kept = retention_policies.set_days(db, collection, number, actor=person(), now=db.now)
     if as_json:
         emit({"policies": kept})
     else:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from crawler.catalogue.products import CatalogueHooks
 from crawler.config import load_settings
 from crawler.db.engine import Database
 from crawler.db.revisions import require_current
 from crawler.evidence.bodies import open_blobs
 from crawler.sessions.store import SessionStore
+from crawler.stores import HOOKS
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -25,7 +25,7 @@ def open_book(settings: Settings | None = None) -> Generator[SessionStore]:
     database = Database(settings.database)
     try:
         require_current(database)
-        book = SessionStore(settings, database, open_blobs(settings), (CatalogueHooks(),))
+        book = SessionStore(settings, database, open_blobs(settings), HOOKS)
         book.abandon_stale()
         yield book
     finally:

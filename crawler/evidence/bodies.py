@@ -150,7 +150,7 @@ def _exhaust(chunks: Iterable[bytes]) -> None:
 def _page(database: Database, after: UUID | None) -> Sequence[Artifact]:
     query = select(Artifact).order_by(Artifact.id).limit(PAGE_ROWS)
     with database.read() as db:
-        query = query.where(is_readable(database.now(db)))
+        query = query.where(is_readable(db.now))
         return db.scalars(query if after is None else query.where(Artifact.id > after)).all()
 
 
@@ -160,6 +160,6 @@ def _still_there(database: Database, found: list[Examined]) -> Iterator[Examined
     live: set[UUID] = set()
     if doubted:
         with database.read() as db:
-            query = select(Artifact.id).where(Artifact.id.in_(doubted), is_readable(database.now(db)))
+            query = select(Artifact.id).where(Artifact.id.in_(doubted), is_readable(db.now))
             live = set(db.scalars(query))
     return (one for one in found if one.finding is not Finding.MISSING or one.artifact.id in live)

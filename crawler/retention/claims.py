@@ -115,7 +115,7 @@ class ClaimedPass:
         """Claim rows, remove their files, mark them; how many were claimed."""
         name, ends_at = new_claim(), time.monotonic() + LEASE_SECONDS - LEASE_MARGIN_SECONDS
         with self.database.write() as db:
-            rows = self.take(db, name, self.database.now(db), wanted)
+            rows = self.take(db, name, db.now, wanted)
             # A file that nobody else names now will not be named later: no name is published twice.
             shared = _shared_files(db, name) if rows else set()
         if not rows:
@@ -143,7 +143,7 @@ class ClaimedPass:
             claim.plan = planned(claim.rows, _still_needed(db, claim.name, shared))
             ours = _still_ours(db, claim.name)
             kept = [row for row in claim.plan.keep if row.id in ours]
-            _mark_deleted(db, claim.name, self.database.now(db), only=[row.id for row in kept])
+            _mark_deleted(db, claim.name, db.now, only=[row.id for row in kept])
         for row in kept:
             log.info("retention_cleanup.deleted", **fields_of(row), file="kept")
         self._count(deleted=len(kept))
@@ -161,7 +161,7 @@ class ClaimedPass:
     def _settle(self, claim: _Claim) -> None:
         """Mark what is gone, let rest what failed, give back what was not reached."""
         with self.database.write() as db:
-            now = self.database.now(db)
+            now = db.now
             ours = _still_ours(db, claim.name)
             outcomes = claim.outcomes(ours)
             gone = [outcome for outcome in outcomes if not outcome.removal.error]

@@ -59,7 +59,7 @@ def clean_up(
     log.info("retention_cleanup.start", batch_size=order.batch_size, dry_run=False)
     began = time.monotonic()
     with database.write() as db:
-        holds.keep_up(db, database.now(db))
+        holds.keep_up(db, db.now)
     work = claims.ClaimedPass(database, blobs, claims.take_expired, on_progress)
     swept: tuple[CollectionResult, ...] = ()
     try:
@@ -73,7 +73,7 @@ def clean_up(
         _write_down(database, order, result, began)
     if order.only is not Part.COLLECTIONS:
         with database.read() as db:
-            result = evolve(result, remaining=claims.count_due(db, database.now(db)))
+            result = evolve(result, remaining=claims.count_due(db, db.now))
     log.info(
         "retention_cleanup.complete",
         deleted=result.deleted, failed=result.failed, reclaimed_bytes=result.reclaimed_bytes,
@@ -87,7 +87,7 @@ def _look(database: Database, order: CleanupOrder) -> CleanupResult:
     result = CleanupResult(dry_run=True)
     if order.only is not Part.COLLECTIONS:
         with database.read() as db:
-            now = database.now(db)
+            now = db.now
             rows = claims.candidates(db, now, order.batch_size)
             remaining = claims.count_due(db, now)
         artifacts = tuple(map(claims.fields_of, rows))
@@ -109,7 +109,7 @@ def _write_down(database: Database, order: CleanupOrder, result: CleanupResult, 
     if not (result.collections or result.deleted):
         return
     with database.write() as db:
-        now = database.now(db)
+        now = db.now
         if result.collections:
             kept = RetentionResult(
                 timestamp=now, dry_run=False, total_deleted=sum(rows.values()),

@@ -195,7 +195,7 @@ class _Purge:
             Artifact.session_id.in_(self.order.sessions), Artifact.deleted_at.is_(None)
         )
         with self.database.read() as db:
-            _refuse(db, self.order, self.database.now(db))  # a hold may have come in between
+            _refuse(db, self.order, db.now)  # a hold may have come in between
             left = db.scalar(live.limit(1))
         if left is not None and not work.result.failed:
             raise LockedError("somebody else is at some of its files", hint="the same command goes on later")
@@ -206,7 +206,7 @@ class _Purge:
         query = self.order.sessions.order_by(CrawlSession.id).limit(SESSIONS_AT_ONCE)
         with self.database.write() as db:
             retention_lock(db)
-            _refuse(db, self.order, self.database.now(db))
+            _refuse(db, self.order, db.now)
             keys = list(db.scalars(query))
             if keys:
                 # Counted by their marks, so that what a killed purge has removed is in the record as well.
@@ -227,7 +227,7 @@ class _Purge:
         domain, with_prices = self.order.target.domain, self.order.with_prices
         with self.database.write() as db:
             retention_lock(db)
-            _refuse(db, self.order, self.database.now(db))
+            _refuse(db, self.order, db.now)
             if domain:
                 self._add(db, remove_domain(db, domain, with_prices=with_prices))
             entry = self._entry(db)
@@ -248,7 +248,7 @@ def _begin(database: Database, order: PurgeOrder) -> int:
     """Open the record, or take up the one that a killed purge of the same target has left; its id."""
     with database.write() as db:
         retention_lock(db)
-        now = database.now(db)
+        now = db.now
         _refuse(db, order, now)
         _end_pauses(db, order)
         entry = _left_open(db, order) or note_action(

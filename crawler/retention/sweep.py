@@ -197,7 +197,7 @@ def _swept(database: Database, result: CollectionResult, *, dry_run: bool) -> Co
     with database.read() if dry_run else database.write() as db:
         if not dry_run:
             holds.retention_lock(db)
-        now = database.now(db)
+        now = db.now
         cutoff = now - timedelta(days=result.ttl_days)
         held = holds.standing_at(db, now)
         result = evolve(result, **_counts(db, tables, cutoff, held))

@@ -51,7 +51,7 @@ def claim_hour(database: Database) -> bool:
     """Take the right to start a cleanup; at its start, so that nobody else starts one meanwhile."""
     with database.write() as db:
         policies.locked(db)
-        now = database.now(db)
+        now = db.now
         is_due = or_(RetentionConfig.triggered_at.is_(None), RetentionConfig.triggered_at <= now - EVERY)
         claimed = db.execute(
             update(RetentionConfig)

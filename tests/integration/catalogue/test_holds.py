@@ -25,13 +25,13 @@ OTHER = "https://other.example/p/1"
 def hold(visits: Visits, target: Target, until: datetime | None = None) -> HoldResult:
     """Somebody wants it kept."""
     with visits.database.write() as db:
-        return holds.hold(db, target, who="legal", why="case 17", until=until, now=visits.database.now(db))
+        return holds.hold(db, target, who="legal", why="case 17", until=until, now=db.now)
 
 
 def unhold(visits: Visits, target: Target) -> HoldResult:
     """Somebody does not need it any more."""
     with visits.database.write() as db:
-        return holds.unhold(db, target, who="legal", why="closed", now=visits.database.now(db))
+        return holds.unhold(db, target, who="legal", why="closed", now=db.now)
 
 
 def let_all_expire(visits: Visits) -> None:

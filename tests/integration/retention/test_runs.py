@@ -35,7 +35,7 @@ def test_a_run_goes_with_its_tasks_when_no_visit_names_it(database: Database, *,
     run_id = ended_run(database)
     retained = next(each for each in COLLECTIONS["scrape_metadata"] if each.table is Run)
     with database.write() as db:
-        now = database.now(db)
+        now = db.now
         if is_visited:
             db.add(
                 CrawlSession(
