@@ -11,6 +11,7 @@ from attrs import frozen
 from sqlalchemy import bindparam, func, insert, select, update
 from sqlalchemy.orm import aliased
 
+from crawler.capture.artifact_types import HTML
 from crawler.catalogue.endings import note_endings
 from crawler.catalogue.product_facts import identity_of, quality_of, sighting_of, traces_of
 from crawler.db.models import Diagnostic, Listing, Page, Price
@@ -224,4 +225,4 @@ def _diagnostic(page: Page, verdict: dict[str, Any], facts: dict[str, Any]) -> d
 
 
 def _digest(files: Sequence[KeptFile]) -> str | None:
-    return next((file.packed.content_sha256 for file in files if file.type == "html_gz"), None)
+    return next((file.packed.content_sha256 for file in files if file.type is HTML), None)

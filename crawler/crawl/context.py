@@ -10,7 +10,7 @@ from crawler.config import load_settings_from
 from crawler.crawl.visits import Visits
 from crawler.reading import Readers
 from crawler.runs.worker import RunWorker
-from crawler.stores import HOOKS, RUN_HOOKS
+from crawler.stores import RUN_HOOKS
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -28,7 +28,7 @@ class CrawlContext:
         self._crawler = ref(crawler)
         self._at_once = crawler.settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
         self.settings = load_settings_from(crawler.settings)
-        self.visits = Visits(self.settings, HOOKS)
+        self.visits = Visits(self.settings)
         self.readers = Readers()
 
     @classmethod

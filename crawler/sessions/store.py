@@ -270,7 +270,7 @@ class SessionStore:
             log.exception("session.log_export_failed", session_id=str(session_id), error=str(error))
 
     def _artifact_row(self, visit: Visit, file: KeptFile, page_id: UUID, now: datetime) -> dict[str, Any]:
-        until = now + self._kept_for(visit.order.retention_policy) if file.type == "html_gz" else None
+        until = now + self._kept_for(visit.order.retention_policy) if file.type.expires else None
         return sessions_rows.artifact_row(file, visit.fence.session_id, now=now, page_id=page_id, until=until)
 
     def _kept_for(self, retention_policy: str) -> timedelta:
