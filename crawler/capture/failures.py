@@ -53,6 +53,7 @@ class Cause(StrEnum):
     EGRESS_REFUSED = "egress_refused"
     EMPTY_PAGE = "empty_page"
     FILTERED = "filtered"  # a run's rules do not let it be asked for
+    HEADERS_TOO_LARGE = "headers_too_large"  # longer, or more of them, than any honest site sends
     HTTP_ERROR = "http_error"
     INTERRUPTED = "interrupted"  # stopped by a signal or by Scrapy's CloseSpider
     LEASE_EXPIRED = "lease_expired"  # the process that had the task died, or was too slow
@@ -99,6 +100,7 @@ TRAITS: dict[Cause, Traits] = {
     Cause.EGRESS_REFUSED: Traits(_NAVIGATION),
     Cause.EMPTY_PAGE: Traits(_NAVIGATION, is_transient=True),
     Cause.FILTERED: Traits(_NAVIGATION, is_refusal=True),
+    Cause.HEADERS_TOO_LARGE: Traits(_NAVIGATION),
     Cause.HTTP_ERROR: Traits(_NAVIGATION),  # transient from 500 on: `crawl.answers` knows the status
     Cause.INTERRUPTED: Traits(_CRAWL, cuts_short=True),
     Cause.LEASE_EXPIRED: Traits(_CRAWL, is_transient=True),

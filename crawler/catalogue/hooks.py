@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from attrs import frozen
 from sqlalchemy import bindparam, func, insert, select, update
 
+from crawler.capture.artifact_types import HTML
 from crawler.capture.failures import Cause
 from crawler.catalogue import assets, products
 from crawler.catalogue.run_pages import RunPage
@@ -40,7 +41,7 @@ class CatalogueHooks:
         if page.verdict is not None:
             db.connection().execute(_JUDGED, _diagnostic(page, page.verdict, page.facts or {}))
             if page.verdict.get("is_pdp"):
-                digest = next((file.packed.content_sha256 for file in files if file.type == "html_gz"), None)
+                digest = next((file.packed.content_sha256 for file in files if file.type is HTML), None)
                 product = products.see(db, page, capture.canonical_url, digest)
         if isinstance(capture, RunPage):
             sight = assets.Sight(page.id, page.created_at, capture.task.run_id, capture.source)

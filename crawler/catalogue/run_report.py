@@ -69,7 +69,7 @@ def report_of(db: Session, run: Run, now: datetime) -> dict[str, Any]:
 def write_report(database: Database, folder: Path, run_id: int) -> None:
     """Write a run's report beside the other data, as JSON and as Markdown; a later end overwrites it."""
     with database.read() as db:
-        report = report_of(db, runs_rows.find(db, str(run_id)), database.now(db))
+        report = report_of(db, runs_rows.find(db, str(run_id)), db.now)
     folder.mkdir(parents=True, exist_ok=True)
     for suffix, content in (("json", as_json(report)), ("md", as_markdown(report))):
         whole = folder / f"run-{run_id}.{suffix}"

@@ -23,7 +23,7 @@ ALL_WELL, NONE_WELL, SOME_WELL = 0, 1, 3
 def describe_run(database: Database, run_id: int) -> dict[str, Any]:
     """The contract's document of one run."""
     with database.read() as db:
-        return report_of(db, rows.find(db, str(run_id)), database.now(db))
+        return report_of(db, rows.find(db, str(run_id)), db.now)
 
 
 def show_run(run: Mapping[str, Any]) -> None:

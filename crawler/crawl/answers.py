@@ -41,9 +41,16 @@ _BY_STATUS = {
     503: Cause.BLOCKED,
     429: Cause.RATE_LIMITED,
 }
+
+
+class HeadersTooLargeError(DownloadFailedError):
+    """An answer's headers were longer, or more, than any honest site sends; the connection was closed."""
+
+
 # The first that fits; the more special stand before the more general.
 _BY_ERROR: tuple[tuple[type[Exception], Cause], ...] = (
     (EgressRefusedError, Cause.EGRESS_REFUSED),
+    (HeadersTooLargeError, Cause.HEADERS_TOO_LARGE),
     (DownloadTimeoutError, Cause.TIMEOUT),
     (CannotResolveHostError, Cause.UNKNOWN_HOST),
     (DownloadConnectionRefusedError, Cause.CONNECTION_FAILED),

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
-from weakref import WeakKeyDictionary
 
 from attrs import frozen
 
 from crawler.capture.items import PageCapture
-from crawler.reading import PageQuestion, Readers, Reading
+from crawler.reading import PageQuestion, Reading
 from crawler.sessions.outcome import low_confidence_reasons
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from crawler.capture.failures import Cause
+    from crawler.reading import Readers
 
 MEDIA = "media"  # the page type of what is no HTML
-_readers: WeakKeyDictionary[Crawler, Readers] = WeakKeyDictionary()
 
 
 @frozen
@@ -47,22 +45,15 @@ class PageVerdict:
         )
 
 
-def readers_of(crawler: Crawler) -> Readers:
-    """The crawl's reading processes."""
-    if crawler not in _readers:
-        _readers[crawler] = Readers()
-    return _readers[crawler]
-
-
 async def read(
-    crawler: Crawler, response: Response, policy: str, *, with_links: bool = False, all_links: bool = False
+    readers: Readers, response: Response, policy: str, *, with_links: bool = False, all_links: bool = False
 ) -> Reading:
     """Judge and read a response; `with_links` looks for candidates and hubs, `all_links` for every link."""
     content_type = _content_type(response)
     question = PageQuestion(
         response.body, response.url, content_type, policy, with_links, all_links=all_links
     )
-    return await readers_of(crawler).read(question)
+    return await readers.read(question)
 
 
 def to_capture(response: Response, session_id: str, page_type: str, reading: Reading) -> PageCapture:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from crawler.access.scope import Denial, Scope
     from crawler.config import Settings
-    from crawler.db.engine import Database
+    from crawler.db.engine import Database, Transaction
     from crawler.leases.rows import Lease
     from crawler.runs.tasks import LeasedTask, NewTask
 
@@ -98,7 +98,7 @@ class RunStore:
     def open(self, order: RunOrder) -> RunAtWork:
         """Make a run, or go on with one; from here on this process counts as one of its workers."""
         with self.database.write() as db:
-            now = self.database.now(db)
+            now = db.now
             row = self._found(db, order)
             if row is None:
                 run_id, source = self._begun(db, order, now), order.source
@@ -145,8 +145,8 @@ class RunStore:
                 learnt=rows.of(db, self.run.id),
             )
 
-    def _waiting(self, db: Session, but: Collection[str], limit: int) -> list[str]:
-        now, after = self.database.now(db), self._told_last
+    def _waiting(self, db: Transaction, but: Collection[str], limit: int) -> list[str]:
+        now, after = db.now, self._told_last
         waiting = tasks.waiting_domains(db, self.run.id, now, limit=limit, but=but, after=after)
         self._told_last = waiting[-1] if waiting else after
         return waiting
@@ -164,7 +164,7 @@ class RunStore:
         else is at it; `failed` when the store kept this process from going on.
         """
         with self.database.write() as db:
-            now = self.database.now(db)
+            now = db.now
             if is_over := rows.end_if_drained(db, self.run.id, now):
                 for closer in self.closers:
                     closer.run_completed(db, self.run.id, self.run.source, now)
@@ -182,19 +182,19 @@ class RunStore:
     def lease(self, domain: str, limit: int) -> list[LeasedTask]:
         """Take tasks of a domain whose lock this process holds."""
         with self.database.write() as db:
-            now = self.database.now(db)
+            now = db.now
             return tasks.lease(db, self.leases, self.run.id, domain, owner=self.owner, now=now, limit=limit)
 
     def next_due(self, domain: str) -> timedelta | None:
         """How long until something of a domain can be leased; None when nothing is left of it."""
         with self.database.read() as db:
             due = tasks.domain_due_at(db, self.run.id, domain)
-            return None if due is None else due - self.database.now(db)
+            return None if due is None else due - db.now
 
     def renew(self, leases: Collection[Lease]) -> set[int]:
         """Keep leases, and say that this process lives; what comes back is still ours."""
         with self.database.write() as db:
-            now = self.database.now(db)
+            now = db.now
             if not rows.beat(db, self.run.id, self.owner, now + self._alive_for):
                 # It was taken for dead; who stops the run is to wait for it again.
                 rows.join(db, self.run.id, self.owner, now + self._alive_for)
@@ -203,7 +203,7 @@ class RunStore:
     def fail(self, task: LeasedTask, error: str, stage: Stage = Stage.FETCH) -> str | None:
         """Have a task tried again later, or ended when it had its tries; None when it is not ours."""
         with self.database.write() as db:
-            now = self.database.now(db)
+            now = db.now
             status = self.leases.fail(db, task.lease, error, now)
             if status == "error":
                 context = {"attempts": task.lease.attempts}
@@ -213,19 +213,19 @@ class RunStore:
     def finish(self, task: LeasedTask, outcome: str) -> bool:
         """End a task that became no page of its own."""
         with self.database.write() as db:
-            return self.leases.finish(db, task.lease, self.database.now(db), outcome=outcome)
+            return self.leases.finish(db, task.lease, db.now, outcome=outcome)
 
     def refuse(self, task: LeasedTask, error: str) -> bool:
         """End a task that is not to be fetched, by the site's rules or ours; nothing has failed."""
         with self.database.write() as db:
-            now = self.database.now(db)
+            now = db.now
             return self.leases.fail(db, task.lease, error, now, final=True) is not None
 
     def release(self, given_up: Iterable[LeasedTask], reason: str) -> int:
         """Give back what was not begun, with its attempt."""
         with self.database.write() as db:
             leases = [task.lease for task in given_up]
-            return self.leases.release(db, leases, reason, self.database.now(db))
+            return self.leases.release(db, leases, reason, db.now)
 
     def has_own_task(self, task: LeasedTask, url: str) -> bool:
         """Whether the run fetches a URL that a task was led to by another task.
@@ -240,13 +240,13 @@ class RunStore:
         if news.domain == task.domain:
             return False
         with self.database.write() as db:
-            added = tasks.add(db, self.run.id, [news], self.database.now(db))
+            added = tasks.add(db, self.run.id, [news], db.now)
             return added > 0 or tasks.known(db, self.run.id, news.url_sha256)
 
     def deny(self, learnt: Sequence[Denial]) -> None:
         """Keep what the run has learnt not to ask for; what was planned of it ends when its turn comes."""
         with self.database.write() as db:
-            rows.keep(db, self.run.id, learnt, self.database.now(db))
+            rows.keep(db, self.run.id, learnt, db.now)
 
     @property
     def _alive_for(self) -> timedelta:

@@ -363,7 +363,7 @@ def artifact_row(
         "id": uuid4(),
         "session_id": session_id,
         "page_id": page_id,
-        "type": file.type,
+        "type": file.type.name,
         "storage_uri": file.uri,
         "size_bytes": len(file.packed.data),
         "checksum": file.packed.checksum,

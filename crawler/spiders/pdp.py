@@ -10,7 +10,7 @@ from scrapy.utils.asyncio import run_in_thread
 
 from crawler.capture.failures import Cause
 from crawler.crawl.answers import cause_of_answer, cause_of_error
-from crawler.crawl.context import visits_of
+from crawler.crawl.context import CrawlContext
 from crawler.crawl.reading import PageVerdict, read, to_capture, to_failure
 from crawler.pdp import is_product_like, sitemap_urls
 from crawler.reading import Reading, ReadingFailedError
@@ -57,7 +57,7 @@ class PdpSpider(VisitingSpider):
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         """Scrapy's way to make a spider; FLEET makes it a worker."""
-        if cls is PdpSpider and visits_of(crawler).settings.fleet:
+        if cls is PdpSpider and CrawlContext.of(crawler).settings.fleet:
             from crawler.spiders.fleet import FleetSpider  # ruff: ignore[import-outside-top-level] - it is a PdpSpider
 
             return cast("Self", FleetSpider.from_crawler(crawler, *args, **kwargs))
@@ -99,7 +99,9 @@ class PdpSpider(VisitingSpider):
 
     async def parse(self, response: Response) -> AsyncIterator[Output]:
         """Judge a page outside of any session, for `scrapy parse`, `scrapy shell` and contracts."""
-        reading = await read(self.crawler, response, self.settings["CRAWL_POLICY_VERSION"], with_links=True)
+        reading = await read(
+            self.context.readers, response, self.settings["CRAWL_POLICY_VERSION"], with_links=True
+        )
         yield PageVerdict.of(response.url, reading)
 
     async def parse_start(self, response: Response) -> AsyncIterator[Output]:
@@ -225,7 +227,9 @@ class PdpSpider(VisitingSpider):
         if cause is None:
             looks_around = response.meta[PAGE] in {HOME, Aim.HUB.value}
             try:
-                reading = await read(self.crawler, response, visit.order.policy, with_links=looks_around)
+                reading = await read(
+                    self.context.readers, response, visit.order.policy, with_links=looks_around
+                )
             except ReadingFailedError:
                 cause = Cause.UNREADABLE
             else:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider
 
+from crawler.crawl.context import CrawlContext
 from crawler.crawl.reading import PageVerdict, read
 from crawler.errors import UsageError
 from crawler.middlewares.saved_pages import saved_page_meta
@@ -51,7 +52,10 @@ class SavedPagesSpider(Spider):
         @saved_page tests/contract/pdp/platform-shopify
         """
         yield PageVerdict.of(
-            file or response.url, await read(self.crawler, response, self.settings["CRAWL_POLICY_VERSION"])
+            file or response.url,
+            await read(
+                CrawlContext.of(self.crawler).readers, response, self.settings["CRAWL_POLICY_VERSION"]
+            ),
         )
 
     async def parse_listing(self, response: Response) -> AsyncIterator[PageVerdict]:

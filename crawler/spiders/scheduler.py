@@ -9,7 +9,7 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy.utils.defer import deferred_from_coro
 
 from crawler import logs
-from crawler.crawl.context import run_worker_of
+from crawler.crawl.context import CrawlContext
 from crawler.middlewares.scope import TASK
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class RunScheduler(BaseScheduler):
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self.stats = crawler.stats
-        self.worker = run_worker_of(crawler)
+        self.worker = CrawlContext.of(crawler).run_worker
         self._came_back: deque[Request] = deque()
 
     @classmethod

@@ -24,7 +24,7 @@ from crawler.crawl.answers import (
     cause_of_error,
     retry_after,
 )
-from crawler.crawl.context import SESSION, run_worker_of, visits_of
+from crawler.crawl.context import SESSION, CrawlContext
 from crawler.crawl.reading import MEDIA, capture_fields, read
 from crawler.errors import CrawlerError
 from crawler.middlewares.navigation import ATTEMPTS_ALLOWED
@@ -60,6 +60,7 @@ class SiteSpider(Spider):
     """`scrapy crawl site -a start_url=URL` or `-a source=CODE`; `-a resume=1` goes on with its newest run."""
 
     name = "site"
+    context: CrawlContext
     visits: Visits
     worker: RunWorker
     custom_settings = {  # ruff: ignore[mutable-class-default] - Scrapy's declaration
@@ -76,8 +77,8 @@ class SiteSpider(Spider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         """Scrapy's way to make a spider."""
         spider = super().from_crawler(crawler, *args, **kwargs)
-        spider.visits = visits_of(crawler)
-        spider.worker = run_worker_of(crawler)
+        spider.context = context = CrawlContext.of(crawler)
+        spider.visits, spider.worker = context.visits, context.run_worker
         crawler.signals.connect(spider.page_left, signal=signals.item_scraped)
         crawler.signals.connect(spider.page_dropped, signal=signals.item_dropped)
         crawler.signals.connect(spider.page_not_digested, signal=signals.item_error)
@@ -131,7 +132,9 @@ class SiteSpider(Spider):
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
         """Read a page outside of any run, for `scrapy parse` and contracts."""
-        reading = await read(self.crawler, response, self.settings["CRAWL_POLICY_VERSION"], all_links=True)
+        reading = await read(
+            self.context.readers, response, self.settings["CRAWL_POLICY_VERSION"], all_links=True
+        )
         yield {"url": response.url, "links": list(reading.links)}
 
     async def parse_page(self, response: Response) -> AsyncIterator[RunPage]:
@@ -169,7 +172,7 @@ class SiteSpider(Spider):
     async def _read(self, response: Response) -> tuple[Reading | None, Cause | None]:
         try:
             policy = self.visits.settings.crawl_policy_version
-            return await read(self.crawler, response, policy, all_links=True), None
+            return await read(self.context.readers, response, policy, all_links=True), None
         except ReadingFailedError as error:
             log.warning("page.unreadable", url=response.url, error=str(error))
             return None, Cause.UNREADABLE

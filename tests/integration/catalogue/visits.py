@@ -1,4 +1,4 @@
-"""Visits without a network: what a crawl would write, written by the book itself."""
+"""Visits without a network: what a crawl would write, written by the store of sessions."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ CHAIR = {"name": "A chair", "price": "19.90", "currency": "EUR", "availability":
 
 @frozen
 class Visits:
-    """A book with a catalogue beside it."""
+    """A store of sessions with a catalogue beside it."""
 
-    book: SessionStore
+    store: SessionStore
 
     @property
     def database(self) -> Database:
         """Where it writes."""
-        return self.book.database
+        return self.store.database
 
     @property
     def blobs(self) -> FolderStore:
         """Where its files are."""
-        assert isinstance(self.book.blobs, FolderStore)
-        return self.book.blobs
+        assert isinstance(self.store.blobs, FolderStore)
+        return self.store.blobs
 
     def visit(
         self,
@@ -60,14 +60,14 @@ class Visits:
     ) -> UUID:
         """A session that captured one page; its id."""
         order = SessionOrder(url, domain_of(url))
-        [key] = self.book.queue([order], {})
-        visit = self.book.post(self.book.start(key, order, Journal(str(key), order.domain)))
+        [key] = self.store.queue([order], {})
+        visit = self.store.post(self.store.start(key, order, Journal(str(key), order.domain)))
         said = {"is_pdp": is_pdp, "declared": declared, "cause": cause}
-        self.book.post(self.book.keep(visit, page(str(key), url, facts or CHAIR, **said)))
+        self.store.post(self.store.keep(visit, page(str(key), url, facts or CHAIR, **said)))
         if is_pdp and not cause:
             visit.found(url)
-        self.book.post(self.book.finish(visit))
-        self.book.post(self.book.close_log(visit))
+        self.store.post(self.store.finish(visit))
+        self.store.post(self.store.close_log(visit))
         return key
 
     def rows(self, table: type[Base]) -> list[Any]:
@@ -111,6 +111,6 @@ def page(session: str, url: str, facts: Mapping[str, Any], **said: Any) -> PageC
 
 
 def new_visits(database: Database, folder: Path) -> Visits:
-    """A book on an empty shelf."""
+    """A store of sessions with nothing in it."""
     settings = load_settings({"artifacts_dir": str(folder)})
     return Visits(SessionStore(settings, database, FolderStore(folder), (CatalogueHooks(),)))

@@ -33,7 +33,7 @@ def stored(sqlite_database: str, tmp_path: Path) -> Iterator[Database]:
 def a_run(database: Database, source: str = "shop") -> int:
     """A running run with a page to fetch, and nobody at it."""
     with database.write() as db:
-        now = database.now(db)
+        now = db.now
         run_id = rows.create(db, source, PLAN, max_pages=None, now=now)
         rows.start(db, run_id, now)
         tasks.add(db, run_id, [tasks.NewTask("https://shop.example/", "shop.example", "digest")], now)

@@ -310,7 +310,7 @@ def test_a_wish_to_stop_is_seen_and_kept(book: RunStore, database: Database) -> 
     run = book.open(RunOrder(SOURCE))
     finish_all(book)
     with database.write() as db:
-        assert rows.request_stop(db, run.id, database.now(db))
+        assert rows.request_stop(db, run.id, db.now)
     view = book.view(set(), 9)
     assert (view.stop_requested, view.drained) == (True, True)
     assert book.end() == "stopped"

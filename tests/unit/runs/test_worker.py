@@ -178,7 +178,7 @@ def test_a_wish_to_stop_is_heard(visits: Visits) -> None:
     async def work(worker: RunWorker) -> None:
         await until(lambda: worker.slots)
         with visits.database.write() as db:
-            db.scalars(select(Run)).one().stop_requested_at = visits.database.now(db)
+            db.scalars(select(Run)).one().stop_requested_at = db.now
         await until(lambda: worker.over)
 
     worker, status = at_work(visits, work)
