@@ -166,7 +166,7 @@ def test_an_embedded_database_without_tables_is_upgraded(tmp_path: Path) -> None
 
 
 def test_causes_are_taken_out_of_the_errors_that_are_stored(empty: Database) -> None:
-    """Revision 0002: what an earlier program wrote as `cause: words` has a column for each."""
+    """Revision 0003: what an earlier program wrote as `cause: words` has a column for each."""
     before = {
         "timeout: took too long": ("timeout", "took too long"),
         "robots_refused: not: for you": ("robots_refused", "not: for you"),
@@ -175,7 +175,7 @@ def test_causes_are_taken_out_of_the_errors_that_are_stored(empty: Database) -> 
         "odd: words": (None, "odd: words"),
         "stopped": (None, "stopped"),
     }
-    upgrade_to(empty, "0001")
+    upgrade_to(empty, "0002")
     with empty.engine.begin() as connection:
         connection.execute(text("INSERT INTO runs (id, source, status, plan, planned, created_at) "
                                 "VALUES (1, 'shop', 'stopped', '{}', 0, '2026-05-04 12:00:00')"))  # fmt: skip
