@@ -83,7 +83,7 @@ def cat(
 def _live(database: Database, prefix: str) -> Artifact:
     with database.read() as db:
         row = bodies.find(db, prefix)
-        if db.scalar(select(Artifact.id).where(Artifact.id == row.id, bodies.is_readable(database.now(db)))):
+        if db.scalar(select(Artifact.id).where(Artifact.id == row.id, bodies.is_readable(db.now))):
             return row
     when = f" at {row.deleted_at:%Y-%m-%d %H:%M}Z" if row.deleted_at else " just now"
     raise NotFoundError(f"artifact {row.id} was deleted{when}, as its retention says")
@@ -91,7 +91,7 @@ def _live(database: Database, prefix: str) -> Artifact:
 
 def _count(database: Database) -> int:
     with database.read() as db:
-        query = select(func.count()).select_from(Artifact).where(bodies.is_readable(database.now(db)))
+        query = select(func.count()).select_from(Artifact).where(bodies.is_readable(db.now))
         return db.execute(query).scalar_one()
 
 

@@ -9,7 +9,8 @@ import typer
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from crawler.cli.output import emit, note, notes, say
+from crawler.cli.output import emit, note, notes, say, size
+from crawler.cli.targets import person
 from crawler.config import Settings, load_settings
 from crawler.db.engine import Database
 from crawler.db.revisions import require_current
@@ -35,7 +36,7 @@ def cleanup(
     dry_run: Annotated[
         bool | None,
         typer.Option(
-            help="Log what would be deleted, and change nothing. Default: RETENTION_CLEANUP_DRY_RUN."
+            help="Print what would be deleted, and write nothing. Default: RETENTION_CLEANUP_DRY_RUN."
         ),
     ] = None,
     batch_size: Annotated[
@@ -62,6 +63,7 @@ def cleanup(
         dry_run=settings.retention_cleanup_dry_run if dry_run is None else dry_run,
         only=only,
         max_seconds=max_seconds,
+        who=person(),
     )
     with open_evidence(settings) as (database, blobs), _shown_progress(order) as show:
         result = clean_up(database, blobs, order, show)
@@ -84,11 +86,14 @@ def open_evidence(settings: Settings) -> Generator[tuple[Database, BlobStore]]:
 
 
 def _report(result: CleanupResult) -> None:
+    for row in result.artifacts:
+        where = f"{row['storage_uri']} ({size(row['size_bytes'])})"
+        say(escape(f"artifact {row['artifact_id']} would go: {where}"))
     say(f"Cleanup complete: {result}")
     for each in result.collections:
         _report_collection(each, dry_run=result.dry_run)
     if result.dry_run:
-        note(f"dry run: {result.candidates} of {result.remaining} would have been deleted")
+        say(f"dry run: {result.candidates} of {result.remaining} would have been deleted")
     elif result.remaining:
         note(f"still past their date: {result.remaining}; --max-seconds works off a backlog")
 
@@ -107,7 +112,7 @@ def _report_collection(each: dict[str, Any], *, dry_run: bool) -> None:
 
 
 def _exit_code(result: CleanupResult) -> int:
-    if not result.failed and not result.collections_failed:
+    if not result.failed and result.collections_processed == len(result.collections):
         return ALL_DONE
     return SOME_FAILED if result.deleted or not result.failed else NOTHING_DONE
 

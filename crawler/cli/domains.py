@@ -96,7 +96,7 @@ def release(
         if not gate.break_lock(described["domain"], described["value"]):
             raise LockedError(f"{described['domain']} changed hands meanwhile; nothing was broken")
         with book.database.write() as db:
-            now = book.database.now(db)
+            now = db.now
             note_action(
                 db, "domains.release", described["domain"], actor=person(), now=now, value=described["value"]
             )

@@ -84,7 +84,7 @@ def resolve(
     """
     _check(ids, run, stage, remark)
     with open_evidence(load_settings()) as (database, _), database.write() as db:
-        now = database.now(db)
+        now = db.now
         _require_known(db, ids)
         resolved = exceptions.resolve(
             db, ids=ids or None, run_id=run, stage=stage, by=person(), resolution=remark, now=now

@@ -51,7 +51,7 @@ def export(
             with database.write() as db:
                 note_export(
                     db, what, form, actor=person(), destination=str(out or "-"), row_count=count,
-                    status=status, timestamp=database.now(db),
+                    status=status, timestamp=db.now,
                 )  # fmt: skip
     note(f"{count} {what} written to {out or 'standard output'}")
 

@@ -53,7 +53,7 @@ def create(
         raise UsageError(f"{file}, line {wrong.number}: {wrong.error}")
     with open_book() as book, book.database.write() as db:
         urls = [line.url for line in lines]
-        hauls.open_haul(db, name, source=str(file), urls=urls, now=book.database.now(db))
+        hauls.open_haul(db, name, source=str(file), urls=urls, now=db.now)
         is_complete = hauls.link(db, name)
     crawl = Crawl("pdp", (f"urls={file.resolve()}",), tuple(settings or ()), verbose=verbose)
     finished = FinishedCrawl() if is_complete else run_crawl(crawl)

@@ -47,7 +47,7 @@ def hold(
     """
     _check(who, why)
     with open_evidence(load_settings()) as (database, _), database.write() as db:
-        now = database.now(db)
+        now = db.now
         target = target_of(db, session, listing, domain)
         result = holds.hold(db, target, who=who, why=why, until=_date(until, now), now=now)
     _report(target, result, "held", as_json=as_json)
@@ -65,14 +65,14 @@ def unhold(
     """Lift every hold on a session, a product or a domain; what another hold covers stays."""
     with open_evidence(load_settings()) as (database, _), database.write() as db:
         target = target_of(db, session, listing, domain)
-        result = holds.unhold(db, target, who=who or person(), why=why, now=database.now(db))
+        result = holds.unhold(db, target, who=who or person(), why=why, now=db.now)
     _report(target, result, "given free", as_json=as_json)
 
 
 def list_holds(*, as_json: Json = False) -> None:
     """List the holds that stand: on what, whose, why, until when."""
     with open_evidence(load_settings()) as (database, _), database.read() as db:
-        standing = holds.standing_holds(db, database.now(db))
+        standing = holds.standing_holds(db, db.now)
     if as_json:
         emit({"holds": [_document(each) for each in standing]})
     elif standing:

@@ -12,9 +12,8 @@ from crawler.cli.output import emit, note, say, size, when
 from crawler.cli.targets import person
 from crawler.config import load_settings
 from crawler.retention import policies as retention_policies
-from crawler.retention.forecast import Outlook, outlook
+from crawler.retention.forecast import Forecast, forecast, last_result
 from crawler.retention.policies import days_of
-from crawler.retention.sweep import last_result
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON document.")]
 _WORDS = {
@@ -42,7 +41,7 @@ def policies(*, as_json: Json = False) -> None:
     """Show how long everything is kept, how much of it there is, and what goes next."""
     settings = load_settings()
     with open_evidence(settings) as (database, _), database.read() as db:
-        kinds = outlook(db, settings.html_retention_days, database.now(db))
+        kinds = forecast(db, settings.html_retention_days, db.now)
         last = last_result(db)
     if as_json:
         cleanup = None if last is None else {
@@ -68,7 +67,7 @@ def set_days(
     """Set how many days a collection is kept; the next cleanup goes by it."""
     number = days_of(days)
     with open_evidence(load_settings()) as (database, _), database.write() as db:
-        kept = retention_policies.set_days(db, collection, number, actor=person(), now=database.now(db))
+        kept = retention_policies.set_days(db, collection, number, actor=person(), now=db.now)
     if as_json:
         emit({"policies": kept})
     else:
@@ -76,7 +75,7 @@ def set_days(
         note("next: vitrine cleanup --dry-run --only collections")
 
 
-def _sentence(kind: Outlook) -> str:
+def _sentence(kind: Forecast) -> str:
     kept = f"kept for {_days(kind.days)}" if kind.days else "kept without an end"
     about = "" if kind.name in {"html", "other_files"} else "about "
     amount = f"{kind.rows:,} of them, {about}{size(kind.bytes)}"

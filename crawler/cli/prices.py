@@ -77,7 +77,7 @@ def refresh(
     """Capture known products again, so that their prices are of today."""
     age = _age(older_than)
     with open_evidence(load_settings()) as (database, _), database.read() as db:
-        moment = database.now(db) - age
+        moment = db.now - age
         due = products.seen_before(db, moment, domain=domain_of(domain) if domain else None, limit=limit)
     if not due:
         note(f"every known product was seen within {older_than}")

@@ -44,7 +44,7 @@ def purge(
     with open_book() as book:
         database = book.database
         with database.read() as db:
-            now = database.now(db)
+            now = db.now
             target = target_of(db, session=session, domain=domain)
             order = purging.PurgeOrder(target, with_prices=prices, who=person(), before=now)
             figures = purging.preview(db, order, now)

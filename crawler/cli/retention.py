@@ -59,7 +59,7 @@ def orphans(
         report = find_orphans(database, blobs, order, show)
         if report.removed or report.marked:
             with database.write() as db:
-                now = database.now(db)
+                now = db.now
                 counts = {"deleted": report.removed, "marked": report.marked}
                 note_action(db, "retention.orphans", "artifacts", actor=person(), now=now, **counts)
     if as_json:

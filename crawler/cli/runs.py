@@ -49,7 +49,7 @@ def list_runs(
 ) -> int:
     """List runs, the newest first."""
     with open_book() as book, book.database.read() as db:
-        now = book.database.now(db)
+        now = db.now
         listed = rows.listing(db, now, source=source, limit=limit)
         found = [summary_of(db, one.run, now) for one in listed]
     if as_jsonl:
@@ -80,7 +80,7 @@ def stop(run: RunId) -> None:
     with open_book() as book:
         run_id = find(book.database, run)
         with book.database.write() as db:
-            now = book.database.now(db)
+            now = db.now
             if not rows.request_stop(db, run_id, now):
                 raise LockedError(f"run {run_id} is {rows.status_of(db, run_id)} already")
             note_action(db, "run.stop", f"run {run_id}", actor=getpass.getuser(), now=now)
@@ -112,7 +112,7 @@ def report(
 ) -> None:
     """Write a run's report, as Markdown or JSON."""
     with open_book() as book, book.database.read() as db:
-        document = report_of(db, rows.find(db, run), book.database.now(db))
+        document = report_of(db, rows.find(db, run), db.now)
     text = json_of(document) if as_json else as_markdown(document)
     if output is None:
         typer.echo(text, nl=False)
