@@ -17,6 +17,7 @@ from crawler.cli.stores import open_book
 from crawler.errors import LockedError
 from crawler.retention.holds import note_action
 from crawler.runs import rows
+from crawler.runs.store import request_stop
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,8 +82,8 @@ def stop(run: RunId) -> None:
         run_id = find(book.database, run)
         with book.database.write() as db:
             now = db.now
-            if not rows.request_stop(db, run_id, now):
-                raise LockedError(f"run {run_id} is {rows.status_of(db, run_id)} already")
+            if not request_stop(db, run_id, now):
+                raise LockedError(f"run {run_id} is {rows.find(db, str(run_id)).status} already")
             note_action(db, "run.stop", f"run {run_id}", actor=getpass.getuser(), now=now)
     note(f"run {run_id} stops; `vitrine runs resume {run_id}` goes on with it")
 

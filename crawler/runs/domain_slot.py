@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Self
 from attrs import define, field
 
 from crawler import logs
+from crawler.runs.task_ends import Release
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 from crawler.urls import domain_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from crawler.runs.tasks import LeasedTask
     from crawler.runs.worker import RunWorker
     from crawler.sessions.visit import Visit
@@ -59,9 +58,7 @@ class DomainSlot:
         """Take a domain that is free; None where somebody else is there."""
         starts = (url for url in worker.run.source.start_urls if domain_of(url) == domain)
         policy = worker.visits.settings.crawl_policy_version
-        order = SessionOrder(
-            next(starts, f"https://{domain}/"), domain, policy=policy, run_id=worker.run.id
-        )
+        order = SessionOrder(next(starts, f"https://{domain}/"), domain, policy=policy, run_id=worker.run.id)
         visit = await worker.visits.begin_if_free(order)
         if visit is None:
             return None
@@ -78,7 +75,7 @@ class DomainSlot:
         except Exception:
             log.exception("run.slot_failed", domain=self.domain)
         self.leave()
-        await self.worker.give_back(self._given_up())
+        await self._give_back()
         while self.open:
             self.changed.clear()
             await news(self.changed, LOOK_SECONDS)
@@ -119,7 +116,7 @@ class DomainSlot:
         self.open.update((task.lease.id, task) for task in got)
         self.ready.extend(got)
         if got:
-            self.worker.renewal.keep(task.lease for task in got)
+            self.worker.renewer.keep([task.lease for task in got])
             self.worker.wake()
 
     # ── out ──
@@ -163,9 +160,8 @@ class DomainSlot:
         waits = {task.lease.id for task in self.ready} | self.ending.keys()
         return [task for task_id, task in self.open.items() if task_id not in waits]
 
-    def drop(self, ids: Iterable[int]) -> None:
+    def drop(self, *lost: int) -> None:
         """Forget what is no longer ours; what is on its way already is refused when it is stored."""
-        lost = set(ids)
         for task in [task for task in self.ready if task.lease.id in lost]:
             self.ready.remove(task)
             self.open.pop(task.lease.id, None)
@@ -184,13 +180,15 @@ class DomainSlot:
         self.is_leaving = True
         self.changed.set()
 
-    def _given_up(self) -> list[LeasedTask]:
-        """What was leased and not begun."""
+    async def _give_back(self) -> None:
+        """Let others have what was leased and not begun."""
         untouched = list(self.ready)
-        self.ready.clear()
-        for task in untouched:
-            self.open.pop(task.lease.id, None)
-        return untouched
+        if not untouched:
+            return
+        self.drop(*(task.lease.id for task in untouched))
+        worker, reason = self.worker, self.worker.over.release if self.worker.over else Release.LEFT
+        worker.renewer.forget([task.lease for task in untouched])
+        await worker.written(untouched, worker.store.give_back, untouched, reason)
 
 
 async def news(event: asyncio.Event, seconds: float) -> bool:

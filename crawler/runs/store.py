@@ -192,14 +192,15 @@ class RunStore:
             due = None if found else tasks.domain_due_at(db, run_id, domain)
             return found, None if due is None else due - db.now
 
-    def renew(self, leases: Collection[Lease]) -> set[int]:
+    def renew(self, leases: Collection[Lease]) -> list[Lease]:
         """Keep leases, and say that this process lives; what comes back is still ours."""
         with self.database.write() as db:
             alive_until = db.now + self._alive_for
             if not beat(db, self.run.id, self.owner, alive_until):
                 # It was taken for dead; who stops the run is to wait for it again.
                 join(db, self.run.id, self.owner, alive_until)
-            return self.leases.renew(db, list(leases), db.now)
+            ours = self.leases.renew(db, list(leases), db.now)
+        return [lease for lease in leases if lease.id in ours]
 
     def end_task(self, task: LeasedTask, came: TaskEnd) -> Outcome | None:
         """Write what came of an attempt at a task; None when it is not ours any more."""
