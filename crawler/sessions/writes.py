@@ -24,6 +24,7 @@ from crawler.db.models import Artifact, CrawlLog, Page
 from crawler.errors import LockedError
 from crawler.evidence.blobs import BlobExistsError
 from crawler.evidence.files import files_of
+from crawler.pdp import facts_as_dict, verdict_as_dict
 from crawler.sessions.journal import storable_tree
 from crawler.sessions.log_export import log_file
 from crawler.sessions.outcome import PageResult
@@ -372,7 +373,11 @@ def _write_in_savepoint(db: Transaction, write: Write[Any]) -> None:
 
 def _page_row(visit: Visit, capture: PageCapture) -> Row:
     """What a page's row says, but for its time."""
-    from_the_site = {"url": capture.url, "verdict": capture.verdict, "facts": capture.facts}
+    from_the_site = {
+        "url": capture.url,
+        "verdict": verdict_as_dict(capture.verdict) if capture.verdict else None,
+        "facts": facts_as_dict(capture.facts) if capture.facts else None,
+    }
     return {
         "id": capture.page_id,
         "session_id": visit.fence.session_id,
