@@ -9,7 +9,7 @@ from crawler import logs
 from crawler.access.acquisition import Acquisitions
 from crawler.access.gates import open_gate
 from crawler.access.keeper import Keeper
-from crawler.catalogue.products import CatalogueHooks
+from crawler.catalogue.hooks import CatalogueHooks
 from crawler.catalogue.run_pages import RunHooks
 from crawler.db.engine import Database
 from crawler.db.revisions import require_current

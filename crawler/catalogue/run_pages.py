@@ -68,8 +68,6 @@ class RunHooks:
             raise StaleLeaseError(f"{capture.task.url} is another process's by now")
         note_task(db, capture.task, "finished", cause=None, now=now)
         tasks.add(db, run_id, capture.links, now)
-        if capture.assets:
-            assets.see(db, capture.source, run_id, capture.assets, page_id=page.id, now=now)
         for failure in capture.plugin_failures:
             context = {"plugin": failure.plugin, **failure.context}
             exceptions.note(db, run_id, "plugin", capture.url, failure.message, context, now)

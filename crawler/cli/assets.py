@@ -25,7 +25,7 @@ NOTHING_MATCHED = 4
 MAX_ID = assets.MAX_ID
 ASSET_FIELDS = (
     "id", "source", "plugin", "kind", "key", "url", "title", "checksum", "versions", "first_seen_at",
-    "last_seen_at", "last_run_id", "missing_since",
+    "last_seen_at", "last_run_id", "missing_since", "listing_id",
 )  # fmt: skip
 VERSION_FIELDS = ("number", "checksum", "run_id", "page_id", "seen_at", "content", "details")
 MAX_SHOWN_CHARS = 120
@@ -117,11 +117,13 @@ def _show_list(found: list[tuple[Asset, str | None]]) -> None:
 def _show(asset: Asset, steps: list[tuple[AssetVersion, list[Change]]]) -> None:
     say(f"[bold]{escape(asset.title or asset.url)}[/]  {escape(asset.kind)} of {escape(asset.source)}")
     say(escape(f"{asset.url}  asset {asset.id}, by {asset.plugin}"))
+    if asset.listing_id:
+        say(f"listing {asset.listing_id}")
     if asset.missing_since:
         say(f"missing since {when(asset.missing_since)}")
     for version, changed in steps:
-        seen = f"{when(version.seen_at)}  run {version.run_id}"
-        say(f"version {version.number}  {seen}  {version.checksum[:12]}")
+        run = f"run {version.run_id}" if version.run_id else "outside of runs"
+        say(f"version {version.number}  {when(version.seen_at)}  {run}  {version.checksum[:12]}")
         for change in changed or _everything(version):
             say(escape(f"  {SIGNS[change.kind]} {change.path}: {_told(change)}"))
 

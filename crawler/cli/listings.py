@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 NOTHING_MATCHED = 4
 LISTING_FIELDS = (
-    "id", "domain", "url", "name", "brand", "sku", "gtin", "image", "first_seen_at", "last_seen_at",
+    "id", "domain", "url", "name", "brand", "sku", "gtin", "mpn", "image", "first_seen_at", "last_seen_at",
     "last_session_id",
 )  # fmt: skip
 

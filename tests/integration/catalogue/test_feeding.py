@@ -10,7 +10,7 @@ import pytest
 
 from crawler.capture.failures import Cause
 from crawler.catalogue import products
-from crawler.catalogue.products import CatalogueHooks
+from crawler.catalogue.hooks import CatalogueHooks
 from crawler.clock import utc_now
 from crawler.db.models import Artifact, Diagnostic, DomainDay, Listing, Page, Price, ScrapeRecord
 from tests.integration.catalogue.visits import CHAIR, DAY, PRODUCT, Visits

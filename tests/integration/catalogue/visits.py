@@ -9,7 +9,7 @@ from attrs import frozen
 from sqlalchemy import func, select, update
 
 from crawler.capture.items import PageCapture
-from crawler.catalogue.products import CatalogueHooks
+from crawler.catalogue.hooks import CatalogueHooks
 from crawler.clock import utc_now
 from crawler.config import load_settings
 from crawler.db.models import Artifact, Base, CrawlSession
