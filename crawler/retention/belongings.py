@@ -7,6 +7,7 @@ asset. The audit log alone stays: it says what was done to what, and goes after 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -156,13 +157,15 @@ def _assets(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
     return and_(Asset.id.in_(seen), Asset.last_run_id.in_(runs), ~elsewhere)
 
 
-def _versions(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
-    return AssetVersion.page_id.in_(scope.pages)
+def _versions(db: Transaction, scope: Scope) -> ColumnElement[bool]:
+    """Of assets that stay, those that were read from its pages."""
+    going = select(Asset.id).where(_assets(db, scope))
+    return and_(AssetVersion.page_id.in_(scope.pages), AssetVersion.asset_id.not_in(going))
 
 
 def _members(db: Transaction, scope: Scope) -> ColumnElement[bool]:
     """What the sessions captured, and URLs of the domain."""
-    captured = HaulMember.session_id.in_(scope.sessions)
+    captured = and_(HaulMember.session_id.is_not(None), HaulMember.session_id.in_(scope.sessions))
     if scope.domain is None:
         return captured
     urls = db.execute(select(HaulMember.id, HaulMember.url))
@@ -174,6 +177,12 @@ def _whole_hauls(db: Transaction, scope: Scope) -> ColumnElement[bool]:
     return and_(
         exists().where(HaulMember.haul_id == Haul.id, members),
         ~exists().where(HaulMember.haul_id == Haul.id, ~members),
+    )
+
+
+def _members_of_others(db: Transaction, scope: Scope) -> ColumnElement[bool]:
+    return and_(
+        _members(db, scope), HaulMember.haul_id.not_in(select(Haul.id).where(_whole_hauls(db, scope)))
     )
 
 
@@ -214,14 +223,18 @@ def _listings(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
     )
 
 
+def _of_shared_runs(table: type[RunDomain | RunDenial], db: Transaction, scope: Scope) -> ColumnElement[bool]:
+    """What runs that stay know of the domain."""
+    going = select(Run.id).where(_whole_runs(db, scope))
+    return and_(_of(table.domain)(db, scope), table.run_id.not_in(going))
+
+
 def _of(column: InstrumentedAttribute[str]) -> Callable[[Transaction, Scope], ColumnElement[bool]]:
     """The rows of the domain itself."""
     return lambda _, scope: false() if scope.domain is None else column == scope.domain
 
 
-def _any_of(
-    key: InstrumentedAttribute[int], urls: Result[int, str], domain: str
-) -> ColumnElement[bool]:
+def _any_of(key: InstrumentedAttribute[int], urls: Result[int, str], domain: str) -> ColumnElement[bool]:
     """The rows whose URL is of the domain, however it is spelt."""
     ids = [row.id for row in urls if _domain_of(row.url) == domain]
     # They may be more than a statement may have parameters.
@@ -241,15 +254,15 @@ ROWS: tuple[Belonging, ...] = (
     Belonging(ScrapeRecord, _records, "records"),
     Belonging(Asset, _assets, "assets"),
     Belonging(AssetVersion, _versions, "versions"),
-    Belonging(Haul, _whole_hauls, ""),
-    Belonging(HaulMember, _members),
+    Belonging(Haul, _whole_hauls),
+    Belonging(HaulMember, _members_of_others),
     Belonging(Hold, _holds, ""),
     Belonging(Price, _prices, "prices"),
     Belonging(Listing, _listings, "listings"),
     Belonging(Task, _tasks, "tasks"),
     Belonging(Run, _whole_runs, "runs"),
-    Belonging(RunDomain, _of(RunDomain.domain)),
-    Belonging(RunDenial, _of(RunDenial.domain)),
+    Belonging(RunDomain, partial(_of_shared_runs, RunDomain)),
+    Belonging(RunDenial, partial(_of_shared_runs, RunDenial)),
     Belonging(DomainDay, _of(DomainDay.domain)),
     Belonging(DomainGate, _gates),
 )
@@ -305,9 +318,7 @@ def forget_in_plans(db: Transaction, domain: str) -> None:
     shared = select(RunDomain.run_id).where(RunDomain.domain == domain)
     for run in db.scalars(select(Run).where(or_(mentions, Run.id.in_(shared)))):
         starts = [url for url in run.plan.get("start_urls", ()) if _domain_of(url) != domain]
-        allowed = [
-            each for each in run.plan.get("allowed_domains", ()) if each.removeprefix("*.") != domain
-        ]
+        allowed = [each for each in run.plan.get("allowed_domains", ()) if each.removeprefix("*.") != domain]
         run.plan = {**run.plan, "start_urls": starts, "allowed_domains": allowed}
 
 

@@ -59,9 +59,7 @@ class DyingStore(FolderStore):
 
 def order(target: Target, *, with_prices: bool = False) -> PurgeOrder:
     """What is to go."""
-    return PurgeOrder(
-        target, with_prices=with_prices, who="me", before=utc_now(), reports=Path("no-reports")
-    )
+    return PurgeOrder(target, with_prices=with_prices, who="me", before=utc_now(), reports=Path("no-reports"))
 
 
 def run(visits: Visits, target: Target, *, with_prices: bool = False) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
@@ -89,11 +90,18 @@ def rows_of_session(word: Word, run_id: int | None = None) -> tuple[CrawlSession
                  details={}),
         Diagnostic(timestamp=now, session_id=session.id, page_id=page.id, url=word.url(), policy="v1.2",
                    is_pdp=True, quality=90, traces={"name": word.canary}),
-        Price(listing_id=listing_id, currency="EUR", price=1, seen_at=now, url=word.url("p"),
+        Price(listing_id=listing_id, currency="EUR", price=Decimal(1), seen_at=now, url=word.url("p"),
               session_id=session.id),
         record(word, "session", str(session.id)),
     ]  # fmt: skip
     return session, rows, page
+
+
+def add_in_order(db: Session, rows: list[Base]) -> None:
+    """Write rows, each after those that it refers to."""
+    for row in rows:
+        db.add(row)
+        db.flush()
 
 
 def record(word: Word, kind: str, subject: str) -> ScrapeRecord:
@@ -170,15 +178,22 @@ def add_asset(db: Session, run_id: int, word: Word, *pages: Page | None, key: st
     now: datetime = utc_now()
     asset = Asset(
         source="shops", plugin="page", kind="page", domain=word.domain, key=key or word.url(),
-        key_sha256=key or f"{word.domain} {run_id}", url=word.url(), title=word.canary, checksum=str(len(pages)),
-        versions=len(pages), first_seen_at=now, last_seen_at=now, last_run_id=run_id,
+        key_sha256=key or f"{word.domain} {run_id}", url=word.url(), title=word.canary,
+        checksum=str(len(pages)), versions=len(pages), first_seen_at=now, last_seen_at=now,
+        last_run_id=run_id,
     )  # fmt: skip
     db.add(asset)
     db.flush()
     db.add_all(
         AssetVersion(
-            asset_id=asset.id, number=number, checksum=str(number), content={"name": word.canary},
-            details={}, run_id=run_id, page_id=page.id if page else None, seen_at=now,
+            asset_id=asset.id,
+            number=number,
+            checksum=str(number),
+            content={"name": word.canary},
+            details={},
+            run_id=run_id,
+            page_id=page.id if page else None,
+            seen_at=now,
         )
         for number, page in enumerate(pages, start=1)
     )
@@ -222,8 +237,7 @@ def lay_out(database: Database, blobs: FolderStore, reports: Path, *words: Word)
             runs[word.domain] = a_run(db, word.domain, word)
             for run_id in (None, runs[word.domain], shared):
                 session, rows, page = rows_of_session(word, run_id)
-                db.add_all(rows)
-                db.flush()
+                add_in_order(db, rows)
                 db.add_all(files_of(word, blobs, session, page))
                 if run_id:
                     add_share_of_run(db, run_id, word, page)

@@ -34,6 +34,7 @@ from tests.integration.retention.everything import (
     Word,
     a_session,
     add_asset,
+    add_in_order,
     files_naming,
     lay_out,
     rows_of_session,
@@ -121,7 +122,9 @@ def test_another_domain_is_untouched(place: Place) -> None:
     assert (run.plan["start_urls"], run.plan["allowed_domains"]) == ([KEPT.url()], [KEPT.domain])
     assert run.planned == 3
     kept = place.folder / "reports" / f"run-{place.laid.runs[KEPT.domain]}.json"
-    assert [path.name for path in (place.folder / "reports").iterdir() if path.suffix == ".json"] == [kept.name]
+    assert [path.name for path in (place.folder / "reports").iterdir() if path.suffix == ".json"] == [
+        kept.name
+    ]
 
 
 def test_products_and_prices_stay_unless_asked_for(place: Place) -> None:
@@ -133,6 +136,7 @@ def test_products_and_prices_stay_unless_asked_for(place: Place) -> None:
 
 def test_the_preview_counts_what_goes(place: Place) -> None:
     """The same figures before and after, and nothing is changed by looking."""
+    an_asset_of_both(place)
     before = contents_of(place.database)
     with place.database.read() as db:
         figures = asdict(purge.preview(db, place.order()))
@@ -192,15 +196,20 @@ def test_a_haul_of_others_keeps_theirs(place: Place) -> None:
     assert {KEPT.domain in member.url for member in place.rows(HaulMember)} == {True}
 
 
-def test_an_asset_that_another_domain_saw_is_what_it_saw(place: Place) -> None:
-    """The purged domain's version goes, the other's is the newest again."""
+def an_asset_of_both(place: Place) -> int:
+    """An asset of which the purged domain has the newest version, and the other one the first; its id."""
     with place.database.write() as db:
         pages = []
         for word in (KEPT, GONE):
-            session, rows, page = rows_of_session(word, place.laid.shared_run)
-            db.add_all(rows)
+            _, rows, page = rows_of_session(word, place.laid.shared_run)
+            add_in_order(db, rows)
             pages.append(page)
-        asset = add_asset(db, place.laid.shared_run, GONE, *pages, key="both").id
+        return add_asset(db, place.laid.shared_run, GONE, *pages, key="both").id
+
+
+def test_an_asset_that_another_domain_saw_is_what_it_saw(place: Place) -> None:
+    """The purged domain's version goes, the other's is the newest again."""
+    asset = an_asset_of_both(place)
     place.purge()
     [row] = [row for row in place.rows(Asset) if row.id == asset]
     [version] = [row for row in place.rows(AssetVersion) if row.asset_id == asset]
@@ -210,8 +219,8 @@ def test_an_asset_that_another_domain_saw_is_what_it_saw(place: Place) -> None:
 def test_an_asset_whose_versions_are_gone_gets_one_anew(place: Place) -> None:
     """Another domain saw it last, and saw no change: its next visit writes what it sees."""
     with place.database.write() as db:
-        session, rows, page = rows_of_session(GONE, place.laid.shared_run)
-        db.add_all(rows)
+        _, rows, page = rows_of_session(GONE, place.laid.shared_run)
+        add_in_order(db, rows)
         asset = add_asset(db, place.laid.shared_run, GONE, page, key="moved")
         asset.domain = KEPT.domain
         key = asset.id
@@ -237,7 +246,9 @@ def test_a_run_at_work_forbids_it(place: Place) -> None:
     "columns",
     [{"token": "vitrine:x", "expires_at": utc_now() + DAY}, {"delay_until": utc_now() + DAY}],
 )
-def test_a_domain_that_is_held_or_asked_for_rest_keeps_its_gate(place: Place, columns: dict[str, Any]) -> None:
+def test_a_domain_that_is_held_or_asked_for_rest_keeps_its_gate(
+    place: Place, columns: dict[str, Any]
+) -> None:
     """A purge makes nobody less polite."""
     place.change(DomainGate, **columns)
     place.purge()
