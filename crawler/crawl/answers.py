@@ -1,4 +1,4 @@
-"""What an answer or an error means for a page: a listed summary and a cause. Reads, decides, does nothing."""
+"""What an answer or an error means for a page: a cause why it failed, or what was read in it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,15 @@ from scrapy.exceptions import (
 
 from crawler.access.egress import EgressRefusedError
 from crawler.capture.failures import Cause
+from crawler.capture.items import FetchedPage
 from crawler.clock import utc_now
+from crawler.pdp import PageQuestion
+from crawler.reading import ReadingFailedError
 
 if TYPE_CHECKING:
     from scrapy.http import Response
+
+    from crawler.reading import Readers
 
 OK = 200
 BLOCKED = (403, 503)
@@ -103,6 +108,35 @@ class KnownUrlError(RequestRefusedError):
     """A redirect led to a URL that the run has a task for."""
 
     cause = Cause.FILTERED
+
+
+async def page_of(
+    readers: Readers, response: Response, policy: str, *, with_links: bool = False, all_links: bool = False
+) -> FetchedPage | Cause:
+    """An answer read by `policy`, or why it is not the page that was asked for.
+
+    `with_links` looks for candidates and hubs, `all_links` for every link. What is no HTML is a page too.
+    """
+    cause = cause_of_answer(response)
+    if cause is not None:
+        return cause
+    try:
+        return await read(readers, response, policy, with_links=with_links, all_links=all_links)
+    except ReadingFailedError:
+        return Cause.UNREADABLE
+
+
+async def read(
+    readers: Readers, response: Response, policy: str, *, with_links: bool = False, all_links: bool = False
+) -> FetchedPage:
+    """An answer read by `policy`, whatever it is."""
+    content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
+    question = PageQuestion(
+        response.body, response.url, content_type, policy, with_links, all_links=all_links
+    )
+    fetch_ms = round(1000 * response.meta.get("download_latency", 0))
+    reading = await readers.read(question)
+    return FetchedPage(response.url, response.status, content_type, fetch_ms, response.body, reading)
 
 
 def cause_of_answer(response: Response) -> Cause | None:

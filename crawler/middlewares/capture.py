@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import NotConfigured
 
-from crawler.crawl.answers import cause_of_answer
+from crawler.capture.failures import Cause
+from crawler.capture.items import PageCapture
+from crawler.crawl.answers import page_of
 from crawler.crawl.context import SESSION, Component
-from crawler.crawl.reading import read, to_capture
-from crawler.reading import ReadingFailedError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -38,11 +38,8 @@ class CaptureMiddleware(Component):
         async for output in result:
             yield output
         visit = self.visits.running.get(response.meta.get(SESSION, ""))
-        if visit is None or cause_of_answer(response) is not None:
+        if visit is None:
             return
-        try:
-            reading = await read(self.context.readers, response, visit.order.policy)
-        except ReadingFailedError:
-            return
-        if reading.is_html:
-            yield to_capture(response, visit.id, "page", reading)
+        page = await page_of(self.context.readers, response, visit.order.policy)
+        if not isinstance(page, Cause) and page.reading.is_html:
+            yield PageCapture.of(page, visit.id, "page")

@@ -43,7 +43,7 @@ class EvidencePipeline(Component):
 
 
 def _as_stored(capture: PageCapture, kept: KeptPage) -> StoredPage:
-    verdict, facts = capture.verdict or {}, capture.facts or {}
+    verdict, facts = capture.verdict, capture.facts
     return StoredPage(
         session_id=capture.session_id,
         page_id=str(kept.page.id),
@@ -52,12 +52,12 @@ def _as_stored(capture: PageCapture, kept: KeptPage) -> StoredPage:
         url=capture.url,
         status=kept.page.status,
         http_status=capture.http_status,
-        is_pdp=bool(verdict.get("is_pdp")),
-        policy=verdict.get("policy"),
-        reasons=list(verdict.get("reasons", ())),
-        name=facts.get("name"),
-        price=facts.get("price"),
-        currency=facts.get("currency"),
+        is_pdp=verdict is not None and verdict.is_pdp,
+        policy=verdict.policy if verdict else None,
+        reasons=list(verdict.reasons) if verdict else [],
+        name=(facts and facts.name) or None,
+        price=str(facts.price) if facts and facts.price is not None else None,
+        currency=(facts and facts.currency) or None,
         low_confidence_reasons=list(capture.low_confidence_reasons),
         artifacts=[file.uri for file in kept.files],
     )

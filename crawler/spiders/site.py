@@ -11,7 +11,7 @@ from scrapy.utils.asyncio import run_in_thread
 
 from crawler import logs
 from crawler.capture.failures import Cause
-from crawler.capture.items import StoredPage
+from crawler.capture.items import MEDIA, StoredPage
 from crawler.catalogue.plugins import PluginRegistry, run_plugins
 from crawler.catalogue.plugins.api import plugin_page
 from crawler.catalogue.run_pages import STORED, RunPage
@@ -20,16 +20,15 @@ from crawler.crawl.answers import (
     FilteredError,
     KnownUrlError,
     SessionStoppedError,
-    cause_of_answer,
     cause_of_error,
+    page_of,
+    read,
     retry_after,
 )
 from crawler.crawl.context import SESSION, CrawlContext
-from crawler.crawl.reading import MEDIA, capture_fields, read
 from crawler.errors import CrawlerError
 from crawler.middlewares.navigation import ATTEMPTS_ALLOWED
 from crawler.middlewares.scope import TASK
-from crawler.reading import ReadingFailedError
 from crawler.runs.exceptions import Stage
 from crawler.runs.store import require_open, task_of
 from crawler.runs.worker import FINISHED
@@ -43,10 +42,11 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
+    from crawler.capture.items import FetchedPage
     from crawler.config import Settings
     from crawler.crawl.visits import Visits
     from crawler.db.engine import Database
-    from crawler.reading import Reading
+    from crawler.pdp import Reading
     from crawler.runs.tasks import LeasedTask, NewTask
     from crawler.runs.worker import RunWorker
     from crawler.sessions.visit import Visit
@@ -132,24 +132,22 @@ class SiteSpider(Spider):
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
         """Read a page outside of any run, for `scrapy parse` and contracts."""
-        reading = await read(
-            self.context.readers, response, self.settings["CRAWL_POLICY_VERSION"], all_links=True
-        )
-        yield {"url": response.url, "links": list(reading.links)}
+        policy = self.settings["CRAWL_POLICY_VERSION"]
+        page = await read(self.context.readers, response, policy, all_links=True)
+        yield {"url": response.url, "links": list(page.reading.links)}
 
     async def parse_page(self, response: Response) -> AsyncIterator[RunPage]:
         """One page, one item: all that it gave, links included."""
         task: LeasedTask = response.meta[TASK]
         self.worker.arrived(task)
-        cause = cause_of_answer(response)
-        reading: Reading | None = None
-        if cause is None:
-            reading, cause = await self._read(response)
-        if reading is None or cause is not None:
-            async for page in self._failed(response, cause or Cause.UNREADABLE):
-                yield page
+        page = await page_of(
+            self.context.readers, response, self.visits.settings.crawl_policy_version, all_links=True
+        )
+        if isinstance(page, Cause):
+            async for failed in self._failed(response, page):
+                yield failed
         else:
-            yield self._page(response, task, reading)
+            yield self._page(response.meta[SESSION], task, page)
 
     async def page_failed(self, failure: Failure) -> AsyncIterator[RunPage]:
         """Called when a request of a task came to nothing."""
@@ -169,18 +167,10 @@ class SiteSpider(Spider):
             if page := await self._end_of(request, cause, error):
                 yield page
 
-    async def _read(self, response: Response) -> tuple[Reading | None, Cause | None]:
-        try:
-            policy = self.visits.settings.crawl_policy_version
-            return await read(self.context.readers, response, policy, all_links=True), None
-        except ReadingFailedError as error:
-            log.warning("page.unreadable", url=response.url, error=str(error))
-            return None, Cause.UNREADABLE
-
-    def _page(self, response: Response, task: LeasedTask, reading: Reading) -> RunPage:
-        page_type = "pdp" if reading.is_pdp else "page"
-        capture = RunPage(
-            **capture_fields(response, response.meta[SESSION], page_type, reading),
+    def _page(self, session_id: str, task: LeasedTask, fetched: FetchedPage) -> RunPage:
+        reading = fetched.reading
+        capture = RunPage.of(
+            fetched, session_id, "pdp" if reading.verdict.is_pdp else "page",
             task=task, source=self.worker.run.source.code, links=self._tasks_of(task, reading),
         )  # fmt: skip
         page = plugin_page(capture, depth=task.depth, links=reading.links, media=reading.media)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -14,6 +15,7 @@ from crawler.clock import utc_now
 from crawler.config import load_settings
 from crawler.db.models import Artifact, Base, CrawlSession
 from crawler.evidence.folder_store import FolderStore
+from crawler.pdp import Facts, Signals, Verdict
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder
 from crawler.sessions.store import SessionStore
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 DAY = timedelta(days=1)
 PRODUCT = "https://shop.example/p/chair"
+AMOUNTS = {"price", "list_price"}
 CHAIR = {"name": "A chair", "price": "19.90", "currency": "EUR", "availability": "InStock", "brand": "Oak"}
 
 
@@ -104,10 +107,16 @@ def page(session: str, url: str, facts: Mapping[str, Any], **said: Any) -> PageC
         body=b"<html>a page</html>",
         visible_text=b"a page",
         features=b"{}",
-        verdict={"policy": "v1.2", "is_pdp": said["is_pdp"], "signals": {"has_price": True}, "reasons": []},
-        facts=dict(facts),
+        verdict=Verdict("v1.2", is_pdp=said["is_pdp"], signals=Signals(has_price=True)),
+        facts=facts_of(facts),
         canonical_url=said["declared"],
     )
+
+
+def facts_of(said: Mapping[str, Any]) -> Facts:
+    """Facts whose amounts are given as texts; None says nothing."""
+    known: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+    return Facts(**{**known, **{name: Decimal(known[name]) for name in AMOUNTS & known.keys()}})
 
 
 def new_visits(database: Database, folder: Path) -> Visits:
