@@ -50,7 +50,7 @@ def test_a_hold_keeps_what_a_cleanup_and_a_purge_would_take(home: Home, shops: D
 
 def test_after_a_purge_nothing_names_the_domain(home: Home, shops: DemoServer) -> None:
     """No column of any table, no file and no report, after crawls of pages, of whole sites and of hauls."""
-    gone, kept = "plain", "jsonld"
+    gone, kept = "plain", "german"
     for shop in (gone, kept):
         urls = home.path.parent / f"{shop}.txt"
         urls.write_text(shops.url(shop), encoding="utf-8")
