@@ -7,6 +7,7 @@ from datetime import timedelta
 from attrs import frozen
 
 from crawler.errors import ConfigError
+from crawler.leases.backoff import Backoff
 
 MAX_ERROR_CHARS = 1_000
 _DAY = 86_400.0
@@ -50,11 +51,10 @@ class LeaseRules:
 
     def backoff(self, attempts: int, chance: float) -> timedelta:
         """How long to rest after so many attempts: longer each time, and `chance` (0 to 1) of the jitter."""
-        try:
-            wait = self.backoff_min_seconds * self.multiplier ** (attempts - 1)
-        except OverflowError:
-            wait = self.backoff_max_seconds
-        return timedelta(seconds=min(wait + chance * self.jitter_seconds, self.backoff_max_seconds))
+        backoff = Backoff(
+            self.backoff_min_seconds, self.backoff_max_seconds, self.multiplier, self.jitter_seconds
+        )
+        return timedelta(seconds=backoff.delay(attempts, chance))
 
     def is_last(self, attempts: int) -> bool:
         """Whether a thing that was tried so often is not tried again (SPEC D72)."""
