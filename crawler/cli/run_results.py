@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
+from crawler.capture.failures import TRAITS
 from crawler.catalogue.run_report import report_of
 from crawler.cli.output import note, say, status_mark, table, when
 from crawler.runs import rows
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
     from crawler.db.engine import Database
 
-# How the errors begin of pages that are not to be had, by the site's rules or the source's.
-REFUSED = ("robots_refused", "filtered ")
+# Of pages that are not to be had, by the site's rules or the source's.
+REFUSED = {cause for cause, traits in TRAITS.items() if traits.is_refusal}
 ALL_WELL, NONE_WELL, SOME_WELL = 0, 1, 3
 
 
@@ -39,8 +40,8 @@ def show_run(run: Mapping[str, Any]) -> None:
         say(f"  {escape(plugin)}: " + ", ".join(f"{count} {status}" for status, count in counts.items()))
     if run["failures"]:
         table(
-            ("tries", "URL", "why"),
-            [(row["attempts"], row["url"], row["last_error"]) for row in run["failures"]],
+            ("tries", "URL", "cause", "why"),
+            [(row["attempts"], row["url"], row["cause"], row["last_error"]) for row in run["failures"]],
         )
     if run["permanent_lines"]:
         say("\nLogins were met; to leave them out for good, in sources.toml:")
@@ -56,7 +57,7 @@ def exit_code(run: Mapping[str, Any]) -> int:
     """0 when every page was had that may be had, 3 when some were, 1 when none was or it could not go on."""
     if run["status"] == "failed" or not run["tasks"]["finished"]:
         return NONE_WELL
-    refused = sum(count for why, count in run["outcomes"].items() if why.startswith(REFUSED))
+    refused = sum(count for why, count in run["outcomes"].items() if why in REFUSED)
     is_well = run["status"] == "completed" and run["tasks"]["error"] == refused
     return ALL_WELL if is_well else SOME_WELL
 

@@ -17,11 +17,13 @@ from scrapy.exceptions import (
     ResponseDataLossError,
     UnsupportedURLSchemeError,
 )
+from sqlalchemy.exc import SQLAlchemyError
 
 from crawler.access.egress import EgressRefusedError
 from crawler.capture.failures import Cause
 from crawler.capture.items import FetchedPage
 from crawler.clock import utc_now
+from crawler.db.engine import DatabaseUnavailableError
 from crawler.pdp import PageQuestion
 from crawler.reading import ReadingFailedError
 
@@ -63,6 +65,8 @@ _BY_ERROR: tuple[tuple[type[Exception], Cause], ...] = (
     (DownloadCancelledError, Cause.TOO_LARGE),
     (DownloadFailedError, Cause.CONNECTION_FAILED),
     (UnsupportedURLSchemeError, Cause.BAD_URL),
+    (DatabaseUnavailableError, Cause.DATABASE_UNAVAILABLE),
+    (SQLAlchemyError, Cause.STORE_FAILED),
     (OSError, Cause.CONNECTION_FAILED),
 )
 # Scrapy tells these apart in words only.

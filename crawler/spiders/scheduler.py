@@ -11,6 +11,7 @@ from scrapy.utils.defer import deferred_from_coro
 from crawler import logs
 from crawler.crawl.context import CrawlContext
 from crawler.middlewares.scope import TASK
+from crawler.runs.task_ends import Release
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -48,7 +49,7 @@ class RunScheduler(BaseScheduler):
 
     async def _close(self, reason: str) -> None:
         for task in (request.meta[TASK] for request in self._came_back):
-            self.worker.soon(task, self.worker.give_back(task, reason))
+            self.worker.soon(task, self.worker.give_back(task, Release.INTERRUPTED))
         status = await self.worker.close()
         await self.spider.run_closed(status, reason)
 

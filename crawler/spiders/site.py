@@ -14,10 +14,9 @@ from crawler.capture.failures import Cause
 from crawler.capture.items import MEDIA, StoredPage
 from crawler.catalogue.plugins import PluginRegistry, run_plugins
 from crawler.catalogue.plugins.api import plugin_page
-from crawler.catalogue.run_pages import STORED, RunPage
+from crawler.catalogue.run_pages import RunPage
 from crawler.catalogue.run_report import write_report
 from crawler.crawl.answers import (
-    FilteredError,
     KnownUrlError,
     SessionStoppedError,
     cause_of_error,
@@ -29,8 +28,8 @@ from crawler.crawl.context import SESSION, CrawlContext
 from crawler.errors import CrawlerError
 from crawler.middlewares.navigation import ATTEMPTS_ALLOWED
 from crawler.middlewares.scope import TASK
-from crawler.runs.exceptions import Stage
 from crawler.runs.store import require_open, task_of
+from crawler.runs.task_ends import Outcome, Release, TaskEnd
 from crawler.runs.worker import FINISHED
 from crawler.spiders.site_arguments import run_order
 from crawler.spiders.visiting import ANSWERS
@@ -154,18 +153,16 @@ class SiteSpider(Spider):
         request: Request = failure.request  # type: ignore[attr-defined]
         task: LeasedTask = request.meta[TASK]
         self.worker.arrived(task)
-        if isinstance(failure.value, KnownUrlError):
-            await self.worker.finish(task, "redirected")
-        elif (
-            isinstance(failure.value, SessionStoppedError) or request.meta[SESSION] not in self.visits.running
-        ):
-            await self.worker.give_back(task, "its visit ended")
-        else:
-            cause = cause_of_error(cast("BaseException", failure.value))
-            words = f"{cause}: {failure.getErrorMessage()}"
-            error = str(failure.value) if isinstance(failure.value, FilteredError) else words
-            if page := await self._end_of(request, cause, error):
-                yield page
+        error = cast("BaseException", failure.value)
+        cause = cause_of_error(error)
+        if isinstance(error, KnownUrlError):
+            await self.worker.end(task, TaskEnd(outcome=Outcome.REDIRECTED))
+        elif isinstance(error, SessionStoppedError) or request.meta[SESSION] not in self.visits.running:
+            await self.worker.give_back(task, Release.INTERRUPTED)
+        elif cause.traits.is_stores_fault:
+            self.worker.store_refused(task, failure.getErrorMessage())
+        elif page := await self._end_of(request, cause, failure.getErrorMessage()):
+            yield page
 
     def _page(self, session_id: str, task: LeasedTask, fetched: FetchedPage) -> RunPage:
         reading = fetched.reading
@@ -204,7 +201,7 @@ class SiteSpider(Spider):
         )
 
     async def _failed(self, response: Response, cause: Cause) -> AsyncIterator[RunPage]:
-        words = f"{cause}: HTTP {response.status}"
+        words = f"HTTP {response.status}"
         task: LeasedTask = response.meta[TASK]
         if retry_after(response):
             self.worker.leave(task.domain)
@@ -220,12 +217,9 @@ class SiteSpider(Spider):
     ) -> RunPage | None:  # fmt: skip
         """Have the task tried again; a failed page where that would not help, or was done often enough."""
         task: LeasedTask = request.meta[TASK]
-        if cause.traits.is_refusal:
-            await self.worker.refuse(task, error)
-            return None
         may_pass = cause.traits.is_transient or (cause is Cause.HTTP_ERROR and not for_good)
-        if may_pass and task.lease.attempts < self.worker.max_attempts:
-            await self.worker.fail(task, error)
+        if cause.traits.is_refusal or (may_pass and task.lease.attempts < self.worker.max_attempts):
+            await self.worker.end(task, TaskEnd(cause, error))
             return None
         return RunPage(
             session_id=request.meta[SESSION], page_type="page", url=request.url,
@@ -240,7 +234,7 @@ class SiteSpider(Spider):
         task = _task_of(response)
         if task is not None and isinstance(item, StoredPage):
             is_ok = item.status == "ok"
-            self.worker.stored(task, STORED if is_ok else "error", new_links=is_ok)
+            self.worker.stored(task, Outcome.STORED if is_ok else Outcome.FAILED, new_links=is_ok)
 
     def page_dropped(self, item: Any, response: Response | Failure | None, exception: Exception) -> None:
         """A page was dropped, by the book since its task or session is another's by now, or by a pipeline."""
@@ -255,23 +249,22 @@ class SiteSpider(Spider):
         if task is None or not isinstance(item, RunPage):
             return
         visit = self.visits.running.get(item.session_id)
-        words = f"not_stored: {str(error) or type(error).__name__}"
-        cause = visit.stopped.cause if visit and visit.stopped else None
-        if visit is not None and item.page_id in visit.kept:  # whoever lost it, lost it afterwards
-            self.worker.stored(task, STORED if item.ok else "error", new_links=item.ok)
-            return
-        is_given_up = cause is not None and cause.traits.is_stores_fault and self.worker.not_stored(words)
-        if visit is None or is_given_up or cause is Cause.DISK_FULL:
-            self.worker.soon(task, self.worker.give_back(task, words))
+        words = str(error) or type(error).__name__
+        if visit is None:
+            self.worker.soon(task, self.worker.give_back(task, Release.INTERRUPTED))
+        elif item.page_id in visit.kept:  # whoever lost it, lost it afterwards
+            self.worker.stored(task, Outcome.STORED if item.ok else Outcome.FAILED, new_links=item.ok)
+        elif visit.stopped and visit.stopped.cause and visit.stopped.cause.traits.is_stores_fault:
+            self.worker.store_refused(task, words)
         else:
-            self.worker.soon(task, self.worker.fail(task, words, Stage.PARSE))
+            self.worker.soon(task, self.worker.end(task, TaskEnd(Cause.NOT_STORED, words)))
 
     def callback_failed(self, failure: Failure, response: Response | Failure | None) -> None:
         """An error in the callback is the page's, not the run's."""
         task = _task_of(response)
         if task is not None:
-            words = f"{Cause.CRASHED}: {failure.getErrorMessage()}"
-            self.worker.soon(task, self.worker.fail(task, words, Stage.PARSE))
+            came = TaskEnd(Cause.CRASHED, failure.getErrorMessage())
+            self.worker.soon(task, self.worker.end(task, came))
 
     def idle(self) -> None:
         """Scrapy has nothing to do: so has the run, or it waits; what it then still has out is lost."""

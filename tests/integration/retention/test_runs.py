@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import func, select
 
-from crawler.catalogue.run_pages import RunHooks
 from crawler.config import load_settings
 from crawler.db.models import CrawlSession, Run, ScrapeRecord, Task
 from crawler.retention.sweep import COLLECTIONS
 from crawler.runs.sources import Source
 from crawler.runs.store import RunOrder, RunStore
+from crawler.runs.task_ends import Outcome, TaskEnd
 
 if TYPE_CHECKING:
     from crawler.db.engine import Database
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 def ended_run(database: Database) -> int:
     """A run that was completed."""
-    store = RunStore(database, load_settings(), "me", (RunHooks(),))
+    store = RunStore(database, load_settings(), "me")
     run_id = store.open(RunOrder(Source.of_url("https://shop.example/"))).id
     [task] = store.lease("shop.example", 10)
-    assert store.finish(task, "redirected")
+    assert store.end_task(task, TaskEnd(outcome=Outcome.REDIRECTED))
     assert store.end() == "completed"
     return run_id
 

@@ -111,7 +111,7 @@ def test_what_is_unknown_costs_a_line(vitrine: Vitrine, stored: Database, comman
     ("status", "outcomes", "code"),
     [
         ("completed", {"stored": 5}, 0),
-        ("completed", {"stored": 5, "filtered by domain rules": 2, "robots_refused": 1}, 0),
+        ("completed", {"stored": 5, "filtered": 2, "robots_refused": 1}, 0),
         ("completed", {"stored": 5, "timeout": 1, "robots_refused": 1}, 3),
         ("completed", {"timeout": 5}, 1),
         ("stopped", {"stored": 5}, 3),
