@@ -12,14 +12,12 @@ from sqlalchemy import and_, case, func, literal, select, update
 
 from crawler.db.models import Asset, AssetSighting, AssetVersion
 from crawler.db.upsert import dialect_of, insert_for, insert_into
-from crawler.errors import NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
     from uuid import UUID
 
-    from sqlalchemy import ColumnElement
     from sqlalchemy.orm import Session
     from sqlalchemy.sql.dml import ReturningInsert
 
@@ -113,9 +111,6 @@ def _inside(path: str, before: Mapping[Any, Any], after: Mapping[Any, Any]) -> I
 # ── assets in the database: what each run saw of them, and a version for each change ──
 
 
-MAX_ID = 2**63 - 1
-
-
 class AssetStatus(StrEnum):
     """What a run found of an asset."""
 
@@ -206,50 +201,6 @@ def counts(db: Session, run_id: int) -> dict[str, dict[str, int]]:
     for plugin, status, number in db.execute(query):
         by_plugin.setdefault(plugin, dict.fromkeys(map(str, AssetStatus), 0))[status] = number
     return by_plugin
-
-
-def listing(
-    db: Session,
-    *,
-    source: str | None = None,
-    run_id: int | None = None,
-    status: AssetStatus | None = None,
-    limit: int,
-) -> list[tuple[Asset, str | None]]:
-    """Assets, those that came last first, each with what a run found of it; without a run the newest one.
-
-    The status is None where the run's records are gone.
-    """
-    sighted = and_(
-        AssetSighting.asset_id == Asset.id,
-        AssetSighting.run_id == (Asset.last_run_id if run_id is None else run_id),
-    )
-    found: ColumnElement[Any] = AssetSighting.status.expression
-    if run_id is None:
-        found = case((Asset.missing_since.is_not(None), AssetStatus.MISSING.value), else_=found)
-    query = select(Asset, found).join(AssetSighting, sighted, isouter=run_id is None)
-    query = query.where(Asset.source == source) if source else query
-    query = query.where(found == status.value) if status else query
-    return [(asset, found) for asset, found in db.execute(query.order_by(Asset.id.desc()).limit(limit))]
-
-
-def get(db: Session, asset_id: int) -> Asset:
-    """The asset of this number."""
-    found = db.get(Asset, asset_id) if 0 <= asset_id <= MAX_ID else None
-    if found is None:
-        raise NotFoundError(f"there is no asset {asset_id}", hint="`vitrine assets list` shows them")
-    return found
-
-
-def history(db: Session, asset_id: int, limit: int) -> Sequence[AssetVersion]:
-    """The newest versions of an asset, the oldest of them first."""
-    query = (
-        select(AssetVersion)
-        .where(AssetVersion.asset_id == asset_id)
-        .order_by(AssetVersion.number.desc())
-        .limit(limit)
-    )
-    return db.scalars(query).all()[::-1]
 
 
 def _see(db: Session, sight: _Sight, records: dict[tuple[str, str], AssetRecord]) -> list[Seen]:

@@ -9,10 +9,10 @@ from uuid import UUID, uuid4
 
 from attrs import frozen
 from sqlalchemy import bindparam, func, insert, select, update
-from sqlalchemy.orm import aliased
 
 from crawler.catalogue.endings import note_endings
 from crawler.catalogue.product_facts import identity_of, quality_of, sighting_of, traces_of
+from crawler.db import lookup
 from crawler.db.models import Diagnostic, Listing, Page, Price
 from crawler.db.upsert import dialect_of, insert_for
 from crawler.errors import BadUrlError, NotFoundError
@@ -57,44 +57,17 @@ def _seen(dialect: str) -> ReturningInsert[Any]:
     return statement.returning(Listing.id)
 
 
-def newest(db: Session, *, domain: str | None, limit: int) -> list[tuple[Listing, Price | None]]:
-    """The listings seen last, each with its newest price."""
-    other = aliased(Price)
-    newest_price = (
-        select(other.id)
-        .where(other.listing_id == Listing.id)
-        .order_by(other.seen_at.desc(), other.id.desc())
-        .limit(1)
-        .correlate(Listing)
-        .scalar_subquery()
-    )
-    query = (
-        select(Listing, Price)
-        .outerjoin(Price, Price.id == newest_price)
-        .order_by(Listing.last_seen_at.desc(), Listing.id)
-        .limit(limit)
-    )
-    query = query.where(Listing.domain == domain) if domain else query
-    return [(listing, price) for listing, price in db.execute(query)]
+def find(db: Session, given: str) -> Listing:
+    """The listing with this URL, or whose id begins so."""
+    if "/" not in given:
+        return lookup.find(db, Listing, given)
+    found = _by_url(db, given)
+    if found is None:
+        raise NotFoundError(f"there is no listing {given!r}", hint=_HINT)
+    return found
 
 
-def seen_before(db: Session, moment: datetime, *, domain: str | None, limit: int) -> list[Listing]:
-    """The listings that were not seen since, those that waited longest first."""
-    query = select(Listing).where(Listing.last_seen_at <= moment)
-    query = query.where(Listing.domain == domain) if domain else query
-    return list(db.scalars(query.order_by(Listing.last_seen_at, Listing.id).limit(limit)))
-
-
-def find(db: Session, word: str) -> Listing:
-    """The listing with this id, with an id that begins so, or with this URL."""
-    found = _by_url(db, word) if "/" in word else _by_id(db, word)
-    if len(found) == 1:
-        return found[0]
-    how = "several listings are" if found else "there is no listing"
-    raise NotFoundError(f"{how} {word!r}", hint=_HINT)
-
-
-def _by_url(db: Session, url: str) -> list[Listing]:
+def _by_url(db: Session, url: str) -> Listing | None:
     try:
         identity = identity_of(url, None)
     except BadUrlError as error:
@@ -102,15 +75,7 @@ def _by_url(db: Session, url: str) -> list[Listing]:
     query = select(Listing).where(
         Listing.domain == identity.domain, Listing.url_sha256 == identity.url_sha256
     )
-    return list(db.scalars(query))
-
-
-def _by_id(db: Session, prefix: str) -> list[Listing]:
-    digits = prefix.replace("-", "").lower()
-    if not digits or len(digits) > 32 or set(digits) - set("0123456789abcdef"):  # ruff: ignore[magic-value-comparison] - a UUID's
-        return []
-    first, last = (UUID(digits.ljust(32, fill)) for fill in "0f")
-    return list(db.scalars(select(Listing).where(Listing.id.between(first, last)).limit(2)))
+    return db.scalars(query).one_or_none()
 
 
 # ── price history: a row when something changed, or when a day has passed since the last one ──
@@ -161,17 +126,6 @@ def is_news(last: Price | Row[Any], tag: PriceTag, now: datetime) -> bool:
     """Whether a tag says something else than the last row, or confirms it after a day."""
     before = (last.price, last.list_price, last.availability)
     return before != (tag.price, tag.list_price, tag.availability) or now - last.seen_at >= CONFIRMED_AFTER
-
-
-def history(db: Session, listing_id: UUID, limit: int) -> Sequence[Price]:
-    """The newest rows of a listing, the oldest of them first."""
-    newest = db.scalars(
-        select(Price)
-        .where(Price.listing_id == listing_id)
-        .order_by(Price.seen_at.desc(), Price.id.desc())
-        .limit(limit)
-    ).all()
-    return newest[::-1]
 
 
 # ── reads along as the book is written: listings, prices and records come into being with their pages ──

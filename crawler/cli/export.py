@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from crawler.catalogue.export import Form, What, lines, note_export
-from crawler.cli.cleanup import open_evidence
+from crawler.cli.options import person
 from crawler.cli.output import note
-from crawler.cli.targets import person
-from crawler.config import load_settings
+from crawler.cli.stores import opened
 from crawler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def export(
     Examples: vitrine export prices --format jsonl --out prices.jsonl
     """
     count, status = 0, "failed"
-    with open_evidence(load_settings()) as (database, _):
+    with opened() as database:
         try:
             with _opened(out) as stream:
                 for written in _written(lines(database, what, form), stream):

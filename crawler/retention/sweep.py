@@ -79,11 +79,6 @@ def _is_more_due(results: tuple[CollectionResult, ...]) -> bool:
     return any(each.deleted_docs and each.expired_docs > each.deleted_docs for each in results)
 
 
-def last_result(db: Session) -> RetentionResult | None:
-    """The newest stored result."""
-    return db.scalars(select(RetentionResult).order_by(RetentionResult.id.desc()).limit(1)).first()
-
-
 def _attempted(database: Database, name: str, days: int, *, dry_run: bool) -> CollectionResult:
     result = CollectionResult(name, days)
     try:

@@ -256,14 +256,14 @@ def release_queued(db: Session, owner: str, now: datetime) -> list[UUID]:
 
 def any_stale(db: Session, now: datetime) -> bool:
     """Whether there is anything for `abandon_stale` to do."""
-    return db.scalar(select(CrawlSession.id).where(_is_stale(now)).limit(1)) is not None
+    return db.scalar(select(CrawlSession.id).where(is_stale(now)).limit(1)) is not None
 
 
 def abandon_stale(db: Session, now: datetime) -> list[CrawlSession]:
     """Mark the sessions whose process is gone as failed, by what each process itself said of its life."""
     ended = db.scalars(
         update(CrawlSession)
-        .where(_is_stale(now))
+        .where(is_stale(now))
         .values(
             status=Status.FAILED, error_summary=Summary.CRAWL_FAILED, cause=Cause.ABANDONED, finished_at=now
         )
@@ -272,7 +272,7 @@ def abandon_stale(db: Session, now: datetime) -> list[CrawlSession]:
     return list(ended)
 
 
-def _is_stale(now: datetime) -> ColumnElement[bool]:
+def is_stale(now: datetime) -> ColumnElement[bool]:
     """Open, and silent for too long. What a batch has queued waits for its start; a fleet sees to its own."""
     begun = or_(
         CrawlSession.status == Status.RUNNING,
@@ -287,20 +287,6 @@ def get(db: Session, session_id: UUID) -> CrawlSession:
     if row is None:
         raise NotFoundError(f"there is no session {session_id}", hint="`vitrine sessions list` shows them")
     return row
-
-
-def find(db: Session, prefix: str) -> CrawlSession:
-    """The session whose id is, or begins with, `prefix`."""
-    try:
-        return get(db, UUID(prefix))
-    except ValueError:
-        pass
-    recent = db.scalars(select(CrawlSession).order_by(CrawlSession.created_at.desc()).limit(10_000))
-    matches = [row for row in recent if str(row.id).startswith(prefix.lower())]
-    if len(matches) == 1:
-        return matches[0]
-    how = "several sessions begin" if matches else "no session begins"
-    raise NotFoundError(f"{how} with {prefix!r}", hint="`vitrine sessions list` shows them")
 
 
 def _write(db: Session, fence: Fence, **values: Any) -> bool:

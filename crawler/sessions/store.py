@@ -11,7 +11,8 @@ from attrs import frozen
 
 from crawler import logs
 from crawler.capture.failures import Cause
-from crawler.db.models import Page
+from crawler.db import lookup
+from crawler.db.models import CrawlSession, Page
 from crawler.errors import LockedError
 from crawler.evidence.files import KeptFile, files_of
 from crawler.sessions import batches
@@ -93,7 +94,7 @@ class SessionStore:
     def requeue(self, session: str) -> tuple[UUID, sessions_rows.SessionOrder]:
         """Queue an ended or abandoned session again; its id may be cut short."""
         with self.database.write() as db:
-            found = sessions_rows.find(db, session)
+            found = lookup.find(db, CrawlSession, session)
             row = sessions_rows.requeue(db, found.id, owner=self.owner, life=self._life(db))
             return row.id, sessions_rows.order_of(row)
 

@@ -1,4 +1,4 @@
-"""The catalogue's pure rules: amounts, quality, latencies, sparklines."""
+"""The catalogue's pure rules: amounts, quality, latencies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from crawler.catalogue.product_facts import (
     sighting_of,
     text_of,
 )
-from crawler.cli.sparkline import BARS, sparkline
 from crawler.db.types import plain_amount
 
 SHOWN = "https://shop.example/p/chair?colour=red"
@@ -97,15 +96,6 @@ def test_the_median_is_right_to_five_percent(latencies: list[float]) -> None:
     assert abs(found - lower) <= 0.05 * lower + 1
     assert median_ms({}) is None
     assert len(latencies) > 1 or abs(found - median(latencies)) <= 0.05 * lower + 1
-
-
-def test_a_sparkline_spans_from_low_to_high() -> None:
-    """Flat prices lie flat, and only the newest are shown."""
-    amounts = [Decimal(number) for number in (1, 8, 4)]
-    assert sparkline(amounts) == f"{BARS[0]}{BARS[-1]}{BARS[3]}"
-    assert len(set(sparkline([Decimal(3)] * 5))) == 1
-    assert len(sparkline([Decimal(number) for number in range(100)], width=10)) == 10
-    assert not sparkline([])
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import pytest
 
 from crawler.capture.failures import Cause, Summary
 from crawler.clock import utc_now
-from crawler.errors import NotFoundError
 from crawler.sessions import batches, rows
 from crawler.sessions.outcome import Outcome, Status
 from crawler.sessions.rows import Fence, Life, SessionOrder, StaleSessionError
@@ -186,15 +185,3 @@ def test_a_batch_is_gone_on_with_until_nothing_is_left(database: Database, now: 
             rows.finish(db, fence, DONE, now=now)
         assert batches.close_finished(db, batch.id, now)
         assert batches.open_batch(db, "/shops.txt") is None
-
-
-def test_a_session_is_found_by_the_beginning_of_its_id(database: Database, now: datetime) -> None:
-    """An ambiguous or unknown beginning is an error that names the next step."""
-    one, _ = queue(database, now), queue(database, now)
-    with database.read() as db:
-        assert rows.find(db, str(one)).id == one
-        assert rows.find(db, str(one)[:13].upper()).id == one
-        with pytest.raises(NotFoundError, match="no session begins"):
-            rows.find(db, "zzz")
-        with pytest.raises(NotFoundError, match="several sessions begin"):
-            rows.find(db, "")
