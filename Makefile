@@ -6,6 +6,9 @@ CHECKED := crawler scripts bench tests
 # The first interpreter that is new enough; name another with `make PYTHON=python3.13 …`.
 PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 python3.11,\
 	$(shell $(p) -c 'import sys; sys.version_info >= (3, 11) and print("$(p)")' 2>/dev/null)))
+# Tests wait for much of their time, so two cores can do with more processes; for a debugger, `make test ARGS=-n0`.
+WORKERS ?= 4
+SIDE_BY_SIDE = -n $(WORKERS) --dist worksteal
 UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
@@ -54,7 +57,7 @@ demo: install  ## crawl the bundled shops, offline, and show what came out
 	@$(BIN)/vitrine demo
 
 test: install-dev  ## the whole test suite, with its own Redis and PostgreSQL
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest $(if $(findstring no:xdist,$(ARGS)),,$(SIDE_BY_SIDE)) $(ARGS)
 
 lint: install-dev  ## ruff, import layers, dependencies
 	@$(BIN)/ruff check .

@@ -23,7 +23,7 @@ from crawler.access.keeper import Keeper
 from crawler.access.local_gate import LocalGate
 from crawler.access.redis_gate import RedisGate
 from crawler.config import load_settings
-from crawler.crawl.context import SESSION, visits_of
+from crawler.crawl.context import SESSION, CrawlContext
 from crawler.db.engine import Database
 from crawler.db.models.base import Base
 from crawler.middlewares.domain_gate import DomainGateMiddleware
@@ -171,13 +171,13 @@ def visit(entrance: Acquisitions, domain: str, seconds: float) -> None:
 def gated_request() -> float:
     """Microseconds that the middleware takes for a request whose session holds the domain."""
     crawler = get_crawler(settings_dict={"VITRINE_HOME": tempfile.gettempdir()})
-    visits = visits_of(crawler)
+    visits = CrawlContext.of(crawler).visits
     visit = Visit(
         Fence(uuid4(), "bench", 1), SessionOrder("https://shop.example/", "shop.example"), Journal("", "")
     )
     visit.acquisitions["shop.example"] = cast("DomainAcquisition", None)  # all that is asked
     visits.running[visit.id] = visit
-    middleware = DomainGateMiddleware(crawler)
+    middleware = DomainGateMiddleware.from_crawler(crawler)
     request = Request("https://www.shop.example/p/1", meta={SESSION: visit.id})
 
     async def passed() -> float:

@@ -103,7 +103,7 @@ def unlink_rate(place: Place) -> float:
 
 
 def naive_rate(place: Place) -> float:
-    """Artifacts per second of the loop that one writes first, on the same shelf."""
+    """Artifacts per second of the loop that one writes first, on the same files."""
     fill(place, ARTIFACTS, files=True)
     begin = time.perf_counter()
     for _ in range(NAIVE_ARTIFACTS):

@@ -1,15 +1,16 @@
-"""What a visits works with: the database, the book, the gate and its keeper, opened and closed together."""
+"""What outlasts a process, opened together for crawls and commands alike, and who writes along in it."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
-
-from attrs import frozen
 
 from crawler import logs
 from crawler.access.acquisition import Acquisitions
 from crawler.access.gates import open_gate
 from crawler.access.keeper import Keeper
+from crawler.catalogue.hooks import CatalogueHooks
+from crawler.catalogue.run_pages import RunHooks
 from crawler.db.engine import Database
 from crawler.db.revisions import require_current
 from crawler.evidence.bodies import open_blobs
@@ -23,43 +24,58 @@ if TYPE_CHECKING:
     from crawler.sessions.store import Hooks
 
 log = logs.get_logger(__name__)
+# Who writes along in the transactions of pages, sessions and runs, whoever opens the stores.
+RUN_HOOKS = RunHooks()
+HOOKS: tuple[Hooks, ...] = (CatalogueHooks(), RUN_HOOKS)
 
 
-@frozen
-class Stores:
-    """All that lasts longer than a process, as one process sees it."""
-
-    database: Database
-    sessions: SessionStore
-    gate: Gate
-    keeper: Keeper
-    acquisitions: Acquisitions
-
-    @classmethod
-    def open(cls, settings: Settings, hooks: Sequence[Hooks] = ()) -> Self:
-        """Connect, and end the sessions of processes that are gone."""
-        database = Database(settings.database)
+def open_stores(settings: Settings, hooks: Sequence[Hooks] = HOOKS) -> Stores:
+    """Connect to a database whose tables are of this version; nothing is written."""
+    database = Database(settings.database)
+    try:
         require_current(database)
-        sessions = SessionStore(settings, database, open_blobs(settings), hooks)
-        gate = open_gate(settings, database)
-        _say_how_it_runs(settings, gate)
-        sessions.abandon_stale()
-        keeper = Keeper.of(gate, settings)
-        return cls(database, sessions, gate, keeper, Acquisitions(gate, keeper, settings))
+        return Stores(settings, database, hooks)
+    except BaseException:
+        database.close()
+        raise
+
+
+class Stores:
+    """Database, artifacts and sessions as one process sees them; whoever fetches also gets a gate."""
+
+    def __init__(self, settings: Settings, database: Database, hooks: Sequence[Hooks]) -> None:
+        self.settings = settings
+        self.database = database
+        self.blobs = open_blobs(settings)
+        self.sessions = SessionStore(settings, database, self.blobs, hooks)
+        self.gate: Gate  # once it is opened
+        self.acquisitions: Acquisitions
+        self._opened = ExitStack()
+        self._opened.callback(database.close)
+
+    def open_gate(self) -> None:
+        """Open the way to the locks of domains: for who fetches, no command needs it."""
+        gate = self.gate = open_gate(self.settings, self.database)
+        self._opened.callback(gate.close)
+        _say_how_it_runs(self.settings, gate)
+        keeper = Keeper.of(gate, self.settings)
+        self._opened.callback(keeper.close)
+        self.acquisitions = Acquisitions(gate, keeper, self.settings)
 
     def close(self) -> None:
-        """Let go of what is queued and not begun, and of the connections."""
-        try:
-            self.sessions.release_queued()
-        finally:
-            self.keeper.close()
-            self.gate.close()
-            self.database.close()
+        """Let go of the connections, what was opened last first."""
+        self._opened.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def _say_how_it_runs(settings: Settings, gate: Gate) -> None:
     if settings.disable_locks:
-        log.warning("gate.off", note="DISABLE_LOCKS is set: nothing keeps two visitors off one domain")
+        log.warning("gate.off", note="DISABLE_LOCKS is set: nothing keeps two visits off one domain")
     elif not gate.shared:
         log.info("gate.local", note="locks do not reach other machines; REDIS_URL makes them")
     if settings.egress_allow:

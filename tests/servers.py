@@ -2,6 +2,7 @@
 
 `TEST_REDIS_URL` and `TEST_DATABASE_URL` name servers that stand already (the Redis database is emptied,
 PostgreSQL gets databases of its own that are dropped again). Otherwise the run starts its own.
+`tests.side_by_side` says who has which where tests run in several processes.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from tests.embedded.binaries import MissingServerError
 from tests.embedded.database_pool import DatabasePool
 from tests.embedded.postgresql import fresh_database, own_postgresql
 from tests.embedded.redis import own_redis
+from tests.side_by_side import own_part, shared_postgresql
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -34,16 +36,17 @@ BACKENDS = {"sqlite": "sqlite_database", "postgresql": "postgres_database"}
 
 @pytest.fixture(scope="session")
 def redis_url() -> Generator[str]:
-    """A Redis for the whole run; tests that need it empty ask for `redis_database`."""
+    """A Redis for the whole run of this process; tests that need it empty ask for `redis_database`."""
+    given = os.environ.get("TEST_REDIS_URL")
     with ExitStack() as stack:
-        yield os.environ.get("TEST_REDIS_URL") or _started_redis(stack)
+        yield own_part(given) if given else _started_redis(stack)
 
 
 @pytest.fixture(scope="session")
-def postgres_url() -> Generator[str]:
+def postgres_url(pytestconfig: pytest.Config) -> Generator[str]:
     """A PostgreSQL for the whole run; tests ask for a database in it."""
     with ExitStack() as stack:
-        yield os.environ.get("TEST_DATABASE_URL") or _started_postgresql(stack)
+        yield os.environ.get("TEST_DATABASE_URL") or _started_postgresql(pytestconfig, stack)
 
 
 @pytest.fixture
@@ -144,9 +147,9 @@ def _started_redis(stack: ExitStack) -> str:
         _do_without(error)
 
 
-def _started_postgresql(stack: ExitStack) -> str:
+def _started_postgresql(config: pytest.Config, stack: ExitStack) -> str:
     try:
-        return stack.enter_context(own_postgresql())
+        return shared_postgresql(config) or stack.enter_context(own_postgresql())
     except MissingServerError as error:
         _do_without(error)
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Row, Table, Update
     from sqlalchemy.orm import Session
 
+    from crawler.db.engine import Transaction
+
     GateRow: TypeAlias = Row[Any] | DomainGate
 
 MILLISECOND = timedelta(milliseconds=1)
@@ -74,7 +76,7 @@ class LocalGate:
     def extend(self, held: Held) -> bool:
         """Give the lock its full time again, if it still has our token."""
         with self._write() as session:
-            now = self._database.now(session)
+            now = session.now
             until = now + self._times.lock_ttl_ms * MILLISECOND
             its = {"its_domain": held.domain, "its_token": held.token, "now": now, "until": until}
             return session.connection().execute(_EXTEND, its).rowcount == 1
@@ -95,14 +97,14 @@ class LocalGate:
             return
         with self._write() as session:
             row = _locked_row(session, domain)
-            until = self._database.now(session) + delay_ms * MILLISECOND
+            until = session.now + delay_ms * MILLISECOND
             if row.delay_until is None or row.delay_until < until:
                 _change(session, domain, delay_until=until, delay_reason=reason)
 
     def entries(self) -> Sequence[GateEntry]:
         """Every row that is held or delayed."""
         with self._read() as session:
-            now = self._database.now(session)
+            now = session.now
             rows = session.connection().execute(select(_GATES).order_by(_GATES.c.domain))
             shown = [self._shown(row, now) for row in rows]
         return [entry for entry in shown if entry.is_of_interest]
@@ -111,7 +113,7 @@ class LocalGate:
         """What one row says."""
         with self._read() as session:
             row = _row(session, domain) or DomainGate(domain=domain)
-            return self._shown(row, self._database.now(session))
+            return self._shown(row, session.now)
 
     def break_lock(self, domain: str, value: str) -> bool:
         """Free the lock as its holder would."""
@@ -123,13 +125,13 @@ class LocalGate:
     def _busy(self, domain: str, token: str) -> Busy | None:
         with self._read() as session:
             row = _row(session, domain)
-            holder = _holder(row, self._database.now(session)) if row else None
+            holder = _holder(row, session.now) if row else None
             return holder if holder and holder.value != token else None
 
     def _take(self, domain: str, session_id: str, token: str) -> Held | Busy:
         with self._write() as session:
             row = _locked_row(session, domain)
-            now = self._database.now(session)
+            now = session.now
             busy = _holder(row, now)
             if busy and busy.value != token:
                 return busy
@@ -145,7 +147,7 @@ class LocalGate:
     def _free(self, domain: str, token: str) -> Release:
         with self._write() as session:
             row = _locked_row(session, domain)
-            now = self._database.now(session)
+            now = session.now
             # The site was touched either way, so the end is noted either way.
             end = now if self._times.stamps else row.last_end_at
             holder = _holder(row, now)
@@ -176,12 +178,12 @@ class LocalGate:
         )
 
     @contextmanager
-    def _read(self) -> Generator[Session]:
+    def _read(self) -> Generator[Transaction]:
         with _available(), self._database.read() as session:
             yield session
 
     @contextmanager
-    def _write(self) -> Generator[Session]:
+    def _write(self) -> Generator[Transaction]:
         with _available(), self._database.write() as session:
             yield session
 

@@ -53,14 +53,17 @@ class Cause(StrEnum):
     EGRESS_REFUSED = "egress_refused"
     EMPTY_PAGE = "empty_page"
     FILTERED = "filtered"  # a run's rules do not let it be asked for
+    HEADERS_TOO_LARGE = "headers_too_large"  # longer, or more of them, than any honest site sends
     HTTP_ERROR = "http_error"
     INTERRUPTED = "interrupted"  # stopped by a signal or by Scrapy's CloseSpider
     LEASE_EXPIRED = "lease_expired"  # the process that had the task died, or was too slow
     LOCK_LOST = "lock_lost"
+    LOST = "lost"  # the crawl lost track of its request, as where a middleware keeps what a callback gave
     NO_CANDIDATES = "no_candidates"  # nothing on the site looked like a product page
     NO_VALID_CANDIDATE = "no_valid_candidate"  # some did, none was
     NOT_HTML = "not_html"
     NOT_PDP = "not_pdp"  # the named product page is none
+    NOT_STORED = "not_stored"  # a pipeline dropped it, or failed at it
     RATE_LIMITED = "rate_limited"
     REDIRECT_LOOP = "redirect_loop"
     REDIS_UNAVAILABLE = "redis_unavailable"
@@ -99,14 +102,17 @@ TRAITS: dict[Cause, Traits] = {
     Cause.EGRESS_REFUSED: Traits(_NAVIGATION),
     Cause.EMPTY_PAGE: Traits(_NAVIGATION, is_transient=True),
     Cause.FILTERED: Traits(_NAVIGATION, is_refusal=True),
+    Cause.HEADERS_TOO_LARGE: Traits(_NAVIGATION),
     Cause.HTTP_ERROR: Traits(_NAVIGATION),  # transient from 500 on: `crawl.answers` knows the status
     Cause.INTERRUPTED: Traits(_CRAWL, cuts_short=True),
     Cause.LEASE_EXPIRED: Traits(_CRAWL, is_transient=True),
     Cause.LOCK_LOST: Traits(_CRAWL),
+    Cause.LOST: Traits(_CRAWL, is_transient=True),
     Cause.NO_CANDIDATES: Traits(Summary.PDP_NOT_FOUND),
     Cause.NO_VALID_CANDIDATE: Traits(Summary.PDP_NOT_FOUND),
     Cause.NOT_HTML: Traits(_NAVIGATION),
     Cause.NOT_PDP: Traits(Summary.PDP_NOT_FOUND),
+    Cause.NOT_STORED: Traits(_CRAWL, is_transient=True, is_of_content=True),
     Cause.RATE_LIMITED: Traits(Summary.RATE_LIMITED, is_transient=True, is_block=True),
     Cause.REDIRECT_LOOP: Traits(_NAVIGATION),
     Cause.REDIS_UNAVAILABLE: Traits(_LOCK),

@@ -1,25 +1,43 @@
-"""What spiders yield and what comes out of the pipelines."""
+"""What spiders yield and what pipelines give; a page that was read becomes a capture here. Pure."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID, uuid4
 
 from attrs import field, frozen
 
+from crawler.pdp import facts_as_dict
+
 if TYPE_CHECKING:
     from crawler.capture.failures import Cause
+    from crawler.pdp import Facts, Reading, Verdict
+
+MEDIA = "media"  # the page type of what is no HTML
+MIN_TEXT_CHARS = 100
+
+
+@frozen
+class FetchedPage:
+    """What a site answered, and what the rule read in it."""
+
+    url: str  # where it was found in the end
+    http_status: int
+    content_type: str  # as the site declared it
+    fetch_ms: int
+    body: bytes = field(repr=False)
+    reading: Reading = field(repr=False)
 
 
 @frozen(eq=False)
 class PageCapture:
-    """A page on its way into the book: what was fetched, and what the rule made of it.
+    """A page on its way into the store: what was fetched, and what the rule made of it.
 
-    Clerks get this very object, so a subclass may carry what a hook of its own is to write along.
+    Hooks get this very object, so a subclass may carry what a hook of its own is to write along.
     """
 
     session_id: str
-    page_type: str  # homepage, pdp, or page for a spider that has no page types
+    page_type: str  # homepage, pdp, media, or page for a spider that has no page types
     url: str
     viewport: str = "desktop"
     http_status: int | None = None
@@ -30,12 +48,39 @@ class PageCapture:
     media: bytes | None = field(default=None, repr=False)  # instead of a body, where it is no HTML
     visible_text: bytes | None = field(default=None, repr=False)
     features: bytes | None = field(default=None, repr=False)
-    verdict: dict[str, Any] | None = field(default=None, repr=False)
-    facts: dict[str, Any] | None = field(default=None, repr=False)
+    verdict: Verdict | None = field(default=None, repr=False)
+    facts: Facts | None = field(default=None, repr=False)
     canonical_url: str | None = None  # as the page declares it
     low_confidence_reasons: tuple[str, ...] = ()
     cause: Cause | None = None  # why the page failed; such a page has no files
     page_id: UUID = field(factory=uuid4)
+
+    @classmethod
+    def of(cls, page: FetchedPage, session_id: str, page_type: str, **more: Any) -> Self:
+        """The capture of a page that was read; what is no HTML is kept as it came."""
+        reading = page.reading
+        fetched: dict[str, Any] = {
+            "session_id": session_id,
+            "url": page.url,
+            "http_status": page.http_status,
+            "content_type": page.content_type or None,
+            "load_timings": {"fetch_ms": page.fetch_ms},
+            **more,
+        }
+        if not reading.is_html:
+            return cls(page_type=MEDIA, media=page.body, **fetched)
+        return cls(
+            page_type=page_type,
+            charset=reading.charset,
+            body=page.body,
+            visible_text=reading.text,
+            features=reading.features,
+            verdict=reading.verdict,
+            facts=reading.facts,
+            canonical_url=reading.canonical_url,
+            low_confidence_reasons=doubts_about(page_type, reading),
+            **fetched,
+        )
 
     @property
     def ok(self) -> bool:
@@ -43,9 +88,22 @@ class PageCapture:
         return self.cause is None
 
 
+def doubts_about(page_type: str, reading: Reading) -> tuple[str, ...]:
+    """Why a page that loaded is not to be trusted much (SPEC F140)."""
+    is_pdp, signals, chars = page_type == "pdp", reading.verdict.signals, len(reading.text.decode())
+    doubts = [
+        ("missing_h1", not reading.has_h1),
+        ("missing_primary_cta", not reading.has_cta),
+        (f"text_too_short_{chars}", chars < MIN_TEXT_CHARS),
+        ("missing_price", is_pdp and not signals.has_price),
+        ("missing_add_to_cart", is_pdp and not signals.has_add_to_cart),
+    ]
+    return tuple(reason for reason, holds in doubts if holds)
+
+
 @frozen
 class StoredPage:
-    """A page that is in the book, as feeds export it."""
+    """A page that is in the store, as feeds export it."""
 
     session_id: str
     page_id: str
@@ -62,3 +120,30 @@ class StoredPage:
     currency: str | None
     low_confidence_reasons: list[str]
     artifacts: list[str]  # storage URIs
+
+
+@frozen
+class PageVerdict:
+    """What the rule makes of a page, for `scrapy parse` and feeds."""
+
+    url: str
+    policy: str
+    is_pdp: bool
+    signals: dict[str, bool]
+    reasons: list[str]
+    facts: dict[str, Any]
+    candidates: list[str]
+
+    @classmethod
+    def of(cls, url: str, reading: Reading) -> Self:
+        """The verdict's part of a reading."""
+        verdict = reading.verdict
+        return cls(
+            url=url,
+            policy=verdict.policy,
+            is_pdp=verdict.is_pdp,
+            signals=verdict.signals.as_dict(),
+            reasons=list(verdict.reasons),
+            facts=facts_as_dict(reading.facts),
+            candidates=list(reading.candidates),
+        )

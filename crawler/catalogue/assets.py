@@ -3,112 +3,28 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from functools import cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from attrs import frozen
-from sqlalchemy import and_, case, func, literal, select, update
+from sqlalchemy import and_, bindparam, case, func, literal, select, update
 
+from crawler.catalogue.plugins.built_in import ProductPlugin
 from crawler.db.models import Asset, AssetSighting, AssetVersion
-from crawler.db.upsert import dialect_of, insert_for, insert_into
+from crawler.db.upsert import for_both, insert_into
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from datetime import datetime
     from uuid import UUID
 
+    from sqlalchemy import Table
     from sqlalchemy.orm import Session
     from sqlalchemy.sql.dml import ReturningInsert
 
     from crawler.catalogue.plugins import AssetRecord
+    from crawler.catalogue.products import Product
     from crawler.db.upsert import Insert
-
-
-@cache
-def adding_assets(dialect: str) -> ReturningInsert[str, str, int, int]:
-    """New assets, and those that are there as they are now: plugin, key digest, id, number of versions."""
-    adding = insert_for(dialect, Asset)
-    new = adding.excluded
-    is_older = Asset.last_run_id > new.last_run_id
-    return adding.on_conflict_do_update(
-        index_elements=[Asset.source, Asset.plugin, Asset.key_sha256],
-        set_={
-            "kind": new.kind,
-            "url": new.url,
-            "title": new.title,
-            "versions": Asset.versions + case((Asset.checksum != new.checksum, 1), else_=0),
-            "checksum": new.checksum,
-            "last_seen_at": new.last_seen_at,
-            "last_run_id": case((is_older, Asset.last_run_id), else_=new.last_run_id),
-            "missing_since": None,
-        },
-    ).returning(Asset.plugin, Asset.key_sha256, Asset.id, Asset.versions)
-
-
-@cache
-def adding_versions(dialect: str) -> ReturningInsert[int]:
-    """Versions whose number is not there yet: the ids of their assets."""
-    return (
-        insert_for(dialect, AssetVersion)
-        .on_conflict_do_nothing(index_elements=[AssetVersion.asset_id, AssetVersion.number])
-        .returning(AssetVersion.asset_id)
-    )
-
-
-@cache
-def adding_sightings(dialect: str) -> Insert:
-    """What a run finds; what it found first stays, unless what it finds later is a change."""
-    adding = insert_for(dialect, AssetSighting)
-    before, found = AssetSighting.status, adding.excluded.status
-    is_more = (before == "new") | ((before == "updated") & (found == "unchanged"))
-    return adding.on_conflict_do_update(
-        index_elements=[AssetSighting.run_id, AssetSighting.asset_id],
-        set_={"status": case((is_more, before), else_=found)},
-    )
-
-
-# ── what changed from one version of an asset to the next. Pure ──
-
-
-ABSENT = object()
-
-
-@frozen
-class Change:
-    """A value that came, went, or became another; None is told apart from nothing by `kind`."""
-
-    path: str  # names and positions, as `offers.0.price`
-    kind: str  # added, removed or changed
-    before: Any = None
-    after: Any = None
-
-
-def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
-    """Each difference at the deepest place that shows it, in the order of the paths."""
-    return sorted(_between("", before, after), key=lambda change: change.path)
-
-
-def _between(path: str, before: Any, after: Any) -> Iterator[Change]:
-    if before is ABSENT:
-        yield Change(path, "added", after=after)
-    elif after is ABSENT:
-        yield Change(path, "removed", before=before)
-    elif isinstance(before, dict) and isinstance(after, dict):
-        yield from _inside(path, before, after)
-    elif isinstance(before, list) and isinstance(after, list):
-        yield from _inside(path, dict(enumerate(before)), dict(enumerate(after)))
-    elif before != after or type(before) is not type(after):
-        yield Change(path, "changed", before, after)
-
-
-def _inside(path: str, before: Mapping[Any, Any], after: Mapping[Any, Any]) -> Iterator[Change]:
-    for name in {**before, **after}:
-        inner = f"{path}.{name}" if path else str(name)
-        yield from _between(inner, before.get(name, ABSENT), after.get(name, ABSENT))
-
-
-# ── assets in the database: what each run saw of them, and a version for each change ──
 
 
 class AssetStatus(StrEnum):
@@ -132,36 +48,167 @@ class Seen:
 
 
 @frozen
-class _Sight:
-    """Where and when records are found."""
+class Sight:
+    """Where and when something is found; visits that no run makes have neither a run nor a source."""
 
-    source: str
-    run_id: int
     page_id: UUID | None
     now: datetime
+    run_id: int | None = None
+    source: str = ""
+
+
+# ── written with a page ──
+
+
+def _adding_assets(adding: Insert) -> ReturningInsert[str, str, int, int]:
+    """New assets, and those that are there as they are now."""
+    new = adding.excluded
+    is_older = Asset.last_run_id > new.last_run_id
+    return adding.on_conflict_do_update(
+        index_elements=[Asset.source, Asset.plugin, Asset.key_sha256],
+        set_={
+            "kind": new.kind,
+            "url": new.url,
+            "title": new.title,
+            "versions": Asset.versions + case((Asset.checksum != new.checksum, 1), else_=0),
+            "checksum": new.checksum,
+            "last_seen_at": new.last_seen_at,
+            "last_run_id": case((is_older, Asset.last_run_id), else_=new.last_run_id),
+            "missing_since": None,
+            "listing_id": new.listing_id,
+        },
+    ).returning(Asset.plugin, Asset.key_sha256, Asset.id, Asset.versions)
+
+
+def _adding_versions(adding: Insert) -> ReturningInsert[int]:
+    """Versions whose number is not there yet."""
+    return adding.on_conflict_do_nothing(
+        index_elements=[AssetVersion.asset_id, AssetVersion.number]
+    ).returning(AssetVersion.asset_id)
+
+
+def _adding_sightings(adding: Insert) -> Insert:
+    """What a run finds; what it found first stays, unless what it finds later is a change."""
+    before, found = AssetSighting.status, adding.excluded.status
+    is_more = (before == "new") | ((before == "updated") & (found == "unchanged"))
+    return adding.on_conflict_do_update(
+        index_elements=[AssetSighting.run_id, AssetSighting.asset_id],
+        set_={"status": case((is_more, before), else_=found)},
+    )
+
+
+_ASSETS = cast("Table", Asset.__table__)
+_ADD_ASSETS = for_both(Asset, _adding_assets)
+_ADD_VERSIONS = for_both(AssetVersion, _adding_versions)
+_ADD_SIGHTINGS = for_both(AssetSighting, _adding_sightings)
+_FOLLOW = (
+    update(_ASSETS)
+    .where(_ASSETS.c.listing_id == bindparam("its_listing"), _ASSETS.c.id != bindparam("own"))
+    .values(
+        url=bindparam("its_url"),
+        title=bindparam("its_title"),
+        versions=_ASSETS.c.versions + case((_ASSETS.c.checksum != bindparam("its_checksum"), 1), else_=0),
+        checksum=bindparam("its_checksum"),
+        last_seen_at=bindparam("its_time"),
+        missing_since=None,
+    )
+    .returning(_ASSETS.c.id, _ASSETS.c.versions)
+)
+NOBODYS = -1
 
 
 def see(
-    db: Session,
-    source: str,
-    run_id: int,
-    records: Iterable[tuple[str, AssetRecord]],
-    *,
-    page_id: UUID | None,
-    now: datetime,
+    db: Session, sight: Sight, found: Iterable[tuple[str, AssetRecord]], product: Product | None = None
 ) -> list[Seen]:
     """Write what plugins found in one page; of two records of one asset the first counts.
 
-    The rows are locked in the order of their keys, until the transaction ends. Transactions over several
+    What is kept of a product is what is known of it by now, also of the assets that other sources have of
+    it. The rows are locked in the order of their keys, until the transaction ends. Transactions over several
     pages can still meet crosswise; PostgreSQL then refuses one of the pages, which is to be rolled back to
     its savepoint and repeated after the others were committed.
     """
-    by_key: dict[tuple[str, str], AssetRecord] = {}
-    for plugin, record in records:
-        by_key.setdefault((plugin, record.key_sha256), record)
-    if not by_key:
-        return []
-    return _see(db, _Sight(source, run_id, page_id, now), dict(sorted(by_key.items(), key=itemgetter(0))))
+    records: dict[tuple[str, str], AssetRecord] = {}
+    for plugin, record in found:
+        kept = product.record if product and plugin == ProductPlugin.name else record
+        records.setdefault((plugin, kept.key_sha256), kept)
+    seen = _see(db, sight, dict(sorted(records.items(), key=itemgetter(0))), product) if records else []
+    if product is not None:
+        own = (each.asset_id for each in seen if each.plugin == ProductPlugin.name)
+        follow(db, sight, product, besides=next(own, NOBODYS))
+    return seen
+
+
+def follow(db: Session, sight: Sight, product: Product, *, besides: int = NOBODYS) -> None:
+    """Have the assets that sources have of a product say what is known of it by now."""
+    record, connection = product.record, db.connection()
+    followed = connection.execute(
+        _FOLLOW,
+        {
+            "its_listing": product.listing_id, "own": besides, "its_url": record.url,
+            "its_title": record.title, "its_checksum": record.checksum, "its_time": sight.now,
+        },
+    ).all()  # fmt: skip
+    if followed:
+        versions = [_version(sight, asset_id, number, record) for asset_id, number in followed]
+        connection.execute(_ADD_VERSIONS[connection.dialect.name], versions)
+
+
+def _see(
+    db: Session, sight: Sight, records: dict[tuple[str, str], AssetRecord], product: Product | None
+) -> list[Seen]:
+    connection = db.connection()
+    dialect = connection.dialect.name
+    rows = [_row(sight, plugin, record, product) for (plugin, _), record in records.items()]
+    # The number of versions that each has by now; each row is ours until the transaction ends.
+    added = connection.execute(_ADD_ASSETS[dialect], rows)
+    numbers = {(plugin, key): (asset_id, number) for plugin, key, asset_id, number in added}
+    versions = [_version(sight, *numbers[key], record) for key, record in records.items()]
+    # Whose newest version this is the first to write.
+    fresh = set(connection.scalars(_ADD_VERSIONS[dialect], versions))
+    seen = [
+        Seen(asset_id, plugin, record.kind, record.url, _status(number, is_fresh=asset_id in fresh))
+        for (plugin, key), record in records.items()
+        for asset_id, number in [numbers[plugin, key]]
+    ]
+    connection.execute(
+        _ADD_SIGHTINGS[dialect],
+        [{"run_id": sight.run_id, "asset_id": each.asset_id, "status": each.status.value} for each in seen],
+    )
+    return seen
+
+
+def _status(number: int, *, is_fresh: bool) -> AssetStatus:
+    if not is_fresh:
+        return AssetStatus.UNCHANGED
+    return AssetStatus.NEW if number == 1 else AssetStatus.UPDATED
+
+
+def _row(sight: Sight, plugin: str, record: AssetRecord, product: Product | None) -> dict[str, Any]:
+    return {
+        "source": sight.source,
+        "plugin": plugin,
+        "kind": record.kind,
+        "key": record.key,
+        "key_sha256": record.key_sha256,
+        "url": record.url,
+        "title": record.title,
+        "checksum": record.checksum,
+        "versions": 1,
+        "first_seen_at": sight.now,
+        "last_seen_at": sight.now,
+        "last_run_id": sight.run_id,
+        "listing_id": product.listing_id if product and plugin == ProductPlugin.name else None,
+    }
+
+
+def _version(sight: Sight, asset_id: int, number: int, record: AssetRecord) -> dict[str, Any]:
+    return {
+        "asset_id": asset_id, "number": number, "checksum": record.checksum, "content": record.content,
+        "details": record.details, "run_id": sight.run_id, "page_id": sight.page_id, "seen_at": sight.now,
+    }  # fmt: skip
+
+
+# ── written when a run is over, and asked for afterwards ──
 
 
 def mark_missing(
@@ -203,68 +250,41 @@ def counts(db: Session, run_id: int) -> dict[str, dict[str, int]]:
     return by_plugin
 
 
-def _see(db: Session, sight: _Sight, records: dict[tuple[str, str], AssetRecord]) -> list[Seen]:
-    numbers = _note_assets(db, sight, records)
-    fresh = _note_versions(db, sight, records, numbers)
-    seen = [
-        Seen(asset_id, plugin, record.kind, record.url, _status(number, is_fresh=asset_id in fresh))
-        for (plugin, key), record in records.items()
-        for asset_id, number in [numbers[plugin, key]]
-    ]
-    _note_sightings(db, sight, seen)
-    return seen
+# ── what changed from one version of an asset to the next. Pure ──
 
 
-def _status(number: int, *, is_fresh: bool) -> AssetStatus:
-    if not is_fresh:
-        return AssetStatus.UNCHANGED
-    return AssetStatus.NEW if number == 1 else AssetStatus.UPDATED
+ABSENT = object()
 
 
-def _note_assets(
-    db: Session, sight: _Sight, records: dict[tuple[str, str], AssetRecord]
-) -> dict[tuple[str, str], tuple[int, int]]:
-    """Id and version number of each asset by plugin and key; each row is ours until the transaction ends."""
-    rows = [_row(sight, plugin, record) for (plugin, _), record in records.items()]
-    found = db.connection().execute(adding_assets(dialect_of(db)), rows)
-    return {(plugin, key): (asset_id, number) for plugin, key, asset_id, number in found}
+@frozen
+class Change:
+    """A value that came, went, or became another; None is told apart from nothing by `kind`."""
+
+    path: str  # names and positions, as `offers.0.price`
+    kind: str  # added, removed or changed
+    before: Any = None
+    after: Any = None
 
 
-def _row(sight: _Sight, plugin: str, record: AssetRecord) -> dict[str, Any]:
-    return {
-        "source": sight.source,
-        "plugin": plugin,
-        "kind": record.kind,
-        "key": record.key,
-        "key_sha256": record.key_sha256,
-        "url": record.url,
-        "title": record.title,
-        "checksum": record.checksum,
-        "versions": 1,
-        "first_seen_at": sight.now,
-        "last_seen_at": sight.now,
-        "last_run_id": sight.run_id,
-    }
+def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
+    """Each difference at the deepest place that shows it, in the order of the paths."""
+    return sorted(_between("", before, after), key=lambda change: change.path)
 
 
-def _note_versions(
-    db: Session,
-    sight: _Sight,
-    records: dict[tuple[str, str], AssetRecord],
-    numbers: dict[tuple[str, str], tuple[int, int]],
-) -> set[int]:
-    """The assets whose newest version this is the first to write: the number says that there is one more."""
-    rows = [
-        {
-            "asset_id": numbers[key][0], "number": numbers[key][1], "checksum": record.checksum,
-            "content": record.content, "details": record.details,
-            "run_id": sight.run_id, "page_id": sight.page_id, "seen_at": sight.now,
-        }
-        for key, record in records.items()
-    ]  # fmt: skip
-    return set(db.connection().scalars(adding_versions(dialect_of(db)), rows))
+def _between(path: str, before: Any, after: Any) -> Iterator[Change]:
+    if before is ABSENT:
+        yield Change(path, "added", after=after)
+    elif after is ABSENT:
+        yield Change(path, "removed", before=before)
+    elif isinstance(before, dict) and isinstance(after, dict):
+        yield from _inside(path, before, after)
+    elif isinstance(before, list) and isinstance(after, list):
+        yield from _inside(path, dict(enumerate(before)), dict(enumerate(after)))
+    elif before != after or type(before) is not type(after):
+        yield Change(path, "changed", before, after)
 
 
-def _note_sightings(db: Session, sight: _Sight, seen: Sequence[Seen]) -> None:
-    rows = [{"run_id": sight.run_id, "asset_id": each.asset_id, "status": each.status.value} for each in seen]
-    db.connection().execute(adding_sightings(dialect_of(db)), rows)
+def _inside(path: str, before: Mapping[Any, Any], after: Mapping[Any, Any]) -> Iterator[Change]:
+    for name in {**before, **after}:
+        inner = f"{path}.{name}" if path else str(name)
+        yield from _between(inner, before.get(name, ABSENT), after.get(name, ABSENT))

@@ -61,7 +61,7 @@ TABLES = {
     What.LISTINGS: Table(
         select(
             Listing.id, Listing.domain, Listing.url, Listing.name, Listing.brand, Listing.sku, Listing.gtin,
-            Listing.image, Listing.first_seen_at, Listing.last_seen_at, Listing.last_session_id,
+            Listing.mpn, Listing.image, Listing.first_seen_at, Listing.last_seen_at, Listing.last_session_id,
         ),
         (Listing.id,),
     ),

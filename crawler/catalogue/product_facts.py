@@ -8,9 +8,10 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
-from attrs import frozen
+from attrs import field, frozen
 
 from crawler.errors import BadUrlError
+from crawler.storable import plain_amount
 from crawler.urls import canonical, domain_of, require_http_url, root_of, same_site
 
 if TYPE_CHECKING:
@@ -23,17 +24,19 @@ class Identity:
 
     domain: str
     url: str
+    is_own: bool = field(default=True, eq=False)  # rather than what the page declares
+    url_sha256: str = field(init=False)  # a short stand-in for the URL
 
-    @property
-    def url_sha256(self) -> str:
-        """A short stand-in for the URL."""
+    @url_sha256.default
+    def _digest(self) -> str:
         return hashlib.sha256(self.url.encode()).hexdigest()
 
 
 def identity_of(final_url: str, declared: str | None) -> Identity:
     """The identity of the product at `final_url`, whose page declares `declared` as its canonical URL."""
-    url = _believed(final_url, declared) or canonical(final_url)
-    return Identity(domain_of(url), url)
+    own = canonical(final_url)
+    url = _believed(final_url, declared) or own
+    return Identity(domain_of(url), url, is_own=url == own)
 
 
 def _believed(final_url: str, declared: str | None) -> str | None:
@@ -80,6 +83,7 @@ class Sighting:
     brand: str | None
     sku: str | None
     gtin: str | None
+    mpn: str | None
     image: str | None
     tag: PriceTag | None  # a price without a currency is none
 
@@ -92,20 +96,37 @@ def sighting_of(facts: Mapping[str, Any]) -> Sighting:
         brand=text_of(facts.get("brand"), MAX_CODE_CHARS),
         sku=text_of(facts.get("sku"), MAX_CODE_CHARS),
         gtin=text_of(facts.get("gtin"), MAX_CODE_CHARS),
+        mpn=text_of(facts.get("mpn"), MAX_CODE_CHARS),
         image=image if image and len(image) <= MAX_IMAGE_CHARS and image.startswith("http") else None,
         tag=_tag_of(facts),
     )
 
 
+def content_of(sighting: Sighting) -> dict[str, str | None]:
+    """What is compared of a product from one day to the next; a picture's address changes too often."""
+    tag = sighting.tag
+    return {
+        "name": sighting.name,
+        "brand": sighting.brand,
+        "sku": sighting.sku,
+        "gtin": sighting.gtin,
+        "mpn": sighting.mpn,
+        "price": str(tag.price) if tag else None,
+        "list_price": str(tag.list_price) if tag and tag.list_price is not None else None,
+        "currency": tag.currency if tag else None,
+        "availability": tag.availability if tag else None,
+    }
+
+
 def amount_of(value: object) -> Decimal | None:
-    """An amount of money: a finite number from zero to a trillion; None for anything else."""
+    """An amount of money, in its one spelling: finite, from zero to a trillion; None for anything else."""
     try:
         amount = Decimal(str(value)[:MAX_CODE_CHARS])
     except InvalidOperation:
         return None
     if not amount.is_finite() or amount.adjusted() < MIN_EXPONENT or not 0 <= amount <= MAX_AMOUNT:
         return None
-    return amount.quantize(Decimal("0.0001"))
+    return plain_amount(amount.quantize(Decimal("0.0001")))
 
 
 def text_of(value: object, limit: int) -> str | None:
@@ -121,30 +142,3 @@ def _tag_of(facts: Mapping[str, Any]) -> PriceTag | None:
         return None
     availability = text_of(facts.get("availability"), MAX_CODE_CHARS)
     return PriceTag(currency, price, amount_of(facts.get("list_price")), availability)
-
-
-# ── how much can be made of a verdict: where its facts came from, and a score. Pure ──
-
-
-# What each fact adds to the score; all of them make a hundred.
-WEIGHTS = {
-    "name": 20, "price": 20, "currency": 15, "availability": 10, "image": 15,
-    "brand": 5, "sku": 5, "gtin": 5, "breadcrumbs": 5,
-}  # fmt: skip
-DISAGREEMENT = 5  # what each fact costs about which the page's sources do not agree
-
-
-def quality_of(facts: Mapping[str, Any]) -> int:
-    """From 0 to 100: how complete the facts are, less where their sources disagree."""
-    complete = sum(weight for name, weight in WEIGHTS.items() if facts.get(name))
-    return max(0, complete - DISAGREEMENT * len(facts.get("disagreements") or ()))
-
-
-def traces_of(verdict: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Where each fact came from and what other sources say, with the signals and reasons of the verdict."""
-    return {
-        "sources": facts.get("sources") or {},
-        "disagreements": facts.get("disagreements") or {},
-        "signals": verdict.get("signals") or {},
-        "reasons": verdict.get("reasons") or [],
-    }

@@ -1,181 +1,121 @@
-"""Reads along as the book is written: listings, prices and records come into being with their pages."""
+"""Products and their prices: what a page says of them is written with it."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from functools import cache
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID, uuid4
 
-from attrs import frozen
-from sqlalchemy import bindparam, func, insert, select, update
+from attrs import asdict, fields_dict, frozen
+from sqlalchemy import bindparam, case, func, insert, select, update
 
-from crawler.catalogue.endings import note_endings
-from crawler.catalogue.product_facts import identity_of, quality_of, sighting_of, traces_of
-from crawler.db import lookup
-from crawler.db.models import Diagnostic, Listing, Page, Price
-from crawler.db.upsert import dialect_of, insert_for
-from crawler.errors import BadUrlError, NotFoundError
+from crawler.catalogue.plugins.built_in import product_record
+from crawler.catalogue.product_facts import PriceTag, Sighting, identity_of, sighting_of
+from crawler.db.models import Listing, Page, Price
+from crawler.db.upsert import for_both
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
-    from sqlalchemy import Row, Table
+    from sqlalchemy import Connection, Row, Table
     from sqlalchemy.orm import Session
     from sqlalchemy.sql.dml import ReturningInsert
 
-    from crawler.capture.items import PageCapture
-    from crawler.catalogue.product_facts import Identity, PriceTag, Sighting
-    from crawler.evidence.files import KeptFile
+    from crawler.catalogue.plugins import AssetRecord
+    from crawler.db.upsert import Insert
 
-
-FACTS = ("name", "brand", "sku", "gtin", "image")
-_HINT = "`vitrine listings list` shows them"
-
-
-def see(db: Session, identity: Identity, sighting: Sighting, *, session_id: UUID, now: datetime) -> UUID:
-    """Write that a product was seen; a fact that its page no longer states keeps its last value."""
-    row = {
-        "id": uuid4(), "domain": identity.domain, "url": identity.url, "url_sha256": identity.url_sha256,
-        "first_seen_at": now, "last_seen_at": now, "last_session_id": session_id,
-        **{name: getattr(sighting, name) for name in FACTS},
-    }  # fmt: skip
-    found: UUID = db.connection().execute(_seen(dialect_of(db)), row).scalar_one()
-    return found
-
-
-@cache
-def _seen(dialect: str) -> ReturningInsert[Any]:
-    """The statement behind `see`, built once for each database."""
-    adding = insert_for(dialect, Listing)
-    kept = {name: func.coalesce(adding.excluded[name], getattr(Listing, name)) for name in FACTS}
-    latest = {name: adding.excluded[name] for name in ("last_seen_at", "last_session_id")}
-    statement = adding.on_conflict_do_update(
-        index_elements=[Listing.domain, Listing.url_sha256], set_={**kept, **latest}
-    )
-    return statement.returning(Listing.id)
-
-
-def find(db: Session, given: str) -> Listing:
-    """The listing with this URL, or whose id begins so."""
-    if "/" not in given:
-        return lookup.find(db, Listing, given)
-    found = _by_url(db, given)
-    if found is None:
-        raise NotFoundError(f"there is no listing {given!r}", hint=_HINT)
-    return found
-
-
-def _by_url(db: Session, url: str) -> Listing | None:
-    try:
-        identity = identity_of(url, None)
-    except BadUrlError as error:
-        raise NotFoundError(str(error), hint=_HINT) from None
-    query = select(Listing).where(
-        Listing.domain == identity.domain, Listing.url_sha256 == identity.url_sha256
-    )
-    return db.scalars(query).one_or_none()
-
-
-# ── price history: a row when something changed, or when a day has passed since the last one ──
-
-
+FACTS = ("name", "brand", "sku", "gtin", "mpn", "image")
 CONFIRMED_AFTER = timedelta(days=1)
-_PRICES = cast("Table", Price.__table__)
-_LAST = (
-    select(_PRICES)
-    .where(_PRICES.c.listing_id == bindparam("its_listing"), _PRICES.c.currency == bindparam("its_currency"))
-    .order_by(_PRICES.c.seen_at.desc(), _PRICES.c.id.desc())
-    .limit(1)
-)
-_ADD = insert(_PRICES)
 
 
 @frozen
-class Proof:
-    """What shows that a price was asked for."""
+class Product:
+    """A product as it is known once a page was read; what the page does not state is as it was last."""
 
-    url: str
-    content_sha256: str | None
-    session_id: UUID
+    listing_id: UUID
+    record: AssetRecord  # of which its assets are made
 
 
-def note_price(db: Session, listing_id: UUID, tag: PriceTag, proof: Proof, *, now: datetime) -> bool:
-    """Add a row to a listing's history if it says something new; the caller has locked the listing's row."""
-    connection = db.connection()
-    last = connection.execute(_LAST, {"its_listing": listing_id, "its_currency": tag.currency}).first()
-    if last is not None and not is_news(last, tag, now):
-        return False
+def _seeing(adding: Insert, *, is_alias: bool) -> ReturningInsert[Any]:
+    new = adding.excluded
+    is_variant = (Listing.last_session_id == new.last_session_id) & (Listing.sku != new.sku)
+    kept: dict[str, Any] = {name: func.coalesce(new[name], getattr(Listing, name)) for name in FACTS}
+    if is_alias:
+        kept = {name: case((is_variant, getattr(Listing, name)), else_=value) for name, value in kept.items()}
+    latest = {name: new[name] for name in ("last_seen_at", "last_session_id")}
+    statement = adding.on_conflict_do_update(
+        index_elements=[Listing.domain, Listing.url_sha256], set_={**kept, **latest}
+    )
+    return statement.returning(Listing.id, *(getattr(Listing, name) for name in FACTS))
+
+
+_SEE = for_both(Listing, partial(_seeing, is_alias=False))
+_SEE_ALIAS = for_both(Listing, partial(_seeing, is_alias=True))
+_PAGES, _PRICES = (cast("Table", table.__table__) for table in (Page, Price))
+_SHOWS = update(_PAGES).where(_PAGES.c.id == bindparam("its_id")).values(listing_id=bindparam("its_listing"))
+_NEWEST = (
+    select(_PRICES)
+    .where(_PRICES.c.listing_id == bindparam("its_listing"))
+    .order_by(_PRICES.c.seen_at.desc(), _PRICES.c.id.desc())
+    .limit(1)
+)
+_NEWEST_IN = _NEWEST.where(_PRICES.c.currency == bindparam("its_currency"))
+_ADD = insert(_PRICES)
+
+
+def see(db: Session, page: Page, declared: str | None, digest: str | None) -> Product:
+    """Write that a page shows a product, and what it costs if that is news.
+
+    A fact that the page no longer states keeps its last value. Pages of a product's variants often declare
+    one URL: of those of one visit the first one speaks for the product, and whichever has that URL itself.
+    Otherwise each would be a change of the one before. `declared` is the URL that the page declares
+    as canonical, `digest` that of its HTML. The listing's row is ours until the transaction ends.
+    """
+    identity, said = identity_of(page.url, declared), sighting_of(page.facts or {})
     row = {
-        "listing_id": listing_id,
-        "currency": tag.currency,
-        "price": tag.price,
-        "list_price": tag.list_price,
-        "availability": tag.availability,
-        "seen_at": now,
-        "url": proof.url,
-        "content_sha256": proof.content_sha256,
-        "session_id": proof.session_id,
-    }
+        "id": uuid4(), "domain": identity.domain, "url": identity.url, "url_sha256": identity.url_sha256,
+        "first_seen_at": page.created_at, "last_seen_at": page.created_at,
+        "last_session_id": page.session_id, **{name: getattr(said, name) for name in FACTS},
+    }  # fmt: skip
+    connection = db.connection()
+    statement = _SEE if identity.is_own else _SEE_ALIAS
+    listing = connection.execute(statement[connection.dialect.name], row).one()
+    page.listing_id = listing.id
+    connection.execute(_SHOWS, {"its_id": page.id, "its_listing": listing.id})
+    is_variant = not identity.is_own and said.sku is not None and said.sku != listing.sku
+    tag = _note_price(connection, page, None if is_variant else said.tag, digest)
+    known = Sighting(tag=tag, **{name: getattr(listing, name) for name in FACTS})
+    policy = (page.verdict or {}).get("policy")
+    return Product(listing.id, product_record(identity.url, page.url, known, policy))
+
+
+def _note_price(
+    connection: Connection, page: Page, tag: PriceTag | None, digest: str | None
+) -> PriceTag | None:
+    """Add a row to a listing's history if it says something new; what the product costs."""
+    its = {"its_listing": page.listing_id}
+    newest = connection.execute(_NEWEST, its).first()
+    if tag is None:
+        return _tag_of(newest)
+    last = newest
+    if newest is not None and newest.currency != tag.currency:
+        last = connection.execute(_NEWEST_IN, {**its, "its_currency": tag.currency}).first()
+    if last is not None and not is_news(last, tag, page.created_at):
+        return _tag_of(newest)
+    row = {
+        "listing_id": page.listing_id, "seen_at": page.created_at, **asdict(tag),
+        "url": page.url, "content_sha256": digest, "session_id": page.session_id,
+    }  # fmt: skip
     connection.execute(_ADD, row)
-    return True
+    return tag if newest is None or newest.seen_at <= page.created_at else _tag_of(newest)
 
 
 def is_news(last: Price | Row[Any], tag: PriceTag, now: datetime) -> bool:
-    """Whether a tag says something else than the last row, or confirms it after a day."""
+    """Whether a tag says something else than the last row of its currency, or confirms it after a day."""
     before = (last.price, last.list_price, last.availability)
     return before != (tag.price, tag.list_price, tag.availability) or now - last.seen_at >= CONFIRMED_AFTER
 
 
-# ── reads along as the book is written: listings, prices and records come into being with their pages ──
-
-
-# Built once: building a statement costs more than running it.
-_PAGES = cast("Table", Page.__table__)
-_JUDGED = insert(cast("Table", Diagnostic.__table__))
-_SHOWS = update(_PAGES).where(_PAGES.c.id == bindparam("its_id")).values(listing_id=bindparam("its_listing"))
-
-
-class CatalogueHooks:
-    """Writes in the transaction of the page, or of the session's end: both stay or neither."""
-
-    def page_kept(self, db: Session, capture: PageCapture, page: Page, files: Sequence[KeptFile]) -> None:
-        """Note how a page was judged; of a valid product page, its product and price as well."""
-        if page.verdict is None:
-            return
-        facts = page.facts or {}
-        db.connection().execute(_JUDGED, _diagnostic(page, page.verdict, facts))
-        if page.verdict.get("is_pdp"):
-            _note_product(db, page, capture.canonical_url, files)
-
-    def sessions_ended(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
-        """Note the ends of sessions."""
-        note_endings(db, session_ids, now)
-
-
-def _note_product(db: Session, page: Page, declared: str | None, files: Sequence[KeptFile]) -> None:
-    sighting = sighting_of(page.facts or {})
-    identity = identity_of(page.url, declared)
-    page.listing_id = see(db, identity, sighting, session_id=page.session_id, now=page.created_at)
-    db.connection().execute(_SHOWS, {"its_id": page.id, "its_listing": page.listing_id})
-    if sighting.tag:
-        proof = Proof(page.url, _digest(files), page.session_id)
-        note_price(db, page.listing_id, sighting.tag, proof, now=page.created_at)
-
-
-def _diagnostic(page: Page, verdict: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "timestamp": page.created_at,
-        "session_id": page.session_id,
-        "page_id": page.id,
-        "url": page.url,
-        "policy": str(verdict.get("policy")),
-        "is_pdp": bool(verdict.get("is_pdp")),
-        "quality": quality_of(facts),
-        "traces": traces_of(verdict, facts),
-    }
-
-
-def _digest(files: Sequence[KeptFile]) -> str | None:
-    return next((file.packed.content_sha256 for file in files if file.type == "html_gz"), None)
+def _tag_of(price: Row[Any] | None) -> PriceTag | None:
+    return price and PriceTag(**{name: getattr(price, name) for name in fields_dict(PriceTag)})

@@ -8,11 +8,8 @@ from attrs import field, frozen
 
 from crawler.capture.items import PageCapture
 from crawler.catalogue import assets
-from crawler.catalogue.run_records import note_run, note_task
-from crawler.db.models import Task
-from crawler.leases.rows import Leases
-from crawler.leases.rules import LeaseRules
-from crawler.runs import exceptions, rows, tasks
+from crawler.runs import exceptions, rows, task_ends, tasks
+from crawler.runs.task_ends import TaskEnd
 from crawler.sessions.rows import StaleSessionError
 
 if TYPE_CHECKING:
@@ -27,8 +24,6 @@ if TYPE_CHECKING:
     from crawler.evidence.files import KeptFile
     from crawler.runs.sources import Source
     from crawler.runs.tasks import LeasedTask, NewTask
-
-STORED, FAILED = "stored", "failed"
 
 
 class StaleLeaseError(StaleSessionError):
@@ -52,47 +47,24 @@ class RunPage(PageCapture):
 class RunHooks:
     """Writes in the page's transaction: its links, its assets, what is worth a look, its task's end."""
 
-    # Ending a task asks for no times.
-    _leases = Leases(Task, LeaseRules())
-
     def page_kept(self, db: Session, capture: PageCapture, page: Page, _files: Sequence[KeptFile]) -> None:
         """Write what a run's page gave; of a task that is not ours any more, nothing."""
         if not isinstance(capture, RunPage):
             return
-        now = page.created_at
-        if capture.cause is not None:
-            self._fail(db, capture, now)
-            return
-        lease, run_id = capture.task.lease, capture.task.run_id
-        if not self._leases.finish(db, lease, now, outcome=STORED, page_id=page.id):
+        now, run_id = page.created_at, capture.task.run_id
+        came = TaskEnd(
+            capture.cause, capture.error, page_id=page.id if capture.ok else None,
+            http_status=capture.http_status, is_final=True,
+        )  # fmt: skip
+        if task_ends.end(db, task_ends.LEASES, capture.task, came, now=now) is None:
             raise StaleLeaseError(f"{capture.task.url} is another process's by now")
-        note_task(db, capture.task, "finished", cause=None, now=now)
         tasks.add(db, run_id, capture.links, now)
-        if capture.assets:
-            assets.see(db, capture.source, run_id, capture.assets, page_id=page.id, now=now)
         for failure in capture.plugin_failures:
             context = {"plugin": failure.plugin, **failure.context}
             exceptions.note(db, run_id, "plugin", capture.url, failure.message, context, now)
 
-    def _fail(self, db: Session, capture: RunPage, now: datetime) -> None:
-        cause = capture.cause
-        assert cause is not None  # ruff: ignore[assert] - see the caller
-        lease, run_id = capture.task.lease, capture.task.run_id
-        if self._leases.fail(db, lease, capture.error or cause, now, final=True) is None:
-            raise StaleLeaseError(f"{capture.task.url} is another process's by now")
-        note_task(db, capture.task, "error", cause=cause, now=now)
-        context = {
-            "cause": cause, "http_status": capture.http_status, "attempts": lease.attempts,
-        }  # fmt: skip
-        stage = "parse" if cause.traits.is_of_content else "fetch"
-        exceptions.note(db, run_id, stage, capture.url, capture.error or cause.summary, context, now)
-
     def sessions_ended(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
         """A run's sessions end like any other."""
-
-    def run_ended(self, db: Session, run_id: int, now: datetime) -> None:
-        """Keep what is to be known of a run when its own rows are gone."""
-        note_run(db, run_id, now)
 
     def run_completed(self, db: Session, run_id: int, source: Source, now: datetime) -> None:
         """Note what the run did not see again, if it looked wherever the one before it had looked."""

@@ -69,7 +69,7 @@ def report_of(db: Session, run: Run, now: datetime) -> dict[str, Any]:
 def write_report(database: Database, folder: Path, run_id: int) -> None:
     """Write a run's report beside the other data, as JSON and as Markdown; a later end overwrites it."""
     with database.read() as db:
-        report = report_of(db, runs_rows.find(db, str(run_id)), database.now(db))
+        report = report_of(db, runs_rows.find(db, str(run_id)), db.now)
     folder.mkdir(parents=True, exist_ok=True)
     for suffix, content in (("json", as_json(report)), ("md", as_markdown(report))):
         whole = folder / f"run-{run_id}.{suffix}"
@@ -110,8 +110,8 @@ def as_markdown(report: dict[str, Any]) -> str:
         ),
         _section(
             f"Failures (the newest {MOST})",
-            ("URL", "tries", "why"),
-            ([row["url"], row["attempts"], row["last_error"]] for row in report["failures"]),
+            ("URL", "tries", "cause", "why"),
+            ([row["url"], row["attempts"], row["cause"], row["last_error"]] for row in report["failures"]),
         ),
         _section(
             f"Worth a look: {report['exceptions_open']} open",
@@ -126,17 +126,10 @@ def as_markdown(report: dict[str, Any]) -> str:
 
 
 def _outcomes(db: Session, run_id: int) -> dict[str, int]:
-    """Ended tasks by what became of them; failures by the code that their error begins with."""
-    rows = db.execute(
-        select(Task.status, Task.outcome, Task.last_error, func.count())
-        .where(Task.run_id == run_id, Task.status.in_(["finished", "error"]))
-        .group_by(Task.status, Task.outcome, Task.last_error)
-    )
-    found: dict[str, int] = {}
-    for status, outcome, error, count in rows:
-        name = outcome or "finished" if status == "finished" else (error or "error").split(": ")[0]
-        found[name] = found.get(name, 0) + count
-    return dict(sorted(found.items(), key=lambda one: -one[1]))
+    """Ended tasks by what became of them; failures by their cause."""
+    name = func.coalesce(Task.cause, Task.outcome, Task.status)
+    ended = select(name, func.count()).where(Task.run_id == run_id, Task.status.in_(["finished", "error"]))
+    return dict(db.execute(ended.group_by(name).order_by(func.count().desc(), name)).all())
 
 
 def _pages(db: Session, run_id: int) -> dict[str, int]:
@@ -174,12 +167,12 @@ def _domains(db: Session, run_id: int) -> list[dict[str, Any]]:
 
 def _failures(db: Session, run_id: int) -> list[dict[str, Any]]:
     rows = db.execute(
-        select(Task.url, Task.attempts, Task.last_error)
+        select(Task.url, Task.attempts, Task.cause, Task.last_error)
         .where(Task.run_id == run_id, Task.status == "error")
         .order_by(Task.id.desc())
         .limit(MOST)
     )
-    return [{"url": redact(row.url), "attempts": row.attempts, "last_error": row.last_error} for row in rows]
+    return [{**row, "url": redact(row["url"])} for row in rows.mappings()]
 
 
 def _exceptions(db: Session, run_id: int) -> list[dict[str, Any]]:

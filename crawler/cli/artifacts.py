@@ -9,9 +9,10 @@ import typer
 
 from crawler.cli.options import Json
 from crawler.cli.output import emit, progress_bar, say, table
-from crawler.cli.stores import evidence
+from crawler.config import load_settings
 from crawler.errors import IntegrityError
 from crawler.evidence.bodies import Examined, decoded, examine_all, examined
+from crawler.stores import open_stores
 from crawler.views import artifacts as views
 
 if TYPE_CHECKING:
@@ -38,17 +39,15 @@ def verify(
     as_json: Json = False,
 ) -> int:
     """Read stored files again, and compare both digests with what was recorded; exit 6 on a mismatch."""
-    with evidence() as (database, blobs):
-        with database.read() as db:
-            now = database.now(db)
-            rows = [views.readable(db, now, each) for each in ids or ()]
-            total = len(rows) or views.count(db, now)
-        found: Iterable[Examined] = (Examined(row, examined(blobs, row)) for row in rows)
+    with open_stores(load_settings()) as stores:
+        with stores.database.read() as db:
+            rows = [views.readable(db, db.now, each) for each in ids or ()]
+            total = len(rows) or views.count(db, db.now)
+        found: Iterable[Examined] = (Examined(row, examined(stores.blobs, row)) for row in rows)
+        if not ids:
+            found = examine_all(stores.database, stores.blobs)
         with progress_bar() as bar:
-            seen = bar.track(
-                found if ids else examine_all(database, blobs), total=total, description="reading"
-            )
-            done = views.verification(seen)
+            done = views.verification(bar.track(found, total=total, description="reading"))
     if as_json:
         emit(done)
     else:
@@ -62,10 +61,10 @@ def cat(
     decode: Annotated[bool, typer.Option("--decode", help="Unpack what is stored packed.")] = False,
 ) -> None:
     """Write the bytes of a stored file to standard output."""
-    with evidence() as (database, blobs):
-        with database.read() as db:
-            row = views.readable(db, database.now(db), artifact)
-        for chunk in decoded(blobs, row) if decode else blobs.stream(row.storage_uri):
+    with open_stores(load_settings()) as stores:
+        with stores.database.read() as db:
+            row = views.readable(db, db.now, artifact)
+        for chunk in decoded(stores.blobs, row) if decode else stores.blobs.stream(row.storage_uri):
             sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
 

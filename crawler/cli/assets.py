@@ -47,7 +47,7 @@ def list_assets(
 
     Examples: vitrine assets list --run 7 --status updated
     """
-    with reading() as (db, _):
+    with reading() as db:
         found = views.newest(db, source=source, run_id=run, status=status, limit=limit)
     return show_list(ASSETS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
 
@@ -59,7 +59,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show an asset: its versions, the oldest first, and what changed from each to the next."""
-    with reading() as (db, _):
+    with reading() as db:
         found = views.history(db, asset, limit)
     if as_json:
         emit(found)
@@ -89,12 +89,15 @@ def _show(asset: AssetHistory) -> None:
         what=asset.title or asset.url, kind=asset.kind, source=asset.source, url=asset.url, id=asset.id,
         plugin=asset.plugin,
     )  # fmt: skip
+    if asset.listing_id:
+        say(f"listing {asset.listing_id}")
     if asset.missing_since:
         say("missing since {moment}", moment=asset.missing_since)
     for version in asset.history:
         say(
-            "version {number}  {seen}  run {run}  {checksum}",
-            number=version.number, seen=version.seen_at, run=version.run_id, checksum=version.checksum[:12],
+            "version {number}  {seen}  {run}  {checksum}",
+            number=version.number, seen=version.seen_at, checksum=version.checksum[:12],
+            run=f"run {version.run_id}" if version.run_id else "outside of runs",
         )  # fmt: skip
         # A version that nothing is compared with is told as what it says.
         for change in version.changes or changes({}, version.content):

@@ -18,6 +18,7 @@ from crawler.config import load_settings
 from crawler.errors import UsageError
 from crawler.retention import purge as purging
 from crawler.retention.cleanup import CleanupOrder, Part, clean_up
+from crawler.stores import open_stores
 
 if TYPE_CHECKING:
     from crawler.retention.plan import CleanupResult
@@ -37,7 +38,7 @@ def cleanup(
     dry_run: Annotated[
         bool | None,
         typer.Option(
-            help="Log what would be deleted, and change nothing. Default: RETENTION_CLEANUP_DRY_RUN."
+            help="Print what would be deleted, and write nothing. Default: RETENTION_CLEANUP_DRY_RUN."
         ),
     ] = None,
     batch_size: Annotated[
@@ -64,6 +65,7 @@ def cleanup(
         dry_run=settings.retention_cleanup_dry_run if dry_run is None else dry_run,
         only=only,
         max_seconds=max_seconds,
+        who=person(),
     )
     bar = progress_bar()
     task = bar.add_task("cleanup", total=order.batch_size if order.max_seconds is None else None)
@@ -71,8 +73,8 @@ def cleanup(
     def show(result: CleanupResult) -> None:
         bar.update(task, completed=result.candidates)
 
-    with sessions_at_work(settings, look_only=order.dry_run) as store, bar:
-        result = clean_up(store.database, store.blobs, order, show)
+    with open_stores(settings) if order.dry_run else sessions_at_work(settings) as stores, bar:
+        result = clean_up(stores.database, stores.blobs, order, show)
     if as_json:
         emit(result.as_document())
     else:
@@ -81,11 +83,16 @@ def cleanup(
 
 
 def _report(result: CleanupResult) -> None:
+    for row in result.artifacts:
+        say(
+            "artifact {id} would go: {uri} ({bytes})",
+            id=row["artifact_id"], uri=row["storage_uri"], bytes=row["size_bytes"],
+        )  # fmt: skip
     say(f"Cleanup complete: {result}")
     for each in result.collections:
         _report_collection(each, dry_run=result.dry_run)
     if result.dry_run:
-        note(f"dry run: {result.candidates} of {result.remaining} would have been deleted")
+        say(f"dry run: {result.candidates} of {result.remaining} would have been deleted")
     elif result.remaining:
         note(f"still past their date: {result.remaining}; --max-seconds works off a backlog")
 
@@ -104,7 +111,7 @@ def _report_collection(each: dict[str, Any], *, dry_run: bool) -> None:
 
 
 def _exit_code(result: CleanupResult) -> int:
-    if not result.failed and not result.collections_failed:
+    if not result.failed and result.collections_processed == len(result.collections):
         return ALL_DONE
     return SOME_FAILED if result.deleted or not result.failed else NOTHING_DONE
 
@@ -125,10 +132,10 @@ def purge(
 
     Examples: vitrine purge --domain shop.example --prices
     """
-    with sessions_at_work() as store:
-        database = store.database
+    with sessions_at_work() as stores:
+        database = stores.database
         with database.read() as db:
-            now = database.now(db)
+            now = db.now
             target = target_of(db, session=session, domain=domain)
             order = purging.PurgeOrder(target, with_prices=prices, who=person(), before=now)
             figures = purging.preview(db, order, now)
@@ -137,7 +144,7 @@ def purge(
             return 0
         if not yes:
             _ask(str(target), figures)
-        details = purging.purge(database, store.blobs, order)
+        details = purging.purge(database, stores.blobs, order)
     if as_json:
         emit({"target": str(target), **details})
     else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crawler.capture.failures import Summary
+from crawler.capture.failures import TRAITS, Summary
 from crawler.cli.options import Arguments, Json, Overrides, Verbose
 from crawler.cli.output import LEFT, emit, note, say, table
 from crawler.cli.running import Crawl, run_crawl
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 ALL_WELL, NONE_WELL, USAGE, SOME_WELL, LOCKED, INTERRUPTED = 0, 1, 2, 3, 5, 130
 RESULT_COLUMNS = ("domain", "status", "product", "price", "artifacts", "bytes", "HTML goes", "why not")
-# How the errors begin of pages that are not to be had, by the site's rules or the source's.
-REFUSED = ("robots_refused", "filtered ")
+# Of pages that are not to be had, by the site's rules or the source's.
+REFUSED = {cause for cause, traits in TRAITS.items() if traits.is_refusal}
 
 
 def register(app: typer.Typer) -> None:
@@ -114,11 +114,11 @@ def crawl_and_report(crawl: Crawl, *, as_json: bool) -> int:
     finished = run_crawl(crawl)
     if finished.run is None and not finished.sessions:  # it never began, and has said why
         return INTERRUPTED if finished.interrupted else finished.refusal or finished.exit_code or NONE_WELL
-    with reading(load_settings(_named(crawl.settings))) as (db, now):
+    with reading(load_settings(_named(crawl.settings))) as db:
         if finished.run is None:
-            code = _tell_sessions(session_views.of(db, now, finished.sessions), as_json=as_json)
+            code = _tell_sessions(session_views.of(db, db.now, finished.sessions), as_json=as_json)
         else:
-            code = _tell_run(run_views.shown(db, now, str(finished.run)), as_json=as_json)
+            code = _tell_run(run_views.shown(db, db.now, str(finished.run)), as_json=as_json)
     if finished.interrupted:
         goes_on = any(argument.startswith("urls=") for argument in crawl.arguments)
         note("interrupted" + ("; the same command goes on where it stopped" if goes_on else ""))
@@ -195,7 +195,7 @@ def run_exit_code(run: Mapping[str, Any]) -> int:
     """0 when every page was had that may be had, 3 when some were, 1 when none was or it could not go on."""
     if run["status"] == "failed" or not run["tasks"]["finished"]:
         return NONE_WELL
-    refused = sum(count for why, count in run["outcomes"].items() if why.startswith(REFUSED))
+    refused = sum(count for why, count in run["outcomes"].items() if why in REFUSED)
     is_well = run["status"] == "completed" and run["tasks"]["error"] == refused
     return ALL_WELL if is_well else SOME_WELL
 
@@ -215,8 +215,8 @@ def show_run(run: Mapping[str, Any]) -> None:
     for plugin, counts in run["assets"].items():
         say("  {plugin}: {counts}", plugin=plugin, counts=_counts(counts))
     if run["failures"]:
-        failures = [(row["attempts"], row["url"], row["last_error"]) for row in run["failures"]]
-        table(("tries", "URL", "why"), failures)
+        failures = [(row["attempts"], row["url"], row["cause"], row["last_error"]) for row in run["failures"]]
+        table(("tries", "URL", "cause", "why"), failures)
     if run["permanent_lines"]:
         lines = "\n  ".join(run["permanent_lines"])
         say("\nLogins were met; to leave them out for good, in sources.toml:\n  {lines}", lines=lines)

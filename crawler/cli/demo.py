@@ -107,8 +107,8 @@ def _fresh_folder(folder: Path) -> Path:
 def _described(environment: Mapping[str, str], ids: Sequence[UUID]) -> list[SessionDocument]:
     own = {name: environment[name] for name in ("VITRINE_HOME", "EGRESS_ALLOW")}
     settings = load_settings({**dict.fromkeys(("DATABASE_URL", "ARTIFACTS_DIR"), ""), **own})
-    with reading(settings) as (db, now):
-        return views.of(db, now, ids)
+    with reading(settings) as db:
+        return views.of(db, db.now, ids)
 
 
 def _show(

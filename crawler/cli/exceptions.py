@@ -8,7 +8,7 @@ import typer
 
 from crawler.cli.options import MAX_NUMBER, FailEmpty, Json, JsonLines, Limit, person
 from crawler.cli.output import Listing, emit, note, say, show_list
-from crawler.cli.stores import opened, reading
+from crawler.cli.stores import reading, writing
 from crawler.errors import NotFoundError, UsageError
 from crawler.retention.holds import note_action
 from crawler.runs import exceptions
@@ -49,7 +49,7 @@ def list_exceptions(
 
     Examples: vitrine exceptions list --run 7 --stage plugin
     """
-    with reading() as (db, _):
+    with reading() as db:
         found = views.newest(db, run_id=run, stage=stage, open_only=not show_all, limit=limit)
     return show_list(EXCEPTIONS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
 
@@ -70,8 +70,8 @@ def resolve(
     Examples: vitrine exceptions resolve 12 13 --note "the shop was moved"; vitrine exceptions resolve --run 7
     """
     _check(ids, run, stage, remark)
-    with opened() as database, database.write() as db:
-        now = database.now(db)
+    with writing() as db:
+        now = db.now
         _require_known(db, ids)
         resolved = exceptions.resolve(
             db, ids=ids or None, run_id=run, stage=stage, by=person(), resolution=remark, now=now

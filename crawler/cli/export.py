@@ -13,8 +13,9 @@ import typer
 from crawler.catalogue.export import Form, What, lines, note_export
 from crawler.cli.options import person
 from crawler.cli.output import note
-from crawler.cli.stores import opened
+from crawler.config import load_settings
 from crawler.errors import UsageError
+from crawler.stores import open_stores
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -40,17 +41,17 @@ def export(
     Examples: vitrine export prices --format jsonl --out prices.jsonl
     """
     count, status = 0, "failed"
-    with opened() as database:
+    with open_stores(load_settings()) as stores:
         try:
             with _opened(out) as stream:
-                for written in _written(lines(database, what, form), stream):
+                for written in _written(lines(stores.database, what, form), stream):
                     count = written - (form is Form.CSV)
             status = "complete"
         finally:
-            with database.write() as db:
+            with stores.database.write() as db:
                 note_export(
                     db, what, form, actor=person(), destination=str(out or "-"), row_count=count,
-                    status=status, timestamp=database.now(db),
+                    status=status, timestamp=db.now,
                 )  # fmt: skip
     note(f"{count} {what} written to {out or 'standard output'}")
 

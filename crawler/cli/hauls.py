@@ -12,7 +12,7 @@ from crawler.cli.crawl import INTERRUPTED, exit_code
 from crawler.cli.options import FailEmpty, Json, JsonLines, Limit, Overrides, Verbose
 from crawler.cli.output import Listing, emit, note, say, show_list, table
 from crawler.cli.running import Crawl, FinishedCrawl, run_crawl
-from crawler.cli.stores import opened, reading
+from crawler.cli.stores import reading, writing
 from crawler.errors import UsageError
 from crawler.sessions.batches import read_url_file
 from crawler.views import hauls as views
@@ -48,17 +48,15 @@ def create(
     lines = read_url_file(file)
     if wrong := next((line for line in lines if line.error), None):
         raise UsageError(f"{file}, line {wrong.number}: {wrong.error}")
-    with opened() as database, database.write() as db:
+    with writing() as db:
         urls = [line.url for line in lines]
-        hauls.open_haul(db, name, source=str(file), urls=urls, now=database.now(db))
+        hauls.open_haul(db, name, source=str(file), urls=urls, now=db.now)
         is_complete = hauls.link(db, name)
     crawl = Crawl("pdp", (f"urls={file.resolve()}",), tuple(settings or ()), verbose=verbose)
     finished = FinishedCrawl() if is_complete else run_crawl(crawl)
-    with opened() as database:
-        with database.write() as db:
-            hauls.link(db, name)
-        with database.read() as db:
-            sessions = session_views.of(db, database.now(db), finished.sessions)
+    with writing() as db:
+        hauls.link(db, name)
+        sessions = session_views.of(db, db.now, finished.sessions)
     show(name, as_json=as_json)
     if finished.interrupted:
         note("interrupted; the same command goes on where it stopped")
@@ -70,15 +68,15 @@ def list_hauls(
     *, limit: Limit = 50, as_json: Json = False, as_jsonl: JsonLines = False, fail_empty: FailEmpty = False
 ) -> int:
     """List hauls, the newest first."""
-    with reading() as (db, _):
+    with reading() as db:
         found = views.newest(db, limit)
     return show_list(HAULS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
 
 
 def show(name: Name, *, as_json: Json = False) -> None:
     """Show a haul: each URL with its product, its price and how its session ended."""
-    with reading() as (db, now):
-        found = views.shown(db, now, name)
+    with reading() as db:
+        found = views.shown(db, db.now, name)
     if as_json:
         emit(found)
         return

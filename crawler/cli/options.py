@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crawler.catalogue import products
 from crawler.db import lookup
 from crawler.db.models import CrawlSession
 from crawler.errors import UsageError
 from crawler.retention.holds import Target
 from crawler.urls import domain_of
+from crawler.views.products import find as find_listing
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -51,7 +51,7 @@ def target_of(
     if session is not None:
         return Target(session_id=lookup.find(db, CrawlSession, session).id)
     if listing is not None:
-        return Target(listing_id=products.find(db, listing).id)
+        return Target(listing_id=find_listing(db, listing).id)
     return Target(domain=domain_of(given[0]))
 
 

@@ -51,7 +51,7 @@ def list_listings(
     fail_empty: FailEmpty = False,
 ) -> int:
     """List products with their newest prices, those seen last first."""
-    with reading() as (db, _):
+    with reading() as db:
         found = views.newest(db, domain=domain_of(domain) if domain else None, limit=limit)
     return show_list(LISTINGS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
 
@@ -63,7 +63,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show the price history of a product, each price with what proves it."""
-    with reading() as (db, _):
+    with reading() as db:
         found = views.history(db, product, limit)
     if as_json:
         emit(found)
@@ -87,9 +87,9 @@ def refresh(
 ) -> int:
     """Capture known products again, so that their prices are of today."""
     age = _age(older_than)
-    with reading() as (db, now):
+    with reading() as db:
         its_domain = domain_of(domain) if domain else None
-        due = views.unseen_since(db, now - age, domain=its_domain, limit=limit)
+        due = views.unseen_since(db, db.now - age, domain=its_domain, limit=limit)
     if not due:
         note(f"every known product was seen within {older_than}")
         if as_json:

@@ -18,17 +18,18 @@ from crawler.cli.options import (
     target_of,
 )
 from crawler.cli.output import Listing, emit, note, progress_bar, say, show_list, size, table
-from crawler.cli.stores import evidence, opened, reading
+from crawler.cli.stores import reading, writing
 from crawler.config import load_settings
 from crawler.errors import IntegrityError, UsageError
 from crawler.retention import holds
 from crawler.retention import policies as retention_policies
 from crawler.retention.orphans import GRACE, OrphanOrder, find_orphans
 from crawler.retention.policies import days_of
+from crawler.stores import open_stores
 from crawler.views import retention as views
 
 if TYPE_CHECKING:
-    from crawler.retention.forecast import Outlook
+    from crawler.retention.forecast import Forecast
     from crawler.retention.holds import HoldResult, Target
     from crawler.retention.orphans import LostRow, OrphanReport
     from crawler.views.retention import HoldDocument
@@ -67,8 +68,8 @@ def register(app: typer.Typer) -> None:
 
 def policies(*, as_json: Json = False) -> None:
     """Show how long everything is kept, how much of it there is, and what goes next."""
-    with reading() as (db, now):
-        found = views.policies(db, now, load_settings().html_retention_days)
+    with reading() as db:
+        found = views.policies(db, db.now, load_settings().html_retention_days)
     if as_json:
         emit(found)
         return
@@ -91,8 +92,8 @@ def set_days(
 ) -> None:
     """Set how many days a collection is kept; the next cleanup goes by it."""
     number = days_of(days)
-    with opened() as database, database.write() as db:
-        kept = retention_policies.set_days(db, collection, number, actor=person(), now=database.now(db))
+    with writing() as db:
+        kept = retention_policies.set_days(db, collection, number, actor=person(), now=db.now)
     if as_json:
         emit({"policies": kept})
     else:
@@ -100,7 +101,7 @@ def set_days(
         note("next: vitrine cleanup --dry-run --only collections")
 
 
-def _sentence(kind: Outlook) -> str:
+def _sentence(kind: Forecast) -> str:
     kept = f"kept for {_days(kind.days)}" if kind.days else "kept without an end"
     about = "" if kind.name in {"html", "other_files"} else "about "
     amount = f"{kind.rows:,} of them, {about}{size(kind.bytes)}"
@@ -139,8 +140,8 @@ def hold(
     for name, words in (("--who", who), ("--why", why)):
         if not words.strip() or len(words) > MAX_WORDS or "\x00" in words:
             raise UsageError(f"{name} takes 1 to {MAX_WORDS} characters")
-    with opened() as database, database.write() as db:
-        now = database.now(db)
+    with writing() as db:
+        now = db.now
         target = target_of(db, session, listing, domain)
         result = holds.hold(db, target, who=who, why=why, until=_date(until, now), now=now)
     _report(target, result, "held", as_json=as_json)
@@ -156,16 +157,16 @@ def unhold(
     as_json: Json = False,
 ) -> None:
     """Lift every hold on a session, a product or a domain; what another hold covers stays."""
-    with opened() as database, database.write() as db:
+    with writing() as db:
         target = target_of(db, session, listing, domain)
-        result = holds.unhold(db, target, who=who or person(), why=why, now=database.now(db))
+        result = holds.unhold(db, target, who=who or person(), why=why, now=db.now)
     _report(target, result, "given free", as_json=as_json)
 
 
 def list_holds(*, as_json: Json = False, as_jsonl: JsonLines = False, fail_empty: FailEmpty = False) -> int:
     """List the holds that stand: on what, whose, why, until when."""
-    with reading() as (db, now):
-        found = views.standing_holds(db, now)
+    with reading() as db:
+        found = views.standing_holds(db, db.now)
     return show_list(HOLDS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
 
 
@@ -223,11 +224,11 @@ def orphans(
     def show(report: OrphanReport) -> None:
         bar.update(task, description=f"{report.files_seen} files, {report.rows_seen} rows")
 
-    with evidence() as (database, blobs), bar:
-        report = find_orphans(database, blobs, order, show)
+    with open_stores(load_settings()) as stores, bar:
+        report = find_orphans(stores.database, stores.blobs, order, show)
         if report.removed or report.marked:
-            with database.write() as db:
-                now = database.now(db)
+            with stores.database.write() as db:
+                now = db.now
                 counts = {"deleted": report.removed, "marked": report.marked}
                 holds.note_action(db, "retention.orphans", "artifacts", actor=person(), now=now, **counts)
     if as_json:

@@ -13,7 +13,7 @@ from crawler.cli.crawl import crawl_and_report, show_run, shown_run_status
 from crawler.cli.options import FailEmpty, Json, JsonLines, Overrides, Verbose, person
 from crawler.cli.output import Listing, emit, note, show_list
 from crawler.cli.running import Crawl
-from crawler.cli.stores import opened, reading
+from crawler.cli.stores import reading, writing
 from crawler.errors import LockedError
 from crawler.retention.holds import note_action
 from crawler.runs import rows
@@ -45,15 +45,15 @@ def list_runs(
     fail_empty: FailEmpty = False,
 ) -> int:
     """List runs, the newest first."""
-    with reading() as (db, now):
-        found = views.newest(db, now, source=source, limit=limit)
+    with reading() as db:
+        found = views.newest(db, db.now, source=source, limit=limit)
     return show_list(RUNS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
 
 
 def show(run: RunId, *, as_json: Json = False) -> None:
     """Show one run: its tasks, what failed, what its plugins found."""
-    with reading() as (db, now):
-        found = views.shown(db, now, run)
+    with reading() as db:
+        found = views.shown(db, db.now, run)
     if as_json:
         emit(found)
     else:
@@ -62,8 +62,8 @@ def show(run: RunId, *, as_json: Json = False) -> None:
 
 def stop(run: RunId) -> None:
     """Ask the processes that work on a run to finish what is under way, and to stop."""
-    with opened() as database, database.write() as db:
-        run_id, now = rows.find(db, run).id, database.now(db)
+    with writing() as db:
+        run_id, now = rows.find(db, run).id, db.now
         if not rows.request_stop(db, run_id, now):
             raise LockedError(f"run {run_id} is {rows.status_of(db, run_id)} already")
         note_action(db, "run.stop", f"run {run_id}", actor=person(), now=now)
@@ -72,7 +72,7 @@ def stop(run: RunId) -> None:
 
 def resume(run: RunId, *, settings: Overrides = None, verbose: Verbose = False, as_json: Json = False) -> int:
     """Go on with a run where it stopped; beside others that are at it, help them."""
-    with reading() as (db, _):
+    with reading() as db:
         run_id = rows.find(db, run).id
     crawl = Crawl("site", (f"run_id={run_id}",), tuple(settings or ()), verbose=verbose)
     return crawl_and_report(crawl, as_json=as_json)
@@ -87,8 +87,8 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write a run's report, as Markdown or JSON."""
-    with reading() as (db, now):
-        document = views.shown(db, now, run)
+    with reading() as db:
+        document = views.shown(db, db.now, run)
     text = json_of(document) if as_json else as_markdown(document)
     if output is None:
         typer.echo(text, nl=False)

@@ -42,15 +42,15 @@ def list_sessions(
     """List sessions, the newest first."""
     if status is not None and status not in set(Status):
         raise UsageError(f"--status {status} is unknown", hint="it takes " + ", ".join(Status))
-    with reading() as (db, now):
-        found = views.newest(db, now, status=status, domain=domain, limit=limit)
+    with reading() as db:
+        found = views.newest(db, db.now, status=status, domain=domain, limit=limit)
     return show_list(SESSIONS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
 
 
 def show(session: SessionId, *, as_json: Json = False) -> None:
     """Show one session: its pages, its artifacts, its log."""
-    with reading() as (db, now):
-        found = views.shown(db, now, session)
+    with reading() as db:
+        found = views.shown(db, db.now, session)
     if as_json:
         emit(found)
     else:
@@ -61,7 +61,7 @@ def retry(
     session: SessionId, *, settings: Overrides = None, verbose: Verbose = False, as_json: Json = False
 ) -> int:
     """Run a session again; what it stored before stays, under its earlier attempt."""
-    with reading() as (db, _):
+    with reading() as db:
         session_id = lookup.find(db, CrawlSession, session).id
     crawl = Crawl("pdp", (f"session={session_id}",), tuple(settings or ()), verbose=verbose)
     return crawl_and_report(crawl, as_json=as_json)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.commands.crawl import Command as ScrapyCrawl
 
 from crawler.config import load_settings, load_settings_from
-from crawler.crawl.context import visits_of
+from crawler.crawl.context import CrawlContext
 from crawler.db.engine import Database
 from crawler.db.revisions import require_current
 from crawler.errors import CrawlerError, UsageError
@@ -54,7 +54,7 @@ class Command(ScrapyCrawl):
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
         """Make the crawl, and hear from it what Scrapy's exit code would not tell."""
         crawler: Crawler = super()._create_crawler(spidercls)
-        visits_of(crawler).listeners.append(self._heard)
+        CrawlContext.of(crawler).visits.listeners.append(self._heard)
         return crawler
 
     def _heard(self, event: str, **fields: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from scrapy.contracts import Contract
 from scrapy.exceptions import ContractFail
 
-from crawler.crawl.reading import PageVerdict
+from crawler.capture.items import PageVerdict
 from crawler.middlewares.saved_pages import saved_page_meta
 
 

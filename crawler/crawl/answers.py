@@ -1,4 +1,4 @@
-"""What an answer or an error means for a page: a listed summary and a cause. Reads, decides, does nothing."""
+"""What an answer or an error means for a page: a cause why it failed, or what was read in it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,20 @@ from scrapy.exceptions import (
     ResponseDataLossError,
     UnsupportedURLSchemeError,
 )
+from sqlalchemy.exc import SQLAlchemyError
 
 from crawler.access.egress import EgressRefusedError
 from crawler.capture.failures import Cause
+from crawler.capture.items import FetchedPage
 from crawler.clock import utc_now
+from crawler.db.engine import DatabaseUnavailableError
+from crawler.pdp import PageQuestion
+from crawler.reading import ReadingFailedError
 
 if TYPE_CHECKING:
     from scrapy.http import Response
+
+    from crawler.reading import Readers
 
 OK = 200
 BLOCKED = (403, 503)
@@ -41,9 +48,16 @@ _BY_STATUS = {
     503: Cause.BLOCKED,
     429: Cause.RATE_LIMITED,
 }
+
+
+class HeadersTooLargeError(DownloadFailedError):
+    """An answer's headers were longer, or more, than any honest site sends; the connection was closed."""
+
+
 # The first that fits; the more special stand before the more general.
 _BY_ERROR: tuple[tuple[type[Exception], Cause], ...] = (
     (EgressRefusedError, Cause.EGRESS_REFUSED),
+    (HeadersTooLargeError, Cause.HEADERS_TOO_LARGE),
     (DownloadTimeoutError, Cause.TIMEOUT),
     (CannotResolveHostError, Cause.UNKNOWN_HOST),
     (DownloadConnectionRefusedError, Cause.CONNECTION_FAILED),
@@ -51,6 +65,8 @@ _BY_ERROR: tuple[tuple[type[Exception], Cause], ...] = (
     (DownloadCancelledError, Cause.TOO_LARGE),
     (DownloadFailedError, Cause.CONNECTION_FAILED),
     (UnsupportedURLSchemeError, Cause.BAD_URL),
+    (DatabaseUnavailableError, Cause.DATABASE_UNAVAILABLE),
+    (SQLAlchemyError, Cause.STORE_FAILED),
     (OSError, Cause.CONNECTION_FAILED),
 )
 # Scrapy tells these apart in words only.
@@ -96,6 +112,35 @@ class KnownUrlError(RequestRefusedError):
     """A redirect led to a URL that the run has a task for."""
 
     cause = Cause.FILTERED
+
+
+async def page_of(
+    readers: Readers, response: Response, policy: str, *, with_links: bool = False, all_links: bool = False
+) -> FetchedPage | Cause:
+    """An answer read by `policy`, or why it is not the page that was asked for.
+
+    `with_links` looks for candidates and hubs, `all_links` for every link. What is no HTML is a page too.
+    """
+    cause = cause_of_answer(response)
+    if cause is not None:
+        return cause
+    try:
+        return await read(readers, response, policy, with_links=with_links, all_links=all_links)
+    except ReadingFailedError:
+        return Cause.UNREADABLE
+
+
+async def read(
+    readers: Readers, response: Response, policy: str, *, with_links: bool = False, all_links: bool = False
+) -> FetchedPage:
+    """An answer read by `policy`, whatever it is."""
+    content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
+    question = PageQuestion(
+        response.body, response.url, content_type, policy, with_links, all_links=all_links
+    )
+    fetch_ms = round(1000 * response.meta.get("download_latency", 0))
+    reading = await readers.read(question)
+    return FetchedPage(response.url, response.status, content_type, fetch_ms, response.body, reading)
 
 
 def cause_of_answer(response: Response) -> Cause | None:

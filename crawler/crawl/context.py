@@ -1,50 +1,65 @@
-"""The visits of a crawl, for every component that needs it."""
+"""What the components of one crawl share; each takes it once, when Scrapy makes it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+from weakref import WeakKeyDictionary, ref
 
-from crawler.catalogue.products import CatalogueHooks
-from crawler.catalogue.run_pages import RunHooks
 from crawler.config import load_settings_from
 from crawler.crawl.visits import Visits
+from crawler.reading import Readers
 from crawler.runs.worker import RunWorker
+from crawler.stores import RUN_HOOKS
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 
 SESSION = "session_id"  # the meta key that ties a request to its session
-_desks: WeakKeyDictionary[Crawler, Visits] = WeakKeyDictionary()
+# A context does not hold its crawl, which would otherwise stay for as long as the process.
+_contexts: WeakKeyDictionary[Crawler, CrawlContext] = WeakKeyDictionary()
 
 
-def visits_of(crawler: Crawler) -> Visits:
-    """The crawl's visits; it opens its stores with its first session."""
-    if crawler not in _desks:
-        _desks[crawler] = Visits(load_settings_from(crawler.settings), (CatalogueHooks(), RunHooks()))
-    return _desks[crawler]
+class CrawlContext:
+    """The settings, visits, readers and run worker of a crawl; nothing is opened before it is used."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = ref(crawler)
+        self._at_once = crawler.settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
+        self.settings = load_settings_from(crawler.settings)
+        self.visits = Visits(self.settings)
+        self.readers = Readers()
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> CrawlContext:
+        """The context of a crawl."""
+        if crawler not in _contexts:
+            _contexts[crawler] = cls(crawler)
+        return _contexts[crawler]
+
+    @cached_property
+    def run_worker(self) -> RunWorker:
+        """The crawl's worker; it begins to work when a run is opened."""
+        return RunWorker(self.visits, at_once=self._at_once or 1, wake=self._wake, closers=(RUN_HOOKS,))
+
+    def _wake(self) -> None:
+        # Left alone the engine looks for requests every five seconds, and Scrapy has no public word
+        # to make it look now.
+        crawler = self._crawler()
+        if crawler is not None and (slot := crawler.engine._slot) is not None:  # ruff: ignore[private-member-access] - see above
+            slot.nextcall.schedule()
 
 
-# ── the worker of a crawl, for every component that needs it ──
+class Component:
+    """A component as Scrapy makes it, with the context of its crawl."""
 
+    def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
+        self.crawler = crawler
+        self.context = context
+        self.visits = context.visits
 
-_foremen: WeakKeyDictionary[Crawler, RunWorker] = WeakKeyDictionary()
-
-
-def run_worker_of(crawler: Crawler) -> RunWorker:
-    """The crawl's worker; it begins to work when a run is opened."""
-    if crawler not in _foremen:
-        at_once = crawler.settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
-
-        def wake() -> None:
-            # Left alone the engine looks for requests every five seconds, and Scrapy has no public word
-            # to make it look now.
-            slot = crawler.engine._slot  # ruff: ignore[private-member-access] - see above
-            if slot is not None:
-                slot.nextcall.schedule()
-
-        _foremen[crawler] = RunWorker(
-            visits_of(crawler), at_once=at_once or 1, wake=wake, closers=(RunHooks(),)
-        )
-    return _foremen[crawler]
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Scrapy's way to make a component."""
+        return cls(crawler, CrawlContext.of(crawler))

@@ -26,7 +26,7 @@ from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Outcome, Status
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 from crawler.sessions.writes import WriteQueue, lines_of
-from crawler.stores import Stores
+from crawler.stores import HOOKS, Stores, open_stores
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence
@@ -138,10 +138,30 @@ THREADS = 8
 QUIET_SECONDS = 35.0  # a little longer than a download may take
 
 
+def _open(settings: Settings, hooks: Sequence[Hooks]) -> Stores:
+    """Open the stores and the gate, and end the sessions of processes that are gone."""
+    stores = open_stores(settings, hooks)
+    try:
+        stores.open_gate()
+        stores.sessions.abandon_stale()
+    except BaseException:
+        stores.close()
+        raise
+    return stores
+
+
+def _close(stores: Stores) -> None:
+    """Let go of what is queued and not begun, and of the connections."""
+    try:
+        stores.sessions.release_queued()
+    finally:
+        stores.close()
+
+
 class Visits:
     """Opens on first use, so that commands which fetch nothing touch no database."""
 
-    def __init__(self, settings: Settings, hooks: Sequence[Hooks] = ()) -> None:
+    def __init__(self, settings: Settings, hooks: Sequence[Hooks] = HOOKS) -> None:
         self.settings = settings
         self.hooks = hooks
         self.running: dict[str, Visit] = {}  # those that run
@@ -163,7 +183,7 @@ class Visits:
         """Connect to the stores, once."""
         if self._opening is None:
             self._loop = asyncio.get_running_loop()
-            self._opening = asyncio.ensure_future(self._in_thread(Stores.open, self.settings, self.hooks))
+            self._opening = asyncio.ensure_future(self._in_thread(_open, self.settings, self.hooks))
             self._pulse = asyncio.ensure_future(self._beat_queued())
         return await asyncio.shield(self._opening)
 
@@ -201,7 +221,7 @@ class Visits:
                 await self.end(visit)
             else:
                 await self._interrupt(visit)
-        await self._in_thread(stores.close)
+        await self._in_thread(_close, stores)
 
     # ── queueing ──
 

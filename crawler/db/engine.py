@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,12 +30,28 @@ BUSY_TIMEOUT_SECONDS = 30
 CONNECT_TIMEOUT_SECONDS = 5
 # Below this release two connections that write or checkpoint a WAL at once can corrupt it.
 SQLITE_SAFE_WAL = (3, 51, 3)
+_NOW = select(func.clock_timestamp(type_=UtcTime))
 
 
 class DatabaseUnavailableError(CrawlerError):
     """The database does not answer."""
 
     code = "database_unavailable"
+
+
+class Transaction(Session):
+    """A transaction that knows its time: `now`, the only clock of what is compared across machines."""
+
+    def open(self) -> None:
+        """Begin at once, not with the first statement."""
+        if self.connection().dialect.name == "sqlite":
+            # This machine's time, and nobody waits any more once a transaction has begun.
+            self.now = utc_now()
+
+    @cached_property
+    def now(self) -> datetime:
+        """The database's time when it is first asked for: after a wait for a row, where one came first."""
+        return self.connection().execute(_NOW).scalar_one()
 
 
 class Database:
@@ -54,21 +71,23 @@ class Database:
         self._lock = WriteLock(self.path.with_name(self.path.name + ".lock")) if self.path else None
 
     @contextmanager
-    def read(self) -> Generator[Session]:
+    def read(self) -> Generator[Transaction]:
         """A transaction that only looks; what it loaded stays usable after its end."""
-        with self._reachable(), Session(self.engine, expire_on_commit=False) as session:
-            yield session
+        with self._reachable(), Transaction(self.engine, expire_on_commit=False) as db:
+            db.open()
+            yield db
 
     @contextmanager
-    def write(self) -> Generator[Session]:
+    def write(self) -> Generator[Transaction]:
         """A transaction that commits at its end, or rolls back when anything is raised."""
         with (
             self.exclusive(),
             self._reachable(),
-            Session(self._writing, expire_on_commit=False) as session,
-            session.begin(),
+            Transaction(self._writing, expire_on_commit=False) as db,
+            db.begin(),
         ):
-            yield session
+            db.open()
+            yield db
 
     @contextmanager
     def exclusive(self) -> Generator[None]:
@@ -80,12 +99,6 @@ class Database:
             except OSError as error:
                 raise self._unavailable(f"{error.strerror} ({error.filename})") from error
             yield
-
-    def now(self, session: Session) -> datetime:
-        """The database's time, the only clock of what is compared across machines."""
-        if self.is_sqlite:
-            return utc_now()
-        return session.scalars(select(func.clock_timestamp(type_=UtcTime))).one()
 
     def close(self) -> None:
         """Close all connections."""

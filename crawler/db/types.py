@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import BigInteger, DateTime, Numeric
 from sqlalchemy.types import TypeDecorator
 
+from crawler.storable import plain_amount
+
 if TYPE_CHECKING:
     from sqlalchemy.engine import Dialect
     from sqlalchemy.types import TypeEngine
@@ -63,9 +65,3 @@ class Money(TypeDecorator[Decimal]):
             return None
         amount = Decimal(value) * self.STEP if dialect.name == "sqlite" else Decimal(value)
         return plain_amount(amount)
-
-
-def plain_amount(amount: Decimal) -> Decimal:
-    """An amount with two decimals, or with as many more as it needs."""
-    short = amount.quantize(Decimal("0.01"))
-    return short if short == amount else amount.normalize()

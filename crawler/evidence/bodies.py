@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 from sqlalchemy import and_, or_, select
 
+from crawler.capture.artifact_types import GZIPPED
 from crawler.config import S3_SCHEME
 from crawler.db.models.evidence import Artifact
 from crawler.errors import IntegrityError
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from crawler.config import Settings
     from crawler.db.engine import Database
     from crawler.evidence.blobs import BlobStore
-
-
-GZIPPED_TYPES = frozenset({"html_gz"})
 
 
 def open_blobs(settings: Settings) -> BlobStore:
@@ -51,7 +49,7 @@ def is_readable(now: datetime) -> ColumnElement[bool]:
 def decoded(blobs: BlobStore, artifact: Artifact) -> Iterator[bytes]:
     """An artifact's content, unpacked where it is packed, a piece at a time."""
     chunks = blobs.stream(artifact.storage_uri)
-    return files.gunzipped_chunks(chunks) if artifact.type in GZIPPED_TYPES else chunks
+    return files.gunzipped_chunks(chunks) if artifact.type in GZIPPED else chunks
 
 
 # ── re-reads stored files and compares them with what was recorded when they were written ──
@@ -82,9 +80,7 @@ class Examined:
 def examined(blobs: BlobStore, artifact: Artifact) -> Finding:
     """Read a file once, and compare both of its digests."""
     try:
-        checksum, content = _digests(
-            blobs.stream(artifact.storage_uri), gzipped=artifact.type in GZIPPED_TYPES
-        )
+        checksum, content = _digests(blobs.stream(artifact.storage_uri), gzipped=artifact.type in GZIPPED)
     except BlobMissingError:
         return Finding.MISSING
     except UnsafePathError:
@@ -132,7 +128,7 @@ def _exhaust(chunks: Iterable[bytes]) -> None:
 def _page(database: Database, after: UUID | None) -> Sequence[Artifact]:
     query = select(Artifact).order_by(Artifact.id).limit(PAGE_ROWS)
     with database.read() as db:
-        query = query.where(is_readable(database.now(db)))
+        query = query.where(is_readable(db.now))
         return db.scalars(query if after is None else query.where(Artifact.id > after)).all()
 
 
@@ -142,6 +138,6 @@ def _still_there(database: Database, found: list[Examined]) -> Iterator[Examined
     live: set[UUID] = set()
     if doubted:
         with database.read() as db:
-            query = select(Artifact.id).where(Artifact.id.in_(doubted), is_readable(database.now(db)))
+            query = select(Artifact.id).where(Artifact.id.in_(doubted), is_readable(db.now))
             live = set(db.scalars(query))
     return (one for one in found if one.finding is not Finding.MISSING or one.artifact.id in live)

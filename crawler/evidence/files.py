@@ -5,27 +5,23 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from attrs import frozen
 from isal import igzip
 
+from crawler.capture.artifact_types import FEATURES, HTML, MEDIA, VISIBLE_TEXT
 from crawler.errors import IntegrityError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from uuid import UUID
 
+    from crawler.capture.artifact_types import ArtifactType
     from crawler.capture.items import PageCapture
     from crawler.sessions.visit import Visit
 
 
-FILE_NAMES = {
-    "html_gz": "html.gz",
-    "visible_text": "visible_text.txt",
-    "features_json": "features.json",
-    "session_logs_jsonl": "session_logs.jsonl",
-}
 # Endings that say what is inside; whatever a site calls its file, no other is given.
 MEDIA_ENDINGS = {
     "application/json": "json",
@@ -53,10 +49,10 @@ def session_folder(domain: str, session_id: UUID, epoch: int) -> str:
     return folder if epoch <= 1 else f"{folder}/attempt-{epoch}"
 
 
-def page_file(folder: str, *, page_type: str, viewport: str, page_id: UUID, artifact_type: str) -> str:
+def page_file(folder: str, *, page_type: str, viewport: str, page_id: UUID, kind: ArtifactType) -> str:
     """The name of one of a page's files."""
     where = f"pages/{page_id}" if page_type == SPIDER_PAGE else f"{page_type}/{viewport}"
-    return f"{folder}/{where}/{FILE_NAMES[artifact_type]}"
+    return f"{folder}/{where}/{kind.file_name}"
 
 
 def media_file(folder: str, sha256: str, content_type: str | None) -> str:
@@ -65,13 +61,12 @@ def media_file(folder: str, sha256: str, content_type: str | None) -> str:
     return f"{folder}/media/{sha256}.{MEDIA_ENDINGS.get(kind, 'bin')}"
 
 
-def session_file(folder: str, artifact_type: str, number: int = 1) -> str:
+def session_file(folder: str, file_name: str, number: int = 1) -> str:
     """The name of a file about the session as a whole; an end that comes again gets a number."""
-    name = FILE_NAMES[artifact_type]
     if number > 1:
-        stem, dot, ending = name.partition(".")
-        name = f"{stem}-{number}{dot}{ending}"
-    return f"{folder}/{name}"
+        stem, dot, ending = file_name.partition(".")
+        file_name = f"{stem}-{number}{dot}{ending}"
+    return f"{folder}/{file_name}"
 
 
 # ── bytes to stored bytes: deterministic gzip, and the digests that prove both. Pure ──
@@ -147,46 +142,40 @@ def sha256(data: bytes) -> str:
 class KeptFile:
     """A published file, and the row that it gets."""
 
-    type: str
+    type: ArtifactType
     uri: str
     packed: Packed
     content_type: str | None
     charset: str | None
-    is_shared: bool = False  # named by its digest: what is there already is the same
+
+    @classmethod
+    def of(cls, kind: ArtifactType, uri: str, content: bytes, capture: PageCapture | None = None) -> Self:
+        """Pack a file as its type says; what the type leaves open is as the site said."""
+        content_type, charset = (capture.content_type, capture.charset) if capture else (None, None)
+        packed = (gzipped if kind.is_gzipped else plain)(content)
+        return cls(kind, uri, packed, kind.content_type or content_type, kind.charset or charset)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it goes by its digest: what is there already is the same."""
+        return not self.type.file_name
 
 
 def files_of(visit: Visit, capture: PageCapture) -> list[KeptFile]:
     """A capture's files, named and packed."""
     folder = session_folder(visit.order.domain, visit.fence.session_id, visit.fence.epoch)
-    kinds = (
-        ("html_gz", capture.body, gzipped, capture.content_type, capture.charset),
-        ("visible_text", capture.visible_text, plain, "text/plain", "utf-8"),
-        ("features_json", capture.features, plain, "application/json", "utf-8"),
-    )
-    return [
-        KeptFile(
-            kind,
-            page_file(
-                folder,
-                # a run has many pages of every type
-                page_type=SPIDER_PAGE if visit.order.run_id else capture.page_type,
-                viewport=capture.viewport,
-                page_id=capture.page_id,
-                artifact_type=kind,
-            ),
-            pack(content),
-            content_type,
-            charset,
-        )
-        for kind, content, pack, content_type, charset in kinds
-        if content is not None
-    ] + _media(folder, capture)
-
-
-def _media(folder: str, capture: PageCapture) -> list[KeptFile]:
-    """What is no page lies under its digest."""
-    if capture.media is None:
-        return []
-    packed = plain(capture.media)
-    uri = media_file(folder, packed.content_sha256, capture.content_type)
-    return [KeptFile("media", uri, packed, capture.content_type, None, is_shared=True)]
+    # a run has many pages of every type
+    page_type = SPIDER_PAGE if visit.order.run_id else capture.page_type
+    contents = ((HTML, capture.body), (VISIBLE_TEXT, capture.visible_text), (FEATURES, capture.features))
+    kept = []
+    for kind, content in contents:
+        if content is not None:
+            uri = page_file(
+                folder, page_type=page_type, viewport=capture.viewport, page_id=capture.page_id, kind=kind
+            )
+            kept.append(KeptFile.of(kind, uri, content, capture))
+    if capture.media is not None:
+        packed = plain(capture.media)
+        uri = media_file(folder, packed.content_sha256, capture.content_type)
+        kept.append(KeptFile(MEDIA, uri, packed, capture.content_type, None))
+    return kept

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from crawler.crawl.context import visits_of
+from crawler.crawl.context import Component
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+    from crawler.crawl.context import CrawlContext
+
 SESSION_EVENTS = {"queued", "started", "ended", "refused"}
 
 
-class Progress:
+class Progress(Component):
     """PROGRESS_FD names an open pipe; each event goes into it as one line of JSON."""
 
-    def __init__(self, crawler: Crawler) -> None:
+    def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
+        super().__init__(crawler, context)
         self.stats = crawler.stats
         self.pipe = crawler.settings.getint("PROGRESS_FD", -1)
-        visits_of(crawler).listeners.append(self.heard)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Scrapy's way to make a component."""
-        return cls(crawler)
+        self.visits.listeners.append(self.heard)
 
     def heard(self, event: str, **fields: Any) -> None:
         """Called by the visits, in the event loop."""

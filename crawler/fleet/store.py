@@ -100,10 +100,10 @@ class FleetStore(SessionStore):
     def recover(self) -> list[UUID]:
         """Let the sessions of dead workers wait again, or end those that too many have died with."""
         with self.database.read() as db:
-            if db.scalar(select(CrawlSession.id).where(_is_orphaned(self.database.now(db))).limit(1)) is None:
+            if db.scalar(select(CrawlSession.id).where(_is_orphaned(db.now)).limit(1)) is None:
                 return []
         with self.database.write() as db:
-            now = self.database.now(db)
+            now = db.now
             orphans = _orphans(db, now)
             for orphan in orphans:
                 self._recover(db, orphan, now)

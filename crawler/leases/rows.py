@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from attrs import frozen
 from sqlalchemy import Integer, and_, bindparam, case, inspect, literal, null, select, text, tuple_, update
 
+from crawler.capture.failures import Cause
 from crawler.db.models.leased import IS_IN_PROGRESS, IS_PENDING, Leased
 from crawler.db.types import UtcTime
 from crawler.leases.rules import LeaseRules, stored_error
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, RowMapping, Select, Table, Update
     from sqlalchemy.orm import Session
+    from sqlalchemy.sql.dml import ReturningUpdate
 
 EXPIRED = "lease expired"
 _BATCH = 500  # ids in one statement; both databases take more, plans grow with them
@@ -51,8 +53,15 @@ class Leases:
     Every statement is built once and names columns only: no row becomes an object.
     """
 
-    def __init__(self, model: type[Leased], rules: LeaseRules) -> None:
+    def __init__(
+        self,
+        model: type[Leased],
+        rules: LeaseRules,
+        on_expired: Callable[[Session, Sequence[RowMapping], datetime], None] | None = None,
+    ) -> None:
+        """Lease by these rules; `on_expired` writes along what is to be known of what ran out."""
         self.rules = rules
+        self._on_expired = on_expired
         self._table = cast("Table", inspect(model).local_table)
 
     def acquire(
@@ -101,7 +110,22 @@ class Leases:
             **(values or {}), "now": now, "cap": self.rules.max_attempts,
             "rested": now + self.rules.rest_after_expiry,
         }  # fmt: skip
-        db.connection().execute(_reclaiming(self._table, within), parameters)
+        expired = db.connection().execute(_reclaiming(self._table, within), parameters).mappings().all()
+        if expired and self._on_expired is not None:
+            self._on_expired(db, expired, now)
+
+    def take_back(
+        self,
+        db: Session,
+        *,
+        reason: str,
+        now: datetime,
+        within: tuple[ColumnElement[bool], ...],
+        values: Mapping[str, Any],
+    ) -> Sequence[RowMapping]:
+        """Put back, as if it were untouched, what those hold who are gone; `within` says which."""
+        parameters = {**values, "now": now, "reason": stored_error(reason)}
+        return db.connection().execute(_taking_back(self._table, within), parameters).mappings().all()
 
     def renew(self, db: Session, leases: Sequence[Lease], now: datetime) -> set[int]:
         """Move expiries on, never beyond the deadline; the ids of those that are still their owner's.
@@ -121,7 +145,8 @@ class Leases:
 
     def finish(self, db: Session, lease: Lease, now: datetime, **facts: Any) -> bool:
         """Mark a thing as done, with what came of it; False when it is no longer ours."""
-        return self._end(db, lease, now, status="finished", finished_at=now, last_error=None, **facts)
+        facts |= {"last_error": None, "cause": None}
+        return self._end(db, lease, now, status="finished", finished_at=now, **facts)
 
     def fail(
         self,
@@ -130,23 +155,24 @@ class Leases:
         error: str,
         now: datetime,
         *,
+        cause: str | None = None,
         final: bool = False,
         chance: Callable[[], float] = random.random,  # ruff: ignore[suspicious-non-cryptographic-random-usage] - jitter
     ) -> Literal["pending", "error"] | None:
         """Let a thing rest and be tried again, or end it after its last attempt; None when it is not ours."""
-        facts: dict[str, Any] = {"last_error": stored_error(error)}
+        facts: dict[str, Any] = {"last_error": stored_error(error), "cause": cause}
         if final or self.rules.is_last(lease.attempts):
             return "error" if self._end(db, lease, now, status="error", finished_at=now, **facts) else None
         again = now + self.rules.backoff(lease.attempts, chance())
         return "pending" if self._end(db, lease, now, status="pending", next_run_at=again, **facts) else None
 
-    def release(self, db: Session, leases: Sequence[Lease], reason: str, now: datetime) -> int:
-        """Put untouched things back, due at once and without an attempt counted; how many were ours."""
-        stored = stored_error(reason)
-        return sum(
-            db.connection().execute(_releasing(self._table), {**group, "now": now, "reason": stored}).rowcount
-            for group in _grouped(leases)
-        )
+    def release(self, db: Session, leases: Sequence[Lease], reason: str, now: datetime) -> set[int]:
+        """Put untouched things back, due at once, no attempt counted; the ids of those that were ours."""
+        released: set[int] = set()
+        for group in _grouped(leases):
+            parameters = {**group, "now": now, "reason": stored_error(reason)}
+            released |= set(db.connection().execute(_releasing(self._table), parameters).scalars())
+        return released
 
     def _end(self, db: Session, lease: Lease, now: datetime, **values: Any) -> bool:
         parameters = {
@@ -199,8 +225,13 @@ def _taking(table: Table, within: tuple[ColumnElement[bool], ...]) -> Update:
             attempts=at.attempts + 1,
             updated_at=_NOW,
         )
-        .returning(*(column for column in at if column.name not in _UNTOLD))
+        .returning(*_told(table))
     )
+
+
+def _told(table: Table) -> list[ColumnElement[Any]]:
+    """What is said of a thing that changes hands: what it is, and of its lease what is not known already."""
+    return [column for column in table.c if column.name not in _UNTOLD]
 
 
 @lru_cache(maxsize=64)
@@ -221,9 +252,11 @@ def _reclaiming(table: Table, within: tuple[ColumnElement[bool], ...]) -> Update
             finished_at=case((was_last, _NOW), else_=null()),
             next_run_at=bindparam("rested"),
             last_error=EXPIRED,
+            cause=Cause.LEASE_EXPIRED.value,
             updated_at=_NOW,
             **_FREED,
         )
+        .returning(*_told(table), at.status)
     )
 
 
@@ -260,19 +293,22 @@ def _renewing(table: Table) -> Update:
 
 
 @lru_cache(maxsize=64)
-def _releasing(table: Table) -> Update:
-    return (
-        update(table)
-        .where(_are_held(table))
-        .values(
-            status=literal("pending"),
-            attempts=table.c.attempts - 1,
-            next_run_at=_NOW,
-            last_error=bindparam("reason"),
-            updated_at=_NOW,
-            **_FREED,
-        )
-    )
+def _releasing(table: Table) -> ReturningUpdate[Any]:
+    return update(table).where(_are_held(table)).values(_put_back(table)).returning(table.c.id)
+
+
+@lru_cache(maxsize=64)
+def _taking_back(table: Table, within: tuple[ColumnElement[bool], ...]) -> ReturningUpdate[Any]:
+    held = update(table).where(text(IS_IN_PROGRESS), *within)
+    return held.values(_put_back(table)).returning(*_told(table))
+
+
+def _put_back(table: Table) -> dict[str, Any]:
+    """The columns of something whose lease has cost it nothing."""
+    return {
+        "status": literal("pending"), "attempts": table.c.attempts - 1, "next_run_at": _NOW,
+        "last_error": bindparam("reason"), "cause": null(), "updated_at": _NOW, **_FREED,
+    }  # fmt: skip
 
 
 @lru_cache(maxsize=64)

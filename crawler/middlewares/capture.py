@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import NotConfigured
 
-from crawler.crawl.answers import cause_of_answer
-from crawler.crawl.context import SESSION, visits_of
-from crawler.crawl.reading import read, to_capture
-from crawler.reading import ReadingFailedError
+from crawler.capture.failures import Cause
+from crawler.capture.items import PageCapture
+from crawler.crawl.answers import page_of
+from crawler.crawl.context import SESSION, Component
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -17,22 +17,19 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from crawler.crawl.context import CrawlContext
 
-class CaptureMiddleware:
+
+class CaptureMiddleware(Component):
     """Adds to a callback's output the page that it was given, judged, for the evidence pipeline to keep.
 
     Off with CAPTURE_PAGES=False; a spider that yields its captures itself sets that.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
+    def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
         if not crawler.settings.getbool("CAPTURE_PAGES"):
             raise NotConfigured("CAPTURE_PAGES is off")
-        self.crawler = crawler
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Scrapy's way to make a component."""
-        return cls(crawler)
+        super().__init__(crawler, context)
 
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]
@@ -40,12 +37,9 @@ class CaptureMiddleware:
         """Pass on what the callback gives, then the page."""
         async for output in result:
             yield output
-        visit = visits_of(self.crawler).running.get(response.meta.get(SESSION, ""))
-        if visit is None or cause_of_answer(response) is not None:
+        visit = self.visits.running.get(response.meta.get(SESSION, ""))
+        if visit is None:
             return
-        try:
-            reading = await read(self.crawler, response, visit.order.policy)
-        except ReadingFailedError:
-            return
-        if reading.is_html:
-            yield to_capture(response, visit.id, "page", reading)
+        page = await page_of(self.context.readers, response, visit.order.policy)
+        if not isinstance(page, Cause) and page.reading.is_html:
+            yield PageCapture.of(page, visit.id, "page")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from scrapy import signals
 from scrapy.http.request import NO_CALLBACK
 
 from crawler.access.gate import GateUnavailableError
 from crawler.crawl.answers import BadRequestUrlError, DomainHeldError, SessionStoppedError
-from crawler.crawl.context import SESSION, visits_of
+from crawler.crawl.context import SESSION, Component
 from crawler.errors import BadUrlError, LockedError
 from crawler.urls import domain_of, require_http_url
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
+    from crawler.crawl.context import CrawlContext
     from crawler.sessions.visit import Visit
 
 # The request for robots.txt (and where that redirects to) belongs to the session whose request caused
@@ -26,25 +27,19 @@ if TYPE_CHECKING:
 _caused_by: ContextVar[str | None] = ContextVar("caused_by", default=None)
 
 
-class DomainGateMiddleware:
+class DomainGateMiddleware(Component):
     """Passes requests of domains that their session holds; takes a further one when it is first asked for.
 
     A spider that knows nothing of sessions gets one for each domain that it fetches from.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
+    def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
+        super().__init__(crawler, context)
         crawler.signals.connect(self.request_went, signal=signals.request_reached_downloader)
         crawler.signals.connect(self.request_came_back, signal=signals.request_left_downloader)
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Scrapy's way to make a component."""
-        return cls(crawler)
-
     async def process_request(self, request: Request) -> None:
         """Wait, within bounds, until the request may go; refuse it otherwise."""
-        visits = visits_of(self.crawler)
         try:
             domain = domain_of(require_http_url(request.url))
         except BadUrlError as error:
@@ -53,11 +48,11 @@ class DomainGateMiddleware:
         visit = (
             await self._own_visit(domain, request.url)
             if session_id is None
-            else visits.running.get(session_id)
+            else self.visits.running.get(session_id)
         )
         if visit is None or visit.stopped:
             raise SessionStoppedError(f"session {session_id} has ended")
-        if not await visits.admit(visit, domain):
+        if not await self.visits.admit(visit, domain):
             raise DomainHeldError(f"{domain} is held by another session")
         _caused_by.set(visit.id)
         request.meta[SESSION] = visit.id
@@ -73,13 +68,13 @@ class DomainGateMiddleware:
         self._count(request, -1)
 
     def _count(self, request: Request, change: int) -> None:
-        visit = visits_of(self.crawler).known.get(request.meta.get(SESSION, ""))
+        visit = self.visits.known.get(request.meta.get(SESSION, ""))
         if visit is not None:
             visit.count(change)
 
     async def _own_visit(self, domain: str, url: str) -> Visit:
         try:
-            return await visits_of(self.crawler).visit_of(domain, url)
+            return await self.visits.visit_of(domain, url)
         except (LockedError, GateUnavailableError) as error:
             raise DomainHeldError(f"{domain}: {error}") from error
 

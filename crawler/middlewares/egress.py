@@ -10,12 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
-from scrapy.exceptions import CannotResolveHostError
+from scrapy.exceptions import CannotResolveHostError, DownloadFailedError
 from scrapy.resolver import CachingHostnameResolver
 from scrapy.utils.datatypes import LocalCache
 from scrapy.utils.httpobj import urlparse_cached
 
 from crawler.access.egress import EgressPolicy, EgressRefusedError, host_name
+from crawler.middlewares.bounded_headers import BoundedClientFactory, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,11 +93,16 @@ class GuardedHandler(HTTP11DownloadHandler):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._resolver = _installed(crawler)
+        self._pool._factory = BoundedClientFactory  # ruff: ignore[private-member-access] - nor has Scrapy a setting
 
     async def download_request(self, request: Request) -> Response:
         """Download, and say so where it was refused."""
         try:
             return await super().download_request(request)
+        except DownloadFailedError as error:
+            if refusal := too_large(error):
+                raise refusal from error
+            raise
         except CannotResolveHostError as error:
             host = host_name(urlparse_cached(request).hostname or "")
             reason = self._resolver.refusals.get(host)

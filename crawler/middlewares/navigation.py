@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from scrapy.exceptions import (
     CannotResolveHostError,
@@ -17,12 +17,11 @@ from scrapy.exceptions import (
 from scrapy.http.request import NO_CALLBACK
 
 from crawler.crawl.answers import BLOCKED, RATE_LIMITED, is_bot_block, retry_after
-from crawler.crawl.context import SESSION, visits_of
+from crawler.crawl.context import SESSION, Component
 from crawler.urls import domain_of
 
 if TYPE_CHECKING:
     from scrapy import Request
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from crawler.sessions.visit import Visit
@@ -47,16 +46,8 @@ RELOADED = "navigation_reloaded"
 ATTEMPTS_ALLOWED = "navigation_attempts"  # how often this page is tried, where that is not ATTEMPTS
 
 
-class NavigationMiddleware:
+class NavigationMiddleware(Component):
     """Tries a page again where that may help, reloads a bot-block page once, and gives up in time."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Scrapy's way to make a component."""
-        return cls(crawler)
 
     async def process_request(self, request: Request) -> None:
         """Start the page's clock with its first attempt."""
@@ -87,7 +78,7 @@ class NavigationMiddleware:
         # robots.txt may have failed before this request's turn came
         begun = request.meta.setdefault(BEGUN, time.monotonic())
         wait = max(asked, BACKOFF_SECONDS[attempt - 1] + random.uniform(0, JITTER_SECONDS))  # ruff: ignore[suspicious-non-cryptographic-random-usage] - jitter is no secret
-        visit = visits_of(self.crawler).running.get(request.meta.get(SESSION, ""))
+        visit = self.visits.running.get(request.meta.get(SESSION, ""))
         if attempt >= _allowed(request) or time.monotonic() - begun + wait > PAGE_LIMIT_SECONDS:
             _note(visit, "warn", "navigation.gave_up", request.url, reason=reason, attempt=attempt, **details)
             return None
@@ -98,7 +89,7 @@ class NavigationMiddleware:
         return await self._later(request, visit, wait, {ATTEMPT: attempt + 1})
 
     async def _reload(self, request: Request) -> Request | None:
-        visit = visits_of(self.crawler).running.get(request.meta.get(SESSION, ""))
+        visit = self.visits.running.get(request.meta.get(SESSION, ""))
         _note(visit, "info", "navigation.reload", request.url, reason="bot_block")
         return await self._later(request, visit, RELOAD_AFTER_SECONDS, {RELOADED: True})
 
@@ -125,7 +116,7 @@ class NavigationMiddleware:
         """What the site asked for with Retry-After; every process keeps to it."""
         asked = retry_after(response)
         if asked:
-            await visits_of(self.crawler).ask_delay(domain_of(response.url), asked, "Retry-After")
+            await self.visits.ask_delay(domain_of(response.url), asked, "Retry-After")
         return asked
 
 

@@ -9,7 +9,7 @@ from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import IgnoreRequest
 from scrapy.utils.httpobj import urlparse_cached
 
-from crawler.crawl.context import SESSION, visits_of
+from crawler.crawl.context import SESSION, CrawlContext
 from crawler.urls import domain_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,9 @@ class RobotsMiddleware(RobotsTxtMiddleware):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.max_delay = visits_of(crawler).settings.domain_max_delay_seconds
+        context = CrawlContext.of(crawler)
+        self.visits = context.visits
+        self.max_delay = context.settings.domain_max_delay_seconds
         self._unreachable: dict[str, Exception] = {}  # by network location
         self._delays: dict[str, float] = {}  # by domain
         crawler.signals.connect(self.robots_parsed, signal=signals.robots_parsed)
@@ -69,7 +71,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     def _keep_delay(self, request: Request) -> None:
         """Space the session's requests as the site asks; the session's end tells the other processes."""
         domain = domain_of(request.url)
-        visit = visits_of(self.crawler).running.get(request.meta.get(SESSION, ""))
+        visit = self.visits.running.get(request.meta.get(SESSION, ""))
         delay = self._delays.get(domain)
         if delay is None or visit is None or domain in visit.crawl_delays:
             return

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from crawler.access.scope import denials_after_redirect, permanent_lines
 from crawler.crawl.answers import FilteredError, KnownUrlError
-from crawler.crawl.context import run_worker_of
+from crawler.crawl.context import Component
 from crawler.logs import get_logger
 from crawler.urls import canonical
 
 if TYPE_CHECKING:
     from scrapy import Request
-    from scrapy.crawler import Crawler
 
     from crawler.runs.tasks import LeasedTask
     from crawler.runs.worker import RunWorker
@@ -21,23 +20,15 @@ TASK = "task"  # the meta key that ties a request to its task
 log = get_logger(__name__)
 
 
-class ScopeMiddleware:
+class ScopeMiddleware(Component):
     """Judges each request of a task anew, since a redirect or a login may have led it elsewhere."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Scrapy's way to make a component."""
-        return cls(crawler)
 
     async def process_request(self, request: Request) -> None:
         """Let a request go on that the run may ask for."""
         task: LeasedTask | None = request.meta.get(TASK)
         if task is None:
             return
-        worker = run_worker_of(self.crawler)
+        worker = self.context.run_worker
         was_redirected = canonical(request.url) != canonical(task.url)
         if was_redirected:
             await self._learn(worker, task, request)

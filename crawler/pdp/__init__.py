@@ -14,6 +14,7 @@ from crawler.pdp.policies import (
     evaluate_pdp_validation_signals,
     is_valid_pdp_page,
 )
+from crawler.pdp.reading import PageQuestion, Reading, reading_of
 from crawler.pdp.sitemaps import SitemapUrls, sitemap_urls
 from crawler.pdp.verdict import Signals, UnknownPolicyError, Verdict, judge, policy_of
 from crawler.pdp.visible import visible_text
@@ -26,8 +27,10 @@ __all__ = [
     "Evidence",
     "Facts",
     "Page",
+    "PageQuestion",
     "Policy",
     "Rating",
+    "Reading",
     "Signals",
     "SitemapUrls",
     "UnknownPolicyError",
@@ -46,6 +49,7 @@ __all__ = [
     "policy_of",
     "read_facts",
     "read_page",
+    "reading_of",
     "robots_directives",
     "sitemap_urls",
     "verdict_as_dict",

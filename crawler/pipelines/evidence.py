@@ -2,46 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import DropItem
 
 from crawler.capture.failures import Cause
 from crawler.capture.items import PageCapture, StoredPage
-from crawler.crawl.context import visits_of
+from crawler.crawl.context import Component
 from crawler.evidence.blobs import DiskFullError
 from crawler.sessions.rows import StaleSessionError
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
     from crawler.sessions.store import KeptPage
 
 
-class EvidencePipeline:
+class EvidencePipeline(Component):
     """Keeps PageCapture items and passes on StoredPage in their place; other items go by untouched."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Scrapy's way to make a component."""
-        return cls(crawler)
 
     async def process_item(self, item: Any) -> Any:
         """Store a page; a page that cannot be stored ends its session."""
         if not isinstance(item, PageCapture):
             return item
-        visits = visits_of(self.crawler)
         try:
-            kept = await visits.keep(item)
+            kept = await self.visits.keep(item)
         except StaleSessionError as error:
             raise DropItem(f"not stored: {error}") from error
         except Exception as error:
             # Whatever it was: a session that cannot keep what it sees must not end as if it had.
             cause = Cause.DISK_FULL if isinstance(error, DiskFullError) else Cause.STORE_FAILED
-            visits.stop(item.session_id, cause, error=f"{type(error).__name__}: {error}")
+            self.visits.stop(item.session_id, cause, error=f"{type(error).__name__}: {error}")
             raise
         self._count(kept)
         return _as_stored(item, kept)
@@ -54,7 +43,7 @@ class EvidencePipeline:
 
 
 def _as_stored(capture: PageCapture, kept: KeptPage) -> StoredPage:
-    verdict, facts = capture.verdict or {}, capture.facts or {}
+    verdict, facts = capture.verdict, capture.facts
     return StoredPage(
         session_id=capture.session_id,
         page_id=str(kept.page.id),
@@ -63,12 +52,12 @@ def _as_stored(capture: PageCapture, kept: KeptPage) -> StoredPage:
         url=capture.url,
         status=kept.page.status,
         http_status=capture.http_status,
-        is_pdp=bool(verdict.get("is_pdp")),
-        policy=verdict.get("policy"),
-        reasons=list(verdict.get("reasons", ())),
-        name=facts.get("name"),
-        price=facts.get("price"),
-        currency=facts.get("currency"),
+        is_pdp=verdict is not None and verdict.is_pdp,
+        policy=verdict.policy if verdict else None,
+        reasons=list(verdict.reasons) if verdict else [],
+        name=(facts and facts.name) or None,
+        price=str(facts.price) if facts and facts.price is not None else None,
+        currency=(facts and facts.currency) or None,
         low_confidence_reasons=list(capture.low_confidence_reasons),
         artifacts=[file.uri for file in kept.files],
     )

@@ -7,21 +7,30 @@ from __future__ import annotations
 
 import asyncio
 import os
-import pickle  # ruff: ignore[suspicious-pickle-import] - between us and our own children
+import pickle  # ruff: ignore[suspicious-pickle-import] - what is taken from a child is restricted below
 import sys
+from decimal import Decimal
+from io import BytesIO
 from typing import TYPE_CHECKING
 
 from crawler import logs
 from crawler.errors import CrawlerError
+from crawler.pdp import Evidence, Facts, Rating, Reading, Signals, Variant, Verdict
 from crawler.reading.frames import LENGTH
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
 
-    from crawler.reading.page import PageQuestion, Reading
+    from crawler.pdp import PageQuestion
 
 # A page of the largest size takes a tenth of this.
 LIMIT_SECONDS = 60.0
+MOST_BYTES = 256 * 1024 * 1024  # of an answer; a page of the largest size has a quarter of it
+# All that an answer is made of, beside numbers, texts and their lists.
+_VALUES: dict[tuple[str, str], type] = {
+    (each.__module__, each.__qualname__): each
+    for each in (Reading, Verdict, Signals, Evidence, Facts, Rating, Variant, Decimal)
+}
 
 log = logs.get_logger(__name__)
 
@@ -49,7 +58,7 @@ class Readers:
                     reading = await _ask(process, question)
             except BaseException as error:
                 await _killed(process)
-                if isinstance(error, TimeoutError | EOFError | OSError):
+                if isinstance(error, TimeoutError | EOFError | OSError | pickle.UnpicklingError):
                     log.error("reader.died", url=question.url, error=type(error).__name__)  # ruff: ignore[error-instead-of-exception] - the reader's, not ours
                     raise ReadingFailedError(f"reading {question.url} came to nothing") from error
                 raise
@@ -89,8 +98,28 @@ async def _ask(process: Process, question: PageQuestion) -> Reading:
     process.stdin.write(LENGTH.pack(len(data)) + data)
     await process.stdin.drain()
     (length,) = LENGTH.unpack(await process.stdout.readexactly(LENGTH.size))
-    answer: Reading = pickle.loads(await process.stdout.readexactly(length))  # ruff: ignore[suspicious-pickle-usage] - from our own child
-    return answer
+    if length > MOST_BYTES:
+        raise pickle.UnpicklingError(f"an answer of {length} bytes")
+    return _reading_in(await process.stdout.readexactly(length))
+
+
+def _reading_in(answer: bytes) -> Reading:
+    """What a reader says; it has looked at a stranger's page, and may be that page's by now."""
+    try:
+        reading = _Answers(BytesIO(answer)).load()
+    except Exception as error:
+        raise pickle.UnpicklingError(f"no answer: {error}") from error
+    if not isinstance(reading, Reading):
+        raise pickle.UnpicklingError("no reading")
+    return reading
+
+
+class _Answers(pickle.Unpickler):  # ruff: ignore[suspicious-pickle-usage] - see `find_class`
+    """Makes the values of an answer, and nothing else."""
+
+    def find_class(self, module: str, name: str) -> type:
+        """Called for whatever is to be made; what is not in the table never is."""
+        return _VALUES[module, name]
 
 
 async def _killed(process: Process) -> None:

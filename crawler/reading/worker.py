@@ -11,8 +11,8 @@ import sys
 from contextlib import suppress
 from typing import BinaryIO
 
+from crawler.pdp import reading_of
 from crawler.reading.frames import LENGTH
-from crawler.reading.page import read_page_of
 
 
 def main() -> None:
@@ -26,7 +26,7 @@ def main() -> None:
 
 def _answer(answers: BinaryIO) -> None:
     while (question := _next(sys.stdin.buffer)) is not None:
-        answer = pickle.dumps(read_page_of(pickle.loads(question)), pickle.HIGHEST_PROTOCOL)  # ruff: ignore[suspicious-pickle-usage] - from our own parent
+        answer = pickle.dumps(reading_of(pickle.loads(question)), pickle.HIGHEST_PROTOCOL)  # ruff: ignore[suspicious-pickle-usage] - from our own parent
         answers.write(LENGTH.pack(len(answer)) + answer)
         answers.flush()
 

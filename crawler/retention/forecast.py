@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from sqlalchemy import func, select
 
-from crawler.db.models import Artifact, Listing
+from crawler.capture.artifact_types import HTML
+from crawler.db.models import Artifact, Listing, RetentionResult
 from crawler.evidence.bodies import is_readable
-from crawler.retention import policies
+from crawler.retention import holds, policies
 from crawler.retention.policies import EXEMPT
-from crawler.retention.tables import COLLECTIONS, RetainedTable, holds_at
+from crawler.retention.sweep import COLLECTIONS, RetainedTable
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
@@ -23,7 +24,7 @@ _SAMPLE_ROWS = 100  # the newest; a row's size is theirs on average
 
 
 @frozen
-class Outlook:
+class Forecast:
     """One kind of thing that is kept; the field names are a contract with scripts."""
 
     name: str
@@ -36,7 +37,7 @@ class Outlook:
     due_in_30_days: int
 
 
-def outlook(db: Session, html_days: int, now: datetime) -> list[Outlook]:
+def forecast(db: Session, html_days: int, now: datetime) -> list[Forecast]:
     """The evidence, then the collections in their order, then what is exempt."""
     days = policies.load(db)
     return [
@@ -47,43 +48,43 @@ def outlook(db: Session, html_days: int, now: datetime) -> list[Outlook]:
     ]
 
 
-def _html(db: Session, days: int, now: datetime) -> Outlook:
-    is_html = is_readable(now) & (Artifact.type == "html_gz")
+def _html(db: Session, days: int, now: datetime) -> Forecast:
+    is_html = is_readable(now) & (Artifact.type == HTML.name)
     rows, size = _files(db, is_html)
     held, _ = _files(db, is_html & Artifact.legal_hold)
     due = {
         name: _files(db, is_html & ~Artifact.legal_hold & (Artifact.retention_until < now + ahead))[0]
         for name, ahead in _horizons().items()
     }
-    return Outlook("html", days, rows, size, held, **due)
+    return Forecast("html", days, rows, size, held, **due)
 
 
-def _other_files(db: Session, now: datetime) -> Outlook:
-    rows, size = _files(db, is_readable(now) & (Artifact.type != "html_gz"))
-    return Outlook("other_files", None, rows, size, 0, **dict.fromkeys(_horizons(), 0))
+def _other_files(db: Session, now: datetime) -> Forecast:
+    rows, size = _files(db, is_readable(now) & (Artifact.type != HTML.name))
+    return Forecast("other_files", None, rows, size, 0, **dict.fromkeys(_horizons(), 0))
 
 
-def _collection(db: Session, name: str, days: int, now: datetime) -> Outlook:
-    shelves = COLLECTIONS[name]
-    cutoff, held = now - timedelta(days=days), holds_at(db, now)
+def _collection(db: Session, name: str, days: int, now: datetime) -> Forecast:
+    tables = COLLECTIONS[name]
+    cutoff, held = now - timedelta(days=days), holds.standing_at(db, now)
     due = {
-        horizon: sum(_number(db, shelf, shelf.is_expired(cutoff + ahead, held)) for shelf in shelves)
+        horizon: sum(_number(db, each, each.is_expired(cutoff + ahead, held)) for each in tables)
         for horizon, ahead in _horizons().items()
     }
-    old = sum(_number(db, shelf, shelf.time < cutoff) for shelf in shelves)
-    return Outlook(
+    old = sum(_number(db, each, each.time < cutoff) for each in tables)
+    return Forecast(
         name, days,
-        rows=sum(db.execute(shelf.total()).scalar_one() for shelf in shelves),
-        bytes=sum(_bytes(db, shelf) for shelf in shelves),
+        rows=sum(db.execute(each.total()).scalar_one() for each in tables),
+        bytes=sum(_bytes(db, each) for each in tables),
         held=old - due["due_now"],
         **due,
     )  # fmt: skip
 
 
-def _listings(db: Session, _now: datetime) -> Outlook:
-    shelf = RetainedTable(Listing, Listing.last_seen_at)
-    total = db.execute(shelf.total()).scalar_one()
-    return Outlook(EXEMPT, None, total, _bytes(db, shelf), 0, **dict.fromkeys(_horizons(), 0))
+def _listings(db: Session, _now: datetime) -> Forecast:
+    retained = RetainedTable(Listing, Listing.last_seen_at)
+    total = db.execute(retained.total()).scalar_one()
+    return Forecast(EXEMPT, None, total, _bytes(db, retained), 0, **dict.fromkeys(_horizons(), 0))
 
 
 def _horizons() -> dict[str, timedelta]:
@@ -96,21 +97,26 @@ def _files(db: Session, which: ColumnElement[bool]) -> tuple[int, int]:
     return rows, int(size)
 
 
-def _number(db: Session, shelf: RetainedTable, which: ColumnElement[bool]) -> int:
-    number: int = db.execute(select(func.count()).select_from(shelf.table).where(which)).scalar_one()
+def _number(db: Session, retained: RetainedTable, which: ColumnElement[bool]) -> int:
+    number: int = db.execute(select(func.count()).select_from(retained.table).where(which)).scalar_one()
     return number
 
 
-def _bytes(db: Session, shelf: RetainedTable) -> int:
+def _bytes(db: Session, retained: RetainedTable) -> int:
     """About how many bytes the rows of a table are: their number times the size of the newest ones."""
-    columns = shelf.table.__table__.c
-    rows = db.execute(select(*columns).order_by(shelf.time.desc()).limit(_SAMPLE_ROWS)).all()
+    columns = retained.table.__table__.c
+    rows = db.execute(select(*columns).order_by(retained.time.desc()).limit(_SAMPLE_ROWS)).all()
     if not rows:
         return 0
     average = sum(_length(value) for row in rows for value in row) / len(rows)
-    total: int = db.execute(shelf.total()).scalar_one()
+    total: int = db.execute(retained.total()).scalar_one()
     return round(average * total)
 
 
 def _length(value: Any) -> int:
     return 8 if isinstance(value, int | float | datetime) else len(str(value or ""))
+
+
+def last_result(db: Session) -> RetentionResult | None:
+    """What came of the newest cleanup of the collections."""
+    return db.scalars(select(RetentionResult).order_by(RetentionResult.id.desc()).limit(1)).first()

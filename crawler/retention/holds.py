@@ -11,19 +11,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
-from sqlalchemy import select, text, update
+from sqlalchemy import and_, or_, select, text, union, update
 
-from crawler.db.models import Artifact, AuditEntry, Hold
+from crawler.db.models import Artifact, AuditEntry, CrawlSession, Hold, Listing, Page, Price
+from crawler.db.models.retention import IS_STANDING
 from crawler.errors import LockedError, NotFoundError
-from crawler.retention import conditions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
     from uuid import UUID
 
-    from sqlalchemy import ColumnElement
-    from sqlalchemy.orm import Session
+    from sqlalchemy import ColumnElement, CompoundSelect, Select
+    from sqlalchemy.orm import InstrumentedAttribute, Session
 
 
 def note_action(
@@ -42,10 +42,61 @@ def note_action(
 _KEY = 8_243_902
 
 
-def take_turn(db: Session) -> None:
-    """Wait for the turn, and keep it to the transaction's end; SQLite's writers have it anyway."""
+def retention_lock(db: Session) -> None:
+    """Wait for the lock, and keep it to the transaction's end; SQLite's writers have one anyway."""
     if db.get_bind().dialect.name != "sqlite":
         db.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _KEY})
+
+
+# ── which rows a standing hold covers, as conditions of queries ──
+
+
+def is_standing(now: datetime) -> ColumnElement[bool]:
+    """Neither lifted nor past its date."""
+    return and_(text(f"holds.{IS_STANDING}"), or_(Hold.until.is_(None), Hold.until > now))
+
+
+def is_held(session_id: InstrumentedAttribute[Any], now: datetime) -> ColumnElement[bool]:
+    """Whether a hold covers the session: by its id, by its domain, or by a product that it captured.
+
+    One list of sessions, made once a query: asked row by row, it would cost more than the rest together.
+    """
+    return session_id.in_(sessions_under(is_standing(now)))
+
+
+def is_held_price(now: datetime) -> ColumnElement[bool]:
+    """Whether a hold covers a price: by its session, by its listing, or by the listing's domain."""
+    of_domain = select(Listing.id).where(
+        Listing.id == Price.listing_id, Listing.domain.in_(_targets(Hold.domain, now))
+    )
+    return or_(
+        is_held(Price.session_id, now),
+        Price.listing_id.in_(_targets(Hold.listing_id, now)),
+        of_domain.exists(),
+    )
+
+
+def sessions_under(which: ColumnElement[bool]) -> CompoundSelect[Any]:
+    """The ids of the sessions that certain holds cover."""
+    return union(
+        select(CrawlSession.id).where(CrawlSession.id.in_(_of(Hold.session_id, which))),
+        select(CrawlSession.id).where(CrawlSession.domain.in_(_of(Hold.domain, which))),
+        select(Page.session_id).where(Page.listing_id.in_(_of(Hold.listing_id, which))),
+    )
+
+
+def _targets(column: InstrumentedAttribute[Any], now: datetime) -> Select[Any]:
+    return _of(column, is_standing(now))
+
+
+def _of(column: InstrumentedAttribute[Any], which: ColumnElement[bool]) -> Select[Any]:
+    return select(column).where(which, column.is_not(None))
+
+
+def standing_at(db: Session, now: datetime) -> datetime | None:
+    """The time by which holds are asked about; None when none stands, so that no row is asked about."""
+    stands = db.scalar(select(Hold.id).where(is_standing(now)).limit(1))
+    return None if stands is None else now
 
 
 # ── holds: evidence that stays, whatever its date ──
@@ -92,7 +143,7 @@ def hold(
     db: Session, target: Target, *, who: str, why: str, until: datetime | None, now: datetime
 ) -> HoldResult:
     """Set a hold, beside any others there may be."""
-    take_turn(db)
+    retention_lock(db)
     row = Hold(who=who, why=why, until=until, created_at=now, **target.columns)
     db.add(row)
     db.flush()
@@ -107,7 +158,7 @@ def hold(
 
 def unhold(db: Session, target: Target, *, who: str, why: str, now: datetime) -> HoldResult:
     """Lift every hold on a target; what another hold covers stays."""
-    take_turn(db)
+    retention_lock(db)
     matches = [getattr(Hold, name) == value for name, value in target.columns.items() if value is not None]
     ids = _release(db, Hold.released_at.is_(None) & matches[0], released_at=now, released_by=who)
     if not ids:
@@ -119,12 +170,12 @@ def unhold(db: Session, target: Target, *, who: str, why: str, now: datetime) ->
 
 def keep_up(db: Session, now: datetime) -> None:
     """End the holds whose date has come, and mark what came into being under those that stand."""
-    take_turn(db)
+    retention_lock(db)
     over = Hold.released_at.is_(None) & (Hold.until <= now)
     if ended := _release(db, over, released_at=Hold.until, released_by=BY_DATE):
         _unmark(db, ended, now)
-    if db.scalar(select(Hold.id).where(conditions.is_standing(now)).limit(1)):
-        _mark(db, conditions.is_standing(now))
+    if standing_at(db, now):
+        _mark(db, is_standing(now))
 
 
 def _release(db: Session, which: ColumnElement[bool], **values: Any) -> list[UUID]:
@@ -142,7 +193,7 @@ def _mark(db: Session, which: ColumnElement[bool]) -> Sequence[str | None]:
     """Mark the live artifacts under certain holds; the claims that cleaners have on them."""
     covered = (
         select(Artifact.id)
-        .where(Artifact.session_id.in_(conditions.sessions_under(which)))
+        .where(Artifact.session_id.in_(sessions_under(which)))
         .where(Artifact.deleted_at.is_(None), Artifact.legal_hold.is_(False))
         .order_by(Artifact.id)  # the order in which all who lock rows do so
         .with_for_update()
@@ -161,8 +212,8 @@ def _mark(db: Session, which: ColumnElement[bool]) -> Sequence[str | None]:
 def _unmark(db: Session, holds: Sequence[UUID], now: datetime) -> int:
     freed = db.scalars(
         update(Artifact)
-        .where(Artifact.session_id.in_(conditions.sessions_under(Hold.id.in_(holds))))
-        .where(Artifact.legal_hold.is_(True), ~conditions.is_held(Artifact.session_id, now))
+        .where(Artifact.session_id.in_(sessions_under(Hold.id.in_(holds))))
+        .where(Artifact.legal_hold.is_(True), ~is_held(Artifact.session_id, now))
         .values(legal_hold=False)
         .returning(Artifact.id)
         .execution_options(synchronize_session=False)

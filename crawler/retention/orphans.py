@@ -119,7 +119,7 @@ class _Scan:
             Artifact.storage_uri.in_([entry.uri for entry in group]), Artifact.deleted_at.is_(None)
         )
         with self.database.read() as db:
-            youngest = self.database.now(db) - self.order.grace
+            youngest = db.now - self.order.grace
             named = set(db.scalars(query))
         return [entry for entry in group if entry.uri not in named and entry.modified < youngest]
 
@@ -136,7 +136,7 @@ class _Scan:
     def _page(self, after: UUID | None) -> Sequence[Artifact]:
         query = select(Artifact).order_by(Artifact.id).limit(GROUP_ROWS)
         with self.database.read() as db:
-            query = query.where(is_readable(self.database.now(db)))
+            query = query.where(is_readable(db.now))
             return db.scalars(query if after is None else query.where(Artifact.id > after)).all()
 
     def _without_file(self, rows: Sequence[Artifact]) -> list[LostRow]:
@@ -161,12 +161,12 @@ class _Scan:
     def _still_live(self, ids: Sequence[UUID]) -> set[UUID]:
         """Leave out what a cleaner took while we looked."""
         with self.database.read() as db:
-            query = select(Artifact.id).where(Artifact.id.in_(ids), is_readable(self.database.now(db)))
+            query = select(Artifact.id).where(Artifact.id.in_(ids), is_readable(db.now))
             return set(db.scalars(query))
 
     def _mark(self, ids: Sequence[UUID]) -> None:
         with self.database.write() as db:
-            now = self.database.now(db)
+            now = db.now
             marked = db.scalars(
                 update(Artifact)
                 .where(Artifact.id.in_(ids), is_readable(now), ~Artifact.legal_hold)

@@ -20,7 +20,7 @@ _MOST_DOUBLINGS = 8  # after these the pause is longer than the longest
 
 @frozen
 class DueRow:
-    """An artifact that is past its date."""
+    """An artifact that is to go."""
 
     id: UUID
     session_id: UUID
@@ -66,12 +66,9 @@ class CleanupResult:
     reclaimed_bytes: int = 0  # the size of the files that it removed
     remaining: int = 0  # rows past their date that are still there after it
     dry_run: bool = False
+    artifacts: tuple[dict[str, Any], ...] = ()  # in a dry run, those that it would have taken
+    collections_processed: int = 0  # those that could be looked after
     collections: tuple[dict[str, Any], ...] = ()
-
-    @property
-    def collections_failed(self) -> int:
-        """How many collections could not be looked after."""
-        return sum(bool(each["error"]) for each in self.collections)
 
     @property
     def reclaimed_mb(self) -> float:
@@ -80,7 +77,7 @@ class CleanupResult:
 
     def as_document(self) -> dict[str, Any]:
         """The figures for JSON."""
-        return {**asdict(self), "collections": list(self.collections)}
+        return {**asdict(self), "artifacts": list(self.artifacts), "collections": list(self.collections)}
 
     def __str__(self) -> str:
         return (

@@ -27,9 +27,8 @@ from crawler.db.models import (
     ScrapeRecord,
 )
 from crawler.errors import LockedError, UsageError
-from crawler.retention import claims, conditions
-from crawler.retention.cleanup import ClaimedPass, CleanupOrder
-from crawler.retention.holds import HeldError, note_action, take_turn
+from crawler.retention import claims, holds
+from crawler.retention.holds import HeldError, note_action, retention_lock
 from crawler.sessions.outcome import Status
 
 if TYPE_CHECKING:
@@ -190,24 +189,24 @@ class _Purge:
     def remove_files(self, blobs: BlobStore, on_progress: Callable[[CleanupResult], None]) -> int:
         """Remove every file, by the same claims as the cleanup's, and so safe beside it; how many failed."""
         take = partial(claims.take_of_sessions, sessions=self.order.sessions)
-        everything = CleanupOrder(batch_size=_ALL)
-        result = ClaimedPass(self.database, blobs, everything, on_progress, take=take).run()
+        work = claims.ClaimedPass(self.database, blobs, take, on_progress)
+        work.run(_ALL)
         live = select(Artifact.id).where(
             Artifact.session_id.in_(self.order.sessions), Artifact.deleted_at.is_(None)
         )
         with self.database.read() as db:
-            _refuse(db, self.order, self.database.now(db))  # a hold may have come in between
+            _refuse(db, self.order, db.now)  # a hold may have come in between
             left = db.scalar(live.limit(1))
-        if left is not None and not result.failed:
+        if left is not None and not work.result.failed:
             raise LockedError("somebody else is at some of its files", hint="the same command goes on later")
-        return result.failed
+        return work.result.failed
 
     def remove_some_sessions(self) -> bool:
         """Delete a few sessions whose files are gone; False when there is none left."""
         query = self.order.sessions.order_by(CrawlSession.id).limit(SESSIONS_AT_ONCE)
         with self.database.write() as db:
-            take_turn(db)
-            _refuse(db, self.order, self.database.now(db))
+            retention_lock(db)
+            _refuse(db, self.order, db.now)
             keys = list(db.scalars(query))
             if keys:
                 # Counted by their marks, so that what a killed purge has removed is in the record as well.
@@ -227,8 +226,8 @@ class _Purge:
         """Delete what else is the domain's, and close the record."""
         domain, with_prices = self.order.target.domain, self.order.with_prices
         with self.database.write() as db:
-            take_turn(db)
-            _refuse(db, self.order, self.database.now(db))
+            retention_lock(db)
+            _refuse(db, self.order, db.now)
             if domain:
                 self._add(db, remove_domain(db, domain, with_prices=with_prices))
             entry = self._entry(db)
@@ -248,8 +247,8 @@ class _Purge:
 def _begin(database: Database, order: PurgeOrder) -> int:
     """Open the record, or take up the one that a killed purge of the same target has left; its id."""
     with database.write() as db:
-        take_turn(db)
-        now = database.now(db)
+        retention_lock(db)
+        now = db.now
         _refuse(db, order, now)
         _end_pauses(db, order)
         entry = _left_open(db, order) or note_action(
@@ -286,7 +285,7 @@ def _refuse(db: Session, order: PurgeOrder, now: datetime) -> None:
     """Say why it may not be: a hold, or a session at work."""
     held = db.scalar(
         select(CrawlSession.id)
-        .where(CrawlSession.id.in_(order.sessions), conditions.is_held(CrawlSession.id, now))
+        .where(CrawlSession.id.in_(order.sessions), holds.is_held(CrawlSession.id, now))
         .limit(1)
     )
     if held is not None or (order.target.domain and _is_domain_held(db, order.target.domain, now)):
@@ -304,6 +303,6 @@ def _refuse(db: Session, order: PurgeOrder, now: datetime) -> None:
 def _is_domain_held(db: Session, domain: str, now: datetime) -> bool:
     listings = select(Listing.id).where(Listing.domain == domain)
     query = select(Hold.id).where(
-        conditions.is_standing(now), or_(Hold.domain == domain, Hold.listing_id.in_(listings))
+        holds.is_standing(now), or_(Hold.domain == domain, Hold.listing_id.in_(listings))
     )
     return db.scalar(query.limit(1)) is not None

@@ -1,4 +1,4 @@
-"""One pass over the collections (SPEC E116-123): oldest first, a hundred of each, all accounted for."""
+"""The collections: their tables, which of their rows may go, and a pass over all of them (SPEC E116-123)."""
 
 from __future__ import annotations
 
@@ -8,26 +8,130 @@ from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from attrs import asdict, evolve, frozen
-from sqlalchemy import delete, func, select
+from attrs import evolve, frozen
+from sqlalchemy import and_, delete, func, select, true
 
 from crawler import logs
-from crawler.db.models import RetentionResult
-from crawler.retention import policies
-from crawler.retention.holds import take_turn
-from crawler.retention.tables import COLLECTIONS, holds_at, remove
+from crawler.db.models import (
+    Artifact,
+    AuditEntry,
+    Base,
+    CrawlLog,
+    CrawlSession,
+    Diagnostic,
+    DomainDay,
+    ExportRecord,
+    Haul,
+    Price,
+    Run,
+    ScrapeRecord,
+)
+from crawler.retention import holds, policies
+from crawler.runs.rows import ENDED as RUNS_ENDED
+from crawler.sessions.rows import ENDED
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from sqlalchemy.orm import Session
+    from sqlalchemy import ColumnElement, Select
+    from sqlalchemy.orm import InstrumentedAttribute, Session
 
     from crawler.db.engine import Database
-    from crawler.retention.tables import RetainedTable
 
 log = logs.get_logger(__name__)
 MOST_AT_ONCE = 100
-RESULTS_KEPT = 1000
+
+
+def _always(_now: datetime | None) -> ColumnElement[bool]:
+    return true()
+
+
+@frozen
+class RetainedTable:
+    """One table of a collection."""
+
+    table: type[Base]
+    time: InstrumentedAttribute[Any]  # a row without one is never expired (SPEC E118)
+    may_go: Callable[[datetime | None], ColumnElement[bool]] = _always  # None: no hold stands
+
+    @property
+    def key(self) -> Any:
+        """The table's primary key."""
+        return self.table.__mapper__.primary_key[0]
+
+    def is_expired(self, cutoff: datetime, held: datetime | None) -> ColumnElement[bool]:
+        """Strictly older than the cutoff, and neither held nor needed."""
+        return and_(self.time < cutoff, self.may_go(held))
+
+    def total(self) -> Select[Any]:
+        """How many rows there are."""
+        return select(func.count()).select_from(self.table)
+
+    def oldest(self, cutoff: datetime, held: datetime | None, limit: int) -> Select[Any]:
+        """The rows to go first, locked; those that another cleaner is just taking are passed over."""
+        return (
+            select(self.time, self.key)
+            .where(self.is_expired(cutoff, held))
+            .order_by(self.time, self.key)
+            .limit(limit)
+            .with_for_update(skip_locked=True, of=self.table)
+        )
+
+    def remove(self, db: Session, keys: Sequence[Any]) -> int:
+        """Delete rows, and what depends on them."""
+        if self.table is CrawlSession:
+            # Of its artifacts only marks of files that are gone are left; pages and logs go by themselves.
+            db.execute(delete(Artifact).where(Artifact.session_id.in_(keys)))
+        gone = delete(self.table).where(self.key.in_(keys)).returning(self.key)
+        return len(db.execute(gone.execution_options(synchronize_session=False)).all())
+
+
+def _unless_held(
+    session_id: InstrumentedAttribute[Any],
+) -> Callable[[datetime | None], ColumnElement[bool]]:
+    return lambda held: true() if held is None else ~holds.is_held(session_id, held)
+
+
+def _price_may_go(held: datetime | None) -> ColumnElement[bool]:
+    return true() if held is None else ~holds.is_held_price(held)
+
+
+def _session_may_go(held: datetime | None) -> ColumnElement[bool]:
+    """It ended, and no artifact, price or hold names it."""
+    artifact = select(Artifact.id).where(
+        Artifact.session_id == CrawlSession.id, Artifact.deleted_at.is_(None)
+    )
+    price = select(Price.id).where(Price.session_id == CrawlSession.id)
+    unheld = _unless_held(CrawlSession.id)(held)
+    return and_(CrawlSession.status.in_(ENDED), ~artifact.exists(), ~price.exists(), unheld)
+
+
+def _run_may_go(_held: datetime | None) -> ColumnElement[bool]:
+    """It ended, and none of its visits is left; its tasks and what was worth a look go with it."""
+    visit = select(CrawlSession.id).where(CrawlSession.run_id == Run.id)
+    return and_(Run.status.in_(RUNS_ENDED), ~visit.exists())
+
+
+COLLECTIONS: dict[str, tuple[RetainedTable, ...]] = {
+    "diagnostics": (
+        RetainedTable(Diagnostic, Diagnostic.timestamp, _unless_held(Diagnostic.session_id)),
+        RetainedTable(CrawlLog, CrawlLog.timestamp, _unless_held(CrawlLog.session_id)),
+    ),
+    "price_history": (RetainedTable(Price, Price.seen_at, _price_may_go),),
+    "scrape_metadata": (
+        RetainedTable(ScrapeRecord, ScrapeRecord.timestamp),
+        RetainedTable(CrawlSession, CrawlSession.finished_at, _session_may_go),
+        RetainedTable(Run, Run.completed_at, _run_may_go),
+    ),
+    "audit_log": (RetainedTable(AuditEntry, AuditEntry.timestamp),),
+    "scraper_health": (RetainedTable(DomainDay, DomainDay.timestamp),),
+    "export_history": (RetainedTable(ExportRecord, ExportRecord.timestamp),),
+    "hauls": (RetainedTable(Haul, Haul.created_at),),
+}
+
+
+# ── one pass: oldest first, a hundred of each collection, all accounted for ──
 
 
 @frozen
@@ -42,31 +146,28 @@ class CollectionResult:
     error: str | None = None
 
 
-def sweep(database: Database, *, dry_run: bool) -> tuple[CollectionResult, ...]:
-    """Do one pass over all collections and store what came of it; one that fails does not hide the others."""
-    began = time.monotonic()
-    with database.read() as db:
-        days = policies.load(db)
-    results = tuple(_attempted(database, name, days[name], dry_run=dry_run) for name in COLLECTIONS)
-    deleted = sum(result.deleted_docs for result in results)
-    with database.write() as db:
-        _remember(db, results, dry_run=dry_run, duration_ms=_since(began), now=database.now(db))
-    if deleted:
+def sweep(
+    database: Database, *, seconds: float | None = None, dry_run: bool = False
+) -> tuple[CollectionResult, ...]:
+    """One pass over all collections, or for a backlog as many as fit into the time.
+
+    The figures are the first pass's, with all deletions. A collection that fails does not hide the others.
+    """
+    ends_at = time.monotonic() + (seconds or 0)
+    results = last = _pass(database, dry_run=dry_run)
+    while not dry_run and _is_more_due(last) and time.monotonic() < ends_at:
+        last = _pass(database, dry_run=False)
+        results = tuple(map(_with_later, results, last))
+    if deleted := sum(result.deleted_docs for result in results):
         touched = sum(result.deleted_docs > 0 for result in results)
         log.info("retention_collections.complete", deleted=deleted, collections=touched)
     return results
 
 
-def sweep_for(
-    database: Database, max_seconds: float | None, *, dry_run: bool
-) -> tuple[CollectionResult, ...]:
-    """One pass, or for a backlog as many as fit into the time; the first one's figures with all deletions."""
-    ends_at = time.monotonic() + (max_seconds or 0)
-    results = last = sweep(database, dry_run=dry_run)
-    while not dry_run and _is_more_due(last) and time.monotonic() < ends_at:
-        last = sweep(database, dry_run=False)
-        results = tuple(map(_with_later, results, last))
-    return results
+def _pass(database: Database, *, dry_run: bool) -> tuple[CollectionResult, ...]:
+    with database.read() as db:
+        days = policies.load(db)
+    return tuple(_attempted(database, name, days[name], dry_run=dry_run) for name in COLLECTIONS)
 
 
 def _with_later(first: CollectionResult, later: CollectionResult) -> CollectionResult:
@@ -84,70 +185,50 @@ def _attempted(database: Database, name: str, days: int, *, dry_run: bool) -> Co
     try:
         return _swept(database, result, dry_run=dry_run)
     except Exception as error:
-        log.exception("retention_collections.failed", collection=name, error_type=type(error).__name__)
+        if not dry_run:
+            log.exception("retention_collections.failed", collection=name, error_type=type(error).__name__)
         return evolve(
             result, error=f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         )
 
 
 def _swept(database: Database, result: CollectionResult, *, dry_run: bool) -> CollectionResult:
-    shelves = COLLECTIONS[result.collection]
+    tables = COLLECTIONS[result.collection]
     with database.read() if dry_run else database.write() as db:
         if not dry_run:
-            take_turn(db)
-        now = database.now(db)
+            holds.retention_lock(db)
+        now = db.now
         cutoff = now - timedelta(days=result.ttl_days)
-        held = holds_at(db, now)
-        result = evolve(result, **_counts(db, shelves, cutoff, held))
+        held = holds.standing_at(db, now)
+        result = evolve(result, **_counts(db, tables, cutoff, held))
         if dry_run or not result.expired_docs:
             return result
-        return evolve(result, deleted_docs=_delete_oldest(db, shelves, cutoff, held))
+        return evolve(result, deleted_docs=_delete_oldest(db, tables, cutoff, held))
 
 
 def _counts(
-    db: Session, shelves: tuple[RetainedTable, ...], cutoff: datetime, held: datetime | None
+    db: Session, tables: tuple[RetainedTable, ...], cutoff: datetime, held: datetime | None
 ) -> dict[str, Any]:
     expired = (
-        select(func.count()).select_from(shelf.table).where(shelf.is_expired(cutoff, held))
-        for shelf in shelves
+        select(func.count()).select_from(each.table).where(each.is_expired(cutoff, held)) for each in tables
     )
     return {
-        "total_docs": sum(db.execute(shelf.total()).scalar_one() for shelf in shelves),
+        "total_docs": sum(db.execute(each.total()).scalar_one() for each in tables),
         "expired_docs": sum(db.execute(query).scalar_one() for query in expired),
     }
 
 
 def _delete_oldest(
-    db: Session, shelves: tuple[RetainedTable, ...], cutoff: datetime, held: datetime | None
+    db: Session, tables: tuple[RetainedTable, ...], cutoff: datetime, held: datetime | None
 ) -> int:
     """Delete the oldest of all tables of a collection together."""
     found = [
-        [(age, place, key) for age, key in db.execute(shelf.oldest(cutoff, held, MOST_AT_ONCE))]
-        for place, shelf in enumerate(shelves)
+        [(age, place, key) for age, key in db.execute(each.oldest(cutoff, held, MOST_AT_ONCE))]
+        for place, each in enumerate(tables)
     ]
     oldest = list(islice(merge(*found), MOST_AT_ONCE))
     return sum(
-        remove(db, shelf, keys)
-        for place, shelf in enumerate(shelves)
+        each.remove(db, keys)
+        for place, each in enumerate(tables)
         if (keys := [key for _, where, key in oldest if where == place])
     )
-
-
-def _remember(
-    db: Session, results: tuple[CollectionResult, ...], *, dry_run: bool, duration_ms: int, now: datetime
-) -> None:
-    details: list[dict[str, Any]] = [asdict(result) for result in results]
-    row = RetentionResult(
-        timestamp=now,
-        dry_run=dry_run,
-        total_deleted=sum(result.deleted_docs for result in results),
-        duration_ms=duration_ms,
-        details=details,
-    )
-    db.add(row)
-    db.flush()
-    db.execute(delete(RetentionResult).where(RetentionResult.id <= row.id - RESULTS_KEPT))
-
-
-def _since(began: float) -> int:
-    return round((time.monotonic() - began) * 1000)

@@ -1,4 +1,4 @@
-"""A cleanup now and then on the back of requests, for hosts without a cron (SPEC E111-115)."""
+"""A cleanup now and then on the back of requests, for hosts without a cron (SPEC B49, E111-115)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from crawler.retention import policies
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from crawler.config import Settings
     from crawler.db.engine import Database
 
 log = logs.get_logger(__name__)
@@ -24,14 +25,18 @@ EVERY = timedelta(hours=1)
 
 
 def maybe_clean_up(
+    settings: Settings,
     database: Database,
     run: Callable[[], object],
     dice: Callable[[], float] = random.random,  # ruff: ignore[suspicious-non-cryptographic-random-usage] - no secret
 ) -> bool:
-    """Run a cleanup with a chance of one in a hundred, once an hour across all processes.
+    """Run a cleanup after a request: where it is enabled, with a chance of one in a hundred, once an hour.
 
-    Called after an answer was sent, in a thread that nobody waits for; no error leaves it.
+    The hour is that of all processes together. Called after an answer was sent, in a thread that nobody waits
+    for; no error leaves it.
     """
+    if not settings.retention_cleanup_enabled:
+        return False
     try:
         if dice() >= CHANCE or not claim_hour(database):
             return False
@@ -46,7 +51,7 @@ def claim_hour(database: Database) -> bool:
     """Take the right to start a cleanup; at its start, so that nobody else starts one meanwhile."""
     with database.write() as db:
         policies.locked(db)
-        now = database.now(db)
+        now = db.now
         is_due = or_(RetentionConfig.triggered_at.is_(None), RetentionConfig.triggered_at <= now - EVERY)
         claimed = db.execute(
             update(RetentionConfig)

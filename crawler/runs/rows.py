@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from enum import StrEnum
 from itertools import starmap
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from attrs import frozen
-from sqlalchemy import and_, delete, func, select, update
+from sqlalchemy import and_, delete, func, insert, select, update
 
+from crawler.access.process import is_gone, this_process
 from crawler.access.scope import Denial
-from crawler.db.models import Run, RunDenial, RunWorker
+from crawler.db.models import Run, RunDenial, RunWorker, ScrapeRecord
 from crawler.db.upsert import insert_into
 from crawler.errors import NotFoundError
 from crawler.leases.rules import stored_error
-from crawler.runs.tasks import is_drained
+from crawler.runs import tasks
+from crawler.runs.task_ends import give_back_of_the_dead
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from sqlalchemy import Delete, Select, Update
+    from sqlalchemy import Delete, Select, Table, Update
     from sqlalchemy.orm import Session
 
     Change = TypeVar("Change", Update, Delete)
@@ -94,9 +96,10 @@ def listing(db: Session, now: datetime, *, limit: int, source: str | None = None
 
 
 def living_workers(db: Session, run_id: int, now: datetime) -> list[str]:
-    """The owners that are at a run and have said so lately."""
+    """The owners that are at a run: they have said so lately, and are not known to be gone."""
     alive = and_(RunWorker.run_id == run_id, RunWorker.alive_until > now)
-    return list(db.scalars(select(RunWorker.owner).where(alive).order_by(RunWorker.owner)))
+    said_so = db.execute(select(RunWorker.owner, RunWorker.process).where(alive).order_by(RunWorker.owner))
+    return [owner for owner, process in said_so if not is_gone(process)]
 
 
 # ── at work ──
@@ -118,9 +121,10 @@ def reopen(db: Session, run_id: int, now: datetime) -> bool:
     status = _taken(db, run_id)
     if status not in {RunStatus.STOPPED, RunStatus.FAILED, RunStatus.RUNNING}:
         return False
-    if status == RunStatus.RUNNING and living_workers(db, run_id, now):
+    living = living_workers(db, run_id, now)
+    if status == RunStatus.RUNNING and living:
         return True
-    db.execute(_quiet(delete(RunWorker)).where(RunWorker.run_id == run_id, RunWorker.alive_until <= now))
+    _forget_the_dead(db, run_id, living)
     _write(
         db, run_id, status=RunStatus.RUNNING, started_at=func.coalesce(Run.started_at, now),
         completed_at=None, stop_requested_at=None, last_error=None,
@@ -132,7 +136,9 @@ def join(db: Session, run_id: int, owner: str, alive_until: datetime) -> bool:
     """Say that a process works on a run; False when the run is not running, so that it must not."""
     if _taken(db, run_id) != RunStatus.RUNNING:
         return False
-    worker = insert_into(db, RunWorker).values(run_id=run_id, owner=owner, alive_until=alive_until)
+    worker = insert_into(db, RunWorker).values(
+        run_id=run_id, owner=owner, alive_until=alive_until, process=str(this_process())
+    )
     db.execute(
         worker.on_conflict_do_update(index_elements=["run_id", "owner"], set_={"alive_until": alive_until})
     )
@@ -160,13 +166,19 @@ def status_of(db: Session, run_id: int) -> RunStatus:
 
 
 def request_stop(db: Session, run_id: int, now: datetime) -> bool:
-    """Ask a run's workers to stop, or stop it here and now where there are none; False when it is over."""
+    """Ask a run's workers to stop, or stop it here and now where there are none; False when it is over.
+
+    What dead workers hold is given back at once (SPEC D96).
+    """
     if _taken(db, run_id) not in {RunStatus.INITIALIZED, RunStatus.RUNNING}:
         return False
-    if living_workers(db, run_id, now):
+    living = living_workers(db, run_id, now)
+    _forget_the_dead(db, run_id, living)
+    give_back_of_the_dead(db, run_id, living, now)
+    if living:
         _write(db, run_id, stop_requested_at=func.coalesce(Run.stop_requested_at, now))
     else:
-        _write(db, run_id, status=RunStatus.STOPPED, stop_requested_at=now, completed_at=now)
+        _end(db, run_id, now, status=RunStatus.STOPPED, stop_requested_at=now)
     return True
 
 
@@ -181,11 +193,11 @@ def end_if_drained(db: Session, run_id: int, now: datetime) -> bool:
     One that somebody wants to stop is never completed.
     """
     # Looked at twice: cheaply, as it is asked often, and again when no more tasks can be added.
-    if not is_drained(db, run_id) or _taken(db, run_id) != RunStatus.RUNNING:
+    if not tasks.is_drained(db, run_id) or _taken(db, run_id) != RunStatus.RUNNING:
         return False
-    if is_stop_requested(db, run_id) or not is_drained(db, run_id):
+    if is_stop_requested(db, run_id) or not tasks.is_drained(db, run_id):
         return False
-    _write(db, run_id, status=RunStatus.COMPLETED, completed_at=now)
+    _end(db, run_id, now, status=RunStatus.COMPLETED)
     return True
 
 
@@ -215,8 +227,27 @@ def _leave_and_end(db: Session, run_id: int, owner: str, now: datetime, **facts:
     leave(db, run_id, owner)
     if status not in {RunStatus.INITIALIZED, RunStatus.RUNNING} or living_workers(db, run_id, now):
         return False
-    _write(db, run_id, completed_at=now, **facts)
+    _end(db, run_id, now, **facts)
     return True
+
+
+def _end(db: Session, run_id: int, now: datetime, **facts: Any) -> None:
+    """Give a run a status that ends it, and write down what is to be known when its own rows are gone."""
+    _write(db, run_id, completed_at=now, **facts)
+    run = db.get_one(Run, run_id, populate_existing=True)
+    took = now - run.started_at if run.started_at else None
+    details = {"source": run.source, "tasks": tasks.counts(db, run_id), "error": run.last_error}
+    record = {
+        "timestamp": now, "kind": "run", "subject_id": str(run_id), "domain": run.source, "url": "",
+        "status": run.status, "cause": None, "details": details,
+        "duration_ms": round(took.total_seconds() * 1000) if took else None,
+    }  # fmt: skip
+    db.connection().execute(insert(cast("Table", ScrapeRecord.__table__)), record)
+
+
+def _forget_the_dead(db: Session, run_id: int, living: Sequence[str]) -> None:
+    dead = and_(RunWorker.run_id == run_id, RunWorker.owner.not_in(living))
+    db.execute(_quiet(delete(RunWorker)).where(dead))
 
 
 def _newest(source: str) -> Select[Run]:

@@ -9,25 +9,24 @@ from typing import TYPE_CHECKING, Any, Protocol
 from attrs import evolve, frozen
 
 from crawler import logs
-from crawler.db.models import Task
 from crawler.errors import CrawlerError, UsageError
-from crawler.leases.rows import Leases
 from crawler.leases.rules import LeaseRules
-from crawler.runs import exceptions, rows, tasks
-from crawler.runs.exceptions import Stage
+from crawler.runs import rows, task_ends, tasks
 from crawler.runs.sources import Source
+from crawler.runs.task_ends import leases_on_tasks
 from crawler.urls import canonical, domain_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
     from sqlalchemy.orm import Session
 
     from crawler.access.scope import Denial, Scope
     from crawler.config import Settings
-    from crawler.db.engine import Database
+    from crawler.db.engine import Database, Transaction
     from crawler.leases.rows import Lease
+    from crawler.runs.task_ends import Outcome, Release, TaskEnd
     from crawler.runs.tasks import LeasedTask, NewTask
 
 
@@ -76,9 +75,6 @@ class Closer(Protocol):
     def run_completed(self, db: Session, run_id: int, source: Source, now: datetime) -> None:
         """Called when all tasks of a run have ended."""
 
-    def run_ended(self, db: Session, run_id: int, now: datetime) -> None:
-        """Called when a run has got a status that ends it, after that."""
-
 
 class RunStore:
     """Opens a run, leases its tasks, and writes what becomes of them."""
@@ -90,7 +86,7 @@ class RunStore:
         self.settings = settings
         self.owner = owner
         self.closers = closers
-        self.leases = Leases(Task, rules_of(settings))
+        self.leases = leases_on_tasks(rules_of(settings))
         self._told_last = ""  # the domain after which others are told, so that each has its turn
 
     # ── the run ──
@@ -98,7 +94,7 @@ class RunStore:
     def open(self, order: RunOrder) -> RunAtWork:
         """Make a run, or go on with one; from here on this process counts as one of its workers."""
         with self.database.write() as db:
-            now = self.database.now(db)
+            now = db.now
             row = self._found(db, order)
             if row is None:
                 run_id, source = self._begun(db, order, now), order.source
@@ -112,7 +108,7 @@ class RunStore:
                 raise RunOverError(f"run {run_id} is {rows.status_of(db, run_id)}: nothing is left of it")
             learnt = rows.of(db, run_id)
         self.run = RunAtWork(run_id, source, resumed=row is not None, denials=learnt)
-        self.leases = Leases(Task, rules_of(self.settings, source))
+        self.leases = leases_on_tasks(rules_of(self.settings, source))
         return self.run
 
     def _found(self, db: Session, order: RunOrder) -> Any:
@@ -145,8 +141,8 @@ class RunStore:
                 learnt=rows.of(db, self.run.id),
             )
 
-    def _waiting(self, db: Session, but: Collection[str], limit: int) -> list[str]:
-        now, after = self.database.now(db), self._told_last
+    def _waiting(self, db: Transaction, but: Collection[str], limit: int) -> list[str]:
+        now, after = db.now, self._told_last
         waiting = tasks.waiting_domains(db, self.run.id, now, limit=limit, but=but, after=after)
         self._told_last = waiting[-1] if waiting else after
         return waiting
@@ -164,17 +160,15 @@ class RunStore:
         else is at it; `failed` when the store kept this process from going on.
         """
         with self.database.write() as db:
-            now = self.database.now(db)
-            if is_over := rows.end_if_drained(db, self.run.id, now):
+            now = db.now
+            if rows.end_if_drained(db, self.run.id, now):
                 for closer in self.closers:
                     closer.run_completed(db, self.run.id, self.run.source, now)
             elif failed:
-                is_over = rows.fail(db, self.run.id, self.owner, now, error=failed)
+                rows.fail(db, self.run.id, self.owner, now, error=failed)
             else:
-                is_over = rows.stop(db, self.run.id, self.owner, now)
+                rows.stop(db, self.run.id, self.owner, now)
             rows.leave(db, self.run.id, self.owner)
-            for closer in self.closers if is_over else ():
-                closer.run_ended(db, self.run.id, now)
             return str(rows.status_of(db, self.run.id))
 
     # ── its tasks ──
@@ -182,50 +176,33 @@ class RunStore:
     def lease(self, domain: str, limit: int) -> list[LeasedTask]:
         """Take tasks of a domain whose lock this process holds."""
         with self.database.write() as db:
-            now = self.database.now(db)
+            now = db.now
             return tasks.lease(db, self.leases, self.run.id, domain, owner=self.owner, now=now, limit=limit)
 
     def next_due(self, domain: str) -> timedelta | None:
         """How long until something of a domain can be leased; None when nothing is left of it."""
         with self.database.read() as db:
             due = tasks.domain_due_at(db, self.run.id, domain)
-            return None if due is None else due - self.database.now(db)
+            return None if due is None else due - db.now
 
     def renew(self, leases: Collection[Lease]) -> set[int]:
         """Keep leases, and say that this process lives; what comes back is still ours."""
         with self.database.write() as db:
-            now = self.database.now(db)
+            now = db.now
             if not rows.beat(db, self.run.id, self.owner, now + self._alive_for):
                 # It was taken for dead; who stops the run is to wait for it again.
                 rows.join(db, self.run.id, self.owner, now + self._alive_for)
             return self.leases.renew(db, list(leases), now)
 
-    def fail(self, task: LeasedTask, error: str, stage: Stage = Stage.FETCH) -> str | None:
-        """Have a task tried again later, or ended when it had its tries; None when it is not ours."""
+    def end_task(self, task: LeasedTask, came: TaskEnd) -> Outcome | None:
+        """Write what came of an attempt at a task; None when it is not ours any more."""
         with self.database.write() as db:
-            now = self.database.now(db)
-            status = self.leases.fail(db, task.lease, error, now)
-            if status == "error":
-                context = {"attempts": task.lease.attempts}
-                exceptions.note(db, self.run.id, stage, task.url, error, context, now)
-            return status
+            return task_ends.end(db, self.leases, task, came, now=db.now)
 
-    def finish(self, task: LeasedTask, outcome: str) -> bool:
-        """End a task that became no page of its own."""
+    def give_back(self, given_up: Sequence[LeasedTask], reason: Release) -> int:
+        """Give back what is not to be charged with its attempt; how much of it was ours."""
         with self.database.write() as db:
-            return self.leases.finish(db, task.lease, self.database.now(db), outcome=outcome)
-
-    def refuse(self, task: LeasedTask, error: str) -> bool:
-        """End a task that is not to be fetched, by the site's rules or ours; nothing has failed."""
-        with self.database.write() as db:
-            now = self.database.now(db)
-            return self.leases.fail(db, task.lease, error, now, final=True) is not None
-
-    def release(self, given_up: Iterable[LeasedTask], reason: str) -> int:
-        """Give back what was not begun, with its attempt."""
-        with self.database.write() as db:
-            leases = [task.lease for task in given_up]
-            return self.leases.release(db, leases, reason, self.database.now(db))
+            return task_ends.give_back(db, given_up, reason, db.now)
 
     def has_own_task(self, task: LeasedTask, url: str) -> bool:
         """Whether the run fetches a URL that a task was led to by another task.
@@ -240,13 +217,13 @@ class RunStore:
         if news.domain == task.domain:
             return False
         with self.database.write() as db:
-            added = tasks.add(db, self.run.id, [news], self.database.now(db))
+            added = tasks.add(db, self.run.id, [news], db.now)
             return added > 0 or tasks.known(db, self.run.id, news.url_sha256)
 
     def deny(self, learnt: Sequence[Denial]) -> None:
         """Keep what the run has learnt not to ask for; what was planned of it ends when its turn comes."""
         with self.database.write() as db:
-            rows.keep(db, self.run.id, learnt, self.database.now(db))
+            rows.keep(db, self.run.id, learnt, db.now)
 
     @property
     def _alive_for(self) -> timedelta:

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, TypeVar
 from attrs import asdict
 
 from crawler import logs
+from crawler.capture.failures import Cause
 from crawler.runs.domain_slot import DomainSlot, news
-from crawler.runs.exceptions import Stage
 from crawler.runs.patience import Patience, Threads, patience_seconds
 from crawler.runs.progress import Pace
 from crawler.runs.renewal import Renewal
 from crawler.runs.store import RunStore, scope_of
+from crawler.runs.task_ends import Outcome, Release, TaskEnd
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 from crawler.urls import domain_of
 
@@ -46,6 +47,8 @@ COUNTING_PART = 20  # no more than a twentieth of the time goes into counting
 FINISHED = "finished"
 STOPPED = "run_stopped"  # somebody said `vitrine runs stop`
 FAILED = "run_failed"  # a store was away for too long
+INTERRUPTED = "interrupted"  # this process was told to stop
+LOST = "lost"  # of an end: it was another's to write
 
 log = logs.get_logger(__name__)
 
@@ -99,7 +102,7 @@ class RunWorker:
         if self._tending is None:
             self._threads.close()
             return ""
-        self.over = self.over or STOPPED
+        self.over = self.over or INTERRUPTED
         self._tending.cancel()
         for slot in self.slots.values():
             slot.leave()
@@ -173,32 +176,21 @@ class RunWorker:
         self._unstored.forget()
         self.ended(task, outcome, new_links=new_links)
 
-    def not_stored(self, error: str) -> bool:
-        """A page that the store did not take; True after so many in a row that the run fails for it."""
-        is_over = self._unstored.note(error, self._loop.time())
-        if is_over and self.over is None:
+    def store_refused(self, task: LeasedTask, error: str) -> None:
+        """A store did not take what a task gave: it goes back without an attempt; too many fail the run."""
+        if self._unstored.note(error, self._loop.time()) and self.over is None:
             self._fail_run(error)
-        return is_over
+        self.soon(task, self.give_back(task, Release.INTERRUPTED))
 
-    async def fail(self, task: LeasedTask, error: str, stage: Stage = Stage.FETCH) -> None:
-        """Have a task tried again later."""
-        status = await self._written(task, lambda: self.book.fail(task, error, stage))
-        self.ended(task, "lost" if status is None else "retried" if status == "pending" else "error")
+    async def end(self, task: LeasedTask, came: TaskEnd) -> None:
+        """Write what came of an attempt that became no page."""
+        outcome = await self._written(task, lambda: self.book.end_task(task, came))
+        self.ended(task, outcome or LOST)
 
-    async def finish(self, task: LeasedTask, outcome: str) -> None:
-        """End a task that became no page of its own."""
-        is_ours = await self._written(task, lambda: self.book.finish(task, outcome))
-        self.ended(task, outcome if is_ours else "lost")
-
-    async def refuse(self, task: LeasedTask, error: str) -> None:
-        """End a task that is not to be fetched."""
-        is_ours = await self._written(task, lambda: self.book.refuse(task, error))
-        self.ended(task, "refused" if is_ours else "lost")
-
-    async def give_back(self, task: LeasedTask, reason: str) -> None:
-        """Leave a task to the next who takes the domain: its visit ended under it."""
-        await self._written(task, lambda: self.book.release([task], reason))
-        self.ended(task, "given_back")
+    async def give_back(self, task: LeasedTask, reason: Release) -> None:
+        """Leave a task to the next who takes the domain; no attempt is counted."""
+        await self._written(task, lambda: self.book.give_back([task], reason))
+        self.ended(task, Outcome.GIVEN_BACK)
 
     def sweep(self) -> None:
         """End what nobody works on, although it was handed out; called while the engine has nothing to do."""
@@ -206,7 +198,7 @@ class RunWorker:
             waits = {task.lease.id for task in slot.ready} | self._ending
             for task in [task for task_id, task in slot.open.items() if task_id not in waits]:
                 log.error("task.lost_in_crawl", url=task.url, task=task.lease.id)
-                self.soon(task, self.fail(task, "the request got lost in the crawl"))
+                self.soon(task, self.end(task, TaskEnd(Cause.LOST, "the request got lost in the crawl")))
 
     async def has_own_task(self, task: LeasedTask, url: str) -> bool:
         """Whether the run fetches a URL that a task was led to by another task."""
@@ -362,7 +354,7 @@ class RunWorker:
         self._renewal.forget(task.lease.id for task in untouched)
         if untouched:
             with suppress(Exception):  # a lease that is not given back runs out
-                await self._threads.patiently(lambda: self.book.release(untouched, self.over or "left"))
+                await self._threads.patiently(lambda: self.book.give_back(untouched, self._release))
         while slot.open:
             slot.changed.clear()
             await news(slot.changed, LOOK_SECONDS)
@@ -375,6 +367,11 @@ class RunWorker:
             log.exception("session.failed", session_id=slot.visit.id, domain=slot.domain)
 
     # ── inside ──
+
+    @property
+    def _release(self) -> Release:
+        """Why what is not begun goes back (SPEC D88)."""
+        return {None: Release.LEFT, STOPPED: Release.STOPPED}.get(self.over, Release.INTERRUPTED)
 
     def _lost_from_afar(self, ids: set[int]) -> None:
         """Called in the renewal's thread."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from attrs import frozen
 from sqlalchemy import bindparam, select
 
+from crawler.capture.artifact_types import SESSION_LOG
 from crawler.db.models import Artifact, CrawlLog, CrawlSession
 from crawler.evidence import files
 from crawler.evidence.files import KeptFile
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from crawler.sessions.journal import Journal
     from crawler.sessions.rows import Life
 
-KIND = "session_logs_jsonl"
 _LINES = cast("Table", CrawlLog.__table__)
 _SESSIONS = cast("Table", CrawlSession.__table__)
 _ARTIFACTS = cast("Table", Artifact.__table__)
@@ -40,7 +40,7 @@ _LOG = (
     .order_by(_LINES.c.timestamp, _LINES.c.id)
 )
 _TAKEN = select(_ARTIFACTS.c.storage_uri).where(
-    _ARTIFACTS.c.session_id == bindparam("its_id"), _ARTIFACTS.c.type == KIND
+    _ARTIFACTS.c.session_id == bindparam("its_id"), _ARTIFACTS.c.type == SESSION_LOG.name
 )
 
 
@@ -63,9 +63,8 @@ def export_of(database: Database, session_id: UUID, journal: Journal | None = No
         return None
     write = Write(lambda db, life: _write(db, life, session_id, file), journal=journal)
     lines = [*written.lines, *(line.columns for line in write.take_lines())]
-    packed = files.plain(as_jsonl(sorted(lines, key=itemgetter("timestamp"))))
     uri = next(uri for uri in _names(written.folder) if uri not in written.taken)
-    file = KeptFile(KIND, uri, packed, "application/jsonl", "utf-8")
+    file = KeptFile.of(SESSION_LOG, uri, as_jsonl(sorted(lines, key=itemgetter("timestamp"))))
     write.files, write.replaces = [file], True
     return write
 
@@ -85,7 +84,7 @@ def _written(database: Database, session_id: UUID) -> _Written | None:
 
 
 def _names(folder: str) -> Iterator[str]:
-    return (files.session_file(folder, KIND, number) for number in count(1))
+    return (files.session_file(folder, SESSION_LOG.file_name, number) for number in count(1))
 
 
 def _write(db: Session, life: Life, session_id: UUID, file: KeptFile) -> None:

@@ -12,8 +12,6 @@ from crawler.capture.failures import Cause, Summary
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MIN_TEXT_CHARS = 100
-
 
 class Status(StrEnum):
     """SPEC F136."""
@@ -61,17 +59,3 @@ def outcome_of(pages: Sequence[PageResult], missing_pdp: Cause | None = None) ->
     if good and not missing_pdp:
         return Outcome(Status.PARTIAL, Summary.SOME_FAILED, cause)
     return Outcome(Status.FAILED, first_cause.summary if first_cause else Summary.ALL_FAILED, cause)
-
-
-def low_confidence_reasons(
-    *, page_type: str, text_chars: int, has_h1: bool, has_cta: bool, has_price: bool, has_add_to_cart: bool
-) -> tuple[str, ...]:
-    """Why a page that loaded is not to be trusted much (SPEC F140)."""
-    doubts = [
-        ("missing_h1", not has_h1),
-        ("missing_primary_cta", not has_cta),
-        (f"text_too_short_{text_chars}", text_chars < MIN_TEXT_CHARS),
-        ("missing_price", page_type == "pdp" and not has_price),
-        ("missing_add_to_cart", page_type == "pdp" and not has_add_to_cart),
-    ]
-    return tuple(reason for reason, holds in doubts if holds)

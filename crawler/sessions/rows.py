@@ -14,6 +14,7 @@ from sqlalchemy import and_, bindparam, false, func, insert, or_, select, update
 from crawler.capture.failures import Cause, Summary
 from crawler.db.models import Artifact, CrawlLog, CrawlSession, Page
 from crawler.errors import CrawlerError, NotFoundError
+from crawler.pdp import facts_as_dict, verdict_as_dict
 from crawler.sessions.journal import storable, storable_tree
 from crawler.sessions.outcome import Outcome, Status
 
@@ -330,8 +331,8 @@ def page_row(fence: Fence, capture: PageCapture, now: datetime) -> Row:
         "http_status": capture.http_status,
         "low_confidence_reasons": list(capture.low_confidence_reasons),
         "load_timings": capture.load_timings,
-        "verdict": storable_tree(capture.verdict),
-        "facts": storable_tree(capture.facts),
+        "verdict": storable_tree(verdict_as_dict(capture.verdict)) if capture.verdict else None,
+        "facts": storable_tree(facts_as_dict(capture.facts)) if capture.facts else None,
         "created_at": now,
     }
 
@@ -349,7 +350,7 @@ def artifact_row(
         "id": uuid4(),
         "session_id": session_id,
         "page_id": page_id,
-        "type": file.type,
+        "type": file.type.name,
         "storage_uri": file.uri,
         "size_bytes": len(file.packed.data),
         "checksum": file.packed.checksum,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from crawler.capture.items import PageCapture
     from crawler.config import Settings
-    from crawler.db.engine import Database
+    from crawler.db.engine import Database, Transaction
     from crawler.evidence.blobs import BlobStore
     from crawler.sessions.journal import Journal
 
@@ -118,12 +118,12 @@ class SessionStore:
     def close_batch(self, batch_id: int) -> None:
         """Mark a batch as finished if nothing of it is left to do."""
         with self.database.write() as db:
-            batches.close_finished(db, batch_id, self.database.now(db))
+            batches.close_finished(db, batch_id, db.now)
 
     def refuse(self, session_id: UUID, outcome: Outcome, journal: Journal) -> None:
         """End a session that never ran, and export its log."""
         with self.database.write() as db:
-            now = self.database.now(db)
+            now = db.now
             if sessions_rows.finish_queued(db, session_id, self.owner, outcome, now=now):
                 self._tell_end(db, [session_id], now)
             sessions_rows.write_log(db, [sessions_rows.log_row(session_id, line) for line in journal.take()])
@@ -132,7 +132,7 @@ class SessionStore:
     def release_queued(self) -> None:
         """Let go of everything that this process queued and did not begin."""
         with self.database.write() as db:
-            now = self.database.now(db)
+            now = db.now
             ended = sessions_rows.release_queued(db, self.owner, now)
             self._tell_end(db, ended, now)
         for session_id in ended:
@@ -151,10 +151,10 @@ class SessionStore:
     def abandon_stale(self) -> list[UUID]:
         """End the sessions whose process is gone, and export what their logs have."""
         with self.database.read() as db:
-            if not sessions_rows.any_stale(db, self.database.now(db)):
+            if not sessions_rows.any_stale(db, db.now):
                 return []
         with self.database.write() as db:
-            now = self.database.now(db)
+            now = db.now
             rows = sessions_rows.abandon_stale(db, now)
             self._tell_end(db, [row.id for row in rows], now)
         for row in rows:
@@ -162,8 +162,8 @@ class SessionStore:
             self.export_log(row.id)
         return [row.id for row in rows]
 
-    def _life(self, db: Session) -> sessions_rows.Life:
-        now = self.database.now(db)
+    def _life(self, db: Transaction) -> sessions_rows.Life:
+        now = db.now
         return sessions_rows.Life(now, now + self.ttl)
 
     def _tell_end(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
@@ -271,7 +271,7 @@ class SessionStore:
             log.exception("session.log_export_failed", session_id=str(session_id), error=str(error))
 
     def _artifact_row(self, visit: Visit, file: KeptFile, page_id: UUID, now: datetime) -> dict[str, Any]:
-        until = now + self._kept_for(visit.order.retention_policy) if file.type == "html_gz" else None
+        until = now + self._kept_for(visit.order.retention_policy) if file.type.expires else None
         return sessions_rows.artifact_row(file, visit.fence.session_id, now=now, page_id=page_id, until=until)
 
     def _kept_for(self, retention_policy: str) -> timedelta:

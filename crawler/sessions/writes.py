@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
-    from crawler.db.engine import Database
+    from crawler.db.engine import Database, Transaction
     from crawler.evidence.blobs import BlobStore
     from crawler.evidence.files import KeptFile
     from crawler.sessions.journal import Journal, LogLine
@@ -104,7 +104,7 @@ log = logs.get_logger(__name__)
 class GroupCommit:
     """Writes writes, each whole or not at all, whatever becomes of its neighbours."""
 
-    def __init__(self, database: Database, blobs: BlobStore, life: Callable[[Session], Life]) -> None:
+    def __init__(self, database: Database, blobs: BlobStore, life: Callable[[Transaction], Life]) -> None:
         self.database = database
         self.blobs = blobs
         self.life = life
@@ -201,7 +201,7 @@ class GroupCommit:
         for write in writes:
             self._write([write])
 
-    def _write_rows(self, db: Session, writes: Sequence[Write[Any]]) -> None:
+    def _write_rows(self, db: Transaction, writes: Sequence[Write[Any]]) -> None:
         life = self.life(db)
         stale = _stale(db, {write.fence for write in writes if write.fence}, life)
         lines = []

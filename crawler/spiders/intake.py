@@ -9,10 +9,10 @@ from scrapy.utils.asyncio import run_in_thread
 
 from crawler import logs
 from crawler.capture.failures import Cause
-from crawler.catalogue import products
 from crawler.sessions.batches import UrlLine
 from crawler.sessions.rows import SessionOrder
 from crawler.urls import domain_of, root_of
+from crawler.views.products import find as find_listing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,4 +96,4 @@ def order_for(line: UrlLine, arguments: PdpArguments, policy: str) -> SessionOrd
 def listing_urls(database: Database, words: Sequence[str]) -> list[str]:
     """Where the products are that were named."""
     with database.read() as db:
-        return [products.find(db, word).url for word in words]
+        return [find_listing(db, word).url for word in words]

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 from urllib.parse import urljoin
 
-from attrs import evolve
 from scrapy.utils.asyncio import run_in_thread
 
 from crawler.capture.failures import Cause
-from crawler.crawl.answers import cause_of_answer, cause_of_error
-from crawler.crawl.context import visits_of
-from crawler.crawl.reading import PageVerdict, read, to_capture, to_failure
+from crawler.capture.items import FetchedPage, PageCapture, PageVerdict
+from crawler.crawl.answers import cause_of_answer, cause_of_error, page_of, read
+from crawler.crawl.context import CrawlContext
 from crawler.pdp import is_product_like, sitemap_urls
-from crawler.reading import Reading, ReadingFailedError
 from crawler.spiders.arguments import PdpArguments
 from crawler.spiders.fleet_entries import check_worker
 from crawler.spiders.intake import Intake, listing_urls
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawler.capture.items import PageCapture
     from crawler.config import Settings
     from crawler.db.engine import Database
     from crawler.sessions.rows import SessionOrder
@@ -57,7 +54,7 @@ class PdpSpider(VisitingSpider):
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         """Scrapy's way to make a spider; FLEET makes it a worker."""
-        if cls is PdpSpider and visits_of(crawler).settings.fleet:
+        if cls is PdpSpider and CrawlContext.of(crawler).settings.fleet:
             from crawler.spiders.fleet import FleetSpider  # ruff: ignore[import-outside-top-level] - it is a PdpSpider
 
             return cast("Self", FleetSpider.from_crawler(crawler, *args, **kwargs))
@@ -99,53 +96,54 @@ class PdpSpider(VisitingSpider):
 
     async def parse(self, response: Response) -> AsyncIterator[Output]:
         """Judge a page outside of any session, for `scrapy parse`, `scrapy shell` and contracts."""
-        reading = await read(self.crawler, response, self.settings["CRAWL_POLICY_VERSION"], with_links=True)
-        yield PageVerdict.of(response.url, reading)
+        policy = self.settings["CRAWL_POLICY_VERSION"]
+        page = await read(self.context.readers, response, policy, with_links=True)
+        yield PageVerdict.of(response.url, page.reading)
 
     async def parse_start(self, response: Response) -> AsyncIterator[Output]:
         """The given page is the product page, or the home page from which one is looked for."""
         if (visit := self.visit_of(response)) is None:
             return
-        reading = await self._read(visit, response)
-        if isinstance(reading, Cause):
-            yield self._failed(visit, response, HOME, reading)
+        page = await self._read(visit, response)
+        if isinstance(page, Cause):
+            yield self._failed(visit, response, HOME, page)
             self.conclude(visit)
         elif visit.order.wanted_pdp_url:
             visit.final_url = response.url
-            yield self.keep(to_capture(response, visit.id, HOME, reading))
+            yield self.keep(PageCapture.of(page, visit.id, HOME))
             yield self.ask(visit, visit.order.wanted_pdp_url, self.parse_wanted, **{PAGE: PDP})
-        elif reading.is_pdp:
-            async for output in self._start_is_product(visit, response, reading):
+        elif page.reading.verdict.is_pdp:
+            async for output in self._start_is_product(visit, page):
                 yield output
         else:
-            async for output in self._look_from(visit, response, reading):
+            async for output in self._look_from(visit, page):
                 yield output
 
     async def parse_root(self, response: Response) -> AsyncIterator[Output]:
         """The site's root, whose product page is known already."""
         if (visit := self.visit_of(response)) is None:
             return
-        reading = await self._read(visit, response)
-        if isinstance(reading, Cause):
-            yield self._failed(visit, response, HOME, reading)
+        page = await self._read(visit, response)
+        if isinstance(page, Cause):
+            yield self._failed(visit, response, HOME, page)
         else:
-            yield self.keep(to_capture(response, visit.id, HOME, reading))
+            yield self.keep(PageCapture.of(page, visit.id, HOME))
         self.conclude(visit)
 
     async def parse_wanted(self, response: Response) -> AsyncIterator[Output]:
         """The product page that was named; it is kept whatever it has become."""
         if (visit := self.visit_of(response)) is None:
             return
-        reading = await self._read(visit, response)
-        if isinstance(reading, Cause):
-            visit.missing_pdp = reading
-            yield self._failed(visit, response, PDP, reading)
+        page = await self._read(visit, response)
+        if isinstance(page, Cause):
+            visit.missing_pdp = page
+            yield self._failed(visit, response, PDP, page)
         else:
-            if reading.is_pdp:
+            if page.reading.verdict.is_pdp:
                 visit.found(response.url)
             else:
                 visit.missing_pdp = Cause.NOT_PDP
-            yield self.keep(to_capture(response, visit.id, PDP, reading))
+            yield self.keep(PageCapture.of(page, visit.id, PDP))
         self.conclude(visit)
 
     async def parse_candidate(self, response: Response) -> AsyncIterator[Output]:
@@ -153,14 +151,15 @@ class PdpSpider(VisitingSpider):
         if (visit := self.visit_of(response)) is None:
             return
         search = self.searches[visit.id]
-        reading = await self._read(visit, response)
-        cause = reading if isinstance(reading, Cause) else None
-        search.note(cause)
-        is_found = isinstance(reading, Reading) and reading.is_pdp and same_site(response.url, search.home)
-        _note_candidate(visit, response.url, reading, is_found=is_found)
-        if isinstance(reading, Reading) and is_found:
+        page = await self._read(visit, response)
+        search.note(page if isinstance(page, Cause) else None)
+        is_found = (
+            not isinstance(page, Cause) and page.reading.verdict.is_pdp and same_site(page.url, search.home)
+        )
+        _note_candidate(visit, response.url, page, is_found=is_found)
+        if isinstance(page, FetchedPage) and is_found:
             visit.found(response.url)
-            yield self.keep(to_capture(response, visit.id, PDP, reading))
+            yield self.keep(PageCapture.of(page, visit.id, PDP))
             self.conclude(visit)
         elif request := self._next(visit):
             yield request
@@ -170,13 +169,13 @@ class PdpSpider(VisitingSpider):
         if (visit := self.visit_of(response)) is None:
             return
         search = self.searches[visit.id]
-        reading = await self._read(visit, response)
-        if isinstance(reading, Cause):
-            search.note(reading)
+        page = await self._read(visit, response)
+        if isinstance(page, Cause):
+            search.note(page)
         else:
             search.note(None)
-            search.add_likely(reading.candidates)
-            search.add_others(reading.others)
+            search.add_likely(page.reading.candidates)
+            search.add_others(page.reading.others)
         if request := self._next(visit):
             yield request
 
@@ -211,7 +210,10 @@ class PdpSpider(VisitingSpider):
         if request.meta[PAGE] in {HOME, PDP}:
             if request.meta[PAGE] == PDP:
                 visit.missing_pdp = cause
-            yield self.keep(to_failure(request.url, visit.id, request.meta[PAGE], cause))
+            failed = PageCapture(
+                session_id=visit.id, page_type=request.meta[PAGE], url=request.url, cause=cause
+            )
+            yield self.keep(failed)
             self.conclude(visit)
             return
         self.searches[visit.id].note(cause)
@@ -220,45 +222,36 @@ class PdpSpider(VisitingSpider):
 
     # ── steps ──
 
-    async def _read(self, visit: Visit, response: Response) -> Reading | Cause:
-        cause = cause_of_answer(response)
-        if cause is None:
-            looks_around = response.meta[PAGE] in {HOME, Aim.HUB.value}
-            try:
-                reading = await read(self.crawler, response, visit.order.policy, with_links=looks_around)
-            except ReadingFailedError:
-                cause = Cause.UNREADABLE
-            else:
-                if reading.is_html:
-                    return reading
-                cause = Cause.NOT_HTML
-        visit.journal.warn(
-            "navigation", "page.refused", url=response.url, status=response.status, cause=cause
-        )
-        return cause
+    async def _read(self, visit: Visit, response: Response) -> FetchedPage | Cause:
+        looks_around = response.meta[PAGE] in {HOME, Aim.HUB.value}
+        page = await page_of(self.context.readers, response, visit.order.policy, with_links=looks_around)
+        if not isinstance(page, Cause):
+            if page.reading.is_html:
+                return page
+            page = Cause.NOT_HTML
+        visit.journal.warn("navigation", "page.refused", url=response.url, status=response.status, cause=page)
+        return page
 
-    async def _start_is_product(
-        self, visit: Visit, response: Response, reading: Reading
-    ) -> AsyncIterator[Output]:
-        visit.found(response.url)
-        visit.final_url = response.url
-        yield self.keep(to_capture(response, visit.id, PDP, reading))
-        root = root_of(response.url)
-        if canonical(root) == canonical(response.url):
-            yield self.keep(to_capture(response, visit.id, HOME, reading))
+    async def _start_is_product(self, visit: Visit, page: FetchedPage) -> AsyncIterator[Output]:
+        visit.found(page.url)
+        visit.final_url = page.url
+        yield self.keep(PageCapture.of(page, visit.id, PDP))
+        root = root_of(page.url)
+        if canonical(root) == canonical(page.url):
+            yield self.keep(PageCapture.of(page, visit.id, HOME))
             self.conclude(visit)
         else:
             yield self.ask(visit, root, self.parse_root, **{PAGE: HOME})
 
-    async def _look_from(self, visit: Visit, response: Response, reading: Reading) -> AsyncIterator[Output]:
-        visit.final_url = response.url
-        yield self.keep(to_capture(response, visit.id, HOME, reading))
-        search = self.searches[visit.id] = Search(response.url)
-        found = search.add_likely(reading.candidates)
-        search.add_others(reading.others)
-        search.add_hubs(reading.hubs)
-        search.add_sitemaps([urljoin(response.url, "/sitemap.xml")])
-        visit.journal.info("navigation", "search.begin", url=response.url, candidates=found)
+    async def _look_from(self, visit: Visit, page: FetchedPage) -> AsyncIterator[Output]:
+        visit.final_url = page.url
+        yield self.keep(PageCapture.of(page, visit.id, HOME))
+        search = self.searches[visit.id] = Search(page.url)
+        found = search.add_likely(page.reading.candidates)
+        search.add_others(page.reading.others)
+        search.add_hubs(page.reading.hubs)
+        search.add_sitemaps([urljoin(page.url, "/sitemap.xml")])
+        visit.journal.info("navigation", "search.begin", url=page.url, candidates=found)
         if request := self._next(visit):
             yield request
 
@@ -274,10 +267,13 @@ class PdpSpider(VisitingSpider):
         return None
 
     def _failed(self, visit: Visit, response: Response, page_type: str, cause: Cause) -> PageCapture:
-        capture = to_failure(response.url, visit.id, page_type, cause)
-        return self.keep(evolve(capture, http_status=response.status))
+        failed = PageCapture(
+            session_id=visit.id, page_type=page_type, url=response.url, cause=cause,
+            http_status=response.status,
+        )  # fmt: skip
+        return self.keep(failed)
 
 
-def _note_candidate(visit: Visit, url: str, reading: Reading | Cause, *, is_found: bool) -> None:
-    reasons = [reading] if isinstance(reading, Cause) else list(reading.reasons)
+def _note_candidate(visit: Visit, url: str, page: FetchedPage | Cause, *, is_found: bool) -> None:
+    reasons = [page] if isinstance(page, Cause) else page.reading.verdict.reasons
     visit.journal.info("navigation", "candidate.judged", url=url, is_pdp=is_found, reasons=",".join(reasons))

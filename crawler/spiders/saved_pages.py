@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider
 
-from crawler.crawl.reading import PageVerdict, read
+from crawler.capture.items import PageVerdict
+from crawler.crawl.answers import read
+from crawler.crawl.context import CrawlContext
 from crawler.errors import UsageError
 from crawler.middlewares.saved_pages import saved_page_meta
 
@@ -50,9 +52,9 @@ class SavedPagesSpider(Spider):
 
         @saved_page tests/contract/pdp/platform-shopify
         """
-        yield PageVerdict.of(
-            file or response.url, await read(self.crawler, response, self.settings["CRAWL_POLICY_VERSION"])
-        )
+        readers = CrawlContext.of(self.crawler).readers
+        page = await read(readers, response, self.settings["CRAWL_POLICY_VERSION"])
+        yield PageVerdict.of(file or response.url, page.reading)
 
     async def parse_listing(self, response: Response) -> AsyncIterator[PageVerdict]:
         """A category page whose tiles have buttons is none.

@@ -9,8 +9,9 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy.utils.defer import deferred_from_coro
 
 from crawler import logs
-from crawler.crawl.context import run_worker_of
+from crawler.crawl.context import CrawlContext
 from crawler.middlewares.scope import TASK
+from crawler.runs.task_ends import Release
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -30,7 +31,7 @@ class RunScheduler(BaseScheduler):
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self.stats = crawler.stats
-        self.worker = run_worker_of(crawler)
+        self.worker = CrawlContext.of(crawler).run_worker
         self._came_back: deque[Request] = deque()
 
     @classmethod
@@ -48,7 +49,7 @@ class RunScheduler(BaseScheduler):
 
     async def _close(self, reason: str) -> None:
         for task in (request.meta[TASK] for request in self._came_back):
-            self.worker.soon(task, self.worker.give_back(task, reason))
+            self.worker.soon(task, self.worker.give_back(task, Release.INTERRUPTED))
         status = await self.worker.close()
         await self.spider.run_closed(status, reason)
 

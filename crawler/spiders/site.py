@@ -11,27 +11,25 @@ from scrapy.utils.asyncio import run_in_thread
 
 from crawler import logs
 from crawler.capture.failures import Cause
-from crawler.capture.items import StoredPage
+from crawler.capture.items import MEDIA, StoredPage
 from crawler.catalogue.plugins import PluginRegistry, run_plugins
 from crawler.catalogue.plugins.api import plugin_page
-from crawler.catalogue.run_pages import STORED, RunPage
+from crawler.catalogue.run_pages import RunPage
 from crawler.catalogue.run_report import write_report
 from crawler.crawl.answers import (
-    FilteredError,
     KnownUrlError,
     SessionStoppedError,
-    cause_of_answer,
     cause_of_error,
+    page_of,
+    read,
     retry_after,
 )
-from crawler.crawl.context import SESSION, run_worker_of, visits_of
-from crawler.crawl.reading import MEDIA, capture_fields, read
+from crawler.crawl.context import SESSION, CrawlContext
 from crawler.errors import CrawlerError
 from crawler.middlewares.navigation import ATTEMPTS_ALLOWED
 from crawler.middlewares.scope import TASK
-from crawler.reading import ReadingFailedError
-from crawler.runs.exceptions import Stage
 from crawler.runs.store import require_open, task_of
+from crawler.runs.task_ends import Outcome, Release, TaskEnd
 from crawler.runs.worker import FINISHED
 from crawler.spiders.site_arguments import run_order
 from crawler.spiders.visiting import ANSWERS
@@ -43,10 +41,11 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
+    from crawler.capture.items import FetchedPage
     from crawler.config import Settings
     from crawler.crawl.visits import Visits
     from crawler.db.engine import Database
-    from crawler.reading import Reading
+    from crawler.pdp import Reading
     from crawler.runs.tasks import LeasedTask, NewTask
     from crawler.runs.worker import RunWorker
     from crawler.sessions.visit import Visit
@@ -60,6 +59,7 @@ class SiteSpider(Spider):
     """`scrapy crawl site -a start_url=URL` or `-a source=CODE`; `-a resume=1` goes on with its newest run."""
 
     name = "site"
+    context: CrawlContext
     visits: Visits
     worker: RunWorker
     custom_settings = {  # ruff: ignore[mutable-class-default] - Scrapy's declaration
@@ -76,8 +76,8 @@ class SiteSpider(Spider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         """Scrapy's way to make a spider."""
         spider = super().from_crawler(crawler, *args, **kwargs)
-        spider.visits = visits_of(crawler)
-        spider.worker = run_worker_of(crawler)
+        spider.context = context = CrawlContext.of(crawler)
+        spider.visits, spider.worker = context.visits, context.run_worker
         crawler.signals.connect(spider.page_left, signal=signals.item_scraped)
         crawler.signals.connect(spider.page_dropped, signal=signals.item_dropped)
         crawler.signals.connect(spider.page_not_digested, signal=signals.item_error)
@@ -131,53 +131,43 @@ class SiteSpider(Spider):
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
         """Read a page outside of any run, for `scrapy parse` and contracts."""
-        reading = await read(self.crawler, response, self.settings["CRAWL_POLICY_VERSION"], all_links=True)
-        yield {"url": response.url, "links": list(reading.links)}
+        policy = self.settings["CRAWL_POLICY_VERSION"]
+        page = await read(self.context.readers, response, policy, all_links=True)
+        yield {"url": response.url, "links": list(page.reading.links)}
 
     async def parse_page(self, response: Response) -> AsyncIterator[RunPage]:
         """One page, one item: all that it gave, links included."""
         task: LeasedTask = response.meta[TASK]
         self.worker.arrived(task)
-        cause = cause_of_answer(response)
-        reading: Reading | None = None
-        if cause is None:
-            reading, cause = await self._read(response)
-        if reading is None or cause is not None:
-            async for page in self._failed(response, cause or Cause.UNREADABLE):
-                yield page
+        page = await page_of(
+            self.context.readers, response, self.visits.settings.crawl_policy_version, all_links=True
+        )
+        if isinstance(page, Cause):
+            async for failed in self._failed(response, page):
+                yield failed
         else:
-            yield self._page(response, task, reading)
+            yield self._page(response.meta[SESSION], task, page)
 
     async def page_failed(self, failure: Failure) -> AsyncIterator[RunPage]:
         """Called when a request of a task came to nothing."""
         request: Request = failure.request  # type: ignore[attr-defined]
         task: LeasedTask = request.meta[TASK]
         self.worker.arrived(task)
-        if isinstance(failure.value, KnownUrlError):
-            await self.worker.finish(task, "redirected")
-        elif (
-            isinstance(failure.value, SessionStoppedError) or request.meta[SESSION] not in self.visits.running
-        ):
-            await self.worker.give_back(task, "its visit ended")
-        else:
-            cause = cause_of_error(cast("BaseException", failure.value))
-            words = f"{cause}: {failure.getErrorMessage()}"
-            error = str(failure.value) if isinstance(failure.value, FilteredError) else words
-            if page := await self._end_of(request, cause, error):
-                yield page
+        error = cast("BaseException", failure.value)
+        cause = cause_of_error(error)
+        if isinstance(error, KnownUrlError):
+            await self.worker.end(task, TaskEnd(outcome=Outcome.REDIRECTED))
+        elif isinstance(error, SessionStoppedError) or request.meta[SESSION] not in self.visits.running:
+            await self.worker.give_back(task, Release.INTERRUPTED)
+        elif cause.traits.is_stores_fault:
+            self.worker.store_refused(task, failure.getErrorMessage())
+        elif page := await self._end_of(request, cause, failure.getErrorMessage()):
+            yield page
 
-    async def _read(self, response: Response) -> tuple[Reading | None, Cause | None]:
-        try:
-            policy = self.visits.settings.crawl_policy_version
-            return await read(self.crawler, response, policy, all_links=True), None
-        except ReadingFailedError as error:
-            log.warning("page.unreadable", url=response.url, error=str(error))
-            return None, Cause.UNREADABLE
-
-    def _page(self, response: Response, task: LeasedTask, reading: Reading) -> RunPage:
-        page_type = "pdp" if reading.is_pdp else "page"
-        capture = RunPage(
-            **capture_fields(response, response.meta[SESSION], page_type, reading),
+    def _page(self, session_id: str, task: LeasedTask, fetched: FetchedPage) -> RunPage:
+        reading = fetched.reading
+        capture = RunPage.of(
+            fetched, session_id, "pdp" if reading.verdict.is_pdp else "page",
             task=task, source=self.worker.run.source.code, links=self._tasks_of(task, reading),
         )  # fmt: skip
         page = plugin_page(capture, depth=task.depth, links=reading.links, media=reading.media)
@@ -211,7 +201,7 @@ class SiteSpider(Spider):
         )
 
     async def _failed(self, response: Response, cause: Cause) -> AsyncIterator[RunPage]:
-        words = f"{cause}: HTTP {response.status}"
+        words = f"HTTP {response.status}"
         task: LeasedTask = response.meta[TASK]
         if retry_after(response):
             self.worker.leave(task.domain)
@@ -227,12 +217,9 @@ class SiteSpider(Spider):
     ) -> RunPage | None:  # fmt: skip
         """Have the task tried again; a failed page where that would not help, or was done often enough."""
         task: LeasedTask = request.meta[TASK]
-        if cause.traits.is_refusal:
-            await self.worker.refuse(task, error)
-            return None
         may_pass = cause.traits.is_transient or (cause is Cause.HTTP_ERROR and not for_good)
-        if may_pass and task.lease.attempts < self.worker.max_attempts:
-            await self.worker.fail(task, error)
+        if cause.traits.is_refusal or (may_pass and task.lease.attempts < self.worker.max_attempts):
+            await self.worker.end(task, TaskEnd(cause, error))
             return None
         return RunPage(
             session_id=request.meta[SESSION], page_type="page", url=request.url,
@@ -247,7 +234,7 @@ class SiteSpider(Spider):
         task = _task_of(response)
         if task is not None and isinstance(item, StoredPage):
             is_ok = item.status == "ok"
-            self.worker.stored(task, STORED if is_ok else "error", new_links=is_ok)
+            self.worker.stored(task, Outcome.STORED if is_ok else Outcome.FAILED, new_links=is_ok)
 
     def page_dropped(self, item: Any, response: Response | Failure | None, exception: Exception) -> None:
         """A page was dropped, by the book since its task or session is another's by now, or by a pipeline."""
@@ -262,23 +249,22 @@ class SiteSpider(Spider):
         if task is None or not isinstance(item, RunPage):
             return
         visit = self.visits.running.get(item.session_id)
-        words = f"not_stored: {str(error) or type(error).__name__}"
-        cause = visit.stopped.cause if visit and visit.stopped else None
-        if visit is not None and item.page_id in visit.kept:  # whoever lost it, lost it afterwards
-            self.worker.stored(task, STORED if item.ok else "error", new_links=item.ok)
-            return
-        is_given_up = cause is not None and cause.traits.is_stores_fault and self.worker.not_stored(words)
-        if visit is None or is_given_up or cause is Cause.DISK_FULL:
-            self.worker.soon(task, self.worker.give_back(task, words))
+        words = str(error) or type(error).__name__
+        if visit is None:
+            self.worker.soon(task, self.worker.give_back(task, Release.INTERRUPTED))
+        elif item.page_id in visit.kept:  # whoever lost it, lost it afterwards
+            self.worker.stored(task, Outcome.STORED if item.ok else Outcome.FAILED, new_links=item.ok)
+        elif visit.stopped and visit.stopped.cause and visit.stopped.cause.traits.is_stores_fault:
+            self.worker.store_refused(task, words)
         else:
-            self.worker.soon(task, self.worker.fail(task, words, Stage.PARSE))
+            self.worker.soon(task, self.worker.end(task, TaskEnd(Cause.NOT_STORED, words)))
 
     def callback_failed(self, failure: Failure, response: Response | Failure | None) -> None:
         """An error in the callback is the page's, not the run's."""
         task = _task_of(response)
         if task is not None:
-            words = f"{Cause.CRASHED}: {failure.getErrorMessage()}"
-            self.worker.soon(task, self.worker.fail(task, words, Stage.PARSE))
+            came = TaskEnd(Cause.CRASHED, failure.getErrorMessage())
+            self.worker.soon(task, self.worker.end(task, came))
 
     def idle(self) -> None:
         """Scrapy has nothing to do: so has the run, or it waits; what it then still has out is lost."""

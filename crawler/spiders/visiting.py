@@ -13,7 +13,7 @@ from scrapy.exceptions import CloseSpider
 from crawler import logs
 from crawler.capture.failures import Cause
 from crawler.capture.items import PageCapture, StoredPage
-from crawler.crawl.context import SESSION, visits_of
+from crawler.crawl.context import SESSION, CrawlContext
 from crawler.errors import CrawlerError
 from crawler.sessions.rows import StaleSessionError
 
@@ -53,6 +53,7 @@ class Engagement:
 class VisitingSpider(Spider):
     """The frame of a spider whose requests belong to sessions."""
 
+    context: CrawlContext
     visits: Visits
     engagements: dict[str, Engagement]  # by session id
 
@@ -60,6 +61,8 @@ class VisitingSpider(Spider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         """Scrapy's way to make a spider."""
         spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.context = CrawlContext.of(crawler)
+        spider.visits = spider.context.visits
         spider.engagements = {}
         crawler.signals.connect(spider.page_left, signal=signals.item_scraped)
         crawler.signals.connect(spider.page_lost, signal=signals.item_dropped)
@@ -78,7 +81,6 @@ class VisitingSpider(Spider):
 
     async def start(self) -> AsyncIterator[Request]:
         """Yield each session's first request once its domain is held."""
-        self.visits = visits_of(self.crawler)
         orders = await self._wanted()
         outgoing: asyncio.Queue[Request | None] = asyncio.Queue()
         running = asyncio.ensure_future(self._run_all(orders, outgoing))

@@ -42,6 +42,7 @@ class AssetDocument:
     last_seen_at: datetime
     last_run_id: int
     missing_since: datetime | None
+    listing_id: UUID | None
 
 
 @frozen(kw_only=True)

@@ -13,8 +13,10 @@ from attrs import frozen
 from sqlalchemy import select
 from sqlalchemy.orm import aliased
 
-from crawler.catalogue import products
+from crawler.catalogue.product_facts import identity_of
+from crawler.db import lookup
 from crawler.db.models import Listing, Price
+from crawler.errors import BadUrlError, NotFoundError
 from crawler.views.documents import document_of
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from sqlalchemy.orm import Session
+
+_HINT = "`vitrine listings list` shows them"
 
 
 @frozen(kw_only=True)
@@ -37,6 +41,7 @@ class ListingDocument:
     brand: str | None
     sku: str | None
     gtin: str | None
+    mpn: str | None
     image: str | None
     first_seen_at: datetime
     last_seen_at: datetime
@@ -97,9 +102,24 @@ def newest(db: Session, *, domain: str | None, limit: int) -> list[PricedListing
     return list(starmap(_priced, db.execute(query)))
 
 
+def find(db: Session, given: str) -> Listing:
+    """The product with this URL, or whose id begins so."""
+    if "/" not in given:
+        return lookup.find(db, Listing, given)
+    try:
+        identity = identity_of(given, None)
+    except BadUrlError as error:
+        raise NotFoundError(str(error), hint=_HINT) from None
+    is_it = (Listing.domain == identity.domain) & (Listing.url_sha256 == identity.url_sha256)
+    found = db.scalars(select(Listing).where(is_it)).one_or_none()
+    if found is None:
+        raise NotFoundError(f"there is no listing {given!r}", hint=_HINT)
+    return found
+
+
 def history(db: Session, given: str, limit: int) -> PriceHistory:
     """The newest prices of the product with this URL, or whose id begins so."""
-    listing = products.find(db, given)
+    listing = find(db, given)
     newest_first = db.scalars(
         select(Price)
         .where(Price.listing_id == listing.id)

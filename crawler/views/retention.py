@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from sqlalchemy import select
 
-from crawler.db.models import Hold, RetentionResult
-from crawler.retention.conditions import is_standing
-from crawler.retention.forecast import outlook
+from crawler.db.models import Hold
+from crawler.retention.forecast import forecast, last_result
+from crawler.retention.holds import is_standing
 from crawler.views.documents import document_of
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
-    from crawler.retention.forecast import Outlook
+    from crawler.retention.forecast import Forecast
 
 
 @frozen(kw_only=True)
@@ -36,7 +36,7 @@ class PassDocument:
 class PoliciesDocument:
     """Everything that is kept, and the last time that somebody cleaned up."""
 
-    policies: tuple[Outlook, ...]
+    policies: tuple[Forecast, ...]
     last_cleanup: PassDocument | None
 
 
@@ -63,8 +63,7 @@ class HoldDocument:
 
 def policies(db: Session, now: datetime, html_days: int) -> PoliciesDocument:
     """How long each kind is kept, how much there is of it, and what goes next."""
-    last = db.scalars(select(RetentionResult).order_by(RetentionResult.id.desc()).limit(1)).first()
-    kinds = tuple(outlook(db, html_days, now))
+    kinds, last = tuple(forecast(db, html_days, now)), last_result(db)
     return PoliciesDocument(kinds, document_of(PassDocument, last) if last else None)
 
 

@@ -13,10 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from attrs import field, frozen
+from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
 
 from crawler.config import Settings
 from crawler.db.engine import Database
+from crawler.db.models import CrawlSession
 from crawler.demo import NETWORK, DemoServer, serve
+from crawler.errors import CrawlerError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -122,11 +126,30 @@ def endings() -> Generator[list[subprocess.Popen[str]]]:
     for process in started:
         if process.poll() is None:
             process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=20)
+        process.communicate(timeout=120)
 
 
-def wait_for(condition: Any, seconds: float = 30) -> Any:
-    """Wait until `condition()` is true, and give back what it said."""
+def rows(home: Home) -> list[CrawlSession]:
+    """The sessions as they are stored, read without a command's help; none before there is a database."""
+    if "DATABASE_URL" not in home.extra and not (home.path / "vitrine.db").exists():
+        return []
+    database = home.database()
+    try:
+        with database.read() as db:
+            return list(db.scalars(select(CrawlSession)))
+    except (SQLAlchemyError, CrawlerError):
+        return []  # its tables are just being made
+    finally:
+        database.close()
+
+
+def with_status(home: Home, status: str) -> set[str]:
+    """The URLs of the sessions that are at this."""
+    return {row.url for row in rows(home) if row.status == status}
+
+
+def wait_for(condition: Any, seconds: float = 120) -> Any:
+    """Wait until `condition()` is true, and give back what it said; only a hang takes longer than that."""
     until = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < until, "it did not happen in time"

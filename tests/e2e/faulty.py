@@ -40,7 +40,7 @@ from tests.e2e.farm import NETWORK
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
-    from sqlalchemy.orm import Session
+    from crawler.db.engine import Transaction
 
 AT_ONCE = 4
 LONGEST_SECONDS = 60
@@ -103,7 +103,7 @@ def break_the_database() -> None:
     write = Database.write
 
     @contextmanager
-    def broken(self: Database) -> Generator[Session]:
+    def broken(self: Database) -> Generator[Transaction]:
         fault = fault_of(self.path)
         with write(self) as session:
             yield session  # ruff: ignore[fallible-context-manager] - what is raised in it goes to `write`

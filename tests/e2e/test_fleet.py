@@ -7,6 +7,7 @@ import random
 import shutil
 import signal
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +17,7 @@ from sqlalchemy import and_, select
 from crawler.db.models import CrawlSession, Page
 from crawler.fleet.worker import SPARE_ENTRIES
 from crawler.urls import domain_of
-from tests.e2e.conftest import Home, wait_for
+from tests.e2e.conftest import Home, rows, wait_for, with_status
 from tests.e2e.fleet_crash import Point
 from tests.e2e.test_interruptions import assert_consistent, shop_urls
 from tests.embedded.redis import own_redis
@@ -56,21 +57,6 @@ def work_off(fleet: Home, *more: str) -> str:
     assert done.returncode == 0, done.stderr
     assert "'finish_reason': 'finished'" in done.stderr
     return done.stderr
-
-
-def rows(fleet: Home) -> list[CrawlSession]:
-    """The sessions as they are stored."""
-    database = fleet.database()
-    try:
-        with database.read() as db:
-            return list(db.scalars(select(CrawlSession)))
-    finally:
-        database.close()
-
-
-def with_status(fleet: Home, status: str) -> set[str]:
-    """The URLs of the sessions that are at this."""
-    return {row.url for row in rows(fleet) if row.status == status}
 
 
 def by_url(fleet: Home) -> dict[str, CrawlSession]:
@@ -174,7 +160,7 @@ def die(fleet: Home, endings: list[Process], point: Point, mark: str) -> None:
     """Have a worker work until it comes to that point with a URL that has that mark."""
     dying = fleet._start("tests.e2e.fleet_crash", point.name, mark, *WORKER)
     endings.append(dying)
-    assert dying.wait(timeout=60) == 9, dying.communicate()
+    assert dying.wait(timeout=120) == 9, dying.communicate()
 
 
 def test_workers_die_at_every_point(
@@ -222,7 +208,7 @@ def test_sigterm_hands_over(
     endings.append(stopped)
     wait_for(lambda: with_status(fleet, "running"))
     stopped.send_signal(signal.SIGTERM)
-    stopped.communicate(timeout=30)
+    stopped.communicate(timeout=120)
     left = by_url(fleet)
     assert "queued" in {session.status for session in left.values()} <= {"queued", "completed"}
     assert {session.owner for session in left.values() if session.status == "queued"} == {None}
@@ -252,7 +238,7 @@ def test_redis_goes_and_comes_back(tables: Home, shops: DemoServer, endings: lis
         time.sleep(1)
         assert {row.id for row in rows(tables) if row.epoch} == begun
         server.start()
-        _, log = worker.communicate(timeout=90)
+        _, log = worker.communicate(timeout=120)
         client.close()
     assert worker.returncode == 0
     assert log.count("fleet.paused") == 1
@@ -287,21 +273,31 @@ def test_whoever_is_killed_each_entry_is_stored_once(
     workers = [start_quietly(fleet, endings) for _ in range(4)]
     for kill in range(kills):
         redis_client.lpush(KEY, *urls[kill::kills])
-        time.sleep(dice.uniform(0.3, 1.2))
         victim = dice.randrange(4)
+        if kill % 5 == 0:  # wherever the others are hit, this one is at work
+            victim = wait_for(partial(at_work, fleet, workers)).pop()
+        else:
+            time.sleep(dice.uniform(0.3, 1.2))
         workers[victim].kill()
-        workers[victim].wait(timeout=10)
+        workers[victim].wait(timeout=120)
         workers[victim] = start_quietly(fleet, endings)
     wait_for(lambda: not redis_client.llen(KEY) and not with_status(fleet, "queued"), seconds=10 * kills)
-    wait_for(lambda: not with_status(fleet, "running"), seconds=30)
+    wait_for(lambda: not with_status(fleet, "running"), seconds=120)
     for worker in workers:
         worker.send_signal(signal.SIGTERM)
-    assert [worker.wait(timeout=30) for worker in workers] == [0] * 4
+    assert [worker.wait(timeout=120) for worker in workers] == [0] * 4
     assert statuses(fleet) == dict.fromkeys(urls, "completed")
     assert sum(row.deaths for row in rows(fleet))  # or else nobody was at work when killed
     assert_nothing_left(redis_client)
     assert_consistent(fleet)
     assert_done_once(fleet)
+
+
+def at_work(fleet: Home, workers: list[Process]) -> set[int]:
+    """The numbers of the workers that have a session in hand."""
+    owners = [row.owner for row in rows(fleet) if row.status == "running" and row.owner]
+    pids = {int(owner.split(":")[1]) for owner in owners}
+    return {number for number, worker in enumerate(workers) if worker.pid in pids}
 
 
 def start_quietly(fleet: Home, endings: list[Process]) -> Process:
@@ -344,7 +340,7 @@ def test_a_busy_domain_starves_nobody(
     redis_client.delete(f"lock:domain:{domain_of(busy)}")
     wait_for(lambda: [row for row in rows(fleet) if row.epoch and row.url.startswith(busy)])
     worker.send_signal(signal.SIGTERM)
-    worker.communicate(timeout=30)
+    worker.communicate(timeout=120)
     assert {row.status for row in rows(fleet)} <= {"queued", "completed"}
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import text
 
-from tests.e2e.conftest import Home, wait_for
+from tests.e2e.conftest import Home, wait_for, with_status
 
 if TYPE_CHECKING:
     import subprocess
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 OPEN = {"queued", "running"}
 KILLS = 3
+# A session that is still under way when the test comes to it, however slow the machine is.
+HELD_UP = ("-s", "DOWNLOAD_DELAY=4")
 
 
 def write_urls(path: Path, urls: list[str]) -> Path:
@@ -55,11 +57,11 @@ def test_sigterm_ends_the_session_and_frees_its_domain(
 ) -> None:
     """One SIGTERM: the session is stored as interrupted, and the next one may come at once."""
     shops.forget()
-    process = home.start_scrapy("crawl", "pdp", "-a", f"url={shops.url('slow')}")
+    process = home.start_scrapy("crawl", "pdp", "-a", f"url={shops.url('slow')}", *HELD_UP)
     endings.append(process)
-    wait_for(lambda: [s for s in home.sessions() if s["status"] == "running"])
+    wait_for(lambda: with_status(home, "running"))
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     [session] = home.sessions()
     assert (session["status"], session["cause"]) == ("failed", "interrupted")
     assert session["error_summary"] == "Crawl failed"
@@ -73,11 +75,11 @@ def test_ctrl_c_is_passed_on_and_told(
 ) -> None:
     """`vitrine crawl` waits for the graceful end, shows what there is, and exits 130."""
     shops.forget()
-    process = home.start_vitrine("crawl", "pdp", "--json", shops.url("slow"))
+    process = home.start_vitrine("crawl", "pdp", "--json", shops.url("slow"), *HELD_UP)
     endings.append(process)
-    wait_for(lambda: [s for s in home.sessions() if s["status"] == "running"])
+    wait_for(lambda: with_status(home, "running"))
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert json.loads(out)["sessions"][0]["cause"] == "interrupted"
     assert "stopping" in err
@@ -89,12 +91,12 @@ def test_a_url_file_goes_on_where_it_stopped(
     """Stopped in the middle and started again, each URL is visited to its end once; then anew."""
     urls = shop_urls(shops, 12)
     file = write_urls(tmp_path / "shops.txt", urls)
-    quick = ("-s", "DOWNLOAD_DELAY=0.2", "-s", "SESSIONS_AT_ONCE=3")
-    process = home.start_scrapy("crawl", "pdp", "-a", f"urls={file}", *quick)
+    one_by_one = ("-s", "DOWNLOAD_DELAY=0.5", "-s", "SESSIONS_AT_ONCE=1")
+    process = home.start_scrapy("crawl", "pdp", "-a", f"urls={file}", *one_by_one)
     endings.append(process)
-    wait_for(lambda: [s for s in home.sessions() if s["status"] == "completed"])
+    wait_for(lambda: with_status(home, "completed"))
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     before = {s["id"]: s for s in home.sessions()}
     assert {s["status"] for s in before.values()} == {"completed", "queued"}
 
@@ -116,19 +118,19 @@ def test_a_killed_process_leaves_nothing_that_lies(
 ) -> None:
     """SIGKILL: its running session is marked by its old heartbeat, and never one that lives."""
     home.extra["DOMAIN_LOCK_TTL_SECONDS"] = "3"
-    killed = home.start_scrapy("crawl", "pdp", "-a", f"url={shops.url('slow')}")
+    killed = home.start_scrapy("crawl", "pdp", "-a", f"url={shops.url('slow')}", *HELD_UP)
     endings.append(killed)
-    wait_for(lambda: [s for s in home.sessions() if s["status"] == "running"])
+    wait_for(lambda: with_status(home, "running"))
     killed.send_signal(signal.SIGKILL)
-    killed.wait(timeout=10)
+    killed.wait(timeout=120)
     living = home.start_scrapy(
         "crawl", "pdp", "-a", f"url={shops.url('crawl-delay')}", "-s", "DOWNLOAD_DELAY=3"
     )
     endings.append(living)
-    by_url = wait_for(lambda: _ended(home, shops.url("slow")), seconds=30)
+    by_url = wait_for(lambda: _ended(home, shops.url("slow")))
     assert by_url[shops.url("slow")]["cause"] == "abandoned"
     assert by_url[shops.url("slow")]["error_summary"] == "Crawl failed"
-    living.wait(timeout=60)
+    living.wait(timeout=120)
     assert {s["url"]: s["status"] for s in home.sessions()}[shops.url("crawl-delay")] == "completed"
     assert_consistent(home)
 
@@ -152,7 +154,7 @@ def test_stopped_at_any_point_a_crawl_stays_consistent_and_can_be_finished(
         endings.append(process)
         time.sleep(dice.uniform(0.7, 2.5))
         process.send_signal(stop)
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
         assert_consistent(home)
     time.sleep(2.1)  # until the last heartbeats are old
     home.crawl("--urls", str(file))
@@ -168,7 +170,7 @@ def test_a_file_that_is_being_worked_through_is_refused(
     """One line and exit 5, not an empty table and 0."""
     file = write_urls(tmp_path / "shops.txt", shop_urls(shops, 6))
     endings.append(home.start_scrapy("crawl", "pdp", "-a", f"urls={file}", "-s", "DOWNLOAD_DELAY=10"))
-    wait_for(lambda: [s for s in home.sessions() if s["status"] == "running"])
+    wait_for(lambda: with_status(home, "running"))
     done = home.vitrine("crawl", "pdp", "--urls", str(file))
     assert done.returncode == 5
     assert "another process is working through" in done.stderr

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import select
 
-from crawler.db.models import AuditEntry
-from tests.e2e.conftest import wait_for
+from crawler.db.models import AuditEntry, Page
+from tests.e2e.conftest import rows, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from crawler.demo import DemoServer
     from tests.e2e.conftest import Home
 
-SLOWLY = ("-s", "DOWNLOAD_DELAY=1")
+SLOWLY = ("-s", "DOWNLOAD_DELAY=3")
 
 
 def test_a_session_that_lost_its_lock_stops_fetching(
@@ -44,13 +44,24 @@ def test_a_session_that_lost_its_lock_stops_fetching(
     endings.append(process)
     wait_for(lambda: len(shops.log.entries("hub")) > 1)
     redis_client.set(key, "worker-9:other:1700000000", ex=300)
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     seen = len(shops.log.entries("hub"))
     [session] = home.sessions()
     assert (session["status"], session["cause"]) == ("failed", "lock_lost")
     assert redis_client.get(key) == "worker-9:other:1700000000"
     assert "pdp" not in [page["page_type"] for page in session["pages"]]
     assert seen < 6
+
+
+def sessions_with_a_page(home: Home) -> list[str]:
+    """The ids of the sessions that have stored one already."""
+    if not rows(home):
+        return []
+    database = home.database()
+    with database.read() as db:
+        found = [str(session_id) for session_id in db.scalars(select(Page.session_id))]
+    database.close()
+    return found
 
 
 def test_a_stopped_worker_changes_nothing_after_it_was_taken_for_dead(
@@ -61,13 +72,13 @@ def test_a_stopped_worker_changes_nothing_after_it_was_taken_for_dead(
     shops.forget()
     process = home.start_scrapy("crawl", "pdp", "-a", f"url={shops.url('hub')}", *SLOWLY)
     endings.append(process)
-    running = wait_for(lambda: [s for s in home.sessions() if s["pages"]])[0]
+    running = wait_for(lambda: sessions_with_a_page(home))[0]
     process.send_signal(signal.SIGSTOP)
     time.sleep(2.5)
     assert (home.sessions()[0]["silent"], home.sessions()[0]["cause"]) == (True, None)
-    done = home.vitrine("sessions", "retry", running["id"], "--json", "-s", "DOWNLOAD_DELAY=0")
+    done = home.vitrine("sessions", "retry", running, "--json", "-s", "DOWNLOAD_DELAY=0")
     process.send_signal(signal.SIGCONT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     [retried] = json.loads(done.stdout)["sessions"]
     [after] = home.sessions()
     # The lock's own holder was alive all the time, so the retry may have been refused; never both.
@@ -103,7 +114,9 @@ def test_breaking_a_lock_asks_first_and_says_whose_it_is(
     """`domains show` names the session; `release` needs a yes; the session notices, and stops."""
     home.extra["DOMAIN_LOCK_TTL_SECONDS"] = "3"
     shops.forget()
-    endings.append(home.start_scrapy("crawl", "pdp", "-a", f"url={shops.url('hub')}", *SLOWLY))
+    endings.append(
+        home.start_scrapy("crawl", "pdp", "-a", f"url={shops.url('hub')}", "-s", "DOWNLOAD_DELAY=10")
+    )
     wait_for(lambda: shops.log.entries("hub"))
     domain = shops.domain("hub")
     [session] = home.sessions()
@@ -117,7 +130,7 @@ def test_breaking_a_lock_asks_first_and_says_whose_it_is(
     with database.read() as db:
         assert list(db.scalars(select(AuditEntry.subject))) == [domain]
     database.close()
-    endings[0].communicate(timeout=30)
+    endings[0].communicate(timeout=120)
     assert home.sessions()[0]["cause"] == "lock_lost"
 
 

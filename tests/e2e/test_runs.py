@@ -12,7 +12,7 @@ from attrs import frozen
 from sqlalchemy import select
 
 from crawler import settings
-from crawler.db.models import CrawlException, Page, Run, Task
+from crawler.db.models import CrawlException, Page, Run, ScrapeRecord, Task
 from tests.e2e.conftest import Home
 from tests.e2e.farm import NETWORK, SILENCE, farm
 
@@ -94,11 +94,19 @@ class Crawled:
     tasks: dict[str, Task]  # by path
     pages: list[Page]
     exceptions: list[CrawlException]
+    records: list[ScrapeRecord]
 
     def ended(self, path: str) -> tuple[str, str | None, str | None]:
-        """How a task ended."""
+        """How a task ended: its status, what came of it or why nothing did, and that in words."""
         task = self.tasks[path]
-        return task.status, task.outcome, task.last_error
+        return task.status, task.outcome or task.cause, task.last_error
+
+    def recorded(self, path: str) -> list[tuple[str, str, str | None]]:
+        """What was written down of a task's attempts; not that it was given back, as while a site rests."""
+        task_id = str(self.tasks[path].id)
+        records = [row for row in self.records if row.kind == "task" and row.subject_id == task_id]
+        ends = [(row.status, row.details["outcome"], row.cause) for row in records]
+        return [end for end in ends if end[1] != "given_back"]
 
     def noted(self, path: str) -> list[CrawlException]:
         """The exceptions of a page."""
@@ -137,6 +145,7 @@ def crawl(folder: Path, sites: Farm, site: Site, refused: str) -> Crawled:
         crawled = Crawled(
             home, sites, site, done.returncode, done.stderr, db.scalars(select(Run)).one(), tasks,
             list(db.scalars(select(Page))), list(db.scalars(select(CrawlException))),
+            list(db.scalars(select(ScrapeRecord).order_by(ScrapeRecord.id))),
         )  # fmt: skip
     database.close()
     return crawled
@@ -162,7 +171,7 @@ def test_only_what_was_swallowed_was_lost_on_the_way(crawled: Crawled) -> None:
     lost = [line for line in crawled.log.splitlines() if "task.lost_in_crawl" in line]
     assert len(lost) == 2  # tried twice
     assert all("/swallowed" in line for line in lost)
-    assert crawled.ended("/swallowed") == ("error", None, "the request got lost in the crawl")
+    assert crawled.ended("/swallowed") == ("error", "lost", "the request got lost in the crawl")
 
 
 def test_a_page_is_found_once_and_nothing_outside_is_found(crawled: Crawled) -> None:
@@ -199,38 +208,56 @@ def test_no_page_is_stored_twice(crawled: Crawled) -> None:
 
 def test_an_answer_that_is_no_page_is_tried_again_only_where_that_may_help(crawled: Crawled) -> None:
     """A 404 is final; a 500 gets all its tries; both say what they were."""
-    assert crawled.ended("/404") == ("error", None, "http_error: HTTP 404")
-    assert crawled.ended("/500") == ("error", None, "http_error: HTTP 500")
+    assert crawled.ended("/404") == ("error", "http_error", "HTTP 404")
+    assert crawled.ended("/500") == ("error", "http_error", "HTTP 500")
     assert crawled.tasks["/404"].attempts == crawled.site.asked.count("/404") == 1
     assert crawled.tasks["/500"].attempts == crawled.site.asked.count("/500") == 2
     assert crawled.tasks["/429"].attempts == crawled.site.asked.count("/429") == 2
 
 
 @pytest.mark.parametrize(
-    ("path", "error"),
+    ("path", "cause", "error"),
     [
-        ("/refused", "connection_failed: "),
-        ("/silence", "timeout: "),
-        ("/callback-fails", "crashed: no callback of mine"),
-        ("/dropped", "not_stored: not to my taste"),
-        ("/pipeline-fails", "not_stored: cannot digest this"),
-        ("/empty", "empty_page: HTTP 200"),
+        ("/refused", "connection_failed", ""),
+        ("/silence", "timeout", ""),
+        ("/callback-fails", "crashed", "no callback of mine"),
+        ("/dropped", "not_stored", "not to my taste"),
+        ("/pipeline-fails", "not_stored", "cannot digest this"),
+        ("/empty", "empty_page", "HTTP 200"),
     ],
 )
-def test_what_may_pass_is_tried_again_and_then_given_up(crawled: Crawled, path: str, error: str) -> None:
+def test_what_may_pass_is_tried_again_and_then_given_up(
+    crawled: Crawled, path: str, cause: str, error: str
+) -> None:
     """SPEC D72, D73: after its tries the task is an error that says why, and a person is told."""
-    status, _, last_error = crawled.ended(path)
-    assert (status, crawled.tasks[path].attempts) == ("error", 2)
-    assert (last_error or "").startswith(error)
+    status, why, last_error = crawled.ended(path)
+    assert (status, why, crawled.tasks[path].attempts) == ("error", cause, 2)
+    assert last_error
+    assert last_error.startswith(error)
+    assert not last_error.startswith(cause)
     [noted] = crawled.noted(path)
-    assert noted.context["attempts"] == 2
+    assert (noted.context["cause"], noted.context["attempts"]) == (cause, 2)
+
+
+def test_every_end_is_on_record(crawled: Crawled) -> None:
+    """By whatever it came to, and what came to it by the way; as many as there were attempts."""
+    assert crawled.recorded("/1") == [("finished", "stored", None)]
+    assert crawled.recorded("/moved") == [("finished", "redirected", None)]
+    assert crawled.recorded("/404") == [("error", "error", "http_error")]
+    assert crawled.recorded("/private/x") == [("error", "refused", "robots_refused")]
+    assert crawled.recorded("/dropped") == [
+        ("pending", "retried", "not_stored"), ("error", "error", "not_stored"),
+    ]  # fmt: skip
+    for path, task in crawled.tasks.items():
+        assert len(crawled.recorded(path)) == task.attempts, path
+        assert crawled.recorded(path)[-1][0] == task.status
 
 
 def test_what_a_site_may_rightly_do_is_no_exception(crawled: Crawled) -> None:
     """Filtered and forbidden pages are errors of their tasks, and nothing that a person has to look at."""
-    assert crawled.ended("/away") == ("error", None, "filtered by domain rules")
-    assert crawled.ended("/private/x")[2].startswith("robots_refused: ")  # type: ignore[union-attr]
-    assert crawled.ended("/account/orders") == ("error", None, "filtered by path rules")
+    assert crawled.ended("/away") == ("error", "filtered", "filtered by domain rules")
+    assert crawled.ended("/private/x")[:2] == ("error", "robots_refused")
+    assert crawled.ended("/account/orders") == ("error", "filtered", "filtered by path rules")
     for path in ("/away", "/private/x", "/account", "/account/orders"):
         assert not crawled.noted(path)
         assert crawled.tasks[path].attempts == 1
@@ -246,14 +273,13 @@ def test_a_redirect_to_a_known_page_stores_nothing(crawled: Crawled) -> None:
 
 def test_a_redirect_that_never_ends_is_given_up(crawled: Crawled) -> None:
     """Once; it would be the same the next time."""
-    status, _, error = crawled.ended("/loop")
-    assert (status, crawled.tasks["/loop"].attempts) == ("error", 1)
-    assert (error or "").startswith("redirect_loop: ")
+    status, cause, _ = crawled.ended("/loop")
+    assert (status, cause, crawled.tasks["/loop"].attempts) == ("error", "redirect_loop", 1)
 
 
 def test_a_redirect_to_a_login_closes_what_is_behind_it(crawled: Crawled) -> None:
     """Learnt once, told with the lines that make it permanent, and kept for those who go on."""
-    assert crawled.ended("/account") == ("error", None, "filtered by path rules")
+    assert crawled.ended("/account") == ("error", "filtered", "filtered by path rules")
     assert not [path for path in crawled.site.asked if path.startswith(("/auth", "/account/"))]
     assert crawled.log.count("run.login_found") == 1
     assert "/account/**" in crawled.log

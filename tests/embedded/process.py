@@ -13,6 +13,7 @@ import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
+from random import SystemRandom
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 START_SECONDS = 30.0
 LOG_NAME = "server.log"
+# Below the ports of outgoing connections: a server that is started again finds its own still free.
+PORTS = range(15_000, 32_000)
 
 
 class ServerError(RuntimeError):
@@ -70,10 +73,11 @@ def start_guarded(
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on just now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A loopback port that nobody listens on, and that the system gives to nobody who asks for just any."""
+    # Tests run side by side with the same seed, and must not draw the same ports.
+    while _is_taken(port := SystemRandom().choice(PORTS)):
+        pass
+    return port
 
 
 @contextmanager
@@ -105,6 +109,15 @@ def _reachable_folder() -> Path:
 
 def _may_enter(folder: Path) -> bool:
     return bool(folder.stat().st_mode & 0o001)
+
+
+def _is_taken(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return True
+    return False
 
 
 def _first_line_as_number(process: subprocess.Popen[str]) -> int:

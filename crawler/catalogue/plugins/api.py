@@ -17,6 +17,7 @@ from crawler.catalogue.product_facts import identity_of
 from crawler.errors import BadUrlError
 from crawler.html import charset as charsets
 from crawler.logs import redacted
+from crawler.pdp import facts_as_dict, verdict_as_dict
 from crawler.urls import require_http_url
 
 if TYPE_CHECKING:
@@ -245,8 +246,8 @@ def plugin_page(
         body=capture.body or capture.media or b"",
         title=_page_title(capture.features),
         visible_text=(capture.visible_text or b"").decode("utf-8", "replace"),
-        verdict=capture.verdict or {},
-        facts=capture.facts or {},
+        verdict=verdict_as_dict(capture.verdict) if capture.verdict else {},
+        facts=facts_as_dict(capture.facts) if capture.facts else {},
         depth=depth,
         links=tuple(links),
         media=tuple(media),

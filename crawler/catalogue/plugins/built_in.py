@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crawler.catalogue.plugins.api import AssetRecord, normalised
-from crawler.catalogue.product_facts import (
-    MAX_CODE_CHARS,
-    MAX_IMAGE_CHARS,
-    MAX_NAME_CHARS,
-    amount_of,
-    text_of,
-)
+from crawler.catalogue.product_facts import MAX_NAME_CHARS, content_of, sighting_of, text_of
 from crawler.urls import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from crawler.catalogue.plugins.api import PluginPage
+    from crawler.catalogue.product_facts import Sighting
 
-CODES = ("brand", "sku", "gtin", "mpn", "currency", "availability")
-AMOUNTS = ("price", "list_price")
 MEDIA_TYPES = ("image/", "video/", "audio/", "application/pdf")
 
 
@@ -49,7 +42,11 @@ class PagePlugin:
 
 
 class ProductPlugin:
-    """Product pages: what they say of their product."""
+    """Product pages: what they say of their product.
+
+    What is kept is what is known of the product once the page is stored, so that its asset, its listing and
+    its prices say the same.
+    """
 
     name = "product"
 
@@ -58,28 +55,22 @@ class ProductPlugin:
         return page.is_pdp
 
     def assets(self, page: PluginPage) -> Iterator[AssetRecord]:
-        """The product, known by its canonical URL and, where it has one, its SKU.
-
-        Pages of one product's variants often declare the same URL. Without the SKU each would be a change
-        of the one before.
-        """
-        facts: dict[str, Any] = {
-            "name": text_of(page.facts.get("name"), MAX_NAME_CHARS),
-            **{code: text_of(page.facts.get(code), MAX_CODE_CHARS) for code in CODES},
-            **{name: _amount(page.facts.get(name)) for name in AMOUNTS},
-        }
-        yield AssetRecord(
-            kind=self.name,
-            key=f"{page.canonical_url}#{facts['sku'] or ''}",
-            url=page.url,
-            title=facts["name"],
-            content=facts,
-            details={
-                "canonical_url": page.canonical_url,
-                "image": text_of(page.facts.get("image"), MAX_IMAGE_CHARS),
-                "policy": page.verdict.get("policy"),
-            },
+        """The product, known by what its listing is known by: its canonical URL."""
+        yield product_record(
+            page.canonical_url, page.url, sighting_of(page.facts), page.verdict.get("policy")
         )
+
+
+def product_record(key: str, url: str, product: Sighting, policy: str | None) -> AssetRecord:
+    """A product as an asset: the listing of this URL, as it was found on a page."""
+    return AssetRecord(
+        kind=ProductPlugin.name,
+        key=key,
+        url=url,
+        title=product.name,
+        content=content_of(product),
+        details={"image": product.image, "policy": policy},
+    )
 
 
 class MediaPlugin:
@@ -103,11 +94,3 @@ class MediaPlugin:
 
 
 BUILT_IN = (PagePlugin(), ProductPlugin(), MediaPlugin())
-
-
-def _amount(value: object) -> str | None:
-    """One spelling for an amount: with two decimals, or with as many more as it needs."""
-    amount = amount_of(value)
-    if amount is None:
-        return None
-    return f"{amount:.2f}" if amount == round(amount, 2) else f"{amount.normalize():f}"

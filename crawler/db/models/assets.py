@@ -19,6 +19,7 @@ class Asset(Base):
     __table_args__ = (
         UniqueConstraint("source", "plugin", "key_sha256"),
         Index(None, "source", "last_run_id"),
+        Index(None, "listing_id"),
     )
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
@@ -35,6 +36,8 @@ class Asset(Base):
     last_seen_at: Mapped[datetime]
     last_run_id: Mapped[int] = mapped_column(BigKey)  # the newest run that saw it
     missing_since: Mapped[datetime | None]  # a completed run did not see it
+    # Of a product: what says what it costs, and what its versions are made from.
+    listing_id: Mapped[UUID | None] = mapped_column(ForeignKey("listings.id", ondelete="SET NULL"))
 
 
 class AssetVersion(Base):
@@ -49,7 +52,7 @@ class AssetVersion(Base):
     checksum: Mapped[str]
     content: Mapped[dict[str, Any]]  # normalised
     details: Mapped[dict[str, Any]]  # beside the content; a change of these alone is no new version
-    run_id: Mapped[int] = mapped_column(BigKey)
+    run_id: Mapped[int | None] = mapped_column(BigKey)  # None where a visit outside of any run saw it
     page_id: Mapped[UUID | None]  # the page that it was read from
     seen_at: Mapped[datetime]
 

@@ -8,11 +8,12 @@ from uuid import UUID, uuid4
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
+from crawler.capture.artifact_types import HTML
 from crawler.db.models.base import Base
 
 # What a cleanup looks for, in the words of the partial indexes: a query that repeats them is served by one,
 # however many rows are held, failing or gone.
-_IS_EXPIRING = "type = 'html_gz' AND deleted_at IS NULL AND NOT legal_hold"
+_IS_EXPIRING = f"type = '{HTML.name}' AND deleted_at IS NULL AND NOT legal_hold"
 IS_UNTRIED = f"{_IS_EXPIRING} AND cleanup_attempts = 0"
 HAS_FAILED = f"{_IS_EXPIRING} AND cleanup_attempts > 0"
 IS_CLAIMED = "cleanup_claim IS NOT NULL"
@@ -27,7 +28,7 @@ class Artifact(Base):
 
     __tablename__ = "artifacts"
     __table_args__ = (
-        CheckConstraint("type = 'html_gz' OR retention_until IS NULL", name="only_html_expires"),
+        CheckConstraint(f"type = '{HTML.name}' OR retention_until IS NULL", name="only_html_expires"),
         _partial_index("ix_artifacts_untried", "retention_until", "id", where=IS_UNTRIED),
         _partial_index("ix_artifacts_failed", "cleanup_next", "id", where=HAS_FAILED),
         _partial_index("ix_artifacts_claimed", "cleanup_claim", where=IS_CLAIMED),

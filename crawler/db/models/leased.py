@@ -29,6 +29,7 @@ class Leased:
     )  # rises with each lease; a write of an older one is refused
     lease_expires_at: Mapped[datetime | None]  # its owner is taken for dead then, unless it renews
     lease_deadline_at: Mapped[datetime | None]  # no renewal goes beyond this
-    last_error: Mapped[str | None]
+    last_error: Mapped[str | None]  # of the last attempt, in words
+    cause: Mapped[str | None]  # the same as a code of `crawler.capture.failures`
     updated_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]

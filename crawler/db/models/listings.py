@@ -26,6 +26,7 @@ class Listing(Base):
     brand: Mapped[str | None]
     sku: Mapped[str | None]
     gtin: Mapped[str | None]
+    mpn: Mapped[str | None]
     image: Mapped[str | None]
     first_seen_at: Mapped[datetime]
     last_seen_at: Mapped[datetime]

@@ -48,6 +48,7 @@ class RunWorker(Base):
     run_id: Mapped[int] = mapped_column(BigKey, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
     owner: Mapped[str] = mapped_column(primary_key=True)
     alive_until: Mapped[datetime]
+    process: Mapped[str | None]  # by which its own machine can tell that it is gone
 
 
 class RunDomain(Base):

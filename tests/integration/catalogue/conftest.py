@@ -1,4 +1,4 @@
-"""A book with a catalogue on each kind of database."""
+"""A store of sessions with a catalogue on each kind of database."""
 
 from __future__ import annotations
 

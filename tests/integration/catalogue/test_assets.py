@@ -13,6 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
 from crawler.catalogue import assets
+from crawler.catalogue.assets import Sight
 from crawler.catalogue.plugins import AssetRecord
 from crawler.clock import utc_now
 from crawler.db.engine import Database
@@ -47,8 +48,8 @@ def see(
 ) -> list[str]:
     """Write what one page shows; the statuses in the order of the keys' digests."""
     with database.write() as db:
-        given = {"page_id": None, "now": NOW, **given}
-        seen = assets.see(db, given.pop("source", SOURCE), run_id, [(plugin, r) for r in records], **given)
+        sight = Sight(**{"page_id": None, "now": NOW, "run_id": run_id, "source": SOURCE, **given})
+        seen = assets.see(db, sight, [(plugin, r) for r in records])
     return [each.status.value for each in seen]
 
 
@@ -132,7 +133,7 @@ def test_a_page_that_is_taken_back_leaves_nothing(database: Database) -> None:
     see(database, first, record("a", 1))
     with database.write() as db:
         savepoint = db.begin_nested()
-        assets.see(db, SOURCE, second, [("page", record("a", 2))], page_id=None, now=NOW)
+        assets.see(db, Sight(None, NOW, second, SOURCE), [("page", record("a", 2))])
         savepoint.rollback()
     assert sightings(database, second) == {}
     assert see(database, second, record("a", 3)) == ["updated"]
@@ -268,11 +269,11 @@ def test_transactions_that_meet_crosswise_lose_one_page(postgres_database: str) 
     def write(first: str, second: str) -> int:
         refused = 0
         with database.write() as db:
-            assets.see(db, SOURCE, now, [("page", record(first))], page_id=None, now=NOW)
+            assets.see(db, Sight(None, NOW, now, SOURCE), [("page", record(first))])
             both_begun.wait(20)
             try:
                 with db.begin_nested():
-                    assets.see(db, SOURCE, now, [("page", record(second))], page_id=None, now=NOW)
+                    assets.see(db, Sight(None, NOW, now, SOURCE), [("page", record(second))])
             except OperationalError as error:
                 refused = int("deadlock detected" in str(error))
         if refused:
@@ -300,7 +301,7 @@ def test_a_second_writer_waits_for_the_first(postgres_database: str) -> None:
         done.set()
 
     with database.write() as db:
-        assets.see(db, SOURCE, now, [("page", record("a", 2))], page_id=None, now=NOW)
+        assets.see(db, Sight(None, NOW, now, SOURCE), [("page", record("a", 2))])
         thread = threading.Thread(target=second)
         thread.start()
         assert not done.wait(0.3)

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from crawler.capture.failures import Cause
-from crawler.catalogue.products import CatalogueHooks
+from crawler.catalogue.hooks import CatalogueHooks
 from crawler.clock import utc_now
 from crawler.db.models import Artifact, Diagnostic, DomainDay, Listing, Page, Price, ScrapeRecord
+from crawler.pdp import Signals
 from tests.integration.catalogue.visits import CHAIR, DAY, PRODUCT, Visits
 
 BLOCKED = Cause.BLOCKED
@@ -38,7 +39,7 @@ def test_a_page_that_is_no_product_leaves_its_trace_only(visits: Visits) -> None
     assert (visits.count(Listing), visits.count(Price)) == (0, 0)
     [trace] = visits.rows(Diagnostic)
     assert (trace.is_pdp, trace.policy, trace.quality) == (False, "v1.2", 70)
-    assert trace.traces["signals"] == {"has_price": True}
+    assert trace.traces["signals"] == Signals(has_price=True).as_dict()
 
 
 @pytest.mark.parametrize(

@@ -25,13 +25,13 @@ OTHER = "https://other.example/p/1"
 def hold(visits: Visits, target: Target, until: datetime | None = None) -> HoldResult:
     """Somebody wants it kept."""
     with visits.database.write() as db:
-        return holds.hold(db, target, who="legal", why="case 17", until=until, now=visits.database.now(db))
+        return holds.hold(db, target, who="legal", why="case 17", until=until, now=db.now)
 
 
 def unhold(visits: Visits, target: Target) -> HoldResult:
     """Somebody does not need it any more."""
     with visits.database.write() as db:
-        return holds.unhold(db, target, who="legal", why="closed", now=visits.database.now(db))
+        return holds.unhold(db, target, who="legal", why="closed", now=db.now)
 
 
 def let_all_expire(visits: Visits) -> None:
@@ -127,7 +127,7 @@ def test_a_hold_before_the_claim_wins(visits: Visits) -> None:
         assert len(claims.candidates(db, now, 10)) == 1
     hold(visits, Target(session_id=session))
     with visits.database.write() as db:
-        assert claims.take(db, "cleaner", now, 10) == []
+        assert claims.take_expired(db, "cleaner", now, 10) == []
 
 
 def test_a_hold_after_the_claim_says_that_it_may_be_late(visits: Visits) -> None:
@@ -135,7 +135,7 @@ def test_a_hold_after_the_claim_says_that_it_may_be_late(visits: Visits) -> None
     session = visits.visit()
     let_all_expire(visits)
     with visits.database.write() as db:
-        assert len(claims.take(db, "cleaner", utc_now(), 10)) == 1
+        assert len(claims.take_expired(db, "cleaner", utc_now(), 10)) == 1
     result = hold(visits, Target(session_id=session))
     assert (result.artifacts, result.too_late) == (4, 1)
     visits.change(Artifact, Artifact.cleanup_claim.is_not(None), cleanup_claimed_until=utc_now() - DAY)

@@ -21,7 +21,7 @@ from crawler.db.models import (
 )
 from crawler.errors import LockedError, UsageError
 from crawler.evidence.folder_store import FolderStore
-from crawler.retention import cleanup, holds, purge
+from crawler.retention import claims, holds, purge
 from crawler.retention.holds import HeldError, Target
 from crawler.retention.purge import PurgeOrder
 from crawler.views.retention import standing_holds
@@ -166,7 +166,7 @@ def test_killed_among_the_files_it_goes_on(visits: Visits, files: int) -> None:
 
 def test_a_hold_in_the_middle_stops_it(visits: Visits, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was not claimed yet stays, with every row; the record stays open."""
-    monkeypatch.setattr(cleanup, "CLAIM_ROWS", 2)
+    monkeypatch.setattr(claims, "CLAIM_ROWS", 2)
     visits.visit()
 
     def set_hold(_: object) -> None:

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import insert, text
 
 from crawler.clock import utc_now
+from crawler.config import load_settings
 from crawler.db.models import (
     Artifact,
     AuditEntry,
@@ -29,9 +30,9 @@ from crawler.db.models import (
 )  # fmt: skip
 from crawler.errors import ConfigError
 from crawler.retention import policies
+from crawler.retention.cleanup import CleanupOrder, Part, clean_up
 from crawler.retention.policies import DEFAULT_DAYS
-from crawler.retention.sweep import CollectionResult, sweep, sweep_for
-from crawler.retention.tables import COLLECTIONS
+from crawler.retention.sweep import COLLECTIONS, CollectionResult, sweep
 from crawler.retention.trigger import CHANCE, maybe_clean_up
 from tests.integration.catalogue.visits import DAY, Visits
 
@@ -79,22 +80,22 @@ def fill(visits: Visits, moment: datetime) -> None:
 def test_a_collection_goes_when_its_days_are_over(visits: Visits, name: str) -> None:
     """Strictly: a row as old as its days stays; listings stay for ever."""
     fill(visits, utc_now() - DEFAULT_DAYS[name] * DAY + SOON)
-    assert one(sweep(visits.database, dry_run=False), name).expired_docs == 0
-    before = sum(visits.count(shelf.table) for shelf in COLLECTIONS[name])
-    for shelf in COLLECTIONS[name]:
-        visits.change(shelf.table, **{shelf.time.key: utc_now() - DEFAULT_DAYS[name] * DAY - SOON})
-    result = one(sweep(visits.database, dry_run=False), name)
+    assert one(sweep(visits.database), name).expired_docs == 0
+    before = sum(visits.count(retained.table) for retained in COLLECTIONS[name])
+    for retained in COLLECTIONS[name]:
+        visits.change(retained.table, **{retained.time.key: utc_now() - DEFAULT_DAYS[name] * DAY - SOON})
+    result = one(sweep(visits.database), name)
     assert result.error is None
     needed = visits.count(CrawlSession) if name == "scrape_metadata" else 0  # its price names the session
     assert (result.total_docs, result.deleted_docs) == (before, before - needed)
-    assert sum(visits.count(shelf.table) for shelf in COLLECTIONS[name]) == needed
+    assert sum(visits.count(retained.table) for retained in COLLECTIONS[name]) == needed
     assert visits.count(Listing) == 1
 
 
 def test_a_haul_takes_its_members_along(visits: Visits) -> None:
     """No member is left behind."""
     fill(visits, utc_now() - 31 * DAY)
-    sweep(visits.database, dry_run=False)
+    sweep(visits.database)
     assert (visits.count(Haul), visits.count(HaulMember)) == (0, 0)
 
 
@@ -102,10 +103,10 @@ def test_a_hundred_at_most_the_oldest_first(visits: Visits) -> None:
     """What is beyond waits for the next pass, and is counted."""
     add_actions(visits, *[(200 - number % 50) * DAY for number in range(150)])
     oldest = sorted(visits.rows(AuditEntry), key=lambda row: (row.timestamp, row.id))[:100]
-    result = one(sweep(visits.database, dry_run=False), "audit_log")
+    result = one(sweep(visits.database), "audit_log")
     assert (result.expired_docs, result.deleted_docs) == (150, 100)
     assert not {row.id for row in oldest} & {row.id for row in visits.rows(AuditEntry)}
-    result = one(sweep(visits.database, dry_run=False), "audit_log")
+    result = one(sweep(visits.database), "audit_log")
     assert (result.total_docs, result.expired_docs, result.deleted_docs) == (50, 50, 50)
 
 
@@ -120,7 +121,7 @@ def test_two_tables_share_the_hundred(visits: Visits) -> None:
     with visits.database.write() as db:
         db.execute(insert(CrawlLog), lines)
     visits.change(Diagnostic, timestamp=utc_now() - 150 * DAY)
-    result = one(sweep(visits.database, dry_run=False), "diagnostics")
+    result = one(sweep(visits.database), "diagnostics")
     assert (result.expired_docs, result.deleted_docs) == (121, 100)
     assert visits.count(Diagnostic) == 0
     assert min(row.timestamp for row in visits.rows(CrawlLog)) > utc_now() - 121 * DAY
@@ -129,7 +130,7 @@ def test_two_tables_share_the_hundred(visits: Visits) -> None:
 def test_a_backlog_is_worked_off_while_there_is_time(visits: Visits) -> None:
     """Several passes, one report."""
     add_actions(visits, *[200 * DAY] * 250)
-    result = one(sweep_for(visits.database, 30, dry_run=False), "audit_log")
+    result = one(sweep(visits.database, seconds=30), "audit_log")
     assert (result.expired_docs, result.deleted_docs, visits.count(AuditEntry)) == (250, 250, 0)
 
 
@@ -144,7 +145,7 @@ def test_dry_run_counts_only(visits: Visits) -> None:
 def test_the_result_is_stored(visits: Visits) -> None:
     """With the details of each collection, for whoever asks later."""
     add_actions(visits, 91 * DAY)
-    sweep(visits.database, dry_run=False)
+    clean_up(visits.database, visits.blobs, CleanupOrder(only=Part.COLLECTIONS))
     [row] = visits.rows(RetentionResult)
     assert (row.dry_run, row.total_deleted) == (False, 1)
     assert [each["collection"] for each in row.details] == list(DEFAULT_DAYS)
@@ -157,7 +158,7 @@ def test_a_failing_collection_hides_no_other(visits: Visits) -> None:
     with visits.database.write() as db:
         db.execute(text("ALTER TABLE diagnostics RENAME TO diagnostics_away"))
     try:
-        results = sweep(visits.database, dry_run=False)
+        results = sweep(visits.database)
     finally:
         with visits.database.write() as db:
             db.execute(text("ALTER TABLE diagnostics_away RENAME TO diagnostics"))
@@ -183,7 +184,7 @@ def test_a_spoilt_document_deletes_nothing(visits: Visits) -> None:
     with visits.database.write() as db:
         db.add(RetentionConfig(document={"days": {"audit_log": -1}}))
     with pytest.raises(ConfigError, match="nothing is deleted"):
-        sweep(visits.database, dry_run=False)
+        sweep(visits.database)
     assert visits.count(AuditEntry) == 1
 
 
@@ -203,7 +204,7 @@ def test_a_session_stays_while_it_is_named(visits: Visits, needed_by: str | None
         "running": lambda: visits.change(CrawlSession, status="running"),
     }
     changes.get(needed_by or "", lambda: None)()
-    sweep(visits.database, dry_run=False)
+    sweep(visits.database)
     assert visits.count(CrawlSession) == (1 if needed_by else 0)
     assert visits.count(Page) == visits.count(CrawlSession)
 
@@ -213,7 +214,7 @@ def test_a_row_without_a_time_is_never_expired(visits: Visits) -> None:
     session = visits.visit()
     _release(visits, session)
     visits.change(CrawlSession, finished_at=None)
-    sweep(visits.database, dry_run=False)
+    sweep(visits.database)
     assert visits.count(CrawlSession) == 1
 
 
@@ -221,8 +222,8 @@ def test_a_row_without_a_time_is_never_expired(visits: Visits) -> None:
 def test_the_oldest_are_found_by_an_index(visits: Visits, name: str) -> None:
     """In its order: no table is read through or sorted to find what is past its date."""
     with visits.database.write() as db:
-        for shelf in COLLECTIONS[name]:
-            query = shelf.oldest(utc_now(), None, 100).compile(
+        for retained in COLLECTIONS[name]:
+            query = retained.oldest(utc_now(), None, 100).compile(
                 db.get_bind(), compile_kwargs={"literal_binds": True}
             )
             if visits.database.is_sqlite:
@@ -232,29 +233,35 @@ def test_the_oldest_are_found_by_an_index(visits: Visits, name: str) -> None:
                 db.execute(text("SET LOCAL enable_bitmapscan = off"))
                 plan = db.execute(text(f"EXPLAIN {query}")).all()
             shown = str(plan).lower()
-            assert f"ix_{shelf.table.__tablename__}_{shelf.time.key}_id" in shown
+            assert f"ix_{retained.table.__tablename__}_{retained.time.key}_id" in shown
             assert "sort" not in shown
             assert "temp b-tree" not in shown
+
+
+def triggered(visits: Visits, run: Callable[[], object], *, dice: float = 0.0) -> bool:
+    """A request, where requests may start a cleanup."""
+    settings = load_settings({"retention_cleanup_enabled": True})
+    return maybe_clean_up(settings, visits.database, run, lambda: dice)
 
 
 def test_the_trigger_runs_once_an_hour(visits: Visits) -> None:
     """For all processes together; the hour is claimed when a run begins."""
     ran: list[str] = []
-    assert maybe_clean_up(visits.database, lambda: ran.append("first"), lambda: 0.0)
-    assert not maybe_clean_up(visits.database, lambda: ran.append("second"), lambda: 0.0)
+    assert triggered(visits, lambda: ran.append("first"))
+    assert not triggered(visits, lambda: ran.append("second"))
     visits.change(RetentionConfig, triggered_at=utc_now() - timedelta(minutes=59))
-    assert not maybe_clean_up(visits.database, lambda: ran.append("third"), lambda: 0.0)
+    assert not triggered(visits, lambda: ran.append("third"))
     visits.change(RetentionConfig, triggered_at=utc_now() - timedelta(hours=1))
-    assert maybe_clean_up(visits.database, lambda: ran.append("fourth"), lambda: CHANCE - 0.0001)
+    assert triggered(visits, lambda: ran.append("fourth"), dice=CHANCE - 0.0001)
     assert ran == ["first", "fourth"]
 
 
 def test_the_trigger_needs_luck_and_loses_no_error(visits: Visits) -> None:
     """Ninety-nine of a hundred requests do nothing; a failure stays in the log."""
-    assert not maybe_clean_up(visits.database, lambda: None, lambda: CHANCE)
+    assert not triggered(visits, lambda: None, dice=CHANCE)
     assert visits.count(RetentionConfig) == 0
 
     def fail() -> None:
         raise RuntimeError(str(uuid4()))
 
-    assert not maybe_clean_up(visits.database, fail, lambda: 0.0)
+    assert not triggered(visits, fail)

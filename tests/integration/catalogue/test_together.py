@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import insert
 
 from crawler.clock import utc_now
+from crawler.config import load_settings
 from crawler.db.models import AuditEntry, DomainDay, Listing, Price, RetentionConfig
 from crawler.retention.sweep import sweep
 from crawler.retention.trigger import maybe_clean_up
@@ -41,7 +42,7 @@ def test_cleaners_share_a_backlog(database: Database, tmp_path: Path) -> None:
     with database.write() as db:
         db.execute(insert(AuditEntry), [row] * 350)
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        results = list(pool.map(lambda _: sweep(database, dry_run=False), range(AT_ONCE)))
+        results = list(pool.map(lambda _: sweep(database), range(AT_ONCE)))
     assert sum(each.deleted_docs for result in results for each in result) == 350
     assert [each.error for result in results for each in result if each.error] == []
     assert visits.count(AuditEntry) == 0
@@ -50,9 +51,12 @@ def test_cleaners_share_a_backlog(database: Database, tmp_path: Path) -> None:
 def test_one_of_many_requests_starts_the_cleanup(visits: Visits) -> None:
     """Whichever claims the hour; the others go on with their work."""
     ran: list[int] = []
+    settings = load_settings({"retention_cleanup_enabled": True})
+
+    def answer(number: int) -> None:
+        maybe_clean_up(settings, visits.database, lambda: ran.append(number), lambda: 0.0)
+
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        list(
-            pool.map(lambda n: maybe_clean_up(visits.database, lambda: ran.append(n), lambda: 0.0), range(8))
-        )
+        list(pool.map(answer, range(8)))
     assert len(ran) == 1
     assert visits.count(RetentionConfig) == 1

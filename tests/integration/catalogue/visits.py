@@ -1,19 +1,21 @@
-"""Visits without a network: what a crawl would write, written by the book itself."""
+"""Visits without a network: what a crawl would write, written by the store of sessions."""
 
 from __future__ import annotations
 
 from datetime import timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 from sqlalchemy import func, select, update
 
 from crawler.capture.items import PageCapture
-from crawler.catalogue.products import CatalogueHooks
+from crawler.catalogue.hooks import CatalogueHooks
 from crawler.clock import utc_now
 from crawler.config import load_settings
 from crawler.db.models import Artifact, Base, CrawlSession
 from crawler.evidence.folder_store import FolderStore
+from crawler.pdp import Facts, Signals, Verdict
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder
 from crawler.sessions.store import SessionStore
@@ -29,25 +31,26 @@ if TYPE_CHECKING:
 
 DAY = timedelta(days=1)
 PRODUCT = "https://shop.example/p/chair"
+AMOUNTS = {"price", "list_price"}
 CHAIR = {"name": "A chair", "price": "19.90", "currency": "EUR", "availability": "InStock", "brand": "Oak"}
 
 
 @frozen
 class Visits:
-    """A book with a catalogue beside it."""
+    """A store of sessions with a catalogue beside it."""
 
-    book: SessionStore
+    store: SessionStore
 
     @property
     def database(self) -> Database:
         """Where it writes."""
-        return self.book.database
+        return self.store.database
 
     @property
     def blobs(self) -> FolderStore:
         """Where its files are."""
-        assert isinstance(self.book.blobs, FolderStore)
-        return self.book.blobs
+        assert isinstance(self.store.blobs, FolderStore)
+        return self.store.blobs
 
     def visit(
         self,
@@ -60,14 +63,14 @@ class Visits:
     ) -> UUID:
         """A session that captured one page; its id."""
         order = SessionOrder(url, domain_of(url))
-        [key] = self.book.queue([order], {})
-        visit = self.book.post(self.book.start(key, order, Journal(str(key), order.domain)))
+        [key] = self.store.queue([order], {})
+        visit = self.store.post(self.store.start(key, order, Journal(str(key), order.domain)))
         said = {"is_pdp": is_pdp, "declared": declared, "cause": cause}
-        self.book.post(self.book.keep(visit, page(str(key), url, facts or CHAIR, **said)))
+        self.store.post(self.store.keep(visit, page(str(key), url, facts or CHAIR, **said)))
         if is_pdp and not cause:
             visit.found(url)
-        self.book.post(self.book.finish(visit))
-        self.book.post(self.book.close_log(visit))
+        self.store.post(self.store.finish(visit))
+        self.store.post(self.store.close_log(visit))
         return key
 
     def rows(self, table: type[Base]) -> list[Any]:
@@ -104,13 +107,19 @@ def page(session: str, url: str, facts: Mapping[str, Any], **said: Any) -> PageC
         body=b"<html>a page</html>",
         visible_text=b"a page",
         features=b"{}",
-        verdict={"policy": "v1.2", "is_pdp": said["is_pdp"], "signals": {"has_price": True}, "reasons": []},
-        facts=dict(facts),
+        verdict=Verdict("v1.2", is_pdp=said["is_pdp"], signals=Signals(has_price=True)),
+        facts=facts_of(facts),
         canonical_url=said["declared"],
     )
 
 
+def facts_of(said: Mapping[str, Any]) -> Facts:
+    """Facts whose amounts are given as texts; None says nothing."""
+    known: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+    return Facts(**{**known, **{name: Decimal(known[name]) for name in AMOUNTS & known.keys()}})
+
+
 def new_visits(database: Database, folder: Path) -> Visits:
-    """A book on an empty shelf."""
+    """A store of sessions with nothing in it."""
     settings = load_settings({"artifacts_dir": str(folder)})
     return Visits(SessionStore(settings, database, FolderStore(folder), (CatalogueHooks(),)))

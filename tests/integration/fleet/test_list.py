@@ -194,7 +194,7 @@ def test_a_bad_network_loses_nothing_and_doubles_nothing(
     redis_client.rpush(KEY, *range(24))
     faults = [Fault.ANSWER_LOST, Fault.REQUEST_LOST, Fault.ANSWER_CUT, None, None]
     dice, seen = random.Random(3), dict[str, bytes]()
-    with flaky_proxy(int(redis_database.rpartition(":")[2].partition("/")[0])) as proxy:
+    with flaky_proxy(redis_database) as proxy:
         worker = FleetList(proxy.url, KEY, "one", silent_ms=LONG_MS)
         while len(seen) < 24:
             proxy.faults = [fault for fault in dice.choices(faults, k=3) if fault]

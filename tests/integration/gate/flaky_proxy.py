@@ -10,6 +10,7 @@ import time
 from contextlib import contextmanager
 from enum import Enum
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -32,17 +33,18 @@ class Fault(Enum):
 class FlakyProxy:
     """Passes bytes on; each fault in `faults` spoils one script call, in order."""
 
-    def __init__(self, target_port: int) -> None:
+    def __init__(self, redis_url: str) -> None:
         self.faults: list[Fault] = []
         self.down = False  # refuse connections, and end the open ones
         self.scripts_seen = 0
-        self._target = ("127.0.0.1", target_port)
+        parts = urlsplit(redis_url)
+        self._target = (parts.hostname or "127.0.0.1", parts.port or 6379)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._listener.settimeout(0.1)
         self._closed = threading.Event()
         self._threads = [threading.Thread(target=self._accept)]
         self._threads[0].start()
-        self.url = f"redis://127.0.0.1:{self._listener.getsockname()[1]}/0"
+        self.url = f"redis://127.0.0.1:{self._listener.getsockname()[1]}{parts.path}"
 
     def close(self) -> None:
         """End all connections and threads."""
@@ -120,9 +122,9 @@ def _received(source: socket.socket) -> bytes:
 
 
 @contextmanager
-def flaky_proxy(target_port: int) -> Generator[FlakyProxy]:
+def flaky_proxy(redis_url: str) -> Generator[FlakyProxy]:
     """A proxy for the length of the block."""
-    proxy = FlakyProxy(target_port)
+    proxy = FlakyProxy(redis_url)
     try:
         yield proxy
     finally:

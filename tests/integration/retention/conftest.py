@@ -1,4 +1,4 @@
-"""A shelf on each kind of database."""
+"""Stored evidence on each kind of database."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.integration.retention.shelf import RetainedTable, new_shelf
+from tests.integration.retention.stored import Evidence, new_evidence
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,6 +15,6 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def shelf(database: Database, tmp_path: Path) -> RetainedTable:
-    """A shelf with nothing on it."""
-    return new_shelf(database, tmp_path / "artifacts")
+def evidence(database: Database, tmp_path: Path) -> Evidence:
+    """A session without any artifact."""
+    return new_evidence(database, tmp_path / "artifacts")

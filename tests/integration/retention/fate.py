@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
     from pathlib import Path
 
-    from sqlalchemy.orm import Session
-
+    from crawler.db.engine import Transaction
     from crawler.evidence.blobs import Removal
 
 
@@ -52,14 +51,14 @@ class FatefulDatabase(Database):
     fate = Fate()
 
     @contextmanager
-    def read(self) -> Generator[Session]:
+    def read(self) -> Generator[Transaction]:
         """A step, then the transaction."""
         self.fate.step()
         with super().read() as session:
             yield session
 
     @contextmanager
-    def write(self) -> Generator[Session]:
+    def write(self) -> Generator[Transaction]:
         """Steps around the transaction; a death before the commit rolls it back."""
         fate = self.fate
         fate.step()

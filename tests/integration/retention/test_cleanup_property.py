@@ -1,4 +1,4 @@
-"""The cleanup against a model: whatever lies on the shelf, whoever dies where, and whoever else cleans."""
+"""The cleanup against a model: whatever lies in the store, whoever dies where, and whoever else cleans."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crawler.clock import utc_now
 from crawler.db.models import Artifact
 from crawler.retention.cleanup import CleanupOrder, Part, clean_up
 from tests.integration.retention.fate import Crash, Fate, FatefulDatabase, FatefulStore
-from tests.integration.retention.shelf import DAY, PACKED, RetainedTable, new_shelf, row
+from tests.integration.retention.stored import DAY, PACKED, Evidence, new_evidence, row
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -79,9 +79,9 @@ steps = st.builds(
 
 @mutable
 class Model:
-    """What is on the shelf, and what may become of it."""
+    """What is in the store, and what may become of it."""
 
-    shelf: RetainedTable
+    evidence: Evidence
     database: FatefulDatabase
     items: list[Item]
     ids: list[UUID] = field(factory=list)
@@ -91,13 +91,13 @@ class Model:
         with self.database.write() as db:
             db.execute(delete(Artifact))
         for uri in FILES:
-            self.shelf.write(uri)
+            self.evidence.write(uri)
         if self.items:
-            self.ids = self.shelf.add_rows(self._row(item) for item in self.items)
+            self.ids = self.evidence.add_rows(self._row(item) for item in self.items)
 
     def _row(self, item: Item) -> dict[str, object]:
         now = utc_now()
-        columns = row(self.shelf.session_id, item.uri, now + (-DAY if item.expired else DAY))
+        columns = row(self.evidence.session_id, item.uri, now + (-DAY if item.expired else DAY))
         columns |= {"legal_hold": item.held, "cleanup_attempts": item.attempts}
         columns["cleanup_next"] = (now + (-DAY if item.rested else DAY)) if item.attempts else None
         if not item.html:
@@ -121,7 +121,7 @@ def run(model: Model, step: Step, fate: Fate) -> CleanupResult | None:
     model.database.fate = fate
     try:
         order = CleanupOrder(batch_size=step.batch_size, only=Part.ARTIFACTS)
-        return clean_up(model.database, FatefulStore(model.shelf.root, fate), order)
+        return clean_up(model.database, FatefulStore(model.evidence.root, fate), order)
     except Crash:
         return None
     finally:
@@ -134,7 +134,7 @@ def fate_of(model: Model, step: Step, others: list[CleanupResult]) -> Fate:
     def second_cleaner() -> None:
         before, model.database.fate = model.database.fate, Fate()
         order = CleanupOrder(batch_size=step.batch_size, only=Part.ARTIFACTS)
-        others.append(clean_up(model.database, model.shelf.blobs, order))
+        others.append(clean_up(model.database, model.evidence.blobs, order))
         model.database.fate = before
 
     events = {"death": None, "second cleaner": second_cleaner}
@@ -144,15 +144,15 @@ def fate_of(model: Model, step: Step, others: list[CleanupResult]) -> Fate:
 def take_step(model: Model, step: Step) -> None:
     """Run, and hold what happened against the policy."""
     if step.what == "time":
-        model.shelf.let_leases_run_out()
-        model.shelf.let_pauses_end()
+        model.evidence.let_leases_run_out()
+        model.evidence.let_pauses_end()
         return
-    files, rows = model.shelf.files(), model.shelf.rows()
+    files, rows = model.evidence.files(), model.evidence.rows()
     others: list[CleanupResult] = []
     result = run(model, step, fate_of(model, step, others))
-    after = model.shelf.rows()
+    after = model.evidence.rows()
     marked = {key for key, found in after.items() if found.deleted_at and not rows[key].deleted_at}
-    gone = files - model.shelf.files()
+    gone = files - model.evidence.files()
     check_what_went(model, rows, marked, gone)
     if result:
         check_figures([result, *others], rows, after, marked, gone)
@@ -196,23 +196,23 @@ def check_no_leftovers(model: Model, after: dict[UUID, Artifact]) -> None:
     """A file whose rows are all marked is gone, and what lies outside is untouched."""
     named = {found.storage_uri for found in after.values()}
     needed = {found.storage_uri for found in after.values() if not found.deleted_at}
-    assert not (model.shelf.files() & (named - needed))
-    check_traps(model.shelf.root)
+    assert not (model.evidence.files() & (named - needed))
+    check_traps(model.evidence.root)
 
 
 def check_recovered(model: Model) -> None:
     """After time has gone by, a few passes leave exactly what must stay."""
     for _ in range(2):
-        model.shelf.let_leases_run_out()
-        model.shelf.let_pauses_end()
+        model.evidence.let_leases_run_out()
+        model.evidence.let_pauses_end()
         run(model, Step(100, 0, "nothing"), Fate())
-    after = model.shelf.rows()
+    after = model.evidence.rows()
     for item, key in zip(model.items, model.ids, strict=True):
         if item.expired and item.html and not item.held:
             assert after[key].deleted_at or item.uri in UNSAFE
         else:
             assert after[key].deleted_at is None
-            assert item.uri in {*MISSING, *UNSAFE, *model.shelf.files()}
+            assert item.uri in {*MISSING, *UNSAFE, *model.evidence.files()}
     assert not any(found.cleanup_claim for found in after.values())
 
 
@@ -247,13 +247,13 @@ def fateful(database_url: str) -> Generator[FatefulDatabase]:
 
 def test_cleanup_keeps_to_the_model(fateful: FatefulDatabase, tmp_path: Path) -> None:
     """No unexpired, held or shared file goes; nothing outside is touched; the figures add up; all heals."""
-    shelf = new_shelf(fateful, tmp_path / "inside" / "artifacts")
-    set_traps(shelf.root)
+    evidence = new_evidence(fateful, tmp_path / "inside" / "artifacts")
+    set_traps(evidence.root)
 
     @settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck), database=None)
     @given(st.lists(items, max_size=10), st.lists(steps, min_size=1, max_size=3))
     def check(laid: list[Item], taken: list[Step]) -> None:
-        model = Model(shelf, fateful, laid)
+        model = Model(evidence, fateful, laid)
         model.lay_out()
         for step in taken:
             take_step(model, step)
@@ -263,9 +263,9 @@ def test_cleanup_keeps_to_the_model(fateful: FatefulDatabase, tmp_path: Path) ->
 
 
 def test_every_step_is_a_place_to_die(fateful: FatefulDatabase, tmp_path: Path) -> None:
-    """A pass over a shelf with all kinds of rows is killed at its first step, its second, and so on."""
-    shelf = new_shelf(fateful, tmp_path / "inside" / "artifacts")
-    set_traps(shelf.root)
+    """A pass over evidence with all kinds of rows is killed at its first step, its second, and so on."""
+    evidence = new_evidence(fateful, tmp_path / "inside" / "artifacts")
+    set_traps(evidence.root)
     laid = [
         Item(uri, expired=True, held=False, html=True, attempts=0, rested=True)
         for uri in (*FILES, FILES[0], MISSING[0], UNSAFE[0])
@@ -273,12 +273,12 @@ def test_every_step_is_a_place_to_die(fateful: FatefulDatabase, tmp_path: Path) 
     laid.append(Item(FILES[1], expired=False, held=False, html=True, attempts=0, rested=True))
     deaths = 0
     while True:
-        model = Model(shelf, fateful, laid)
+        model = Model(evidence, fateful, laid)
         model.lay_out()
         step = Step(batch_size=10, at=deaths + 1, what="death")
         fate = fate_of(model, step, [])
         died = run(model, step, fate) is None
-        check_no_leftovers(model, shelf.rows())
+        check_no_leftovers(model, evidence.rows())
         check_recovered(model)
         if not died:
             break
@@ -288,14 +288,14 @@ def test_every_step_is_a_place_to_die(fateful: FatefulDatabase, tmp_path: Path) 
 
 def test_second_cleaner_at_every_step(fateful: FatefulDatabase, tmp_path: Path) -> None:
     """A second cleaner between any two steps of the first: each row is counted once, no file is left."""
-    shelf = new_shelf(fateful, tmp_path / "inside" / "artifacts")
-    set_traps(shelf.root)
+    evidence = new_evidence(fateful, tmp_path / "inside" / "artifacts")
+    set_traps(evidence.root)
     laid = [
         Item(uri, expired=True, held=False, html=True, attempts=0, rested=True)
         for uri in (*FILES, *FILES, *FILES, UNSAFE[0])
     ]
     for at in range(1, 22):
-        model = Model(shelf, fateful, laid)
+        model = Model(evidence, fateful, laid)
         model.lay_out()
         take_step(model, Step(batch_size=5, at=at, what="second cleaner"))
         take_step(model, Step(batch_size=5, at=at, what="second cleaner"))

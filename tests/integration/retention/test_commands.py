@@ -14,24 +14,27 @@ import pytest
 from crawler import logs
 from crawler.cli.app import run
 from crawler.db.engine import Database
-from tests.integration.retention.shelf import CONTENT, DAY, PACKED, RetainedTable, new_shelf
+from tests.integration.retention.stored import CONTENT, DAY, PACKED, Evidence, new_evidence
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
 SIZE = len(PACKED.data)
 CHECKOUT = Path(__file__).parents[3]
-KEYS = ["candidates", "deleted", "failed", "reclaimed_bytes", "remaining", "dry_run", "collections"]
+KEYS = [
+    "candidates", "deleted", "failed", "reclaimed_bytes", "remaining", "dry_run", "artifacts",
+    "collections_processed", "collections",
+]  # fmt: skip
 
 
 @pytest.fixture
-def shelf(sqlite_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[RetainedTable]:
-    """The shelf that the settings of this folder name."""
+def evidence(sqlite_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Evidence]:
+    """The evidence that the settings of this folder name."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(logs, "configure", lambda *_: None)
     (tmp_path / ".env").write_text(f"DATABASE_URL={sqlite_database}\nARTIFACTS_DIR=kept\n", encoding="utf-8")
     database = Database(sqlite_database)
-    yield new_shelf(database, tmp_path / "kept")
+    yield new_evidence(database, tmp_path / "kept")
     database.close()
 
 
@@ -40,20 +43,18 @@ def printed(capsysbinary: pytest.CaptureFixture[bytes]) -> Any:
     return json.loads(capsysbinary.readouterr().out)
 
 
-def test_cleanup_prints_its_figures(shelf: RetainedTable, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_cleanup_prints_its_figures(evidence: Evidence, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     """The line that scripts look for, on standard output (SPEC B54)."""
-    shelf.add("a/html.gz")
+    evidence.add("a/html.gz")
     assert run(["cleanup"]) == 0
     line = f"Cleanup complete: deleted=1, failed=0, reclaimed_bytes={SIZE} (0.00 MB)\n"
     assert capsysbinary.readouterr().out.decode() == line
 
 
-def test_cleanup_prints_one_document(
-    shelf: RetainedTable, capsysbinary: pytest.CaptureFixture[bytes]
-) -> None:
+def test_cleanup_prints_one_document(evidence: Evidence, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     """With --json nothing else is on standard output."""
-    shelf.add("a/html.gz")
-    shelf.add("b/html.gz")
+    evidence.add("a/html.gz")
+    evidence.add("b/html.gz")
     assert run(["cleanup", "--json", "--batch-size", "1"]) == 0
     document = printed(capsysbinary)
     assert list(document) == KEYS
@@ -61,14 +62,14 @@ def test_cleanup_prints_one_document(
 
 
 def test_settings_are_the_defaults(
-    shelf: RetainedTable, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+    evidence: Evidence, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Batch size and dry run come from the settings; the command line wins; ENABLED is not asked (B47-50)."""
     monkeypatch.setenv("RETENTION_CLEANUP_ENABLED", "false")
     monkeypatch.setenv("RETENTION_CLEANUP_DRY_RUN", "true")
     monkeypatch.setenv("RETENTION_CLEANUP_BATCH_SIZE", "2")
     for number in range(3):
-        shelf.add(f"{number}/html.gz")
+        evidence.add(f"{number}/html.gz")
     assert run(["cleanup", "--json"]) == 0
     document = printed(capsysbinary)
     assert (document["dry_run"], document["candidates"], document["deleted"]) == (True, 2, 0)
@@ -76,13 +77,13 @@ def test_settings_are_the_defaults(
     assert printed(capsysbinary)["deleted"] == 2
 
 
-def test_codes_tell_how_much_was_done(shelf: RetainedTable) -> None:
+def test_codes_tell_how_much_was_done(evidence: Evidence) -> None:
     """All 0, some 3, none 1 (and nothing to do is 0)."""
     assert run(["cleanup"]) == 0
-    shelf.add("../x", file=False)
+    evidence.add("../x", file=False)
     assert run(["cleanup"]) == 1
-    shelf.add("../y", file=False)
-    shelf.add("a/html.gz")
+    evidence.add("../y", file=False)
+    evidence.add("a/html.gz")
     assert run(["cleanup"]) == 3
     assert run(["cleanup"]) == 0
 
@@ -100,7 +101,7 @@ def test_codes_tell_how_much_was_done(shelf: RetainedTable) -> None:
     ],
 )
 def test_bad_configuration_is_two_lines(
-    shelf: RetainedTable,
+    evidence: Evidence,
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     arguments: list[str],
@@ -116,10 +117,10 @@ def test_bad_configuration_is_two_lines(
     assert hint.startswith("hint: ")
 
 
-def test_store_that_is_away_is_an_error(shelf: RetainedTable, capfd: pytest.CaptureFixture[str]) -> None:
+def test_store_that_is_away_is_an_error(evidence: Evidence, capfd: pytest.CaptureFixture[str]) -> None:
     """Nothing could be done: code 1, the reason and a hint."""
-    shelf.add("a/html.gz", file=False)
-    shelf.root.rmdir()
+    evidence.add("a/html.gz", file=False)
+    evidence.root.rmdir()
     assert run(["cleanup"]) == 1
     error, hint = capfd.readouterr().err.splitlines()
     assert error.startswith("error[artifacts_unavailable]: ")
@@ -127,7 +128,7 @@ def test_store_that_is_away_is_an_error(shelf: RetainedTable, capfd: pytest.Capt
 
 
 def test_database_that_is_away_is_an_error(
-    shelf: RetainedTable, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    evidence: Evidence, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No traceback, no password."""
     monkeypatch.setenv("DATABASE_URL", "postgresql://me:secret@127.0.0.1:1/nothing")
@@ -137,10 +138,10 @@ def test_database_that_is_away_is_an_error(
     assert "secret" not in shown
 
 
-def test_script_is_what_cron_calls(shelf: RetainedTable) -> None:
+def test_script_is_what_cron_calls(evidence: Evidence) -> None:
     """It reads .env where it is started, prints one document, logs to standard error, and tells the truth."""
-    shelf.add("a/html.gz")
-    shelf.add("../x", file=False)
+    evidence.add("a/html.gz")
+    evidence.add("../x", file=False)
     done = subprocess.run(
         [sys.executable, str(CHECKOUT / "scripts" / "cleanup.py"), "--json"],
         capture_output=True, check=False, text=True, env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
@@ -153,13 +154,13 @@ def test_script_is_what_cron_calls(shelf: RetainedTable) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_verify_tells_damage(shelf: RetainedTable, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_verify_tells_damage(evidence: Evidence, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     """Code 6 and the damaged ones; code 0 when those that were named are well."""
-    good = shelf.add("good.gz", age=-DAY)
-    bad = shelf.add("bad.gz", age=-DAY)
+    good = evidence.add("good.gz", age=-DAY)
+    bad = evidence.add("bad.gz", age=-DAY)
     assert run(["artifacts", "verify", "--json"]) == 0
     assert printed(capsysbinary) == {"checked": 2, "intact": 2, "bytes": 2 * SIZE, "failed": []}
-    (shelf.root / "bad.gz").write_bytes(b"x" * SIZE)
+    (evidence.root / "bad.gz").write_bytes(b"x" * SIZE)
     assert run(["artifacts", "verify", "--json"]) == 6
     [failure] = printed(capsysbinary)["failed"]
     assert (failure["id"], failure["finding"]) == (str(bad), "checksum_differs")
@@ -169,9 +170,9 @@ def test_verify_tells_damage(shelf: RetainedTable, capsysbinary: pytest.CaptureF
     assert b"checksum_differs" in capsysbinary.readouterr().out
 
 
-def test_cat_writes_the_bytes(shelf: RetainedTable, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_cat_writes_the_bytes(evidence: Evidence, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     """As they are stored, or decoded; of what was deleted, the day on which it went."""
-    key = shelf.add("a.gz")
+    key = evidence.add("a.gz")
     assert run(["artifacts", "cat", str(key)]) == 0
     assert capsysbinary.readouterr().out == PACKED.data
     assert run(["artifacts", "cat", key.hex[:10], "--decode"]) == 0
@@ -185,11 +186,11 @@ def test_cat_writes_the_bytes(shelf: RetainedTable, capsysbinary: pytest.Capture
 
 
 def test_orphans_are_reported_and_removed(
-    shelf: RetainedTable, capsysbinary: pytest.CaptureFixture[bytes]
+    evidence: Evidence, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     """Only looked at without the flags; code 6 while a row misses its file."""
-    shelf.write("stray.gz")
-    lost = shelf.add("lost.gz", file=False, age=-DAY)
+    evidence.write("stray.gz")
+    lost = evidence.add("lost.gz", file=False, age=-DAY)
     assert run(["retention", "orphans", "--json"]) == 6
     document = printed(capsysbinary)
     assert document["files"] == []  # it is young
@@ -198,9 +199,9 @@ def test_orphans_are_reported_and_removed(
     shown = capsysbinary.readouterr().out.decode()
     assert "stray.gz" in shown
     assert str(lost) in shown
-    assert shelf.files() == {"stray.gz"}
+    assert evidence.files() == {"stray.gz"}
     assert run(["retention", "orphans", "--grace-hours", "0", "--delete", "--mark-missing", "--json"]) == 0
     document = printed(capsysbinary)
     assert (document["removed"], document["removed_bytes"], document["marked"]) == (1, SIZE, 1)
-    assert shelf.files() == set()
-    assert shelf.deleted() == {lost}
+    assert evidence.files() == set()
+    assert evidence.deleted() == {lost}

@@ -9,12 +9,12 @@ import pytest
 
 from crawler.db.engine import Database
 from crawler.retention.cleanup import CleanupOrder, clean_up
-from tests.integration.retention.shelf import new_shelf
+from tests.integration.retention.stored import new_evidence
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.integration.retention.shelf import RetainedTable
+    from tests.integration.retention.stored import Evidence
 
 ESCAPES = {
     "parent": "../victim.txt",
@@ -35,26 +35,26 @@ ESCAPES = {
 
 @pytest.mark.parametrize("uri", ESCAPES.values(), ids=ESCAPES.keys())
 def test_unsafe_path_fails_and_touches_nothing(
-    shelf: RetainedTable, uri: str, caplog: pytest.LogCaptureFixture
+    evidence: Evidence, uri: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The row fails with its reason, and is tried again later; those beside it go."""
-    outside = shelf.root.parent
+    outside = evidence.root.parent
     (outside / "victim.txt").write_bytes(b"mine")
-    (shelf.root / "link").symlink_to(outside)
-    (shelf.root / "victim-link").symlink_to(outside / "victim.txt")
-    (shelf.root / "folder").mkdir()
-    os.mkfifo(shelf.root / "pipe")
-    shelf.write("plain.gz")
-    key = shelf.add(uri.format(outside=outside), file=False)
-    good = shelf.add("good/html.gz")
-    result = clean_up(shelf.database, shelf.blobs, CleanupOrder())
+    (evidence.root / "link").symlink_to(outside)
+    (evidence.root / "victim-link").symlink_to(outside / "victim.txt")
+    (evidence.root / "folder").mkdir()
+    os.mkfifo(evidence.root / "pipe")
+    evidence.write("plain.gz")
+    key = evidence.add(uri.format(outside=outside), file=False)
+    good = evidence.add("good/html.gz")
+    result = clean_up(evidence.database, evidence.blobs, CleanupOrder())
     assert (result.deleted, result.failed, result.remaining) == (1, 1, 1)
-    assert shelf.deleted() == {good}
-    assert shelf.rows()[key].cleanup_attempts == 1
+    assert evidence.deleted() == {good}
+    assert evidence.rows()[key].cleanup_attempts == 1
     [failure] = [entry for entry in caplog.records if entry.message == "retention_cleanup.failed"]
     assert vars(failure)["fields"]["reason"] == "unsafe_path"
     assert (outside / "victim.txt").read_bytes() == b"mine"
-    assert {path.name for path in shelf.root.iterdir()} == {
+    assert {path.name for path in evidence.root.iterdir()} == {
         "link",
         "victim-link",
         "folder",
@@ -66,7 +66,7 @@ def test_unsafe_path_fails_and_touches_nothing(
 def test_nul_is_refused_where_a_database_takes_it(sqlite_database: str, tmp_path: Path) -> None:
     """PostgreSQL stores no NUL at all; SQLite does, and then the row fails."""
     database = Database(sqlite_database)
-    shelf = new_shelf(database, tmp_path / "artifacts")
-    shelf.add("a\x00b", file=False)
-    assert clean_up(database, shelf.blobs, CleanupOrder()).failed == 1
+    evidence = new_evidence(database, tmp_path / "artifacts")
+    evidence.add("a\x00b", file=False)
+    assert clean_up(database, evidence.blobs, CleanupOrder()).failed == 1
     database.close()

@@ -17,7 +17,7 @@ from sqlalchemy import select
 from crawler.clock import utc_now
 from crawler.db.models import Artifact
 from crawler.retention.cleanup import CleanupOrder, clean_up
-from tests.integration.retention.shelf import RetainedTable, row
+from tests.integration.retention.stored import Evidence, row
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -27,21 +27,21 @@ KILLS = 10  # of cleaners that take 500 files each
 
 
 @pytest.fixture
-def cleaners(shelf: RetainedTable, database_url: str) -> Generator[subprocess.Popen[str]]:
+def cleaners(evidence: Evidence, database_url: str) -> Generator[subprocess.Popen[str]]:
     """A process that forks cleaners."""
-    command = [sys.executable, "-m", "tests.integration.retention.cleaners", database_url, str(shelf.root)]
+    command = [sys.executable, "-m", "tests.integration.retention.cleaners", database_url, str(evidence.root)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield process
         assert process.stdin
         process.stdin.close()
 
 
-def fill(shelf: RetainedTable) -> None:
+def fill(evidence: Evidence) -> None:
     """Expired pages of many sessions."""
     names = [f"shop.example__{number // 40:04d}/pages/{number}.html.gz" for number in range(FILES)]
     for name in names:
-        shelf.write(name)
-    shelf.add_rows(row(shelf.session_id, name, utc_now() - timedelta(days=1)) for name in names)
+        evidence.write(name)
+    evidence.add_rows(row(evidence.session_id, name, utc_now() - timedelta(days=1)) for name in names)
 
 
 def start(cleaners: subprocess.Popen[str]) -> int:
@@ -64,27 +64,27 @@ def kill(pid: int) -> None:
         return
 
 
-def uris(shelf: RetainedTable, *, deleted: bool) -> set[str]:
+def uris(evidence: Evidence, *, deleted: bool) -> set[str]:
     """The files of the rows that are marked, or of those that are not."""
     which = Artifact.deleted_at.is_not(None) if deleted else Artifact.deleted_at.is_(None)
-    with shelf.database.read() as db:
+    with evidence.database.read() as db:
         return set(db.scalars(select(Artifact.storage_uri).where(which)))
 
 
 def test_killed_cleaners_leave_nothing_that_does_not_heal(
-    shelf: RetainedTable, cleaners: subprocess.Popen[str]
+    evidence: Evidence, cleaners: subprocess.Popen[str]
 ) -> None:
     """Never a marked row with its file left; after one more pass, never a live row without its file."""
     chance = random.Random(20)
-    fill(shelf)
+    fill(evidence)
     for _ in range(KILLS // 2):
         for pid in (start(cleaners), start(cleaners)):
             time.sleep(chance.uniform(0.0, 0.06))
             kill(pid)
-            assert not uris(shelf, deleted=True) & shelf.files()
-    left = len(uris(shelf, deleted=False))
+            assert not uris(evidence, deleted=True) & evidence.files()
+    left = len(uris(evidence, deleted=False))
     # The dead are known to be dead, so nobody waits for their leases.
-    result = clean_up(shelf.database, shelf.blobs, CleanupOrder(batch_size=FILES))
+    result = clean_up(evidence.database, evidence.blobs, CleanupOrder(batch_size=FILES))
     assert (result.candidates, result.deleted, result.failed, result.remaining) == (left, left, 0, 0)
-    assert shelf.files() == set()
-    assert list(shelf.root.iterdir()) == []
+    assert evidence.files() == set()
+    assert list(evidence.root.iterdir()) == []

@@ -13,7 +13,7 @@ from crawler.clock import utc_now
 from crawler.evidence.blobs import StoreUnavailableError
 from crawler.retention import orphans
 from crawler.retention.orphans import OrphanOrder, OrphanReport, find_orphans
-from tests.integration.retention.shelf import DAY, PACKED, RetainedTable
+from tests.integration.retention.stored import DAY, PACKED, Evidence
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -29,16 +29,16 @@ def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(orphans, "GROUP_ROWS", 2)
 
 
-def write_old(shelf: RetainedTable, uri: str, hours: float = 100) -> None:
+def write_old(evidence: Evidence, uri: str, hours: float = 100) -> None:
     """A file that was written a while ago."""
     then = time.time() - hours * 3600
-    os.utime(shelf.write(uri), (then, then))
+    os.utime(evidence.write(uri), (then, then))
 
 
-def scan(shelf: RetainedTable, *, delete_files: bool = False, mark_rows: bool = False) -> OrphanReport:
+def scan(evidence: Evidence, *, delete_files: bool = False, mark_rows: bool = False) -> OrphanReport:
     """One scan."""
     order = OrphanOrder(delete_files=delete_files, mark_rows=mark_rows)
-    return find_orphans(shelf.database, shelf.blobs, order)
+    return find_orphans(evidence.database, evidence.blobs, order)
 
 
 def found(report: OrphanReport) -> tuple[set[str], set[UUID]]:
@@ -46,82 +46,80 @@ def found(report: OrphanReport) -> tuple[set[str], set[UUID]]:
     return {entry.uri for entry in report.files}, {row.id for row in report.rows}
 
 
-def test_all_is_well(shelf: RetainedTable) -> None:
+def test_all_is_well(evidence: Evidence) -> None:
     """Each file has its row and each row its file."""
     for number in range(5):
-        shelf.add(f"{number}/html.gz", age=LIVE)
-        write_old(shelf, f"{number}/html.gz")
-    assert scan(shelf) == OrphanReport(files_seen=5, rows_seen=5)
+        evidence.add(f"{number}/html.gz", age=LIVE)
+        write_old(evidence, f"{number}/html.gz")
+    assert scan(evidence) == OrphanReport(files_seen=5, rows_seen=5)
 
 
-def test_file_without_row_is_found_after_the_grace_period(shelf: RetainedTable) -> None:
+def test_file_without_row_is_found_after_the_grace_period(evidence: Evidence) -> None:
     """A young file may still get its row; one whose rows are all deleted is an orphan too."""
-    write_old(shelf, "stray/1.gz")
-    write_old(shelf, "stray/2.gz", hours=71)
-    write_old(shelf, "back/from-a-backup.gz")
-    shelf.add("back/from-a-backup.gz", file=False, deleted_at=utc_now())
-    assert found(scan(shelf)) == ({"stray/1.gz", "back/from-a-backup.gz"}, set())
-    assert shelf.files() == {"stray/1.gz", "stray/2.gz", "back/from-a-backup.gz"}
+    write_old(evidence, "stray/1.gz")
+    write_old(evidence, "stray/2.gz", hours=71)
+    write_old(evidence, "back/from-a-backup.gz")
+    evidence.add("back/from-a-backup.gz", file=False, deleted_at=utc_now())
+    assert found(scan(evidence)) == ({"stray/1.gz", "back/from-a-backup.gz"}, set())
+    assert evidence.files() == {"stray/1.gz", "stray/2.gz", "back/from-a-backup.gz"}
 
 
-def test_stray_files_go_when_asked(shelf: RetainedTable) -> None:
+def test_stray_files_go_when_asked(evidence: Evidence) -> None:
     """Deleted with the flag, and counted; what has a row stays, whatever its kind."""
     for number in range(5):
-        write_old(shelf, f"stray/{number}.gz")
-    shelf.add("text.txt", type="visible_text", retention_until=None)
-    write_old(shelf, "text.txt")
-    report = scan(shelf, delete_files=True)
+        write_old(evidence, f"stray/{number}.gz")
+    evidence.add("text.txt", type="visible_text", retention_until=None)
+    write_old(evidence, "text.txt")
+    report = scan(evidence, delete_files=True)
     assert (len(report.files), report.removed, report.removed_bytes) == (5, 5, 5 * SIZE)
-    assert shelf.files() == {"text.txt"}
+    assert evidence.files() == {"text.txt"}
 
 
-def test_row_without_file_is_found(shelf: RetainedTable) -> None:
+def test_row_without_file_is_found(evidence: Evidence) -> None:
     """A live row is reported; one that a cleaner is at, or that is deleted, is none."""
-    lost = shelf.add("lost.gz", file=False, age=LIVE)
-    shelf.add("fine.gz", age=LIVE)
-    shelf.add("gone.gz", file=False, deleted_at=utc_now())
-    shelf.add(
+    lost = evidence.add("lost.gz", file=False, age=LIVE)
+    evidence.add("fine.gz", age=LIVE)
+    evidence.add("gone.gz", file=False, deleted_at=utc_now())
+    evidence.add(
         "going.gz", file=False, cleanup_claim="x", cleanup_claimed_until=utc_now() + timedelta(minutes=1)
     )
-    report = scan(shelf)
+    report = scan(evidence)
     assert found(report) == (set(), {lost})
     assert report.rows_seen == 2
-    assert shelf.rows()[lost].deleted_at is None
+    assert evidence.rows()[lost].deleted_at is None
 
 
-def test_lost_rows_are_marked_when_asked(shelf: RetainedTable) -> None:
+def test_lost_rows_are_marked_when_asked(evidence: Evidence) -> None:
     """Not those on hold, and not those whose path may not be looked at."""
-    lost = {shelf.add(f"lost-{number}.gz", file=False, age=LIVE) for number in range(3)}
-    held = shelf.add("held.gz", file=False, age=LIVE, legal_hold=True)
-    (shelf.root / "link").symlink_to(shelf.root.parent)
-    unsafe = shelf.add("link/x.gz", file=False, age=LIVE)
-    shelf.add("fine.gz", age=LIVE)
-    report = scan(shelf, mark_rows=True)
+    lost = {evidence.add(f"lost-{number}.gz", file=False, age=LIVE) for number in range(3)}
+    held = evidence.add("held.gz", file=False, age=LIVE, legal_hold=True)
+    (evidence.root / "link").symlink_to(evidence.root.parent)
+    unsafe = evidence.add("link/x.gz", file=False, age=LIVE)
+    evidence.add("fine.gz", age=LIVE)
+    report = scan(evidence, mark_rows=True)
     assert found(report) == (set(), {*lost, held, unsafe})
     assert {row.id for row in report.rows if row.unsafe_path} == {unsafe}
     assert report.marked == 3
-    assert shelf.deleted() == lost
+    assert evidence.deleted() == lost
 
 
-def test_empty_store_marks_nothing(shelf: RetainedTable) -> None:
+def test_empty_store_marks_nothing(evidence: Evidence) -> None:
     """A volume that is not mounted looks empty: no row is given up for it."""
-    shelf.add("a.gz", file=False, age=LIVE)
+    evidence.add("a.gz", file=False, age=LIVE)
     with pytest.raises(StoreUnavailableError, match="empty"):
-        scan(shelf, mark_rows=True)
-    assert shelf.deleted() == set()
+        scan(evidence, mark_rows=True)
+    assert evidence.deleted() == set()
 
 
-def test_file_that_goes_while_we_look_is_no_loss(
-    shelf: RetainedTable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_that_goes_while_we_look_is_no_loss(evidence: Evidence, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cleaner that takes a row between our two looks leaves no false report."""
-    key = shelf.add("a.gz", age=LIVE)
-    real = type(shelf.blobs).exists
+    key = evidence.add("a.gz", age=LIVE)
+    real = type(evidence.blobs).exists
 
     def exists(store: object, uri: str) -> bool:
-        shelf.change(key, deleted_at=utc_now())
-        shelf.blobs.delete(uri)
-        return real(shelf.blobs, uri)
+        evidence.change(key, deleted_at=utc_now())
+        evidence.blobs.delete(uri)
+        return real(evidence.blobs, uri)
 
-    monkeypatch.setattr(type(shelf.blobs), "exists", exists)
-    assert found(scan(shelf)) == (set(), set())
+    monkeypatch.setattr(type(evidence.blobs), "exists", exists)
+    assert found(scan(evidence)) == (set(), set())

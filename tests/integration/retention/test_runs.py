@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import func, select
 
-from crawler.catalogue.run_pages import RunHooks
 from crawler.config import load_settings
 from crawler.db.models import CrawlSession, Run, ScrapeRecord, Task
-from crawler.retention.tables import COLLECTIONS, remove
+from crawler.retention.sweep import COLLECTIONS
 from crawler.runs.sources import Source
 from crawler.runs.store import RunOrder, RunStore
+from crawler.runs.task_ends import Outcome, TaskEnd
 
 if TYPE_CHECKING:
     from crawler.db.engine import Database
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 def ended_run(database: Database) -> int:
     """A run that was completed."""
-    book = RunStore(database, load_settings(), "me", (RunHooks(),))
-    run_id = book.open(RunOrder(Source.of_url("https://shop.example/"))).id
-    [task] = book.lease("shop.example", 10)
-    assert book.finish(task, "redirected")
-    assert book.end() == "completed"
+    store = RunStore(database, load_settings(), "me")
+    run_id = store.open(RunOrder(Source.of_url("https://shop.example/"))).id
+    [task] = store.lease("shop.example", 10)
+    assert store.end_task(task, TaskEnd(outcome=Outcome.REDIRECTED))
+    assert store.end() == "completed"
     return run_id
 
 
@@ -33,9 +33,9 @@ def ended_run(database: Database) -> int:
 def test_a_run_goes_with_its_tasks_when_no_visit_names_it(database: Database, *, is_visited: bool) -> None:
     """It stays as long as a session of its does."""
     run_id = ended_run(database)
-    shelf = next(shelf for shelf in COLLECTIONS["scrape_metadata"] if shelf.table is Run)
+    retained = next(each for each in COLLECTIONS["scrape_metadata"] if each.table is Run)
     with database.write() as db:
-        now = database.now(db)
+        now = db.now
         if is_visited:
             db.add(
                 CrawlSession(
@@ -46,8 +46,8 @@ def test_a_run_goes_with_its_tasks_when_no_visit_names_it(database: Database, *,
             )  # fmt: skip
             db.flush()
         cutoff = now + timedelta(days=1)
-        keys = [key for _, key in db.execute(shelf.oldest(cutoff, None, 100))]
-        assert remove(db, shelf, keys) == (0 if is_visited else 1)
+        keys = [key for _, key in db.execute(retained.oldest(cutoff, None, 100))]
+        assert retained.remove(db, keys) == (0 if is_visited else 1)
         assert db.scalar(select(func.count()).select_from(Task)) == (1 if is_visited else 0)
 
 

@@ -212,11 +212,11 @@ def test_what_disappeared_is_noted_by_its_url(database: Database) -> None:
         for plugin in ("page", "product")
     ]
     with database.write() as db:
-        assets.see(db, "shop", runs[0], records, page_id=None, now=NOW)
+        assets.see(db, assets.Sight(None, NOW, runs[0], "shop"), records)
     for later, noted in ((runs[1], 2), (runs[2], 0)):
         now = NOW + (later - runs[0]) * HOUR
         with database.write() as db:
-            assets.see(db, "shop", later, records[:2], page_id=None, now=now)
+            assets.see(db, assets.Sight(None, now, later, "shop"), records[:2])
             assets.mark_missing(db, "shop", later, now)
             assert exceptions.note_disappeared(db, later, now) == noted
             assert exceptions.note_disappeared(db, later, now) == 0

@@ -40,7 +40,7 @@ def runs(database: Database) -> list[int]:
             run = Run(source="shop", plan={}, created_at=THEN)
             db.add(run)
             db.flush()
-            assets.see(db, "shop", run.id, records, page_id=None, now=THEN)
+            assets.see(db, assets.Sight(None, THEN, run.id, "shop"), records)
             assets.mark_missing(db, "shop", run.id, THEN)
             found.append(run.id)
     return found
@@ -93,7 +93,7 @@ def test_a_line_has_all_that_is_known(listed: Listed, runs: list[int]) -> None:
     assert [set(row) for row in rows] == [
         {
             "id", "source", "plugin", "kind", "key", "url", "title", "checksum", "versions", "first_seen_at",
-            "last_seen_at", "last_run_id", "missing_since", "status",
+            "last_seen_at", "last_run_id", "missing_since", "listing_id", "status",
         }
     ] * 2  # fmt: skip
     [row] = [row for row in rows if row["plugin"] == "product"]

@@ -84,3 +84,14 @@ def test_nothing_to_show_is_no_error(vitrine: Vitrine) -> None:
     assert vitrine("hauls", "list").code == 0
     assert vitrine("prices", "show", "abc").code == 1
     assert not vitrine("export", "listings", "--format", "jsonl").out
+
+
+def test_a_dry_run_answers_on_standard_output(vitrine: Vitrine) -> None:
+    """And there alone, with the figures of the collections; no result of it is kept."""
+    vitrine("retention", "policies")  # makes the tables
+    done = vitrine("cleanup", "--dry-run")
+    assert (done.code, done.err) == (0, "")
+    assert "dry run: 0 of 0 would have been deleted" in done.out
+    document = vitrine("cleanup", "--dry-run", "--json").document
+    assert document["collections_processed"] == len(DEFAULT_DAYS)
+    assert vitrine("retention", "policies", "--json").document["last_cleanup"] is None

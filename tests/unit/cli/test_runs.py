@@ -34,7 +34,7 @@ def stored(sqlite_database: str, tmp_path: Path) -> Iterator[Database]:
 def a_run(database: Database, source: str = "shop") -> int:
     """A running run with a page to fetch, and nobody at it."""
     with database.write() as db:
-        now = database.now(db)
+        now = db.now
         run_id = rows.create(db, source, PLAN, max_pages=None, now=now)
         rows.start(db, run_id, now)
         tasks.add(db, run_id, [tasks.NewTask("https://shop.example/", "shop.example", "digest")], now)
@@ -112,7 +112,7 @@ def test_what_is_unknown_costs_a_line(vitrine: Vitrine, stored: Database, comman
     ("status", "outcomes", "code"),
     [
         ("completed", {"stored": 5}, 0),
-        ("completed", {"stored": 5, "filtered by domain rules": 2, "robots_refused": 1}, 0),
+        ("completed", {"stored": 5, "filtered": 2, "robots_refused": 1}, 0),
         ("completed", {"stored": 5, "timeout": 1, "robots_refused": 1}, 3),
         ("completed", {"timeout": 5}, 1),
         ("stopped", {"stored": 5}, 3),

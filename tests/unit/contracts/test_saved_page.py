@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from scrapy.exceptions import ContractFail
 
+from crawler.capture.items import PageVerdict
 from crawler.contracts.saved_page import SavedPage
-from crawler.crawl.reading import PageVerdict
 from crawler.spiders.saved_pages import SavedPagesSpider
 
 if TYPE_CHECKING:

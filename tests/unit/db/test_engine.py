@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import event, select, text
 from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError, StatementError
 
 from crawler.db.engine import Database, DatabaseUnavailableError
@@ -96,12 +96,44 @@ def test_a_time_without_a_zone_is_refused(database: Database) -> None:
 
 
 def test_the_clock_is_the_stores(database: Database) -> None:
-    """Aware, and going on within a transaction."""
-    with database.read() as session:
-        first, second = database.now(session), database.now(session)
+    """Aware, one moment within a transaction, and a later one in the next."""
+    with database.read() as db:
+        first, second = db.now, db.now
+    with database.write() as db:
+        later = db.now
     assert first.utcoffset() == timedelta(0)
-    assert first < second
+    assert first == second < later
     assert abs(first - datetime.now(UTC)) < timedelta(seconds=5)
+
+
+def test_the_time_is_that_after_a_wait(database: Database) -> None:
+    """A writer that had to wait for another one does not take decisions by a time from before."""
+    with database.write() as db:
+        db.add(DomainGate(domain="a.example"))
+    told: list[datetime] = []
+
+    def write() -> None:
+        with database.write() as db:
+            db.get_one(DomainGate, "a.example", with_for_update=True)
+            told.append(db.now)
+
+    with database.write() as db:
+        db.get_one(DomainGate, "a.example", with_for_update=True)
+        writer = threading.Thread(target=write)
+        writer.start()
+        writer.join(0.3)
+        let_go = datetime.now(UTC)
+    writer.join(10)
+    assert told[0] >= let_go
+
+
+def test_who_needs_no_time_asks_for_none(database: Database) -> None:
+    """A transaction that only looks costs the server no further question."""
+    asked = []
+    event.listen(database.engine, "before_cursor_execute", lambda *words: asked.append(words[2]))
+    with database.read() as db:
+        assert not db.scalars(select(DomainGate)).all()
+    assert not [statement for statement in asked if "clock_timestamp" in statement]
 
 
 def test_a_wrong_statement_is_no_absent_database(database: Database) -> None:

@@ -7,14 +7,15 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect
+from sqlalchemy import inspect, select, text
 
 from crawler.db import migrations, revisions
 from crawler.db.engine import Database
-from crawler.db.models import Base
+from crawler.db.models import Base, Task
 from crawler.errors import RevisionError
 from tests.servers import set_revision
 
@@ -162,3 +163,36 @@ def test_an_embedded_database_without_tables_is_upgraded(tmp_path: Path) -> None
     revisions.require_current(database)
     assert revisions.current(database) == revisions.HEAD
     database.close()
+
+
+def test_causes_are_taken_out_of_the_errors_that_are_stored(empty: Database) -> None:
+    """Revision 0003: what an earlier program wrote as `cause: words` has a column for each."""
+    before = {
+        "timeout: took too long": ("timeout", "took too long"),
+        "robots_refused: not: for you": ("robots_refused", "not: for you"),
+        "filtered by domain rules": ("filtered", "filtered by domain rules"),
+        "lease expired": ("lease_expired", "lease expired"),
+        "odd: words": (None, "odd: words"),
+        "stopped": (None, "stopped"),
+    }
+    upgrade_to(empty, "0002")
+    with empty.engine.begin() as connection:
+        connection.execute(text("INSERT INTO runs (id, source, status, plan, planned, created_at) "
+                                "VALUES (1, 'shop', 'stopped', '{}', 0, '2026-05-04 12:00:00')"))  # fmt: skip
+        for number, error in enumerate(before):
+            connection.execute(
+                text("INSERT INTO tasks (run_id, domain, url, url_sha256, kind, depth, created_at, status, "
+                     "priority, attempts, next_run_at, lease_epoch, last_error, updated_at) "
+                     "VALUES (1, 'shop.example', 'https://shop.example/', :digest, 'page', 0, :at, 'error', "
+                     "0, 1, :at, 1, :error, :at)"),
+                {"digest": str(number), "error": error, "at": "2026-05-04 12:00:00"},
+            )  # fmt: skip
+    revisions.upgrade(empty)
+    with empty.read() as db:
+        found = db.execute(select(Task.cause, Task.last_error).order_by(Task.id)).all()
+    assert [tuple(row) for row in found] == list(before.values())
+
+
+def upgrade_to(database: Database, revision: str) -> None:
+    """Bring a database to an older program's revision."""
+    command.upgrade(revisions._alembic_config(database), revision)

@@ -156,7 +156,7 @@ class LeaseMachine(RuleBasedStateMachine):
         for number in expected:
             task = self.model[number]
             task.leave("pending", error="stopped", attempts=task.attempts - 1, next_run_at=self.now)
-        assert self.leases.release(self.db, leases, "stopped", self.now) == len(expected)
+        assert self.leases.release(self.db, leases, "stopped", self.now) == expected
 
     @rule(seconds=st.sampled_from([0.5, 1, 2, 5, 29, 30, 31, 70]))
     def tick(self, seconds: float) -> None:

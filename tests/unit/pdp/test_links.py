@@ -6,9 +6,16 @@ import time
 
 import pytest
 
-from crawler.pdp import discover, page_links, page_media, read_page, robots_directives
+from crawler.pdp import (
+    PageQuestion,
+    discover,
+    page_links,
+    page_media,
+    read_page,
+    reading_of,
+    robots_directives,
+)
 from crawler.pdp.links import MAX_LINKS, MAX_MEDIA
-from crawler.reading import PageQuestion, read_page_of
 
 HERE = "https://shop.example/c/cups?page=2"
 PAGE = """
@@ -185,9 +192,9 @@ def test_what_robots_are_told(content: str, directives: tuple[str, ...]) -> None
 def test_only_who_asks_gets_them() -> None:
     """A reading for a single product page has none of it, and pays for none."""
     body = b'<meta name=robots content=nofollow><a href="/p/1">x</a><img src="/x.jpg">'
-    asked = read_page_of(PageQuestion(body, HERE, "text/html", "v1.2", with_links=False, all_links=True))
+    asked = reading_of(PageQuestion(body, HERE, "text/html", "v1.2", with_links=False, all_links=True))
     assert asked.links == {"https://shop.example/p/1": True}
     assert asked.media == ("https://shop.example/x.jpg",)
     assert asked.robots_directives == ("nofollow",)
-    other = read_page_of(PageQuestion(body, HERE, "text/html", "v1.2", with_links=False))
+    other = reading_of(PageQuestion(body, HERE, "text/html", "v1.2", with_links=False))
     assert (other.links, other.media, other.robots_directives) == ({}, (), ())

@@ -1,16 +1,19 @@
-"""The reading processes: their answers, their deaths, and that none outlives its crawl."""
+"""The reading processes: their answers, their deaths, and that none outlives its crawl or commands it."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import pickle  # ruff: ignore[suspicious-pickle-import] - what a hostile reader would write
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from crawler.reading import PageQuestion, Readers, ReadingFailedError, read_page_of
+from crawler.pdp import PageQuestion, reading_of
+from crawler.reading import Readers, ReadingFailedError, readers
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -37,7 +40,7 @@ def with_readers(work: Callable[[Readers], Awaitable[Any]], **options: Any) -> A
 
 def test_the_answer_is_the_same_as_here() -> None:
     """Reading elsewhere changes nothing."""
-    assert with_readers(lambda readers: readers.read(QUESTION)) == read_page_of(QUESTION)
+    assert with_readers(lambda readers: readers.read(QUESTION)) == reading_of(QUESTION)
 
 
 def test_several_pages_share_one_reader() -> None:
@@ -50,7 +53,7 @@ def test_several_pages_share_one_reader() -> None:
     async def read_all(readers: Readers) -> list[str]:
         readings = await asyncio.gather(*(readers.read(question) for question in questions))
         assert len(readers._idle) == 1
-        return [reading.facts["name"] for reading in readings]
+        return [reading.facts.name for reading in readings]
 
     assert with_readers(read_all, count=1) == [f"Jug {n}" for n in range(20)]
 
@@ -67,7 +70,7 @@ def test_a_page_that_kills_its_reader_costs_that_page() -> None:
         os.kill(pid, signal.SIGKILL)
         with pytest.raises(ReadingFailedError):
             await reading
-        assert (await readers.read(QUESTION)).is_pdp
+        assert (await readers.read(QUESTION)).verdict.is_pdp
 
     with_readers(kill_while_reading, count=1)
 
@@ -79,7 +82,7 @@ def test_a_reader_that_dies_while_idle_costs_nothing() -> None:
         await readers.read(QUESTION)
         os.kill(readers._idle[0].pid, signal.SIGKILL)
         await asyncio.sleep(0.2)
-        assert (await readers.read(QUESTION)).is_pdp
+        assert (await readers.read(QUESTION)).verdict.is_pdp
 
     with_readers(kill_between, count=1)
 
@@ -110,3 +113,45 @@ def test_closing_ends_the_processes() -> None:
     pid = with_readers(read_once)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+class _Command:
+    """What a page would send that has taken its reader over."""
+
+    def __init__(self, function: Callable[..., object], *given: object) -> None:
+        self.order = function, given
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self.order
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        pickle.dumps(_Command(os._exit, 3)),
+        pickle.dumps(_Command(print, "1")),
+        pickle.dumps(_Command(getattr, "x", "upper")),
+        pickle.dumps({"verdict": "none"}),
+        pickle.dumps(Decimal(1)),
+        b"no pickle at all",
+        b"",
+    ],
+)
+def test_a_reader_commands_nothing(hostile: bytes) -> None:
+    """Whatever it sends, values are made and no function is called."""
+    with pytest.raises(pickle.UnpicklingError):
+        readers._reading_in(hostile)
+
+
+def test_a_reader_that_answers_nonsense_costs_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is ended, and the next page gets a new one."""
+
+    async def read_twice(asked: Readers) -> None:
+        with pytest.raises(ReadingFailedError):
+            await asked.read(QUESTION)
+        assert not asked._idle
+        monkeypatch.undo()
+        assert (await asked.read(QUESTION)).verdict.is_pdp
+
+    monkeypatch.setattr(readers, "MOST_BYTES", 10)
+    with_readers(read_twice, count=1)

@@ -1,4 +1,4 @@
-"""Which files go, and when a failure is tried again."""
+"""Which files go, when a failure is tried again, and how a pass is reported."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from crawler.retention.plan import DueRow, pause_after, planned
+from crawler.retention.plan import CleanupResult, DueRow, pause_after, planned
 
 MINUTE = timedelta(minutes=1)
 
@@ -45,3 +45,22 @@ def test_needed_file_stays() -> None:
 def test_nothing_to_do() -> None:
     """No rows, no files."""
     assert planned([], needed={"a"}).files == {}
+
+
+# ── how a pass is reported ──
+
+
+def test_document_has_the_documented_keys() -> None:
+    """Scripts read these names."""
+    result = CleanupResult(candidates=4, deleted=3, failed=1, reclaimed_bytes=5, remaining=6)
+    assert result.as_document() == {
+        "candidates": 4, "deleted": 3, "failed": 1, "reclaimed_bytes": 5, "remaining": 6,
+        "dry_run": False, "artifacts": [], "collections_processed": 0, "collections": [],
+    }  # fmt: skip
+
+
+def test_line_has_the_documented_form() -> None:
+    """MB are of 1024 * 1024 bytes, to two decimals (SPEC B53, B54)."""
+    result = CleanupResult(deleted=3, failed=1, reclaimed_bytes=1_600_000)
+    assert str(result) == "deleted=3, failed=1, reclaimed_bytes=1600000 (1.53 MB)"
+    assert f"{result.reclaimed_mb}" == "1.53"

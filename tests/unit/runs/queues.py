@@ -83,7 +83,7 @@ class Queue:
     def release(self, leases: list[Lease], now: datetime = NOON) -> int:
         """Put tasks back."""
         with self.database.write() as db:
-            return self.leases.release(db, leases, "stopped", now)
+            return len(self.leases.release(db, leases, "stopped", now))
 
     def rows(self) -> list[Task]:
         """The tasks as they stand."""

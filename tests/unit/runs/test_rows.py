@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import select
 
 from crawler.db.engine import Database
+from crawler.db.models import RunWorker, ScrapeRecord
 from crawler.errors import NotFoundError
 from crawler.runs import rows, tasks
 from crawler.runs.rows import RunStatus
@@ -269,6 +273,59 @@ def test_a_run_that_nobody_is_at_stops_when_asked(database: Database, *, is_star
     run = load(database, run_id)
     assert (run.status, run.completed_at) == ("stopped", SOON)
     assert not written(database, rows.request_stop, run_id, LATER)
+
+
+def test_a_stop_gives_back_what_dead_workers_hold(database: Database) -> None:
+    """SPEC D96: at once, not when their leases have run out; and the run's end is on record."""
+    queue = Queue(database, a_run(database, page(1), page(2)))
+    queue.acquire(owner="dead", limit=1)
+    join(database, queue.run_id, "dead", until=SOON)
+    assert written(database, rows.request_stop, queue.run_id, LATER)
+    run = load(database, queue.run_id)
+    assert (run.status, run.completed_at) == ("stopped", LATER)
+    assert [(task.status, task.attempts) for task in queue.rows()] == [("pending", 0)] * 2
+    [record] = run_records(database)
+    assert (record.subject_id, record.status, record.timestamp) == (str(run.id), "stopped", LATER)
+    assert record.details["tasks"] == {"pending": 2, "in_progress": 0, "finished": 0, "error": 0}
+
+
+def test_a_stop_leaves_the_living_what_they_have(database: Database) -> None:
+    """They give it back themselves, and end the run; the dead count no more."""
+    queue = Queue(database, a_run(database, page(1), page(2)))
+    queue.acquire(owner="dead", limit=1)
+    queue.acquire(owner="alive", limit=1)
+    join(database, queue.run_id, "dead", until=SOON)
+    join(database, queue.run_id, "alive")
+    assert written(database, rows.request_stop, queue.run_id, SOON)
+    assert load(database, queue.run_id).status == "running"
+    assert [task.status for task in queue.rows()] == ["pending", "in_progress"]
+    assert not run_records(database)
+
+
+def test_a_worker_whose_process_is_gone_is_dead_at_once(database: Database) -> None:
+    """On its own machine that can be seen, however long it said that it would live."""
+    queue = Queue(database, a_run(database, page(1)))
+    queue.acquire(owner="killed")
+    with database.write() as db:
+        db.add(RunWorker(run_id=queue.run_id, owner="killed", alive_until=LATER, process=gone()))
+    with database.read() as db:
+        assert rows.living_workers(db, queue.run_id, NOON) == []
+    assert written(database, rows.request_stop, queue.run_id, NOON)
+    assert load(database, queue.run_id).status == "stopped"
+    assert [task.status for task in queue.rows()] == ["pending"]
+
+
+def gone() -> str:
+    """The mark of a process of this machine that has ended."""
+    show = "from crawler.access.process import this_process; print(this_process())"
+    done = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def run_records(database: Database) -> list[ScrapeRecord]:
+    """What is on record of runs."""
+    with database.read() as db:
+        return list(db.scalars(select(ScrapeRecord).where(ScrapeRecord.kind == "run")))
 
 
 def test_a_failure_ends_the_run_of_the_last_worker(database: Database) -> None:

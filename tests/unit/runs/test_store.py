@@ -8,13 +8,14 @@ import pytest
 from sqlalchemy import select, update
 
 from crawler.access.scope import Denial
+from crawler.capture.failures import Cause
 from crawler.config import load_settings
 from crawler.db.models import CrawlException, Run, RunWorker, Task
 from crawler.errors import NotFoundError, UsageError
 from crawler.runs import rows
-from crawler.runs.exceptions import Stage
 from crawler.runs.sources import Source
 from crawler.runs.store import RunOrder, RunOverError, RunStore, require_open, rules_of, scope_of, task_of
+from crawler.runs.task_ends import Outcome, Release, TaskEnd
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -64,7 +65,7 @@ def finish_all(book: RunStore) -> None:
     """Do what there is to do."""
     for domain in (DOMAIN, "other.example"):
         for task in book.lease(domain, 10):
-            assert book.finish(task, "stored")
+            assert book.end_task(task, TaskEnd())
 
 
 # ── opened ──
@@ -162,7 +163,7 @@ def test_a_task_is_led_to_its_end(book: RunStore, database: Database) -> None:
     book.open(RunOrder(SOURCE))
     [task] = book.lease(DOMAIN, 5)
     assert book.renew([task.lease]) == {task.lease.id}
-    assert book.fail(task, "timeout: too slow") == "pending"
+    assert book.end_task(task, TaskEnd(Cause.TIMEOUT, "too slow")) is Outcome.RETRIED
     due = book.next_due(DOMAIN)
     assert due
     assert due.total_seconds() <= 1
@@ -171,11 +172,11 @@ def test_a_task_is_led_to_its_end(book: RunStore, database: Database) -> None:
     assert task.lease.attempts == 2
     with database.read() as db:
         assert not db.scalars(select(CrawlException)).all()
-    assert book.fail(task, "crashed: too odd", Stage.PARSE) == "error"
+    assert book.end_task(task, TaskEnd(Cause.CRASHED, "too odd")) is Outcome.FAILED
     with database.read() as db:
         [noted] = db.scalars(select(CrawlException))
     assert (noted.stage, noted.url, noted.message, noted.context) == (
-        "parse", HOME, "crashed: too odd", {"attempts": 2},
+        "parse", HOME, "too odd", {"cause": "crashed", "http_status": None, "attempts": 2},
     )  # fmt: skip
     assert book.next_due(DOMAIN) is None
 
@@ -195,17 +196,17 @@ def test_who_lost_a_task_writes_nothing(book: RunStore, second: RunStore, databa
         db.execute(update(Task).where(Task.id == task.lease.id).values(lease_expires_at=Task.created_at))
     [theirs] = second.lease(DOMAIN, 5)
     assert book.renew([task.lease]) == set()
-    assert book.fail(task, "late") is None
-    assert not book.finish(task, "stored")
-    assert book.release([task], "late") == 0
-    assert second.finish(theirs, "stored")
+    assert book.end_task(task, TaskEnd(Cause.TIMEOUT, "late")) is None
+    assert book.end_task(task, TaskEnd()) is None
+    assert book.give_back([task], Release.LEFT) == 0
+    assert second.end_task(theirs, TaskEnd())
 
 
 def test_what_is_given_back_costs_no_attempt(book: RunStore) -> None:
     """And is due at once."""
     book.open(RunOrder(SOURCE))
     given_up = book.lease(DOMAIN, 5)
-    assert book.release(given_up, "stopped") == 1
+    assert book.give_back(given_up, Release.STOPPED) == 1
     [task] = book.lease(DOMAIN, 5)
     assert task.lease.attempts == 1
 
@@ -287,9 +288,6 @@ class Counting:
         """Remember it."""
         self.told.append((run_id, source.code))
 
-    def run_ended(self, db: Session, run_id: int, now: datetime) -> None:
-        """Every end is one."""
-
 
 def test_closers_hear_of_a_completed_run_once(database: Database, settings: Settings) -> None:
     """And of no other end."""
@@ -310,7 +308,7 @@ def test_a_wish_to_stop_is_seen_and_kept(book: RunStore, database: Database) -> 
     run = book.open(RunOrder(SOURCE))
     finish_all(book)
     with database.write() as db:
-        assert rows.request_stop(db, run.id, database.now(db))
+        assert rows.request_stop(db, run.id, db.now)
     view = book.view(set(), 9)
     assert (view.stop_requested, view.drained) == (True, True)
     assert book.end() == "stopped"

@@ -19,7 +19,8 @@ from crawler.db.models import Run, Task
 from crawler.runs import worker as module
 from crawler.runs.sources import Source
 from crawler.runs.store import RunOrder, RunStore
-from crawler.runs.worker import FAILED, FINISHED, STOPPED, RunWorker
+from crawler.runs.task_ends import TaskEnd
+from crawler.runs.worker import FAILED, FINISHED, INTERRUPTED, STOPPED, RunWorker
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import Fence, SessionOrder
 from crawler.sessions.visit import Visit
@@ -149,7 +150,7 @@ def test_a_run_ends_when_all_is_done(visits: Visits) -> None:
         assert {task.domain for task in tasks} == {"one.example", "two.example"}
         for task in tasks:
             worker.arrived(task)
-            await worker.finish(task, "stored")
+            await worker.end(task, TaskEnd())
         await until(lambda: worker.over)
 
     worker, status = at_work(visits, work)
@@ -165,10 +166,10 @@ def test_a_stop_gives_back_what_was_not_begun(visits: Visits) -> None:
     async def work(worker: RunWorker) -> None:
         task = await next_of(worker)
         await until(lambda: len(worker.slots) == 2)
-        worker.soon(task, worker.finish(task, "stored"))
+        worker.soon(task, worker.end(task, TaskEnd()))
 
     worker, status = at_work(visits, work)
-    assert (status, worker.over) == ("stopped", STOPPED)
+    assert (status, worker.over) == ("stopped", INTERRUPTED)
     assert sorted((row.status, row.attempts) for row in rows(visits)) == [("finished", 1), ("pending", 0)]
 
 
@@ -178,7 +179,7 @@ def test_a_wish_to_stop_is_heard(visits: Visits) -> None:
     async def work(worker: RunWorker) -> None:
         await until(lambda: worker.slots)
         with visits.database.write() as db:
-            db.scalars(select(Run)).one().stop_requested_at = visits.database.now(db)
+            db.scalars(select(Run)).one().stop_requested_at = db.now
         await until(lambda: worker.over)
 
     worker, status = at_work(visits, work)
@@ -222,9 +223,9 @@ def test_a_gate_that_is_away_does_not_stop_what_is_under_way(visits: Visits) -> 
         assert worker.over is None
         visits.answer = lambda _domain: 0
         worker.arrived(task)
-        await worker.finish(task, "stored")
+        await worker.end(task, TaskEnd())
         other = await next_of(worker)
-        await worker.finish(other, "stored")
+        await worker.end(other, TaskEnd())
         await until(lambda: worker.over)
 
     assert at_work(visits, work)[1] == "completed"
@@ -261,7 +262,7 @@ def test_only_what_nobody_works_on_is_swept(visits: Visits) -> None:
 
     async def work(worker: RunWorker) -> None:
         ending, lost = await next_of(worker), await next_of(worker)
-        worker.soon(ending, worker.finish(ending, "stored"))
+        worker.soon(ending, worker.end(ending, TaskEnd()))
         worker.sweep()
         worker.sweep()
         await until(lambda: worker.done.total() == 2)
@@ -271,18 +272,37 @@ def test_only_what_nobody_works_on_is_swept(visits: Visits) -> None:
     at_work(visits, work)
 
 
+async def refuse_one(worker: RunWorker) -> None:
+    """A task goes out, and the store does not take its page."""
+    task = await next_of(worker)
+    worker.arrived(task)
+    given_back = worker.done["given_back"]
+    worker.store_refused(task, "disk full")
+    await until(lambda: worker.done["given_back"] > given_back)
+
+
 def test_a_store_that_takes_no_page_ends_the_run(visits: Visits) -> None:
-    """So many in a row are not the pages' fault; one that is stored in between shows that it works."""
+    """So many in a row are not the pages' fault; one that is stored in between shows that it works.
+
+    No attempt is counted, from the first page on.
+    """
 
     async def work(worker: RunWorker) -> None:
-        task = await next_of(worker)
         for _ in range(module.MOST_UNSTORED - 1):
-            assert not worker.not_stored("disk full")
+            await refuse_one(worker)
+        task = await next_of(worker)
+        await worker.end(task, TaskEnd())
         worker.stored(task, "stored", new_links=False)
-        assert [worker.not_stored("disk full") for _ in range(module.MOST_UNSTORED)][-1]
+        for _ in range(module.MOST_UNSTORED - 1):
+            await refuse_one(worker)
+        assert worker.over is None
+        await refuse_one(worker)
         assert worker.over == FAILED
 
     assert at_work(visits, work)[1] == "failed"
+    assert sorted((row.status, row.attempts) for row in rows(visits)) == [("finished", 1), ("pending", 0)]
+    with visits.database.read() as db:
+        assert db.scalars(select(Run.last_error)).one() == "disk full"
 
 
 def test_a_database_that_is_away_for_long_ends_the_run(

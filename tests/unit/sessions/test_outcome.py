@@ -1,13 +1,11 @@
-"""How a session ends: the status rule of SPEC F138 and the doubts of F140."""
+"""How a session ends: the status rule of SPEC F138."""
 
 from __future__ import annotations
-
-from functools import partial
 
 import pytest
 
 from crawler.capture.failures import Cause, Summary
-from crawler.sessions.outcome import Outcome, PageResult, Status, low_confidence_reasons, outcome_of
+from crawler.sessions.outcome import Outcome, PageResult, Status, outcome_of
 
 BLOCKED = Cause.BLOCKED
 HOME, PDP = PageResult("homepage", ok=True), PageResult("pdp", ok=True)
@@ -43,21 +41,3 @@ def test_the_listed_summaries_are_exactly_those_of_the_specification() -> None:
         "Crawl failed", "Domain lock timeout", "Navigation failed", "Navigation timeout",
         "One or more viewports failed", "PDP not found", "PDP navigation failed", "Rate limited (429)",
     }  # fmt: skip
-
-
-def test_doubts_about_a_page_are_named() -> None:
-    """A product page is asked for more than another one."""
-    bare = partial(
-        low_confidence_reasons,
-        text_chars=12, has_h1=False, has_cta=False, has_price=False, has_add_to_cart=False,
-    )  # fmt: skip
-    home = ("missing_h1", "missing_primary_cta", "text_too_short_12")
-    assert bare(page_type="homepage") == home
-    assert bare(page_type="pdp") == (*home, "missing_price", "missing_add_to_cart")
-
-
-def test_a_good_page_gives_no_doubt() -> None:
-    """Nothing is missing."""
-    assert not low_confidence_reasons(
-        page_type="pdp", text_chars=100, has_h1=True, has_cta=True, has_price=True, has_add_to_cart=True
-    )

@@ -73,8 +73,8 @@ def test_amounts_are_decimal_texts(database: Database) -> None:
         ("3800.00", "4000.50"), ("3800.00", None),
     ]  # fmt: skip
     assert document["listing"].keys() == {
-        "id", "domain", "url", "name", "brand", "sku", "gtin", "image", "first_seen_at", "last_seen_at",
-        "last_session_id",
+        "id", "domain", "url", "name", "brand", "sku", "gtin", "mpn", "image", "first_seen_at",
+        "last_seen_at", "last_session_id",
     }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from crawler.capture.items import PageCapture
 from crawler.catalogue.plugins import normalised
 from crawler.catalogue.plugins.api import plugin_page
+from crawler.pdp import Facts, Signals, Verdict
 from tests.unit.catalogue.plugins.made_up import URL, page
 
 VARIANT = "https://shop.example/p/chair?colour=red&b=1"
@@ -75,14 +77,15 @@ def test_a_capture_becomes_a_page() -> None:
         body=b"<p>hi</p>",
         visible_text="früh".encode(),
         features=json.dumps({"meta": {"title": "A chair"}}).encode(),
-        verdict={"is_pdp": True, "policy": "v1.2"},
-        facts={"name": "Chair"},
+        verdict=Verdict("v1.2", is_pdp=True, signals=Signals()),
+        facts=Facts(name="Chair", price=Decimal("9.50")),
         canonical_url="/p/chair",
     )
     seen = plugin_page(capture, depth=2, links=[URL], media=iter(["https://shop.example/a.png"]))
     assert (seen.url, seen.canonical_url, seen.title, seen.visible_text) == (VARIANT, URL, "A chair", "früh")
     assert (seen.html, seen.is_pdp, seen.is_html, seen.depth) == ("<p>hi</p>", True, True, 2)
     assert (seen.links, seen.media) == ((URL,), ("https://shop.example/a.png",))
+    assert (seen.facts["name"], seen.facts["price"], seen.verdict["policy"]) == ("Chair", "9.50", "v1.2")
 
 
 def test_a_capture_without_anything_becomes_an_empty_page() -> None:

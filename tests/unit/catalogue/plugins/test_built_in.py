@@ -47,14 +47,12 @@ def test_every_html_page_is_an_asset() -> None:
 def test_a_product_page_is_a_product_too() -> None:
     """With the facts that say what is sold at what price."""
     product = found(page(verdict=PDP, facts=FACTS))["product"]
-    assert (product.key, product.url, product.title) == (f"{URL}#C-1", URL, "A chair")
+    assert (product.key, product.url, product.title) == (URL, URL, "A chair")
     assert product.content == {
         "name": "A chair", "brand": "Oak", "sku": "C-1", "gtin": "4006381333931", "mpn": None,
         "price": "19.90", "list_price": None, "currency": "EUR", "availability": "InStock",
     }  # fmt: skip
-    assert product.details == {
-        "canonical_url": URL, "image": "https://shop.example/c.png", "policy": "v1.2",
-    }  # fmt: skip
+    assert product.details == {"image": "https://shop.example/c.png", "policy": "v1.2"}
 
 
 @pytest.mark.parametrize(
@@ -79,15 +77,14 @@ def test_what_a_customer_would_notice_is_a_new_version(changed: dict[str, Any], 
     assert before.key == after.key
 
 
-def test_variants_of_a_product_are_apart() -> None:
-    """Though their pages declare one URL; pages that differ in a tracking parameter are not."""
+def test_a_product_is_known_by_what_its_listing_is_known_by() -> None:
+    """Whatever its SKU is, and by whichever address it was found."""
     red, blue = (
         found(page(url=f"{URL}?colour={sku}", verdict=PDP, facts={**FACTS, "sku": sku}))["product"]
         for sku in ("red", "blue")
     )
-    assert red.key != blue.key
-    tracked = found(page(url=f"{URL}?ref=mail", verdict=PDP, facts={**FACTS, "sku": "red"}))["product"]
-    assert (tracked.key, tracked.checksum) == (red.key, red.checksum)
+    assert red.key == blue.key == URL
+    assert red.checksum != blue.checksum
 
 
 def test_a_page_may_say_anything_of_its_product() -> None:

@@ -1,27 +1,21 @@
-"""The catalogue's pure rules: amounts, quality, latencies."""
+"""What is kept of what a page says: which product it is, and its facts in bounds."""
 
 from __future__ import annotations
 
 from decimal import Decimal
-from statistics import median
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.catalogue.endings import added, median_ms
 from crawler.catalogue.product_facts import (
-    DISAGREEMENT,
     MAX_AMOUNT,
-    WEIGHTS,
     Identity,
     amount_of,
     identity_of,
-    quality_of,
     sighting_of,
     text_of,
 )
-from crawler.db.types import plain_amount
 
 SHOWN = "https://shop.example/p/chair?colour=red"
 JSON = st.recursive(
@@ -76,34 +70,6 @@ def test_any_facts_can_be_read(facts: dict[str, object]) -> None:
     """A stored page is never a reason to fail."""
     seen = sighting_of(facts)
     assert seen.tag is None or (seen.tag.price >= 0 and len(seen.tag.currency) == 3)
-
-
-def test_quality_is_a_hundred_at_most() -> None:
-    """All facts and no contradiction; each disagreement costs."""
-    facts: dict[str, object] = dict.fromkeys(WEIGHTS, "x")
-    assert quality_of(facts) == 100
-    assert quality_of({**facts, "disagreements": {"name": {}, "price": {}}}) == 100 - 2 * DISAGREEMENT
-    assert quality_of({"disagreements": {"name": {}}}) == 0
-
-
-@given(st.lists(st.floats(1, 60_000), min_size=1, max_size=50))
-def test_the_median_is_right_to_five_percent(latencies: list[float]) -> None:
-    """However the day's sessions are added up."""
-    counts = added(added({}, latencies[::2]), latencies[1::2])
-    lower = sorted(latencies)[(len(latencies) - 1) // 2]
-    found = median_ms(counts)
-    assert found is not None
-    assert abs(found - lower) <= 0.05 * lower + 1
-    assert median_ms({}) is None
-    assert len(latencies) > 1 or abs(found - median(latencies)) <= 0.05 * lower + 1
-
-
-@pytest.mark.parametrize(
-    ("amount", "shown"), [("19.9", "19.90"), ("19.9000", "19.90"), ("3800", "3800.00"), ("0.0125", "0.0125")]
-)
-def test_an_amount_has_two_decimals_or_what_it_needs(amount: str, shown: str) -> None:
-    """The same on both databases."""
-    assert str(plain_amount(Decimal(amount))) == shown
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A shelf of evidence for tests: a session, its artifacts, and their files."""
+"""Stored evidence for tests: a session, its artifacts, and their files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PACKED = evidence_files.gzipped(CONTENT)
 
 
 @frozen
-class RetainedTable:
+class Evidence:
     """A database with one session, and the folder of its files."""
 
     database: Database
@@ -89,8 +89,8 @@ class RetainedTable:
             db.execute(update(Artifact).where(which).values(**columns))
 
 
-def new_shelf(database: Database, root: Path) -> RetainedTable:
-    """An empty shelf."""
+def new_evidence(database: Database, root: Path) -> Evidence:
+    """A session without any artifact."""
     root.mkdir(parents=True, exist_ok=True)
     session = CrawlSession(
         id=uuid4(), url="https://shop.example/", domain="shop.example", mode="standard",
@@ -99,7 +99,7 @@ def new_shelf(database: Database, root: Path) -> RetainedTable:
     )  # fmt: skip
     with database.write() as db:
         db.add(session)
-    return RetainedTable(database, root, session.id)
+    return Evidence(database, root, session.id)
 
 
 def row(session_id: UUID, uri: str, until: datetime | None, **columns: Any) -> dict[str, Any]:

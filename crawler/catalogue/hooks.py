@@ -1,27 +1,100 @@
-"""What stays known of a session that ended: its record, and its share in its domain's day."""
+"""Writes along with pages and with the ends of sessions, in their transactions: both stay or neither."""
 
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from attrs import frozen
 from sqlalchemy import bindparam, func, insert, select, update
 
+from crawler.capture.artifact_types import HTML
 from crawler.capture.failures import Cause
-from crawler.db.models import Artifact, CrawlSession, DomainDay, Page, ScrapeRecord
-from crawler.db.upsert import dialect_of, insert_for
+from crawler.catalogue import assets, products
+from crawler.catalogue.run_pages import RunPage
+from crawler.db.models import Artifact, CrawlSession, Diagnostic, DomainDay, Page, ScrapeRecord
+from crawler.db.upsert import for_both
 from crawler.sessions.outcome import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
     from uuid import UUID
 
     from sqlalchemy import Row, Table
     from sqlalchemy.orm import Session
     from sqlalchemy.sql.dml import ReturningInsert
+
+    from crawler.capture.items import PageCapture
+    from crawler.db.upsert import Insert
+    from crawler.evidence.files import KeptFile
+
+_JUDGED = insert(cast("Table", Diagnostic.__table__))
+
+
+class CatalogueHooks:
+    """Products, prices and assets of a page, how it was judged, and what stays known of sessions."""
+
+    def page_kept(self, db: Session, capture: PageCapture, page: Page, files: Sequence[KeptFile]) -> None:
+        """Note how a page was judged, the product that it shows, and the assets of a run's page."""
+        product = None
+        if page.verdict is not None:
+            db.connection().execute(_JUDGED, _diagnostic(page, page.verdict, page.facts or {}))
+            if page.verdict.get("is_pdp"):
+                digest = next((file.packed.content_sha256 for file in files if file.type is HTML), None)
+                product = products.see(db, page, capture.canonical_url, digest)
+        if isinstance(capture, RunPage):
+            sight = assets.Sight(page.id, page.created_at, capture.task.run_id, capture.source)
+            assets.see(db, sight, capture.assets, product)
+        elif product is not None:
+            assets.follow(db, assets.Sight(page.id, page.created_at), product)
+
+    def sessions_ended(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
+        """Note the ends of sessions, each with its share in its domain's day."""
+        note_endings(db, session_ids, now)
+
+
+# ── how a page was judged: where its facts came from, and a score ──
+
+
+# What each fact adds to the score; all of them make a hundred.
+WEIGHTS = {
+    "name": 20, "price": 20, "currency": 15, "availability": 10, "image": 15,
+    "brand": 5, "sku": 5, "gtin": 5, "breadcrumbs": 5,
+}  # fmt: skip
+DISAGREEMENT = 5  # what each fact costs about which the page's sources do not agree
+
+
+def quality_of(facts: Mapping[str, Any]) -> int:
+    """From 0 to 100: how complete the facts are, less where their sources disagree."""
+    complete = sum(weight for name, weight in WEIGHTS.items() if facts.get(name))
+    return max(0, complete - DISAGREEMENT * len(facts.get("disagreements") or ()))
+
+
+def traces_of(verdict: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Where each fact came from and what other sources say, with the signals and reasons of the verdict."""
+    return {
+        "sources": facts.get("sources") or {},
+        "disagreements": facts.get("disagreements") or {},
+        "signals": verdict.get("signals") or {},
+        "reasons": verdict.get("reasons") or [],
+    }
+
+
+def _diagnostic(page: Page, verdict: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "timestamp": page.created_at,
+        "session_id": page.session_id,
+        "page_id": page.id,
+        "url": page.url,
+        "policy": str(verdict.get("policy")),
+        "is_pdp": bool(verdict.get("is_pdp")),
+        "quality": quality_of(facts),
+        "traces": traces_of(verdict, facts),
+    }
+
+
+# ── a median out of counts that can be added up ──
 
 
 STEP = 1.05  # each step is five percent wide, so a median is right to half of that
@@ -49,6 +122,17 @@ def median_ms(counts: Mapping[str, int]) -> int | None:
 # ── what stays known of a session that ended: its record, and its share in its domain's day ──
 
 
+_COUNTED = ("sessions", "successes", "blocks", "reached", "products")
+
+
+def _adding_to_day(adding: Insert) -> ReturningInsert[Any]:
+    more = {name: _DAYS.c[name] + adding.excluded[name] for name in _COUNTED}
+    statement = adding.on_conflict_do_update(
+        index_elements=[DomainDay.domain, DomainDay.timestamp], set_=more
+    )
+    return statement.returning(_DAYS.c.latencies, _DAYS.c.products, _DAYS.c.reached)
+
+
 _SESSIONS = cast("Table", CrawlSession.__table__)
 _PAGES = cast("Table", Page.__table__)
 _ARTIFACTS = cast("Table", Artifact.__table__)
@@ -67,7 +151,7 @@ _LAST_PAGES = select(_PAGES.c.status, _PAGES.c.load_timings).where(
     _PAGES.c.session_id == bindparam("its_id"), _PAGES.c.epoch == bindparam("its_epoch")
 )
 _RECORD = insert(cast("Table", ScrapeRecord.__table__))
-_COUNTED = ("sessions", "successes", "blocks", "reached", "products")
+_ADD_TO_DAY = for_both(DomainDay, _adding_to_day)
 _DERIVE = (
     update(_DAYS)
     .where(_DAYS.c.domain == bindparam("its_domain"), _DAYS.c.timestamp == bindparam("its_day"))
@@ -149,22 +233,12 @@ def _count(db: Session, ending: Ending, now: datetime) -> None:
         "products": int(session.pdp_url is not None),
     }
     row = {"domain": session.domain, "timestamp": start, "latencies": {}, **counts}
-    day = db.connection().execute(_add_to_day(dialect_of(db)), row).one()
+    connection = db.connection()
+    day = connection.execute(_ADD_TO_DAY[connection.dialect.name], row).one()
     latencies = added(day.latencies, ending.latencies_ms)
     derived = {
         "verdict_rate": round(day.products / day.reached, 4) if day.reached else None,
         "latencies": latencies,
         "median_latency_ms": median_ms(latencies),
     }
-    db.connection().execute(_DERIVE, {"its_domain": session.domain, "its_day": start, **derived})
-
-
-@cache
-def _add_to_day(dialect: str) -> ReturningInsert[Any]:
-    """The statement that counts, built once for each database."""
-    adding = insert_for(dialect, DomainDay)
-    more = {name: _DAYS.c[name] + adding.excluded[name] for name in _COUNTED}
-    statement = adding.on_conflict_do_update(
-        index_elements=[DomainDay.domain, DomainDay.timestamp], set_=more
-    )
-    return statement.returning(_DAYS.c.latencies, _DAYS.c.products, _DAYS.c.reached)
+    connection.execute(_DERIVE, {"its_domain": session.domain, "its_day": start, **derived})

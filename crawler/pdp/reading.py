@@ -1,26 +1,23 @@
-"""What is asked about a page, and what one pass over it answers. Pure."""
+"""What is asked about a page, and what one pass over it answers."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from crawler.pdp import (
-    discover,
-    facts_as_dict,
-    fallback_links,
-    features,
-    judge,
-    page_links,
-    page_media,
-    read_facts,
-    read_page,
-    robots_directives,
-    verdict_as_dict,
-    visible_text,
-)
+from crawler.pdp.candidates import discover, fallback_links
+from crawler.pdp.facts import read_facts
+from crawler.pdp.features import features
+from crawler.pdp.links import page_links, page_media, robots_directives
+from crawler.pdp.page import read_page
+from crawler.pdp.verdict import judge
+from crawler.pdp.visible import visible_text
+
+if TYPE_CHECKING:
+    from crawler.pdp.facts import Facts
+    from crawler.pdp.verdict import Verdict
 
 ANY_LINK = 3  # the tier of links that say nothing about where they lead
 NO_HTML = {"not_html", "empty_page"}
@@ -42,8 +39,9 @@ class PageQuestion:
 class Reading:
     """What one pass over a page found."""
 
-    verdict: dict[str, Any]
-    facts: dict[str, Any]
+    verdict: Verdict
+    facts: Facts
+    is_html: bool  # whether there was a page to be read at all
     features: bytes
     text: bytes
     charset: str
@@ -57,31 +55,17 @@ class Reading:
     has_h1: bool
     has_cta: bool
 
-    @property
-    def is_pdp(self) -> bool:
-        """Whether the rule takes the page for a product page."""
-        return bool(self.verdict["is_pdp"])
 
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """Why the rule refuses it."""
-        return tuple(self.verdict["reasons"])
-
-    @property
-    def is_html(self) -> bool:
-        """Whether there was a page to be read at all."""
-        return NO_HTML.isdisjoint(self.reasons)
-
-
-def read_page_of(question: PageQuestion) -> Reading:
+def reading_of(question: PageQuestion) -> Reading:
     """Judge and read a page."""
     page = read_page(question.body, url=question.url, content_type=question.content_type)
     verdict, facts = judge(page, question.policy), read_facts(page)
     found = features(page, verdict, facts)
     links = discover(page) if question.with_links else []
     return Reading(
-        verdict=verdict_as_dict(verdict),
-        facts=facts_as_dict(facts),
+        verdict=verdict,
+        facts=facts,
+        is_html=NO_HTML.isdisjoint(verdict.reasons),
         features=json.dumps(found, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace"),
         text=visible_text(page).encode("utf-8", "replace"),
         charset=page.charset,

@@ -1,0 +1,30 @@
+"""Every type of stored file: its name, how it is packed, whether it expires (SPEC F143-144). Pure."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+
+@frozen
+class ArtifactType:
+    """What holds of all files of one type; a new one has its line below, and nothing else to be told."""
+
+    name: str  # as rows have it
+    file_name: str  # empty where the file goes by its digest
+    is_gzipped: bool = False
+    content_type: str | None = None  # None: whatever the site said, and in its charset
+    charset: str | None = None
+    expires: bool = False  # has a date on which it goes
+
+
+HTML = ArtifactType("html_gz", "html.gz", is_gzipped=True, expires=True)
+VISIBLE_TEXT = ArtifactType("visible_text", "visible_text.txt", content_type="text/plain", charset="utf-8")
+FEATURES = ArtifactType("features_json", "features.json", content_type="application/json", charset="utf-8")
+SESSION_LOG = ArtifactType(
+    "session_logs_jsonl", "session_logs.jsonl", content_type="application/jsonl", charset="utf-8"
+)
+MEDIA = ArtifactType("media", "")
+
+ARTIFACT_TYPES = {each.name: each for each in (HTML, VISIBLE_TEXT, FEATURES, SESSION_LOG, MEDIA)}
+GZIPPED = frozenset(each.name for each in ARTIFACT_TYPES.values() if each.is_gzipped)
+EXPIRING = frozenset(each.name for each in ARTIFACT_TYPES.values() if each.expires)

@@ -1,0 +1,215 @@
+"""Every end of a task is on record, by whatever it came to; what a person should see is an exception."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import pytest
+from sqlalchemy import select
+
+from crawler.capture.failures import Cause
+from crawler.db.models import CrawlException, ScrapeRecord
+from crawler.leases.rules import LeaseRules
+from crawler.runs import task_ends, tasks
+from crawler.runs.task_ends import DIED_UNDER_IT, Outcome, Release, TaskEnd, leases_on_tasks
+from tests.unit.runs.queues import DOMAIN, NOON, SECOND, a_run, page, rows_of
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from crawler.db.engine import Database
+    from crawler.db.models import Task
+    from crawler.runs.tasks import LeasedTask
+
+PAGE = UUID(int=7)
+RULES = LeaseRules(max_attempts=2, jitter_seconds=0)
+
+
+class Run:
+    """A run of one task, and two tries."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.leases = leases_on_tasks(RULES)
+        self.id = a_run(database, page(1))
+
+    def lease(self, now: datetime = NOON, owner: str = "one") -> LeasedTask | None:
+        """Take the task, if it can be had."""
+        with self.database.write() as db:
+            found = tasks.lease(db, self.leases, self.id, DOMAIN, owner=owner, now=now, limit=1)
+        return found[0] if found else None
+
+    def taken(self, now: datetime = NOON) -> LeasedTask:
+        """The task, which can be had."""
+        task = self.lease(now)
+        assert task
+        return task
+
+    def end(self, task: LeasedTask, came: TaskEnd) -> Outcome | None:
+        """End it."""
+        with self.database.write() as db:
+            return task_ends.end(db, self.leases, task, came, now=NOON)
+
+    def row(self) -> Task:
+        """As it stands."""
+        [row] = rows_of(self.database, self.id)
+        return row
+
+    def records(self) -> list[tuple[str, str, str | None, int]]:
+        """What is on record: status, outcome, cause, and attempts so far."""
+        with self.database.read() as db:
+            rows = list(db.scalars(select(ScrapeRecord).order_by(ScrapeRecord.id)))
+        task = self.row()
+        for row in rows:
+            assert (row.kind, row.subject_id, row.domain, row.url) == ("task", str(task.id), DOMAIN, task.url)
+            assert (row.details["run"], row.details["depth"], row.details["kind"]) == (self.id, 0, "page")
+        return [(row.status, row.details["outcome"], row.cause, row.details["attempts"]) for row in rows]
+
+    def noted(self) -> list[tuple[str, str, dict[str, Any]]]:
+        """What a person is shown."""
+        with self.database.read() as db:
+            return [(row.stage, row.message, row.context) for row in db.scalars(select(CrawlException))]
+
+
+@pytest.fixture
+def run(database: Database) -> Run:
+    """On both databases."""
+    return Run(database)
+
+
+def stand(task: Task) -> tuple[object, ...]:
+    """What a task says of how it ended."""
+    return task.status, task.outcome, task.cause, task.last_error, task.page_id
+
+
+def test_a_page_is_stored(run: Run) -> None:
+    """The task says which."""
+    assert run.end(run.taken(), TaskEnd(page_id=PAGE)) is Outcome.STORED
+    assert stand(run.row()) == ("finished", "stored", None, None, PAGE)
+    assert run.records() == [("finished", "stored", None, 1)]
+    assert not run.noted()
+
+
+def test_a_task_leads_to_anothers_page(run: Run) -> None:
+    """It has none of its own."""
+    assert run.end(run.taken(), TaskEnd(outcome=Outcome.REDIRECTED)) is Outcome.REDIRECTED
+    assert stand(run.row()) == ("finished", "redirected", None, None, None)
+    assert run.records() == [("finished", "redirected", None, 1)]
+
+
+@pytest.mark.parametrize("cause", [Cause.FILTERED, Cause.ROBOTS_REFUSED])
+def test_what_may_not_be_fetched_is_refused_once(run: Run, cause: Cause) -> None:
+    """On record, and nothing for a person to look at."""
+    assert run.end(run.taken(), TaskEnd(cause, "by a rule")) is Outcome.REFUSED
+    assert stand(run.row()) == ("error", None, cause, "by a rule", None)
+    assert run.records() == [("error", "refused", cause, 1)]
+    assert not run.noted()
+
+
+def test_a_failure_is_tried_again_then_given_up(run: Run) -> None:
+    """SPEC D72, D73: both attempts are on record; the last one is an exception that says why."""
+    assert run.end(run.taken(), TaskEnd(Cause.TIMEOUT, "too slow")) is Outcome.RETRIED
+    assert stand(run.row()) == ("pending", None, "timeout", "too slow", None)
+    assert not run.noted()
+    last = TaskEnd(Cause.HTTP_ERROR, "HTTP 500", http_status=500)
+    assert run.end(run.taken(NOON + SECOND), last) is Outcome.FAILED
+    assert stand(run.row()) == ("error", None, "http_error", "HTTP 500", None)
+    assert run.records() == [("pending", "retried", "timeout", 1), ("error", "error", "http_error", 2)]
+    context = {"cause": "http_error", "http_status": 500, "attempts": 2}
+    assert run.noted() == [("fetch", "HTTP 500", context)]
+
+
+def test_a_failure_that_will_not_mend_is_given_up_at_once(run: Run) -> None:
+    """Where it came and could not be read, the exception says so; without words it has the cause's."""
+    assert run.end(run.taken(), TaskEnd(Cause.UNREADABLE, is_final=True)) is Outcome.FAILED
+    assert stand(run.row())[:4] == ("error", None, "unreadable", "unreadable")
+    context = {"cause": "unreadable", "http_status": None, "attempts": 1}
+    assert run.noted() == [("parse", Cause.UNREADABLE.summary, context)]
+
+
+def test_a_failure_that_is_past_leaves_no_cause(run: Run) -> None:
+    """SPEC D76; its record stays."""
+    run.end(run.taken(), TaskEnd(Cause.TIMEOUT, "too slow"))
+    run.end(run.taken(NOON + SECOND), TaskEnd(page_id=PAGE))
+    assert stand(run.row()) == ("finished", "stored", None, None, PAGE)
+    assert run.records() == [("pending", "retried", "timeout", 1), ("finished", "stored", None, 2)]
+
+
+def test_any_words_can_be_written(run: Run) -> None:
+    """A site writes part of them; passwords go, in all three places."""
+    odd = "\0\ud800 from http://me:secret@shop.example/"
+    run.end(run.taken(), TaskEnd(Cause.CRASHED, odd, is_final=True))
+    with run.database.read() as db:
+        record = db.scalars(select(ScrapeRecord)).one()
+    [(_, message, _)] = run.noted()
+    for words in (run.row().last_error, record.details["error"], message):
+        assert words
+        assert "secret" not in words
+        assert words.startswith("\N{REPLACEMENT CHARACTER}? from http://")
+
+
+@pytest.mark.parametrize("reason", Release)
+def test_what_is_given_back_costs_nothing(run: Run, reason: Release) -> None:
+    """SPEC D88: it says why; an earlier failure's cause is not its reason."""
+    run.end(run.taken(), TaskEnd(Cause.TIMEOUT, "too slow"))
+    task = run.taken(NOON + SECOND)
+    with run.database.write() as db:
+        assert task_ends.give_back(db, [task], reason, NOON + SECOND) == 1
+    assert stand(run.row()) == ("pending", None, None, reason.value, None)
+    assert run.row().attempts == 1
+    assert run.records()[1:] == [("pending", "given_back", None, 1)]
+    assert run.taken(NOON + SECOND).lease.attempts == 2
+
+
+def test_a_lease_that_ran_out_is_on_record(run: Run) -> None:
+    """SPEC D87: by whoever finds it; the last one is an exception, since workers died under it."""
+    run.taken()
+    expiry = NOON + RULES.lease
+    assert run.lease(expiry, owner="two") is None
+    assert stand(run.row()) == ("pending", None, "lease_expired", "lease expired", None)
+    assert run.records() == [("pending", "expired", "lease_expired", 1)]
+    assert not run.noted()
+    run.taken(expiry + SECOND)
+    assert run.lease(expiry + SECOND + RULES.lease, owner="two") is None
+    assert stand(run.row()) == ("error", None, "lease_expired", "lease expired", None)
+    assert run.records()[1:] == [("error", "expired", "lease_expired", 2)]
+    context = {"cause": "lease_expired", "http_status": None, "attempts": 2}
+    assert run.noted() == [("fetch", DIED_UNDER_IT, context)]
+
+
+def test_who_has_the_task_no_more_writes_nothing(run: Run) -> None:
+    """Neither an end nor a record nor an exception."""
+    slow = run.taken()
+    expiry = NOON + RULES.lease
+    run.lease(expiry, owner="two")
+    quick = run.taken(expiry + SECOND)
+    before = run.records()
+    for came in (TaskEnd(page_id=PAGE), TaskEnd(Cause.CRASHED, "odd", is_final=True)):
+        assert run.end(slow, came) is None
+    with run.database.write() as db:
+        assert task_ends.give_back(db, [slow], Release.LEFT, NOON) == 0
+    assert (run.records(), run.noted()) == (before, [])
+    assert run.end(quick, TaskEnd()) is Outcome.STORED
+
+
+def test_only_what_the_dead_hold_is_given_back(database: Database) -> None:
+    """SPEC D96: of this run, at once, whatever is left of their leases; no attempt is counted."""
+    run, other = Run(database), Run(database)
+    with database.write() as db:
+        tasks.add(db, run.id, [page(2)], NOON)
+    dead, living = run.taken(), run.lease(owner="alive")
+    assert living
+    other.taken()
+    with database.write() as db:
+        assert task_ends.give_back_of_the_dead(db, run.id, ["alive"], NOON) == 1
+    first, second = rows_of(database, run.id)
+    assert (first.status, first.attempts, first.last_error, first.cause) == ("pending", 0, "stopped", None)
+    assert (second.status, other.row().status) == ("in_progress", "in_progress")
+    assert run.end(dead, TaskEnd()) is None
+    assert run.end(living, TaskEnd()) is Outcome.STORED
+    with database.read() as db:
+        records = list(db.scalars(select(ScrapeRecord).order_by(ScrapeRecord.id)))
+    assert [(row.status, row.details["outcome"], row.details["error"]) for row in records] == [
+        ("pending", "given_back", "stopped"), ("finished", "stored", None),
+    ]  # fmt: skip
