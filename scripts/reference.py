@@ -80,8 +80,8 @@ def errors_table() -> Iterator[str]:
     for module in walk_packages(crawler.__path__, "crawler."):
         if not any(part in module.name for part in NOT_IMPORTED):
             import_module(module.name)
-    # Of those that share a code, the most general one says what it means.
-    kinds = sorted(_kinds_below(CrawlerError), key=lambda kind: (-len(kind.__mro__), kind.__name__))
+    # Of two with one code the more general one explains it, whichever was imported first.
+    kinds = sorted(_kinds_below(CrawlerError), key=lambda kind: len(kind.__mro__), reverse=True)
     known = {kind.code: kind for kind in kinds}
     for code, kind in sorted(known.items()):
         yield _row(f"`{code}`", str(kind.exit_code), (kind.__doc__ or "").splitlines()[0])

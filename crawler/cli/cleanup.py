@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from attrs import asdict
+from attrs import asdict, fields
 
 from crawler.cli.options import DomainOption, Json, SessionOption, person, target_of
 from crawler.cli.output import emit, note, progress_bar, say, size
@@ -18,11 +18,11 @@ from crawler.config import load_settings
 from crawler.errors import UsageError
 from crawler.retention import purge as purging
 from crawler.retention.cleanup import CleanupOrder, Part, clean_up
+from crawler.retention.purge import Figures
 from crawler.stores import open_stores
 
 if TYPE_CHECKING:
     from crawler.retention.plan import CleanupResult
-    from crawler.retention.purge import Figures
 
 ALL_DONE, NOTHING_DONE, SOME_FAILED = 0, 1, 3
 
@@ -135,11 +135,14 @@ def purge(
     with sessions_at_work() as stores:
         database = stores.database
         with database.read() as db:
-            now = db.now
             target = target_of(db, session=session, domain=domain)
-            order = purging.PurgeOrder(target, with_prices=prices, who=person(), before=now)
-            figures = purging.preview(db, order, now)
-        if not any(asdict(figures).values()) and not purging.was_begun(database, order):
+            order = purging.PurgeOrder(
+                target, with_prices=prices, who=person(), before=db.now,
+                reports=load_settings().vitrine_home / "reports",
+            )  # fmt: skip
+            figures = purging.preview(db, order)
+            is_begun = purging.was_begun(db, order)
+        if not any(asdict(figures).values()) and not is_begun:
             note(f"there is nothing of {target}")
             return 0
         if not yes:
@@ -166,6 +169,6 @@ def _report_purge(target: str, details: dict[str, Any]) -> None:
 
 
 def _in_words(figures: dict[str, Any]) -> str:
-    names = ("sessions", "pages", "log_lines", "files", "prices", "listings")
+    names = [each.name for each in fields(Figures) if each.name != "bytes"]
     amounts = [f"{figures[name]} {name.replace('_', ' ')}" for name in names if figures[name]]
     return ", ".join([*amounts, size(figures["bytes"])])

@@ -7,6 +7,8 @@ from datetime import timedelta
 from attrs import frozen
 
 from crawler.errors import ConfigError
+from crawler.leases.backoff import Backoff
+from crawler.storable import as_text
 
 MAX_ERROR_CHARS = 1_000
 _DAY = 86_400.0
@@ -50,11 +52,10 @@ class LeaseRules:
 
     def backoff(self, attempts: int, chance: float) -> timedelta:
         """How long to rest after so many attempts: longer each time, and `chance` (0 to 1) of the jitter."""
-        try:
-            wait = self.backoff_min_seconds * self.multiplier ** (attempts - 1)
-        except OverflowError:
-            wait = self.backoff_max_seconds
-        return timedelta(seconds=min(wait + chance * self.jitter_seconds, self.backoff_max_seconds))
+        backoff = Backoff(
+            self.backoff_min_seconds, self.backoff_max_seconds, self.multiplier, self.jitter_seconds
+        )
+        return timedelta(seconds=backoff.delay(attempts, chance))
 
     def is_last(self, attempts: int) -> bool:
         """Whether a thing that was tried so often is not tried again (SPEC D72)."""
@@ -68,6 +69,6 @@ class LeaseRules:
 
 
 def stored_error(message: str) -> str:
-    """A message as every database takes it: bounded, without NUL and lone surrogates."""
-    clean = message.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode("utf-8")
-    return clean if len(clean) <= MAX_ERROR_CHARS else clean[: MAX_ERROR_CHARS - 1] + "…"
+    """A message as it stands in a row; where it was cut, that shows."""
+    text = as_text(message, MAX_ERROR_CHARS + 1)
+    return text if len(text) <= MAX_ERROR_CHARS else text[: MAX_ERROR_CHARS - 1] + "…"

@@ -15,8 +15,8 @@ from crawler.capture.failures import Cause, Summary
 from crawler.db.models import Artifact, CrawlLog, CrawlSession, Page
 from crawler.errors import CrawlerError, NotFoundError
 from crawler.pdp import facts_as_dict, verdict_as_dict
-from crawler.sessions.journal import storable, storable_tree
 from crawler.sessions.outcome import Outcome, Status
+from crawler.storable import as_json, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -327,12 +327,12 @@ def page_row(fence: Fence, capture: PageCapture, now: datetime) -> Row:
         "page_type": capture.page_type,
         "viewport": capture.viewport,
         "status": "ok" if capture.ok else "failed",
-        "url": storable(capture.url),
+        "url": as_text(capture.url),
         "http_status": capture.http_status,
         "low_confidence_reasons": list(capture.low_confidence_reasons),
         "load_timings": capture.load_timings,
-        "verdict": storable_tree(verdict_as_dict(capture.verdict)) if capture.verdict else None,
-        "facts": storable_tree(facts_as_dict(capture.facts)) if capture.facts else None,
+        "verdict": as_json(verdict_as_dict(capture.verdict)) if capture.verdict else None,
+        "facts": as_json(facts_as_dict(capture.facts)) if capture.facts else None,
         "created_at": now,
     }
 

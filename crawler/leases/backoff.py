@@ -1,0 +1,80 @@
+"""How long to wait after a failure, and when it is enough. Pure: chance and times come in."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import TYPE_CHECKING, TypeVar
+
+from attrs import define, field, frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Iterator
+
+T = TypeVar("T")
+
+
+@frozen
+class Backoff:
+    """Waits in seconds, each longer than the one before, up to a maximum."""
+
+    base: float  # after the first failure
+    maximum: float = math.inf
+    factor: float = 2.0
+    jitter: float = 0.0  # what chance may add, so that those who failed together do not come back together
+
+    def delay(self, failures: int, chance: float = 0.0) -> float:
+        """How long to wait after so many failures in a row, counted from 1; `chance` is 0 to 1."""
+        try:
+            wait = self.base * self.factor ** (failures - 1)
+        except OverflowError:
+            wait = math.inf
+        return min(wait + chance * self.jitter, self.maximum)
+
+    def delays(self, tries: int) -> Iterator[float]:
+        """The waits between so many tries."""
+        return map(self.delay, range(1, tries))
+
+
+@define
+class FailureBudget:
+    """Puts up with failures in a row until they were too many, or have lasted too long."""
+
+    seconds: float = math.inf
+    most: float = math.inf
+    error: str = ""  # the last one
+    _since: float | None = field(default=None, init=False)
+    _failures: int = field(default=0, init=False)
+
+    def spend(self, error: str, now: float) -> bool:
+        """It failed again; whether that is enough."""
+        self.error = error
+        self._since = now if self._since is None else self._since
+        self._failures += 1
+        return self.is_spent(now)
+
+    def refill(self) -> None:
+        """It works again."""
+        self._since, self._failures = None, 0
+
+    def is_spent(self, now: float) -> bool:
+        """Whether to give up."""
+        return self._since is not None and (now - self._since >= self.seconds or self._failures >= self.most)
+
+
+async def persistently(
+    attempt: Callable[[], Awaitable[T]],
+    waits: Iterable[float],
+    on_failure: Callable[[Exception, float], object],
+) -> T:
+    """Try, and after each wait again; the last failure is raised.
+
+    `on_failure` hears of the others, with the wait that follows; what it raises ends the trying.
+    """
+    for wait in waits:
+        try:
+            return await attempt()
+        except Exception as error:  # ruff: ignore[blind-except] - `on_failure` judges it
+            on_failure(error, wait)
+            await asyncio.sleep(wait)
+    return await attempt()
