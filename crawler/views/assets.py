@@ -58,7 +58,7 @@ class VersionDocument:
 
     number: int
     checksum: str
-    run_id: int
+    run_id: int | None  # None where a visit outside of any run saw it
     page_id: UUID | None
     seen_at: datetime
     content: dict[str, Any]
