@@ -15,7 +15,7 @@ from sqlalchemy import select
 
 from crawler.db import lookup
 from crawler.db.models import Artifact, CrawlLog, CrawlSession, Page
-from crawler.sessions.rows import is_stale
+from crawler.sessions.store import is_stale
 from crawler.views.documents import document_of
 
 if TYPE_CHECKING:

@@ -115,8 +115,8 @@ def an_exception(run_id: int, message: str, **columns: Any) -> CrawlException:
 def an_asset(run_id: int, key: str, **columns: Any) -> Asset:
     """What a plugin made of a page."""
     given = {
-        "source": "shop", "plugin": "page", "domain": "shop.example", "kind": "page", "key": key, "key_sha256": key, "url": URL,
-        "checksum": "c" * 64, "first_seen_at": THEN, "last_seen_at": THEN, "last_run_id": run_id,
+        "source": "shop", "plugin": "page", "domain": "shop.example", "kind": "page", "key": key,
+        "key_sha256": key, "url": URL, "checksum": "c" * 64, "first_seen_at": THEN, "last_seen_at": THEN, "last_run_id": run_id,
     }  # fmt: skip
     return Asset(**{**given, **columns})
 
