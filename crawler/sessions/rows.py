@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
-from uuid import UUID
 
 from attrs import frozen
 from sqlalchemy import bindparam, insert, update
@@ -16,6 +15,7 @@ from crawler.sessions.outcome import Status
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime, timedelta
+    from uuid import UUID
 
     from sqlalchemy import Table, Update
     from sqlalchemy.orm import Session

@@ -116,7 +116,8 @@ def an_asset(run_id: int, key: str, **columns: Any) -> Asset:
     """What a plugin made of a page."""
     given = {
         "source": "shop", "plugin": "page", "domain": "shop.example", "kind": "page", "key": key,
-        "key_sha256": key, "url": URL, "checksum": "c" * 64, "first_seen_at": THEN, "last_seen_at": THEN, "last_run_id": run_id,
+        "key_sha256": key, "url": URL, "checksum": "c" * 64, "first_seen_at": THEN, "last_seen_at": THEN,
+        "last_run_id": run_id,
     }  # fmt: skip
     return Asset(**{**given, **columns})
 
