@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 from attrs import asdict, evolve, fields_dict, frozen
 from sqlalchemy import bindparam, case, func, insert, select, update
 
-from crawler.catalogue.product_facts import PriceTag, identity_of, sighting_of
+from crawler.catalogue.product_facts import PriceTag, sighting_of
 from crawler.db.models import Listing, Page, Price
 from crawler.db.upsert import for_both
 

@@ -17,8 +17,7 @@ from crawler.catalogue.product_facts import identity_of
 from crawler.errors import BadUrlError
 from crawler.html import charset as charsets
 from crawler.pdp import facts_as_dict, verdict_as_dict
-from crawler.storable import redacted
-from crawler.urls import require_http_url
+from crawler.urls import redacted, require_http_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,7 +16,7 @@ from crawler.catalogue.plugins.api import AssetRecord, BadValueError, PluginFail
 from crawler.catalogue.plugins.built_in import BUILT_IN
 from crawler.errors import ConfigError
 from crawler.logs import get_logger
-from crawler.storable import redacted
+from crawler.urls import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
