@@ -1,23 +1,22 @@
-"""Which artifacts may be read, how one is found, and how its content comes out of its file."""
+"""Which artifacts may be read, and how its content comes out of its file."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
-import pytest
 from sqlalchemy import select
 
 from crawler.config import load_settings
 from crawler.db.models import Artifact, CrawlSession
-from crawler.errors import NotFoundError
-from crawler.evidence.bodies import decoded, find, is_readable, open_blobs
+from crawler.evidence.bodies import decoded, is_readable, open_blobs
 from crawler.evidence.files import gzipped
 from crawler.evidence.folder_store import FolderStore
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from uuid import UUID
 
     from crawler.db.engine import Database
 
@@ -25,9 +24,9 @@ HOUR = timedelta(hours=1)
 PAGE = b"<html>" + b"<p>a chair</p>" * 5_000
 
 
-def artifact(database: Database, key: UUID | None = None, **columns: Any) -> UUID:
+def artifact(database: Database, **columns: Any) -> UUID:
     """A row of a stored file."""
-    key = key or uuid4()
+    key = uuid4()
     with database.write() as db:
         session = CrawlSession(
             id=uuid4(), kind="page", url="https://shop.example/", domain="shop.example", mode="standard",
@@ -55,20 +54,6 @@ def test_what_is_deleted_or_being_deleted_is_not_read(database: Database) -> Non
     artifact(database, cleanup_claim="x", cleanup_claimed_until=HOUR)
     with database.read() as db:
         assert set(db.scalars(select(Artifact.id).where(is_readable(db.now)))) == {free, died}
-
-
-def test_an_artifact_is_found_by_the_beginning_of_its_id(database: Database) -> None:
-    """With dashes or without, deleted or not; what is ambiguous, unknown or no id is said to be."""
-    one = artifact(database, UUID("aaaa0000-0000-4000-8000-000000000001"), deleted_at=-HOUR)
-    artifact(database, UUID("aaaa0000-0000-4000-8000-000000000002"))
-    with database.read() as db:
-        assert find(db, str(one)).id == find(db, one.hex.upper()).id == one
-        for prefix, why in (("aaaa", "several artifacts begin"), ("bbbb", "no artifact begins")):
-            with pytest.raises(NotFoundError, match=why):
-                find(db, prefix)
-        for prefix in ("", "xyz", "a" * 33):
-            with pytest.raises(NotFoundError, match="is not the id of an artifact"):
-                find(db, prefix)
 
 
 def test_content_comes_out_as_it_went_in(tmp_path: Path) -> None:
