@@ -12,22 +12,19 @@ from sqlalchemy import and_, bindparam, case, func, literal, select, update
 from crawler.catalogue.plugins.built_in import ProductPlugin
 from crawler.db.models import Asset, AssetSighting, AssetVersion
 from crawler.db.upsert import for_both, insert_into
-from crawler.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from datetime import datetime
     from uuid import UUID
 
-    from sqlalchemy import ColumnElement, Table
+    from sqlalchemy import Table
     from sqlalchemy.orm import Session
     from sqlalchemy.sql.dml import ReturningInsert
 
     from crawler.catalogue.plugins import AssetRecord
     from crawler.catalogue.products import Product
     from crawler.db.upsert import Insert
-
-MAX_ID = 2**63 - 1
 
 
 class AssetStatus(StrEnum):
@@ -254,50 +251,6 @@ def counts(db: Session, run_id: int) -> dict[str, dict[str, int]]:
     for plugin, status, number in db.execute(query):
         by_plugin.setdefault(plugin, dict.fromkeys(map(str, AssetStatus), 0))[status] = number
     return by_plugin
-
-
-def listing(
-    db: Session,
-    *,
-    source: str | None = None,
-    run_id: int | None = None,
-    status: AssetStatus | None = None,
-    limit: int,
-) -> list[tuple[Asset, str | None]]:
-    """Assets, those that came last first, each with what a run found of it; without a run the newest one.
-
-    The status is None where the run's records are gone.
-    """
-    sighted = and_(
-        AssetSighting.asset_id == Asset.id,
-        AssetSighting.run_id == (Asset.last_run_id if run_id is None else run_id),
-    )
-    found: ColumnElement[Any] = AssetSighting.status.expression
-    if run_id is None:
-        found = case((Asset.missing_since.is_not(None), AssetStatus.MISSING.value), else_=found)
-    query = select(Asset, found).join(AssetSighting, sighted, isouter=run_id is None)
-    query = query.where(Asset.source == source) if source else query
-    query = query.where(found == status.value) if status else query
-    return [(asset, found) for asset, found in db.execute(query.order_by(Asset.id.desc()).limit(limit))]
-
-
-def get(db: Session, asset_id: int) -> Asset:
-    """The asset of this number."""
-    found = db.get(Asset, asset_id) if 0 <= asset_id <= MAX_ID else None
-    if found is None:
-        raise NotFoundError(f"there is no asset {asset_id}", hint="`vitrine assets list` shows them")
-    return found
-
-
-def history(db: Session, asset_id: int, limit: int) -> Sequence[AssetVersion]:
-    """The newest versions of an asset, the oldest of them first."""
-    query = (
-        select(AssetVersion)
-        .where(AssetVersion.asset_id == asset_id)
-        .order_by(AssetVersion.number.desc())
-        .limit(limit)
-    )
-    return db.scalars(query).all()[::-1]
 
 
 # ── what changed from one version of an asset to the next. Pure ──

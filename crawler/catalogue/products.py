@@ -1,4 +1,4 @@
-"""Products and their prices: what a page says of them is written with it, and asked for afterwards."""
+"""Products and their prices: what a page says of them is written with it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,13 @@ from uuid import UUID, uuid4
 
 from attrs import asdict, fields_dict, frozen
 from sqlalchemy import bindparam, case, func, insert, select, update
-from sqlalchemy.orm import aliased
 
 from crawler.catalogue.plugins.built_in import product_record
 from crawler.catalogue.product_facts import PriceTag, Sighting, identity_of, sighting_of
 from crawler.db.models import Listing, Page, Price
 from crawler.db.upsert import for_both
-from crawler.errors import BadUrlError, NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection, Row, Table
@@ -30,7 +27,6 @@ if TYPE_CHECKING:
 
 FACTS = ("name", "brand", "sku", "gtin", "mpn", "image")
 CONFIRMED_AFTER = timedelta(days=1)
-_HINT = "`vitrine listings list` shows them"
 
 
 @frozen
@@ -39,9 +35,6 @@ class Product:
 
     listing_id: UUID
     record: AssetRecord  # of which its assets are made
-
-
-# ── written with the page; the statements are built once ──
 
 
 def _seeing(adding: Insert, *, is_alias: bool) -> ReturningInsert[Any]:
@@ -126,73 +119,3 @@ def is_news(last: Price | Row[Any], tag: PriceTag, now: datetime) -> bool:
 
 def _tag_of(price: Row[Any] | None) -> PriceTag | None:
     return price and PriceTag(**{name: getattr(price, name) for name in fields_dict(PriceTag)})
-
-
-# ── asked for afterwards ──
-
-
-def newest(db: Session, *, domain: str | None, limit: int) -> list[tuple[Listing, Price | None]]:
-    """The listings seen last, each with its newest price."""
-    other = aliased(Price)
-    newest_price = (
-        select(other.id)
-        .where(other.listing_id == Listing.id)
-        .order_by(other.seen_at.desc(), other.id.desc())
-        .limit(1)
-        .correlate(Listing)
-        .scalar_subquery()
-    )
-    query = (
-        select(Listing, Price)
-        .outerjoin(Price, Price.id == newest_price)
-        .order_by(Listing.last_seen_at.desc(), Listing.id)
-        .limit(limit)
-    )
-    query = query.where(Listing.domain == domain) if domain else query
-    return [(listing, price) for listing, price in db.execute(query)]
-
-
-def seen_before(db: Session, moment: datetime, *, domain: str | None, limit: int) -> list[Listing]:
-    """The listings that were not seen since, those that waited longest first."""
-    query = select(Listing).where(Listing.last_seen_at <= moment)
-    query = query.where(Listing.domain == domain) if domain else query
-    return list(db.scalars(query.order_by(Listing.last_seen_at, Listing.id).limit(limit)))
-
-
-def find(db: Session, word: str) -> Listing:
-    """The listing with this id, with an id that begins so, or with this URL."""
-    found = _by_url(db, word) if "/" in word else _by_id(db, word)
-    if len(found) == 1:
-        return found[0]
-    how = "several listings are" if found else "there is no listing"
-    raise NotFoundError(f"{how} {word!r}", hint=_HINT)
-
-
-def _by_url(db: Session, url: str) -> list[Listing]:
-    try:
-        identity = identity_of(url, None)
-    except BadUrlError as error:
-        raise NotFoundError(str(error), hint=_HINT) from None
-    query = select(Listing).where(
-        Listing.domain == identity.domain, Listing.url_sha256 == identity.url_sha256
-    )
-    return list(db.scalars(query))
-
-
-def _by_id(db: Session, prefix: str) -> list[Listing]:
-    digits = prefix.replace("-", "").lower()
-    if not digits or len(digits) > 32 or set(digits) - set("0123456789abcdef"):  # ruff: ignore[magic-value-comparison] - a UUID's
-        return []
-    first, last = (UUID(digits.ljust(32, fill)) for fill in "0f")
-    return list(db.scalars(select(Listing).where(Listing.id.between(first, last)).limit(2)))
-
-
-def history(db: Session, listing_id: UUID, limit: int) -> Sequence[Price]:
-    """The newest rows of a listing, the oldest of them first."""
-    newest = db.scalars(
-        select(Price)
-        .where(Price.listing_id == listing_id)
-        .order_by(Price.seen_at.desc(), Price.id.desc())
-        .limit(limit)
-    ).all()
-    return newest[::-1]
