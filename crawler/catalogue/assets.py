@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 from attrs import frozen
 from sqlalchemy import and_, bindparam, case, func, literal, select, update
 
+from crawler.catalogue.plugins import AssetRecord
 from crawler.catalogue.plugins.built_in import ProductPlugin
+from crawler.catalogue.product_facts import content_of
 from crawler.db.models import Asset, AssetSighting, AssetVersion
 from crawler.db.upsert import for_both, insert_into
 
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
     from sqlalchemy.sql.dml import ReturningInsert
 
-    from crawler.catalogue.plugins import AssetRecord
     from crawler.catalogue.products import Product
     from crawler.db.upsert import Insert
 
@@ -131,10 +132,10 @@ def see(
     """
     records: dict[tuple[str, str], AssetRecord] = {}
     for plugin, record in found:
-        kept = product.record if product and plugin == ProductPlugin.name else record
+        kept = _record_of(product) if product and plugin == ProductPlugin.name else record
         records.setdefault((plugin, kept.key_sha256), kept)
     seen = _see(db, sight, dict(sorted(records.items(), key=itemgetter(0))), product) if records else []
-    if product is not None:
+    if product is not None and not product.is_new:
         own = (each.asset_id for each in seen if each.plugin == ProductPlugin.name)
         follow(db, sight, product, besides=next(own, NOBODYS))
     return seen
@@ -142,7 +143,7 @@ def see(
 
 def follow(db: Session, sight: Sight, product: Product, *, besides: int = NOBODYS) -> None:
     """Have the assets that sources have of a product say what is known of it by now."""
-    record, connection = product.record, db.connection()
+    record, connection = _record_of(product), db.connection()
     followed = connection.execute(
         _FOLLOW,
         {
@@ -153,6 +154,18 @@ def follow(db: Session, sight: Sight, product: Product, *, besides: int = NOBODY
     if followed:
         versions = [_version(sight, asset_id, number, record) for asset_id, number in followed]
         connection.execute(_ADD_VERSIONS[connection.dialect.name], versions)
+
+
+def _record_of(product: Product) -> AssetRecord:
+    known = product.known
+    return AssetRecord(
+        kind=ProductPlugin.name,
+        key=known.identity.url,
+        url=product.page_url,
+        title=known.name,
+        content=content_of(known),
+        details={"image": known.image, "policy": product.policy},
+    )
 
 
 def _see(

@@ -7,11 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID, uuid4
 
-from attrs import asdict, fields_dict, frozen
+from attrs import asdict, evolve, fields_dict, frozen
 from sqlalchemy import bindparam, case, func, insert, select, update
 
-from crawler.catalogue.plugins.built_in import product_record
-from crawler.catalogue.product_facts import PriceTag, Sighting, identity_of, sighting_of
+from crawler.catalogue.product_facts import PriceTag, sighting_of
 from crawler.db.models import Listing, Page, Price
 from crawler.db.upsert import for_both
 
@@ -22,7 +21,8 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
     from sqlalchemy.sql.dml import ReturningInsert
 
-    from crawler.catalogue.plugins import AssetRecord
+    from crawler.capture.items import PageCapture
+    from crawler.catalogue.product_facts import Sighting
     from crawler.db.upsert import Insert
 
 FACTS = ("name", "brand", "sku", "gtin", "mpn", "image")
@@ -34,7 +34,10 @@ class Product:
     """A product as it is known once a page was read; what the page does not state is as it was last."""
 
     listing_id: UUID
-    record: AssetRecord  # of which its assets are made
+    known: Sighting  # with its newest price
+    page_url: str
+    policy: str  # by which the page was judged
+    is_new: bool  # nothing can refer to its listing yet
 
 
 def _seeing(adding: Insert, *, is_alias: bool) -> ReturningInsert[Any]:
@@ -64,17 +67,21 @@ _NEWEST_IN = _NEWEST.where(_PRICES.c.currency == bindparam("its_currency"))
 _ADD = insert(_PRICES)
 
 
-def see(db: Session, page: Page, declared: str | None, digest: str | None) -> Product:
+def see(db: Session, page: Page, capture: PageCapture, digest: str | None) -> Product:
     """Write that a page shows a product, and what it costs if that is news.
 
     A fact that the page no longer states keeps its last value. Pages of a product's variants often declare
     one URL: of those of one visit the first one speaks for the product, and whichever has that URL itself.
-    Otherwise each would be a change of the one before. `declared` is the URL that the page declares
-    as canonical, `digest` that of its HTML. The listing's row is ours until the transaction ends.
+    Otherwise each would be a change of the one before. `digest` is that of the page's HTML. The listing's row
+    is ours until the transaction ends.
     """
-    identity, said = identity_of(page.url, declared), sighting_of(page.facts or {})
+    verdict, facts = capture.verdict, capture.facts
+    assert verdict is not None  # ruff: ignore[assert] - there is no product without
+    assert facts is not None  # ruff: ignore[assert]
+    said = sighting_of(page.url, capture.canonical_url, facts)
+    identity, new_id = said.identity, uuid4()
     row = {
-        "id": uuid4(), "domain": identity.domain, "url": identity.url, "url_sha256": identity.url_sha256,
+        "id": new_id, "domain": identity.domain, "url": identity.url, "url_sha256": identity.url_sha256,
         "first_seen_at": page.created_at, "last_seen_at": page.created_at,
         "last_session_id": page.session_id, **{name: getattr(said, name) for name in FACTS},
     }  # fmt: skip
@@ -85,9 +92,8 @@ def see(db: Session, page: Page, declared: str | None, digest: str | None) -> Pr
     connection.execute(_SHOWS, {"its_id": page.id, "its_listing": listing.id})
     is_variant = not identity.is_own and said.sku is not None and said.sku != listing.sku
     tag = _note_price(connection, page, None if is_variant else said.tag, digest)
-    known = Sighting(tag=tag, **{name: getattr(listing, name) for name in FACTS})
-    policy = (page.verdict or {}).get("policy")
-    return Product(listing.id, product_record(identity.url, page.url, known, policy))
+    known = evolve(said, tag=tag, **{name: getattr(listing, name) for name in FACTS})
+    return Product(listing.id, known, page.url, verdict.policy, is_new=listing.id == new_id)
 
 
 def _note_price(

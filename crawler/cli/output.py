@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from crawler.storable import redacted
+from crawler.urls import redacted
 from crawler.views.documents import as_json as json_of
 
 if TYPE_CHECKING:

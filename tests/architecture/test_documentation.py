@@ -101,3 +101,10 @@ def test_stats_are_documented() -> None:
         key.partition("STATUS")[0] for key in re.findall(r"^\| `(vitrine/[^`]+)`", SPIDERS, re.MULTILINE)
     }
     assert on_page == in_code
+
+
+def test_the_glossary_is_short() -> None:
+    """One word for one idea, and few enough of them to be learnt in one reading."""
+    words = re.findall(r"\*\*(.+?)\*\*", (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"))
+    assert len(words) <= 50
+    assert [word for word in set(words) if words.count(word) > 1] == []
