@@ -18,9 +18,10 @@ from crawler.retention.policies import days_of
 Json = Annotated[bool, typer.Option("--json", help="One JSON document.")]
 _WORDS = {
     "html": "The HTML of pages",
-    "other_files": "Every other file (texts, features, session logs)",
+    "other_files": "Every other file (texts, features, session logs), after the end of its session",
     "diagnostics": "Diagnostics (traces of verdicts, lines of crawl logs)",
     "price_history": "Prices with their proofs",
+    "assets": "Assets and their versions",
     "scrape_metadata": "The record of ended sessions (and sessions that nothing names any more)",
     "audit_log": "The log of actions",
     "scraper_health": "The health of domains, day by day,",
