@@ -14,7 +14,7 @@ from redis.retry import Retry
 from crawler.access import rules
 from crawler.access.gate import MIN_DELAY, Busy, GateEntry, GateTimes, GateUnavailableError, Held, Release
 from crawler.access.process import new_token
-from crawler.storable import redacted
+from crawler.urls import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

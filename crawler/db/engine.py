@@ -17,8 +17,7 @@ from crawler.clock import utc_now
 from crawler.db.types import UtcTime
 from crawler.db.write_lock import WriteLock
 from crawler.errors import ConfigError, CrawlerError
-from crawler.storable import redacted
-from crawler.urls import redact
+from crawler.urls import redact, redacted
 
 if TYPE_CHECKING:
     from collections.abc import Generator

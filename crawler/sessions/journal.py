@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -10,10 +9,9 @@ from uuid import UUID
 from attrs import field, frozen
 
 from crawler import clock, logs
-from crawler.storable import as_leaf, as_text
+from crawler.storable import as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
 
@@ -26,17 +24,6 @@ class LogLine:
     event_type: str
     message: str
     details: dict[str, Any] = field(factory=dict)
-
-    @property
-    def columns(self) -> dict[str, Any]:
-        """As it is written and exported."""
-        return {
-            "timestamp": self.timestamp,
-            "level": self.level,
-            "event_type": self.event_type,
-            "message": self.message,
-            "details": self.details,
-        }
 
 
 class Journal:
@@ -63,6 +50,10 @@ class Journal:
         self._log.error(message, **details)
         self._keep("error", event_type, message, details)
 
+    def lock(self, event: str, level: str, **details: Any) -> None:
+        """Note what became of a domain's lock."""
+        getattr(self, level)("lock", event, **details)
+
     def take(self) -> list[LogLine]:
         """The lines that were not written yet; the caller writes them."""
         with self._lock:
@@ -75,13 +66,7 @@ class Journal:
             self._waiting[:0] = lines
 
     def _keep(self, level: str, event_type: str, message: str, details: dict[str, Any]) -> None:
-        kept = {name: as_leaf(value) for name, value in details.items() if name != "exc_info"}
-        line = LogLine(clock.utc_now(), level, event_type, as_text(message), kept)
+        details.pop("exc_info", None)
+        line = LogLine(clock.utc_now(), level, event_type, message, as_json(details, depth=1))
         with self._lock:
             self._waiting.append(line)
-
-
-def as_jsonl(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """The log as it is exported: one JSON object a line."""
-    lines = ({**row, "timestamp": row["timestamp"].isoformat()} for row in rows)
-    return b"".join(json.dumps(line, ensure_ascii=False, sort_keys=True).encode() + b"\n" for line in lines)

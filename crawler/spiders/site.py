@@ -12,7 +12,7 @@ from scrapy.utils.asyncio import run_in_thread
 from crawler import logs
 from crawler.capture.failures import Cause
 from crawler.capture.items import MEDIA, StoredPage
-from crawler.catalogue.plugins import PluginRegistry, run_plugins
+from crawler.catalogue.plugins import installed, run_plugins
 from crawler.catalogue.plugins.api import plugin_page
 from crawler.catalogue.run_pages import RunPage
 from crawler.catalogue.run_report import write_report
@@ -90,7 +90,7 @@ class SiteSpider(Spider):
         """Called before a crawl starts, so that a mistake costs one line."""
         order = run_order(given, settings.sources_file)
         if order.source is not None:
-            plugin_registry().pick(order.source.plugins)
+            installed(order.source.plugins)
 
     @classmethod
     def check_stored(cls, database: Database, **given: str) -> None:
@@ -103,10 +103,10 @@ class SiteSpider(Spider):
         try:
             order = run_order(self.given, self.visits.settings.sources_file)
             run = await self.worker.open(order)
-            self.plugins = plugin_registry().pick(run.source.plugins)
+            self.plugins = installed(run.source.plugins)
         except CrawlerError as error:
             log.error("crawl.refused", code=error.code, error=str(error), hint=error.hint)  # ruff: ignore[error-instead-of-exception] - a reason, not a crash
-            self.visits.tell_refusal(error)
+            self.visits.tell("refused", code=error.code, exit_code=error.exit_code)
             raise CloseSpider(error.code) from error
         self.visits.tell("run", run=run.id, source=run.source.code, resumed=run.resumed)
         no_requests: tuple[Request, ...] = ()
@@ -289,13 +289,6 @@ class SiteSpider(Spider):
             await run_in_thread(write_report, stores.database, folder, self.worker.run.id)
         except Exception:
             log.exception("run.report_not_written", run=self.worker.run.id)
-
-
-def plugin_registry() -> PluginRegistry:
-    """The plugins that there are, installed ones too."""
-    registry = PluginRegistry()
-    registry.load_entrypoints()
-    return registry
 
 
 def _task_of(result: Response | Failure | None) -> LeasedTask | None:

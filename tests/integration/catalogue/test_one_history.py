@@ -9,7 +9,7 @@ import pytest
 from attrs import asdict
 from sqlalchemy import delete
 
-from crawler.catalogue import assets, products
+from crawler.catalogue.assets import mark_missing
 from crawler.catalogue.plugins import PluginRegistry, run_plugins
 from crawler.catalogue.plugins.api import plugin_page
 from crawler.catalogue.run_pages import RunPage
@@ -19,6 +19,7 @@ from crawler.leases.rows import Lease
 from crawler.runs.tasks import LeasedTask
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder
+from crawler.views import assets, products
 from tests.integration.catalogue.visits import CHAIR, PRODUCT, Visits, page
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def run(visits: Visits, *pages: tuple[str, Mapping[str, Any], str | None], sourc
     """A run that reads pages of one domain in one visit: URL, facts and what each declares."""
     run_id = begin(visits, source)
     [key] = visits.store.queue([order := SessionOrder(PRODUCT, "shop.example")], {})
-    visit = visits.store.post(visits.store.start(key, order, Journal(str(key), order.domain)))
+    visit = visits.store.writes.post_now(visits.store.start(order, Journal(str(key), order.domain)))
     for place, (url, facts, declared) in enumerate(pages):
         fields = asdict(page(str(key), url, facts, is_pdp=True, declared=declared, cause=None), recurse=False)
         lease = Lease(1, "me", 1, 1, utc_now(), utc_now())
@@ -49,29 +50,28 @@ def run(visits: Visits, *pages: tuple[str, Mapping[str, Any], str | None], sourc
         capture = RunPage(**{**fields, "viewport": f"viewport-{place}"}, task=task, source=source)
         found, _ = run_plugins(PluginRegistry().pick(["product"]), plugin_page(capture))
         kept = RunPage(**{**asdict(capture, recurse=False), "assets": found})
-        visits.store.post(visits.store.keep(visit, kept))
-    visits.store.post(visits.store.finish(visit))
+        visits.store.writes.post_now(visits.store.writes.page(visit, kept))
+    visits.store.writes.post_now(visits.store.finish(visit))
     return run_id
 
 
 def told(visits: Visits) -> list[dict[str, Any]]:
     """What the newest version of each asset says; its listing and its prices must say it as well."""
     with visits.database.read() as db:
-        listings = {
-            listing.id: (listing, price) for listing, price in products.newest(db, domain=None, limit=9)
-        }
+        listings = {listing.id: listing for listing in products.newest(db, domain=None, limit=9)}
         found = []
-        for asset, _ in assets.listing(db, limit=9):
+        for asset in assets.newest(db, limit=9):
             assert asset.listing_id is not None
-            listing, newest = listings[asset.listing_id]
-            content = assets.history(db, asset.id, 1)[-1].content
-            assert (asset.key, asset.title, asset.versions) == (
-                listing.url, listing.name, len(assets.history(db, asset.id, 99)),
-            )  # fmt: skip
+            listing = listings[asset.listing_id]
+            versions = assets.history(db, asset.id, 99).history
+            content = versions[-1].content
+            assert (asset.key, asset.title, asset.versions) == (listing.url, listing.name, len(versions))
             assert asset.last_seen_at == listing.last_seen_at
             assert {name: content[name] for name in SAID} == {name: getattr(listing, name) for name in SAID}
-            price = products.history(db, listing.id, 1)
-            assert price == ([newest] if newest else [])
+            price = products.history(db, str(listing.id), 1).prices
+            assert [(each.price, each.seen_at) for each in price] == (
+                [(listing.price, listing.price_seen_at)] if listing.price is not None else []
+            )
             amounts = [str(price[0].price), price[0].currency] if price else [None, None]
             assert [content["price"], content["currency"]] == amounts
             assert content["availability"] == (price[0].availability if price else None)
@@ -111,7 +111,7 @@ def test_a_visit_outside_of_runs_is_a_version_too(visits: Visits) -> None:
     first = run(visits, (PRODUCT, CHAIR, None))
     second = begin(visits, "shop")
     with visits.database.write() as db:
-        assets.mark_missing(db, "shop", second, utc_now())
+        mark_missing(db, "shop", second, utc_now())
     session = visits.visit({**CHAIR, "price": "18"})
     [asset] = visits.rows(Asset)
     assert (asset.missing_since, asset.versions, asset.last_run_id) == (None, 2, first)
