@@ -67,7 +67,7 @@ def policies(db: Session, now: datetime, html_days: int) -> PoliciesDocument:
     kinds, last = tuple(forecast(db, html_days, now)), last_result(db)
     if last is None:
         return PoliciesDocument(kinds, None)
-    processed = sum(not each["error"] for each in last.details)
+    processed = sum(not each.get("error") for each in last.details)
     return PoliciesDocument(kinds, document_of(PassDocument, last, collections_processed=processed))
 
 
