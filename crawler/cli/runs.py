@@ -17,6 +17,7 @@ from crawler.cli.stores import reading, writing
 from crawler.errors import LockedError
 from crawler.retention.holds import note_action
 from crawler.runs import rows
+from crawler.runs.store import request_stop
 from crawler.views import runs as views
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ def stop(run: RunId) -> None:
     """Ask the processes that work on a run to finish what is under way, and to stop."""
     with writing() as db:
         run_id, now = rows.find(db, run).id, db.now
-        if not rows.request_stop(db, run_id, now):
-            raise LockedError(f"run {run_id} is {rows.status_of(db, run_id)} already")
+        if not request_stop(db, run_id, now):
+            raise LockedError(f"run {run_id} is {rows.find(db, run).status} already")
         note_action(db, "run.stop", f"run {run_id}", actor=person(), now=now)
     note(f"run {run_id} stops; `vitrine runs resume {run_id}` goes on with it")
 
