@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy import text
 
 from crawler.access.gate import Busy, Held
-from crawler.access.rules import holder_of
+from crawler.access.process import holder_of
 from tests.integration.gate.history import Interval, gaps, overlaps
 from tests.integration.gate.stores import times
 from tests.integration.gate.worker import DOMAIN
@@ -162,7 +162,7 @@ def test_killed_holder_of_a_redis_lock(redis_database: str, stores: OpenStores) 
     gate = stores.gate(redis_database, times(1000))
     with worker(task="hold", store=redis_database, ttl_ms=1000) as process:
         token = next_line(process)["token"]
-        time.sleep(1.2)  # its keeper has renewed it
+        time.sleep(1.2)  # it was renewed
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         answer = gate.acquire(DOMAIN, "next")
