@@ -58,6 +58,7 @@ class Sight:
     now: datetime
     run_id: int | None = None
     source: str = ""
+    domain: str = ""
 
 
 # ── written with a page ──
@@ -71,6 +72,7 @@ def _adding_assets(adding: Insert) -> ReturningInsert[str, str, int, int]:
         index_elements=[Asset.source, Asset.plugin, Asset.key_sha256],
         set_={
             "kind": new.kind,
+            "domain": new.domain,
             "url": new.url,
             "title": new.title,
             "versions": Asset.versions + case((Asset.checksum != new.checksum, 1), else_=0),
@@ -189,6 +191,7 @@ def _status(number: int, *, is_fresh: bool) -> AssetStatus:
 def _row(sight: Sight, plugin: str, record: AssetRecord, product: Product | None) -> dict[str, Any]:
     return {
         "source": sight.source,
+        "domain": sight.domain,
         "plugin": plugin,
         "kind": record.kind,
         "key": record.key,

@@ -44,7 +44,8 @@ class CatalogueHooks:
                 digest = next((file.packed.content_sha256 for file in files if file.type is HTML), None)
                 product = products.see(db, page, capture.canonical_url, digest)
         if isinstance(capture, RunPage):
-            sight = assets.Sight(page.id, page.created_at, capture.task.run_id, capture.source)
+            task = capture.task
+            sight = assets.Sight(page.id, page.created_at, task.run_id, capture.source, task.domain)
             assets.see(db, sight, capture.assets, product)
         elif product is not None:
             assets.follow(db, assets.Sight(page.id, page.created_at), product)

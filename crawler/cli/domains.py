@@ -12,9 +12,9 @@ from uuid import UUID
 import typer
 from rich.markup import escape
 
+from crawler.access.acquisition import open_gate
 from crawler.access.gate import NEVER
-from crawler.access.gates import open_gate
-from crawler.access.rules import holder_of
+from crawler.access.process import holder_of
 from crawler.cli.output import emit, note, say, table, when
 from crawler.cli.stores import open_book
 from crawler.cli.targets import person

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from crawler.logs import redacted
+from crawler.storable import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

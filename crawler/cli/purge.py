@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-from attrs import asdict
+from attrs import asdict, fields
 
 from crawler.cli.output import emit, note, say, size
 from crawler.cli.stores import open_book
 from crawler.cli.targets import DomainOption, SessionOption, person, target_of
+from crawler.config import load_settings
 from crawler.errors import UsageError
 from crawler.retention import purge as purging
-
-if TYPE_CHECKING:
-    from crawler.retention.purge import Figures
+from crawler.retention.purge import Figures
 
 PARTLY_FAILED = 3
 
@@ -44,11 +43,14 @@ def purge(
     with open_book() as book:
         database = book.database
         with database.read() as db:
-            now = db.now
             target = target_of(db, session=session, domain=domain)
-            order = purging.PurgeOrder(target, with_prices=prices, who=person(), before=now)
-            figures = purging.preview(db, order, now)
-        if not any(asdict(figures).values()) and not purging.was_begun(database, order):
+            order = purging.PurgeOrder(
+                target, with_prices=prices, who=person(), before=db.now,
+                reports=load_settings().vitrine_home / "reports",
+            )  # fmt: skip
+            figures = purging.preview(db, order)
+            is_begun = purging.was_begun(db, order)
+        if not any(asdict(figures).values()) and not is_begun:
             note(f"there is nothing of {target}")
             return 0
         if not yes:
@@ -75,6 +77,6 @@ def _report(target: str, details: dict[str, Any]) -> None:
 
 
 def _in_words(figures: dict[str, Any]) -> str:
-    names = ("sessions", "pages", "log_lines", "files", "prices", "listings")
+    names = [each.name for each in fields(Figures) if each.name != "bytes"]
     amounts = [f"{figures[name]} {name.replace('_', ' ')}" for name in names if figures[name]]
     return ", ".join([*amounts, size(figures["bytes"])])

@@ -17,7 +17,7 @@ from crawler.clock import utc_now
 from crawler.db.types import UtcTime
 from crawler.db.write_lock import WriteLock
 from crawler.errors import ConfigError, CrawlerError
-from crawler.logs import redacted
+from crawler.storable import redacted
 from crawler.urls import redact
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from crawler.db.models import ScrapeRecord, Task
 from crawler.leases.rows import EXPIRED, Leases
 from crawler.leases.rules import LeaseRules
 from crawler.runs import exceptions
+from crawler.storable import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -71,7 +72,7 @@ class TaskEnd:
 
 def end(db: Session, leases: Leases, task: LeasedTask, came: TaskEnd, *, now: datetime) -> Outcome | None:
     """Write what an attempt came to, and say so; None, and nothing written, where the task is not ours."""
-    came = evolve(came, error=exceptions.as_text(came.error, exceptions.MAX_MESSAGE_CHARS))
+    came = evolve(came, error=as_text(came.error, exceptions.MAX_MESSAGE_CHARS))
     cause = came.cause
     if cause is None:
         is_ours = leases.finish(db, task.lease, now, outcome=came.outcome.value, page_id=came.page_id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -10,13 +9,10 @@ from uuid import UUID
 from attrs import field, frozen
 
 from crawler import clock, logs
-from crawler.logs import redacted
+from crawler.storable import as_leaf, as_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
     from datetime import datetime
-
-MAX_DETAIL_CHARS = 2000
 
 
 @frozen
@@ -28,17 +24,6 @@ class LogLine:
     event_type: str
     message: str
     details: dict[str, Any] = field(factory=dict)
-
-    @property
-    def columns(self) -> dict[str, Any]:
-        """As it is written and exported."""
-        return {
-            "timestamp": self.timestamp,
-            "level": self.level,
-            "event_type": self.event_type,
-            "message": self.message,
-            "details": self.details,
-        }
 
 
 class Journal:
@@ -77,30 +62,7 @@ class Journal:
             self._waiting[:0] = lines
 
     def _keep(self, level: str, event_type: str, message: str, details: dict[str, Any]) -> None:
-        kept = {name: storable(value) for name, value in details.items() if name != "exc_info"}
-        line = LogLine(clock.utc_now(), level, event_type, storable(message), kept)
+        kept = {name: as_leaf(value) for name, value in details.items() if name != "exc_info"}
+        line = LogLine(clock.utc_now(), level, event_type, as_text(message), kept)
         with self._lock:
             self._waiting.append(line)
-
-
-def storable(value: Any) -> Any:
-    """`value` as both databases take it: text without NUL, lone surrogates or passwords, and not endless."""
-    if isinstance(value, bool | int | float) or value is None:
-        return value
-    text = str(value)[:MAX_DETAIL_CHARS].replace("\x00", "\ufffd")
-    return redacted(text if text.isascii() else text.encode("utf-8", "replace").decode())
-
-
-def storable_tree(value: Any) -> Any:
-    """The same for everything in a tree of objects and lists."""
-    if isinstance(value, dict):
-        return {storable(name): storable_tree(below) for name, below in value.items()}
-    if isinstance(value, list | tuple):
-        return [storable_tree(below) for below in value]
-    return storable(value)
-
-
-def as_jsonl(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """The log as it is exported: one JSON object a line."""
-    lines = ({**row, "timestamp": row["timestamp"].isoformat()} for row in rows)
-    return b"".join(json.dumps(line, ensure_ascii=False, sort_keys=True).encode() + b"\n" for line in lines)

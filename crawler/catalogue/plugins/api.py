@@ -16,8 +16,8 @@ from attrs import Factory, define, field, frozen
 from crawler.catalogue.product_facts import identity_of
 from crawler.errors import BadUrlError
 from crawler.html import charset as charsets
-from crawler.logs import redacted
 from crawler.pdp import facts_as_dict, verdict_as_dict
+from crawler.storable import redacted
 from crawler.urls import require_http_url
 
 if TYPE_CHECKING:

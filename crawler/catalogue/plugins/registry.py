@@ -15,7 +15,8 @@ from attrs import field, frozen
 from crawler.catalogue.plugins.api import AssetRecord, BadValueError, PluginFailure, checked, speakable
 from crawler.catalogue.plugins.built_in import BUILT_IN
 from crawler.errors import ConfigError
-from crawler.logs import get_logger, redacted
+from crawler.logs import get_logger
+from crawler.storable import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -8,20 +8,23 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from sqlalchemy import select
 
 from crawler.access.gate import Held
-from crawler.access.keeper import Lost
 from crawler.capture.failures import Cause
 from crawler.capture.items import PageCapture
 from crawler.config import load_settings
 from crawler.crawl.visits import Visits
-from crawler.db.models import CrawlSession
+from crawler.db.models import CrawlLog, CrawlSession
 from crawler.errors import RevisionError
+from crawler.leases.renewer import Lost
 from crawler.sessions import rows
+from crawler.sessions.batches import open_batch
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from datetime import datetime
     from pathlib import Path
     from uuid import UUID
 
@@ -64,9 +67,15 @@ def load(settings: Settings, session_id: UUID) -> CrawlSession:
     return session
 
 
+async def queued(visits: Visits, order: SessionOrder = ORDER) -> UUID:
+    """A session that waits for its start."""
+    [session_id] = (await visits.open()).sessions.queue([order], {})
+    return session_id
+
+
 async def begun(visits: Visits, order: SessionOrder = ORDER) -> Any:
     """A running session's visit."""
-    [session_id] = await visits.queue([order])
+    session_id = await queued(visits, order)
     async with visits.slots:
         visit = await visits.begin(session_id, order)
     assert visit is not None
@@ -91,7 +100,7 @@ def test_a_batchs_session_waits_for_the_next_start(settings: Settings) -> None:
     """It is queued again, nobody's, with its log so far and no export."""
 
     async def begin_in_batch(visits: Visits) -> UUID:
-        batch = await visits.open_batch("/shops.txt")
+        batch = open_batch((await visits.open()).sessions, "/shops.txt")
         visit = await begun(visits, SessionOrder("https://shop.example/", "shop.example", batch_id=batch.id))
         found: UUID = visit.fence.session_id
         return found
@@ -103,16 +112,64 @@ def test_a_batchs_session_waits_for_the_next_start(settings: Settings) -> None:
 
 
 def test_a_lock_lost_while_the_session_was_being_started_stops_it(settings: Settings) -> None:
-    """The keeper tells of a loss once; it must not fall between two chairs."""
+    """The renewer tells of a loss once; it must not fall between two chairs."""
 
     async def lose_early(visits: Visits) -> Any:
-        [session_id] = await visits.queue([ORDER])
-        visits._on_lost(Held("shop.example", str(session_id), "token"), Lost.LOCK)
+        session_id = await queued(visits)
+        visits.domains._tell_loss(Held("shop.example", str(session_id), "token"), Lost.LOCK)
         async with visits.slots:
             return await visits.begin(session_id, ORDER)
 
     visit = at_a_desk(settings, lose_early)
     assert load(settings, visit.fence.session_id).cause == Cause.LOCK_LOST
+
+
+def test_a_session_that_was_taken_over_stops_at_the_next_sign_of_life(settings: Settings) -> None:
+    """It fetches no more, although its lock may be ours still."""
+
+    async def lose_to_another(visits: Visits) -> Any:
+        visit = await begun(visits)
+        with visits.stores.database.write() as db:
+            db.get_one(CrawlSession, visit.fence.session_id).epoch += 1
+        woken = asyncio.Event()
+        visit.wake = woken.set
+        await asyncio.wait_for(woken.wait(), 10)
+        return visit
+
+    visit = at_a_desk(settings.model_copy(update={"domain_lock_ttl_seconds": 1}), lose_to_another)
+    assert visit.stopped.cause == Cause.LOCK_LOST
+
+
+def test_what_waits_is_kept_alive(settings: Settings) -> None:
+    """Other processes see that it is not forgotten, without any session that runs."""
+
+    async def wait(visits: Visits) -> Any:
+        session_id = await queued(visits)
+        said: set[datetime | None] = set()
+        async with asyncio.timeout(10):
+            while len(said) < 3:
+                with visits.stores.database.read() as db:
+                    said.add(rows.get(db, session_id).alive_until)
+                await asyncio.sleep(0.05)
+
+    at_a_desk(settings.model_copy(update={"domain_lock_ttl_seconds": 1}), wait)
+
+
+def test_a_lock_that_could_not_be_had_is_a_row_of_its_own_type(settings: Settings) -> None:
+    """With the domain, the attempts and the reason (SPEC A27)."""
+
+    async def begin_in_vain(visits: Visits) -> Any:
+        session_id = await queued(visits)
+        stores = await visits.open()
+        stores.gate.acquire("shop.example", "somebody else", "another system")
+        async with visits.slots:
+            assert await visits.begin(session_id, ORDER) is None
+        with stores.database.read() as db:
+            return db.scalars(select(CrawlLog).where(CrawlLog.event_type == "timeout")).one()
+
+    row = at_a_desk(settings.model_copy(update={"domain_lock_max_retries": 1}), begin_in_vain)
+    assert (row.level, row.message) == ("error", "lock.acquire.timeout")
+    assert {"domain": "shop.example", "attempts": 1, "reason": "locked"}.items() <= row.details.items()
 
 
 def test_a_session_that_was_taken_over_is_closed_to_its_former_owner(settings: Settings) -> None:

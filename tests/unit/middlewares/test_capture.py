@@ -1,0 +1,90 @@
+"""Evidence for spiders that do not collect it themselves."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy.exceptions import NotConfigured
+
+from crawler.capture.items import PageCapture
+from crawler.middlewares.capture import CaptureMiddleware
+from crawler.pdp import reading_of
+from crawler.reading import ReadingFailedError
+from tests.unit.components import a_request, a_visit, an_answer, awaited, crawl_parts
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from crawler.pdp import PageQuestion, Reading
+    from tests.unit.components import Parts
+
+PAGE = b"<html><head><title>Jug</title></head><body><h1>Jug</h1><p>of stone</p></body></html>"
+
+
+class Readers:
+    """Reads here, or not at all."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+
+    async def read(self, question: PageQuestion) -> Reading:
+        """As the reading processes do."""
+        if self.error:
+            raise self.error
+        return reading_of(question)
+
+
+def output(parts: Parts, status: int = 200, body: bytes = PAGE, **headers: str) -> list[Any]:
+    """What comes out behind a callback that yields one item."""
+    visit = next(iter(parts.visits.known.values()), None)
+    answer = an_answer(a_request(visit=visit), body, status, **headers)
+
+    async def callback() -> AsyncIterator[str]:
+        await asyncio.sleep(0)
+        yield "an item"
+
+    async def collect() -> list[Any]:
+        passed = parts.make(CaptureMiddleware).process_spider_output(answer, callback())
+        return [each async for each in passed]
+
+    return awaited(collect())
+
+
+@pytest.fixture
+def parts() -> Parts:
+    """A crawl of a spider that knows no sessions, in one."""
+    parts = crawl_parts(CAPTURE_PAGES=True)
+    parts.context.readers = Readers()
+    parts.visits.add(a_visit(policy="v1.3"))
+    return parts
+
+
+def test_a_page_follows_what_its_callback_gave(parts: Parts) -> None:
+    """Judged by the policy of its session."""
+    first, capture = output(parts, Content_Type="text/html")
+    assert first == "an item"
+    assert isinstance(capture, PageCapture)
+    assert (capture.page_type, capture.body, capture.content_type) == ("page", PAGE, "text/html")
+    assert capture.session_id in parts.visits.running
+    assert capture.verdict is not None
+    assert capture.verdict.policy == "v1.3"
+
+
+def test_what_is_no_page_is_not_kept(parts: Parts) -> None:
+    """An error, an empty body, a picture, one that nobody can read, one whose session is over."""
+    assert output(parts, 404) == ["an item"]
+    assert output(parts, body=b"") == ["an item"]
+    assert output(parts, body=b"\x89PNG\r\n\x1a\n" + bytes(64), Content_Type="image/png") == ["an item"]
+    parts.context.readers = Readers(ReadingFailedError("no"))
+    assert output(parts) == ["an item"]
+    parts.context.readers = Readers()
+    parts.visits.running.clear()
+    assert output(parts) == ["an item"]
+
+
+def test_a_spider_may_go_without() -> None:
+    """CAPTURE_PAGES=False takes the middleware out."""
+    with pytest.raises(NotConfigured):
+        crawl_parts(CAPTURE_PAGES=False).make(CaptureMiddleware)

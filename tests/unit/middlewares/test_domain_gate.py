@@ -1,0 +1,122 @@
+"""No request leaves for a domain that its session does not hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from scrapy import signals
+from scrapy.http.request import NO_CALLBACK
+
+from crawler.access.gate import GateUnavailableError
+from crawler.capture.failures import Cause
+from crawler.crawl.answers import BadRequestUrlError, DomainHeldError, SessionStoppedError
+from crawler.crawl.context import SESSION
+from crawler.middlewares.domain_gate import DomainGateMiddleware
+from tests.unit.components import a_request, a_visit, awaited, crawl_parts
+
+if TYPE_CHECKING:
+    from scrapy import Request
+
+    from tests.unit.components import Parts
+
+
+@pytest.fixture
+def parts() -> Parts:
+    """A crawl with a gate."""
+    return crawl_parts()
+
+
+def test_a_request_of_a_visit_goes(parts: Parts) -> None:
+    """One queue a domain, however its host is spelt."""
+    visit = parts.visits.add(a_visit())
+    request = a_request("https://www.shop.example:443/p/1", visit)
+    assert awaited(parts.make(DomainGateMiddleware).process_request(request)) is None
+    assert request.meta["download_slot"] == "shop.example"
+    assert parts.visits.admitted == ["shop.example"]
+
+
+def test_a_further_domain_is_asked_for(parts: Parts) -> None:
+    """And where it cannot be had, that request fails."""
+    visit = parts.visits.add(a_visit())
+    parts.visits.held_elsewhere.add("media.example")
+    with pytest.raises(DomainHeldError) as refused:
+        awaited(parts.make(DomainGateMiddleware).process_request(a_request("https://media.example/", visit)))
+    assert refused.value.cause is Cause.DOMAIN_HELD
+    assert visit.stopped is None
+
+
+def test_nothing_is_asked_for_a_visit_that_is_over(parts: Parts) -> None:
+    """Whether it was stopped, or is not here at all."""
+    stopped = parts.visits.add(a_visit())
+    stopped.stop(Cause.LOCK_LOST)
+    gate = parts.make(DomainGateMiddleware)
+    for visit in (stopped, a_visit()):
+        with pytest.raises(SessionStoppedError):
+            awaited(gate.process_request(a_request(visit=visit)))
+    assert not parts.visits.admitted
+
+
+@pytest.mark.parametrize("url", ["ftp://shop.example/", "https://user@shop.example/", "https://"])
+def test_a_url_that_is_never_fetched_is_refused(parts: Parts, url: str) -> None:
+    """Before any session is looked for."""
+    with pytest.raises(BadRequestUrlError):
+        awaited(parts.make(DomainGateMiddleware).process_request(a_request(url)))
+    assert not parts.visits.running
+
+
+def test_a_spider_that_knows_no_sessions_gets_one_a_domain(parts: Parts) -> None:
+    """It is the same for all requests of the domain."""
+    gate = parts.make(DomainGateMiddleware)
+    requests = [a_request(f"https://{host}/") for host in ("a.example", "www.a.example", "b.example")]
+    for request in requests:
+        awaited(gate.process_request(request))
+    one, same, other = (request.meta[SESSION] for request in requests)
+    assert one == same != other
+    assert set(parts.visits.running) == {one, other}
+
+
+def test_a_gate_that_is_away_refuses_such_a_request(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is fetched without a lock."""
+
+    def away(*_: object) -> None:
+        raise GateUnavailableError("no Redis")
+
+    monkeypatch.setattr(type(parts.visits), "visit_of", away)
+    with pytest.raises(DomainHeldError, match="no Redis"):
+        awaited(parts.make(DomainGateMiddleware).process_request(a_request()))
+
+
+def test_robots_txt_belongs_to_whose_request_caused_it(parts: Parts) -> None:
+    """Scrapy asks for it in the task of that request, right behind the gate."""
+    held, other = (parts.visits.add(a_visit(domain)) for domain in ("shop.example", "other.example"))
+    gate = parts.make(DomainGateMiddleware)
+    robots, page = (a_request(f"https://shop.example/{name}") for name in ("robots.txt", "p/1"))
+    robots = robots.replace(callback=NO_CALLBACK, meta={"dont_obey_robotstxt": True})
+
+    async def ask() -> None:
+        await gate.process_request(a_request("https://other.example/", other))
+        await gate.process_request(robots)
+        await gate.process_request(page)
+
+    awaited(ask())
+    assert robots.meta[SESSION] == other.id
+    assert page.meta[SESSION] == held.id
+
+
+def test_a_visit_knows_how_many_requests_are_at_its_site(parts: Parts) -> None:
+    """It does not end before the last of them is back."""
+    visit = parts.visits.add(a_visit())
+    gate = parts.make(DomainGateMiddleware)
+    send = parts.crawler.signals.send_catch_log
+
+    def told(signal: object, request: Request) -> int:
+        send(signal=signal, request=request, spider=None)
+        return visit.under_way
+
+    requests = [a_request(f"https://shop.example/{n}", visit) for n in range(2)]
+    assert [told(signals.request_reached_downloader, request) for request in requests] == [1, 2]
+    del parts.visits.running[visit.id]  # it is ending
+    assert [told(signals.request_left_downloader, request) for request in requests] == [1, 0]
+    assert told(signals.request_left_downloader, a_request()) == 0
+    assert isinstance(gate, DomainGateMiddleware)  # the signals do not hold it

@@ -1,0 +1,127 @@
+"""robots.txt: what it forbids, the delay that it asks for, and a site that cannot say."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest, NotConfigured
+from scrapy.http import TextResponse
+
+from crawler.crawl.context import CrawlContext
+from crawler.middlewares.robots import RobotsMiddleware
+from tests.unit.components import a_request, a_visit, awaited, crawl_parts, lines_of
+
+if TYPE_CHECKING:
+    from scrapy import Request
+
+    from tests.unit.components import Parts
+
+URL = "https://shop.example/p/1"
+
+
+class Site:
+    """Answers for robots.txt, one after the other; the last one stays."""
+
+    def __init__(self, *answers: tuple[int, bytes] | Exception) -> None:
+        self.answers = list(answers)
+        self.asked = 0
+        self.slots: dict[str, Any] = {}
+        self.downloader = self  # where Scrapy's engine has its slots
+
+    async def download_async(self, request: Request) -> TextResponse:
+        """As Scrapy's engine has it."""
+        self.asked += 1
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        status, body = answer
+        return TextResponse(request.url, status=status, body=body, request=request)
+
+
+def obedient(parts: Parts, site: Site, monkeypatch: pytest.MonkeyPatch) -> RobotsMiddleware:
+    """The middleware of a crawl of this site."""
+    parts.crawler.engine = site
+    monkeypatch.setattr(CrawlContext, "of", lambda _: parts.context)
+    return RobotsMiddleware.from_crawler(parts.crawler)
+
+
+@pytest.fixture
+def parts() -> Parts:
+    """A crawl that obeys."""
+    return crawl_parts(vitrine={"DOMAIN_MAX_DELAY_SECONDS": "20"}, ROBOTSTXT_OBEY=True, USER_AGENT="vitrine")
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_allowed"),
+    [
+        ((200, b"User-agent: *\nDisallow: /p/"), False),
+        ((200, b"User-agent: *\nDisallow: /cart"), True),
+        ((200, b"User-agent: *\nDisallow: /p/\nUser-agent: vitrine\nAllow: /"), True),
+        ((404, b"not found"), True),
+        ((401, b""), True),
+        ((500, b"User-agent: *\nAllow: /"), False),
+        ((503, b""), False),
+    ],
+)
+def test_what_it_forbids_is_not_fetched(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch, answer: tuple[int, bytes], *, is_allowed: bool
+) -> None:
+    """While a site's server fails all is forbidden (RFC 9309); a site without rules allows all."""
+    middleware = obedient(parts, Site(answer), monkeypatch)
+    if is_allowed:
+        assert awaited(middleware.process_request(a_request(URL))) is None
+    else:
+        with pytest.raises(IgnoreRequest, match=r"robots\.txt"):
+            awaited(middleware.process_request(a_request(URL)))
+
+
+def test_a_site_is_asked_once(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rules hold for the crawl."""
+    site = Site((200, b"User-agent: *\nDisallow: /cart"))
+    middleware = obedient(parts, site, monkeypatch)
+    for _ in range(3):
+        awaited(middleware.process_request(a_request(URL)))
+    assert site.asked == 1
+
+
+def test_without_an_answer_nothing_is_fetched_and_the_next_request_asks_again(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page fails as the connection did."""
+    site = Site(DownloadTimeoutError("30 s"), (200, b""))
+    middleware = obedient(parts, site, monkeypatch)
+    with pytest.raises(DownloadTimeoutError):
+        awaited(middleware.process_request(a_request(URL)))
+    assert awaited(middleware.process_request(a_request(URL))) is None
+    assert site.asked == 2
+
+
+@pytest.mark.parametrize(("asked", "kept"), [(b"4", 4.0), (b"3600", 20.0)])
+def test_its_delay_is_kept(parts: Parts, monkeypatch: pytest.MonkeyPatch, asked: bytes, kept: float) -> None:
+    """Within the operator's bound: between requests here, and by the visit's end everywhere."""
+    visit = parts.visits.add(a_visit())
+    site = Site((200, b"User-agent: *\nCrawl-delay: " + asked))
+    site.slots["shop.example"] = slot = SimpleNamespace(delay=1.0, jitter=0.5)
+    middleware = obedient(parts, site, monkeypatch)
+    for _ in range(2):
+        awaited(middleware.process_request(a_request(URL, visit)))
+    assert visit.crawl_delays == {"shop.example": kept}
+    assert (slot.delay, slot.jitter) == (kept, 0.0)
+    assert lines_of(visit) == [("robots.crawl_delay", {"seconds": kept})]
+
+
+def test_a_longer_delay_of_our_own_stays(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The site's word is a least."""
+    visit = parts.visits.add(a_visit())
+    site = Site((200, b"User-agent: *\nCrawl-delay: 2"))
+    site.slots["shop.example"] = slot = SimpleNamespace(delay=10.0, jitter=0.5)
+    awaited(obedient(parts, site, monkeypatch).process_request(a_request(URL, visit)))
+    assert (slot.delay, slot.jitter) == (10.0, 0.5)
+
+
+def test_an_operator_may_switch_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Scrapy's users know it."""
+    with pytest.raises(NotConfigured):
+        obedient(crawl_parts(ROBOTSTXT_OBEY=False), Site((200, b"")), monkeypatch)

@@ -1,0 +1,99 @@
+"""A run's requests stay within its scope, whatever the site redirects them to."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from attrs import define, field
+
+from crawler.access.scope import Denial, Scope
+from crawler.crawl.answers import FilteredError, KnownUrlError
+from crawler.middlewares.scope import TASK, ScopeMiddleware
+from tests.unit.components import a_request, awaited, crawl_parts
+from tests.unit.runs.queues import leased
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.unit.components import Parts
+
+ASKED = "https://shop.example/1"  # where the first task's page is
+
+
+@define
+class RunWorker:
+    """What a run knows of its site."""
+
+    scope: Scope = field(factory=lambda: Scope.of(["shop.example"], deny=["/cart/**"]))
+    has_tasks: set[str] = field(factory=set)
+    run: Any = field(factory=lambda: SimpleNamespace(source=SimpleNamespace(code="shop")))
+
+    async def learn(self, denials: Sequence[Denial]) -> None:
+        """Leave out what a login guards."""
+        self.scope = self.scope.with_denials([*self.scope.denials, *denials])
+
+    async def has_own_task(self, _task: object, url: str) -> bool:
+        """Whether the run comes to this URL by itself."""
+        return url in self.has_tasks
+
+
+@pytest.fixture
+def parts() -> Parts:
+    """A crawl of a run."""
+    parts = crawl_parts()
+    parts.context.run_worker = RunWorker()
+    return parts
+
+
+def asked(parts: Parts, url: str, **task: Any) -> None:
+    """The request of a task, led to `url`."""
+    request = a_request(url, meta={TASK: leased(1, **task)})
+    awaited(parts.make(ScopeMiddleware).process_request(request))
+
+
+@pytest.mark.parametrize("url", [ASKED, "https://SHOP.example/1#top", "https://shop.example/elsewhere"])
+def test_what_the_run_may_ask_for_goes_on(parts: Parts, url: str) -> None:
+    """Redirected within the site or not."""
+    asked(parts, url)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://other.example/1", "https://shop.example/cart/1", "ftp://shop.example/1"]
+)
+def test_a_redirect_does_not_lead_out_of_the_scope(parts: Parts, url: str) -> None:
+    """Neither to another site nor to what the source leaves out."""
+    with pytest.raises(FilteredError, match="filtered"):
+        asked(parts, url)
+
+
+def test_media_lie_anywhere(parts: Parts) -> None:
+    """They belong to their page, whichever host serves them."""
+    asked(parts, "https://cdn.example/1.png", kind="media")
+
+
+def test_a_redirect_to_a_page_with_a_task_of_its_own_ends_there(parts: Parts) -> None:
+    """It is fetched once; the task's own URL is no such page."""
+    parts.context.run_worker.has_tasks = {ASKED, "https://shop.example/2"}
+    asked(parts, ASKED)
+    with pytest.raises(KnownUrlError):
+        asked(parts, "https://shop.example/2")
+
+
+def test_a_login_closes_what_lies_behind_it(parts: Parts) -> None:
+    """Once it was met, neither it nor the page is asked for again."""
+    login = "https://shop.example/login?next=%2F1"
+    for _ in range(2):
+        with pytest.raises(FilteredError):
+            asked(parts, login)
+    denials = parts.context.run_worker.scope.denials
+    assert {denial.pattern for denial in denials} == {"/login", "/1", "/1/**"}
+    with pytest.raises(FilteredError):
+        asked(parts, ASKED)
+
+
+def test_a_request_of_no_task_is_nobodys_business_here(parts: Parts) -> None:
+    """As those of robots.txt."""
+    parts.context.run_worker = None
+    awaited(parts.make(ScopeMiddleware).process_request(a_request("https://other.example/robots.txt")))
