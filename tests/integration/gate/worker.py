@@ -55,6 +55,7 @@ def visit(stores: OpenStores, order: dict[str, Any]) -> None:
         except DomainLockTimeoutError:
             continue
         start = time.monotonic()
+        say(event="begun", start=start)
         time.sleep(order["seconds"])
         say(event="visited", session=session_id, start=start, end=time.monotonic())
         acquisition.leave()
