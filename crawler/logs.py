@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from crawler.storable import redacted
+from crawler.urls import redacted
 
 if TYPE_CHECKING:
     from structlog.typing import EventDict, WrappedLogger

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 from attrs import define
 
-from crawler.urls import QUERY_PASSWORD
+from crawler.urls import redacted
 
-# A password in a URL never reaches a line or a row, whoever wrote it.
-_URL_PASSWORD = re.compile(r"(://[^/\s:@\"']*):[^/\s\"']*@")
-# Scrapy shows the settings that were overridden, and has one of this name itself.
-_SECRET_SETTING = re.compile(r"(AWS_(?:SECRET_ACCESS_KEY|SESSION_TOKEN)\W{1,6})[^\s'\",}]+")
 MAX_NUMBER = 2**63
 MAX_CHARS = 2000
-
-
-def redacted(text: str) -> str:
-    """`text` without the passwords of the URLs in it."""
-    if "@" not in text and "=" not in text and "AWS_" not in text:
-        return text  # none of the patterns can be in it
-    return _SECRET_SETTING.sub(r"\1***", QUERY_PASSWORD.sub(r"\1***", _URL_PASSWORD.sub(r"\1:***@", text)))
 
 
 def as_text(value: object, limit: int = MAX_CHARS) -> str:

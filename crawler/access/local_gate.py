@@ -25,7 +25,7 @@ from crawler.db.models.domains import DomainGate
 from crawler.db.types import UtcTime
 from crawler.db.upsert import insert_into
 from crawler.errors import LockedError
-from crawler.storable import redacted
+from crawler.urls import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

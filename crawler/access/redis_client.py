@@ -8,7 +8,7 @@ from redis import Redis
 from redis.backoff import ConstantBackoff
 from redis.retry import Retry
 
-from crawler.storable import redacted
+from crawler.urls import redacted
 
 if TYPE_CHECKING:
     from redis.exceptions import RedisError

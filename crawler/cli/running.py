@@ -14,9 +14,8 @@ from uuid import UUID
 
 from attrs import define, field, frozen
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from crawler.cli.output import note, notes, status_mark
+from crawler.cli.output import note, progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -60,12 +59,9 @@ def run_crawl(crawl: Crawl) -> FinishedCrawl:
         start_new_session=True,  # a Ctrl-C reaches it once, through us
     )
     os.close(write_end)
+    shown = _ShownProgress()
     try:
-        with (
-            _passing_on_signals(process, finished),
-            _shown_progress() as shown,
-            os.fdopen(read_end) as events,
-        ):
+        with _passing_on_signals(process, finished), shown.bar, os.fdopen(read_end) as events:
             for line in events:
                 _take(json.loads(line), finished, shown)
             finished.exit_code = process.wait()
@@ -119,10 +115,7 @@ class _ShownProgress:
 
     def __init__(self) -> None:
         self.failed = 0
-        self.bar = Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-            console=notes(), transient=True, disable=not notes().is_terminal,
-        )  # fmt: skip
+        self.bar = progress_bar()
         self.next_line = 0.0
         self.task = self.bar.add_task("sessions", total=0)
 
@@ -135,13 +128,15 @@ class _ShownProgress:
         self.failed += event["status"] == "failed"
         failures = f", [red]{self.failed} failed[/]" if self.failed else ""
         self.bar.update(self.task, advance=1, description=f"sessions{failures}")
-        why = escape(f"  {event['summary']} ({event['cause']})") if event.get("summary") else ""
-        note(f"{status_mark(event['status'])}  {escape(event['domain'] or event['url'])}{why}")
+        why = f"{event['summary']} ({event['cause']})" if event.get("summary") else ""
+        note(
+            "{status}  {where}  {why}", status=event["status"], where=event["domain"] or event["url"], why=why
+        )
 
     def run_begun(self, event: Mapping[str, Any]) -> None:
         """A durable crawl counts tasks."""
         again = "goes on with" if event["resumed"] else "begins"
-        note(f"{again} run {event['run']} of {escape(event['source'])}")
+        note(f"{again} run {event['run']} of {{source}}", source=event["source"])
         self.bar.update(self.task, description="tasks")
 
     def tasks(self, event: Mapping[str, Any]) -> None:
@@ -154,7 +149,7 @@ class _ShownProgress:
             said.append(f"slowest {escape(event['slowest'])}")
         line = ", ".join(said)
         self.bar.update(self.task, completed=done + failed, total=done + failed + waiting, description=line)
-        if not notes().is_terminal and time.monotonic() >= self.next_line:
+        if self.bar.disable and time.monotonic() >= self.next_line:
             self.next_line = time.monotonic() + SECONDS_BETWEEN_LINES
             note(line)
 
@@ -163,13 +158,6 @@ def _span(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min" if minutes else f"{rest} s"
-
-
-@contextmanager
-def _shown_progress() -> Generator[_ShownProgress]:
-    shown = _ShownProgress()
-    with shown.bar:
-        yield shown
 
 
 def _take(event: Mapping[str, Any], finished: FinishedCrawl, shown: _ShownProgress) -> None:

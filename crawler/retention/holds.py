@@ -139,11 +139,6 @@ class HoldResult:
     too_late: int = 0  # of the marked, those that a cleaner was just deleting
 
 
-def target_of(hold: Hold) -> Target:
-    """What a hold is about."""
-    return Target(hold.session_id, hold.listing_id, hold.domain)
-
-
 def hold(
     db: Session, target: Target, *, who: str, why: str, until: datetime | None, now: datetime
 ) -> HoldResult:
@@ -181,11 +176,6 @@ def keep_up(db: Session, now: datetime) -> None:
         _unmark(db, ended, now)
     if standing_at(db, now):
         _mark(db, is_standing(now))
-
-
-def standing_holds(db: Session, now: datetime) -> Sequence[Hold]:
-    """The holds that stand, the oldest first."""
-    return db.scalars(select(Hold).where(is_standing(now)).order_by(Hold.created_at)).all()
 
 
 def _release(db: Session, which: ColumnElement[bool], **values: Any) -> list[UUID]:

@@ -17,7 +17,7 @@ from crawler.db.upsert import insert_into
 from crawler.storable import as_json, as_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping
     from datetime import datetime
 
     from sqlalchemy import ColumnElement
@@ -89,19 +89,6 @@ def note_disappeared(db: Session, run_id: int, now: datetime) -> int:
     statement = insert_into(db, CrawlException).from_select(columns, gone)
     adding = statement.on_conflict_do_nothing(index_elements=[CrawlException.run_id, CrawlException.key])
     return db.connection().execute(adding, execution_options={"preserve_rowcount": True}).rowcount
-
-
-def listing(
-    db: Session,
-    *,
-    run_id: int | None = None,
-    stage: Stage | None = None,
-    open_only: bool = True,
-    limit: int,
-) -> Sequence[CrawlException]:
-    """The newest so many, of a run or a stage or of all; those that are resolved only where asked for."""
-    query = select(CrawlException).where(*_which(run_id=run_id, stage=stage, open_only=open_only))
-    return db.scalars(query.order_by(CrawlException.id.desc()).limit(limit)).all()
 
 
 def resolve(

@@ -9,7 +9,7 @@ from uuid import UUID
 from attrs import field, frozen
 
 from crawler import clock, logs
-from crawler.storable import as_leaf, as_text
+from crawler.storable import as_json
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -62,7 +62,7 @@ class Journal:
             self._waiting[:0] = lines
 
     def _keep(self, level: str, event_type: str, message: str, details: dict[str, Any]) -> None:
-        kept = {name: as_leaf(value) for name, value in details.items() if name != "exc_info"}
-        line = LogLine(clock.utc_now(), level, event_type, as_text(message), kept)
+        details.pop("exc_info", None)
+        line = LogLine(clock.utc_now(), level, event_type, message, as_json(details, depth=1))
         with self._lock:
             self._waiting.append(line)

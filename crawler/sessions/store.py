@@ -12,6 +12,7 @@ from sqlalchemy import and_, bindparam, false, func, or_, select, update
 
 from crawler import logs
 from crawler.capture.failures import Cause, Summary
+from crawler.db import lookup
 from crawler.db.models import CrawlSession
 from crawler.sessions import rows
 from crawler.sessions.outcome import Outcome, Status, outcome_of
@@ -85,7 +86,7 @@ class SessionStore:
         Its earlier pages stay, under their epoch.
         """
         with self.database.write() as db:
-            row = rows.find(db, session)
+            row = lookup.find(db, CrawlSession, session)
             is_alive = and_(
                 CrawlSession.status.in_([Status.QUEUED, Status.RUNNING]),
                 func.coalesce(CrawlSession.alive_until >= db.now, false()),

@@ -9,13 +9,13 @@ from scrapy.utils.asyncio import run_in_thread
 
 from crawler import logs
 from crawler.capture.failures import Cause, Summary
-from crawler.catalogue import products
 from crawler.config import shown
 from crawler.sessions.batches import UrlLine, close_batch, open_batch
 from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Outcome, Status
 from crawler.sessions.rows import SessionOrder
 from crawler.urls import domain_of, root_of
+from crawler.views.products import find as find_listing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,4 +125,4 @@ def order_for(line: UrlLine, arguments: PdpArguments, policy: str) -> SessionOrd
 def listing_urls(database: Database, words: Sequence[str]) -> list[str]:
     """Where the products are that were named."""
     with database.read() as db:
-        return [products.find(db, word).url for word in words]
+        return [find_listing(db, word).url for word in words]

@@ -27,8 +27,8 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import OperationalError
 
 import crawler.crawl.visits as visits_module
-import crawler.runs.patience as threads_module
-import crawler.runs.worker as foreman_module
+import crawler.runs.domain_slot as slot_module
+import crawler.runs.worker as worker_module
 from crawler.access.gate import LocalGateUnavailableError
 from crawler.access.local_gate import LocalGate
 from crawler.db.engine import Database
@@ -153,11 +153,11 @@ def broken_call(call: Callable[..., Any]) -> Callable[..., Any]:
 
 def be_quick() -> None:
     """No fault is waited for longer than needed."""
-    threads_module.PATIENCE_SECONDS = QUICK_TRIES
+    worker_module.PATIENCE_SECONDS = QUICK_TRIES
     visits_module.END_TRIES, visits_module.END_BACKOFF = len(QUICK_TRIES) + 1, Backoff(QUICK_TRIES[0])
-    foreman_module.LOOK_SECONDS = 0.1
-    foreman_module.BUSY_SECONDS = 0.1
-    foreman_module.GATE_PATIENCE_SECONDS = 2.0
+    worker_module.LOOK_SECONDS = slot_module.LOOK_SECONDS = 0.1
+    worker_module.BUSY_SECONDS = 0.1
+    worker_module.GATE_PATIENCE_SECONDS = 2.0
 
 
 async def crawl(url: str, home: Path, **arguments: str) -> float | None:

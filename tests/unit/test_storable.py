@@ -9,21 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.storable import MAX_CHARS, as_json, as_leaf, as_text, plain_amount, redacted
+from crawler.storable import MAX_CHARS, as_json, as_leaf, as_text, plain_amount
 
-PASSWORDS = [
-    ("redis://:geheim@host:6379/0", "redis://:***@host:6379/0"),
-    ("postgresql://user:ge@heim@host/name", "postgresql://user:***@host/name"),
-    ("postgresql://host/name?password=geheim&x=1", "postgresql://host/name?password=***&x=1"),
-    ('"https://u:geheim@a.example/" and "http://v:geheim@b.example/"',
-     '"https://u:***@a.example/" and "http://v:***@b.example/"'),
-]  # fmt: skip
-HARMLESS = [
-    "http://127.0.0.1:8080/@someone",
-    "https://user@host/",
-    "mail me@example.com, see https://host:8443/",
-    "at 10:30 someone@host came",
-]
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text() | st.binary(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text() | st.integers(), inner, max_size=4),
@@ -37,18 +24,6 @@ ANYTHING = st.recursive(
 def test_an_amount_has_two_decimals_or_what_it_needs(amount: str, shown: str) -> None:
     """The same on both databases."""
     assert str(plain_amount(Decimal(amount))) == shown
-
-
-@pytest.mark.parametrize(("text", "safe"), PASSWORDS)
-def test_passwords_are_replaced(text: str, safe: str) -> None:
-    """Whatever stands around the URL, and whatever is in the password."""
-    assert redacted(text) == safe
-
-
-@pytest.mark.parametrize("text", HARMLESS)
-def test_the_rest_stays(text: str) -> None:
-    """An @ alone is no password."""
-    assert redacted(text) == text
 
 
 @given(ANYTHING, st.integers(1, 50))

@@ -25,6 +25,7 @@ from crawler.evidence.folder_store import FolderStore
 from crawler.retention import claims, holds, purge
 from crawler.retention.holds import HeldError, Target
 from crawler.retention.purge import PurgeOrder
+from crawler.views.retention import standing_holds
 from tests.integration.catalogue.visits import DAY, Visits
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def test_a_hold_in_the_middle_stops_it(visits: Visits, monkeypatch: pytest.Monke
 
     def set_hold(_: object) -> None:
         with visits.database.write() as db:
-            if not holds.standing_holds(db, utc_now()):
+            if not standing_holds(db, utc_now()):
                 holds.hold(db, DOMAIN, who="legal", why="case", until=None, now=utc_now())
 
     with pytest.raises(HeldError):

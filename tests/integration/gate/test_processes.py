@@ -199,7 +199,7 @@ def test_killed_holder_was_there_until_now(
 ) -> None:
     """Its successor takes over at once, and waits for the least delay from then: nobody comes sooner.
 
-    Between two signs of life nobody can tell when it died, so that its end is when it is found gone (SPEC A25).
+    Between two signs of life nobody can tell when it died: its end is when it is found gone (SPEC A25).
     """
     url = request.getfixturevalue(backend)
     gate = stores.gate(url, times(300_000, min_delay_ms=20_000))

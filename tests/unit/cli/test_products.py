@@ -1,10 +1,10 @@
-"""A history of prices in a few characters."""
+"""`vitrine listings` and `prices`: the history as a line of bars."""
 
 from __future__ import annotations
 
 from decimal import Decimal
 
-from crawler.cli.sparkline import BARS, sparkline
+from crawler.cli.products import BARS, sparkline
 
 
 def test_a_sparkline_spans_from_low_to_high() -> None:
