@@ -10,7 +10,7 @@ from sqlalchemy import select
 from crawler.db.models import Hold
 from crawler.retention.forecast import forecast, last_result
 from crawler.retention.holds import is_standing
-from crawler.views.documents import document_of
+from crawler.views.documents import document_of, documents
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -74,4 +74,4 @@ def policies(db: Session, now: datetime, html_days: int) -> PoliciesDocument:
 def standing_holds(db: Session, now: datetime) -> list[HoldDocument]:
     """The holds that stand, the oldest first."""
     query = select(Hold).where(is_standing(now)).order_by(Hold.created_at)
-    return [document_of(HoldDocument, row) for row in db.scalars(query)]
+    return [document for _, document in documents(db, query, HoldDocument)]
