@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from crawler.access.acquisition import open_gate
 from crawler.access.gate import NEVER
-from crawler.access.gates import open_gate
 from crawler.cli.options import FailEmpty, Json, JsonLines, person
 from crawler.cli.output import Listing, emit, note, say, show_list
 from crawler.cli.stores import opened

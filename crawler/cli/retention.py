@@ -37,9 +37,10 @@ MAX_WORDS = 1000
 GRACE_HOURS = GRACE.total_seconds() / 3600
 _WORDS = {
     "html": "The HTML of pages",
-    "other_files": "Every other file (texts, features, session logs)",
+    "other_files": "Every other file (texts, features, session logs), after the end of its session",
     "diagnostics": "Diagnostics (traces of verdicts, lines of crawl logs)",
     "price_history": "Prices with their proofs",
+    "assets": "Assets and their versions",
     "scrape_metadata": "The record of ended sessions (and sessions that nothing names any more)",
     "audit_log": "The log of actions",
     "scraper_health": "The health of domains, day by day,",

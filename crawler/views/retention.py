@@ -27,6 +27,7 @@ class PassDocument:
 
     timestamp: datetime
     dry_run: bool
+    collections_processed: int  # those that could be looked after
     total_deleted: int
     duration_ms: int
     details: list[dict[str, Any]]
@@ -64,7 +65,10 @@ class HoldDocument:
 def policies(db: Session, now: datetime, html_days: int) -> PoliciesDocument:
     """How long each kind is kept, how much there is of it, and what goes next."""
     kinds, last = tuple(forecast(db, html_days, now)), last_result(db)
-    return PoliciesDocument(kinds, document_of(PassDocument, last) if last else None)
+    if last is None:
+        return PoliciesDocument(kinds, None)
+    processed = sum(not each.get("error") for each in last.details)
+    return PoliciesDocument(kinds, document_of(PassDocument, last, collections_processed=processed))
 
 
 def standing_holds(db: Session, now: datetime) -> list[HoldDocument]:
