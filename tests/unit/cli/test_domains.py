@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 import pytest
+from crawler.access.gates import open_gate
 from sqlalchemy import select
 
-from crawler.access.gate import GateTimes
-from crawler.access.local_gate import LocalGate
 from crawler.access.process import new_token
 from crawler.config import load_settings
 from crawler.db.models import AuditEntry
@@ -25,7 +24,7 @@ KEY = UUID(int=1)
 @pytest.fixture
 def held(database: Database) -> str:
     """A domain that a session of this process holds; the lock's value."""
-    gate = LocalGate(database, GateTimes.of(load_settings()))
+    gate = open_gate(load_settings(), database)
     token = new_token(str(KEY))
     with database.write() as db:
         db.add(a_session(id=KEY, status="running"))
