@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 import pytest
-from crawler.access.gates import open_gate
 from sqlalchemy import select
 
+from crawler.access.acquisition import open_gate
 from crawler.access.process import new_token
 from crawler.config import load_settings
 from crawler.db.models import AuditEntry
