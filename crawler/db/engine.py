@@ -56,7 +56,7 @@ class Transaction(Session):
 class Database:
     """Opens short transactions: `read()` for looking, `write()` for changing.
 
-    On SQLite all writers of this machine pass one file lock, so that they wait in line instead of
+    On SQLite all writers of this machine pass one file lock, so that they queue up instead of
     starving each other, and so that a WAL of an old SQLite is never written by two at once.
     """
 

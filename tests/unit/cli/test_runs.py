@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawler.cli.crawl import run_exit_code as exit_code
-from crawler.cli.crawl import shown_run_status as shown_status
+from crawler.cli.runs import exit_code, shown_status
 from crawler.db.engine import Database
-from crawler.runs import rows, tasks
+from crawler.runs import store, tasks
 from crawler.runs.sources import Source
 
 if TYPE_CHECKING:
@@ -35,8 +34,8 @@ def a_run(database: Database, source: str = "shop") -> int:
     """A running run with a page to fetch, and nobody at it."""
     with database.write() as db:
         now = db.now
-        run_id = rows.create(db, source, PLAN, max_pages=None, now=now)
-        rows.start(db, run_id, now)
+        run_id = store.create(db, source, PLAN, max_pages=None, now=now)
+        store.start(db, run_id, now)
         tasks.add(db, run_id, [tasks.NewTask("https://shop.example/", "shop.example", "digest")], now)
         return run_id
 
