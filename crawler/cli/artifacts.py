@@ -9,10 +9,9 @@ import typer
 
 from crawler.cli.options import Json
 from crawler.cli.output import emit, progress_bar, say, table
-from crawler.config import load_settings
+from crawler.cli.stores import opened
 from crawler.errors import IntegrityError
 from crawler.evidence.bodies import Examined, decoded, examine_all, examined
-from crawler.stores import open_stores
 from crawler.views import artifacts as views
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def verify(
     as_json: Json = False,
 ) -> int:
     """Read stored files again, and compare both digests with what was recorded; exit 6 on a mismatch."""
-    with open_stores(load_settings()) as stores:
+    with opened() as stores:
         with stores.database.read() as db:
             rows = [views.readable(db, db.now, each) for each in ids or ()]
             total = len(rows) or views.count(db, db.now)
@@ -61,7 +60,7 @@ def cat(
     decode: Annotated[bool, typer.Option("--decode", help="Unpack what is stored packed.")] = False,
 ) -> None:
     """Write the bytes of a stored file to standard output."""
-    with open_stores(load_settings()) as stores:
+    with opened() as stores:
         with stores.database.read() as db:
             row = views.readable(db, db.now, artifact)
         for chunk in decoded(stores.blobs, row) if decode else stores.blobs.stream(row.storage_uri):

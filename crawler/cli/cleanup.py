@@ -13,13 +13,12 @@ from attrs import asdict, fields
 
 from crawler.cli.options import DomainOption, Json, SessionOption, person, target_of
 from crawler.cli.output import emit, note, progress_bar, say, size
-from crawler.cli.stores import sessions_at_work
+from crawler.cli.stores import opened
 from crawler.config import load_settings
 from crawler.errors import UsageError
 from crawler.retention import purge as purging
 from crawler.retention.cleanup import CleanupOrder, Part, clean_up
 from crawler.retention.purge import Figures
-from crawler.stores import open_stores
 
 if TYPE_CHECKING:
     from crawler.retention.plan import CleanupResult
@@ -73,7 +72,7 @@ def cleanup(
     def show(result: CleanupResult) -> None:
         bar.update(task, completed=result.candidates)
 
-    with open_stores(settings) if order.dry_run else sessions_at_work(settings) as stores, bar:
+    with opened(settings, for_work=not order.dry_run) as stores, bar:
         result = clean_up(stores.database, stores.blobs, order, show)
     if as_json:
         emit(result.as_document())
@@ -132,7 +131,7 @@ def purge(
 
     Examples: vitrine purge --domain shop.example --prices
     """
-    with sessions_at_work() as stores:
+    with opened(for_work=True) as stores:
         database = stores.database
         with database.read() as db:
             target = target_of(db, session=session, domain=domain)

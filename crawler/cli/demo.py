@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crawler.cli.crawl import RESULT_COLUMNS, result_row
+from crawler.cli.crawl import Crawl, run_crawl
 from crawler.cli.options import Json
 from crawler.cli.output import emit, note, say, table
-from crawler.cli.running import Crawl, run_crawl
+from crawler.cli.sessions import RESULT_COLUMNS, result_row
 from crawler.cli.stores import reading
 from crawler.config import Settings, load_settings
 from crawler.demo import DEMO_SIX, NETWORK, SHOPS, serve

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from crawler.access.acquisition import open_gate
 from crawler.access.gate import NEVER
-from crawler.access.gates import open_gate
 from crawler.cli.options import FailEmpty, Json, JsonLines, person
 from crawler.cli.output import Listing, emit, note, say, show_list
+from crawler.cli.stores import opened
 from crawler.config import load_settings
 from crawler.errors import LockedError, NotFoundError, UsageError
 from crawler.retention.holds import note_action
-from crawler.stores import open_stores
 from crawler.urls import domain_of
 from crawler.views import domains as views
 from crawler.views.domains import FREE
@@ -94,7 +94,7 @@ def release(
 @contextmanager
 def _gate() -> Generator[tuple[Database, Gate]]:
     settings = load_settings()
-    with open_stores(settings) as stores:
+    with opened(settings) as stores:
         gate = open_gate(settings, stores.database)
         try:
             yield stores.database, gate

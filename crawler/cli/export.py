@@ -13,9 +13,8 @@ import typer
 from crawler.catalogue.export import Form, What, lines, note_export
 from crawler.cli.options import person
 from crawler.cli.output import note
-from crawler.config import load_settings
+from crawler.cli.stores import opened
 from crawler.errors import UsageError
-from crawler.stores import open_stores
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -41,7 +40,7 @@ def export(
     Examples: vitrine export prices --format jsonl --out prices.jsonl
     """
     count, status = 0, "failed"
-    with open_stores(load_settings()) as stores:
+    with opened() as stores:
         try:
             with _opened(out) as stream:
                 for written in _written(lines(stores.database, what, form), stream):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crawler.catalogue import hauls
-from crawler.cli.crawl import INTERRUPTED, exit_code
+from crawler.cli.crawl import INTERRUPTED, Crawl, FinishedCrawl, run_crawl
 from crawler.cli.options import FailEmpty, Json, JsonLines, Limit, Overrides, Verbose
 from crawler.cli.output import Listing, emit, note, say, show_list, table
-from crawler.cli.running import Crawl, FinishedCrawl, run_crawl
+from crawler.cli.sessions import exit_code
 from crawler.cli.stores import reading, writing
 from crawler.errors import UsageError
 from crawler.sessions.batches import read_url_file

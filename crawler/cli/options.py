@@ -30,6 +30,7 @@ Overrides = Annotated[
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the crawl's log.")]
 SessionId = Annotated[str, typer.Argument(help="Its id, or how it begins.")]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="Its number.")]
 SessionOption = Annotated[
     str | None, typer.Option("--session", metavar="ID", help="A session; its id may be cut short.")
 ]

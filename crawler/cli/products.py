@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crawler.cli.crawl import crawl_and_report
+from crawler.cli.crawl import Crawl, crawl_and_report
 from crawler.cli.options import FailEmpty, Json, JsonLines, Limit, Overrides, Verbose
 from crawler.cli.output import NOTHING_MATCHED, Listing, emit, note, say, show_list, table
-from crawler.cli.running import Crawl
 from crawler.cli.stores import reading
 from crawler.errors import UsageError
 from crawler.urls import domain_of

@@ -18,14 +18,13 @@ from crawler.cli.options import (
     target_of,
 )
 from crawler.cli.output import Listing, emit, note, progress_bar, say, show_list, size, table
-from crawler.cli.stores import reading, writing
+from crawler.cli.stores import opened, reading, writing
 from crawler.config import load_settings
 from crawler.errors import IntegrityError, UsageError
 from crawler.retention import holds
 from crawler.retention import policies as retention_policies
 from crawler.retention.orphans import GRACE, OrphanOrder, find_orphans
 from crawler.retention.policies import days_of
-from crawler.stores import open_stores
 from crawler.views import retention as views
 
 if TYPE_CHECKING:
@@ -38,9 +37,10 @@ MAX_WORDS = 1000
 GRACE_HOURS = GRACE.total_seconds() / 3600
 _WORDS = {
     "html": "The HTML of pages",
-    "other_files": "Every other file (texts, features, session logs)",
+    "other_files": "Every other file (texts, features, session logs), after the end of its session",
     "diagnostics": "Diagnostics (traces of verdicts, lines of crawl logs)",
     "price_history": "Prices with their proofs",
+    "assets": "Assets and their versions",
     "scrape_metadata": "The record of ended sessions (and sessions that nothing names any more)",
     "audit_log": "The log of actions",
     "scraper_health": "The health of domains, day by day,",
@@ -224,7 +224,7 @@ def orphans(
     def show(report: OrphanReport) -> None:
         bar.update(task, description=f"{report.files_seen} files, {report.rows_seen} rows")
 
-    with open_stores(load_settings()) as stores, bar:
+    with opened() as stores, bar:
         report = find_orphans(stores.database, stores.blobs, order, show)
         if report.removed or report.marked:
             with stores.database.write() as db:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from crawler.capture.failures import TRAITS
 from crawler.catalogue.run_report import as_json as json_of
 from crawler.catalogue.run_report import as_markdown
-from crawler.cli.crawl import crawl_and_report, show_run, shown_run_status
-from crawler.cli.options import FailEmpty, Json, JsonLines, Overrides, Verbose, person
-from crawler.cli.output import Listing, emit, note, show_list
-from crawler.cli.running import Crawl
+from crawler.cli.options import FailEmpty, Json, JsonLines, RunId, person
+from crawler.cli.output import LEFT, Listing, emit, note, say, show_list, table
 from crawler.cli.stores import reading, writing
 from crawler.errors import LockedError
 from crawler.retention.holds import note_action
@@ -23,20 +22,19 @@ from crawler.views import runs as views
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="Its number.")]
+
+# Of pages that are not to be had, by the site's rules or the source's.
+REFUSED = {cause for cause, traits in TRAITS.items() if traits.is_refusal}
+ALL_WELL, NONE_WELL, SOME_WELL = 0, 1, 3
+group = typer.Typer(no_args_is_help=True, help="Durable runs: how they stand, stop and go on.")
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(no_args_is_help=True, help="Durable runs: how they stand, stop and go on.")
-    group.command("list")(list_runs)
-    group.command("show")(show)
-    group.command("stop")(stop)
-    group.command("resume")(resume)
-    group.command("report")(report)
     app.add_typer(group, name="runs")
 
 
+@group.command("list")
 def list_runs(
     *,
     source: Annotated[str | None, typer.Option(help="Only those of this source.")] = None,
@@ -51,6 +49,7 @@ def list_runs(
     return show_list(RUNS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
 
 
+@group.command("show")
 def show(run: RunId, *, as_json: Json = False) -> None:
     """Show one run: its tasks, what failed, what its plugins found."""
     with reading() as db:
@@ -58,9 +57,10 @@ def show(run: RunId, *, as_json: Json = False) -> None:
     if as_json:
         emit(found)
     else:
-        show_run(found)
+        _show(found)
 
 
+@group.command("stop")
 def stop(run: RunId) -> None:
     """Ask the processes that work on a run to finish what is under way, and to stop."""
     with writing() as db:
@@ -71,14 +71,7 @@ def stop(run: RunId) -> None:
     note(f"run {run_id} stops; `vitrine runs resume {run_id}` goes on with it")
 
 
-def resume(run: RunId, *, settings: Overrides = None, verbose: Verbose = False, as_json: Json = False) -> int:
-    """Go on with a run where it stopped; beside others that are at it, help them."""
-    with reading() as db:
-        run_id = rows.find(db, run).id
-    crawl = Crawl("site", (f"run_id={run_id}",), tuple(settings or ()), verbose=verbose)
-    return crawl_and_report(crawl, as_json=as_json)
-
-
+@group.command("report")
 def report(
     run: RunId,
     *,
@@ -98,11 +91,65 @@ def report(
         note(f"written to {output}")
 
 
+def tell(run: Mapping[str, Any], *, as_json: bool) -> int:
+    """What a run came to, and the exit code that says so."""
+    if as_json:
+        emit(run)
+    else:
+        _show(run)
+    return exit_code(run)
+
+
+def exit_code(run: Mapping[str, Any]) -> int:
+    """0 when every page was had that may be had, 3 when some were, 1 when none was or it could not go on."""
+    if run["status"] == "failed" or not run["tasks"]["finished"]:
+        return NONE_WELL
+    refused = sum(count for why, count in run["outcomes"].items() if why in REFUSED)
+    is_well = run["status"] == "completed" and run["tasks"]["error"] == refused
+    return ALL_WELL if is_well else SOME_WELL
+
+
+def _show(run: Mapping[str, Any]) -> None:
+    """A run for people."""
+    pages = run["pages"]
+    say(
+        "run {id} of [bold]{source}[/]: {status}\n  started {started}, ended {ended}\n  tasks: {tasks}\n"
+        "  pages: {stored} stored in {visits} visits",
+        id=run["id"], source=run["source"], status=shown_status(run), started=run["started_at"],
+        ended=run["completed_at"], tasks=_counts(run["tasks"]), stored=pages["stored"],
+        visits=pages["visits"],
+    )  # fmt: skip
+    if run["last_error"]:
+        say("  [red]{error}[/]", error=run["last_error"])
+    for plugin, counts in run["assets"].items():
+        say("  {plugin}: {counts}", plugin=plugin, counts=_counts(counts))
+    if run["failures"]:
+        failures = [(row["attempts"], row["url"], row["cause"], row["last_error"]) for row in run["failures"]]
+        table(("tries", "URL", "cause", "why"), failures)
+    if run["permanent_lines"]:
+        lines = "\n  ".join(run["permanent_lines"])
+        say("\nLogins were met; to leave them out for good, in sources.toml:\n  {lines}", lines=lines)
+    if run["exceptions_open"]:
+        note(f"{run['exceptions_open']} worth a look: `vitrine exceptions list --run {run['id']}`")
+    if run["status"] in {"stopped", "failed"} or shown_status(run).endswith(LEFT):
+        note(f"`vitrine runs resume {run['id']}` goes on with it")
+
+
+def shown_status(run: Mapping[str, Any]) -> str:
+    """How it stands, and whether anybody is at it."""
+    is_left = run["status"] == "running" and not run["workers"]
+    return str(run["status"]) + (LEFT if is_left else "")
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {what}" for what, count in counts.items())
+
+
 def _row(run: Mapping[str, Any]) -> tuple[Any, ...]:
     counts = run["tasks"]
     waiting = counts["pending"] + counts["in_progress"]
     return (
-        run["id"], run["source"], shown_run_status(run), run["started_at"], counts["finished"], waiting,
+        run["id"], run["source"], shown_status(run), run["started_at"], counts["finished"], waiting,
         counts["error"], run["exceptions_open"],
     )  # fmt: skip
 

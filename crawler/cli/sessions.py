@@ -1,4 +1,4 @@
-"""`vitrine sessions`: what happened, and once more."""
+"""`vitrine sessions`: what happened, and how several ended in one table and one number."""
 
 from __future__ import annotations
 
@@ -6,30 +6,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crawler.cli.crawl import crawl_and_report, shown_status, why_not
-from crawler.cli.options import FailEmpty, Json, JsonLines, Limit, Overrides, SessionId, Verbose
-from crawler.cli.output import Listing, emit, say, show_list, table
-from crawler.cli.running import Crawl
+from crawler.capture.failures import Summary
+from crawler.cli.options import FailEmpty, Json, JsonLines, Limit, SessionId
+from crawler.cli.output import LEFT, Listing, emit, say, show_list, table
 from crawler.cli.stores import reading
-from crawler.db import lookup
-from crawler.db.models import CrawlSession
 from crawler.errors import UsageError
 from crawler.sessions.outcome import Status
 from crawler.views import sessions as views
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from crawler.views.sessions import SessionDocument, SessionWithLog
+
+
+ALL_WELL, NONE_WELL, USAGE, SOME_WELL, LOCKED = 0, 1, 2, 3, 5
+RESULT_COLUMNS = ("domain", "status", "product", "price", "artifacts", "bytes", "HTML goes", "why not")
+group = typer.Typer(no_args_is_help=True, help="What was visited, and what came of it.")
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(no_args_is_help=True, help="What was visited, and what came of it.")
-    group.command("list")(list_sessions)
-    group.command("show")(show)
-    group.command("retry")(retry)
     app.add_typer(group, name="sessions")
 
 
+@group.command("list")
 def list_sessions(
     *,
     status: Annotated[str | None, typer.Option(help="Only those that stand so.")] = None,
@@ -47,6 +48,7 @@ def list_sessions(
     return show_list(SESSIONS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
 
 
+@group.command("show")
 def show(session: SessionId, *, as_json: Json = False) -> None:
     """Show one session: its pages, its artifacts, its log."""
     with reading() as db:
@@ -57,20 +59,56 @@ def show(session: SessionId, *, as_json: Json = False) -> None:
         _show(found)
 
 
-def retry(
-    session: SessionId, *, settings: Overrides = None, verbose: Verbose = False, as_json: Json = False
-) -> int:
-    """Run a session again; what it stored before stays, under its earlier attempt."""
-    with reading() as db:
-        session_id = lookup.find(db, CrawlSession, session).id
-    crawl = Crawl("pdp", (f"session={session_id}",), tuple(settings or ()), verbose=verbose)
-    return crawl_and_report(crawl, as_json=as_json)
+def tell(sessions: Sequence[SessionDocument], *, as_json: bool) -> int:
+    """What a crawl's sessions came to, and the exit code that says so."""
+    if as_json:
+        emit({"sessions": sessions})
+    else:
+        table(RESULT_COLUMNS, [result_row(session) for session in sessions])
+    return exit_code(sessions)
+
+
+def exit_code(sessions: Sequence[SessionDocument]) -> int:
+    """The truth about several sessions in one number."""
+    if len(sessions) == 1 and sessions[0].error_summary == Summary.LOCK_TIMEOUT:
+        return LOCKED
+    well = sum(session.status == Status.COMPLETED for session in sessions)
+    if sessions and well == len(sessions):
+        return ALL_WELL
+    any_partial = any(session.status == Status.PARTIAL for session in sessions)
+    return SOME_WELL if well or any_partial else NONE_WELL
+
+
+def result_row(session: SessionDocument) -> tuple[Any, ...]:
+    """A session's line under RESULT_COLUMNS."""
+    facts = session.product
+    goes = [file.retention_until for file in session.artifacts if file.retention_until]
+    return (
+        session.domain or session.url,
+        _shown_status(session),
+        facts.get("name"),
+        " ".join(str(facts[name]) for name in ("price", "currency") if facts.get(name)),
+        len(session.artifacts),
+        sum(file.size_bytes for file in session.artifacts),
+        f"{min(goes):%Y-%m-%d}" if goes else "",
+        _why_not(session),
+    )
+
+
+def _shown_status(session: SessionDocument) -> str:
+    """How it stands, and whether anybody is at it."""
+    return session.status + LEFT if session.silent else session.status
+
+
+def _why_not(session: SessionDocument) -> str:
+    """What kept it from its end; empty where nothing did."""
+    return f"{session.error_summary} ({session.cause})" if session.error_summary else ""
 
 
 def _row(session: SessionDocument) -> tuple[Any, ...]:
     return (
-        str(session.id)[:8], session.created_at, session.domain or session.url, shown_status(session),
-        session.product.get("name"), why_not(session),
+        str(session.id)[:8], session.created_at, session.domain or session.url, _shown_status(session),
+        session.product.get("name"), _why_not(session),
     )  # fmt: skip
 
 
@@ -87,7 +125,7 @@ def _show(session: SessionWithLog) -> None:
     say(
         "[bold]{id}[/]  {status}  {why}\n{url}  policy {policy}  attempt {attempt}\n"
         "created {created}  finished {finished}",
-        id=session.id, status=shown_status(session), why=why_not(session), url=session.url,
+        id=session.id, status=_shown_status(session), why=_why_not(session), url=session.url,
         policy=session.crawl_policy_version, attempt=session.attempts, created=session.created_at,
         finished=session.finished_at,
     )  # fmt: skip

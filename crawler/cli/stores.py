@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from crawler.config import load_settings
@@ -17,22 +17,23 @@ if TYPE_CHECKING:
 
 
 @contextmanager
+def opened(settings: Settings | None = None, *, for_work: bool = False) -> Generator[Stores]:
+    """Database, artifacts and sessions; for work on sessions, those whose process died are ended first."""
+    with closing(open_stores(settings or load_settings())) as stores:
+        if for_work:
+            stores.sessions.abandon_stale()
+        yield stores
+
+
+@contextmanager
 def reading(settings: Settings | None = None) -> Generator[Transaction]:
     """A look into the database; nothing is changed."""
-    with open_stores(settings or load_settings()) as stores, stores.database.read() as db:
+    with opened(settings) as stores, stores.database.read() as db:
         yield db
 
 
 @contextmanager
 def writing() -> Generator[Transaction]:
     """A change of the database: all of it, or none."""
-    with open_stores(load_settings()) as stores, stores.database.write() as db:
+    with opened() as stores, stores.database.write() as db:
         yield db
-
-
-@contextmanager
-def sessions_at_work(settings: Settings | None = None) -> Generator[Stores]:
-    """The stores, after the sessions whose process died were ended."""
-    with open_stores(settings or load_settings()) as stores:
-        stores.sessions.abandon_stale()
-        yield stores

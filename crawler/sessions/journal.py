@@ -50,10 +50,6 @@ class Journal:
         self._log.error(message, **details)
         self._keep("error", event_type, message, details)
 
-    def lock(self, event: str, level: str, **details: Any) -> None:
-        """Note what became of a domain's lock."""
-        getattr(self, level)("lock", event, **details)
-
     def take(self) -> list[LogLine]:
         """The lines that were not written yet; the caller writes them."""
         with self._lock:

@@ -113,11 +113,6 @@ class SessionStore:
             write_log(db, [(session_id, line) for line in journal.take()])
         self.export_log(session_id)
 
-    def beat_queued(self) -> None:
-        """Say that the sessions which wait in this process live."""
-        with self.database.write() as db:
-            db.execute(update(CrawlSession).where(*self._waits_here()).values(**rows.alive(db, self.ttl)))
-
     def release_queued(self) -> None:
         """Let go of what this process has queued: a batch's and a fleet's wait, others end as interrupted."""
         with self.database.write() as db:
@@ -164,10 +159,19 @@ class SessionStore:
 
         return Write(write, then=note)
 
-    def beat(self, visit: Visit) -> bool:
-        """Say that a session lives; False when somebody else has it."""
+    def beat(self, visits: Sequence[Visit]) -> list[Visit]:
+        """Say that what waits and what runs here lives; the visits that are nobody else's.
+
+        Each for itself: a session that is just being written to holds up no other.
+        """
         with self.database.write() as db:
-            return rows.beat(db, visit.fence, self.ttl)
+            db.execute(update(CrawlSession).where(*self._waits_here()).values(**rows.alive(db, self.ttl)))
+        ours = []
+        for visit in visits:
+            with self.database.write() as db:
+                if rows.beat(db, visit.fence, self.ttl):
+                    ours.append(visit)
+        return ours
 
     def finish(self, visit: Visit) -> Write[Outcome]:
         """End a running session."""

@@ -6,10 +6,16 @@ import json
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from attrs import fields, has
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Select
+    from sqlalchemy.orm import Session
 
 T = TypeVar("T")
 
@@ -18,6 +24,13 @@ def document_of(kind: type[T], row: object, **more: Any) -> T:
     """A document with the row's value for each of its fields, but for those that are given."""
     names = (field.name for field in fields(kind))  # type: ignore[arg-type]
     return kind(**{name: getattr(row, name) for name in names if name not in more}, **more)
+
+
+def documents(
+    db: Session, query: Select[Any], kind: type[T], more: Callable[[Any], dict[str, Any]] = lambda _: {}
+) -> list[tuple[Any, T]]:
+    """The rows of a query, each with its document; `more` gives the fields that are no columns."""
+    return [(row, document_of(kind, row, **more(row))) for row in db.scalars(query)]
 
 
 def as_json(document: Any, *, indent: int | None = None) -> str:

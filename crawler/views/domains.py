@@ -9,7 +9,7 @@ from uuid import UUID
 from attrs import frozen
 from sqlalchemy import select
 
-from crawler.access.rules import holder_of
+from crawler.access.process import holder_of
 from crawler.db.models import CrawlSession
 
 if TYPE_CHECKING:

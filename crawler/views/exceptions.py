@@ -12,7 +12,7 @@ from attrs import frozen
 from sqlalchemy import select
 
 from crawler.db.models import CrawlException
-from crawler.views.documents import document_of
+from crawler.views.documents import documents
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -51,4 +51,4 @@ def newest(
     query = query.where(CrawlException.run_id == run_id) if run_id is not None else query
     query = query.where(CrawlException.stage == stage) if stage else query
     query = query.where(CrawlException.resolved_at.is_(None)) if open_only else query
-    return [document_of(ExceptionDocument, row) for row in db.scalars(query)]
+    return [document for _, document in documents(db, query, ExceptionDocument)]

@@ -17,7 +17,7 @@ from crawler.catalogue.product_facts import identity_of
 from crawler.db import lookup
 from crawler.db.models import Listing, Price
 from crawler.errors import BadUrlError, NotFoundError
-from crawler.views.documents import document_of
+from crawler.views.documents import document_of, documents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,18 +120,16 @@ def find(db: Session, given: str) -> Listing:
 def history(db: Session, given: str, limit: int) -> PriceHistory:
     """The newest prices of the product with this URL, or whose id begins so."""
     listing = find(db, given)
-    newest_first = db.scalars(
+    newest_first = (
         select(Price)
         .where(Price.listing_id == listing.id)
         .order_by(Price.seen_at.desc(), Price.id.desc())
         .limit(limit)
     )
-    prices = tuple(
-        # A list price of nothing is none.
-        document_of(PriceDocument, price, list_price=price.list_price or None)
-        for price in newest_first
-    )
-    return PriceHistory(document_of(ListingDocument, listing), prices[::-1])
+    # A list price of nothing is none.
+    found = documents(db, newest_first, PriceDocument, lambda price: {"list_price": price.list_price or None})
+    prices = tuple(document for _, document in reversed(found))
+    return PriceHistory(document_of(ListingDocument, listing), prices)
 
 
 def unseen_since(db: Session, moment: datetime, *, domain: str | None, limit: int) -> Sequence[UUID]:

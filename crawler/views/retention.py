@@ -10,7 +10,7 @@ from sqlalchemy import select
 from crawler.db.models import Hold
 from crawler.retention.forecast import forecast, last_result
 from crawler.retention.holds import is_standing
-from crawler.views.documents import document_of
+from crawler.views.documents import document_of, documents
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -27,6 +27,7 @@ class PassDocument:
 
     timestamp: datetime
     dry_run: bool
+    collections_processed: int  # those that could be looked after
     total_deleted: int
     duration_ms: int
     details: list[dict[str, Any]]
@@ -64,10 +65,13 @@ class HoldDocument:
 def policies(db: Session, now: datetime, html_days: int) -> PoliciesDocument:
     """How long each kind is kept, how much there is of it, and what goes next."""
     kinds, last = tuple(forecast(db, html_days, now)), last_result(db)
-    return PoliciesDocument(kinds, document_of(PassDocument, last) if last else None)
+    if last is None:
+        return PoliciesDocument(kinds, None)
+    processed = sum(not each.get("error") for each in last.details)
+    return PoliciesDocument(kinds, document_of(PassDocument, last, collections_processed=processed))
 
 
 def standing_holds(db: Session, now: datetime) -> list[HoldDocument]:
     """The holds that stand, the oldest first."""
     query = select(Hold).where(is_standing(now)).order_by(Hold.created_at)
-    return [document_of(HoldDocument, row) for row in db.scalars(query)]
+    return [document for _, document in documents(db, query, HoldDocument)]

@@ -8,7 +8,7 @@ artifacts and lines of the log are alike.
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import frozen
 from sqlalchemy import select
@@ -16,7 +16,7 @@ from sqlalchemy import select
 from crawler.db import lookup
 from crawler.db.models import Artifact, CrawlLog, CrawlSession, Page
 from crawler.sessions.store import is_stale
-from crawler.views.documents import document_of
+from crawler.views.documents import documents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
+T = TypeVar("T")
 AT_ONCE = 500  # ids in one statement
 
 
@@ -105,15 +106,7 @@ class SessionDocument:
     silent: bool  # open, and its process is gone; whoever works on sessions next ends it as abandoned
     pages: tuple[PageDocument, ...]
     artifacts: tuple[ArtifactDocument, ...]
-
-    @property
-    def product(self) -> dict[str, Any]:
-        """The facts of its product page; empty where it found none."""
-        if self.pdp_url:
-            for page in reversed(self.pages):
-                if page.page_type == "pdp" and page.facts and page.status == "ok":
-                    return page.facts
-        return {}
+    product: dict[str, Any]  # the facts of its product page; empty where it found none
 
 
 @frozen(kw_only=True)
@@ -137,33 +130,44 @@ def of(db: Session, now: datetime, ids: Sequence[UUID]) -> list[SessionDocument]
     """The sessions with these ids, in the order given; unknown ones are left out."""
     found: dict[UUID, SessionDocument] = {}
     for begin in range(0, len(ids), AT_ONCE):
-        found |= _documents(db, now, ids[begin : begin + AT_ONCE])
+        found |= _by_id(db, now, ids[begin : begin + AT_ONCE], SessionDocument)
     return [found[one] for one in ids if one in found]
 
 
 def shown(db: Session, now: datetime, given: str) -> SessionWithLog:
     """The session whose id begins so, with its log."""
     session_id = lookup.find(db, CrawlSession, given).id
-    lines = db.scalars(
-        select(CrawlLog).where(CrawlLog.session_id == session_id).order_by(CrawlLog.timestamp, CrawlLog.id)
-    )
-    log = tuple(document_of(LogLine, line) for line in lines)
-    return document_of(SessionWithLog, _documents(db, now, [session_id])[session_id], log=log)
+    lines = select(CrawlLog).where(CrawlLog.session_id == session_id)
+    log = documents(db, lines.order_by(CrawlLog.timestamp, CrawlLog.id), LogLine)
+    found = _by_id(db, now, [session_id], SessionWithLog, log=tuple(line for _, line in log))
+    return found[session_id]
 
 
-def _documents(db: Session, now: datetime, ids: Sequence[UUID]) -> dict[UUID, SessionDocument]:
+def _by_id(db: Session, now: datetime, ids: Sequence[UUID], kind: type[T], **more: Any) -> dict[UUID, T]:
     pages: defaultdict[UUID, list[PageDocument]] = defaultdict(list)
-    for page in db.scalars(select(Page).where(Page.session_id.in_(ids)).order_by(Page.created_at)):
-        pages[page.session_id].append(document_of(PageDocument, page))
+    its_pages = select(Page).where(Page.session_id.in_(ids)).order_by(Page.created_at)
+    for row, page in documents(db, its_pages, PageDocument):
+        pages[row.session_id].append(page)
     artifacts: defaultdict[UUID, list[ArtifactDocument]] = defaultdict(list)
-    of_these = select(Artifact).where(Artifact.session_id.in_(ids)).order_by(Artifact.created_at)
-    for artifact in db.scalars(of_these):
-        artifacts[artifact.session_id].append(document_of(ArtifactDocument, artifact))
-    rows = db.execute(select(CrawlSession, is_stale(now)).where(CrawlSession.id.in_(ids)))
-    return {
-        row.id: document_of(
-            SessionDocument, row, attempts=row.epoch, silent=bool(silent),
-            pages=tuple(pages[row.id]), artifacts=tuple(artifacts[row.id]),
-        )
-        for row, silent in rows
-    }  # fmt: skip
+    its_files = select(Artifact).where(Artifact.session_id.in_(ids)).order_by(Artifact.created_at)
+    for row, artifact in documents(db, its_files, ArtifactDocument):
+        artifacts[row.session_id].append(artifact)
+    are_these = CrawlSession.id.in_(ids)
+    silent = set(db.scalars(select(CrawlSession.id).where(are_these, is_stale(now))))
+
+    def figures(row: CrawlSession) -> dict[str, Any]:
+        return {
+            "attempts": row.epoch, "silent": row.id in silent, "pages": tuple(pages[row.id]),
+            "artifacts": tuple(artifacts[row.id]), "product": _product(row, pages[row.id]), **more,
+        }  # fmt: skip
+
+    found = documents(db, select(CrawlSession).where(are_these), kind, figures)
+    return {row.id: document for row, document in found}
+
+
+def _product(row: CrawlSession, pages: Sequence[PageDocument]) -> dict[str, Any]:
+    if row.pdp_url:
+        for page in reversed(pages):
+            if page.page_type == "pdp" and page.facts and page.status == "ok":
+                return page.facts
+    return {}

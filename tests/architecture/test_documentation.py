@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawler.cli import crawl, output
+from crawler.cli import crawl, output, sessions
 from crawler.crawl import context
 from crawler.errors import IntegrityError
 from crawler.middlewares import navigation, saved_pages
@@ -76,8 +76,13 @@ def test_spider_arguments_are_documented() -> None:
 def test_exit_codes_are_documented() -> None:
     """Each one that a command may end with has its line, and no other has."""
     rows = re.findall(r"^\| (\d+) \|", COMMANDS, re.MULTILINE)
-    ends = {crawl.ALL_WELL, crawl.NONE_WELL, crawl.USAGE, crawl.SOME_WELL, crawl.LOCKED, crawl.INTERRUPTED}
-    assert {int(row) for row in rows} == {*ends, output.NOTHING_MATCHED, IntegrityError.exit_code}
+    ends = {sessions.ALL_WELL, sessions.NONE_WELL, sessions.USAGE, sessions.SOME_WELL, sessions.LOCKED}
+    assert {int(row) for row in rows} == {
+        *ends,
+        crawl.INTERRUPTED,
+        output.NOTHING_MATCHED,
+        IntegrityError.exit_code,
+    }
 
 
 def test_meta_keys_are_documented() -> None:

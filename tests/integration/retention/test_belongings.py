@@ -270,31 +270,28 @@ class Killed(BaseException):
     """The process is gone."""
 
 
-def test_killed_before_any_table_it_goes_on(
-    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Wherever it was, the second try finishes, and one entry has the whole of it."""
-    remove = belongings.remove
-    for number in range(len(belongings.ROWS)):
-        place = Place(database, tmp_path / str(number))
-        with place.database.read() as db:
-            figures = asdict(purge.preview(db, place.order()))
-        left = [number]
+def test_killed_before_any_table_it_goes_on(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Again and again, each time a table later; one entry has the whole of it."""
+    with place.database.read() as db:
+        figures = asdict(purge.preview(db, place.order()))
+    remove, left = belongings.remove, 0
 
-        def die_at(*given: Any, left: list[int] = left) -> int:
-            if not left[0]:
-                raise Killed
-            left[0] -= 1
-            return remove(*given)
+    def die_after_some(*given: Any) -> int:
+        nonlocal left
+        if not left:
+            raise Killed
+        left -= 1
+        return remove(*given)
 
-        monkeypatch.setattr(belongings, "remove", die_at)
+    monkeypatch.setattr(belongings, "remove", die_after_some)
+    for tables in range(len(belongings.ROWS)):
+        left = tables
         with pytest.raises(Killed):
             place.purge()
-        monkeypatch.setattr(belongings, "remove", remove)
-        details = place.purge()
-        assert {name: details[name] for name in figures} == figures
-        assert naming(database, GONE.canary) == {}
-        place.purge(Target(domain=KEPT.domain))
+    left = len(belongings.ROWS)
+    details = place.purge()
+    assert {name: details[name] for name in figures} == figures
+    assert naming(place.database, GONE.canary) == {}
 
 
 def test_prices_alone_are_something(place: Place) -> None:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawler.cli.crawl import run_exit_code as exit_code
-from crawler.cli.crawl import shown_run_status as shown_status
+from crawler.cli.runs import exit_code, shown_status
 from crawler.db.engine import Database
 from crawler.runs import store, tasks
 from crawler.runs.sources import Source

@@ -14,7 +14,6 @@ from attrs import evolve, frozen
 from sqlalchemy import func, select
 
 from crawler.access.gate import GateUnavailableError, Held
-from crawler.access.keeper import Lost
 from crawler.capture.failures import Cause
 from crawler.capture.items import PageCapture
 from crawler.clock import utc_now
@@ -22,6 +21,7 @@ from crawler.config import load_settings
 from crawler.crawl.visits import Visits
 from crawler.db.models import Artifact, CrawlLog, CrawlSession, Page, Run
 from crawler.errors import RevisionError
+from crawler.leases.renewer import Lost
 from crawler.sessions import rows
 from crawler.sessions.batches import open_batch
 from crawler.sessions.outcome import Status
@@ -147,6 +147,54 @@ def test_a_lock_lost_while_the_session_was_being_started_stops_it(settings: Sett
 
     visit = in_loop(lose_early, settings)
     assert load(settings, visit.fence.session_id).cause == Cause.LOCK_LOST
+
+
+def test_a_session_that_was_taken_over_stops_at_the_next_sign_of_life(settings: Settings) -> None:
+    """It fetches no more, although its lock may be ours still."""
+
+    async def lose_to_another(visits: Visits) -> Any:
+        visit = await begun(visits)
+        with visits.stores.database.write() as db:
+            db.get_one(CrawlSession, visit.fence.session_id).epoch += 1
+        woken = asyncio.Event()
+        visit.wake = woken.set
+        await asyncio.wait_for(woken.wait(), 10)
+        return visit
+
+    visit = in_loop(lose_to_another, settings.model_copy(update={"domain_lock_ttl_seconds": 1}))
+    assert visit.stopped.cause == Cause.LOCK_LOST
+
+
+def test_what_waits_is_kept_alive(settings: Settings) -> None:
+    """Other processes see that it is not forgotten, without any session that runs."""
+
+    async def wait(visits: Visits) -> Any:
+        session_id = await queued(visits)
+        said: set[datetime | None] = set()
+        async with asyncio.timeout(10):
+            while len(said) < 3:
+                with visits.stores.database.read() as db:
+                    said.add(rows.get(db, session_id).alive_until)
+                await asyncio.sleep(0.05)
+
+    in_loop(wait, settings.model_copy(update={"domain_lock_ttl_seconds": 1}))
+
+
+def test_a_lock_that_could_not_be_had_is_a_row_of_its_own_type(settings: Settings) -> None:
+    """With the domain, the attempts and the reason (SPEC A27)."""
+
+    async def begin_in_vain(visits: Visits) -> Any:
+        session_id = await queued(visits)
+        stores = await visits.open()
+        stores.gate.acquire("shop.example", "somebody else", "another system")
+        async with visits.slots:
+            assert await visits.begin(session_id, ORDER) is None
+        with stores.database.read() as db:
+            return db.scalars(select(CrawlLog).where(CrawlLog.event_type == "timeout")).one()
+
+    row = in_loop(begin_in_vain, settings.model_copy(update={"domain_lock_max_retries": 1}))
+    assert (row.level, row.message) == ("error", "lock.acquire.timeout")
+    assert {"domain": "shop.example", "attempts": 1, "reason": "locked"}.items() <= row.details.items()
 
 
 def test_a_session_that_was_taken_over_is_closed_to_its_former_owner(settings: Settings) -> None:

@@ -44,13 +44,6 @@ def test_what_could_not_be_written_comes_first_the_next_time(journal: Journal) -
     assert [line.message for line in journal.take()] == ["one", "two"]
 
 
-def test_what_becomes_of_a_lock_is_a_line_of_its_level(journal: Journal) -> None:
-    """As the way into a domain tells it."""
-    journal.lock("lock.acquire.retry", "warn", attempt=1)
-    [line] = journal.take()
-    assert (line.level, line.message, line.details) == ("warn", "lock.acquire.retry", {"attempt": 1})
-
-
 def test_details_are_fit_for_a_row(journal: Journal) -> None:
     """No password, no NUL, no object; a traceback goes to the structured log only."""
     journal.error(
