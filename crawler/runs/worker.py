@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from crawler.crawl.visits import Visits
     from crawler.leases.rows import Lease
-    from crawler.runs.store import Closer, RunAtWork, RunOrder, View
+    from crawler.runs.store import Hooks, RunAtWork, RunOrder, View
     from crawler.runs.tasks import LeasedTask
     from crawler.sessions.visit import Visit
 
@@ -69,12 +69,12 @@ class RunWorker:
     renewer: Renewer[Lease]
 
     def __init__(
-        self, visits: Visits, *, at_once: int, wake: Callable[[], None], closers: Sequence[Closer] = ()
+        self, visits: Visits, *, at_once: int, wake: Callable[[], None], hooks: Sequence[Hooks] = ()
     ) -> None:
         self.visits = visits
         self.at_once = at_once  # how many requests the downloader may have of one domain
         self.wake = wake  # tells the engine that there is something to take, or that all is over
-        self.closers = closers
+        self.hooks = hooks
         self.slots: dict[str, DomainSlot] = {}
         self.done: Counter[str] = Counter()  # ends of tasks in this process, by what became of them
         self.over: Over | None = None
@@ -87,7 +87,7 @@ class RunWorker:
         """Make the run, or go on with one, and begin to work on it."""
         stores = await self.visits.open()
         settings, owner = self.visits.settings, stores.sessions.owner
-        self.store = RunStore(stores.database, settings, owner, self.closers)
+        self.store = RunStore(stores.database, settings, owner, self.hooks)
         self.run = run = await asyncio.to_thread(self.store.open, order)
         call_soon = asyncio.get_running_loop().call_soon_threadsafe
         self.renewer = Renewer(
