@@ -24,6 +24,7 @@ from crawler.access.local_gate import LocalGate
 from crawler.access.redis_gate import RedisGate
 from crawler.config import load_settings
 from crawler.crawl.context import SESSION, CrawlContext
+from crawler.crawl.visits import Domains
 from crawler.db.engine import Database
 from crawler.db.models.base import Base
 from crawler.middlewares.domain_gate import DomainGateMiddleware
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from crawler.access.acquisition import DomainAcquisition
     from crawler.access.gate import Gate
+    from crawler.stores import Stores as OpenStores
 
 TIMES = GateTimes(lock_ttl_ms=300_000, min_delay_ms=2000, throttle_ttl_ms=60_000, max_delay_ms=300_000)
 ROUNDS = 1000
@@ -172,15 +174,15 @@ def gated_request() -> float:
     """Microseconds that the middleware takes for a request whose session holds the domain."""
     crawler = get_crawler(settings_dict={"VITRINE_HOME": tempfile.gettempdir()})
     visits = CrawlContext.of(crawler).visits
-    visit = Visit(
-        Fence(uuid4(), "bench", 1), SessionOrder("https://shop.example/", "shop.example"), Journal("", "")
-    )
-    visit.acquisitions["shop.example"] = cast("DomainAcquisition", None)  # all that is asked
+    session_id, order = uuid4(), SessionOrder("https://shop.example/", "shop.example")
+    visit = Visit(Fence(session_id, "bench", 1), order, Journal(str(session_id), order.domain))
     visits.running[visit.id] = visit
     middleware = DomainGateMiddleware.from_crawler(crawler)
     request = Request("https://www.shop.example/p/1", meta={SESSION: visit.id})
 
     async def passed() -> float:
+        visits.domains = Domains(cast("OpenStores", None), visits.threads, visits)
+        visits.domains.belong_to(visit, cast("DomainAcquisition", None))  # all that is asked
         began = time.perf_counter()
         for _ in range(ROUNDS):
             await middleware.process_request(request)

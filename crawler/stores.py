@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from crawler.access.gate import Gate
     from crawler.config import Settings
-    from crawler.sessions.store import Hooks
+    from crawler.sessions.writes import Hooks
 
 log = logs.get_logger(__name__)
 # Who writes along in the transactions of pages, sessions and runs, whoever opens the stores.
@@ -50,8 +50,10 @@ class Stores:
         self.sessions = SessionStore(settings, database, self.blobs, hooks)
         self.gate: Gate  # once it is opened
         self.acquisitions: Acquisitions
+        self.writes = self.sessions.writes
         self._opened = ExitStack()
         self._opened.callback(database.close)
+        self._opened.callback(self.writes.close)
 
     def open_gate(self) -> None:
         """Open the way to the locks of domains: for who fetches, no command needs it."""

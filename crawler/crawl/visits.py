@@ -1,141 +1,223 @@
 """The visits of one process: let in by the gate, kept alive, and ended, whatever happens.
 
-Crawl code awaits its methods. What blocks runs in the visits's own threads, so that neither name
-look-ups nor parsing hold up a lock.
+Crawl code awaits its methods. What blocks runs in the visits' own threads, so that neither name look-ups nor
+parsing hold up a lock.
 """
 
 from __future__ import annotations
 
 import asyncio
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from uuid import uuid4
-
-from attrs import frozen
 
 from crawler import logs
 from crawler.access.acquisition import DELAY, DomainLockTimeoutError, Entered, Waiter
 from crawler.access.gate import GateUnavailableError
 from crawler.capture.failures import Cause, Summary
 from crawler.config import shown
-from crawler.errors import CrawlerError, LockedError
+from crawler.errors import LockedError
 from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Outcome, Status
 from crawler.sessions.rows import SessionOrder, StaleSessionError
-from crawler.sessions.writes import WriteQueue, lines_of
 from crawler.stores import HOOKS, Stores, open_stores
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence
+    from collections.abc import Callable, Coroutine, Hashable, Sequence
     from uuid import UUID
 
     from crawler.access.acquisition import DomainAcquisition
-    from crawler.access.gate import Gate, Held
+    from crawler.access.gate import Held
     from crawler.access.keeper import Lost
     from crawler.capture.items import PageCapture
     from crawler.config import Settings
     from crawler.fleet.store import Waiting
-    from crawler.sessions.store import Hooks, KeptPage, OpenBatch, SessionStore
     from crawler.sessions.visit import Visit
-    from crawler.sessions.writes import Write
+    from crawler.sessions.writes import Hooks, KeptPage, Write, WriteQueue
 
-
+P = ParamSpec("P")
 T = TypeVar("T")
-
-
-class Shared(Generic[T]):
-    """Work that several requests wait for and only the first begins."""
-
-    def __init__(self) -> None:
-        self._tasks: dict[Hashable, asyncio.Task[T]] = {}
-
-    async def get(self, key: Hashable, begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """The result of the work that goes by `key`; a caller who is cancelled does not end it."""
-        if key not in self._tasks:
-            task = self._tasks[key] = asyncio.ensure_future(begin())
-            task.add_done_callback(lambda _: self._tasks.pop(key))
-        return await asyncio.shield(self._tasks[key])
-
-    async def settle(self) -> None:
-        """Wait for what is under way."""
-        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
-
-
-# ── the end of a visit: first its result, then its domains, then its log ──
-
-
+THREADS = 8
+QUIET_SECONDS = 35.0  # a little longer than a download may take
 # How long to try to write the end of a session, while the store does not take it.
 END_TRIES_SECONDS = (0.5, 1, 2, 4, 8)
 
 log = logs.get_logger(__name__)
 
 
-@frozen
-class Ending:
-    """Ends visits; what blocks is done `in_thread`."""
+class Visits:
+    """Opens on first use, so that commands which fetch nothing touch no database."""
 
-    stores: Stores
-    queue: WriteQueue
-    in_thread: Callable[..., Awaitable[Any]]
+    def __init__(self, settings: Settings, hooks: Sequence[Hooks] = HOOKS) -> None:
+        self.settings = settings
+        self.running: dict[str, Visit] = {}  # those that run, by id
+        self.known: dict[str, Visit] = {}  # and those whose domains are not free yet
+        self.slots = asyncio.Semaphore(settings.sessions_at_once)
+        self.listeners: list[Callable[..., None]] = []  # hear of sessions: queued, started, ended
+        self.stores: Stores  # once they are open, as are the domains
+        self.domains: Domains
+        self._hooks = hooks
+        self._opening: asyncio.Task[Stores] | None = None
+        self._beating: asyncio.Task[None] | None = None
+        self._shared = Shared()
+        self.threads = Threads()
 
-    async def end(self, visit: Visit, end: Write[T]) -> T:
-        """Write the end, let go of the domains, close the log.
+    # ── opening and closing ──
 
-        A log that is another's by now is not touched.
-        """
+    async def open(self) -> Stores:
+        """Connect to the stores, once."""
+        if self._opening is None:
+            self._opening = asyncio.ensure_future(self._open())
+        return await asyncio.shield(self._opening)
+
+    async def _open(self) -> Stores:
+        stores = self.stores = await self.threads.run(_open, self.settings, self._hooks)
+        self.domains = Domains(stores, self.threads, self)
+        self._beating = asyncio.ensure_future(_beat_queued(stores, self.threads))
+        return stores
+
+    async def close(self, *, completed: bool) -> None:
+        """End what is still open (as interrupted unless the crawl was completed), and let go of it all."""
         try:
-            result = await self._written(visit, end)
+            if self._opening is None:
+                return
+            await asyncio.wait([self._opening])
+            if self._opening.exception() is not None:
+                return  # why a store could not be opened was told when it was tried
+            await self._shared.settle()
+            await self.stores.writes.settle()
+            for visit in list(self.running.values()):
+                await (self.end(visit) if completed else _interrupt(self, visit))
+            await self.threads.run(_close, self.stores)
         finally:
-            await self.in_thread(_let_go, self.stores.gate, visit)
-        await self._close_log(visit)
-        return result
+            if self._beating is not None:
+                self._beating.cancel()
+            self.threads.close()
 
-    async def _written(self, visit: Visit, end: Write[T]) -> T:
-        """An end that cannot be written is tried again: a store that is away for seconds must not cost it."""
-        for wait in END_TRIES_SECONDS:
-            try:
-                return await self.queue.post(end)
-            except StaleSessionError:
-                raise
-            except Exception:
-                log.exception("session.end_delayed", session_id=visit.id, again_in_seconds=wait)
-                await asyncio.sleep(wait)
-        return await self.queue.post(end)
+    # ── a visit, from its request for the domain to its end ──
 
-    async def _close_log(self, visit: Visit) -> None:
-        """A log that cannot be exported is in the database all the same (SPEC F145)."""
+    async def begin(self, session_id: UUID, order: SessionOrder) -> Visit | None:
+        """Wait for the domain, take it, and start the session.
+
+        The caller holds a slot; it is lent to others while somebody else has the domain.
+        """
+        stores = await self.open()
+        journal = Journal(str(session_id), order.domain)
         try:
-            close: Write[None] = await self.in_thread(self.stores.sessions.close_log, visit)
-            await self.queue.post(close)
-        except Exception as error:
-            log.exception("session.log_export_failed", session_id=visit.id, error=str(error))
-            await self.queue.post(lines_of(visit.journal))
+            acquisition = await self.domains.acquire(order, journal, slots=self.slots)
+        except DomainLockTimeoutError as error:
+            cause = Cause(error.cause) if error.cause in set(Cause) else Cause.DOMAIN_HELD
+            await self.refuse(order, journal, Outcome(Status.FAILED, Summary.LOCK_TIMEOUT, cause))
+            return None
+        return await self._start(stores.sessions.start, order, journal, acquisition)
 
+    async def begin_if_free(self, order: SessionOrder, waiting: Waiting | None = None) -> Visit | None:
+        """Start a session, or one that waits, in a domain that is free; None, and nothing written, if not.
 
-def _let_go(gate: Gate, visit: Visit) -> None:
-    for domain, seconds in visit.crawl_delays.items():
-        ask_delay(gate, domain, seconds, "Crawl-delay")
-    for acquisition in visit.acquisitions.values():
-        acquisition.leave()
+        The gate is asked once, and only the domain's delay is waited for, under its lock. A gate that is
+        away is an error, so that the caller can tell a busy domain from that.
+        """
+        stores = await self.open()
+        journal = Journal(str(waiting.session_id if waiting else uuid4()), order.domain)
+        try:
+            acquisition = await self.domains.acquire(order, journal, once=True)
+        except DomainLockTimeoutError as error:
+            log.debug("domain.not_free", domain=order.domain, cause=error.cause)
+            return None
+        start = waiting.start if waiting else partial(stores.sessions.start, snapshot=shown(self.settings))
+        return await self._start(start, order, journal, acquisition, is_new=True)
 
+    async def _start(
+        self,
+        start: Callable[..., Write[Visit]],
+        order: SessionOrder,
+        journal: Journal,
+        acquisition: DomainAcquisition,
+        *,
+        is_new: bool = False,
+    ) -> Visit:
+        def has_begun(visit: Visit) -> None:
+            """Have it here as soon as it is written: nothing is begun that `close` cannot find."""
+            self.running[visit.id] = self.known[visit.id] = visit
+            self.domains.belong_to(visit, acquisition)
 
-def ask_delay(gate: Gate, domain: str, seconds: float, reason: str) -> None:
-    """A gate that is away is not worth a page."""
-    try:
-        gate.ask_delay(domain, seconds, reason)
-    except GateUnavailableError as error:
-        log.warning("delay.not_kept", domain=domain, seconds=seconds, error=str(error))
+        write = start(order, journal, has_begun)
+        try:
+            visit = await to_its_end(self.stores.writes.post(write))
+        except BaseException:
+            if write.error is not None:
+                await to_its_end(self.threads.run(acquisition.leave))
+            raise
+        if is_new:
+            self.tell("queued", sessions=[visit.id])
+        self.tell("started", session=visit.id, url=order.url, domain=order.domain)
+        return visit
 
+    async def refuse(self, order: SessionOrder, journal: Journal, outcome: Outcome) -> None:
+        """End a queued session that cannot be begun."""
+        stores = await self.open()
+        await self.threads.run(stores.sessions.refuse, journal.key, outcome, journal)
+        self.tell("ended", **_as_told(str(journal.key), order, outcome))
 
-# ── the visits of one process: let in by the gate, kept alive, and ended, whatever happens ──
+    async def admit(self, visit: Visit, domain: str) -> bool:
+        """Let a running session fetch from a further domain; False when that cannot be had."""
+        if visit.stopped:
+            return False
+        if self.domains.has(visit, domain):
+            return True
+        further = partial(self.domains.acquire_further, visit, domain)
+        return await self._shared.get((visit.id, domain), further)
 
+    async def keep(self, capture: PageCapture) -> KeptPage:
+        """Store a page of a running session."""
+        visit = self.running.get(capture.session_id)
+        if visit is None:
+            raise StaleSessionError(f"session {capture.session_id} does not run in this process")
+        return await to_its_end(self.stores.writes.keep(visit, capture))
 
-P = ParamSpec("P")
-THREADS = 8
-QUIET_SECONDS = 35.0  # a little longer than a download may take
+    def stop(self, session_id: str, cause: Cause, **details: Any) -> None:
+        """Have a session ended early."""
+        visit = self.running.get(session_id)
+        if visit is not None and visit.stop(cause):
+            visit.journal.error("error", "session.stopped", cause=cause, **details)
+            asyncio.get_running_loop().call_soon(visit.wake)
+
+    async def end(self, visit: Visit) -> Outcome:
+        """Store how the session ended, then let go of its domains: a result never waits for a lock."""
+        self.running.pop(visit.id, None)
+        try:
+            # While a request is at the site still, nobody else may come.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(QUIET_SECONDS):
+                    if visit.under_way:
+                        await visit.quiet.wait()
+            outcome = await to_its_end(_write_end(self, visit, self.stores.sessions.finish(visit)))
+        finally:
+            self.known.pop(visit.id, None)
+        self.tell("ended", **_as_told(visit.id, visit.order, outcome))
+        return outcome
+
+    # ── for everybody ──
+
+    async def visit_of(self, domain: str, url: str) -> Visit:
+        """The session of this process that holds `domain`; one is begun if there is none."""
+        await self.open()
+        for visit in self.running.values():
+            if self.domains.has(visit, domain) and not visit.stopped:
+                return visit
+        return await self._shared.get(domain, partial(_begin_own, self, domain, url))
+
+    async def ask_delay(self, domain: str, seconds: float, reason: str) -> None:
+        """Hold everyone off a domain, as its site has asked."""
+        stores = await self.open()
+        await self.threads.run(_ask_delay, stores, domain, seconds, reason)
+
+    def tell(self, event: str, **fields: Any) -> None:
+        """Let those who listen know what happened."""
+        for listener in self.listeners:
+            listener(event, **fields)
 
 
 def _open(settings: Settings, hooks: Sequence[Hooks]) -> Stores:
@@ -158,361 +240,228 @@ def _close(stores: Stores) -> None:
         stores.close()
 
 
-class Visits:
-    """Opens on first use, so that commands which fetch nothing touch no database."""
-
-    def __init__(self, settings: Settings, hooks: Sequence[Hooks] = HOOKS) -> None:
-        self.settings = settings
-        self.hooks = hooks
-        self.running: dict[str, Visit] = {}  # those that run
-        self.known: dict[str, Visit] = {}  # and those whose domains are not free yet
-        self._lost_early: dict[str, Cause] = {}
-        self._guard = threading.Lock()  # the keeper's thread tells of losses
-        self.slots = asyncio.Semaphore(settings.sessions_at_once)
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="visits")
-        self._opening: asyncio.Task[Stores] | None = None
-        self._pulse: asyncio.Task[None] | None = None
-        self.listeners: list[Callable[..., None]] = []  # hear of sessions: queued, started, ended
-        self._admissions = Shared[bool]()
-        self._own_visits = Shared["Visit"]()
-        self._writes = WriteQueue(self._commit)
-
-    # ── opening and closing ──
-
-    async def open(self) -> Stores:
-        """Connect to the stores, once."""
-        if self._opening is None:
-            self._loop = asyncio.get_running_loop()
-            self._opening = asyncio.ensure_future(self._in_thread(_open, self.settings, self.hooks))
-            self._pulse = asyncio.ensure_future(self._beat_queued())
-        return await asyncio.shield(self._opening)
-
-    @property
-    def _opened(self) -> Stores:
-        """The stores, for threads that only run once they are open."""
-        if self._opening is None:
-            raise RuntimeError("the visits is not open")
-        return self._opening.result()
-
-    async def close(self, *, completed: bool) -> None:
-        """End what is still open (as interrupted unless the crawl was completed), and let go of it all."""
+async def _beat_queued(stores: Stores, threads: Threads) -> None:
+    """Show other processes that what waits here is not forgotten."""
+    while True:
+        await asyncio.sleep(stores.sessions.ttl.total_seconds() / 3)
         try:
-            if self._opening is not None and await self._is_open():
-                await self._close_stores(await self.open(), completed=completed)
-        finally:
-            if self._pulse:
-                self._pulse.cancel()
-            self._threads.shutdown()
+            await threads.run(stores.sessions.beat_queued)
+        except Exception:
+            log.exception("session.queue_beat_failed")
 
-    async def _is_open(self) -> bool:
-        """Whether there is anything to close; why a store could not be opened was told when it was tried."""
-        try:
-            await self.open()
-        except Exception:  # ruff: ignore[blind-except] - see above
-            return False
-        return True
 
-    async def _close_stores(self, stores: Stores, *, completed: bool) -> None:
-        await self._admissions.settle()
-        await self._own_visits.settle()
-        await self._writes.settle()
-        for visit in list(self.running.values()):
-            if completed:
-                await self.end(visit)
-            else:
-                await self._interrupt(visit)
-        await self._in_thread(_close, stores)
+async def _begin_own(visits: Visits, domain: str, url: str) -> Visit:
+    """A session for a spider that knows of none; it ends when it is stopped, or with its crawl."""
+    order = SessionOrder(url, domain, policy=visits.settings.crawl_policy_version)
+    queue = visits.stores.sessions.queue
+    [session_id] = await visits.threads.run(queue, [order], shown(visits.settings))
+    visits.tell("queued", sessions=[str(session_id)])
+    async with visits.slots:
+        visit = await visits.begin(session_id, order)
+    if visit is None:
+        raise LockedError(f"{domain} is held by another session")
+    visit.missing_pdp = None
+    visit.wake = lambda: asyncio.ensure_future(visits.end(visit))
+    if visit.stopped:
+        visit.wake()
+    return visit
 
-    # ── queueing ──
 
-    async def queue(self, orders: list[SessionOrder]) -> list[UUID]:
-        """Write sessions as queued, with the settings that they will run under."""
-        book = (await self.open()).sessions
-        ids = await self._in_thread(book.queue, orders, shown(self.settings))
-        self.tell("queued", sessions=[str(session_id) for session_id in ids])
-        return ids
+# ── ends ──
 
-    async def requeue(self, session: str) -> tuple[UUID, SessionOrder]:
-        """Queue an ended session again."""
-        book = (await self.open()).sessions
-        session_id, order = await self._in_thread(book.requeue, session)
-        self.tell("queued", sessions=[str(session_id)])
-        return session_id, order
 
-    async def open_batch(self, source: str) -> OpenBatch:
-        """The batch of a URL file: a new one, or the one that was interrupted."""
-        book = (await self.open()).sessions
-        batch = await self._in_thread(book.open_batch, source)
-        if batch.left:
-            self.tell("queued", sessions=[str(session_id) for session_id, _ in batch.left])
-        return batch
-
-    async def close_batch(self, batch_id: int) -> None:
-        """Mark a batch as finished if nothing of it is left to do."""
-        book = (await self.open()).sessions
-        await self._in_thread(book.close_batch, batch_id)
-
-    async def refuse(self, session_id: UUID, order: SessionOrder, cause: Cause, **details: Any) -> None:
-        """End a queued session that cannot be begun at all."""
-        journal = Journal(str(session_id), order.domain)
-        journal.error("error", "session.refused", cause=cause, **details)
-        await self._refuse(session_id, order, Outcome(Status.FAILED, Summary.CRAWL_FAILED, cause), journal)
-
-    # ── one visit ──
-
-    async def begin(self, session_id: UUID, order: SessionOrder) -> Visit | None:
-        """Wait for the domain, take it, and start the session.
-
-        The caller holds a slot; it is lent to others while somebody else has the domain.
-        """
-        journal = Journal(str(session_id), order.domain)
-        acquisition = await self._acquisition(str(session_id), order, journal)
-        try:
-            await self._go_in(acquisition, lend_slot=True)
-        except DomainLockTimeoutError as error:
-            cause = Cause(error.cause) if error.cause in set(Cause) else Cause.DOMAIN_HELD
-            outcome = Outcome(Status.FAILED, Summary.LOCK_TIMEOUT, cause)
-            await self._refuse(session_id, order, outcome, journal)
-            return None
-        start = self._opened.sessions.start(session_id, order, journal, partial(self._has_begun, acquisition))
-        return await self._started(start, acquisition)
-
-    async def begin_if_free(self, order: SessionOrder, waiting: Waiting | None = None) -> Visit | None:
-        """Start a session, or one that waits, in a domain that is free; None, and nothing written, if not.
-
-        The gate is asked once, and only the domain's delay is waited for, under its lock. A gate that is
-        away is an error, so that the caller can tell a busy domain from that.
-        """
-        session_id = str(waiting.session_id if waiting else uuid4())
-        journal = Journal(session_id, order.domain)
-        acquisition = await self._acquisition(session_id, order, journal, once=True)
-        try:
-            await self._go_in(acquisition, lend_slot=False)
-        except DomainLockTimeoutError as error:
-            log.debug("domain.not_free", domain=order.domain, cause=error.cause)
-            return None
-        new = partial(self._opened.sessions.start_new, snapshot=shown(self.settings))
-        begun = (waiting.start if waiting else new)(
-            order, journal, then=partial(self._has_begun, acquisition)
-        )
-        return await self._started(begun, acquisition, is_new=True)
-
-    async def _started(
-        self, start: Write[Visit], acquisition: DomainAcquisition, *, is_new: bool = False
-    ) -> Visit:
-        try:
-            visit = await self._to_its_end(self._writes.post(start))
-        except BaseException:
-            if start.error is not None:
-                await self._to_its_end(self._in_thread(acquisition.leave))
-            raise
-        if is_new:
-            self.tell("queued", sessions=[visit.id])
-        self.tell("started", session=visit.id, url=visit.order.url, domain=visit.order.domain)
-        return visit
-
-    def _has_begun(self, acquisition: DomainAcquisition, visit: Visit) -> None:
-        """Have a session in `visits` as soon as it is written: nothing is begun that `close` cannot find."""
-        visit.acquisitions[visit.order.domain] = acquisition
-        with self._guard:
-            self.running[visit.id] = self.known[visit.id] = visit
-            lost = self._lost_early.pop(visit.id, None)
-        if lost is not None:
-            self.stop(visit.id, lost)
-
-    async def admit(self, visit: Visit, domain: str) -> bool:
-        """Let a running session fetch from a further domain; False when that cannot be had."""
+async def _interrupt(visits: Visits, visit: Visit) -> None:
+    """A session of a batch or a fleet waits for its next start; another one ends here."""
+    visits.running.pop(visit.id, None)
+    goes_on = visit.order.waits_for_others and visit.stopped is None
+    if not goes_on:
+        visit.stop(Cause.INTERRUPTED)
+    sessions = visits.stores.sessions
+    try:
+        end: Write[Any] = sessions.put_back(visit) if goes_on else sessions.finish(visit)
+        await _write_end(visits, visit, end)
         if visit.stopped:
-            return False
-        if domain in visit.acquisitions:
-            return True
-        return await self._admissions.get((visit.id, domain), lambda: self._enter_further(visit, domain))
+            visits.tell("ended", **_as_told(visit.id, visit.order, visit.stopped))
+    except Exception:
+        log.exception("session.interrupt_failed", session_id=visit.id)
 
-    async def _enter_further(self, visit: Visit, domain: str) -> bool:
-        order = SessionOrder(visit.order.url, domain, mode=visit.order.mode)
-        acquisition = await self._acquisition(visit.id, order, visit.journal, further=True)
+
+async def _write_end(visits: Visits, visit: Visit, end: Write[T]) -> T:
+    """Write the end, let go of the domains, close the log.
+
+    A log that is another's by now is not touched.
+    """
+    try:
+        result = await _patiently(visits.stores.writes, visit, end)
+    finally:
+        await visits.domains.let_go(visit)
+    await visits.stores.writes.close_log(visit)
+    return result
+
+
+async def _patiently(writes: WriteQueue, visit: Visit, end: Write[T]) -> T:
+    """An end that cannot be written is tried again: a store that is away for seconds must not cost it."""
+    for wait in END_TRIES_SECONDS:
         try:
-            await self._go_in(acquisition, lend_slot=False)
+            return await writes.post(end)
+        except StaleSessionError:
+            raise
+        except Exception:
+            log.exception("session.end_delayed", session_id=visit.id, again_in_seconds=wait)
+            await asyncio.sleep(wait)
+    return await writes.post(end)
+
+
+def _as_told(session: str, order: SessionOrder, outcome: Outcome) -> dict[str, Any]:
+    """What those who listen hear of an end."""
+    return {
+        "session": session, "url": order.url, "domain": order.domain,
+        "status": outcome.status, "summary": outcome.summary, "cause": outcome.cause,
+    }  # fmt: skip
+
+
+# ── the domains that visits hold: waited for before the first request, let go of after the last ──
+
+
+class Domains:
+    """Goes into domains, and tells visits when they have lost one."""
+
+    def __init__(self, stores: Stores, threads: Threads, visits: Visits) -> None:
+        self._stores = stores
+        self._threads = threads
+        self._visits = visits
+        self._loop = asyncio.get_running_loop()
+        self._held: dict[str, dict[str, DomainAcquisition]] = {}  # by session and domain
+        self._lost_early: dict[str, Cause] = {}  # by sessions that are just being started
+
+    async def acquire(
+        self, order: SessionOrder, journal: Journal, slots: asyncio.Semaphore | None = None, **how: bool
+    ) -> DomainAcquisition:
+        """Go into a domain; of the slots one is lent to others while somebody else is there."""
+        waiter = Waiter(
+            str(journal.key), order.domain, journal.lock, self._tell_loss,
+            beat=self._beat, mode=order.mode, **how,
+        )  # fmt: skip
+        acquisition = self._stores.acquisitions.acquisition(waiter)
+        try:
+            while not isinstance(step := await to_its_end(self._threads.run(acquisition.advance)), Entered):
+                lent = slots if step.why != DELAY else None
+                await _sleep(step.milliseconds / 1000, lent)
+        except BaseException:
+            await to_its_end(self._threads.run(acquisition.leave))
+            raise
+        return acquisition
+
+    def belong_to(self, visit: Visit, acquisition: DomainAcquisition) -> None:
+        """The visit that a domain was acquired for has begun; a loss from before is told now."""
+        self._held[visit.id] = {visit.order.domain: acquisition}
+        if (lost := self._lost_early.pop(visit.id, None)) is not None:
+            self._visits.stop(visit.id, lost)
+
+    def has(self, visit: Visit, domain: str) -> bool:
+        """Whether a visit holds a domain."""
+        return domain in self._held.get(visit.id, ())
+
+    async def acquire_further(self, visit: Visit, domain: str) -> bool:
+        """Go into a further domain of a visit's site, without standing in anybody's way."""
+        order = SessionOrder(visit.order.url, domain, mode=visit.order.mode)
+        try:
+            self._held[visit.id][domain] = await self.acquire(order, visit.journal, further=True)
         except DomainLockTimeoutError:
             return False
-        visit.acquisitions[domain] = acquisition
         return True
 
-    async def end(self, visit: Visit) -> Outcome:
-        """Store how the session ended, then let go of its domains: a result never waits for a lock."""
-        stores = await self.open()
-        self.running.pop(visit.id, None)
-        try:
-            await self._quiet(visit)
-            outcome = await self._to_its_end(self._ending(stores).end(visit, stores.sessions.finish(visit)))
-        finally:
-            self.known.pop(visit.id, None)
-        self._tell_end(visit.id, visit.order, outcome)
-        return outcome
+    async def let_go(self, visit: Visit) -> None:
+        """Leave every domain of a visit, and ask others for the delays that its robots.txt files want."""
+        await self._threads.run(self._let_go, visit)
 
-    @staticmethod
-    async def _quiet(visit: Visit) -> None:
-        """Wait for requests that are at the site still: while one is, nobody else may come."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(QUIET_SECONDS):
-                await visit.quiet.wait()
+    def _let_go(self, visit: Visit) -> None:
+        for domain, seconds in visit.crawl_delays.items():
+            _ask_delay(self._stores, domain, seconds, "Crawl-delay")
+        for acquisition in self._held.pop(visit.id, {}).values():
+            acquisition.leave()
 
-    async def _interrupt(self, visit: Visit) -> None:
-        """A session of a batch or a fleet waits for its next start; another one ends here."""
-        stores = await self.open()
-        self.running.pop(visit.id, None)
-        goes_on = visit.order.waits_for_others and visit.stopped is None
-        if not goes_on:
-            visit.stop(Cause.INTERRUPTED)
-        end: Write[Any] = stores.sessions.put_back(visit) if goes_on else stores.sessions.finish(visit)
-        try:
-            await self._ending(stores).end(visit, end)
-            if visit.stopped:
-                self._tell_end(visit.id, visit.order, visit.stopped)
-        except Exception:
-            log.exception("session.interrupt_failed", session_id=visit.id)
+    def _tell_loss(self, held: Held, why: Lost) -> None:
+        """Called in the keeper's thread."""
+        self._loop.call_soon_threadsafe(self._lost, held, Cause(why.value))
 
-    def stop(self, session_id: str, cause: Cause, **details: Any) -> None:
-        """Have a session ended early, from the event loop's thread or any other."""
-        visit = self.running.get(session_id)
-        if visit is not None and visit.stop(cause):
-            visit.journal.error("error", "session.stopped", cause=cause, **details)
-            self._loop.call_soon_threadsafe(visit.wake)
-
-    async def keep(self, capture: PageCapture) -> KeptPage:
-        """Store a page of a running session."""
-        visit = self.running.get(capture.session_id)
-        if visit is None:
-            raise StaleSessionError(f"session {capture.session_id} does not run in this process")
-        book = (await self.open()).sessions
-        return await self._to_its_end(self._keep(book, visit, capture))
-
-    async def _keep(self, book: SessionStore, visit: Visit, capture: PageCapture) -> KeptPage:
-        write = await self._in_thread(book.keep, visit, capture)  # compresses and digests
-        return await self._writes.post(write)
-
-    async def ask_delay(self, domain: str, seconds: float, reason: str) -> None:
-        """Hold everyone off a domain, as its site has asked."""
-        gate = (await self.open()).gate
-        await self._in_thread(ask_delay, gate, domain, seconds, reason)
-
-    # ── for spiders that know nothing of sessions ──
-
-    async def visit_of(self, domain: str, url: str) -> Visit:
-        """The session of this process that holds `domain`; one is begun if there is none."""
-        for visit in self.running.values():
-            if domain in visit.acquisitions and not visit.stopped:
-                return visit
-        return await self._own_visits.get(domain, lambda: self._begin_own(domain, url))
-
-    async def _begin_own(self, domain: str, url: str) -> Visit:
-        order = SessionOrder(url, domain, policy=self.settings.crawl_policy_version)
-        [session_id] = await self.queue([order])
-        async with self.slots:
-            visit = await self.begin(session_id, order)
-        if visit is None:
-            raise LockedError(f"{domain} is held by another session")
-        visit.missing_pdp = None
-        visit.wake = lambda: asyncio.ensure_future(self.end(visit))
-        if visit.stopped:
-            visit.wake()
-        return visit
-
-    # ── inside ──
-
-    async def _commit(self, writes: list[Write[Any]]) -> None:
-        await self._in_thread(self._opened.sessions.commit, writes)
-
-    def _ending(self, stores: Stores) -> Ending:
-        return Ending(stores, self._writes, self._in_thread)
-
-    async def _acquisition(
-        self, session_id: str, order: SessionOrder, journal: Journal, **how: bool
-    ) -> DomainAcquisition:
-        def emit(event: str, level: str, **fields: Any) -> None:
-            getattr(journal, level)("lock", event, **fields)
-
-        waiter = Waiter(
-            session_id, order.domain, emit, self._on_lost, beat=self._beat, mode=order.mode, **how
-        )
-        return (await self.open()).acquisitions.acquisition(waiter)
-
-    async def _go_in(self, acquisition: DomainAcquisition, *, lend_slot: bool) -> None:
-        try:
-            while not isinstance(
-                step := await self._to_its_end(self._in_thread(acquisition.advance)), Entered
-            ):
-                if lend_slot and step.why != DELAY:
-                    await self._sleep_without_slot(step.milliseconds)
-                else:
-                    await asyncio.sleep(step.milliseconds / 1000)
-        except BaseException:
-            await self._to_its_end(self._in_thread(acquisition.leave))
-            raise
-
-    async def _sleep_without_slot(self, milliseconds: int) -> None:
-        self.slots.release()
-        try:
-            await asyncio.sleep(milliseconds / 1000)
-        finally:
-            await self._to_its_end(self.slots.acquire())
-
-    async def _refuse(
-        self, session_id: UUID, order: SessionOrder, outcome: Outcome, journal: Journal
-    ) -> None:
-        book = (await self.open()).sessions
-        await self._in_thread(book.refuse, session_id, outcome, journal)
-        self._tell_end(str(session_id), order, outcome)
-
-    def _tell_end(self, session: str, order: SessionOrder, outcome: Outcome) -> None:
-        self.tell(
-            "ended", session=session, url=order.url, domain=order.domain,
-            status=outcome.status, summary=outcome.summary, cause=outcome.cause,
-        )  # fmt: skip
-
-    def tell_refusal(self, error: CrawlerError) -> None:
-        """Let those who listen know why nothing is run."""
-        self.tell("refused", code=error.code, exit_code=error.exit_code)
-
-    def tell(self, event: str, **fields: Any) -> None:
-        """Let those who listen know what happened."""
-        for listener in self.listeners:
-            listener(event, **fields)
-
-    def _on_lost(self, held: Held, why: Lost) -> None:
-        cause = Cause(why.value)
-        with self._guard:
-            if held.session_id not in self.running:
-                self._lost_early[held.session_id] = cause  # it is just being started
-                return
-        self.stop(held.session_id, cause, held_domain=held.domain)
+    def _lost(self, held: Held, cause: Cause) -> None:
+        if held.session_id in self._visits.running:
+            self._visits.stop(held.session_id, cause, held_domain=held.domain)
+        else:
+            self._lost_early[held.session_id] = cause
 
     def _beat(self, held: Held) -> None:
-        visit = self.running.get(held.session_id)
-        if visit is not None and not self._opened.sessions.beat(visit):
-            self.stop(held.session_id, Cause.LOCK_LOST, reason="taken over")
+        """Called in the keeper's thread."""
+        visit = self._visits.running.get(held.session_id)
+        if visit is not None and not self._stores.sessions.beat(visit):
+            stop = partial(self._visits.stop, held.session_id, Cause.LOCK_LOST, reason="taken over")
+            self._loop.call_soon_threadsafe(stop)
 
-    async def _beat_queued(self) -> None:
-        """Show other processes that what waits here is not forgotten."""
-        book = (await self.open()).sessions
-        while True:
-            await asyncio.sleep(book.ttl.total_seconds() / 3)
-            try:
-                await self._in_thread(book.beat_queued)
-            except Exception:
-                log.exception("session.queue_beat_failed")
 
-    async def _in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.get_running_loop().run_in_executor(
-            self._threads, lambda: function(*args, **kwargs)
-        )
+async def _sleep(seconds: float, slots: asyncio.Semaphore | None) -> None:
+    """Wait, and lend the slot that one holds to others meanwhile."""
+    if slots is None:
+        await asyncio.sleep(seconds)
+        return
+    slots.release()
+    try:
+        await asyncio.sleep(seconds)
+    finally:
+        await to_its_end(slots.acquire())
 
-    @staticmethod
-    async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:
-        """Wait for work that must not be left half done, even when the waiting is cancelled."""
-        task = asyncio.ensure_future(work)
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            await asyncio.wait([task])
-            raise
+
+def _ask_delay(stores: Stores, domain: str, seconds: float, reason: str) -> None:
+    """A gate that is away is not worth a page."""
+    try:
+        stores.gate.ask_delay(domain, seconds, reason)
+    except GateUnavailableError as error:
+        log.warning("delay.not_kept", domain=domain, seconds=seconds, error=str(error))
+
+
+# ── work that is waited for ──
+
+
+class Threads:
+    """What blocks, run beside the event loop."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="visits")
+
+    async def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function in a thread."""
+        work = partial(function, *args, **kwargs)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+    def close(self) -> None:
+        """Wait for what runs, and end."""
+        self._pool.shutdown()
+
+
+class Shared:
+    """Work that several requests wait for and only the first begins."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[Hashable, asyncio.Task[Any]] = {}
+
+    async def get(self, key: Hashable, begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The result of the work that goes by `key`; a caller who is cancelled does not end it."""
+        if key not in self._tasks:
+            task = self._tasks[key] = asyncio.ensure_future(begin())
+            task.add_done_callback(lambda _: self._tasks.pop(key))
+        result: T = await asyncio.shield(self._tasks[key])
+        return result
+
+    async def settle(self) -> None:
+        """Wait for what is under way."""
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+
+async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """Wait for work that must not be left half done, even when the waiting is cancelled."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise

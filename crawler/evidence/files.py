@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
+from itertools import count
 from typing import TYPE_CHECKING, Self
 
 from attrs import frozen
 from isal import igzip
 
-from crawler.capture.artifact_types import FEATURES, HTML, MEDIA, VISIBLE_TEXT
+from crawler.capture.artifact_types import FEATURES, HTML, MEDIA, SESSION_LOG, VISIBLE_TEXT
 from crawler.errors import IntegrityError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from uuid import UUID
 
     from crawler.capture.artifact_types import ArtifactType
@@ -59,14 +60,6 @@ def media_file(folder: str, sha256: str, content_type: str | None) -> str:
     """The name of a file that is no page; a session has the same bytes once."""
     kind = (content_type or "").partition(";")[0].strip().lower()
     return f"{folder}/media/{sha256}.{MEDIA_ENDINGS.get(kind, 'bin')}"
-
-
-def session_file(folder: str, file_name: str, number: int = 1) -> str:
-    """The name of a file about the session as a whole; an end that comes again gets a number."""
-    if number > 1:
-        stem, dot, ending = file_name.partition(".")
-        file_name = f"{stem}-{number}{dot}{ending}"
-    return f"{folder}/{file_name}"
 
 
 # ── bytes to stored bytes: deterministic gzip, and the digests that prove both. Pure ──
@@ -179,3 +172,13 @@ def files_of(visit: Visit, capture: PageCapture) -> list[KeptFile]:
         uri = media_file(folder, packed.content_sha256, capture.content_type)
         kept.append(KeptFile(MEDIA, uri, packed, capture.content_type, None))
     return kept
+
+
+def session_log(
+    content: bytes, *, domain: str, session_id: UUID, epoch: int, taken: Collection[str]
+) -> KeptFile:
+    """A session's log under the first name that is not taken: an end that comes again gets a number."""
+    folder = session_folder(domain, session_id, epoch)
+    stem, dot, ending = SESSION_LOG.file_name.partition(".")
+    names = (f"{folder}/{stem}{f'-{number}' if number > 1 else ''}{dot}{ending}" for number in count(1))
+    return KeptFile.of(SESSION_LOG, next(name for name in names if name not in taken), content)

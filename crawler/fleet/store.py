@@ -20,16 +20,17 @@ from crawler.sessions import rows as sessions_rows
 from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Status
 from crawler.sessions.store import SessionStore
-from crawler.sessions.writes import Write
+from crawler.sessions.writes import Write, write_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
-    from datetime import datetime
+    from datetime import datetime, timedelta
     from uuid import UUID
 
     from sqlalchemy import ColumnElement
     from sqlalchemy.orm import Session
 
+    from crawler.db.engine import Transaction
     from crawler.sessions.visit import Visit
 
 # As the index says it.
@@ -59,7 +60,7 @@ class FleetStore(SessionStore):
         with self.database.write() as db:
             known = _known(db, [order.entry_id for order in orders])
             new = {uuid4(): order for order in orders if order.entry_id not in known}
-            sessions_rows.create(db, new, owner=None, snapshot=snapshot, life=self._life(db))
+            sessions_rows.create(db, new, owner=None, snapshot=snapshot, ttl=self.ttl)
         return len(new)
 
     def waiting(self, room: int, busy: Collection[str], *, suspects: bool = False) -> list[Waiting]:
@@ -89,11 +90,11 @@ class FleetStore(SessionStore):
         then: Callable[[Visit], object] | None = None,
     ) -> Write[Visit]:
         """Make a waiting session ours and begin it; refuse one that somebody else has begun."""
-        start = self.start(journal.key, order, journal, then)
+        start = self.start(order, journal, then)
 
-        def write(db: Session, life: sessions_rows.Life) -> Visit:
-            _make_ours(db, journal.key, self.owner, life)
-            return start.rows(db, life)
+        def write(db: Transaction) -> Visit:
+            _make_ours(db, journal.key, self.owner, self.ttl)
+            return start.rows(db)
 
         return Write(write, then=start.then)
 
@@ -108,7 +109,7 @@ class FleetStore(SessionStore):
             for orphan in orphans:
                 self._recover(db, orphan, now)
             ended = [orphan.id for orphan in orphans if orphan.status == Status.FAILED]
-            self._tell_end(db, ended, now)
+            self._tell_end(db, ended)
         for session_id in ended:
             self.export_log(session_id)
         return [orphan.id for orphan in orphans]
@@ -120,7 +121,7 @@ class FleetStore(SessionStore):
         journal.warn(
             "session", "session.worker_died", owner=orphan.owner, epoch=orphan.epoch, deaths=orphan.deaths
         )
-        sessions_rows.write_log(db, [sessions_rows.log_row(orphan.id, line) for line in journal.take()])
+        write_log(db, [(orphan.id, line) for line in journal.take()])
         if orphan.deaths >= self.settings.fleet_max_deaths:
             orphan.status, orphan.finished_at = Status.FAILED, now
             orphan.error_summary, orphan.cause = Summary.CRAWL_FAILED, Cause.ABANDONED
@@ -156,11 +157,11 @@ def _next_in_line(db: Session, room: int, busy: Collection[str], *, suspects: bo
     ).all()
 
 
-def _make_ours(db: Session, session_id: UUID, owner: str, life: sessions_rows.Life) -> None:
+def _make_ours(db: Transaction, session_id: UUID, owner: str, ttl: timedelta) -> None:
     made = db.execute(
         update(CrawlSession)
         .where(CrawlSession.id == session_id, _OPEN, _IS_ANYBODYS)
-        .values(owner=owner, **life.columns)
+        .values(owner=owner, **sessions_rows.alive(db, ttl))
         .returning(CrawlSession.id)
     )
     if made.scalar_one_or_none() is None:

@@ -13,7 +13,7 @@ from crawler.evidence.blobs import DiskFullError
 from crawler.sessions.rows import StaleSessionError
 
 if TYPE_CHECKING:
-    from crawler.sessions.store import KeptPage
+    from crawler.sessions.writes import KeptPage
 
 
 class EvidencePipeline(Component):

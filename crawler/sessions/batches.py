@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import math
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -10,22 +10,24 @@ from sqlalchemy import and_, exists, func, or_, select, update
 
 from crawler.capture.failures import Cause
 from crawler.db.models import Batch, CrawlSession
-from crawler.errors import BadUrlError, UsageError
+from crawler.errors import BadUrlError, LockedError, UsageError
 from crawler.sessions.outcome import Status
+from crawler.sessions.rows import alive, order_of
 from crawler.urls import canonical, redact, require_http_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import datetime
     from pathlib import Path
+    from uuid import UUID
 
-    from sqlalchemy.orm import Session
-
-    from crawler.sessions.rows import Life
+    from crawler.db.engine import Transaction
+    from crawler.sessions.rows import SessionOrder
+    from crawler.sessions.store import SessionStore
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 # How a session may have ended without having been done.
 _CUT_SHORT = [cause for cause in Cause if cause.traits.cuts_short]
+_WAS_CUT_SHORT = and_(CrawlSession.status == Status.FAILED, CrawlSession.cause.in_(_CUT_SHORT))
 
 
 @frozen
@@ -56,74 +58,6 @@ def read_urls(words: Iterable[str]) -> list[UrlLine]:
     return list(_without_repeats(_entries("\n".join(words))))
 
 
-def open_batch(db: Session, source: str) -> Batch | None:
-    """The batch of a file that is still being worked through, if there is one."""
-    return db.scalars(
-        select(Batch)
-        .where(Batch.source == source, Batch.finished_at.is_(None))
-        .order_by(Batch.id.desc())
-        .limit(1)
-    ).first()
-
-
-def begin_batch(db: Session, source: str, now: datetime) -> Batch:
-    """A new batch for a file."""
-    batch = Batch(source=source, created_at=now)
-    db.add(batch)
-    db.flush()
-    return batch
-
-
-def take_up(db: Session, batch: Batch, *, owner: str, life: Life) -> Sequence[CrawlSession]:
-    """Claim what is left to do of a batch: what was never begun, put back, or cut short."""
-    waiting = and_(
-        CrawlSession.status == Status.QUEUED,
-        or_(CrawlSession.owner.is_(None), CrawlSession.alive_until < life.now),
-    )
-    cut_short = and_(CrawlSession.status == Status.FAILED, CrawlSession.cause.in_(_CUT_SHORT))
-    return list(
-        db.scalars(
-            update(CrawlSession)
-            .where(CrawlSession.batch_id == batch.id, or_(waiting, cut_short))
-            .values(
-                status=Status.QUEUED, owner=owner, **life.columns,
-                error_summary=None, cause=None, finished_at=None,
-            )
-            .returning(CrawlSession)
-        )
-    )  # fmt: skip
-
-
-def free_in(db: Session, batch: Batch, now: datetime) -> timedelta:
-    """After which time something of a batch can be taken up, if those who work on it have died."""
-    soonest = db.scalar(
-        select(func.min(CrawlSession.alive_until)).where(
-            CrawlSession.batch_id == batch.id, CrawlSession.status.in_([Status.QUEUED, Status.RUNNING])
-        )
-    )
-    return max(soonest - now, timedelta(0)) if soonest else timedelta(0)
-
-
-def urls_of(db: Session, batch: Batch) -> set[str]:
-    """What a batch has sessions for."""
-    return set(db.scalars(select(CrawlSession.url).where(CrawlSession.batch_id == batch.id)))
-
-
-def close_finished(db: Session, batch_id: int, now: datetime) -> bool:
-    """Mark a batch as finished when nothing of it is left to do."""
-    left = exists().where(
-        CrawlSession.batch_id == batch_id,
-        or_(
-            CrawlSession.status.in_([Status.QUEUED, Status.RUNNING]),
-            and_(CrawlSession.status == Status.FAILED, CrawlSession.cause.in_(_CUT_SHORT)),
-        ),
-    )
-    closed = db.execute(
-        update(Batch).where(Batch.id == batch_id, ~left).values(finished_at=now).returning(Batch.id)
-    )
-    return closed.scalar_one_or_none() is not None
-
-
 def _entries(text: str) -> Iterable[UrlLine]:
     for number, raw in enumerate(text.splitlines(), start=1):
         line = raw.strip()
@@ -142,3 +76,82 @@ def _without_repeats(lines: Iterable[UrlLine]) -> Iterable[UrlLine]:
         if key not in seen:
             seen.add(key)
             yield line
+
+
+# ── the batch of a file: a session for each entry, taken up again until none is left ──
+
+
+@frozen
+class OpenBatch:
+    """A URL file that is being worked through."""
+
+    id: int
+    urls: frozenset[str]  # what has a session already
+    left: tuple[tuple[UUID, SessionOrder], ...]  # sessions to go on with
+
+
+def open_batch(sessions: SessionStore, source: str) -> OpenBatch:
+    """The batch of a URL file that was interrupted, with what is left of it; else a new one."""
+    with sessions.database.write() as db:
+        batch = db.scalars(
+            select(Batch)
+            .where(Batch.source == source, Batch.finished_at.is_(None))
+            .order_by(Batch.id.desc())
+            .limit(1)
+        ).first()
+        if batch is None or _close_finished(db, batch.id):
+            batch = Batch(source=source, created_at=db.now)
+            db.add(batch)
+            db.flush()
+            return OpenBatch(batch.id, frozenset(), ())
+        left = _take_up(db, batch, sessions)
+        if not left:
+            raise LockedError(
+                f"another process is working through {source}",
+                hint=f"if that process has died, its file is free in {_free_in_seconds(db, batch)} s",
+            )
+        urls = frozenset(db.scalars(select(CrawlSession.url).where(CrawlSession.batch_id == batch.id)))
+        return OpenBatch(batch.id, urls, tuple((row.id, order_of(row)) for row in left))
+
+
+def close_batch(sessions: SessionStore, batch_id: int) -> bool:
+    """Mark a batch as finished if nothing of it is left to do; whether that is so."""
+    with sessions.database.write() as db:
+        return _close_finished(db, batch_id)
+
+
+def _take_up(db: Transaction, batch: Batch, sessions: SessionStore) -> Sequence[CrawlSession]:
+    """Claim what is left to do of a batch: what was never begun, put back, or cut short."""
+    waiting = and_(
+        CrawlSession.status == Status.QUEUED,
+        or_(CrawlSession.owner.is_(None), CrawlSession.alive_until < db.now),
+    )
+    return db.scalars(
+        update(CrawlSession)
+        .where(CrawlSession.batch_id == batch.id, or_(waiting, _WAS_CUT_SHORT))
+        .values(
+            status=Status.QUEUED, owner=sessions.owner, **alive(db, sessions.ttl),
+            error_summary=None, cause=None, finished_at=None,
+        )
+        .returning(CrawlSession)
+    ).all()  # fmt: skip
+
+
+def _free_in_seconds(db: Transaction, batch: Batch) -> int:
+    """After which time something of a batch can be taken up, if those who work on it have died."""
+    open_ones = CrawlSession.status.in_([Status.QUEUED, Status.RUNNING])
+    soonest = db.scalar(
+        select(func.min(CrawlSession.alive_until)).where(CrawlSession.batch_id == batch.id, open_ones)
+    )
+    return max(0, math.ceil((soonest - db.now).total_seconds())) if soonest else 0
+
+
+def _close_finished(db: Transaction, batch_id: int) -> bool:
+    left = exists().where(
+        CrawlSession.batch_id == batch_id,
+        or_(CrawlSession.status.in_([Status.QUEUED, Status.RUNNING]), _WAS_CUT_SHORT),
+    )
+    closed = db.execute(
+        update(Batch).where(Batch.id == batch_id, ~left).values(finished_at=db.now).returning(Batch.id)
+    )
+    return closed.scalar_one_or_none() is not None

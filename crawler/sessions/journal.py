@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -13,7 +12,6 @@ from crawler import clock, logs
 from crawler.logs import redacted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
 MAX_DETAIL_CHARS = 2000
@@ -28,17 +26,6 @@ class LogLine:
     event_type: str
     message: str
     details: dict[str, Any] = field(factory=dict)
-
-    @property
-    def columns(self) -> dict[str, Any]:
-        """As it is written and exported."""
-        return {
-            "timestamp": self.timestamp,
-            "level": self.level,
-            "event_type": self.event_type,
-            "message": self.message,
-            "details": self.details,
-        }
 
 
 class Journal:
@@ -64,6 +51,10 @@ class Journal:
         """Note what ended a page or the session."""
         self._log.error(message, **details)
         self._keep("error", event_type, message, details)
+
+    def lock(self, event: str, level: str, **details: Any) -> None:
+        """Note what became of a domain's lock."""
+        getattr(self, level)("lock", event, **details)
 
     def take(self) -> list[LogLine]:
         """The lines that were not written yet; the caller writes them."""
@@ -98,9 +89,3 @@ def storable_tree(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [storable_tree(below) for below in value]
     return storable(value)
-
-
-def as_jsonl(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """The log as it is exported: one JSON object a line."""
-    lines = ({**row, "timestamp": row["timestamp"].isoformat()} for row in rows)
-    return b"".join(json.dumps(line, ensure_ascii=False, sort_keys=True).encode() + b"\n" for line in lines)

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from itertools import count
+import json
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
-from attrs import frozen
+from attrs import asdict
 from sqlalchemy import bindparam, select
 
 from crawler.capture.artifact_types import SESSION_LOG
 from crawler.db.models import Artifact, CrawlLog, CrawlSession
-from crawler.evidence import files
-from crawler.evidence.files import KeptFile
-from crawler.sessions import rows
-from crawler.sessions.journal import as_jsonl
-from crawler.sessions.writes import Write
+from crawler.evidence.files import session_log
+from crawler.sessions.rows import ENDED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Mapping
     from uuid import UUID
 
     from sqlalchemy import Table
-    from sqlalchemy.orm import Session
 
     from crawler.db.engine import Database
-    from crawler.sessions.journal import Journal
-    from crawler.sessions.rows import Life
+    from crawler.evidence.files import KeptFile
+    from crawler.sessions.journal import Journal, LogLine
 
 _LINES = cast("Table", CrawlLog.__table__)
 _SESSIONS = cast("Table", CrawlSession.__table__)
@@ -44,48 +40,29 @@ _TAKEN = select(_ARTIFACTS.c.storage_uri).where(
 )
 
 
-@frozen
-class _Written:
-    """What the database knows of a session's log."""
+def log_file(
+    database: Database, session_id: UUID, journal: Journal | None = None
+) -> tuple[KeptFile | None, list[LogLine]]:
+    """An ended session's log as a file, with the last lines of its journal, which the caller writes.
 
-    folder: str
-    lines: list[dict[str, Any]]
-    taken: frozenset[str]  # names that a row claims
-
-
-def export_of(database: Database, session_id: UUID, journal: Journal | None = None) -> Write[None] | None:
-    """The write of an ended session's log and of the last lines of its journal.
-
-    None for a session that goes on, with the next start of its batch.
+    There is no file for a session that goes on, with the next start of its batch. Its name is the first that
+    no row claims.
     """
-    written = _written(database, session_id)
-    if written is None:
-        return None
-    write = Write(lambda db, life: _write(db, life, session_id, file), journal=journal)
-    lines = [*written.lines, *(line.columns for line in write.take_lines())]
-    uri = next(uri for uri in _names(written.folder) if uri not in written.taken)
-    file = KeptFile.of(SESSION_LOG, uri, as_jsonl(sorted(lines, key=itemgetter("timestamp"))))
-    write.files, write.replaces = [file], True
-    return write
-
-
-def _written(database: Database, session_id: UUID) -> _Written | None:
     key = {"its_id": session_id}
     with database.read() as db:
         connection = db.connection()
         status, domain, epoch = connection.execute(_SESSION, key).one()
-        if status not in rows.ENDED:
-            return None
-        return _Written(
-            files.session_folder(domain, session_id, epoch),
-            [dict(row) for row in connection.execute(_LOG, key).mappings()],
-            frozenset(connection.execute(_TAKEN, key).scalars()),
-        )
+        written = [dict(row) for row in connection.execute(_LOG, key).mappings()]
+        taken = frozenset(connection.execute(_TAKEN, key).scalars())
+    last = journal.take() if journal is not None else []
+    if status not in ENDED:
+        return None, last
+    lines = [*written, *(asdict(line, recurse=False) for line in last)]
+    content = as_jsonl(sorted(lines, key=itemgetter("timestamp")))
+    return session_log(content, domain=domain, session_id=session_id, epoch=epoch, taken=taken), last
 
 
-def _names(folder: str) -> Iterator[str]:
-    return (files.session_file(folder, SESSION_LOG.file_name, number) for number in count(1))
-
-
-def _write(db: Session, life: Life, session_id: UUID, file: KeptFile) -> None:
-    rows.write_artifacts(db, [rows.artifact_row(file, session_id, now=life.now)])
+def as_jsonl(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    """The log as it is exported: one JSON object a line."""
+    lines = ({**row, "timestamp": row["timestamp"].isoformat()} for row in rows)
+    return b"".join(json.dumps(line, ensure_ascii=False, sort_keys=True).encode() + b"\n" for line in lines)

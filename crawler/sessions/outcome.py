@@ -28,8 +28,8 @@ class PageResult:
     """One page that the session was to have."""
 
     page_type: str
-    ok: bool
-    cause: Cause | None = None
+    cause: Cause | None = None  # why it failed
+    is_doubted: bool = False  # it was kept with low confidence
 
 
 @frozen
@@ -44,18 +44,20 @@ class Outcome:
 def outcome_of(pages: Sequence[PageResult], missing_pdp: Cause | None = None) -> Outcome:
     """SPEC F138, applied to the pages that the session was to have.
 
+    What failed all of them alike is told by its own summary.
+
     `missing_pdp` says why there is no product page; None when there is one, or when none was looked for.
     """
     if not pages and missing_pdp is None:
         return Outcome(Status.COMPLETED)  # a spider's visit that kept no page, such as one for data alone
-    first_cause = next((page.cause for page in pages if page.cause), None)
+    causes = [page.cause for page in pages if page.cause]
     homes = [page for page in pages if page.page_type == "homepage"]
-    if missing_pdp and homes and all(page.ok for page in homes):
+    if missing_pdp and homes and not any(page.cause for page in homes):
         return Outcome(Status.PARTIAL, Summary.PDP_NOT_FOUND, missing_pdp)
-    good = sum(page.ok for page in pages)
-    if good and good == len(pages) and not missing_pdp:
+    if not causes and not missing_pdp:
         return Outcome(Status.COMPLETED)
-    cause = first_cause or missing_pdp
-    if good and not missing_pdp:
+    cause = causes[0] if causes else missing_pdp
+    if len(causes) < len(pages) and not missing_pdp:
         return Outcome(Status.PARTIAL, Summary.SOME_FAILED, cause)
-    return Outcome(Status.FAILED, first_cause.summary if first_cause else Summary.ALL_FAILED, cause)
+    summaries = {each.summary for each in causes} if len(causes) == len(pages) else set()
+    return Outcome(Status.FAILED, summaries.pop() if len(summaries) == 1 else Summary.ALL_FAILED, cause)

@@ -1,36 +1,65 @@
-"""One change to the book: the rows that it writes, and the files that they speak of."""
+"""Storing: what a visit writes is a `Write`, and writes that come at the same time share one commit.
+
+From top to bottom: what a write is; the queue, with a page and a log as writes; and what a group of writes
+goes through: first its files, with one flush, then its rows, in one transaction.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
+from uuid import uuid4
 
-from attrs import define, field
-from sqlalchemy import select
+from attrs import asdict, define, field, frozen
+from sqlalchemy import insert, select
 from sqlalchemy.exc import OperationalError
 
 from crawler import logs
 from crawler.db.engine import DatabaseUnavailableError
-from crawler.db.models import Artifact
+from crawler.db.models import Artifact, CrawlLog, Page
 from crawler.errors import LockedError
 from crawler.evidence.blobs import BlobExistsError
-from crawler.sessions import rows
-from crawler.sessions.rows import StaleSessionError
+from crawler.evidence.files import files_of
+from crawler.pdp import facts_as_dict, verdict_as_dict
+from crawler.sessions.journal import storable_tree
+from crawler.sessions.log_export import log_file
+from crawler.sessions.outcome import PageResult
+from crawler.sessions.rows import StaleSessionError, beat
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from datetime import datetime
+    from uuid import UUID
 
+    from sqlalchemy import Table
     from sqlalchemy.orm import Session
 
+    from crawler.capture.items import PageCapture
+    from crawler.config import Settings
     from crawler.db.engine import Database, Transaction
     from crawler.evidence.blobs import BlobStore
     from crawler.evidence.files import KeptFile
     from crawler.sessions.journal import Journal, LogLine
-    from crawler.sessions.rows import Fence, Life
+    from crawler.sessions.rows import Fence
+    from crawler.sessions.visit import Visit
 
+    Row = dict[str, Any]
 
 T = TypeVar("T")
+MOST = 50  # writes a commit
+THREADS = 4  # one commits, the others pack
+SHORT_DAYS = 7
+LONG_DAYS = 30
+# Built once: building a statement costs more than running it.
+_PAGE = insert(cast("Table", Page.__table__))
+_ARTIFACTS = insert(cast("Table", Artifact.__table__))
+_LOG = insert(cast("Table", CrawlLog.__table__))
+
+log = logs.get_logger(__name__)
 
 
 @define(eq=False)
@@ -40,41 +69,31 @@ class Write(Generic[T]):
     Its lines of the log go along; they return to their journal when it comes to nothing.
     """
 
-    rows: Callable[[Session, Life], T]  # called again where the first time was taken back
+    rows: Callable[[Transaction], T]  # called again where the first time was taken back
     files: Sequence[KeptFile] = ()  # published before anything is written
     replaces: bool = False  # what a dead process left under the files' names gives way
     fence: Fence | None = None  # checked before anything is written
     journal: Journal | None = None
-    then: Callable[[T], object] | None = None  # called in the writer's thread once it is in the book
-    error: BaseException | None = None
+    then: Callable[[T], object] | None = None  # called once it is committed, where it was waited for
+    lines: list[LogLine] = field(factory=list, init=False)  # of the journal, that are written along with it
+    error: BaseException | None = field(default=None, init=False)
     _results: list[T] = field(factory=list, init=False)
-    _lines: list[LogLine] = field(factory=list, init=False)
 
-    def begin(self) -> None:
-        """Forget an earlier try."""
+    def write_in(self, db: Transaction) -> None:
+        """Write the rows, and remember what that brought; an earlier try is forgotten."""
         self.error = None
-        self._results.clear()
-
-    def take_lines(self) -> list[LogLine]:
-        """The lines that are written along with it."""
-        if self.journal is not None:
-            self._lines += self.journal.take()
-        return self._lines
-
-    def done(self, result: T) -> None:
-        """Remember what its writing brought."""
-        self._results[:] = [result]
+        self._results = [self.rows(db)]
 
     def fail(self, error: BaseException) -> None:
-        """Remember why it is not in the book."""
+        """Remember why it is not stored."""
         self.error = error
-        if self.journal is not None and self._lines:
-            self.journal.give_back(self._lines)
-            self._lines = []
+        if self.journal is not None and self.lines:
+            self.journal.give_back(self.lines)
+            self.lines = []
 
-    def is_in_the_book(self) -> None:
-        """Do what is to follow; called once, after the commit."""
-        if self.then is not None:
+    def follow_up(self) -> None:
+        """Do what is to follow, if it was stored; called once, after the commit."""
+        if self.then is not None and self.error is None:
             try:
                 self.then(self._results[0])
             except Exception as error:  # ruff: ignore[blind-except] - told by `result`
@@ -82,75 +101,157 @@ class Write(Generic[T]):
 
     @property
     def result(self) -> T:
-        """What its writing brought; raises what kept it out of the book."""
+        """What its writing brought; raises what kept it from being stored."""
         if self.error is not None:
             raise self.error
         return self._results[0]
 
 
-def lines_of(journal: Journal) -> Write[None]:
-    """A write of a journal's lines, and of nothing else."""
-    return Write(lambda _db, _life: None, journal=journal)
+@frozen
+class KeptPage:
+    """A page that is stored, and its files."""
+
+    page: Page
+    files: tuple[KeptFile, ...]
 
 
-# ── group commit: writes that come at the same time share a transaction and the flushes of their files ──
+class Hooks(Protocol):
+    """Writes along in the transactions of sessions."""
+
+    def page_kept(self, db: Session, capture: PageCapture, page: Page, files: Sequence[KeptFile]) -> None:
+        """Called when a page's rows were written; what it raises takes them back."""
+
+    def sessions_ended(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
+        """Called when the ends of sessions were written."""
 
 
-MOST = 50  # writes a commit
+class WriteQueue:
+    """Takes writes one by one and commits them in groups, each whole or not at all, whatever the others do.
 
-log = logs.get_logger(__name__)
+    One group is under way at a time, and the next takes all that came meanwhile; nobody waits for a group to
+    grow.
+    """
 
-
-class GroupCommit:
-    """Writes writes, each whole or not at all, whatever becomes of its neighbours."""
-
-    def __init__(self, database: Database, blobs: BlobStore, life: Callable[[Transaction], Life]) -> None:
+    def __init__(
+        self, settings: Settings, database: Database, blobs: BlobStore, hooks: Sequence[Hooks]
+    ) -> None:
+        self.settings = settings
         self.database = database
         self.blobs = blobs
-        self.life = life
+        self.hooks = hooks
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="writes")
+        self._waiting: deque[tuple[Write[Any], asyncio.Future[None]]] = deque()
+        self._writing: asyncio.Task[None] | None = None
+
+    # ── what is written ──
+
+    async def keep(self, visit: Visit, capture: PageCapture) -> KeptPage:
+        """Store a page of a running session."""
+        loop = asyncio.get_running_loop()
+        return await self.post(await loop.run_in_executor(self._threads, self.page, visit, capture))
+
+    def page(self, visit: Visit, capture: PageCapture) -> Write[KeptPage]:
+        """A page as a write: packed and digested, so that it is best made in a thread.
+
+        A row exists only for a file that does; whoever else writes about the page does it in its transaction.
+        """
+        files = files_of(visit, capture)
+        row = _page_row(visit, capture)
+        standard = self.settings.html_retention_days
+        days = {"short": SHORT_DAYS, "long": LONG_DAYS}.get(visit.order.retention_policy, standard)
+
+        def write(db: Transaction) -> KeptPage:
+            page = {**row, "created_at": db.now}
+            db.connection().execute(_PAGE, page)
+            _write_artifacts(db, files, visit.fence.session_id, page_id=capture.page_id, days=days)
+            kept = Page(**page)
+            for hook in self.hooks:
+                hook.page_kept(db, capture, kept, files)
+            return KeptPage(kept, tuple(files))
+
+        def note(_: KeptPage) -> None:
+            is_doubted = bool(capture.low_confidence_reasons)
+            visit.kept[capture.page_id] = PageResult(capture.page_type, capture.cause, is_doubted=is_doubted)
+
+        return Write(write, files, fence=visit.fence, journal=visit.journal, then=note)
+
+    def log(self, session_id: UUID, journal: Journal | None = None) -> Write[None]:
+        """The last lines of a session's log, and all of it as a file if the session has ended."""
+        file, lines = log_file(self.database, session_id, journal)
+        files = [] if file is None else [file]
+        rows = partial(_write_artifacts, files=files, session_id=session_id)
+        write = Write(rows, files, replaces=True, journal=journal)
+        write.lines = lines
+        return write
+
+    async def close_log(self, visit: Visit) -> None:
+        """Write the last lines of a log, which tell of what came after the end, and export it (SPEC F145)."""
+        session_id, journal = visit.fence.session_id, visit.journal
+        loop = asyncio.get_running_loop()
+        try:
+            await self.post(await loop.run_in_executor(self._threads, self.log, session_id, journal))
+        except Exception as error:
+            log.exception("session.log_export_failed", session_id=str(session_id), error=str(error))
+            await self.post(Write(lambda _db: None, journal=journal))
+
+    # ── from one write to a group ──
+
+    async def post(self, write: Write[T]) -> T:
+        """Have a write written, with whatever else is there by then; its result, once that is committed."""
+        written = asyncio.get_running_loop().create_future()
+        self._waiting.append((write, written))
+        if self._writing is None:
+            self._writing = asyncio.ensure_future(self._write_groups())
+        await written
+        return write.result
+
+    def post_now(self, write: Write[T]) -> T:
+        """Write one write by itself, in the caller's thread."""
+        self.commit([write])
+        return write.result
+
+    async def settle(self) -> None:
+        """Wait for what is under way."""
+        while self._writing is not None:
+            await asyncio.wait([self._writing])
+
+    def close(self) -> None:
+        """Let go of the threads."""
+        self._threads.shutdown()
+
+    async def _write_groups(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            while self._waiting:
+                group = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
+                try:
+                    await loop.run_in_executor(self._threads, self._store, [write for write, _ in group])
+                except Exception as error:  # ruff: ignore[blind-except] - told to those who wait
+                    for write, _ in group:
+                        write.fail(error)
+                for write, written in group:
+                    write.follow_up()
+                    if not written.done():  # its waiter may have been cancelled
+                        written.set_result(None)
+        finally:
+            self._writing = None
 
     def commit(self, writes: Sequence[Write[Any]]) -> None:
-        """Publish the files, then write the rows; each write carries what became of it."""
-        self._publish([write for write in writes if write.files])
+        """Store writes as one group; each carries what became of it."""
+        self._store(writes)
+        for write in writes:
+            write.follow_up()
+
+    def _store(self, writes: Sequence[Write[Any]]) -> None:
+        """Publish the files, then write the rows; files whose rows came to nothing are taken back."""
+        _publish(self.blobs, [write for write in writes if write.files])
         published = [write for write in writes if write.error is None]
         self._write(published)
         for write in published:
-            if write.error is None:
-                write.is_in_the_book()
-            elif write.files:
+            if write.error is not None and write.files:
                 self._withdraw_unclaimed(write.files)
 
-    # ── files ──
-
-    def _publish(self, writes: Sequence[Write[Any]]) -> None:
-        """Publish all files with one flush; where that is refused, each write's for themselves."""
-        files = {file.uri: file.packed.data for write in writes for file in write.files}
-        is_each_once = len(files) == sum(len(write.files) for write in writes)
-        if len(writes) > 1 and is_each_once:
-            try:
-                self.blobs.publish_all(files)
-            except Exception as error:  # ruff: ignore[blind-except] - told below, of whichever it is
-                log.debug("group.published_singly", error=str(error))
-            else:
-                return
-        for write in writes:
-            try:
-                self._publish_one(write)
-            except BaseException as error:  # ruff: ignore[blind-except] - `result` raises it
-                write.fail(error)
-
-    def _publish_one(self, write: Write[Any]) -> None:
-        files = {file.uri: file.packed.data for file in write.files}
-        try:
-            self.blobs.publish_all(files)
-        except BlobExistsError:
-            shared = {file.uri for file in write.files if file.is_shared and self.blobs.exists(file.uri)}
-            if not (write.replaces or shared):
-                raise
-            for uri in files.keys() - shared if write.replaces else ():
-                self.blobs.delete(uri)
-            if left := {uri: data for uri, data in files.items() if uri not in shared}:
-                self.blobs.publish_all(left)
+    # ── its files, and its rows ──
 
     def _withdraw_unclaimed(self, files: Sequence[KeptFile]) -> None:
         """Take files back, unless the write went through and only its answer got lost.
@@ -171,8 +272,6 @@ class GroupCommit:
             except Exception:
                 log.exception("artifact.withdraw_failed", uri=file.uri)
 
-    # ── rows ──
-
     def _write(self, writes: Sequence[Write[Any]]) -> None:
         """Write the rows in one transaction; where that is refused as a whole, each write's in its own.
 
@@ -189,49 +288,74 @@ class GroupCommit:
             for write in writes:
                 if write.error is None:
                     write.fail(error)
-            if is_committing or not _may_be_a_postings(error):
+            if is_committing or not _may_be_one_writes_doing(error):
                 return
-        if len(writes) > 1 and not is_committing:
-            self._write_singly(writes)
-        elif len(writes) > 1:
-            # A deadlock, or whatever else the neighbours' locks had to do with it.
-            self._write_singly([p for p in writes if isinstance(p.error, OperationalError)])
-
-    def _write_singly(self, writes: Sequence[Write[Any]]) -> None:
-        for write in writes:
-            self._write([write])
+        if len(writes) > 1:
+            # Committed, but a deadlock or whatever else the neighbours' locks had to do with it: those again.
+            again = [w for w in writes if isinstance(w.error, OperationalError)] if is_committing else writes
+            for write in again:
+                self._write([write])
 
     def _write_rows(self, db: Transaction, writes: Sequence[Write[Any]]) -> None:
-        life = self.life(db)
-        stale = _stale(db, {write.fence for write in writes if write.fence}, life)
-        lines = []
+        ttl = timedelta(seconds=self.settings.domain_lock_ttl_seconds)
+        # The sessions that are still ours cannot be taken over before the transaction's end.
+        fences = {write.fence for write in writes if write.fence}
+        stale = {fence for fence in fences if not beat(db, fence, ttl)}
+        lines: list[tuple[UUID, LogLine]] = []
         for write in writes:
-            write.begin()
             if write.fence in stale:
                 write.fail(StaleSessionError())
                 continue
-            _write_in_savepoint(db, write, life)
+            _write_in_savepoint(db, write)
             if write.error is None and write.journal is not None:
-                lines += [rows.log_row(write.journal.key, line) for line in write.take_lines()]
-        rows.write_log(db, lines)
+                write.lines += write.journal.take()
+                lines += [(write.journal.key, line) for line in write.lines]
+        write_log(db, lines)
 
 
-def _may_be_a_postings(error: BaseException) -> bool:
-    """Whether it may have been one write's doing that the whole group was refused."""
+def _publish(blobs: BlobStore, writes: Sequence[Write[Any]]) -> None:
+    """Publish all files with one flush; where that is refused, each write's for themselves."""
+    files = {file.uri: file.packed.data for write in writes for file in write.files}
+    is_each_once = len(files) == sum(len(write.files) for write in writes)
+    if len(writes) > 1 and is_each_once:
+        try:
+            blobs.publish_all(files)
+        except Exception as error:  # ruff: ignore[blind-except] - told below, of whichever it is
+            log.debug("group.published_singly", error=str(error))
+        else:
+            return
+    for write in writes:
+        try:
+            _publish_one(blobs, write)
+        except BaseException as error:  # ruff: ignore[blind-except] - `result` raises it
+            write.fail(error)
+
+
+def _publish_one(blobs: BlobStore, write: Write[Any]) -> None:
+    files = {file.uri: file.packed.data for file in write.files}
+    try:
+        blobs.publish_all(files)
+    except BlobExistsError:
+        shared = {file.uri for file in write.files if file.is_shared and blobs.exists(file.uri)}
+        if not (write.replaces or shared):
+            raise
+        for uri in files.keys() - shared if write.replaces else ():
+            blobs.delete(uri)
+        if left := {uri: data for uri, data in files.items() if uri not in shared}:
+            blobs.publish_all(left)
+
+
+def _may_be_one_writes_doing(error: BaseException) -> bool:
+    """Whether it may have been a single write that had the whole group refused."""
     return isinstance(error, Exception) and not isinstance(error, DatabaseUnavailableError | LockedError)
 
 
-def _stale(db: Session, fences: set[Fence], life: Life) -> set[Fence]:
-    """The sessions that are no longer ours; the others cannot be taken over before the transaction's end."""
-    return {fence for fence in fences if not rows.beat(db, fence, life)}
-
-
-def _write_in_savepoint(db: Session, write: Write[Any], life: Life) -> None:
+def _write_in_savepoint(db: Transaction, write: Write[Any]) -> None:
     """Write one write; what it raises takes back its own rows, if the transaction still stands."""
     connection = db.connection()
     connection.exec_driver_sql("SAVEPOINT write")
     try:
-        write.done(write.rows(db, life))
+        write.write_in(db)
         db.flush()
         connection.exec_driver_sql("RELEASE SAVEPOINT write")
     except Exception as error:  # ruff: ignore[blind-except] - `result` raises it
@@ -244,45 +368,63 @@ def _write_in_savepoint(db: Session, write: Write[Any], life: Life) -> None:
         write.fail(error)
 
 
-# ── brings together what is posted while a group is being written; the next group takes all of it ──
+# ── rows ──
 
 
-class WriteQueue:
-    """One group is under way at a time; nobody waits for a group to grow.
+def _page_row(visit: Visit, capture: PageCapture) -> Row:
+    """What a page's row says, but for its time."""
+    from_the_site = {
+        "url": capture.url,
+        "verdict": verdict_as_dict(capture.verdict) if capture.verdict else None,
+        "facts": facts_as_dict(capture.facts) if capture.facts else None,
+    }
+    return {
+        "id": capture.page_id,
+        "session_id": visit.fence.session_id,
+        "epoch": visit.fence.epoch,
+        "page_type": capture.page_type,
+        "viewport": capture.viewport,
+        "status": "ok" if capture.cause is None else "failed",
+        "http_status": capture.http_status,
+        "low_confidence_reasons": list(capture.low_confidence_reasons),
+        "load_timings": capture.load_timings,
+        **storable_tree(from_the_site),
+    }
 
-    `commit` is awaited with each group; afterwards its writes carry what became of them.
-    """
 
-    def __init__(self, commit: Callable[[list[Write[Any]]], Awaitable[None]]) -> None:
-        self._commit = commit
-        self._waiting: deque[tuple[Write[Any], asyncio.Future[None]]] = deque()
-        self._writing: asyncio.Task[None] | None = None
+def _write_artifacts(
+    db: Transaction,
+    files: Sequence[KeptFile],
+    session_id: UUID,
+    *,
+    page_id: UUID | None = None,
+    days: int | None = None,
+) -> None:
+    """Write the rows of published files; `days` is for those that expire."""
+    until = None if days is None else db.now + timedelta(days=days)
+    rows = [
+        {
+            "id": uuid4(),
+            "session_id": session_id,
+            "page_id": page_id,
+            "type": file.type.name,
+            "storage_uri": file.uri,
+            "size_bytes": len(file.packed.data),
+            "checksum": file.packed.checksum,
+            "content_sha256": file.packed.content_sha256,
+            "content_type": file.content_type,
+            "charset": file.charset,
+            "created_at": db.now,
+            "retention_until": until if file.type.expires else None,
+        }
+        for file in files
+    ]
+    if rows:
+        db.connection().execute(_ARTIFACTS, rows)
 
-    async def post(self, write: Write[T]) -> T:
-        """Have a write written, with whatever else is there by then; its result, once that is committed."""
-        written = asyncio.get_running_loop().create_future()
-        self._waiting.append((write, written))
-        if self._writing is None:
-            self._writing = asyncio.ensure_future(self._write())
-        await written
-        return write.result
 
-    async def settle(self) -> None:
-        """Wait for what is under way."""
-        while self._writing is not None:
-            await asyncio.wait([self._writing])
-
-    async def _write(self) -> None:
-        try:
-            while self._waiting:
-                group = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
-                try:
-                    await self._commit([write for write, _ in group])
-                except Exception as error:  # ruff: ignore[blind-except] - told to those who wait
-                    for write, _ in group:
-                        write.fail(error)
-                for _, written in group:
-                    if not written.done():  # its waiter may have been cancelled
-                        written.set_result(None)
-        finally:
-            self._writing = None
+def write_log(db: Session, lines: Iterable[tuple[UUID, LogLine]]) -> None:
+    """Write lines of the logs of sessions."""
+    rows = [{"session_id": session_id, **asdict(line, recurse=False)} for session_id, line in lines]
+    if rows:
+        db.connection().execute(_LOG, rows)

@@ -106,7 +106,7 @@ class SiteSpider(Spider):
             self.plugins = plugin_registry().pick(run.source.plugins)
         except CrawlerError as error:
             log.error("crawl.refused", code=error.code, error=str(error), hint=error.hint)  # ruff: ignore[error-instead-of-exception] - a reason, not a crash
-            self.visits.tell_refusal(error)
+            self.visits.tell("refused", code=error.code, exit_code=error.exit_code)
             raise CloseSpider(error.code) from error
         self.visits.tell("run", run=run.id, source=run.source.code, resumed=run.resumed)
         no_requests: tuple[Request, ...] = ()

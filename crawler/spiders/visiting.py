@@ -99,7 +99,7 @@ class VisitingSpider(Spider):
             return await self.orders()
         except CrawlerError as error:
             log.error("crawl.refused", code=error.code, error=str(error), hint=error.hint)  # ruff: ignore[error-instead-of-exception] - a reason, not a crash
-            self.visits.tell_refusal(error)
+            self.visits.tell("refused", code=error.code, exit_code=error.exit_code)
             raise CloseSpider(error.code) from error
 
     # ── a visit, from its request for the domain to its end ──

@@ -32,7 +32,7 @@ def test_opening_writes_nothing(settings: Settings) -> None:
     """A session whose process is gone stays as it is until somebody says so."""
     with open_stores(settings) as stores:
         [session_id] = stores.sessions.queue([ORDER], {})
-        stores.sessions.post(stores.sessions.start(session_id, ORDER, Journal(str(session_id), ORDER.domain)))
+        stores.sessions.writes.post_now(stores.sessions.start(ORDER, Journal(str(session_id), ORDER.domain)))
         with stores.database.write() as db:
             db.execute(text("UPDATE sessions SET alive_until = '2000-01-01 00:00:00.000000'"))
     with open_stores(settings) as stores, stores.database.read() as db:

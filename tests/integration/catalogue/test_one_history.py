@@ -41,7 +41,7 @@ def run(visits: Visits, *pages: tuple[str, Mapping[str, Any], str | None], sourc
     """A run that reads pages of one domain in one visit: URL, facts and what each declares."""
     run_id = begin(visits, source)
     [key] = visits.store.queue([order := SessionOrder(PRODUCT, "shop.example")], {})
-    visit = visits.store.post(visits.store.start(key, order, Journal(str(key), order.domain)))
+    visit = visits.store.writes.post_now(visits.store.start(order, Journal(str(key), order.domain)))
     for place, (url, facts, declared) in enumerate(pages):
         fields = asdict(page(str(key), url, facts, is_pdp=True, declared=declared, cause=None), recurse=False)
         lease = Lease(1, "me", 1, 1, utc_now(), utc_now())
@@ -49,8 +49,8 @@ def run(visits: Visits, *pages: tuple[str, Mapping[str, Any], str | None], sourc
         capture = RunPage(**{**fields, "viewport": f"viewport-{place}"}, task=task, source=source)
         found, _ = run_plugins(PluginRegistry().pick(["product"]), plugin_page(capture))
         kept = RunPage(**{**asdict(capture, recurse=False), "assets": found})
-        visits.store.post(visits.store.keep(visit, kept))
-    visits.store.post(visits.store.finish(visit))
+        visits.store.writes.post_now(visits.store.writes.page(visit, kept))
+    visits.store.writes.post_now(visits.store.finish(visit))
     return run_id
 
 

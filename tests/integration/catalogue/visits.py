@@ -64,13 +64,13 @@ class Visits:
         """A session that captured one page; its id."""
         order = SessionOrder(url, domain_of(url))
         [key] = self.store.queue([order], {})
-        visit = self.store.post(self.store.start(key, order, Journal(str(key), order.domain)))
+        visit = self.store.writes.post_now(self.store.start(order, Journal(str(key), order.domain)))
         said = {"is_pdp": is_pdp, "declared": declared, "cause": cause}
-        self.store.post(self.store.keep(visit, page(str(key), url, facts or CHAIR, **said)))
+        self.store.writes.post_now(self.store.writes.page(visit, page(str(key), url, facts or CHAIR, **said)))
         if is_pdp and not cause:
             visit.found(url)
-        self.store.post(self.store.finish(visit))
-        self.store.post(self.store.close_log(visit))
+        self.store.writes.post_now(self.store.finish(visit))
+        self.store.writes.post_now(self.store.writes.log(visit.fence.session_id, visit.journal))
         return key
 
     def rows(self, table: type[Base]) -> list[Any]:

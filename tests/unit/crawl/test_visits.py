@@ -18,6 +18,7 @@ from crawler.crawl.visits import Visits
 from crawler.db.models import CrawlSession
 from crawler.errors import RevisionError
 from crawler.sessions import rows
+from crawler.sessions.batches import open_batch
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 
 if TYPE_CHECKING:
@@ -64,9 +65,15 @@ def load(settings: Settings, session_id: UUID) -> CrawlSession:
     return session
 
 
+async def queued(visits: Visits, order: SessionOrder = ORDER) -> UUID:
+    """A session that waits for its start."""
+    [session_id] = (await visits.open()).sessions.queue([order], {})
+    return session_id
+
+
 async def begun(visits: Visits, order: SessionOrder = ORDER) -> Any:
     """A running session's visit."""
-    [session_id] = await visits.queue([order])
+    session_id = await queued(visits, order)
     async with visits.slots:
         visit = await visits.begin(session_id, order)
     assert visit is not None
@@ -91,7 +98,7 @@ def test_a_batchs_session_waits_for_the_next_start(settings: Settings) -> None:
     """It is queued again, nobody's, with its log so far and no export."""
 
     async def begin_in_batch(visits: Visits) -> UUID:
-        batch = await visits.open_batch("/shops.txt")
+        batch = open_batch((await visits.open()).sessions, "/shops.txt")
         visit = await begun(visits, SessionOrder("https://shop.example/", "shop.example", batch_id=batch.id))
         found: UUID = visit.fence.session_id
         return found
@@ -106,8 +113,8 @@ def test_a_lock_lost_while_the_session_was_being_started_stops_it(settings: Sett
     """The keeper tells of a loss once; it must not fall between two chairs."""
 
     async def lose_early(visits: Visits) -> Any:
-        [session_id] = await visits.queue([ORDER])
-        visits._on_lost(Held("shop.example", str(session_id), "token"), Lost.LOCK)
+        session_id = await queued(visits)
+        visits.domains._tell_loss(Held("shop.example", str(session_id), "token"), Lost.LOCK)
         async with visits.slots:
             return await visits.begin(session_id, ORDER)
 

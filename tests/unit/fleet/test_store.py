@@ -50,7 +50,7 @@ def begin(book: FleetStore, entry_id: str = "1") -> Visit:
     """Begin the session of an entry."""
     waiting = [*book.waiting(100, ()), *book.waiting(100, (), suspects=True)]
     [found] = [each for each in waiting if each.order.entry_id == entry_id]
-    return book.post(found.start(found.order, Journal(str(found.session_id), found.order.domain)))
+    return book.writes.post_now(found.start(found.order, Journal(str(found.session_id), found.order.domain)))
 
 
 def row_of(database: Database, entry_id: str = "1") -> CrawlSession:
@@ -93,7 +93,7 @@ def test_a_domain_s_line_stands_in_nobody_s_way(join: Join) -> None:
     assert next_ones("busy.example") == ["quiet", "silent"]
     visit = begin(book, "busy-0")
     assert next_ones() == ["quiet", "silent"]  # its domain is at work, whoever works there
-    book.post(book.finish(visit))
+    book.writes.post_now(book.finish(visit))
     assert next_ones(room=1) == ["busy-1"]
     assert (book.count_waiting(50), book.count_waiting(1000)) == (50, 101)
 
@@ -134,11 +134,11 @@ def test_the_dead_ones_session_waits_again(join: Join, database: Database) -> No
     row = row_of(database)
     assert (row.status, row.owner, row.deaths) == ("queued", None, 1)
     with pytest.raises(StaleSessionError):
-        one.post(one.finish(before))
+        one.writes.post_now(one.finish(before))
     after = begin(two)
     assert (after.fence.session_id, after.fence.epoch) == (before.fence.session_id, 2)
     assert not one.beat(before)
-    two.post(two.finish(after))
+    two.writes.post_now(two.finish(after))
     with database.read() as db:
         lines = list(db.scalars(select(CrawlLog.message).order_by(CrawlLog.id)))
     assert "session.worker_died" in lines
@@ -177,7 +177,7 @@ def test_a_stop_in_order_is_no_death(join: Join, database: Database) -> None:
     """What runs goes back to the fleet, and keeps what it has stored under its epoch."""
     one, two = join(), join()
     one.add([order("1")], {})
-    one.post(one.put_back(begin(one)))
+    one.writes.post_now(one.put_back(begin(one)))
     row = row_of(database)
     assert (row.status, row.owner, row.deaths) == ("queued", None, 0)
     assert begin(two).fence.epoch == 2

@@ -8,11 +8,10 @@ from crawler.capture.failures import Cause, Summary
 from crawler.sessions.outcome import Outcome, PageResult, Status, outcome_of
 
 BLOCKED = Cause.BLOCKED
-HOME, PDP = PageResult("homepage", ok=True), PageResult("pdp", ok=True)
-NO_HOME, NO_PDP = (
-    PageResult("homepage", ok=False, cause=BLOCKED),
-    PageResult("pdp", ok=False, cause=BLOCKED),
-)
+HOME, PDP = PageResult("homepage"), PageResult("pdp")
+NO_HOME, NO_PDP, LATE_PDP = (
+    PageResult("homepage", BLOCKED), PageResult("pdp", BLOCKED), PageResult("pdp", Cause.TIMEOUT),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -23,6 +22,9 @@ NO_HOME, NO_PDP = (
         ([HOME, NO_PDP], Cause.BLOCKED, Outcome(Status.PARTIAL, Summary.PDP_NOT_FOUND, Cause.BLOCKED)),
         ([NO_HOME, PDP], None, Outcome(Status.PARTIAL, Summary.SOME_FAILED, Cause.BLOCKED)),
         ([NO_HOME], Cause.NO_CANDIDATES, Outcome(Status.FAILED, Summary.BLOCKED, Cause.BLOCKED)),
+        ([NO_HOME, NO_PDP], BLOCKED, Outcome(Status.FAILED, Summary.BLOCKED, BLOCKED)),
+        ([NO_HOME, LATE_PDP], BLOCKED, Outcome(Status.FAILED, Summary.ALL_FAILED, BLOCKED)),
+        ([NO_HOME, HOME], Cause.NO_CANDIDATES, Outcome(Status.FAILED, Summary.ALL_FAILED, BLOCKED)),
         ([], None, Outcome(Status.COMPLETED)),
         ([], Cause.NO_CANDIDATES, Outcome(Status.FAILED, Summary.ALL_FAILED, Cause.NO_CANDIDATES)),
     ],
@@ -30,7 +32,10 @@ NO_HOME, NO_PDP = (
 def test_the_status_follows_from_the_pages(
     pages: list[PageResult], missing: Cause | None, expected: Outcome
 ) -> None:
-    """All well, a missing product page with and without a home page, some failed, all failed."""
+    """All well, a missing product page with and without a home page, some failed, all failed.
+
+    What failed all of them alike has its own sentence; where they failed for different reasons, none fits.
+    """
     assert outcome_of(pages, missing) == expected
 
 

@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from crawler.config import load_settings
 from crawler.sessions.writes import MOST, Write, WriteQueue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Sequence
 
 
-class SlowBook:
-    """Takes a turn of the event loop for each group, and remembers how large they were."""
+class SlowQueue(WriteQueue):
+    """Stores nothing until it is let, and remembers how large the groups were."""
 
     def __init__(self, error: Exception | None = None) -> None:
+        nothing: Any = None
+        super().__init__(load_settings({}), nothing, nothing, ())
         self.sizes: list[int] = []
         self.error = error
+        self.may_go_on = threading.Event()
 
-    async def commit(self, writes: list[Write[Any]]) -> None:
+    def _store(self, writes: Sequence[Write[Any]]) -> None:
         """Write a group, or fail as a whole."""
         self.sizes.append(len(writes))
-        await asyncio.sleep(0)
+        assert self.may_go_on.wait(10)
         if self.error:
             raise self.error
         for write in writes:
-            write.done(self.sizes[-1])
+            write.write_in(len(self.sizes))  # type: ignore[arg-type]  # no database, only a number
 
 
 def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -38,53 +43,74 @@ def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
 
 
 def write() -> Write[int]:
-    """Something to be written."""
-    return Write(lambda _db, _life: 0)
+    """Something to be written; what that brings is the number of its group."""
+    number_of: Any = int
+    return Write(number_of)
 
 
 def test_nobody_waits_for_a_group_to_grow() -> None:
     """The first is written at once; all that came meanwhile go together, up to the limit."""
-    book = SlowBook()
+    queue = SlowQueue()
 
     async def work() -> None:
-        queue = WriteQueue(book.commit)
         first = asyncio.ensure_future(queue.post(write()))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         others = [asyncio.ensure_future(queue.post(write())) for _ in range(MOST + 3)]
+        await asyncio.sleep(0)
+        queue.may_go_on.set()
         assert await first == 1
-        assert await asyncio.gather(*others) == [MOST] * MOST + [3] * 3
+        assert await asyncio.gather(*others) == [2] * MOST + [3] * 3
         await queue.settle()
 
     run(work)
-    assert book.sizes == [1, MOST, 3]
+    assert queue.sizes == [1, MOST, 3]
 
 
 def test_a_group_that_cannot_be_written_at_all_is_told() -> None:
     """Nobody waits for ever, and the next group is tried."""
-    book = SlowBook(RuntimeError("no threads are left"))
+    queue = SlowQueue(RuntimeError("no threads are left"))
+    queue.may_go_on.set()
 
     async def work() -> None:
-        queue = WriteQueue(book.commit)
         for _ in range(2):
             with pytest.raises(RuntimeError, match="no threads are left"):
                 await queue.post(write())
 
     run(work)
-    assert book.sizes == [1, 1]
+    assert queue.sizes == [1, 1]
 
 
 def test_who_stops_waiting_takes_nothing_from_the_others() -> None:
     """A write whose waiter was cancelled is written with the rest."""
-    book = SlowBook()
+    queue = SlowQueue()
 
     async def work() -> None:
-        queue = WriteQueue(book.commit)
         waiters = [asyncio.ensure_future(queue.post(write())) for _ in range(3)]
         await asyncio.sleep(0)
         waiters[1].cancel()
+        queue.may_go_on.set()
         done = await asyncio.gather(*waiters, return_exceptions=True)
         assert [type(each) for each in done] == [int, asyncio.CancelledError, int]
 
     run(work)
-    assert sum(book.sizes) == 3
+    assert sum(queue.sizes) == 3
+
+
+def test_what_follows_is_done_before_anybody_goes_on() -> None:
+    """In the event loop's own thread, also where nobody waits any more."""
+    queue = SlowQueue()
+    done: list[tuple[int, int]] = []
+
+    async def work() -> None:
+        threads = [threading.get_ident()]
+        following = write()
+        following.then = lambda number: done.append((number, threading.get_ident()))
+        waiter = asyncio.ensure_future(queue.post(following))
+        await asyncio.sleep(0)
+        waiter.cancel()
+        queue.may_go_on.set()
+        await queue.settle()
+        assert done == [(1, threads[0])]
+
+    run(work)

@@ -80,14 +80,14 @@ def visit_of(book: SessionStore, domain: str = "shop.example") -> Visit:
     """A running session."""
     order = SessionOrder(f"https://{domain}/", domain)
     [session_id] = book.queue([order], {})
-    return book.post(book.start(session_id, order, Journal(str(session_id), domain)))
+    return book.writes.post_now(book.start(order, Journal(str(session_id), domain)))
 
 
 def page_of(book: SessionStore, visit: Visit, path: str, page_type: str = "page") -> Write[Any]:
     """A page to be kept, with a line of the log."""
     visit.journal.info("test", f"page {path}")
     capture = PageCapture(visit.id, page_type, f"https://{visit.order.domain}{path}", body=path.encode())
-    return book.keep(visit, capture)
+    return book.writes.page(visit, capture)
 
 
 def count(database: Database, table: type[Any]) -> int:
@@ -114,13 +114,13 @@ def test_pages_of_many_sessions_share_a_commit(book: SessionStore) -> None:
     visits = [visit_of(book, f"shop-{number}.example") for number in range(4)]
     writes = [page_of(book, visit, f"/{number}") for number in range(3) for visit in visits]
     with commits(book.database) as seen:
-        book.commit(writes)
+        book.writes.commit(writes)
     assert len(seen) == 1
     assert outcomes(writes) == ["kept"] * 12
     assert len(stored(book)) == 12
     assert (count(book.database, Page), count(book.database, Diagnostic)) == (12, 12)
     for visit in visits:
-        assert len(visit.kept) == len(visit.pages) == 3
+        assert len(visit.kept) == 3
         assert visit.journal.take() == []
 
 
@@ -130,12 +130,12 @@ def test_a_page_that_fails_is_taken_back_alone(book: SessionStore) -> None:
     before = count(book.database, CrawlLog)
     writes = [page_of(book, other, "/1"), page_of(book, visit, "/bad"), page_of(book, other, "/2")]
     with commits(book.database) as seen:
-        book.commit(writes)
+        book.writes.commit(writes)
     assert len(seen) == 1
     assert outcomes(writes) == ["kept", "ValueError", "kept"]
     assert len(stored(book)) == 2
     assert (count(book.database, Page), count(book.database, Diagnostic)) == (2, 2)
-    assert visit.kept == set()
+    assert visit.kept == {}
     assert "page /bad" in [line.message for line in visit.journal.take()]
     assert count(book.database, CrawlLog) == before + 3  # two pages, and that the other session began
 
@@ -146,7 +146,7 @@ def test_a_stale_session_refuses_its_own_pages_only(book: SessionStore) -> None:
     with book.database.write() as db:
         db.get_one(CrawlSession, lost.fence.session_id).epoch += 1
     writes = [page_of(book, lost, "/1"), page_of(book, mine, "/2"), page_of(book, lost, "/3")]
-    book.commit(writes)
+    book.writes.commit(writes)
     assert outcomes(writes) == ["StaleSessionError", "kept", "StaleSessionError"]
     assert len(stored(book)) == count(book.database, Page) == 1
     with pytest.raises(StaleSessionError):
@@ -157,7 +157,7 @@ def test_a_transaction_that_breaks_is_done_again_one_by_one(book: SessionStore) 
     """The write that broke it fails, the others are kept; nothing is there twice."""
     visit = visit_of(book)
     writes = [page_of(book, visit, path) for path in ("/1", "/abort", "/2")]
-    book.commit(writes)
+    book.writes.commit(writes)
     assert outcomes(writes)[0] == outcomes(writes)[2] == "kept"
     assert writes[1].error is not None
     assert len(stored(book)) == count(book.database, Page) == count(book.database, Diagnostic) == 2
@@ -175,7 +175,7 @@ def test_a_commit_that_fails_fails_them_all(book: SessionStore) -> None:
         raise OSError("the disk is gone")
 
     event.listen(book.database.engine, "commit", refuse)
-    book.commit(writes)
+    book.writes.commit(writes)
     event.remove(book.database.engine, "commit", refuse)
     assert outcomes(writes) == ["OSError", "OSError"]
     assert stored(book) == set()
@@ -199,7 +199,7 @@ def test_files_stay_where_only_the_answer_got_lost(
 
     with monkeypatch.context() as patch:
         patch.setattr(book.database, "write", lose_the_answer)
-        book.commit(writes)
+        book.writes.commit(writes)
     assert outcomes(writes) == ["ConnectionError", "ConnectionError"]
     assert len(stored(book)) == count(book.database, Page) == 2
 
@@ -212,7 +212,7 @@ def test_two_pages_that_want_one_name(book: SessionStore) -> None:
         page_of(book, visit, "/2", "pdp"),
         page_of(book, visit, "/3"),
     ]
-    book.commit(writes)
+    book.writes.commit(writes)
     assert [write.error is None for write in writes] == [True, False, True]
     assert isinstance(writes[1].error, BlobExistsError)
     assert len(stored(book)) == 2
@@ -233,7 +233,7 @@ def test_a_file_that_cannot_be_stored_costs_its_page(
         publish(blobs, files)
 
     monkeypatch.setattr(FolderStore, "publish_all", refuse_one)
-    book.commit(writes)
+    book.writes.commit(writes)
     assert outcomes(writes) == ["kept", "DiskFullError", "kept"]
     assert len(stored(book)) == count(book.database, Page) == 2
 
@@ -241,9 +241,9 @@ def test_a_file_that_cannot_be_stored_costs_its_page(
 def test_the_end_of_a_session_and_its_log_ride_along(book: SessionStore) -> None:
     """States, pages and exports of several sessions are one commit as well."""
     one, two = visit_of(book), visit_of(book, "other.example")
-    book.post(book.finish(one))
-    writes: list[Write[Any]] = [page_of(book, two, "/1"), book.close_log(one)]
-    book.commit(writes)
+    book.writes.post_now(book.finish(one))
+    writes: list[Write[Any]] = [page_of(book, two, "/1"), book.writes.log(one.fence.session_id, one.journal)]
+    book.writes.commit(writes)
     assert outcomes(writes) == ["kept", "kept"]
     [log] = [uri for uri in stored(book) if uri.endswith(b".jsonl")]
     with book.database.read() as db:
@@ -255,11 +255,11 @@ def test_the_end_of_a_session_and_its_log_ride_along(book: SessionStore) -> None
 def test_a_log_takes_the_place_of_what_a_dead_process_left(book: SessionStore) -> None:
     """A file that no row claims gives way; one that a row claims stays, and the log gets another name."""
     visit = visit_of(book)
-    book.post(book.finish(visit))
-    export = book.close_log(visit)
+    book.writes.post_now(book.finish(visit))
+    export = book.writes.log(visit.fence.session_id, visit.journal)
     [file] = export.files
     book.blobs.publish(file.uri, b"half")
-    book.post(export)
+    book.writes.post_now(export)
     assert book.blobs.read(file.uri) != b"half"
     book.export_log(visit.fence.session_id)
     assert len(stored(book)) == 2
@@ -268,7 +268,7 @@ def test_a_log_takes_the_place_of_what_a_dead_process_left(book: SessionStore) -
 def lock(domain: str) -> Any:
     """A write that takes the row of a domain, as a lease or a listing is taken."""
 
-    def write(db: Session, _life: Any) -> str:
+    def write(db: Session) -> str:
         db.execute(update(DomainGate).where(DomainGate.domain == domain).values(delay_reason="taken"))
         return domain
 
@@ -287,21 +287,21 @@ def test_a_deadlock_with_somebody_else_costs_nothing(postgres_database: str, tmp
     def take_the_other_way_round() -> None:
         with database.write() as db:
             db.execute(text("SET LOCAL deadlock_timeout = '30s'"))  # so that it is the group that loses
-            lock("b")(db, None)
+            lock("b")(db)
             has_b.set()
             assert has_a.wait(10)
-            lock("a")(db, None)
+            lock("a")(db)
 
-    def then_b(db: Session, life: Any) -> str:
+    def then_b(db: Session) -> str:
         has_a.set()
         assert has_b.wait(10)
-        return str(lock("b")(db, life))
+        return str(lock("b")(db))
 
     writes = [Write(lock("a")), Write(then_b)]
     with ThreadPoolExecutor(1) as thread:
         other = thread.submit(take_the_other_way_round)
         assert has_b.wait(10)
-        book.commit(writes)
+        book.writes.commit(writes)
         other.result()
     assert [write.result for write in writes] == ["a", "b"]
     database.close()
