@@ -15,7 +15,7 @@ from crawler.capture.items import MEDIA, StoredPage
 from crawler.catalogue.plugins import PluginRegistry, run_plugins
 from crawler.catalogue.plugins.api import plugin_page
 from crawler.catalogue.run_pages import RunPage
-from crawler.catalogue.run_report import write_report
+from crawler.catalogue.run_report import exit_code_of, read_report, write_report
 from crawler.crawl.answers import (
     KnownUrlError,
     SessionStoppedError,
@@ -25,17 +25,17 @@ from crawler.crawl.answers import (
     retry_after,
 )
 from crawler.crawl.context import SESSION, CrawlContext
-from crawler.errors import CrawlerError
+from crawler.errors import CrawlerError, ExitCode
 from crawler.middlewares.navigation import ATTEMPTS_ALLOWED
 from crawler.middlewares.scope import TASK
-from crawler.runs.store import require_open, task_of
+from crawler.runs.store import task_of
 from crawler.runs.task_ends import Outcome, Release, TaskEnd
 from crawler.runs.worker import FINISHED
 from crawler.spiders.site_arguments import run_order
-from crawler.spiders.visiting import ANSWERS
+from crawler.spiders.visiting import ANSWERS, refusal
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from crawler.capture.items import FetchedPage
     from crawler.config import Settings
     from crawler.crawl.visits import Visits
-    from crawler.db.engine import Database
     from crawler.pdp import Reading
+    from crawler.runs.store import RunOrder
     from crawler.runs.tasks import LeasedTask, NewTask
     from crawler.runs.worker import RunWorker
     from crawler.sessions.visit import Visit
@@ -59,6 +59,8 @@ class SiteSpider(Spider):
     """`scrapy crawl site -a start_url=URL` or `-a source=CODE`; `-a resume=1` goes on with its newest run."""
 
     name = "site"
+    given: Mapping[str, str]  # with `-a`
+    order: RunOrder | None  # the same, checked already
     context: CrawlContext
     visits: Visits
     worker: RunWorker
@@ -68,14 +70,11 @@ class SiteSpider(Spider):
         "CAPTURE_PAGES": False,
     }
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.given = kwargs
-
     @classmethod
-    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+    def from_crawler(cls, crawler: Crawler, *args: Any, order: RunOrder | None = None, **given: Any) -> Self:
         """Scrapy's way to make a spider."""
-        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider = super().from_crawler(crawler, *args, **given)
+        spider.given, spider.order = given, order
         spider.context = context = CrawlContext.of(crawler)
         spider.visits, spider.worker = context.visits, context.run_worker
         crawler.signals.connect(spider.page_left, signal=signals.item_scraped)
@@ -86,28 +85,21 @@ class SiteSpider(Spider):
         return spider
 
     @classmethod
-    def check_settings(cls, settings: Settings, **given: str) -> None:
-        """Called before a crawl starts, so that a mistake costs one line."""
+    def prepared(cls, settings: Settings, given: Mapping[str, str]) -> dict[str, Any]:
+        """What the spider is made with; a mistake in it costs one line, before anything starts."""
         order = run_order(given, settings.sources_file)
         if order.source is not None:
             plugin_registry().pick(order.source.plugins)
-
-    @classmethod
-    def check_stored(cls, database: Database, **given: str) -> None:
-        """The same for what only the database knows."""
-        if run_id := given.get("run_id", "").strip():
-            require_open(database, int(run_id))
+        return {**given, "order": order}
 
     async def start(self) -> AsyncIterator[Request]:
         """Open the run; its requests come from the scheduler."""
         try:
-            order = run_order(self.given, self.visits.settings.sources_file)
+            order = self.order or run_order(self.given, self.visits.settings.sources_file)
             run = await self.worker.open(order)
             self.plugins = plugin_registry().pick(run.source.plugins)
         except CrawlerError as error:
-            log.error("crawl.refused", code=error.code, error=str(error), hint=error.hint)  # ruff: ignore[error-instead-of-exception] - a reason, not a crash
-            self.visits.tell("refused", code=error.code, exit_code=error.exit_code)
-            raise CloseSpider(error.code) from error
+            raise refusal(self.visits, error) from error
         self.visits.tell("run", run=run.id, source=run.source.code, resumed=run.resumed)
         no_requests: tuple[Request, ...] = ()
         for request in no_requests:
@@ -279,16 +271,21 @@ class SiteSpider(Spider):
     async def run_closed(self, status: str, _reason: str) -> None:
         """Tell those who listen how the run ended."""
         if status:
-            await self._write_report()
-            self.visits.tell("run_ended", run=self.worker.run.id, status=status, **self.worker.done)
+            code = await self._report()
+            self.visits.tell(
+                "run_ended", run=self.worker.run.id, status=status, exit_code=code, **self.worker.done
+            )
 
-    async def _write_report(self) -> None:
-        stores = await self.visits.open()
-        folder = self.visits.settings.vitrine_home / "reports"
+    async def _report(self) -> ExitCode:
+        """Write the run's report; what the crawl exits with."""
+        run_id, code = self.worker.run.id, ExitCode.FAILED
         try:
-            await run_in_thread(write_report, stores.database, folder, self.worker.run.id)
+            report = await run_in_thread(read_report, self.visits.stores.database, run_id)
+            code = exit_code_of(report)
+            await run_in_thread(write_report, report, self.visits.settings.vitrine_home / "reports")
         except Exception:
-            log.exception("run.report_not_written", run=self.worker.run.id)
+            log.exception("run.report_not_written", run=run_id)
+        return code
 
 
 def plugin_registry() -> PluginRegistry:

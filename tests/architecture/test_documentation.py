@@ -14,7 +14,7 @@ from crawler.crawl import context
 from crawler.errors import IntegrityError
 from crawler.middlewares import navigation, saved_pages
 from crawler.spiders import pdp
-from crawler.spiders.arguments import KNOWN, MODES, RENDERS, RETENTIONS
+from crawler.spiders.orders import KNOWN, MODES, RENDERS, RETENTIONS
 from scripts.reference import PAGES as GENERATED
 from scripts.reference import ROOT, expected
 
