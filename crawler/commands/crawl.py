@@ -39,14 +39,14 @@ class Command(ScrapyCrawl):
         try:
             self._prepare(args, opts)
         except CrawlerError as error:
-            sys.stderr.write(f"error[{error.code}]: {error}\n")
-            if error.hint:
-                sys.stderr.write(f"hint: {error.hint}\n")
+            _say(error.code, str(error), error.hint)
             self.exitcode = error.exit_code
             return
         super().run(args, opts)
         if not self.exitcode and (sessions := self._crawler.get_extension(Sessions)):
             self.exitcode = sessions.exit_code()
+            if sessions.refusal:
+                _say(**sessions.refusal)
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
         """Make the crawl, and remember it."""
@@ -66,6 +66,11 @@ class Command(ScrapyCrawl):
             raise UsageError(f"{spider.name} does not work in a fleet", hint="crawl with -s FLEET=0")
         if prepared := getattr(spider, "prepared", None):
             opts.spargs = prepared(settings, opts.spargs)
+
+
+def _say(code: str, error: str, hint: str) -> None:
+    """An error is one line, and mostly a second one that helps."""
+    sys.stderr.write(f"error[{code}]: {error}\n" + (f"hint: {hint}\n" if hint else ""))
 
 
 def _handler(settings: BaseSettings) -> logging.Handler:

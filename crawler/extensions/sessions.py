@@ -28,6 +28,7 @@ class Sessions(Component):
     def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
         super().__init__(crawler, context)
         self.pipe = crawler.settings.getint("PROGRESS_FD", -1)
+        self.refusal: dict[str, str] = {}  # why nothing was run
         self._ends: Counter[Status] = Counter()
         self._is_locked = False  # the session that ended last did not get its domain
         self._known: int | None = None  # the exit code, where sessions have no part in it
@@ -71,5 +72,8 @@ class Sessions(Component):
             self._ends[Status.QUEUED] -= 1
             self._ends[Status(fields["status"])] += 1
             self._is_locked = fields["summary"] == Summary.LOCK_TIMEOUT
-        elif event in {"refused", "run_ended"}:
+        elif event == "run_ended":
             self._known = fields["exit_code"]
+        elif event == "refused":
+            self._known = fields["exit_code"]
+            self.refusal = {name: fields[name] for name in ("code", "error", "hint")}

@@ -163,7 +163,8 @@ class VisitingSpider(Spider):
 
 
 def refusal(visits: Visits, error: CrawlerError) -> CloseSpider:
-    """Tell in a line why nothing is run, and that is all; what then ends the spider."""
-    log.error("crawl.refused", code=error.code, error=str(error), hint=error.hint)
-    visits.tell("refused", code=error.code, exit_code=error.exit_code)
+    """Tell why nothing is run; what then ends the spider. `scrapy crawl` says it as the error that it is."""
+    said = {"code": error.code, "error": str(error), "hint": error.hint}
+    log.warning("crawl.refused", **said)
+    visits.tell("refused", exit_code=error.exit_code, **said)
     return CloseSpider(error.code)
