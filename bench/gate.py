@@ -19,7 +19,6 @@ from scrapy.utils.test import get_crawler
 
 from crawler.access.acquisition import Acquisitions, Wait, Waiter
 from crawler.access.gate import GateTimes, Held
-from crawler.access.keeper import Keeper
 from crawler.access.local_gate import LocalGate
 from crawler.access.redis_gate import RedisGate
 from crawler.config import load_settings
@@ -125,15 +124,15 @@ def calls_of_peers(redis_url: str) -> dict[str, dict[str, float]]:
 def round_trips(stores: Stores, *, with_delay: bool) -> float:
     """Scripts that the server saw, a session."""
     gate = RedisGate(stores.redis_url, GateTimes(300_000, 10 if with_delay else 0, 60_000, 300_000))
-    entrance = an_entrance(gate, {})
+    acquisitions = the_way_in(gate, {})
     with Redis.from_url(stores.redis_url) as client:
         client.flushdb()
-        visit(entrance, "warm.example", 0)
+        visit(acquisitions, "warm.example", 0)
         before = scripts_seen(client)
         for _ in range(COUNTED_SESSIONS):
-            visit(entrance, "counted.example", 0)
+            visit(acquisitions, "counted.example", 0)
         seen = scripts_seen(client) - before
-    entrance.keeper.close()
+    acquisitions.renewer.close()
     gate.close()
     return seen / COUNTED_SESSIONS
 
@@ -146,28 +145,37 @@ def scripts_seen(client: Redis) -> int:
 
 def sessions_a_second(gate: Gate, settings: dict[str, Any]) -> float:
     """Sessions of many domains, some at once, each with a little work of its own."""
-    entrance = an_entrance(gate, settings)
+    acquisitions = the_way_in(gate, settings)
     began = time.perf_counter()
     with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(lambda n: visit(entrance, f"site-{n}.example", FETCH_SECONDS), range(DOMAINS)))
+        list(pool.map(lambda n: visit(acquisitions, f"site-{n}.example", FETCH_SECONDS), range(DOMAINS)))
     seconds = time.perf_counter() - began
-    entrance.keeper.close()
+    acquisitions.renewer.close()
     return DOMAINS / seconds
 
 
-def an_entrance(gate: Gate, settings: dict[str, Any]) -> Acquisitions:
+def the_way_in(gate: Gate, settings: dict[str, Any]) -> Acquisitions:
     """A process's way in."""
-    loaded = load_settings(settings)
-    return Acquisitions(gate, Keeper.of(gate, loaded), loaded)
+    return Acquisitions(gate, load_settings(settings))
 
 
-def visit(entrance: Acquisitions, domain: str, seconds: float) -> None:
+def visit(acquisitions: Acquisitions, domain: str, seconds: float) -> None:
     """One session."""
-    entry = entrance.acquisition(Waiter("bench", domain, lambda *_, **__: None, lambda *_: None))
-    while isinstance(step := entry.advance(), Wait):
+    waiter = Waiter(str(uuid4()), domain, Untold(), lambda *_: None)
+    acquisition = acquisitions.acquisition(waiter)
+    while isinstance(step := acquisition.advance(), Wait):
         time.sleep(step.milliseconds / 1000)
     time.sleep(seconds)
-    entry.leave()
+    acquisition.leave()
+
+
+class Untold:
+    """Takes events, and keeps none."""
+
+    def info(self, event_type: str, message: str, **details: Any) -> None:
+        """Forget it."""
+
+    warn = error = info
 
 
 def gated_request() -> float:

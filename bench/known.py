@@ -14,9 +14,9 @@ from crawler.clock import utc_now
 from crawler.db.engine import Database
 from crawler.db.revisions import upgrade
 from crawler.demo import NETWORK, spawn
-from crawler.runs import rows, tasks
+from crawler.runs import store, tasks
 from crawler.runs.sources import Source
-from crawler.runs.store import task_of
+from crawler.runs.tasks import task_of
 
 SIZES = (1_000, 1_000_000)
 PAGES = 200
@@ -50,7 +50,7 @@ def _filled(database: Database, home: str, size: int) -> int:
     """A run that has so many pages to fetch; all lead to the same one."""
     source = Source.of_url(home)
     with database.write() as db:
-        run_id = rows.create(db, source.code, source.as_plan(), max_pages=size, now=utc_now())
+        run_id = store.create(db, source.code, source.as_plan(), max_pages=size, now=utc_now())
     for begin in range(0, size, CHUNK):
         with database.write() as db:
             news = [task_of(f"{home}?page={number}") for number in range(begin, min(begin + CHUNK, size))]

@@ -26,8 +26,7 @@ from crawler.db.engine import Database
 from crawler.db.models import Base, Task
 from crawler.leases.rows import Leases
 from crawler.leases.rules import LeaseRules
-from crawler.runs import rows as runs_rows
-from crawler.runs import tasks
+from crawler.runs import store, tasks
 from crawler.runs.tasks import NewTask
 from tests.embedded import postgresql
 from tests.embedded.postgresql import fresh_database
@@ -259,7 +258,7 @@ def filled(database: Database, size: int) -> Queue:
     now = utc_now()
     name = "sqlite" if database.is_sqlite else "postgresql"
     with database.write() as db:
-        run_id = runs_rows.create(db, "bench", {}, max_pages=None, now=now)
+        run_id = store.create(db, "bench", {}, max_pages=None, now=now)
         stored = now.strftime("%Y-%m-%d %H:%M:%S.%f") if database.is_sqlite else now
         fill = text(FILL.replace("{digest}", DIGEST[name]))
         db.execute(fill, {"run": run_id, "size": size, "now": stored})

@@ -11,17 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from crawler.urls import QUERY_PASSWORD
+from crawler.urls import redacted
 
 if TYPE_CHECKING:
     from structlog.typing import EventDict, WrappedLogger
 
-# A password in a URL never reaches a line, whoever logged it.
-_URL_PASSWORD = re.compile(r"(://[^/\s:@\"']*):[^/\s\"']*@")
 # A control character in a value must not reach the terminal.
 _PLAIN_VALUE = re.compile(r"[^\s\"'=\x00-\x1f\x7f-\x9f]+")
-# Scrapy shows the settings that were overridden, and has one of this name itself.
-_SECRET_SETTING = re.compile(r"(AWS_(?:SECRET_ACCESS_KEY|SESSION_TOKEN)\W{1,6})[^\s'\",}]+")
 TEXT_FORMAT = "%(asctime)s [%(name)s] %(levelname)s: %(message)s"
 
 
@@ -40,13 +36,6 @@ def configure(level: str, log_format: str) -> None:
 def formatter_for(log_format: str, template: str = TEXT_FORMAT) -> logging.Formatter:
     """The formatter of `LOG_FORMAT=text` or `json`."""
     return JsonFormatter() if log_format == "json" else TextFormatter(template)
-
-
-def redacted(text: str) -> str:
-    """`text` without the passwords of the URLs in it."""
-    if "@" not in text and "=" not in text and "AWS_" not in text:
-        return text  # none of the patterns can be in it
-    return _SECRET_SETTING.sub(r"\1***", QUERY_PASSWORD.sub(r"\1***", _URL_PASSWORD.sub(r"\1:***@", text)))
 
 
 class TextFormatter(logging.Formatter):

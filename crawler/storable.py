@@ -1,8 +1,67 @@
-"""What comes from outside, made fit to be stored and shown. Pure."""
+"""What comes from outside, made fit to be stored and shown: texts, JSON, amounts of money. Pure."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from decimal import Decimal
+from typing import Any
+
+from attrs import define
+
+from crawler.urls import redacted
+
+MAX_NUMBER = 2**63
+MAX_CHARS = 2000
+
+
+def as_text(value: object, limit: int = MAX_CHARS) -> str:
+    """A text as every database takes it: without NUL, half surrogate pairs and passwords; never raises."""
+    try:
+        text = str(value)
+    except Exception:  # ruff: ignore[blind-except] - a stranger's object may not know what it is
+        text = type(value).__name__
+    # Twice as much is looked at, so that no password loses its end, and with it its mark, to the cut.
+    text = text[: limit * 2].replace("\x00", "\ufffd")
+    return redacted(text if text.isascii() else text.encode("utf-8", "replace").decode())[:limit]
+
+
+def as_leaf(value: object, limit: int = MAX_CHARS) -> bool | float | str | None:
+    """A value of a row's JSON: as it is where every database takes it, else as text."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int | float) and abs(value) < MAX_NUMBER:  # NaN is not
+        return value
+    return as_text(value, limit)
+
+
+def as_json(
+    value: object, limit: int = MAX_CHARS, *, values: float = math.inf, depth: float = math.inf
+) -> Any:
+    """A copy of `value` as a row's JSON; what is too much is left out, what is no JSON is written as text."""
+    return _Copy(limit, values, depth).of(value, 0)
+
+
+@define
+class _Copy:
+    """One copy being made, and how many values still have a place in it."""
+
+    limit: int
+    left: float
+    depth: float
+
+    def of(self, value: object, depth: int) -> Any:
+        self.left -= 1
+        if depth < self.depth:
+            if isinstance(value, Mapping):
+                return {
+                    as_text(name, self.limit): self.of(inner, depth + 1)
+                    for name, inner in value.items()
+                    if self.left > 0
+                }
+            if isinstance(value, list | tuple | set | frozenset):
+                return [self.of(inner, depth + 1) for inner in value if self.left > 0]
+        return as_leaf(value, self.limit)
 
 
 def plain_amount(amount: Decimal) -> Decimal:

@@ -6,9 +6,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
 from crawler import logs
-from crawler.access.acquisition import Acquisitions
-from crawler.access.gates import open_gate
-from crawler.access.keeper import Keeper
+from crawler.access.acquisition import Acquisitions, open_gate
 from crawler.catalogue.hooks import CatalogueHooks
 from crawler.catalogue.run_pages import RunHooks
 from crawler.db.engine import Database
@@ -58,11 +56,9 @@ class Stores:
     def open_gate(self) -> None:
         """Open the way to the locks of domains: for who fetches, no command needs it."""
         gate = self.gate = open_gate(self.settings, self.database)
-        self._opened.callback(gate.close)
+        self.acquisitions = Acquisitions(gate, self.settings)
+        self._opened.callback(self.acquisitions.close)
         _say_how_it_runs(self.settings, gate)
-        keeper = Keeper.of(gate, self.settings)
-        self._opened.callback(keeper.close)
-        self.acquisitions = Acquisitions(gate, keeper, self.settings)
 
     def close(self) -> None:
         """Let go of the connections, what was opened last first."""

@@ -21,7 +21,11 @@ MAX_HOST_CHARS = 253
 _LABEL = re.compile(r"[a-z0-9_-]{1,63}")
 _UNSPEAKABLE = re.compile(r"[\x00-\x20\x7f\\]")
 _HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://|//", re.IGNORECASE)
-QUERY_PASSWORD = re.compile(r"([?&](?:ssl)?password=)[^&#\s\"']+", re.IGNORECASE)
+# A password in a URL never reaches a line or a row, whoever wrote it.
+_URL_PASSWORD = re.compile(r"(://[^/\s:@\"']*):[^/\s\"']*@")
+_QUERY_PASSWORD = re.compile(r"([?&](?:ssl)?password=)[^&#\s\"']+", re.IGNORECASE)
+# Scrapy shows the settings that were overridden, and has one of this name itself.
+_SECRET_SETTING = re.compile(r"(AWS_(?:SECRET_ACCESS_KEY|SESSION_TOKEN)\W{1,6})[^\s'\",}]+")
 _ENDS_IN_NUMBER = re.compile(r"(.*\.)?(\d+|0x[0-9a-f]*)")
 
 # The bundled suffix list, and nothing else: no list is fetched and no cache folder is written.
@@ -122,13 +126,20 @@ def root_of(url: str) -> str:
 
 def redact(url: str) -> str:
     """`url` with its passwords replaced, fit for a log line; anything unreadable comes back as it is."""
-    url = QUERY_PASSWORD.sub(r"\1***", url)
+    url = _QUERY_PASSWORD.sub(r"\1***", url)
     head, at, tail = url.rpartition("@")
     if not at:
         return url
     start = head.find("://") + 3 if "://" in head else 0
     user, colon, _ = head[start:].partition(":")
     return f"{head[:start]}{user}{':***' if colon else ''}@{tail}"
+
+
+def redacted(text: str) -> str:
+    """`text` without the passwords of the URLs in it."""
+    if "@" not in text and "=" not in text and "AWS_" not in text:
+        return text  # none of the patterns can be in it
+    return _SECRET_SETTING.sub(r"\1***", _QUERY_PASSWORD.sub(r"\1***", _URL_PASSWORD.sub(r"\1:***@", text)))
 
 
 def _split(url: str) -> SplitResult:

@@ -80,7 +80,9 @@ def errors_table() -> Iterator[str]:
     for module in walk_packages(crawler.__path__, "crawler."):
         if not any(part in module.name for part in NOT_IMPORTED):
             import_module(module.name)
-    known = {kind.code: kind for kind in reversed(list(_kinds_below(CrawlerError)))}
+    # Of two with one code the more general one explains it, whichever was imported first.
+    kinds = sorted(_kinds_below(CrawlerError), key=lambda kind: len(kind.__mro__), reverse=True)
+    known = {kind.code: kind for kind in kinds}
     for code, kind in sorted(known.items()):
         yield _row(f"`{code}`", str(kind.exit_code), (kind.__doc__ or "").splitlines()[0])
 

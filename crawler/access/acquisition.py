@@ -16,80 +16,36 @@ import random
 import time
 from contextlib import suppress
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from attrs import field, frozen
+from attrs import frozen
 
-from crawler.access.gate import Busy, Gate, GateUnavailableError, Held, Release
-from crawler.access.keeper import Keeper, Lost
-from crawler.access.process import is_own, new_token, this_process
-from crawler.access.rules import backoff_ms, is_ours
+from crawler import logs
+from crawler.access.gate import Busy, Gate, GateTimes, GateUnavailableError, Held, Release
+from crawler.access.local_gate import LocalGate
+from crawler.access.process import is_ours, is_own, new_token
 from crawler.errors import LockedError
+from crawler.leases.backoff import Backoff
+from crawler.leases.renewer import Lost, Renewer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from crawler.config import Settings
-
-
-class Place:
-    """One session's place in the line for a domain."""
-
-    def __init__(self, line: Line, domain: str) -> None:
-        self._line = line
-        self.domain = domain
-
-    def is_first(self) -> bool:
-        """Whether it is this session's turn."""
-        return self._line.first(self.domain) is self
-
-    def leave(self) -> None:
-        """Let the next one come up; leaving twice is no matter."""
-        self._line.drop(self)
-
-
-class Line:
-    """Who waits for which domain in this process, in the order of coming."""
-
-    def __init__(self) -> None:
-        self._guard = Lock()
-        self._places: dict[str, list[Place]] = {}
-
-    def join(self, domain: str) -> Place:
-        """The last place in the line for a domain."""
-        place = Place(self, domain)
-        with self._guard:
-            self._places.setdefault(domain, []).append(place)
-        return place
-
-    def first(self, domain: str) -> Place | None:
-        """Whose turn it is."""
-        with self._guard:
-            places = self._places.get(domain)
-            return places[0] if places else None
-
-    def drop(self, place: Place) -> None:
-        """Take a place out of its line."""
-        with self._guard:
-            places = self._places.get(place.domain, [])
-            if place in places:
-                places.remove(place)
-            if not places:
-                self._places.pop(place.domain, None)
-
-
-# ── the way into a domain: note or skip the delay, take the lock, wait the delay out under it, and leave ──
-
+    from crawler.db.engine import Database
 
 DEBUG = "debug"
 LOOK_AGAIN_MS = 200
+JITTER_SECONDS = 0.5
 # Why an acquisition waits.
 IN_LINE = "in_line"  # another session of this process is in the domain, or came first
-QUEUE = "queue"  # a session elsewhere is in the domain, and DOMAIN_QUEUE_WAIT_SECONDS is not over
+QUEUE = "queue"  # a session elsewhere is in the domain, and it costs no attempt to wait for it
 BACKOFF = "backoff"  # an attempt failed
 DELAY = "delay"  # the lock is ours, the delay is not over
 # Why the lock was not to be had, beside the gate's own codes.
 LOCKED = "locked"
+
+log = logs.get_logger(__name__)
 
 
 class DomainLockTimeoutError(LockedError):
@@ -103,11 +59,17 @@ class DomainLockTimeoutError(LockedError):
         self.cause = cause
 
 
-class Emit(Protocol):
-    """Takes an event to the log and to the session's rows; it must not raise."""
+class Log(Protocol):
+    """Takes events to the log and to the session's rows; it must not raise."""
 
-    def __call__(self, event: str, level: str, **fields: Any) -> None:
-        """Note one event; the levels are `info`, `warn` and `error`."""
+    def info(self, event_type: str, message: str, **details: Any) -> None:
+        """Note what happened."""
+
+    def warn(self, event_type: str, message: str, **details: Any) -> None:
+        """Note what went wrong without ending anything."""
+
+    def error(self, event_type: str, message: str, **details: Any) -> None:
+        """Note what ends something."""
 
 
 @frozen
@@ -131,254 +93,312 @@ class Waiter:
 
     session_id: str
     domain: str
-    emit: Emit
-    on_lost: Callable[[Held, Lost], None]  # called in the keeper's thread, once
-    beat: Callable[[Held], None] | None = None  # called while the domain is held, in a thread of its own
+    log: Log
+    on_lost: Callable[[Held, Lost], object]  # called in the renewer's thread, once
     mode: str = "standard"
-    # A further host of a session that holds one already. It does not stand in line: those who hold one
-    # domain and wait for another could wait for each other for ever.
-    further: bool = False
+    # Of a session that is in a domain already, the way into that one: its time holds for this one too. It
+    # does not stand in line: those who hold one domain and wait for another could wait for ever.
+    beside: DomainAcquisition | None = None
     # Asks a single time, and tells nothing if it is not let in: it has other domains to go to.
     once: bool = False
 
-    def tell(self, event: str, level: str, **fields: Any) -> None:
-        """Emit an event with the two fields that each of them carries (SPEC A36)."""
-        self.emit(event, level, session_id=self.session_id, domain=self.domain, **fields)
+    def tell(self, level: str, event: str, event_type: str = "lock", **fields: Any) -> None:
+        """Note an event with the two fields that each of them carries (SPEC A36)."""
+        getattr(self.log, level)(event_type, event, session_id=self.session_id, domain=self.domain, **fields)
 
 
-@frozen
+def open_gate(settings: Settings, database: Database) -> Gate:
+    """The gate on `REDIS_URL`, or the one on the database where there is none."""
+    times = GateTimes(
+        lock_ttl_ms=settings.domain_lock_ttl_seconds * 1000,
+        min_delay_ms=settings.domain_min_delay_ms,
+        throttle_ttl_ms=settings.domain_throttle_ttl_seconds * 1000,
+        max_delay_ms=settings.domain_max_delay_seconds * 1000,
+        stamps=not settings.disable_throttle,
+    )
+    if settings.redis_url:
+        from crawler.access.redis_gate import RedisGate  # ruff: ignore[import-outside-top-level] - slow to load
+
+        return RedisGate(settings.redis_url, times)
+    return LocalGate(database, times)
+
+
 class Acquisitions:
-    """What all acquisitions of a process share."""
+    """What all acquisitions of a process share: the gate, who waits for what, and the renewal of locks."""
 
-    gate: Gate
-    keeper: Keeper
-    settings: Settings
-    random: Callable[[], float] = random.random  # ruff: ignore[suspicious-non-cryptographic-random-usage] - jitter
-    monotonic: Callable[[], float] = time.monotonic
-    line: Line = field(factory=Line, init=False)
+    def __init__(
+        self,
+        gate: Gate,
+        settings: Settings,
+        *,
+        chance: Callable[[], float] = random.random,  # ruff: ignore[suspicious-non-cryptographic-random-usage] - jitter
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.gate = gate
+        self.settings = settings
+        self.chance = chance
+        self.monotonic = monotonic
+        self.backoff = Backoff(settings.domain_lock_backoff_base_ms / 1000, jitter=JITTER_SECONDS)
+        self.renewer: Renewer[DomainAcquisition] = Renewer(
+            "domain-locks", self._extend, _tell_loss, on_failure=_tell_failure,
+            lasts=gate.times.lock_ttl_ms / 1000, one_by_one=True,
+        )  # fmt: skip
+        self._lines: dict[str, list[DomainAcquisition]] = {}
+        self._guard = Lock()
 
     def acquisition(self, waiter: Waiter) -> DomainAcquisition:
         """The way in for one session and one domain."""
         return DomainAcquisition(self, waiter)
+
+    def first_in_line(self, acquisition: DomainAcquisition) -> DomainAcquisition:
+        """Whose turn it is at a domain; who asks stands in line from then on."""
+        with self._guard:
+            line = self._lines.setdefault(acquisition.waiter.domain, [])
+            if acquisition not in line:
+                line.append(acquisition)
+            return line[0]
+
+    def leave_line(self, acquisition: DomainAcquisition) -> None:
+        """Let the next one come up; leaving twice is no matter."""
+        domain = acquisition.waiter.domain
+        with self._guard:
+            line = self._lines.get(domain, [])
+            if acquisition in line:
+                line.remove(acquisition)
+            if not line:
+                self._lines.pop(domain, None)
+
+    def close(self) -> None:
+        """Renew no more, and let go of the gate; locks stay until they run out."""
+        self.renewer.close()
+        self.gate.close()
+
+    def _extend(self, held: list[DomainAcquisition]) -> list[DomainAcquisition]:
+        """Those whose lock is still ours; without locks, and after a release, there is none to be lost."""
+        return [each for each in held if not (lock := each.held) or not lock.token or self.gate.extend(lock)]
 
 
 class DomainAcquisition:
     """One session's way into one domain, step by step; each step makes at most one call to the gate."""
 
     def __init__(self, acquisitions: Acquisitions, waiter: Waiter) -> None:
+        self.waiter = waiter
+        self.held: Held | None = None
+        # When the session's time is over.
+        self.ends_at: float = waiter.beside.ends_at if waiter.beside else math.inf
         self._in = acquisitions
-        self._settings = acquisitions.settings
-        self._waiter = waiter
         self._step: Callable[[], Wait | Entered] = self._begin
-        self._wait = Wait(0, BACKOFF)
-        self._wait_until = -math.inf
-        self._place: Place | None = None
+        self._pause = (-math.inf, BACKOFF)  # until when it waits, and why
         self._queue_until: float | None = None
         self._missed = 0
         self._token = ""  # of the present try for the lock, through all its attempts
         self._is_unsure = False  # whether the lock may be ours without our knowing
-        self._held: Held | None = None
-        self._entered = False
+        self._waits_along = False  # while the holder waits a delay out
+        self._has_entered = False
 
     def advance(self) -> Wait | Entered:
         """Go as far as one call to the gate takes us; a wait that is not over yet goes on."""
-        left = self._wait_until - self._in.monotonic()
-        if left > 0:
-            return Wait(math.ceil(left * 1000), self._wait.why)
-        return self._step()
+        until, why = self._pause
+        left = until - self._in.monotonic()
+        return Wait(math.ceil(left * 1000), why) if left > 0 else self._step()
 
     def leave(self) -> None:
         """Give back whatever was taken; may be called at any point, and again."""
-        held, self._held = self._held, None
-        self._step, self._wait_until = self._outside, -math.inf
+        held, self.held = self.held, None
+        self._step, self._pause = _was_left, (-math.inf, BACKOFF)
         try:
             if held is not None:
-                self._in.keeper.forget(held)
+                self._in.renewer.forget([self])
                 self._release(held)
             elif self._is_unsure:
-                self._take_back()
+                self._is_unsure = False
+                with suppress(GateUnavailableError):  # then it expires
+                    self._in.gate.release(Held(self.waiter.domain, self.waiter.session_id, self._token))
         finally:
-            self._leave_line()
+            self._in.leave_line(self)
+
+    def lost(self, held: Held, why: Lost) -> None:
+        """Pass a loss on; before the first fetch there is nothing to be stopped, only to be tried again."""
+        if self._has_entered or why is Lost.TIME:
+            self.waiter.on_lost(held, why)
+        else:
+            self.held = None
 
     def _begin(self) -> Wait | Entered:
-        if not self._waiter.once:
-            self._tell_skip()
-        # Without locks there is no line, except that who asks once finds a domain free once.
-        if self._waiter.once or not (self._waiter.further or self._settings.disable_locks):
-            self._place = self._in.line.join(self._waiter.domain)
-        return self._go_on(self._stand_in_line)
+        if not self.waiter.once:
+            _tell_skip(self.waiter, self._in.settings)
+        self._step = self._stand_in_line
+        return self._stand_in_line()
 
     def _stand_in_line(self) -> Wait | Entered:
-        if self._place and not self._place.is_first():
-            return self._miss(IN_LINE) if self._waiter.once else self._wait_for(LOOK_AGAIN_MS, IN_LINE)
-        return self._go_on(self._enter_unlocked if self._settings.disable_locks else self._try)
+        waiter, is_locked = self.waiter, not self._in.settings.disable_locks
+        # Without locks there is no line, except that who asks once finds a domain free once.
+        if waiter.once or (is_locked and not waiter.beside):
+            first = self._in.first_in_line(self)
+            if first is not self:
+                return self._miss(IN_LINE) if waiter.once else self._wait_behind(first)
+        if not is_locked:
+            # There is no way in to go, only a session whose time is looked after.
+            return self._take(Held(waiter.domain, waiter.session_id, token=""), self._in.monotonic())
+        self._step = self._try
+        return self._try()
 
     def _try(self) -> Wait | Entered:
-        asked_at = self._in.monotonic()
+        waiter, asked_at = self.waiter, self._in.monotonic()
         # The same token for all attempts: the one before may have succeeded, and its answer got lost.
-        self._token = self._token or new_token(self._waiter.session_id)
+        self._token = self._token or new_token(waiter.session_id)
+        waits = not _skip_reason(waiter, self._in.settings)
         try:
-            answer = self._in.gate.acquire(self._waiter.domain, self._waiter.session_id, self._token)
+            answer = self._in.gate.acquire(waiter.domain, waiter.session_id, self._token, waits=waits)
         except GateUnavailableError as error:
             self._is_unsure = True
-            if self._waiter.once:
+            if waiter.once:
                 raise
             return self._miss(error.code, error=str(error))
         self._is_unsure = False
         if isinstance(answer, Held):
             return self._take(answer, asked_at)
-        queue = self._queue(answer)
-        return queue or self._miss(LOCKED, holder=answer.value, expires_in_ms=answer.expires_in_ms)
+        aside = None if waiter.once else self._wait_aside(answer)
+        return aside or self._miss(LOCKED, holder=answer.value, expires_in_ms=answer.expires_in_ms)
 
     def _take(self, held: Held, asked_at: float) -> Wait | Entered:
-        self._held = held
-        if self._waiter.once:
-            self._tell_skip()
-        wait_ms = 0 if self._skips_delay() else held.wait_ms
-        self._in.keeper.keep(held, self._lost, beat=self._waiter.beat, since=asked_at, delay=wait_ms / 1000)
+        self.held, waiter, wait_ms = held, self.waiter, held.wait_ms
+        if waiter.once:
+            _tell_skip(waiter, self._in.settings)
+        if waiter.beside is None:
+            self.ends_at = asked_at + wait_ms / 1000 + self._in.settings.session_max_seconds
+        self._in.renewer.keep([self], since=asked_at, ends_at=self.ends_at)
         if wait_ms:
-            self._waiter.tell("throttle.wait", "info", wait_ms=wait_ms, reason=held.wait_reason)
-        mark = this_process()
-        self._waiter.tell(
-            "lock.acquire.success", "info", worker_id=f"{mark.host}:{mark.pid}", attempt=self._missed + 1
-        )
-        if not wait_ms:
-            return self._go_on(self._inside)
-        self._step = self._end_delay
-        return self._wait_for(wait_ms, DELAY)
+            waiter.tell("info", "throttle.wait", wait_ms=wait_ms, reason=held.wait_reason)
+        if held.token:
+            _, host, pid, *_ = self._token.split(":")
+            waiter.tell("info", "lock.acquire.success", worker_id=f"{host}:{pid}", attempt=self._missed + 1)
+        self._step = self._enter
+        return self._wait_for(wait_ms, DELAY) if wait_ms else self._enter()
 
-    def _end_delay(self) -> Wait | Entered:
-        """Look again whether the lock is ours: the process may have been stopped for longer than it lasts."""
-        held = self._held
-        if held and not self._still_ours(held):
-            self._in.keeper.forget(held)
-            self._held = None
-        return self._go_on(self._inside)
-
-    def _still_ours(self, held: Held) -> bool:
-        try:
-            return self._in.gate.extend(held)
-        except GateUnavailableError:
-            return True  # as far as we know; the keeper goes on asking
-
-    def _inside(self) -> Wait | Entered:
-        held = self._held
-        if held is None:  # lost before the first fetch
-            self._token = ""
-            self._step = self._try
+    def _enter(self) -> Wait | Entered:
+        if (held := self.held) and held.wait_ms and not self._has_entered:
+            # The process may have been stopped for longer than the lock lasts.
+            with suppress(GateUnavailableError):  # as far as we know it is ours; its renewal goes on
+                if not self._in.gate.extend(held):
+                    self._in.renewer.forget([self])
+                    self.held = None
+        if (held := self.held) is None:  # lost before the first fetch
+            self._token, self._step = "", self._try
             return self._miss(Lost.LOCK.value)
-        self._entered = True
+        self._has_entered = True
         return Entered(held)
 
-    def _outside(self) -> Entered:
-        raise RuntimeError("this acquisition was left; a session that comes again needs a new one")
+    def _wait_behind(self, first: DomainAcquisition) -> Wait:
+        """Wait for a session of this process, in the order of coming."""
+        until, why = first._pause
+        if why == DELAY and (held := first.held):
+            left_ms = math.ceil((until - self._in.monotonic()) * 1000)
+            self._wait_along(max(left_ms, 0), held.wait_reason)
+        return self._wait_for(LOOK_AGAIN_MS, IN_LINE)
 
-    def _enter_unlocked(self) -> Wait | Entered:
-        """Without locks there is no way in to go, only a session whose time and heart are looked after."""
-        if self._waiter.once:
-            self._tell_skip()
-        self._held = held = Held(self._waiter.domain, self._waiter.session_id, token="")
-        self._in.keeper.keep(held, self._lost, beat=self._waiter.beat)
-        return self._go_on(self._inside)
-
-    def _queue(self, busy: Busy) -> Wait | None:
-        """A wait that costs no attempt, where the holder is one that we wait for."""
-        if self._waiter.further or self._waiter.once:
+    def _wait_aside(self, busy: Busy) -> Wait | None:
+        """A wait that costs no attempt, where the holder only waits itself, or is one that we wait for."""
+        look_again_ms = LOOK_AGAIN_MS + int(self._in.chance() * LOOK_AGAIN_MS)
+        self._wait_along(busy.wait_ms if is_ours(busy.value) else 0, busy.wait_reason)
+        if self._waits_along:
+            return self._wait_for(min(busy.wait_ms, look_again_ms), QUEUE)
+        if self.waiter.beside:
             return None
         if is_own(busy.value):
             return self._wait_for(LOOK_AGAIN_MS, IN_LINE)
-        wait_seconds = self._settings.domain_queue_wait_seconds
+        wait_seconds = self._in.settings.domain_queue_wait_seconds
         if not wait_seconds or not is_ours(busy.value):
             return None
         now = self._in.monotonic()
         if self._queue_until is None:
             self._queue_until = now + wait_seconds
-            self._waiter.tell("lock.queue.wait", "info", wait_ms=wait_seconds * 1000, holder=busy.value)
-        if now >= self._queue_until:
-            return None
-        return self._wait_for(LOOK_AGAIN_MS + int(self._in.random() * LOOK_AGAIN_MS), QUEUE)
+            self.waiter.tell("info", "lock.queue.wait", wait_ms=wait_seconds * 1000, holder=busy.value)
+        return self._wait_for(look_again_ms, QUEUE) if now < self._queue_until else None
 
-    def _miss(self, cause: str, **fields: Any) -> Wait:
-        """Count a failed attempt; wait for the next one, or give up after the last (SPEC A10-A12)."""
-        if self._waiter.once:
-            self._leave_line()
-            raise DomainLockTimeoutError(cause)
+    def _wait_along(self, left_ms: int, reason: str) -> None:
+        """Tell once that the holder waits a delay out, and we with it."""
+        if left_ms and not self._waits_along:
+            self.waiter.tell("info", "throttle.wait", wait_ms=left_ms, reason=reason)
+        self._waits_along = left_ms > 0
+
+    def _miss(self, reason: str, **fields: Any) -> Wait:
+        """Count a failed attempt; wait for the next one, or give up after the last (SPEC A10-A12, A27)."""
+        if self.waiter.once:
+            self._in.leave_line(self)
+            raise DomainLockTimeoutError(reason)
         self._missed += 1
-        most = self._settings.domain_lock_max_retries
+        most = self._in.settings.domain_lock_max_retries
         if self._missed >= most:
-            self._waiter.tell(
-                "lock.acquire.timeout",
-                "error",
-                max_retries_exceeded=True,
-                max_retries=most,
-                cause=cause,
-                **fields,
-            )
-            self._leave_line()
-            raise DomainLockTimeoutError(cause)
-        wait_ms = backoff_ms(self._missed, self._settings.domain_lock_backoff_base_ms, self._in.random)
-        self._waiter.tell(
-            "lock.acquire.retry",
-            "warn",
-            attempt=self._missed,
-            max_retries=most,
-            wait_ms=wait_ms,
-            cause=cause,
-            **fields,
-        )
+            self.waiter.tell(
+                "error", "lock.acquire.timeout", "timeout",
+                max_retries_exceeded=True, attempts=self._missed, reason=reason, **fields,
+            )  # fmt: skip
+            self._in.leave_line(self)
+            raise DomainLockTimeoutError(reason)
+        wait_ms = round(self._in.backoff.delay(self._missed, self._in.chance()) * 1000)
+        self.waiter.tell(
+            "warn", "lock.acquire.retry",
+            attempt=self._missed, max_retries=most, wait_ms=wait_ms, reason=reason, **fields,
+        )  # fmt: skip
         return self._wait_for(wait_ms, BACKOFF)
 
     def _release(self, held: Held) -> None:
         if not held.token:
             return
-        tell = self._waiter.tell
+        tell = self.waiter.tell
         try:
             outcome = self._in.gate.release(held)
         except GateUnavailableError as error:
-            expires_in = self._settings.domain_lock_ttl_seconds * 1000
             tell(
-                "lock.release.failed", "error", reason=error.code, error=str(error), expires_in_ms=expires_in
-            )
+                "error", "lock.release.failed",
+                reason=error.code, error=str(error), expires_in_ms=self._in.gate.times.lock_ttl_ms,
+            )  # fmt: skip
             return
         if outcome is Release.RELEASED:
-            tell("lock.release.success", "info")
+            tell("info", "lock.release.success")
         elif outcome is Release.EXPIRED:
-            tell("lock.release.stale", "warn", reason="expired")
+            tell("warn", "lock.release.stale", reason="expired")
         else:
-            tell("lock.release.stale", "warn", reason="foreign", lock_value_mismatch=True)
-
-    def _take_back(self) -> None:
-        """Free a lock that an unanswered attempt may have taken; if this fails too, it expires."""
-        with suppress(GateUnavailableError):
-            self._in.gate.release(Held(self._waiter.domain, self._waiter.session_id, self._token))
-        self._is_unsure = False
-
-    def _lost(self, held: Held, why: Lost) -> None:
-        """Pass a loss on; before the first fetch there is nothing to be stopped, only to be tried again."""
-        if self._entered or why is Lost.TIME:
-            self._waiter.on_lost(held, why)
-        else:
-            self._held = None
-
-    def _leave_line(self) -> None:
-        if self._place:
-            self._place.leave()
-
-    def _skips_delay(self) -> bool:
-        return self._waiter.mode == DEBUG or self._settings.disable_throttle
-
-    def _tell_skip(self) -> None:
-        if self._settings.disable_locks:
-            self._waiter.tell("throttle.skip", "info", reason="testing")
-        elif self._skips_delay():
-            reason = "debug_mode" if self._waiter.mode == DEBUG else "testing"
-            self._waiter.tell("throttle.skip", "info", reason=reason)
-
-    def _go_on(self, step: Callable[[], Wait | Entered]) -> Wait | Entered:
-        self._step = step
-        return step()
+            tell("warn", "lock.release.stale", reason="foreign", lock_value_mismatch=True)
 
     def _wait_for(self, milliseconds: int, why: str) -> Wait:
-        self._wait = Wait(milliseconds, why)
-        self._wait_until = self._in.monotonic() + milliseconds / 1000
-        return self._wait
+        self._pause = (self._in.monotonic() + milliseconds / 1000, why)
+        return Wait(milliseconds, why)
+
+
+def _was_left() -> NoReturn:
+    raise RuntimeError("this acquisition was left; a session that comes again needs a new one")
+
+
+def _skip_reason(waiter: Waiter, settings: Settings) -> str:
+    """Why a session does not wait a delay out; empty where it does (SPEC A16-A18, A39)."""
+    if waiter.mode == DEBUG and not settings.disable_locks:
+        return "debug_mode"
+    return "testing" if settings.disable_locks or settings.disable_throttle else ""
+
+
+def _tell_skip(waiter: Waiter, settings: Settings) -> None:
+    if reason := _skip_reason(waiter, settings):
+        waiter.tell("info", "throttle.skip", reason=reason)
+
+
+def _tell_loss(acquisition: DomainAcquisition, why: Lost) -> None:
+    """Called by the renewer."""
+    waiter, held = acquisition.waiter, acquisition.held
+    log.error("lock.lost", session_id=waiter.session_id, domain=waiter.domain, reason=why.value)
+    if held is not None:
+        acquisition.lost(held, why)
+
+
+def _tell_failure(failed: list[DomainAcquisition], error: Exception, seconds: float) -> None:
+    """Called by the renewer."""
+    [waiter] = [each.waiter for each in failed]
+    session = {"session_id": waiter.session_id, "domain": waiter.domain}
+    if isinstance(error, GateUnavailableError):
+        log.warning(
+            "lock.extend.failed", **session,
+            reason=error.code, error=str(error), expires_in_ms=round(seconds * 1000),
+        )  # fmt: skip
+    else:
+        log.error("lock.extend.crashed", **session, exc_info=error)

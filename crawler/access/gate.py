@@ -11,9 +11,6 @@ from crawler.errors import CrawlerError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Self
-
-    from crawler.config import Settings
 
 NEVER = -1  # the `expires_in_ms` of a lock that somebody set without an expiry
 MIN_DELAY = "min_delay"  # the reason of a wait that no site asked for
@@ -37,20 +34,17 @@ class GateTimes:
 
     lock_ttl_ms: int
     min_delay_ms: int
-    throttle_ttl_ms: int  # how long the end of a session is remembered, at least
+    throttle_ttl_ms: int  # how long it is remembered when a domain was visited last, at least
     max_delay_ms: int  # the bound of what a site may ask for
-    stamps: bool = True  # whether the end of a session is noted at all
+    stamps: bool = True  # whether it is noted when a session starts, lives and ends
 
-    @classmethod
-    def of(cls, settings: Settings) -> Self:
-        """The times as the operator set them."""
-        return cls(
-            lock_ttl_ms=settings.domain_lock_ttl_seconds * 1000,
-            min_delay_ms=settings.domain_min_delay_ms,
-            throttle_ttl_ms=settings.domain_throttle_ttl_seconds * 1000,
-            max_delay_ms=settings.domain_max_delay_seconds * 1000,
-            stamps=not settings.disable_throttle,
-        )
+    def throttle_left_ms(self, since_stamp_ms: int) -> int:
+        """What is left of the least delay; a stamp in the future counts as one just now (SPEC A23)."""
+        return min(max(self.min_delay_ms - since_stamp_ms, 0), self.min_delay_ms)
+
+    def starts_in_ms(self, since_stamp_ms: int) -> int:
+        """How long a holder with that stamp still waits; never longer than any delay lasts."""
+        return min(max(-since_stamp_ms, 0), max(self.min_delay_ms, self.max_delay_ms))
 
     def bounded(self, seconds: float) -> int:
         """A delay that a site asked for, in milliseconds and within the bound."""
@@ -75,6 +69,8 @@ class Busy:
     domain: str
     value: str  # the holder's lock value
     expires_in_ms: int  # how long the lock lasts if nobody renews it
+    wait_ms: int = 0  # how long its holder still waits a delay out; 0 once it has begun
+    wait_reason: str = MIN_DELAY
 
 
 class Release(Enum):
@@ -92,7 +88,9 @@ class GateEntry:
     domain: str
     value: str | None  # the lock's value, None when it is free
     expires_in_ms: int
-    throttled_for_ms: int  # what is left of the delay after the last session
+    throttled_for_ms: (
+        int  # what is left of the delay after the last session; of a held one, what its holder waits
+    )
     delayed_for_ms: int  # what is left of a delay that the site asked for
     delay_reason: str | None
 
@@ -103,21 +101,26 @@ class GateEntry:
 
 
 class Gate(Protocol):
-    """Each call is one step in the store, decided on the store's own clock."""
+    """Each call is one step in the store, decided on the store's own clock.
+
+    The least delay counts from a stamp: the start of the last session, then its last sign of life, then its
+    end (SPEC A14, A25). While a holder waits a delay out, its start lies in the future.
+    """
 
     shared: bool  # whether other machines see these locks
+    times: GateTimes
 
-    def acquire(self, domain: str, session_id: str, token: str = "") -> Held | Busy:
-        """Take the lock if it is free, or if it has this token already: an answer may have got lost."""
+    def acquire(self, domain: str, session_id: str, token: str = "", *, waits: bool = True) -> Held | Busy:
+        """Take the lock if it is free, or if it has this token already: an answer may have got lost.
+
+        Stamps the start: after the delay that is left, or now where the session does not wait.
+        """
 
     def extend(self, held: Held) -> bool:
-        """Give the lock its full time again; False when it is no longer ours."""
+        """Give the lock its full time again, and stamp that its session lives; False when it is not ours."""
 
     def release(self, held: Held) -> Release:
-        """Free the lock if it is ours, and in the same step note that a session ended now."""
-
-    def throttle_left_ms(self, domain: str) -> int:
-        """What is left of the delays of a domain, lock or no lock."""
+        """Free the lock if it is ours, and in the same step stamp that a session ended now."""
 
     def ask_delay(self, domain: str, seconds: float, reason: str) -> None:
         """Hold everyone off a domain for that long (within the configured bound); never shortens."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from functools import lru_cache
 from pathlib import Path
@@ -10,8 +11,8 @@ from secrets import token_hex
 
 from attrs import astuple, frozen
 
-from crawler.access import rules
-
+LOCK_PREFIX = "vitrine:"  # marks a lock as ours
+_TOKEN = re.compile(r"vitrine:(?P<host>[^:]*):(?P<pid>\d+):(?P<start>[^:]*):(?P<session>.*):(?P<nonce>[^:]*)")
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _PID_NAMESPACE = Path("/proc/self/ns/pid")
 
@@ -34,19 +35,39 @@ class ProcessMark:
         return (self.host, self.boot, self.namespace) == (other.host, other.boot, other.namespace)
 
 
+@frozen
+class Holder:
+    """Who stands behind a lock's value."""
+
+    host: str
+    pid: int
+    session_id: str
+
+
 def this_process() -> ProcessMark:
     """The mark of the running process, also after a fork."""
     return _mark(os.getpid())
 
 
 def new_token(session_id: str) -> str:
-    """A lock's value for one acquisition by this process."""
-    return rules.token_for(_token_start(), session_id, token_hex(8))
+    """A lock's value: which run of which process, for which session, and once (SPEC A7)."""
+    return f"{_token_start()}{session_id}:{token_hex(8)}"
 
 
 def is_own(value: str) -> bool:
     """Whether this very process set that lock."""
     return value.startswith(_token_start())
+
+
+def is_ours(value: str) -> bool:
+    """Whether a Vitrine session set this lock; others keep to the same keys without renewing."""
+    return value.startswith(LOCK_PREFIX)
+
+
+def holder_of(value: str) -> Holder | None:
+    """The holder as its lock's value names it; None where another system set it."""
+    found = _TOKEN.fullmatch(value)
+    return Holder(found["host"], int(found["pid"]), found["session"]) if found else None
 
 
 def is_gone(mark_text: str | None) -> bool:
@@ -59,7 +80,7 @@ def is_gone(mark_text: str | None) -> bool:
 
 def _token_start() -> str:
     mark = this_process()
-    return rules.token_start(mark.host, mark.pid, f"{mark.boot[:8]}-{mark.started}")
+    return f"{LOCK_PREFIX}{mark.host}:{mark.pid}:{mark.boot[:8]}-{mark.started}:"
 
 
 @lru_cache(maxsize=8)

@@ -9,25 +9,23 @@ from typing import TYPE_CHECKING, Any, cast
 from attrs import frozen
 from sqlalchemy import and_, bindparam, case, func, literal, select, update
 
+from crawler.catalogue.plugins import AssetRecord
 from crawler.catalogue.plugins.built_in import ProductPlugin
+from crawler.catalogue.product_facts import content_of
 from crawler.db.models import Asset, AssetSighting, AssetVersion
 from crawler.db.upsert import for_both, insert_into
-from crawler.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from datetime import datetime
     from uuid import UUID
 
-    from sqlalchemy import ColumnElement, Table
+    from sqlalchemy import Table
     from sqlalchemy.orm import Session
     from sqlalchemy.sql.dml import ReturningInsert
 
-    from crawler.catalogue.plugins import AssetRecord
     from crawler.catalogue.products import Product
     from crawler.db.upsert import Insert
-
-MAX_ID = 2**63 - 1
 
 
 class AssetStatus(StrEnum):
@@ -58,6 +56,7 @@ class Sight:
     now: datetime
     run_id: int | None = None
     source: str = ""
+    domain: str = ""
 
 
 # ── written with a page ──
@@ -71,6 +70,7 @@ def _adding_assets(adding: Insert) -> ReturningInsert[str, str, int, int]:
         index_elements=[Asset.source, Asset.plugin, Asset.key_sha256],
         set_={
             "kind": new.kind,
+            "domain": new.domain,
             "url": new.url,
             "title": new.title,
             "versions": Asset.versions + case((Asset.checksum != new.checksum, 1), else_=0),
@@ -132,10 +132,10 @@ def see(
     """
     records: dict[tuple[str, str], AssetRecord] = {}
     for plugin, record in found:
-        kept = product.record if product and plugin == ProductPlugin.name else record
+        kept = _record_of(product) if product and plugin == ProductPlugin.name else record
         records.setdefault((plugin, kept.key_sha256), kept)
     seen = _see(db, sight, dict(sorted(records.items(), key=itemgetter(0))), product) if records else []
-    if product is not None:
+    if product is not None and not product.is_new:
         own = (each.asset_id for each in seen if each.plugin == ProductPlugin.name)
         follow(db, sight, product, besides=next(own, NOBODYS))
     return seen
@@ -143,7 +143,7 @@ def see(
 
 def follow(db: Session, sight: Sight, product: Product, *, besides: int = NOBODYS) -> None:
     """Have the assets that sources have of a product say what is known of it by now."""
-    record, connection = product.record, db.connection()
+    record, connection = _record_of(product), db.connection()
     followed = connection.execute(
         _FOLLOW,
         {
@@ -154,6 +154,18 @@ def follow(db: Session, sight: Sight, product: Product, *, besides: int = NOBODY
     if followed:
         versions = [_version(sight, asset_id, number, record) for asset_id, number in followed]
         connection.execute(_ADD_VERSIONS[connection.dialect.name], versions)
+
+
+def _record_of(product: Product) -> AssetRecord:
+    known = product.known
+    return AssetRecord(
+        kind=ProductPlugin.name,
+        key=known.identity.url,
+        url=product.page_url,
+        title=known.name,
+        content=content_of(known),
+        details={"image": known.image, "policy": product.policy},
+    )
 
 
 def _see(
@@ -189,6 +201,7 @@ def _status(number: int, *, is_fresh: bool) -> AssetStatus:
 def _row(sight: Sight, plugin: str, record: AssetRecord, product: Product | None) -> dict[str, Any]:
     return {
         "source": sight.source,
+        "domain": sight.domain,
         "plugin": plugin,
         "kind": record.kind,
         "key": record.key,
@@ -251,50 +264,6 @@ def counts(db: Session, run_id: int) -> dict[str, dict[str, int]]:
     for plugin, status, number in db.execute(query):
         by_plugin.setdefault(plugin, dict.fromkeys(map(str, AssetStatus), 0))[status] = number
     return by_plugin
-
-
-def listing(
-    db: Session,
-    *,
-    source: str | None = None,
-    run_id: int | None = None,
-    status: AssetStatus | None = None,
-    limit: int,
-) -> list[tuple[Asset, str | None]]:
-    """Assets, those that came last first, each with what a run found of it; without a run the newest one.
-
-    The status is None where the run's records are gone.
-    """
-    sighted = and_(
-        AssetSighting.asset_id == Asset.id,
-        AssetSighting.run_id == (Asset.last_run_id if run_id is None else run_id),
-    )
-    found: ColumnElement[Any] = AssetSighting.status.expression
-    if run_id is None:
-        found = case((Asset.missing_since.is_not(None), AssetStatus.MISSING.value), else_=found)
-    query = select(Asset, found).join(AssetSighting, sighted, isouter=run_id is None)
-    query = query.where(Asset.source == source) if source else query
-    query = query.where(found == status.value) if status else query
-    return [(asset, found) for asset, found in db.execute(query.order_by(Asset.id.desc()).limit(limit))]
-
-
-def get(db: Session, asset_id: int) -> Asset:
-    """The asset of this number."""
-    found = db.get(Asset, asset_id) if 0 <= asset_id <= MAX_ID else None
-    if found is None:
-        raise NotFoundError(f"there is no asset {asset_id}", hint="`vitrine assets list` shows them")
-    return found
-
-
-def history(db: Session, asset_id: int, limit: int) -> Sequence[AssetVersion]:
-    """The newest versions of an asset, the oldest of them first."""
-    query = (
-        select(AssetVersion)
-        .where(AssetVersion.asset_id == asset_id)
-        .order_by(AssetVersion.number.desc())
-        .limit(limit)
-    )
-    return db.scalars(query).all()[::-1]
 
 
 # ── what changed from one version of an asset to the next. Pure ──

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import selectinload
 
 from crawler.db.models import CrawlSession, Haul, HaulMember
@@ -58,18 +58,6 @@ def get(db: Session, name: str) -> Haul:
     if found is None:
         raise NotFoundError(f"there is no haul {name!r}", hint="`vitrine hauls list` shows them")
     return found
-
-
-def newest(db: Session, limit: int) -> list[tuple[Haul, int, int]]:
-    """The newest hauls, with the number of their members and of those that were captured."""
-    query = (
-        select(Haul, func.count(HaulMember.id), func.count(HaulMember.session_id))
-        .outerjoin(HaulMember, HaulMember.haul_id == Haul.id)
-        .group_by(Haul.id)
-        .order_by(Haul.created_at.desc(), Haul.id.desc())
-        .limit(limit)
-    )
-    return [(haul, members, captured) for haul, members, captured in db.execute(query)]
 
 
 def _named(db: Session, name: str) -> Haul | None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from crawler.capture.items import PageCapture
     from crawler.db.upsert import Insert
     from crawler.evidence.files import KeptFile
+    from crawler.pdp import Facts, Verdict
 
 _JUDGED = insert(cast("Table", Diagnostic.__table__))
 
@@ -37,16 +38,17 @@ class CatalogueHooks:
 
     def page_kept(self, db: Session, capture: PageCapture, page: Page, files: Sequence[KeptFile]) -> None:
         """Note how a page was judged, the product that it shows, and the assets of a run's page."""
-        product = None
-        if page.verdict is not None:
-            db.connection().execute(_JUDGED, _diagnostic(page, page.verdict, page.facts or {}))
-            if page.verdict.get("is_pdp"):
+        product, verdict, facts = None, capture.verdict, capture.facts
+        if verdict is not None and facts is not None:
+            db.connection().execute(_JUDGED, _diagnostic(page, verdict, quality_of(facts)))
+            if verdict.is_pdp:
                 digest = next((file.packed.content_sha256 for file in files if file.type is HTML), None)
-                product = products.see(db, page, capture.canonical_url, digest)
+                product = products.see(db, page, capture, digest)
         if isinstance(capture, RunPage):
-            sight = assets.Sight(page.id, page.created_at, capture.task.run_id, capture.source)
+            task = capture.task
+            sight = assets.Sight(page.id, page.created_at, task.run_id, capture.source, task.domain)
             assets.see(db, sight, capture.assets, product)
-        elif product is not None:
+        elif product is not None and not product.is_new:
             assets.follow(db, assets.Sight(page.id, page.created_at), product)
 
     def sessions_ended(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
@@ -62,35 +64,28 @@ WEIGHTS = {
     "name": 20, "price": 20, "currency": 15, "availability": 10, "image": 15,
     "brand": 5, "sku": 5, "gtin": 5, "breadcrumbs": 5,
 }  # fmt: skip
+TRACES = ("sources", "disagreements", "signals", "reasons")
 DISAGREEMENT = 5  # what each fact costs about which the page's sources do not agree
 
 
-def quality_of(facts: Mapping[str, Any]) -> int:
+def quality_of(facts: Facts) -> int:
     """From 0 to 100: how complete the facts are, less where their sources disagree."""
-    complete = sum(weight for name, weight in WEIGHTS.items() if facts.get(name))
-    return max(0, complete - DISAGREEMENT * len(facts.get("disagreements") or ()))
+    complete = sum(weight for name, weight in WEIGHTS.items() if getattr(facts, name))
+    return max(0, complete - DISAGREEMENT * len(facts.disagreements))
 
 
-def traces_of(verdict: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+def _diagnostic(page: Page, verdict: Verdict, quality: int) -> dict[str, Any]:
     """Where each fact came from and what other sources say, with the signals and reasons of the verdict."""
-    return {
-        "sources": facts.get("sources") or {},
-        "disagreements": facts.get("disagreements") or {},
-        "signals": verdict.get("signals") or {},
-        "reasons": verdict.get("reasons") or [],
-    }
-
-
-def _diagnostic(page: Page, verdict: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:
+    stored = {**(page.facts or {}), **(page.verdict or {})}
     return {
         "timestamp": page.created_at,
         "session_id": page.session_id,
         "page_id": page.id,
         "url": page.url,
-        "policy": str(verdict.get("policy")),
-        "is_pdp": bool(verdict.get("is_pdp")),
-        "quality": quality_of(facts),
-        "traces": traces_of(verdict, facts),
+        "policy": verdict.policy,
+        "is_pdp": verdict.is_pdp,
+        "quality": quality,
+        "traces": {name: stored[name] for name in TRACES},
     }
 
 
@@ -171,14 +166,10 @@ class Ending:
 
 def note_endings(db: Session, session_ids: Iterable[UUID], now: datetime) -> None:
     """Write the records of sessions that end in this transaction, and count them for their domains."""
-    endings = [_ending(db, session_id) for session_id in session_ids]
-    if not endings:
-        return
-    db.connection().execute(_RECORD, [_record(ending, now) for ending in endings])
     # Days are locked in one order, so that two processes never wait for each other.
+    endings = (_ending(db, session_id) for session_id in session_ids)
     for ending in sorted(endings, key=lambda each: each.session.domain):
-        if ending.session.domain:
-            _count(db, ending, now)
+        _note_ending(db, ending, now)
 
 
 def _ending(db: Session, session_id: UUID) -> Ending:
@@ -221,9 +212,12 @@ def _record(ending: Ending, now: datetime) -> dict[str, Any]:
     }
 
 
-def _count(db: Session, ending: Ending, now: datetime) -> None:
-    """Add a session to its domain's day, whose row is ours from the first statement on."""
-    session = ending.session
+def _note_ending(db: Session, ending: Ending, now: datetime) -> None:
+    """Write a session's record, and add it to its domain's day, whose row is ours from then on."""
+    session, connection = ending.session, db.connection()
+    connection.execute(_RECORD, _record(ending, now))
+    if not session.domain:
+        return
     start = now.replace(hour=0, minute=0, second=0, microsecond=0)
     counts = {
         "sessions": 1,
@@ -233,7 +227,6 @@ def _count(db: Session, ending: Ending, now: datetime) -> None:
         "products": int(session.pdp_url is not None),
     }
     row = {"domain": session.domain, "timestamp": start, "latencies": {}, **counts}
-    connection = db.connection()
     day = connection.execute(_ADD_TO_DAY[connection.dialect.name], row).one()
     latencies = added(day.latencies, ending.latencies_ms)
     derived = {

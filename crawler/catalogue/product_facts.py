@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 from attrs import field, frozen
@@ -15,7 +15,7 @@ from crawler.storable import plain_amount
 from crawler.urls import canonical, domain_of, require_http_url, root_of, same_site
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from crawler.pdp import Facts
 
 
 @frozen
@@ -79,6 +79,7 @@ class PriceTag:
 class Sighting:
     """What a page says of its product; None where it says nothing that can be kept."""
 
+    identity: Identity
     name: str | None
     brand: str | None
     sku: str | None
@@ -88,15 +89,16 @@ class Sighting:
     tag: PriceTag | None  # a price without a currency is none
 
 
-def sighting_of(facts: Mapping[str, Any]) -> Sighting:
-    """Read the facts of a page row."""
-    image = text_of(facts.get("image"), MAX_IMAGE_CHARS + 1)
+def sighting_of(url: str, declared: str | None, facts: Facts) -> Sighting:
+    """The product of the page at `url`, which declares `declared` as its canonical URL."""
+    image = text_of(facts.image, MAX_IMAGE_CHARS + 1)
     return Sighting(
-        name=text_of(facts.get("name"), MAX_NAME_CHARS),
-        brand=text_of(facts.get("brand"), MAX_CODE_CHARS),
-        sku=text_of(facts.get("sku"), MAX_CODE_CHARS),
-        gtin=text_of(facts.get("gtin"), MAX_CODE_CHARS),
-        mpn=text_of(facts.get("mpn"), MAX_CODE_CHARS),
+        identity=identity_of(url, declared),
+        name=text_of(facts.name, MAX_NAME_CHARS),
+        brand=text_of(facts.brand, MAX_CODE_CHARS),
+        sku=text_of(facts.sku, MAX_CODE_CHARS),
+        gtin=text_of(facts.gtin, MAX_CODE_CHARS),
+        mpn=text_of(facts.mpn, MAX_CODE_CHARS),
         image=image if image and len(image) <= MAX_IMAGE_CHARS and image.startswith("http") else None,
         tag=_tag_of(facts),
     )
@@ -136,9 +138,9 @@ def text_of(value: object, limit: int) -> str | None:
     return " ".join(_UNSPEAKABLE.sub(" ", value[: limit * 4]).split())[:limit] or None
 
 
-def _tag_of(facts: Mapping[str, Any]) -> PriceTag | None:
-    price, currency = amount_of(facts.get("price")), facts.get("currency")
-    if price is None or not isinstance(currency, str) or not _CURRENCY.fullmatch(currency):
+def _tag_of(facts: Facts) -> PriceTag | None:
+    price = amount_of(facts.price)
+    if price is None or not _CURRENCY.fullmatch(facts.currency):
         return None
-    availability = text_of(facts.get("availability"), MAX_CODE_CHARS)
-    return PriceTag(currency, price, amount_of(facts.get("list_price")), availability)
+    availability = text_of(facts.availability, MAX_CODE_CHARS)
+    return PriceTag(facts.currency, price, amount_of(facts.list_price), availability)

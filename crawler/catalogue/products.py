@@ -1,4 +1,4 @@
-"""Products and their prices: what a page says of them is written with it, and asked for afterwards."""
+"""Products and their prices: what a page says of them is written with it."""
 
 from __future__ import annotations
 
@@ -7,30 +7,26 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID, uuid4
 
-from attrs import asdict, fields_dict, frozen
+from attrs import asdict, evolve, fields_dict, frozen
 from sqlalchemy import bindparam, case, func, insert, select, update
-from sqlalchemy.orm import aliased
 
-from crawler.catalogue.plugins.built_in import product_record
-from crawler.catalogue.product_facts import PriceTag, Sighting, identity_of, sighting_of
+from crawler.catalogue.product_facts import PriceTag, sighting_of
 from crawler.db.models import Listing, Page, Price
 from crawler.db.upsert import for_both
-from crawler.errors import BadUrlError, NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection, Row, Table
     from sqlalchemy.orm import Session
     from sqlalchemy.sql.dml import ReturningInsert
 
-    from crawler.catalogue.plugins import AssetRecord
+    from crawler.capture.items import PageCapture
+    from crawler.catalogue.product_facts import Sighting
     from crawler.db.upsert import Insert
 
 FACTS = ("name", "brand", "sku", "gtin", "mpn", "image")
 CONFIRMED_AFTER = timedelta(days=1)
-_HINT = "`vitrine listings list` shows them"
 
 
 @frozen
@@ -38,10 +34,10 @@ class Product:
     """A product as it is known once a page was read; what the page does not state is as it was last."""
 
     listing_id: UUID
-    record: AssetRecord  # of which its assets are made
-
-
-# ── written with the page; the statements are built once ──
+    known: Sighting  # with its newest price
+    page_url: str
+    policy: str  # by which the page was judged
+    is_new: bool  # nothing can refer to its listing yet
 
 
 def _seeing(adding: Insert, *, is_alias: bool) -> ReturningInsert[Any]:
@@ -71,17 +67,21 @@ _NEWEST_IN = _NEWEST.where(_PRICES.c.currency == bindparam("its_currency"))
 _ADD = insert(_PRICES)
 
 
-def see(db: Session, page: Page, declared: str | None, digest: str | None) -> Product:
+def see(db: Session, page: Page, capture: PageCapture, digest: str | None) -> Product:
     """Write that a page shows a product, and what it costs if that is news.
 
     A fact that the page no longer states keeps its last value. Pages of a product's variants often declare
     one URL: of those of one visit the first one speaks for the product, and whichever has that URL itself.
-    Otherwise each would be a change of the one before. `declared` is the URL that the page declares
-    as canonical, `digest` that of its HTML. The listing's row is ours until the transaction ends.
+    Otherwise each would be a change of the one before. `digest` is that of the page's HTML. The listing's row
+    is ours until the transaction ends.
     """
-    identity, said = identity_of(page.url, declared), sighting_of(page.facts or {})
+    verdict, facts = capture.verdict, capture.facts
+    assert verdict is not None  # ruff: ignore[assert] - there is no product without
+    assert facts is not None  # ruff: ignore[assert]
+    said = sighting_of(page.url, capture.canonical_url, facts)
+    identity, new_id = said.identity, uuid4()
     row = {
-        "id": uuid4(), "domain": identity.domain, "url": identity.url, "url_sha256": identity.url_sha256,
+        "id": new_id, "domain": identity.domain, "url": identity.url, "url_sha256": identity.url_sha256,
         "first_seen_at": page.created_at, "last_seen_at": page.created_at,
         "last_session_id": page.session_id, **{name: getattr(said, name) for name in FACTS},
     }  # fmt: skip
@@ -92,9 +92,8 @@ def see(db: Session, page: Page, declared: str | None, digest: str | None) -> Pr
     connection.execute(_SHOWS, {"its_id": page.id, "its_listing": listing.id})
     is_variant = not identity.is_own and said.sku is not None and said.sku != listing.sku
     tag = _note_price(connection, page, None if is_variant else said.tag, digest)
-    known = Sighting(tag=tag, **{name: getattr(listing, name) for name in FACTS})
-    policy = (page.verdict or {}).get("policy")
-    return Product(listing.id, product_record(identity.url, page.url, known, policy))
+    known = evolve(said, tag=tag, **{name: getattr(listing, name) for name in FACTS})
+    return Product(listing.id, known, page.url, verdict.policy, is_new=listing.id == new_id)
 
 
 def _note_price(
@@ -126,73 +125,3 @@ def is_news(last: Price | Row[Any], tag: PriceTag, now: datetime) -> bool:
 
 def _tag_of(price: Row[Any] | None) -> PriceTag | None:
     return price and PriceTag(**{name: getattr(price, name) for name in fields_dict(PriceTag)})
-
-
-# ── asked for afterwards ──
-
-
-def newest(db: Session, *, domain: str | None, limit: int) -> list[tuple[Listing, Price | None]]:
-    """The listings seen last, each with its newest price."""
-    other = aliased(Price)
-    newest_price = (
-        select(other.id)
-        .where(other.listing_id == Listing.id)
-        .order_by(other.seen_at.desc(), other.id.desc())
-        .limit(1)
-        .correlate(Listing)
-        .scalar_subquery()
-    )
-    query = (
-        select(Listing, Price)
-        .outerjoin(Price, Price.id == newest_price)
-        .order_by(Listing.last_seen_at.desc(), Listing.id)
-        .limit(limit)
-    )
-    query = query.where(Listing.domain == domain) if domain else query
-    return [(listing, price) for listing, price in db.execute(query)]
-
-
-def seen_before(db: Session, moment: datetime, *, domain: str | None, limit: int) -> list[Listing]:
-    """The listings that were not seen since, those that waited longest first."""
-    query = select(Listing).where(Listing.last_seen_at <= moment)
-    query = query.where(Listing.domain == domain) if domain else query
-    return list(db.scalars(query.order_by(Listing.last_seen_at, Listing.id).limit(limit)))
-
-
-def find(db: Session, word: str) -> Listing:
-    """The listing with this id, with an id that begins so, or with this URL."""
-    found = _by_url(db, word) if "/" in word else _by_id(db, word)
-    if len(found) == 1:
-        return found[0]
-    how = "several listings are" if found else "there is no listing"
-    raise NotFoundError(f"{how} {word!r}", hint=_HINT)
-
-
-def _by_url(db: Session, url: str) -> list[Listing]:
-    try:
-        identity = identity_of(url, None)
-    except BadUrlError as error:
-        raise NotFoundError(str(error), hint=_HINT) from None
-    query = select(Listing).where(
-        Listing.domain == identity.domain, Listing.url_sha256 == identity.url_sha256
-    )
-    return list(db.scalars(query))
-
-
-def _by_id(db: Session, prefix: str) -> list[Listing]:
-    digits = prefix.replace("-", "").lower()
-    if not digits or len(digits) > 32 or set(digits) - set("0123456789abcdef"):  # ruff: ignore[magic-value-comparison] - a UUID's
-        return []
-    first, last = (UUID(digits.ljust(32, fill)) for fill in "0f")
-    return list(db.scalars(select(Listing).where(Listing.id.between(first, last)).limit(2)))
-
-
-def history(db: Session, listing_id: UUID, limit: int) -> Sequence[Price]:
-    """The newest rows of a listing, the oldest of them first."""
-    newest = db.scalars(
-        select(Price)
-        .where(Price.listing_id == listing_id)
-        .order_by(Price.seen_at.desc(), Price.id.desc())
-        .limit(limit)
-    ).all()
-    return newest[::-1]

@@ -53,7 +53,7 @@ def summary_of(db: Session, run: Run, now: datetime) -> dict[str, Any]:
 
 def report_of(db: Session, run: Run, now: datetime) -> dict[str, Any]:
     """Everything that is worth telling of a run, in one document; of a large one it takes its time."""
-    learnt = runs_rows.of(db, run.id)
+    learnt = runs_rows.learnt_of(db, run.id)
     waiting = [{"domain": domain, "tasks": count} for domain, count in tasks.waiting(db, run.id, MOST)]
     return {
         **summary_of(db, run, now),

@@ -15,7 +15,7 @@ from crawler import __version__, logs
 from crawler.cli.output import error_lines
 from crawler.config import load_settings
 from crawler.errors import CrawlerError, InternalError, UsageError
-from crawler.logs import redacted
+from crawler.urls import redacted
 
 INTERRUPTED = 130
 # Modules whose `register(app)` adds their commands, in the order of the help.
@@ -28,15 +28,13 @@ COMMANDS = (
     "domains",
     "pages",
     "artifacts",
-    "listings",
-    "prices",
+    "products",
     "hauls",
     "assets",
     "exceptions",
     "export",
     "retention",
     "cleanup",
-    "purge",
     "database",
     "doctor",
 )

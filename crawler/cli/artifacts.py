@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from attrs import define, field
-from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from sqlalchemy import func, select
 
-from crawler.cli.cleanup import open_evidence
-from crawler.cli.output import emit, notes, say, size, table
-from crawler.config import load_settings
-from crawler.db.models import Artifact
-from crawler.errors import IntegrityError, NotFoundError
-from crawler.evidence import bodies
-from crawler.evidence.bodies import Examined, Finding, examine_all, examined
+from crawler.cli.options import Json
+from crawler.cli.output import emit, progress_bar, say, table
+from crawler.cli.stores import opened
+from crawler.errors import IntegrityError
+from crawler.evidence.bodies import Examined, decoded, examine_all, examined
+from crawler.views import artifacts as views
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from crawler.db.engine import Database
+    from crawler.views.artifacts import Verification
 
 ArtifactId = Annotated[str, typer.Argument(metavar="ID", help="Its id, or how it begins.")]
-
-
-@define
-class _Tally:
-    """What was read."""
-
-    checked: int = 0
-    bytes: int = 0
-    bad: list[Examined] = field(factory=list)
 
 
 def register(app: typer.Typer) -> None:
@@ -48,22 +35,23 @@ def verify(
         list[str] | None, typer.Argument(metavar="[ID]...", help="Only these; an id may be cut short.")
     ] = None,
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    as_json: Json = False,
 ) -> int:
     """Read stored files again, and compare both digests with what was recorded; exit 6 on a mismatch."""
-    with open_evidence(load_settings()) as (database, blobs):
-        if ids:
-            rows = [_live(database, each) for each in ids]
-            found: Iterable[Examined] = (Examined(row, examined(blobs, row)) for row in rows)
-            total = len(rows)
-        else:
-            found, total = examine_all(database, blobs), _count(database)
-        tally = _tallied(_with_progress(found, total))
+    with opened() as stores:
+        with stores.database.read() as db:
+            rows = [views.readable(db, db.now, each) for each in ids or ()]
+            total = len(rows) or views.count(db, db.now)
+        found: Iterable[Examined] = (Examined(row, examined(stores.blobs, row)) for row in rows)
+        if not ids:
+            found = examine_all(stores.database, stores.blobs)
+        with progress_bar() as bar:
+            done = views.verification(bar.track(found, total=total, description="reading"))
     if as_json:
-        emit(_document(tally))
+        emit(done)
     else:
-        _show(tally)
-    return IntegrityError.exit_code if tally.bad else 0
+        _show(done)
+    return IntegrityError.exit_code if done.failed else 0
 
 
 def cat(
@@ -72,69 +60,19 @@ def cat(
     decode: Annotated[bool, typer.Option("--decode", help="Unpack what is stored packed.")] = False,
 ) -> None:
     """Write the bytes of a stored file to standard output."""
-    with open_evidence(load_settings()) as (database, blobs):
-        row = _live(database, artifact)
-        chunks = bodies.decoded(blobs, row) if decode else blobs.stream(row.storage_uri)
-        for chunk in chunks:
+    with opened() as stores:
+        with stores.database.read() as db:
+            row = views.readable(db, db.now, artifact)
+        for chunk in decoded(stores.blobs, row) if decode else stores.blobs.stream(row.storage_uri):
             sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
 
 
-def _live(database: Database, prefix: str) -> Artifact:
-    with database.read() as db:
-        row = bodies.find(db, prefix)
-        if db.scalar(select(Artifact.id).where(Artifact.id == row.id, bodies.is_readable(db.now))):
-            return row
-    when = f" at {row.deleted_at:%Y-%m-%d %H:%M}Z" if row.deleted_at else " just now"
-    raise NotFoundError(f"artifact {row.id} was deleted{when}, as its retention says")
-
-
-def _count(database: Database) -> int:
-    with database.read() as db:
-        query = select(func.count()).select_from(Artifact).where(bodies.is_readable(db.now))
-        return db.execute(query).scalar_one()
-
-
-def _with_progress(found: Iterable[Examined], total: int) -> Iterator[Examined]:
-    bar = Progress(
-        TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn(),
-        console=notes(), transient=True, disable=not notes().is_terminal,
-    )  # fmt: skip
-    with bar:
-        yield from bar.track(found, total=total, description="reading")
-
-
-def _tallied(found: Iterable[Examined]) -> _Tally:
-    tally = _Tally()
-    for each in found:
-        tally.checked += 1
-        tally.bytes += each.artifact.size_bytes
-        if each.finding is not Finding.INTACT:
-            tally.bad.append(each)
-    return tally
-
-
-def _document(tally: _Tally) -> dict[str, Any]:
-    return {
-        "checked": tally.checked,
-        "intact": tally.checked - len(tally.bad),
-        "bytes": tally.bytes,
-        "failed": [
-            {
-                "id": each.artifact.id,
-                "session_id": each.artifact.session_id,
-                "type": each.artifact.type,
-                "storage_uri": each.artifact.storage_uri,
-                "finding": each.finding,
-            }
-            for each in tally.bad
-        ],
-    }
-
-
-def _show(tally: _Tally) -> None:
-    if tally.bad:
-        rows = [(each.artifact.id, each.finding, each.artifact.storage_uri) for each in tally.bad]
+def _show(done: Verification) -> None:
+    if done.failed:
+        rows = [(each.id, each.finding, each.storage_uri) for each in done.failed]
         table(("artifact", "finding", "storage_uri"), rows)
-    intact = tally.checked - len(tally.bad)
-    say(f"{tally.checked} artifacts, {size(tally.bytes)}: {intact} intact, {len(tally.bad)} not")
+    say(
+        "{checked} artifacts, {bytes}: {intact} intact, {damaged} not",
+        checked=done.checked, bytes=done.bytes, intact=done.intact, damaged=len(done.failed),
+    )  # fmt: skip

@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise, starmap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from attrs import asdict
-from rich.markup import escape
 
-from crawler.catalogue import assets
-from crawler.catalogue.assets import Change, changes
-from crawler.cli.cleanup import open_evidence
-from crawler.cli.output import emit, emit_line, note, say, table, when
-from crawler.config import load_settings
+from crawler.catalogue.assets import AssetStatus, Change, changes
+from crawler.cli.options import MAX_NUMBER, FailEmpty, Json, JsonLines, Limit
+from crawler.cli.output import Listing, emit, say, show_list
+from crawler.cli.stores import reading
+from crawler.views import assets as views
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from crawler.views.assets import AssetHistory, SeenAsset
 
-    from crawler.db.models import Asset, AssetVersion
-
-NOTHING_MATCHED = 4
-MAX_ID = assets.MAX_ID
-ASSET_FIELDS = (
-    "id", "source", "plugin", "kind", "key", "url", "title", "checksum", "versions", "first_seen_at",
-    "last_seen_at", "last_run_id", "missing_since", "listing_id",
-)  # fmt: skip
-VERSION_FIELDS = ("number", "checksum", "run_id", "page_id", "seen_at", "content", "details")
 MAX_SHOWN_CHARS = 120
 SIGNS = {"added": "+", "removed": "-", "changed": "~"}
-Json = Annotated[bool, typer.Option("--json", help="One JSON document.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -47,30 +34,22 @@ def list_assets(
     run: Annotated[
         int | None,
         typer.Option(
-            metavar="ID", min=1, max=assets.MAX_ID, help="As this run found them. Default: as they are now."
+            metavar="ID", min=1, max=MAX_NUMBER, help="As this run found them. Default: as they are now."
         ),
     ] = None,
-    status: Annotated[assets.AssetStatus | None, typer.Option(help="Only those that were found so.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=100_000, help="The newest so many.")] = 50,
+    status: Annotated[AssetStatus | None, typer.Option(help="Only those that were found so.")] = None,
+    limit: Limit = 50,
     as_json: Json = False,
-    as_jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON document a line.")] = False,
-    fail_empty: Annotated[bool, typer.Option("--fail-empty", help="Exit 4 when nothing matches.")] = False,
+    as_jsonl: JsonLines = False,
+    fail_empty: FailEmpty = False,
 ) -> int:
     """List assets, the newest first, each with what the run found of it.
 
     Examples: vitrine assets list --run 7 --status updated
     """
-    with open_evidence(load_settings()) as (database, _), database.read() as db:
-        found = assets.listing(db, source=source, run_id=run, status=status, limit=limit)
-    documents = [{**_fields(asset, ASSET_FIELDS), "status": standing} for asset, standing in found]
-    if as_jsonl:
-        for each in documents:
-            emit_line(each)
-    elif as_json:
-        emit({"assets": documents})
-    else:
-        _show_list(found)
-    return NOTHING_MATCHED if fail_empty and not found else 0
+    with reading() as db:
+        found = views.newest(db, source=source, run_id=run, status=status, limit=limit)
+    return show_list(ASSETS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
 
 
 def show(
@@ -80,57 +59,50 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show an asset: its versions, the oldest first, and what changed from each to the next."""
-    with open_evidence(load_settings()) as (database, _), database.read() as db:
-        found = assets.get(db, asset)
-        # One more, to tell what changed in the oldest one that is shown.
-        versions = assets.history(db, asset, limit + 1)
-    steps = _steps(versions)[-limit:]
+    with reading() as db:
+        found = views.history(db, asset, limit)
     if as_json:
-        emit({**_fields(found, ASSET_FIELDS), "history": list(starmap(_version_document, steps))})
+        emit(found)
     else:
-        _show(found, steps)
+        _show(found)
 
 
-def _steps(versions: Sequence[AssetVersion]) -> list[tuple[AssetVersion, list[Change]]]:
-    """Each version with what changed in it; in the first one everything is new, and nothing changed."""
-    first: list[tuple[AssetVersion, list[Change]]] = [(version, []) for version in versions[:1]]
-    return first + [(new, changes(old.content, new.content)) for old, new in pairwise(versions)]
+def _row(asset: SeenAsset) -> tuple[Any, ...]:
+    what = asset.title or asset.url
+    return (
+        asset.id, asset.status, asset.source, asset.plugin, what, asset.versions, asset.last_seen_at
+    )  # fmt: skip
 
 
-def _version_document(version: AssetVersion, changed: list[Change]) -> dict[str, Any]:
-    return {**_fields(version, VERSION_FIELDS), "changes": [asdict(change) for change in changed]}
+ASSETS = Listing(
+    "assets",
+    ("asset", "status", "source", "plugin", "what", "versions", "seen"),
+    _row,
+    empty="no assets match; a run finds some: `vitrine crawl site URL`",
+    then="vitrine assets show ASSET",
+)
 
 
-def _show_list(found: list[tuple[Asset, str | None]]) -> None:
-    if not found:
-        note("no assets match; a run finds some: `vitrine crawl site URL`")
-        return
-    rows = [
-        (asset.id, standing, asset.source, asset.plugin, asset.title or asset.url, asset.versions,
-         when(asset.last_seen_at))
-        for asset, standing in found
-    ]  # fmt: skip
-    table(("asset", "status", "source", "plugin", "what", "versions", "seen"), rows)
-    note("next: vitrine assets show ASSET")
-
-
-def _show(asset: Asset, steps: list[tuple[AssetVersion, list[Change]]]) -> None:
-    say(f"[bold]{escape(asset.title or asset.url)}[/]  {escape(asset.kind)} of {escape(asset.source)}")
-    say(escape(f"{asset.url}  asset {asset.id}, by {asset.plugin}"))
+def _show(asset: AssetHistory) -> None:
+    say(
+        "[bold]{what}[/]  {kind} of {source}\n{url}  asset {id}, by {plugin}",
+        what=asset.title or asset.url, kind=asset.kind, source=asset.source, url=asset.url, id=asset.id,
+        plugin=asset.plugin,
+    )  # fmt: skip
     if asset.listing_id:
         say(f"listing {asset.listing_id}")
     if asset.missing_since:
-        say(f"missing since {when(asset.missing_since)}")
-    for version, changed in steps:
-        run = f"run {version.run_id}" if version.run_id else "outside of runs"
-        say(f"version {version.number}  {when(version.seen_at)}  {run}  {version.checksum[:12]}")
-        for change in changed or _everything(version):
-            say(escape(f"  {SIGNS[change.kind]} {change.path}: {_told(change)}"))
-
-
-def _everything(version: AssetVersion) -> list[Change]:
-    """A version that nothing is compared with, as what it says."""
-    return changes({}, version.content)
+        say("missing since {moment}", moment=asset.missing_since)
+    for version in asset.history:
+        say(
+            "version {number}  {seen}  {run}  {checksum}",
+            number=version.number, seen=version.seen_at, checksum=version.checksum[:12],
+            run=f"run {version.run_id}" if version.run_id else "outside of runs",
+        )  # fmt: skip
+        # A version that nothing is compared with is told as what it says.
+        for change in version.changes or changes({}, version.content):
+            told = _told(change)
+            say("  {sign} {path}: {told}", sign=SIGNS[change.kind], path=change.path, told=told)
 
 
 def _told(change: Change) -> str:
@@ -142,7 +114,3 @@ def _told(change: Change) -> str:
 def _short(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= MAX_SHOWN_CHARS else f"{text[:MAX_SHOWN_CHARS]}…"
-
-
-def _fields(row: object, names: Sequence[str]) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in names}

@@ -1,34 +1,35 @@
-"""`vitrine cleanup`: one retention pass; also behind scripts/cleanup.py."""
+"""`vitrine cleanup` and `purge`: what is past its date goes, and what somebody wants gone now.
+
+`scripts/cleanup.py` is the former under another name.
+"""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from attrs import asdict, fields
 
-from crawler.cli.output import emit, note, notes, say, size
-from crawler.cli.targets import person
-from crawler.config import Settings, load_settings
-from crawler.db.engine import Database
-from crawler.db.revisions import require_current
-from crawler.evidence.bodies import open_blobs
+from crawler.cli.options import DomainOption, Json, SessionOption, person, target_of
+from crawler.cli.output import emit, note, progress_bar, say, size
+from crawler.cli.stores import opened
+from crawler.config import load_settings
+from crawler.errors import UsageError
+from crawler.retention import purge as purging
 from crawler.retention.cleanup import CleanupOrder, Part, clean_up
+from crawler.retention.purge import Figures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
-    from crawler.evidence.blobs import BlobStore
     from crawler.retention.plan import CleanupResult
 
 ALL_DONE, NOTHING_DONE, SOME_FAILED = 0, 1, 3
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the commands."""
     app.command("cleanup")(cleanup)
+    app.command("purge")(purge)
 
 
 def cleanup(
@@ -49,7 +50,7 @@ def cleanup(
     max_seconds: Annotated[
         float | None, typer.Option(min=0, help="Go on with further batches for so long, for a backlog.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    as_json: Json = False,
 ) -> int:
     """Delete what is past its date, oldest first: a batch of evidence, a hundred rows of each collection.
 
@@ -65,8 +66,14 @@ def cleanup(
         max_seconds=max_seconds,
         who=person(),
     )
-    with open_evidence(settings) as (database, blobs), _shown_progress(order) as show:
-        result = clean_up(database, blobs, order, show)
+    bar = progress_bar()
+    task = bar.add_task("cleanup", total=order.batch_size if order.max_seconds is None else None)
+
+    def show(result: CleanupResult) -> None:
+        bar.update(task, completed=result.candidates)
+
+    with opened(settings, for_work=not order.dry_run) as stores, bar:
+        result = clean_up(stores.database, stores.blobs, order, show)
     if as_json:
         emit(result.as_document())
     else:
@@ -74,21 +81,12 @@ def cleanup(
     return _exit_code(result)
 
 
-@contextmanager
-def open_evidence(settings: Settings) -> Generator[tuple[Database, BlobStore]]:
-    """The database at its right revision, and the store of the files."""
-    database = Database(settings.database)
-    try:
-        require_current(database)
-        yield database, open_blobs(settings)
-    finally:
-        database.close()
-
-
 def _report(result: CleanupResult) -> None:
     for row in result.artifacts:
-        where = f"{row['storage_uri']} ({size(row['size_bytes'])})"
-        say(escape(f"artifact {row['artifact_id']} would go: {where}"))
+        say(
+            "artifact {id} would go: {uri} ({bytes})",
+            id=row["artifact_id"], uri=row["storage_uri"], bytes=row["size_bytes"],
+        )  # fmt: skip
     say(f"Cleanup complete: {result}")
     for each in result.collections:
         _report_collection(each, dry_run=result.dry_run)
@@ -101,7 +99,7 @@ def _report(result: CleanupResult) -> None:
 def _report_collection(each: dict[str, Any], *, dry_run: bool) -> None:
     name = each["collection"]
     if each["error"]:
-        note(f"{name}: not looked after: {escape(each['error'])}")
+        note(f"{name}: not looked after: {{error}}", error=each["error"])
     elif each["expired_docs"]:
         done = (
             "would go"
@@ -117,17 +115,59 @@ def _exit_code(result: CleanupResult) -> int:
     return SOME_FAILED if result.deleted or not result.failed else NOTHING_DONE
 
 
-@contextmanager
-def _shown_progress(order: CleanupOrder) -> Generator[Callable[[CleanupResult], None]]:
-    """A bar on a terminal; elsewhere the log says it."""
-    bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-        console=notes(), transient=True, disable=not notes().is_terminal,
-    )  # fmt: skip
-    task = bar.add_task("cleanup", total=order.batch_size if order.max_seconds is None else None)
+def purge(
+    *,
+    session: SessionOption = None,
+    domain: DomainOption = None,
+    prices: Annotated[
+        bool, typer.Option("--prices", help="Prices as well, and of a domain its products too.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Delete the files and rows of a session or a domain at once, whatever their dates; a hold forbids it.
 
-    def show(result: CleanupResult) -> None:
-        bar.update(task, completed=result.candidates)
+    Exit codes: 0 done, 3 some files could not be removed, 5 a hold or a session at work forbids it.
 
-    with bar:
-        yield show
+    Examples: vitrine purge --domain shop.example --prices
+    """
+    with opened(for_work=True) as stores:
+        database = stores.database
+        with database.read() as db:
+            target = target_of(db, session=session, domain=domain)
+            order = purging.PurgeOrder(
+                target, with_prices=prices, who=person(), before=db.now,
+                reports=load_settings().vitrine_home / "reports",
+            )  # fmt: skip
+            figures = purging.preview(db, order)
+            is_begun = purging.was_begun(db, order)
+        if not any(asdict(figures).values()) and not is_begun:
+            note(f"there is nothing of {target}")
+            return 0
+        if not yes:
+            _ask(str(target), figures)
+        details = purging.purge(database, stores.blobs, order)
+    if as_json:
+        emit({"target": str(target), **details})
+    else:
+        _report_purge(str(target), details)
+    return SOME_FAILED if details["failed"] else 0
+
+
+def _ask(target: str, figures: Figures) -> None:
+    note(f"{target}: {_in_words(asdict(figures))}")
+    if not sys.stdin.isatty():
+        raise UsageError("a purge asks first, and nobody is there to answer", hint="give --yes")
+    typer.confirm("Delete all of this now?", abort=True, err=True)
+
+
+def _report_purge(target: str, details: dict[str, Any]) -> None:
+    say(f"{target}: deleted {_in_words(details)}")
+    if details["failed"]:
+        note(f"{details['failed']} files could not be removed, and their rows stay; the same command goes on")
+
+
+def _in_words(figures: dict[str, Any]) -> str:
+    names = [each.name for each in fields(Figures) if each.name != "bytes"]
+    amounts = [f"{figures[name]} {name.replace('_', ' ')}" for name in names if figures[name]]
+    return ", ".join([*amounts, size(figures["bytes"])])

@@ -1,28 +1,50 @@
-"""`vitrine crawl`: Scrapy's crawls, with progress, a result table and an exit code that tells the truth."""
+"""Commands that crawl: each starts Scrapy as a process of its own, follows it, and tells what came of it."""
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
 
 import typer
+from attrs import define, field, frozen
+from rich.markup import escape
 
-from crawler.cli.output import emit, note
-from crawler.cli.results import NONE_WELL, describe, exit_code, show_results
-from crawler.cli.running import Crawl, run_crawl
-from crawler.cli.site import crawl_site
-from crawler.cli.stores import open_book
+from crawler.cli import runs, sessions
+from crawler.cli.options import Arguments, Json, Overrides, RunId, SessionId, Verbose
+from crawler.cli.output import note, progress_bar
+from crawler.cli.stores import reading
 from crawler.config import Settings, load_settings
+from crawler.db import lookup
+from crawler.db.models import CrawlSession
+from crawler.runs import rows
+from crawler.views import runs as run_views
+from crawler.views import sessions as session_views
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 INTERRUPTED = 130
+SECONDS_BETWEEN_LINES = 10.0
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the commands; two of them are of sessions and of runs."""
     group = typer.Typer(no_args_is_help=True, help="Crawl sites: politely, and with evidence.")
     group.command("pdp")(pdp)
     group.command("site")(site)
     app.add_typer(group, name="crawl")
+    sessions.group.command("retry")(retry)
+    runs.group.command("resume")(resume)
 
 
 def pdp(
@@ -42,14 +64,10 @@ def pdp(
         str | None, typer.Option(help="How long the HTML is kept: short, standard or long.")
     ] = None,
     policy: Annotated[str | None, typer.Option(help="The rule: v1.2 or v1.3.")] = None,
-    arguments: Annotated[
-        list[str] | None, typer.Option("-a", metavar="NAME=VALUE", help="Passed on to the spider.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("-s", metavar="NAME=VALUE", help="Passed on as a setting.")
-    ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the crawl's log.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    arguments: Arguments = None,
+    settings: Overrides = None,
+    verbose: Verbose = False,
+    as_json: Json = False,
 ) -> int:
     """Visit each site once: its home page, its candidates, its first valid product page.
 
@@ -67,9 +85,8 @@ def pdp(
         "policy": policy,
     }
     pairs = [*(f"{name}={value}" for name, value in given.items() if value), *(arguments or ())]
-    return crawl_and_report(
-        Crawl("pdp", tuple(pairs), tuple(settings or ()), verbose=verbose), as_json=as_json
-    )
+    crawl = Crawl("pdp", tuple(pairs), tuple(settings or ()), verbose=verbose)
+    return crawl_and_report(crawl, as_json=as_json)
 
 
 def site(
@@ -81,14 +98,10 @@ def site(
     ] = False,
     max_pages: Annotated[int | None, typer.Option(min=1, help="Plan no more pages than that.")] = None,
     depth: Annotated[int | None, typer.Option(min=0, help="Follow no more links than that in a row.")] = None,
-    arguments: Annotated[
-        list[str] | None, typer.Option("-a", metavar="NAME=VALUE", help="Passed on to the spider.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("-s", metavar="NAME=VALUE", help="Passed on as a setting.")
-    ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the crawl's log.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    arguments: Arguments = None,
+    settings: Overrides = None,
+    verbose: Verbose = False,
+    as_json: Json = False,
 ) -> int:
     """Crawl a whole site as a durable run: stop it, kill it, go on with it.
 
@@ -103,30 +116,199 @@ def site(
         "depth": None if depth is None else str(depth),
     }  # fmt: skip
     pairs = [*(f"{name}={value}" for name, value in given.items() if value), *(arguments or ())]
-    return crawl_site(tuple(pairs), tuple(settings or ()), verbose=verbose, as_json=as_json)
+    crawl = Crawl("site", tuple(pairs), tuple(settings or ()), verbose=verbose)
+    return crawl_and_report(crawl, as_json=as_json)
+
+
+def retry(
+    session: SessionId, *, settings: Overrides = None, verbose: Verbose = False, as_json: Json = False
+) -> int:
+    """Run a session again; what it stored before stays, under its earlier attempt."""
+    with reading() as db:
+        session_id = lookup.find(db, CrawlSession, session).id
+    crawl = Crawl("pdp", (f"session={session_id}",), tuple(settings or ()), verbose=verbose)
+    return crawl_and_report(crawl, as_json=as_json)
+
+
+def resume(run: RunId, *, settings: Overrides = None, verbose: Verbose = False, as_json: Json = False) -> int:
+    """Go on with a run where it stopped; beside others that are at it, help them."""
+    with reading() as db:
+        run_id = rows.find(db, run).id
+    crawl = Crawl("site", (f"run_id={run_id}",), tuple(settings or ()), verbose=verbose)
+    return crawl_and_report(crawl, as_json=as_json)
 
 
 def crawl_and_report(crawl: Crawl, *, as_json: bool) -> int:
-    """Run a crawl, show what came of its sessions, and say how it went as an exit code."""
+    """Run a crawl, show its sessions or its run, and give the exit code that tells the truth."""
     finished = run_crawl(crawl)
-    if finished.interrupted and not finished.sessions:
-        return INTERRUPTED
-    if not finished.sessions:
-        return finished.refusal or finished.exit_code or NONE_WELL  # it never began, and has said why
-    with open_book(load_settings(_named(crawl.settings))) as book:
-        sessions = describe(book, finished.sessions)
-    if as_json:
-        emit({"sessions": sessions})
-    else:
-        show_results(sessions)
+    if finished.run is None and not finished.sessions:  # it never began, and has said why
+        return INTERRUPTED if finished.interrupted else finished.refusal or finished.exit_code or 1
+    with reading(load_settings(_named(crawl.settings))) as db:
+        if finished.run is None:
+            code = sessions.tell(session_views.of(db, db.now, finished.sessions), as_json=as_json)
+        else:
+            code = runs.tell(run_views.shown(db, db.now, str(finished.run)), as_json=as_json)
     if finished.interrupted:
         goes_on = any(argument.startswith("urls=") for argument in crawl.arguments)
         note("interrupted" + ("; the same command goes on where it stopped" if goes_on else ""))
         return INTERRUPTED
-    return exit_code(sessions) or finished.exit_code
+    return code or finished.exit_code
 
 
 def _named(pairs: tuple[str, ...]) -> dict[str, str]:
     """Those of the crawl's settings that are Vitrine's: what it wrote is looked for where it wrote."""
     named = dict(pair.partition("=")[::2] for pair in pairs)
     return {name: value for name, value in named.items() if name.lower() in Settings.model_fields}
+
+
+# ── the crawl's process ──
+
+
+@frozen
+class Crawl:
+    """A crawl to be run."""
+
+    spider: str
+    arguments: tuple[str, ...] = ()  # NAME=VALUE for the spider
+    settings: tuple[str, ...] = ()  # NAME=VALUE for Scrapy
+    environment: Mapping[str, str] | None = None  # None: ours
+    verbose: bool = False
+
+
+@define
+class FinishedCrawl:
+    """What a crawl's process left behind."""
+
+    sessions: list[UUID] = field(factory=list)  # in the order of queueing
+    run: int | None = None  # of a durable crawl
+    exit_code: int = 0
+    interrupted: bool = False
+    refusal: int = 0  # the exit code of what kept it from beginning
+
+
+def run_crawl(crawl: Crawl) -> FinishedCrawl:
+    """Run a crawl to its end; an interruption is passed on, and waited for."""
+    finished = FinishedCrawl()
+    read_end, write_end = os.pipe()
+    process = subprocess.Popen(  # ruff: ignore[subprocess-without-shell-equals-true] - our own command line
+        _command(crawl, write_end),
+        pass_fds=[write_end],
+        env=_environment(crawl),
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,  # a Ctrl-C reaches it once, through us
+    )
+    os.close(write_end)
+    shown = _ShownProgress()
+    try:
+        with _passing_on_signals(process, finished), shown.bar, os.fdopen(read_end) as events:
+            for line in events:
+                _take(json.loads(line), finished, shown)
+            finished.exit_code = process.wait()
+    finally:
+        if process.poll() is None:  # whatever went wrong here, no crawl goes on unattended
+            process.terminate()
+            process.wait()
+    if finished.exit_code < 0 and not finished.interrupted:
+        note(f"error\\[crawl_died]: the crawl was ended by signal {-finished.exit_code}")
+    finished.exit_code = max(finished.exit_code, 0) or int(finished.exit_code < 0)
+    return finished
+
+
+def _command(crawl: Crawl, progress: int) -> list[str]:
+    level = () if crawl.verbose else ("-s", "LOG_LEVEL=ERROR")
+    return [
+        # -P: what lies in the folder one stands in is not ours to run
+        sys.executable, "-P", "-m", "scrapy", "crawl", crawl.spider,
+        "-s", f"PROGRESS_FD={progress}", *level,
+        *(part for pair in crawl.settings for part in ("-s", pair)),
+        *(part for pair in crawl.arguments for part in ("-a", pair)),
+    ]  # fmt: skip
+
+
+def _environment(crawl: Crawl) -> dict[str, str]:
+    """The crawl's environment; it names the project, which Scrapy finds by itself in its own folder only."""
+    given = os.environ if crawl.environment is None else crawl.environment
+    return {**given, "SCRAPY_SETTINGS_MODULE": "crawler.settings"}
+
+
+@contextmanager
+def _passing_on_signals(process: subprocess.Popen[bytes], finished: FinishedCrawl) -> Generator[None]:
+    def pass_on(_number: int, _frame: Any) -> None:
+        if finished.interrupted:
+            note("stopping at once")
+        else:
+            note("stopping: what is under way is finished first; again to stop at once")
+        finished.interrupted = True
+        process.send_signal(signal.SIGTERM)
+
+    before = {number: signal.signal(number, pass_on) for number in ENDING_SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class _ShownProgress:
+    """A bar on a terminal, a line for each ended session elsewhere."""
+
+    def __init__(self) -> None:
+        self.failed = 0
+        self.bar = progress_bar()
+        self.next_line = 0.0
+        self.task = self.bar.add_task("sessions", total=0)
+
+    def queued(self, count: int) -> None:
+        """More to do."""
+        self.bar.update(self.task, total=(self.bar.tasks[0].total or 0) + count)
+
+    def ended(self, event: Mapping[str, Any]) -> None:
+        """One less to do."""
+        self.failed += event["status"] == "failed"
+        failures = f", [red]{self.failed} failed[/]" if self.failed else ""
+        self.bar.update(self.task, advance=1, description=f"sessions{failures}")
+        why = f"{event['summary']} ({event['cause']})" if event.get("summary") else ""
+        note(
+            "{status}  {where}  {why}", status=event["status"], where=event["domain"] or event["url"], why=why
+        )
+
+    def run_begun(self, event: Mapping[str, Any]) -> None:
+        """A durable crawl counts tasks."""
+        again = "goes on with" if event["resumed"] else "begins"
+        note(f"{again} run {event['run']} of {{source}}", source=event["source"])
+        self.bar.update(self.task, description="tasks")
+
+    def tasks(self, event: Mapping[str, Any]) -> None:
+        """How the run stands: on a terminal in its bar, elsewhere a line now and then."""
+        done, failed, waiting = event["finished"], event["error"], event["waiting"]
+        said = [f"{done} done", f"{waiting} waiting", f"{failed} failed", f"{event['rate']:.1f}/s"]
+        if event["seconds_left"] is not None:
+            said.append(f"about {_span(event['seconds_left'])} left")
+        if event["slowest"]:
+            said.append(f"slowest {escape(event['slowest'])}")
+        line = ", ".join(said)
+        self.bar.update(self.task, completed=done + failed, total=done + failed + waiting, description=line)
+        if self.bar.disable and time.monotonic() >= self.next_line:
+            self.next_line = time.monotonic() + SECONDS_BETWEEN_LINES
+            note(line)
+
+
+def _span(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min" if minutes else f"{rest} s"
+
+
+def _take(event: Mapping[str, Any], finished: FinishedCrawl, shown: _ShownProgress) -> None:
+    if event["event"] == "queued" and finished.run is None:
+        finished.sessions.extend(UUID(session) for session in event["sessions"])
+        shown.queued(len(event["sessions"]))
+    elif event["event"] == "ended" and finished.run is None:
+        shown.ended(event)
+    elif event["event"] == "run":
+        finished.run = event["run"]
+        shown.run_begun(event)
+    elif event["event"] == "tasks":
+        shown.tasks(event)
+    elif event["event"] == "refused":
+        finished.refusal = event["exit_code"]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
+from crawler.cli.options import Json
 from crawler.cli.output import emit, note, say
 from crawler.config import load_settings
 from crawler.db import revisions
 from crawler.db.engine import Database
-
-Json = Annotated[bool, typer.Option("--json", help="One JSON document.")]
 
 
 def register(app: typer.Typer) -> None:

@@ -10,22 +10,26 @@ import sys
 import threading
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from crawler.cli.crawl import Crawl, run_crawl
+from crawler.cli.options import Json
 from crawler.cli.output import emit, note, say, table
-from crawler.cli.results import RESULT_COLUMNS, describe, result_row
-from crawler.cli.running import Crawl, run_crawl
-from crawler.cli.stores import open_book
+from crawler.cli.sessions import RESULT_COLUMNS, result_row
+from crawler.cli.stores import reading
 from crawler.config import Settings, load_settings
 from crawler.demo import DEMO_SIX, NETWORK, SHOPS, serve
 from crawler.errors import LockedError
+from crawler.views import sessions as views
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
+    from uuid import UUID
 
     from crawler.demo import DemoServer, Shop
+    from crawler.views.sessions import SessionDocument
 
 MARKER = ".vitrine-demo"
 
@@ -41,7 +45,7 @@ def demo(
         Path | None, typer.Option("--home", help="Folder for what comes out; `demo` in VITRINE_HOME.")
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Leave the shops running until Ctrl-C.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    as_json: Json = False,
 ) -> int:
     """Start six shops on this machine, visit each once, and show what came out.
 
@@ -100,25 +104,26 @@ def _fresh_folder(folder: Path) -> Path:
     return folder
 
 
-def _described(environment: Mapping[str, str], ids: Sequence[Any]) -> list[dict[str, Any]]:
+def _described(environment: Mapping[str, str], ids: Sequence[UUID]) -> list[SessionDocument]:
     own = {name: environment[name] for name in ("VITRINE_HOME", "EGRESS_ALLOW")}
-    with open_book(load_settings({**dict.fromkeys(("DATABASE_URL", "ARTIFACTS_DIR"), ""), **own})) as book:
-        return describe(book, ids)
+    settings = load_settings({**dict.fromkeys(("DATABASE_URL", "ARTIFACTS_DIR"), ""), **own})
+    with reading(settings) as db:
+        return views.of(db, db.now, ids)
 
 
 def _show(
-    sessions: Sequence[dict[str, Any]], urls: Mapping[str, Shop], folder: Path, *, as_json: bool
+    sessions: Sequence[SessionDocument], urls: Mapping[str, Shop], folder: Path, *, as_json: bool
 ) -> None:
     if as_json:
         emit({"home": str(folder), "sessions": sessions})
         return
-    rows = [[urls[session["url"]].title, *result_row(session)] for session in sessions]
+    rows = [[urls[session.url].title, *result_row(session)] for session in sessions]
     table(("shop", *RESULT_COLUMNS), rows)
-    first = next((s for s in sessions if s["pdp_url"]), sessions[0])
+    first = next((session for session in sessions if session.pdp_url), sessions[0])
     vitrine = f"VITRINE_HOME={os.path.relpath(folder)} {_called_as()}"
     say("\nLook further:")
     for command in (
-        f"{vitrine} sessions show {str(first['id'])[:8]}",
+        f"{vitrine} sessions show {str(first.id)[:8]}",
         f"{vitrine} sessions list",
         f"{vitrine} cleanup --dry-run",
         f"ls {os.path.relpath(folder)}/artifacts",
@@ -132,9 +137,9 @@ def _called_as() -> str:
     return name if shutil.which(name) else os.path.relpath(sys.argv[0])
 
 
-def _exit_code(sessions: Sequence[Mapping[str, Any]], urls: Mapping[str, Shop]) -> int:
+def _exit_code(sessions: Sequence[SessionDocument], urls: Mapping[str, Shop]) -> int:
     """0 when every visit ended as its shop is meant to end it, failures included."""
-    as_meant = all(session["status"] == urls[session["url"]].status for session in sessions)
+    as_meant = all(session.status == urls[session.url].status for session in sessions)
     return 0 if as_meant and len(sessions) == len(urls) else 1
 
 

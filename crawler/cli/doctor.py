@@ -7,15 +7,15 @@ import shutil
 import sqlite3
 import sys
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import redis
 import typer
-from attrs import asdict, frozen
-from rich.markup import escape
+from attrs import frozen
 from sqlalchemy import text
 
+from crawler.cli.options import Json
 from crawler.cli.output import emit, note, say, size
 from crawler.clock import utc_now
 from crawler.config import Settings, load_settings, shown
@@ -56,18 +56,18 @@ def register(app: typer.Typer) -> None:
     app.command("doctor")(doctor)
 
 
-def doctor(*, as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False) -> int:
+def doctor(*, as_json: Json = False) -> int:
     """Check this installation; exit 1 when something that is configured does not work."""
     settings = load_settings()
     findings = [finding for check in CHECKS for finding in _examined(check, settings)]
     broken = any(finding.state == BROKEN for finding in findings)
     if as_json:
-        emit({"ok": not broken, "findings": [asdict(f) for f in findings], "settings": shown(settings)})
+        emit({"ok": not broken, "findings": findings, "settings": shown(settings)})
         return int(broken)
     for finding in findings:
-        say(f"{SIGNS[finding.state]}  [bold]{finding.check:<9}[/] {escape(finding.what)}")
+        say(f"{SIGNS[finding.state]}  [bold]{finding.check:<9}[/] {{what}}", what=finding.what)
         if finding.fix:
-            say(f"           {'':<9} [dim]→ {escape(finding.fix)}[/]")
+            say(f"           {'':<9} [dim]→ {{fix}}[/]", fix=finding.fix)
     note("next: vitrine demo" if not broken else "mend what is broken, then run this again")
     return int(broken)
 

@@ -6,32 +6,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crawler.cli.cleanup import open_evidence
-from crawler.cli.output import emit, emit_line, note, say, table, when
-from crawler.cli.targets import person
-from crawler.config import load_settings
+from crawler.cli.options import MAX_NUMBER, FailEmpty, Json, JsonLines, Limit, person
+from crawler.cli.output import Listing, emit, note, say, show_list
+from crawler.cli.stores import reading, writing
 from crawler.errors import NotFoundError, UsageError
 from crawler.retention.holds import note_action
 from crawler.runs import exceptions
 from crawler.runs.exceptions import MAX_RESOLUTION_CHARS, Stage
+from crawler.views import exceptions as views
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sqlalchemy.orm import Session
 
-    from crawler.db.models import CrawlException
+    from crawler.views.exceptions import ExceptionDocument
 
-NOTHING_MATCHED = 4
 MAX_IDS = 1000
-MAX_ID = 2**63 - 1
-FIELDS = (
-    "id", "run_id", "stage", "url", "message", "times", "context", "created_at", "last_at", "resolved_at",
-    "resolved_by", "resolution",
-)  # fmt: skip
-Run = Annotated[int | None, typer.Option("--run", metavar="ID", min=1, max=MAX_ID, help="Those of this run.")]
+Run = Annotated[
+    int | None, typer.Option("--run", metavar="ID", min=1, max=MAX_NUMBER, help="Those of this run.")
+]
 StageOption = Annotated[Stage | None, typer.Option("--stage", help="Only those of this stage.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -47,30 +40,24 @@ def list_exceptions(
     run: Run = None,
     stage: StageOption = None,
     show_all: Annotated[bool, typer.Option("--all", help="Those that are resolved as well.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=100_000, help="The newest so many.")] = 50,
+    limit: Limit = 50,
     as_json: Json = False,
-    as_jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON document a line.")] = False,
-    fail_empty: Annotated[bool, typer.Option("--fail-empty", help="Exit 4 when nothing matches.")] = False,
+    as_jsonl: JsonLines = False,
+    fail_empty: FailEmpty = False,
 ) -> int:
     """List what nobody has resolved yet, the newest first.
 
     Examples: vitrine exceptions list --run 7 --stage plugin
     """
-    with open_evidence(load_settings()) as (database, _), database.read() as db:
-        found = exceptions.listing(db, run_id=run, stage=stage, open_only=not show_all, limit=limit)
-    if as_jsonl:
-        for each in found:
-            emit_line(_document(each))
-    elif as_json:
-        emit({"exceptions": [_document(each) for each in found]})
-    else:
-        _show(found)
-    return NOTHING_MATCHED if fail_empty and not found else 0
+    with reading() as db:
+        found = views.newest(db, run_id=run, stage=stage, open_only=not show_all, limit=limit)
+    return show_list(EXCEPTIONS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
 
 
 def resolve(
     ids: Annotated[
-        list[int] | None, typer.Argument(metavar="[ID…]", help="Their numbers; or --run.", min=1, max=MAX_ID)
+        list[int] | None,
+        typer.Argument(metavar="[ID…]", help="Their numbers; or --run.", min=1, max=MAX_NUMBER),
     ] = None,
     *,
     run: Run = None,
@@ -83,7 +70,7 @@ def resolve(
     Examples: vitrine exceptions resolve 12 13 --note "the shop was moved"; vitrine exceptions resolve --run 7
     """
     _check(ids, run, stage, remark)
-    with open_evidence(load_settings()) as (database, _), database.write() as db:
+    with writing() as db:
         now = db.now
         _require_known(db, ids)
         resolved = exceptions.resolve(
@@ -125,18 +112,15 @@ def _subject(ids: list[int] | None, run: int | None) -> str:
     return f"run {run}" if run is not None else f"exceptions {' '.join(map(str, sorted(ids or ())[:20]))}"
 
 
-def _show(found: Sequence[CrawlException]) -> None:
-    if not found:
-        note("nothing is open that matches")
-        return
-    rows = [
-        (each.id, each.run_id, each.stage, each.url, each.message, each.times,
-         f"resolved by {each.resolved_by}" if each.resolved_at else "open", when(each.last_at))
-        for each in found
-    ]  # fmt: skip
-    table(("id", "run", "stage", "url", "what", "times", "state", "last"), rows)
-    note("next: vitrine exceptions resolve ID")
+def _row(each: ExceptionDocument) -> tuple[Any, ...]:
+    state = f"resolved by {each.resolved_by}" if each.resolved_at else "open"
+    return each.id, each.run_id, each.stage, each.url, each.message, each.times, state, each.last_at
 
 
-def _document(each: CrawlException) -> dict[str, Any]:
-    return {name: getattr(each, name) for name in FIELDS}
+EXCEPTIONS = Listing(
+    "exceptions",
+    ("id", "run", "stage", "url", "what", "times", "state", "last"),
+    _row,
+    empty="nothing is open that matches",
+    then="vitrine exceptions resolve ID",
+)

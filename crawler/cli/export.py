@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from crawler.catalogue.export import Form, What, lines, note_export
-from crawler.cli.cleanup import open_evidence
+from crawler.cli.options import person
 from crawler.cli.output import note
-from crawler.cli.targets import person
-from crawler.config import load_settings
+from crawler.cli.stores import opened
 from crawler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,14 +40,14 @@ def export(
     Examples: vitrine export prices --format jsonl --out prices.jsonl
     """
     count, status = 0, "failed"
-    with open_evidence(load_settings()) as (database, _):
+    with opened() as stores:
         try:
             with _opened(out) as stream:
-                for written in _written(lines(database, what, form), stream):
+                for written in _written(lines(stores.database, what, form), stream):
                     count = written - (form is Form.CSV)
             status = "complete"
         finally:
-            with database.write() as db:
+            with stores.database.write() as db:
                 note_export(
                     db, what, form, actor=person(), destination=str(out or "-"), row_count=count,
                     status=status, timestamp=db.now,

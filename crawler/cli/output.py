@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
-from collections import UserString
 from contextlib import suppress
 from datetime import datetime
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
+from attrs import frozen
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from crawler.logs import redacted
+from crawler.urls import redacted
+from crawler.views.documents import as_json as json_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from crawler.errors import CrawlerError
 
+NOTHING_MATCHED = 4
 PIPE_WIDTH = 200
+LEFT = ", but no process is at it"  # ends the status of what is open and whose process is gone
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_MARKS = {
-    "completed": "[green]✓[/] completed",
-    "partial": "[yellow]~[/] partial",
-    "failed": "[red]✗[/] failed",
-    "running": "[cyan]→[/] running",
-    "queued": "[dim]·[/] queued",
+_TO_THE_RIGHT = frozenset({"bytes", "price", "artifacts", "pages"})
+_SIGNS = {
+    "completed": "[green]✓[/]",
+    "partial": "[yellow]~[/]",
+    "failed": "[red]✗[/]",
+    "running": "[cyan]→[/]",
+    "queued": "[dim]·[/]",
 }
 
 
@@ -47,45 +49,51 @@ def notes() -> Console:
     return Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else PIPE_WIDTH)
 
 
+# ── for machines ──
+
+
 def emit(document: Any) -> None:
-    """One JSON document for machines."""
-    sys.stdout.write(json.dumps(document, default=_plain, ensure_ascii=False, indent=2) + "\n")
+    """One JSON document."""
+    sys.stdout.write(json_of(document, indent=2) + "\n")
 
 
 def emit_line(document: Any) -> None:
     """One JSON document on one line."""
-    sys.stdout.write(json.dumps(document, default=_plain, ensure_ascii=False) + "\n")
+    sys.stdout.write(json_of(document) + "\n")
 
 
-def say(text: str) -> None:
-    """A line of data for people; the text may carry Rich's markup."""
-    data().print(_harmless(text), soft_wrap=True)
+# ── for people ──
 
 
-def note(text: str) -> None:
+def say(text: str, **values: Any) -> None:
+    """A line of data. The text may carry Rich's markup; the values stand in its braces and never do."""
+    data().print(_filled(text, values), soft_wrap=True)
+
+
+def note(text: str, **values: Any) -> None:
     """A line beside the data: progress, hints, the next useful command."""
     with suppress(OSError):  # what is told beside the data must not end a crawl
-        notes().print(_harmless(text), soft_wrap=True)
+        notes().print(_filled(text, values), soft_wrap=True)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
     """Rows as a table; what sites wrote is never taken for markup."""
     shown = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        right = column in {"bytes", "price", "artifacts", "pages"}
-        shown.add_column(column, justify="right" if right else "left", overflow="fold")
+        shown.add_column(column, justify="right" if column in _TO_THE_RIGHT else "left", overflow="fold")
     for row in rows:
-        shown.add_row(*(_cell(value) for value in row))
+        cells = zip(columns, row, strict=True)
+        shown.add_row(*(_shown(column, value) or "-" for column, value in cells))
     data().print(shown)
 
 
-def status_mark(status: str) -> str:
-    """A status as sign, word and colour; already markup."""
-    return _MARKS.get(status, escape(status))
-
-
-class Markup(UserString):
-    """Text that is markup already."""
+def progress_bar(*, counted: bool = True) -> Progress:
+    """A bar on a terminal, and nothing elsewhere."""
+    figures = (BarColumn(), MofNCompleteColumn()) if counted else ()
+    return Progress(
+        TextColumn("{task.description}"), *figures, TimeElapsedColumn(),
+        console=notes(), transient=True, disable=not notes().is_terminal,
+    )  # fmt: skip
 
 
 def error_lines(error: CrawlerError) -> None:
@@ -105,15 +113,24 @@ def size(count: int) -> str:
     return f"{amount:.1f} GiB"
 
 
-def when(moment: datetime | None) -> str:
-    """A time in UTC for people."""
-    return moment.strftime("%Y-%m-%d %H:%M:%SZ") if moment else "-"
+def _filled(text: str, values: dict[str, Any]) -> str:
+    shown = {name: _shown(name, value) for name, value in values.items()}
+    return text.format(**shown) if values else _harmless(text)
 
 
-def _cell(value: Any) -> str:
-    if isinstance(value, Markup):
-        return value.data
-    return "-" if value is None or not str(value) else escape(_harmless(str(value)))
+def _shown(name: str, value: Any) -> str:
+    """A value as markup: a time in UTC, a size, a status with its sign, any other as harmless text."""
+    if value is None:
+        return "-"
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%d %H:%M:%SZ")
+    if name == "bytes":
+        return size(value)
+    text = escape(_harmless(str(value)))
+    if name == "status":
+        sign = "[yellow]![/]" if text.endswith(LEFT) else _SIGNS.get(text, "")
+        return f"{sign} {text}".lstrip()
+    return text
 
 
 def _harmless(text: str) -> str:
@@ -121,9 +138,39 @@ def _harmless(text: str) -> str:
     return _STEERING.sub("\ufffd", text)
 
 
-def _plain(value: Any) -> str:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, UUID | Path):
-        return str(value)
-    raise TypeError(f"{type(value).__name__} has no place in JSON")
+# ── what every `list` command does ──
+
+
+@frozen
+class Listing:
+    """A kind of thing, as its `list` command shows it."""
+
+    name: str  # the key in the JSON document
+    columns: tuple[str, ...]
+    row: Callable[[Any], Sequence[Any]]  # a document as cells under the columns
+    empty: str  # told where there is none; how to get some
+    then: str = ""  # the next useful command
+
+
+def show_list(
+    kind: Listing,
+    documents: Sequence[Any],
+    *,
+    as_json: bool,
+    as_jsonl: bool = False,
+    fail_empty: bool = False,
+    **beside: Any,
+) -> int:
+    """Print them in the way that is wanted; 4 when there is none and that is to be told."""
+    if as_jsonl:
+        for each in documents:
+            emit_line(each)
+    elif as_json:
+        emit({**beside, kind.name: documents})
+    elif documents:
+        table(kind.columns, [kind.row(each) for each in documents])
+        if kind.then:
+            note(f"next: {kind.then}")
+    else:
+        note(kind.empty)
+    return NOTHING_MATCHED if fail_empty and not documents else 0

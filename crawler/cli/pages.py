@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.progress import track
 
-from crawler.cli.output import emit, emit_line, note, notes, say
+from crawler.cli.options import Json
+from crawler.cli.output import NOTHING_MATCHED, emit, emit_line, note, notes, say
 from crawler.config import load_settings
 from crawler.errors import UsageError
 from crawler.pdp import (
@@ -33,7 +33,6 @@ STDIN = "-"
 GZIP = b"\x1f\x8b"
 GZIP_WINDOW = 31  # zlib's way of saying: a gzip header, the largest window
 CHUNK = 16
-NOTHING_MATCHED = 4
 SIGNALS = {
     "has_price": "a price",
     "has_title_and_image": "a title and an image",
@@ -58,7 +57,7 @@ def check(
     url: Annotated[str, typer.Option(help="Where the page came from; tells its own links from others.")] = "",
     policy: Annotated[str | None, typer.Option(help="v1.2 or v1.3; CRAWL_POLICY_VERSION by default.")] = None,
     only_pdp: Annotated[bool, typer.Option("--only-pdp", help="Show product pages only.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    as_json: Json = False,
     as_jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON document a page.")] = False,
     fail_empty: Annotated[
         bool, typer.Option("--fail-empty", help="Exit 4 when nothing is a product page.")
@@ -126,7 +125,7 @@ def _shown(
 ) -> Iterator[dict[str, Any]]:
     for document in documents:
         if "error" in document:
-            note(f"[red]✗[/] {escape(document['file'])}: {escape(document['error'])}")
+            note("[red]✗[/] {file}: {error}", file=document["file"], error=document["error"])
         elif only_pdp and not document["is_pdp"]:
             continue
         if as_jsonl:
@@ -137,22 +136,26 @@ def _shown(
 
 
 def _explain(document: dict[str, Any]) -> None:
-    name = escape(document["file"])
+    name, policy = document["file"], document["policy"]
     if document["is_pdp"]:
-        say(f"[green]✓[/] [bold]{name}[/] is a product page ({document['policy']})")
+        say("[green]✓[/] [bold]{name}[/] is a product page ({policy})", name=name, policy=policy)
     else:
-        reasons = ", ".join(document["reasons"])
-        say(f"[red]✗[/] [bold]{name}[/] is no product page ({document['policy']}): {reasons}")
+        say(
+            "[red]✗[/] [bold]{name}[/] is no product page ({policy}): {reasons}",
+            name=name, policy=policy, reasons=", ".join(document["reasons"]),
+        )  # fmt: skip
     for signal, what in SIGNALS.items():
         if document["signals"][signal]:
             evidence = document["evidence"].get(signal) or {}
             where = " ".join(str(value) for value in evidence.values() if value)
-            say(f"    [green]has[/] {what}: {escape(where)}")
+            say(f"    [green]has[/] {what}: {{where}}", where=where)
         else:
             say(f"  [red]lacks[/] {what}")
-    facts = {key: value for key, value in document["facts"].items() if isinstance(value, str) and value}
+    facts = [
+        f"{key}: {value}" for key, value in document["facts"].items() if isinstance(value, str) and value
+    ]
     if facts:
-        say("    " + escape("  ".join(f"{key}: {value}" for key, value in facts.items())))
+        say("    {facts}", facts="  ".join(facts))
 
 
 def _read(name: str) -> bytes:

@@ -2,106 +2,72 @@
 
 from __future__ import annotations
 
-import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from crawler.catalogue.run_report import as_json as json_of
-from crawler.catalogue.run_report import as_markdown, report_of, summary_of
-from crawler.cli.output import Markup, emit, emit_line, note, table, when
-from crawler.cli.run_results import describe_run, show_run, shown_status
-from crawler.cli.site import crawl_site
-from crawler.cli.stores import open_book
+from crawler.catalogue.run_report import as_markdown, exit_code_of
+from crawler.cli.options import FailEmpty, Json, JsonLines, RunId, person
+from crawler.cli.output import LEFT, Listing, emit, note, say, show_list, table
+from crawler.cli.stores import reading, writing
 from crawler.errors import LockedError
 from crawler.retention.holds import note_action
 from crawler.runs import rows
+from crawler.runs.store import request_stop
+from crawler.views import runs as views
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from crawler.db.engine import Database
 
-NOTHING_MATCHED = 4
-Json = Annotated[bool, typer.Option("--json", help="One JSON document.")]
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="Its number.")]
+group = typer.Typer(no_args_is_help=True, help="Durable runs: how they stand, stop and go on.")
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(no_args_is_help=True, help="Durable runs: how they stand, stop and go on.")
-    group.command("list")(list_runs)
-    group.command("show")(show)
-    group.command("stop")(stop)
-    group.command("resume")(resume)
-    group.command("report")(report)
     app.add_typer(group, name="runs")
 
 
+@group.command("list")
 def list_runs(
     *,
     source: Annotated[str | None, typer.Option(help="Only those of this source.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="The newest so many.")] = 50,
     as_json: Json = False,
-    as_jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON document a line.")] = False,
-    fail_empty: Annotated[bool, typer.Option("--fail-empty", help="Exit 4 when nothing matches.")] = False,
+    as_jsonl: JsonLines = False,
+    fail_empty: FailEmpty = False,
 ) -> int:
     """List runs, the newest first."""
-    with open_book() as book, book.database.read() as db:
-        now = db.now
-        listed = rows.listing(db, now, source=source, limit=limit)
-        found = [summary_of(db, one.run, now) for one in listed]
-    if as_jsonl:
-        for run in found:
-            emit_line(run)
-    elif as_json:
-        emit({"runs": found})
-    elif not found:
-        note("no runs; `vitrine crawl site URL` makes one")
-    else:
-        columns = ("run", "source", "status", "started", "finished", "waiting", "failed", "worth a look")
-        table(columns, [_row(run) for run in found])
-    return NOTHING_MATCHED if fail_empty and not found else 0
+    with reading() as db:
+        found = views.newest(db, db.now, source=source, limit=limit)
+    return show_list(RUNS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
 
 
+@group.command("show")
 def show(run: RunId, *, as_json: Json = False) -> None:
     """Show one run: its tasks, what failed, what its plugins found."""
-    with open_book() as book:
-        described = describe_run(book.database, find(book.database, run))
+    with reading() as db:
+        found = views.shown(db, db.now, run)
     if as_json:
-        emit(described)
+        emit(found)
     else:
-        show_run(described)
+        _show(found)
 
 
+@group.command("stop")
 def stop(run: RunId) -> None:
     """Ask the processes that work on a run to finish what is under way, and to stop."""
-    with open_book() as book:
-        run_id = find(book.database, run)
-        with book.database.write() as db:
-            now = db.now
-            if not rows.request_stop(db, run_id, now):
-                raise LockedError(f"run {run_id} is {rows.status_of(db, run_id)} already")
-            note_action(db, "run.stop", f"run {run_id}", actor=getpass.getuser(), now=now)
+    with writing() as db:
+        run_id, now = rows.find(db, run).id, db.now
+        if not request_stop(db, run_id, now):
+            raise LockedError(f"run {run_id} is {rows.find(db, run).status} already")
+        note_action(db, "run.stop", f"run {run_id}", actor=person(), now=now)
     note(f"run {run_id} stops; `vitrine runs resume {run_id}` goes on with it")
 
 
-def resume(
-    run: RunId,
-    *,
-    settings: Annotated[
-        list[str] | None, typer.Option("-s", metavar="NAME=VALUE", help="Passed on as a setting.")
-    ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the crawl's log.")] = False,
-    as_json: Json = False,
-) -> int:
-    """Go on with a run where it stopped; beside others that are at it, help them."""
-    with open_book() as book:
-        run_id = find(book.database, run)
-    return crawl_site((f"run_id={run_id}",), tuple(settings or ()), verbose=verbose, as_json=as_json)
-
-
+@group.command("report")
 def report(
     run: RunId,
     *,
@@ -111,8 +77,8 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write a run's report, as Markdown or JSON."""
-    with open_book() as book, book.database.read() as db:
-        document = report_of(db, rows.find(db, run), db.now)
+    with reading() as db:
+        document = views.shown(db, db.now, run)
     text = json_of(document) if as_json else as_markdown(document)
     if output is None:
         typer.echo(text, nl=False)
@@ -121,16 +87,63 @@ def report(
         note(f"written to {output}")
 
 
-def find(database: Database, run: str) -> int:
-    """The id of a run that was named, or an error that says where to look."""
-    with database.read() as db:
-        return rows.find(db, run).id
+def tell(run: Mapping[str, Any], *, as_json: bool) -> int:
+    """What a run came to, and the exit code that says so."""
+    if as_json:
+        emit(run)
+    else:
+        _show(run)
+    return exit_code_of(run)
+
+
+def _show(run: Mapping[str, Any]) -> None:
+    """A run for people."""
+    pages = run["pages"]
+    say(
+        "run {id} of [bold]{source}[/]: {status}\n  started {started}, ended {ended}\n  tasks: {tasks}\n"
+        "  pages: {stored} stored in {visits} visits",
+        id=run["id"], source=run["source"], status=shown_status(run), started=run["started_at"],
+        ended=run["completed_at"], tasks=_counts(run["tasks"]), stored=pages["stored"],
+        visits=pages["visits"],
+    )  # fmt: skip
+    if run["last_error"]:
+        say("  [red]{error}[/]", error=run["last_error"])
+    for plugin, counts in run["assets"].items():
+        say("  {plugin}: {counts}", plugin=plugin, counts=_counts(counts))
+    if run["failures"]:
+        failures = [(row["attempts"], row["url"], row["cause"], row["last_error"]) for row in run["failures"]]
+        table(("tries", "URL", "cause", "why"), failures)
+    if run["permanent_lines"]:
+        lines = "\n  ".join(run["permanent_lines"])
+        say("\nLogins were met; to leave them out for good, in sources.toml:\n  {lines}", lines=lines)
+    if run["exceptions_open"]:
+        note(f"{run['exceptions_open']} worth a look: `vitrine exceptions list --run {run['id']}`")
+    if run["status"] in {"stopped", "failed"} or shown_status(run).endswith(LEFT):
+        note(f"`vitrine runs resume {run['id']}` goes on with it")
+
+
+def shown_status(run: Mapping[str, Any]) -> str:
+    """How it stands, and whether anybody is at it."""
+    is_left = run["status"] == "running" and not run["workers"]
+    return str(run["status"]) + (LEFT if is_left else "")
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {what}" for what, count in counts.items())
 
 
 def _row(run: Mapping[str, Any]) -> tuple[Any, ...]:
     counts = run["tasks"]
     waiting = counts["pending"] + counts["in_progress"]
     return (
-        run["id"], run["source"], Markup(shown_status(run)), when(run["started_at"]),
-        counts["finished"], waiting, counts["error"], run["exceptions_open"],
+        run["id"], run["source"], shown_status(run), run["started_at"], counts["finished"], waiting,
+        counts["error"], run["exceptions_open"],
     )  # fmt: skip
+
+
+RUNS = Listing(
+    "runs",
+    ("run", "source", "status", "started", "finished", "waiting", "failed", "worth a look"),
+    _row,
+    empty="no runs; `vitrine crawl site URL` makes one",
+)

@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from attrs import asdict, frozen
-from rich.markup import escape
 
-from crawler.cli.output import emit, emit_line, note, say, table
+from crawler.cli.options import FailEmpty, Json, JsonLines
+from crawler.cli.output import Listing, emit, emit_line, note, say, show_list
 from crawler.config import load_settings
-from crawler.runs.sources import Oddity, Source, find_source, known_plugins, load_sources, oddities, told
-from crawler.urls import redact
+from crawler.runs.sources import Source, find_source, known_plugins, load_sources
+from crawler.views import sources as views
 
 if TYPE_CHECKING:
-    from crawler.access.scope import Ruling
+    from collections.abc import Sequence
 
-Json = Annotated[bool, typer.Option("--json", help="One JSON document.")]
-JsonLines = Annotated[bool, typer.Option("--jsonl", help="One JSON document a line.")]
+    from crawler.views.sources import SourceCheck
+
 FAILED = 1
-NOTHING_MATCHED = 4
 SHOWN_URLS = 3
-
-
-@frozen
-class Checked:
-    """A source, what is odd about it, and what it makes of the URLs that were asked about."""
-
-    source: Source
-    oddities: tuple[Oddity, ...]
-    rulings: dict[str, Ruling]
+COLUMNS = ("source", "name", "starts at", "limits")
 
 
 def register(app: typer.Typer) -> None:
@@ -46,20 +36,17 @@ def list_sources(
     file: Annotated[Path | None, typer.Option(help="The file of sources. Default: SOURCES_FILE.")] = None,
     as_json: Json = False,
     as_jsonl: JsonLines = False,
-    fail_empty: Annotated[bool, typer.Option("--fail-empty", help="Exit 4 when there is none.")] = False,
+    fail_empty: FailEmpty = False,
 ) -> int:
     """List the sources of the file: where each begins, and its limits."""
     path = file or load_settings().sources_file
-    sources = list(load_sources(path).values())
-    documents = [source.as_plan() for source in sources]
-    if as_jsonl:
-        for each in documents:
-            emit_line(each)
-    elif as_json:
-        emit({"file": path, "sources": documents})
-    else:
-        _show(path, sources)
-    return NOTHING_MATCHED if fail_empty and not sources else 0
+    sources = load_sources(path)
+    kind = Listing(
+        "sources", COLUMNS, lambda plan: _row(sources[plan["code"]]), empty=f"{path} has no sources",
+        then="vitrine sources check",
+    )  # fmt: skip
+    plans = [source.as_plan() for source in sources.values()]
+    return show_list(kind, plans, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, file=path)
 
 
 def check(
@@ -77,69 +64,38 @@ def check(
     Examples: vitrine sources check --url https://shop.example/account/orders
     """
     path = file or load_settings().sources_file
-    sources = [find_source(path, source)] if source else list(load_sources(path).values())
+    sources = [find_source(path, source)] if source else load_sources(path).values()
     plugins = known_plugins()
-    checked = [_checked(each, plugins, url or []) for each in sources]
+    checks = [views.check(each, plugins, url or ()) for each in sources]
+    ok = all(each.ok for each in checks)
     if as_jsonl:
-        for each in checked:
-            emit_line(_document(each))
+        for each in checks:
+            emit_line(each)
     elif as_json:
-        emit({"file": path, "ok": not _is_odd(checked), "sources": [_document(each) for each in checked]})
+        emit({"file": path, "ok": ok, "sources": checks})
+    elif checks:
+        _tell(checks)
     else:
-        _tell(path, checked)
-    return FAILED if _is_odd(checked) else 0
-
-
-def _checked(source: Source, plugins: set[str], urls: list[str]) -> Checked:
-    rulings = {redact(url): source.scope.ruling(url) for url in urls}
-    return Checked(source, oddities(source, plugins), rulings)
-
-
-def _is_odd(checked: list[Checked]) -> bool:
-    return any(each.oddities for each in checked)
-
-
-def _document(checked: Checked) -> dict[str, Any]:
-    return {
-        "source": checked.source.code,
-        "ok": not checked.oddities,
-        "oddities": [asdict(oddity) for oddity in checked.oddities],
-        "urls": [
-            {"url": url, "allowed": ruling.reason is None, "reason": ruling.reason, "by": ruling.by or None,
-             "rule": ruling.rule or None}
-            for url, ruling in checked.rulings.items()
-        ],
-    }  # fmt: skip
-
-
-def _show(path: Path, sources: list[Source]) -> None:
-    if not sources:
         note(f"{path} has no sources")
-        return
-    rows = [(each.code, each.name, _starts(each), _limits(each)) for each in sources]
-    table(("source", "name", "starts at", "limits"), rows)
-    note("next: vitrine sources check")
+    return 0 if ok else FAILED
 
 
-def _starts(source: Source) -> str:
+def _row(source: Source) -> tuple[str, ...]:
     shown, more = source.start_urls[:SHOWN_URLS], len(source.start_urls) - SHOWN_URLS
-    return "\n".join([*shown, *([f"and {more} more"] if more > 0 else [])])
-
-
-def _limits(source: Source) -> str:
+    starts = "\n".join([*shown, *([f"and {more} more"] if more > 0 else [])])
     limits = {"depth": source.depth, "pages": source.max_pages}
-    return ", ".join(f"{name} {limit}" for name, limit in limits.items() if limit is not None) or "none"
+    told = ", ".join(f"{name} {limit}" for name, limit in limits.items() if limit is not None)
+    return source.code, source.name, starts, told or "none"
 
 
-def _tell(path: Path, checked: list[Checked]) -> None:
-    for each in checked:
-        code = f"[bold]{escape(each.source.code)}[/]"
-        if not each.oddities:
-            say(f"{code}: nothing odd")
-        for oddity in each.oddities:
-            say(f"{code}: {oddity.key}: {escape(oddity.message)}")
-        for url, ruling in each.rulings.items():
-            answer = "[red]denied[/]" if ruling.reason else "[green]allowed[/]"
-            say(f"{code}: {answer} {escape(url)}: {escape(told(ruling))}")
-    if not checked:
-        note(f"{path} has no sources")
+def _tell(checks: Sequence[SourceCheck]) -> None:
+    for each in checks:
+        if each.ok:
+            say("[bold]{code}[/]: nothing odd", code=each.source)
+        for odd in each.oddities:
+            say("[bold]{code}[/]: {key}: {message}", code=each.source, key=odd.key, message=odd.message)
+        for url in each.urls:
+            answer = "[green]allowed[/]" if url.allowed else "[red]denied[/]"
+            say(
+                f"[bold]{{code}}[/]: {answer} {{url}}: {{told}}", code=each.source, url=url.url, told=url.told
+            )

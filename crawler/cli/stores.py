@@ -1,8 +1,8 @@
-"""The stores that commands look into."""
+"""What commands open: to look, to change something, or to work on sessions."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from crawler.config import load_settings
@@ -12,12 +12,28 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from crawler.config import Settings
-    from crawler.sessions.store import SessionStore
+    from crawler.db.engine import Transaction
+    from crawler.stores import Stores
 
 
 @contextmanager
-def open_book(settings: Settings | None = None) -> Generator[SessionStore]:
-    """The sessions, after those whose process died were marked."""
-    with open_stores(settings or load_settings()) as stores:
-        stores.sessions.abandon_stale()
-        yield stores.sessions
+def opened(settings: Settings | None = None, *, for_work: bool = False) -> Generator[Stores]:
+    """Database, artifacts and sessions; for work on sessions, those whose process died are ended first."""
+    with closing(open_stores(settings or load_settings())) as stores:
+        if for_work:
+            stores.sessions.abandon_stale()
+        yield stores
+
+
+@contextmanager
+def reading(settings: Settings | None = None) -> Generator[Transaction]:
+    """A look into the database; nothing is changed."""
+    with opened(settings) as stores, stores.database.read() as db:
+        yield db
+
+
+@contextmanager
+def writing() -> Generator[Transaction]:
+    """A change of the database: all of it, or none."""
+    with opened() as stores, stores.database.write() as db:
+        yield db

@@ -34,7 +34,7 @@ class AccessSettings(SettingsPart):
     )
 
     domain_lock_ttl_seconds: Seconds = Field(
-        300, ge=1, le=86_400, description="How long a lock outlives a keeper that died."
+        300, ge=1, le=86_400, description="How long a lock outlives a holder that died."
     )
     domain_lock_max_retries: int = Field(
         3, ge=1, le=20, description="Attempts to get a lock that somebody else holds."

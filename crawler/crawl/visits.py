@@ -19,6 +19,8 @@ from crawler.access.gate import GateUnavailableError
 from crawler.capture.failures import Cause, Summary
 from crawler.config import shown
 from crawler.errors import LockedError
+from crawler.leases.backoff import Backoff, persistently
+from crawler.leases.renewer import Renewer
 from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Outcome, Status
 from crawler.sessions.rows import SessionOrder, StaleSessionError
@@ -31,10 +33,10 @@ if TYPE_CHECKING:
 
     from crawler.access.acquisition import DomainAcquisition
     from crawler.access.gate import Held
-    from crawler.access.keeper import Lost
     from crawler.capture.items import PageCapture
     from crawler.config import Settings
     from crawler.fleet.store import Waiting
+    from crawler.leases.renewer import Lost
     from crawler.sessions.visit import Visit
     from crawler.sessions.writes import Hooks, KeptPage, Write, WriteQueue
 
@@ -42,8 +44,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 THREADS = 8
 QUIET_SECONDS = 35.0  # a little longer than a download may take
-# How long to try to write the end of a session, while the store does not take it.
-END_TRIES_SECONDS = (0.5, 1, 2, 4, 8)
+# How often to try to write the end of a session, while the store does not take it.
+END_TRIES = 6
+END_BACKOFF = Backoff(0.5)
 
 log = logs.get_logger(__name__)
 
@@ -61,7 +64,6 @@ class Visits:
         self.domains: Domains
         self._hooks = hooks
         self._opening: asyncio.Task[Stores] | None = None
-        self._beating: asyncio.Task[None] | None = None
         self._shared = Shared()
         self.threads = Threads()
 
@@ -76,7 +78,6 @@ class Visits:
     async def _open(self) -> Stores:
         stores = self.stores = await self.threads.run(_open, self.settings, self._hooks)
         self.domains = Domains(stores, self.threads, self)
-        self._beating = asyncio.ensure_future(_beat_queued(stores, self.threads))
         return stores
 
     async def close(self, *, completed: bool) -> None:
@@ -91,10 +92,8 @@ class Visits:
             await self.stores.writes.settle()
             for visit in list(self.running.values()):
                 await (self.end(visit) if completed else _interrupt(self, visit))
-            await self.threads.run(_close, self.stores)
+            await self.threads.run(_close, self.stores, self.domains)
         finally:
-            if self._beating is not None:
-                self._beating.cancel()
             self.threads.close()
 
     # ── a visit, from its request for the domain to its end ──
@@ -233,22 +232,13 @@ def _open(settings: Settings, hooks: Sequence[Hooks]) -> Stores:
     return stores
 
 
-def _close(stores: Stores) -> None:
+def _close(stores: Stores, domains: Domains) -> None:
     """Let go of what is queued and not begun, and of the connections."""
+    domains.beats.close()
     try:
         stores.sessions.release_queued()
     finally:
         stores.close()
-
-
-async def _beat_queued(stores: Stores, threads: Threads) -> None:
-    """Show other processes that what waits here is not forgotten."""
-    while True:
-        await asyncio.sleep(stores.sessions.ttl.total_seconds() / 3)
-        try:
-            await threads.run(stores.sessions.beat_queued)
-        except Exception:
-            log.exception("session.queue_beat_failed")
 
 
 async def _begin_own(visits: Visits, domain: str, url: str) -> Visit:
@@ -302,15 +292,13 @@ async def _write_end(visits: Visits, visit: Visit, end: Write[T]) -> T:
 
 async def _patiently(writes: WriteQueue, visit: Visit, end: Write[T]) -> T:
     """An end that cannot be written is tried again: a store that is away for seconds must not cost it."""
-    for wait in END_TRIES_SECONDS:
-        try:
-            return await writes.post(end)
-        except StaleSessionError:
-            raise
-        except Exception:
-            log.exception("session.end_delayed", session_id=visit.id, again_in_seconds=wait)
-            await asyncio.sleep(wait)
-    return await writes.post(end)
+
+    def delayed(error: Exception, wait: float) -> None:
+        if isinstance(error, StaleSessionError):
+            raise error
+        log.error("session.end_delayed", session_id=visit.id, again_in_seconds=wait, exc_info=error)
+
+    return await persistently(lambda: writes.post(end), END_BACKOFF.delays(END_TRIES), delayed)
 
 
 def _as_told(session: str, order: SessionOrder, outcome: Outcome) -> dict[str, Any]:
@@ -334,15 +322,18 @@ class Domains:
         self._loop = asyncio.get_running_loop()
         self._held: dict[str, dict[str, DomainAcquisition]] = {}  # by session and domain
         self._lost_early: dict[str, Cause] = {}  # by sessions that are just being started
+        # Tells other processes that what waits and runs here is not forgotten.
+        self.beats = Renewer(
+            "session-beats", stores.sessions.beat, self._tell_taken_over,
+            lasts=stores.sessions.ttl.total_seconds(), runs_out=False,
+        )  # fmt: skip
+        self.beats.start()
 
     async def acquire(
-        self, order: SessionOrder, journal: Journal, slots: asyncio.Semaphore | None = None, **how: bool
+        self, order: SessionOrder, journal: Journal, slots: asyncio.Semaphore | None = None, **how: Any
     ) -> DomainAcquisition:
         """Go into a domain; of the slots one is lent to others while somebody else is there."""
-        waiter = Waiter(
-            str(journal.key), order.domain, journal.lock, self._tell_loss,
-            beat=self._beat, mode=order.mode, **how,
-        )  # fmt: skip
+        waiter = Waiter(str(journal.key), order.domain, journal, self._tell_loss, mode=order.mode, **how)
         acquisition = self._stores.acquisitions.acquisition(waiter)
         try:
             while not isinstance(step := await to_its_end(self._threads.run(acquisition.advance)), Entered):
@@ -356,6 +347,7 @@ class Domains:
     def belong_to(self, visit: Visit, acquisition: DomainAcquisition) -> None:
         """The visit that a domain was acquired for has begun; a loss from before is told now."""
         self._held[visit.id] = {visit.order.domain: acquisition}
+        self.beats.keep([visit])
         if (lost := self._lost_early.pop(visit.id, None)) is not None:
             self._visits.stop(visit.id, lost)
 
@@ -366,14 +358,16 @@ class Domains:
     async def acquire_further(self, visit: Visit, domain: str) -> bool:
         """Go into a further domain of a visit's site, without standing in anybody's way."""
         order = SessionOrder(visit.order.url, domain, mode=visit.order.mode)
+        held = self._held[visit.id]
         try:
-            self._held[visit.id][domain] = await self.acquire(order, visit.journal, further=True)
+            held[domain] = await self.acquire(order, visit.journal, beside=held[visit.order.domain])
         except DomainLockTimeoutError:
             return False
         return True
 
     async def let_go(self, visit: Visit) -> None:
         """Leave every domain of a visit, and ask others for the delays that its robots.txt files want."""
+        self.beats.forget([visit])
         await self._threads.run(self._let_go, visit)
 
     def _let_go(self, visit: Visit) -> None:
@@ -383,7 +377,7 @@ class Domains:
             acquisition.leave()
 
     def _tell_loss(self, held: Held, why: Lost) -> None:
-        """Called in the keeper's thread."""
+        """Called in the renewer's thread."""
         self._loop.call_soon_threadsafe(self._lost, held, Cause(why.value))
 
     def _lost(self, held: Held, cause: Cause) -> None:
@@ -392,12 +386,10 @@ class Domains:
         else:
             self._lost_early[held.session_id] = cause
 
-    def _beat(self, held: Held) -> None:
-        """Called in the keeper's thread."""
-        visit = self._visits.running.get(held.session_id)
-        if visit is not None and not self._stores.sessions.beat(visit):
-            stop = partial(self._visits.stop, held.session_id, Cause.LOCK_LOST, reason="taken over")
-            self._loop.call_soon_threadsafe(stop)
+    def _tell_taken_over(self, visit: Visit, _why: Lost) -> None:
+        """Called in the renewer's thread."""
+        stop = partial(self._visits.stop, visit.id, Cause.LOCK_LOST, reason="taken over")
+        self._loop.call_soon_threadsafe(stop)
 
 
 async def _sleep(seconds: float, slots: asyncio.Semaphore | None) -> None:

@@ -17,8 +17,7 @@ from crawler.clock import utc_now
 from crawler.db.types import UtcTime
 from crawler.db.write_lock import WriteLock
 from crawler.errors import ConfigError, CrawlerError
-from crawler.logs import redacted
-from crawler.urls import redact
+from crawler.urls import redact, redacted
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -57,7 +56,7 @@ class Transaction(Session):
 class Database:
     """Opens short transactions: `read()` for looking, `write()` for changing.
 
-    On SQLite all writers of this machine pass one file lock, so that they wait in line instead of
+    On SQLite all writers of this machine pass one file lock, so that they queue up instead of
     starving each other, and so that a WAL of an old SQLite is never written by two at once.
     """
 

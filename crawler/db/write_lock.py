@@ -35,7 +35,7 @@ class WriteLock:
         try:
             file = self._open()
             try:
-                if not _try_lock(file) and not _wait_in_line(file, until - time.monotonic()):
+                if not _try_lock(file) and not _wait_in_queue(file, until - time.monotonic()):
                     raise self._too_long(timeout)
                 yield
             finally:
@@ -66,7 +66,7 @@ def _try_lock(file: int) -> bool:
     return True
 
 
-def _wait_in_line(file: int, timeout: float) -> bool:
+def _wait_in_queue(file: int, timeout: float) -> bool:
     """Wait in the kernel's queue, which is fair, in a thread, which can be given up on.
 
     A waiter that was given up on locks a duplicate of the descriptor, and lets it go at once.

@@ -1,4 +1,4 @@
-"""Which artifacts may be read, and how one is found by a few letters of its id."""
+"""Which artifacts may be read, and whether their files are what they were."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from itertools import starmap
 from typing import TYPE_CHECKING
-from uuid import UUID
 
 from attrs import frozen
 from sqlalchemy import and_, or_, select
@@ -15,7 +14,7 @@ from sqlalchemy import and_, or_, select
 from crawler.capture.artifact_types import GZIPPED
 from crawler.config import S3_SCHEME
 from crawler.db.models.evidence import Artifact
-from crawler.errors import IntegrityError, NotFoundError
+from crawler.errors import IntegrityError
 from crawler.evidence import files
 from crawler.evidence.blobs import BlobMissingError, UnsafePathError
 from crawler.evidence.folder_store import FolderStore
@@ -23,17 +22,13 @@ from crawler.evidence.folder_store import FolderStore
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
+    from uuid import UUID
 
     from sqlalchemy import ColumnElement
-    from sqlalchemy.orm import Session
 
     from crawler.config import Settings
     from crawler.db.engine import Database
     from crawler.evidence.blobs import BlobStore
-
-
-_ID_DIGITS = 32
-_HINT = "`vitrine sessions show` lists them"
 
 
 def open_blobs(settings: Settings) -> BlobStore:
@@ -49,21 +44,6 @@ def is_readable(now: datetime) -> ColumnElement[bool]:
     """Neither deleted nor just being deleted; a cleaner's claim hides a row until its lease is over."""
     free = or_(Artifact.cleanup_claim.is_(None), Artifact.cleanup_claimed_until < now)
     return and_(Artifact.deleted_at.is_(None), free)
-
-
-def find(db: Session, prefix: str) -> Artifact:
-    """The artifact whose id is, or begins with, `prefix`, deleted or not."""
-    digits = prefix.replace("-", "").lower()
-    if not digits or len(digits) > _ID_DIGITS or set(digits) - set("0123456789abcdef"):
-        raise NotFoundError(
-            f"{prefix!r} is not the id of an artifact", hint="`vitrine sessions show` lists them"
-        )
-    first, last = (UUID(digits.ljust(_ID_DIGITS, fill)) for fill in "0f")
-    found = list(db.scalars(select(Artifact).where(Artifact.id.between(first, last)).limit(2)))
-    if len(found) == 1:
-        return found[0]
-    how = "several artifacts begin" if found else "no artifact begins"
-    raise NotFoundError(f"{how} with {prefix!r}", hint=_HINT)
 
 
 def decoded(blobs: BlobStore, artifact: Artifact) -> Iterator[bytes]:

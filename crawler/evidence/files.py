@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
-from itertools import count
 from typing import TYPE_CHECKING, Self
 
 from attrs import frozen
@@ -180,5 +179,8 @@ def session_log(
     """A session's log under the first name that is not taken: an end that comes again gets a number."""
     folder = session_folder(domain, session_id, epoch)
     stem, dot, ending = SESSION_LOG.file_name.partition(".")
-    names = (f"{folder}/{stem}{f'-{number}' if number > 1 else ''}{dot}{ending}" for number in count(1))
-    return KeptFile.of(SESSION_LOG, next(name for name in names if name not in taken), content)
+    uri, number = f"{folder}/{SESSION_LOG.file_name}", 1
+    while uri in taken:
+        number += 1
+        uri = f"{folder}/{stem}-{number}{dot}{ending}"
+    return KeptFile.of(SESSION_LOG, uri, content)

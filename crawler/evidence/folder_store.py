@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import chain, groupby
+from operator import attrgetter
 from typing import IO, TYPE_CHECKING, Self, TypeVar
 from uuid import uuid4
 
@@ -205,16 +206,15 @@ class FolderStore:
 
     @contextmanager
     def _drafts(self, uris: Sequence[str]) -> Generator[list[_Draft]]:
-        for uri in uris:
-            safe_parts(uri)
+        parts = [safe_parts(uri) for uri in uris]
         with ExitStack() as stack:
             with _as_store_errors(str(self.root)):
                 self.root.mkdir(parents=True, exist_ok=True)
             root = stack.enter_context(FolderWalk(self.root)).here
             drafts: list[_Draft] = []
-            for uri in uris:
+            for uri, steps in zip(uris, parts, strict=True):
                 with _as_store_errors(uri):
-                    drafts.append(_new_draft(root, uri))
+                    drafts.append(_new_draft(root, uri, steps))
                 stack.callback(drafts[-1].close)
             yield drafts
 
@@ -223,7 +223,7 @@ class FolderStore:
         self._flush(_Draft.flush, drafts)
         try:
             with FolderWalk(self.root) as walk:
-                for folders, neighbours in groupby(drafts, key=lambda draft: safe_parts(draft.uri)[:-1]):
+                for folders, neighbours in groupby(drafts, key=attrgetter("folders")):
                     _give_names(walk, folders, list(neighbours))
                 self._flush(os.fsync, walk.changed)
         except BaseException:
@@ -253,8 +253,9 @@ class FolderStore:
 class _Draft:
     """A file that has no name yet; the system removes it when it is closed."""
 
-    def __init__(self, file: int, uri: str) -> None:
+    def __init__(self, file: int, uri: str, steps: Sequence[str]) -> None:
         self.uri = uri
+        *self.folders, self.name = steps
         self.is_named = False
         self._file = file
 
@@ -270,7 +271,7 @@ class _Draft:
 
     def link(self, folder: int) -> None:
         if not self.is_named:
-            self._link(folder, safe_parts(self.uri)[-1])
+            self._link(folder, self.name)
             self.is_named = True
 
     def _link(self, folder: int, name: str) -> None:
@@ -283,11 +284,11 @@ class _Draft:
 class _NamedDraft(_Draft):
     """The same where a file system knows no nameless files; a crash may leave a `.part` file."""
 
-    def __init__(self, root: int, uri: str) -> None:
+    def __init__(self, root: int, uri: str, steps: Sequence[str]) -> None:
         self._root = root
         self._part = f".{uuid4().hex}.part"
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
-        super().__init__(os.open(self._part, flags, 0o640, dir_fd=root), uri)
+        super().__init__(os.open(self._part, flags, 0o640, dir_fd=root), uri, steps)
 
     def _link(self, folder: int, name: str) -> None:
         os.link(self._part, name, src_dir_fd=self._root, dst_dir_fd=folder, follow_symlinks=False)
@@ -297,7 +298,7 @@ class _NamedDraft(_Draft):
         os.unlink(self._part, dir_fd=self._root)
 
 
-def _new_draft(root: int, uri: str) -> _Draft:
+def _new_draft(root: int, uri: str, steps: Sequence[str]) -> _Draft:
     if hasattr(os, "O_TMPFILE"):
         try:
             file = os.open(".", os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o640, dir_fd=root)
@@ -305,8 +306,8 @@ def _new_draft(root: int, uri: str) -> _Draft:
             if error.errno not in _NO_NAMELESS_FILES:
                 raise
         else:
-            return _Draft(file, uri)
-    return _NamedDraft(root, uri)
+            return _Draft(file, uri, steps)
+    return _NamedDraft(root, uri, steps)
 
 
 def _give_names(walk: FolderWalk, folders: Sequence[str], drafts: Sequence[_Draft]) -> None:

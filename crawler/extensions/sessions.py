@@ -30,7 +30,7 @@ class Sessions(Component):
         self.pipe = crawler.settings.getint("PROGRESS_FD", -1)
         self.refusal: dict[str, str] = {}  # why nothing was run
         self._ends: Counter[Status] = Counter()
-        self._is_locked = False  # the session that ended last did not get its domain
+        self._is_locked = False  # one of them did not get its domain
         self._known: int | None = None  # the exit code, where sessions have no part in it
         self._is_in_order = False  # the crawl was not interrupted
         self.visits.listeners.append(self.heard)
@@ -71,7 +71,7 @@ class Sessions(Component):
         elif event == "ended":
             self._ends[Status.QUEUED] -= 1
             self._ends[Status(fields["status"])] += 1
-            self._is_locked = fields["summary"] == Summary.LOCK_TIMEOUT
+            self._is_locked |= fields["summary"] == Summary.LOCK_TIMEOUT
         elif event == "run_ended":
             self._known = fields["exit_code"]
         elif event == "refused":

@@ -19,7 +19,7 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from crawler.errors import CrawlerError
-from crawler.logs import redacted
+from crawler.urls import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

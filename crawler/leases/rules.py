@@ -8,6 +8,7 @@ from attrs import frozen
 
 from crawler.errors import ConfigError
 from crawler.leases.backoff import Backoff
+from crawler.storable import as_text
 
 MAX_ERROR_CHARS = 1_000
 _DAY = 86_400.0
@@ -68,6 +69,6 @@ class LeaseRules:
 
 
 def stored_error(message: str) -> str:
-    """A message as every database takes it: bounded, without NUL and lone surrogates."""
-    clean = message.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode("utf-8")
-    return clean if len(clean) <= MAX_ERROR_CHARS else clean[: MAX_ERROR_CHARS - 1] + "…"
+    """A message as it stands in a row; where it was cut, that shows."""
+    text = as_text(message, MAX_ERROR_CHARS + 1)
+    return text if len(text) <= MAX_ERROR_CHARS else text[: MAX_ERROR_CHARS - 1] + "…"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy.utils.asyncio import run_in_thread
+
 from crawler.access.scope import denials_after_redirect, permanent_lines
 from crawler.crawl.answers import FilteredError, KnownUrlError
 from crawler.crawl.context import Component
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from crawler.runs.tasks import LeasedTask
-    from crawler.runs.worker import RunWorker
 
 TASK = "task"  # the meta key that ties a request to its task
 log = get_logger(__name__)
@@ -28,27 +29,29 @@ class ScopeMiddleware(Component):
         task: LeasedTask | None = request.meta.get(TASK)
         if task is None:
             return
-        worker = self.context.run_worker
+        store, run = self.context.run_worker.store, self.context.run_worker.run
         was_redirected = canonical(request.url) != canonical(task.url)
         if was_redirected:
-            await self._learn(worker, task, request)
-        reason = worker.scope.judge(request.url, kind=task.kind)
+            await self._learn(task, request)
+        reason = run.scope.judge(request.url, kind=task.kind)
         if reason is not None:
             raise FilteredError(reason)
-        if was_redirected and await worker.has_own_task(task, request.url):
+        if was_redirected and await run_in_thread(store.has_own_task, task, request.url):
             raise KnownUrlError(f"redirected to {request.url}, which the run knows")
 
-    async def _learn(self, worker: RunWorker, task: LeasedTask, request: Request) -> None:
+    async def _learn(self, task: LeasedTask, request: Request) -> None:
         """A redirect to a login closes the part of the site behind it."""
-        known = {(denial.domain, denial.pattern) for denial in worker.scope.denials}
+        store, run = self.context.run_worker.store, self.context.run_worker.run
+        known = {(denial.domain, denial.pattern) for denial in run.scope.denials}
         fresh = [
             denial
             for denial in denials_after_redirect(task.url, request.url)
             if (denial.domain, denial.pattern) not in known
         ]
         if fresh:
-            await worker.learn(fresh)
+            run.scope = run.scope.with_denials(fresh)
+            await run_in_thread(store.deny, fresh)
             log.warning(
-                "run.login_found", url=task.url, source=worker.run.source.code,
+                "run.login_found", url=task.url, source=run.source.code,
                 note="to make it permanent, add to sources.toml: " + "; ".join(permanent_lines(fresh)),
             )  # fmt: skip

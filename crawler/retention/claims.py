@@ -252,17 +252,15 @@ def take_expired(db: Session, claim: str, now: datetime, limit: int) -> list[Due
 
 
 def take_of_sessions(
-    db: Session, claim: str, now: datetime, limit: int, *, sessions: Select[Any]
+    db: Session, claim: str, now: datetime, limit: int, *, sessions: Select[Any] | Collection[UUID]
 ) -> list[DueRow]:
     """Claim whatever sessions have, of any type and date, but for what rests after a failure."""
-    picked = (
-        select(Artifact.id)
-        .where(Artifact.session_id.in_(sessions), Artifact.cleanup_next.is_(None))
-        .where(_may_be_taken(now))
-        .order_by(Artifact.id)
-        .limit(limit)
-    )
-    return _claimed(db, claim, now, picked)
+    return _claimed(db, claim, now, _of_sessions((Artifact.id,), sessions, now).limit(limit))
+
+
+def files_of_sessions(db: Session, sessions: Collection[UUID], now: datetime, limit: int) -> list[DueRow]:
+    """What that would claim."""
+    return list(starmap(DueRow, _run(db, _of_sessions(_ROW, sessions, now).limit(limit))))
 
 
 def count_due(db: Session, now: datetime) -> int:
@@ -296,6 +294,15 @@ def _oldest(columns: Any, kind: ColumnElement[bool], now: datetime, limit: int) 
         .where(kind, _is_unclaimed(now))
         .order_by(Artifact.retention_until, Artifact.id)
         .limit(limit)
+    )
+
+
+def _of_sessions(columns: Any, sessions: Select[Any] | Collection[UUID], now: datetime) -> Select[Any]:
+    is_rested = or_(Artifact.cleanup_next.is_(None), Artifact.cleanup_next <= now)
+    return (
+        select(*columns)
+        .where(Artifact.session_id.in_(sessions), is_rested, _may_be_taken(now))
+        .order_by(Artifact.id)
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING
 
 from attrs import asdict, evolve, frozen
@@ -16,7 +17,7 @@ from crawler import logs
 from crawler.db.models import RetentionResult
 from crawler.retention import claims, holds
 from crawler.retention.plan import CleanupResult
-from crawler.retention.sweep import sweep
+from crawler.retention.sweep import count_files_to_go, sessions_to_go, sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -66,14 +67,12 @@ def clean_up(
         if order.only is not Part.COLLECTIONS:
             work.run(order.batch_size, order.max_seconds)
         if order.only is not Part.ARTIFACTS:
-            left = None if order.max_seconds is None else order.max_seconds - (time.monotonic() - began)
-            swept = sweep(database, seconds=left)
+            _remove_files_of_sessions(work, order, began)
+            swept = sweep(database, seconds=_left(order, began))
     finally:
         result = _with_collections(work.result, swept)
         _write_down(database, order, result, began)
-    if order.only is not Part.COLLECTIONS:
-        with database.read() as db:
-            result = evolve(result, remaining=claims.count_due(db, db.now))
+    result = evolve(result, remaining=_remaining(database, order))
     log.info(
         "retention_cleanup.complete",
         deleted=result.deleted, failed=result.failed, reclaimed_bytes=result.reclaimed_bytes,
@@ -82,19 +81,46 @@ def clean_up(
     return result
 
 
+def _remove_files_of_sessions(work: claims.ClaimedPass, order: CleanupOrder, began: float) -> None:
+    """Remove texts, features and whatever else goes with the row of a session that is to go."""
+    while True:
+        with work.database.read() as db:
+            sessions = sessions_to_go(db)
+        if not sessions:
+            return
+        before, left = work.result.deleted, _left(order, began)
+        work.take = partial(claims.take_of_sessions, sessions=sessions)
+        work.run(order.batch_size, left)
+        if left is None or left <= 0 or work.result.deleted == before:
+            return
+
+
+def _left(order: CleanupOrder, began: float) -> float | None:
+    """The seconds that a pass still has; None where it does one batch."""
+    return None if order.max_seconds is None else order.max_seconds - (time.monotonic() - began)
+
+
 def _look(database: Database, order: CleanupOrder) -> CleanupResult:
     """Say what a pass would take, and write nothing, not even a line of the log (SPEC B47)."""
-    result = CleanupResult(dry_run=True)
-    if order.only is not Part.COLLECTIONS:
-        with database.read() as db:
-            now = db.now
-            rows = claims.candidates(db, now, order.batch_size)
-            remaining = claims.count_due(db, now)
-        artifacts = tuple(map(claims.fields_of, rows))
-        result = evolve(result, candidates=len(rows), remaining=remaining, artifacts=artifacts)
+    rows = []
+    with database.read() as db:
+        if order.only is not Part.COLLECTIONS:
+            rows += claims.candidates(db, db.now, order.batch_size)
+        if order.only is not Part.ARTIFACTS and (sessions := sessions_to_go(db)):
+            rows += claims.files_of_sessions(db, sessions, db.now, order.batch_size)
+    artifacts = tuple(map(claims.fields_of, rows))
+    remaining = _remaining(database, order)
+    result = CleanupResult(candidates=len(rows), remaining=remaining, artifacts=artifacts, dry_run=True)
     if order.only is not Part.ARTIFACTS:
         result = _with_collections(result, sweep(database, dry_run=True))
     return result
+
+
+def _remaining(database: Database, order: CleanupOrder) -> int:
+    """How many artifacts that are to go are still there, whoever is at them."""
+    with database.read() as db:
+        due = 0 if order.only is Part.COLLECTIONS else claims.count_due(db, db.now)
+        return due if order.only is Part.ARTIFACTS else due + count_files_to_go(db)
 
 
 def _with_collections(result: CleanupResult, swept: Iterable[CollectionResult]) -> CleanupResult:

@@ -9,11 +9,11 @@ from attrs import frozen
 from sqlalchemy import func, select
 
 from crawler.capture.artifact_types import HTML
-from crawler.db.models import Artifact, Listing, RetentionResult
+from crawler.db.models import Artifact, CrawlSession, Listing, RetentionResult
 from crawler.evidence.bodies import is_readable
 from crawler.retention import holds, policies
 from crawler.retention.policies import EXEMPT
-from crawler.retention.sweep import COLLECTIONS, RetainedTable
+from crawler.retention.sweep import COLLECTIONS, SESSIONS, RetainedTable
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
@@ -42,7 +42,7 @@ def forecast(db: Session, html_days: int, now: datetime) -> list[Forecast]:
     days = policies.load(db)
     return [
         _html(db, html_days, now),
-        _other_files(db, now),
+        _other_files(db, days["scrape_metadata"], now),
         *(_collection(db, name, days[name], now) for name in COLLECTIONS),
         _listings(db, now),
     ]
@@ -59,9 +59,17 @@ def _html(db: Session, days: int, now: datetime) -> Forecast:
     return Forecast("html", days, rows, size, held, **due)
 
 
-def _other_files(db: Session, now: datetime) -> Forecast:
-    rows, size = _files(db, is_readable(now) & (Artifact.type != HTML.name))
-    return Forecast("other_files", None, rows, size, 0, **dict.fromkeys(_horizons(), 0))
+def _other_files(db: Session, days: int, now: datetime) -> Forecast:
+    """What goes with the row of its session."""
+    is_other = is_readable(now) & (Artifact.type != HTML.name)
+    rows, size = _files(db, is_other)
+    held, _ = _files(db, is_other & Artifact.legal_hold)
+    cutoff, standing = now - timedelta(days=days), holds.standing_at(db, now)
+    due = {}
+    for name, ahead in _horizons().items():
+        going = select(CrawlSession.id).where(SESSIONS.is_expired(cutoff + ahead, standing))
+        due[name], _ = _files(db, is_other & Artifact.session_id.in_(going))
+    return Forecast("other_files", days, rows, size, held, **due)
 
 
 def _collection(db: Session, name: str, days: int, now: datetime) -> Forecast:

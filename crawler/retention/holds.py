@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from sqlalchemy import and_, or_, select, text, union, update
 
-from crawler.db.models import Artifact, AuditEntry, CrawlSession, Hold, Listing, Page, Price
+from crawler.db.models import (
+    Artifact,
+    Asset,
+    AssetVersion,
+    AuditEntry,
+    CrawlSession,
+    Hold,
+    Listing,
+    Page,
+    Price,
+)
 from crawler.db.models.retention import IS_STANDING
 from crawler.errors import LockedError, NotFoundError
 
@@ -73,6 +83,18 @@ def is_held_price(now: datetime) -> ColumnElement[bool]:
         is_held(Price.session_id, now),
         Price.listing_id.in_(_targets(Hold.listing_id, now)),
         of_domain.exists(),
+    )
+
+
+def is_held_asset(now: datetime) -> ColumnElement[bool]:
+    """Whether a hold covers an asset: by its domain, by its product, or by a session that read a version."""
+    of_domain = select(Listing.id).where(Listing.domain.in_(_targets(Hold.domain, now)))
+    listings = union(of_domain, _targets(Hold.listing_id, now))
+    pages = select(Page.id).where(is_held(Page.session_id, now))
+    return or_(
+        Asset.domain.in_(_targets(Hold.domain, now)),
+        and_(Asset.listing_id.is_not(None), Asset.listing_id.in_(listings)),
+        Asset.id.in_(select(AssetVersion.asset_id).where(AssetVersion.page_id.in_(pages))),
     )
 
 
@@ -139,11 +161,6 @@ class HoldResult:
     too_late: int = 0  # of the marked, those that a cleaner was just deleting
 
 
-def target_of(hold: Hold) -> Target:
-    """What a hold is about."""
-    return Target(hold.session_id, hold.listing_id, hold.domain)
-
-
 def hold(
     db: Session, target: Target, *, who: str, why: str, until: datetime | None, now: datetime
 ) -> HoldResult:
@@ -181,11 +198,6 @@ def keep_up(db: Session, now: datetime) -> None:
         _unmark(db, ended, now)
     if standing_at(db, now):
         _mark(db, is_standing(now))
-
-
-def standing_holds(db: Session, now: datetime) -> Sequence[Hold]:
-    """The holds that stand, the oldest first."""
-    return db.scalars(select(Hold).where(is_standing(now)).order_by(Hold.created_at)).all()
 
 
 def _release(db: Session, which: ColumnElement[bool], **values: Any) -> list[UUID]:

@@ -1,4 +1,4 @@
-"""How many days each collection is kept (SPEC E103-110). Pure."""
+"""How many days each collection is kept (SPEC E103-110)."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 DEFAULT_DAYS: Mapping[str, int] = {
     "diagnostics": 90,
     "price_history": 365,
+    "assets": 365,
     "scrape_metadata": 90,
     "audit_log": 90,
     "scraper_health": 180,

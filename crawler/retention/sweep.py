@@ -8,12 +8,15 @@ from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
-from sqlalchemy import and_, delete, func, select, true
+from attrs import evolve, field, frozen
+from sqlalchemy import and_, delete, exists, func, or_, select, true
 
 from crawler import logs
+from crawler.capture.artifact_types import EXPIRING, MEDIA
 from crawler.db.models import (
     Artifact,
+    Asset,
+    AssetVersion,
     AuditEntry,
     Base,
     CrawlLog,
@@ -33,11 +36,12 @@ from crawler.sessions.rows import ENDED
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
+    from uuid import UUID
 
     from sqlalchemy import ColumnElement, Select
     from sqlalchemy.orm import InstrumentedAttribute, Session
 
-    from crawler.db.engine import Database
+    from crawler.db.engine import Database, Transaction
 
 log = logs.get_logger(__name__)
 MOST_AT_ONCE = 100
@@ -54,6 +58,7 @@ class RetainedTable:
     table: type[Base]
     time: InstrumentedAttribute[Any]  # a row without one is never expired (SPEC E118)
     may_go: Callable[[datetime | None], ColumnElement[bool]] = _always  # None: no hold stands
+    is_ready: ColumnElement[bool] = field(factory=true)  # nothing has to go before it
 
     @property
     def key(self) -> Any:
@@ -72,7 +77,7 @@ class RetainedTable:
         """The rows to go first, locked; those that another cleaner is just taking are passed over."""
         return (
             select(self.time, self.key)
-            .where(self.is_expired(cutoff, held))
+            .where(self.is_expired(cutoff, held), self.is_ready)
             .order_by(self.time, self.key)
             .limit(limit)
             .with_for_update(skip_locked=True, of=self.table)
@@ -97,14 +102,24 @@ def _price_may_go(held: datetime | None) -> ColumnElement[bool]:
     return true() if held is None else ~holds.is_held_price(held)
 
 
+def _asset_may_go(held: datetime | None) -> ColumnElement[bool]:
+    return true() if held is None else ~holds.is_held_asset(held)
+
+
+_HAS_FILES = exists().where(Artifact.session_id == CrawlSession.id, Artifact.deleted_at.is_(None))
+
+
 def _session_may_go(held: datetime | None) -> ColumnElement[bool]:
-    """It ended, and no artifact, price or hold names it."""
-    artifact = select(Artifact.id).where(
-        Artifact.session_id == CrawlSession.id, Artifact.deleted_at.is_(None)
-    )
-    price = select(Price.id).where(Price.session_id == CrawlSession.id)
-    unheld = _unless_held(CrawlSession.id)(held)
-    return and_(CrawlSession.status.in_(ENDED), ~artifact.exists(), ~price.exists(), unheld)
+    """It ended, and no price, no hold, and no file that has an end of its own names it.
+
+    HTML has its date, and media are kept for as long as the asset whose version they are. All else that was
+    stored, such as texts and features, goes with the session.
+    """
+    is_of_asset = exists().where(AssetVersion.page_id == Artifact.page_id)
+    has_end = or_(Artifact.type.in_(EXPIRING), and_(Artifact.type == MEDIA.name, is_of_asset))
+    file = exists().where(Artifact.session_id == CrawlSession.id, Artifact.deleted_at.is_(None), has_end)
+    price = exists().where(Price.session_id == CrawlSession.id)
+    return and_(CrawlSession.status.in_(ENDED), ~price, ~file, _unless_held(CrawlSession.id)(held))
 
 
 def _run_may_go(_held: datetime | None) -> ColumnElement[bool]:
@@ -113,15 +128,17 @@ def _run_may_go(_held: datetime | None) -> ColumnElement[bool]:
     return and_(Run.status.in_(RUNS_ENDED), ~visit.exists())
 
 
+SESSIONS = RetainedTable(CrawlSession, CrawlSession.finished_at, _session_may_go, ~_HAS_FILES)
 COLLECTIONS: dict[str, tuple[RetainedTable, ...]] = {
     "diagnostics": (
         RetainedTable(Diagnostic, Diagnostic.timestamp, _unless_held(Diagnostic.session_id)),
         RetainedTable(CrawlLog, CrawlLog.timestamp, _unless_held(CrawlLog.session_id)),
     ),
     "price_history": (RetainedTable(Price, Price.seen_at, _price_may_go),),
+    "assets": (RetainedTable(Asset, Asset.last_seen_at, _asset_may_go),),
     "scrape_metadata": (
         RetainedTable(ScrapeRecord, ScrapeRecord.timestamp),
-        RetainedTable(CrawlSession, CrawlSession.finished_at, _session_may_go),
+        SESSIONS,
         RetainedTable(Run, Run.completed_at, _run_may_go),
     ),
     "audit_log": (RetainedTable(AuditEntry, AuditEntry.timestamp),),
@@ -129,6 +146,29 @@ COLLECTIONS: dict[str, tuple[RetainedTable, ...]] = {
     "export_history": (RetainedTable(ExportRecord, ExportRecord.timestamp),),
     "hauls": (RetainedTable(Haul, Haul.created_at),),
 }
+
+
+def sessions_to_go(db: Transaction) -> list[UUID]:
+    """The oldest sessions whose row is to go, and that have files which go with it and are not at rest."""
+    file = exists().where(
+        Artifact.session_id == CrawlSession.id, Artifact.deleted_at.is_(None),
+        or_(Artifact.cleanup_next.is_(None), Artifact.cleanup_next <= db.now),
+    )  # fmt: skip
+    oldest = select(CrawlSession.id).where(_is_expired_session(db), file)
+    oldest = oldest.order_by(CrawlSession.finished_at, CrawlSession.id).limit(MOST_AT_ONCE)
+    return list(db.scalars(oldest))
+
+
+def count_files_to_go(db: Transaction) -> int:
+    """How many files are to go with the rows of their sessions."""
+    going = select(CrawlSession.id).where(_is_expired_session(db))
+    query = select(func.count()).where(Artifact.session_id.in_(going), Artifact.deleted_at.is_(None))
+    return db.execute(query).scalar_one()
+
+
+def _is_expired_session(db: Transaction) -> ColumnElement[bool]:
+    cutoff = db.now - timedelta(days=policies.load(db)["scrape_metadata"])
+    return SESSIONS.is_expired(cutoff, holds.standing_at(db, db.now))
 
 
 # ── one pass: oldest first, a hundred of each collection, all accounted for ──

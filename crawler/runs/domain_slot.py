@@ -1,21 +1,30 @@
-"""One domain of a run in this process: what is leased of it, and what of that may go out now. No I/O."""
+"""One domain of a run in this process: its visit, what is leased of it, and what of that may go out now."""
 
 from __future__ import annotations
 
 import asyncio
 import random
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from attrs import define, field
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+from crawler import logs
+from crawler.runs.task_ends import Release
+from crawler.sessions.rows import SessionOrder, StaleSessionError
+from crawler.urls import domain_of
 
+if TYPE_CHECKING:
     from crawler.runs.tasks import LeasedTask
+    from crawler.runs.worker import RunWorker
     from crawler.sessions.visit import Visit
 
 LARGEST_WINDOW = 100
+LOOK_SECONDS = 1.0  # how often to see whether there is something to lease again
+LINGER_SECONDS = 10.0  # how long to hold a domain whose tasks wait for their next try
+PART_OF_SESSION = 0.7  # of SESSION_MAX_SECONDS; then the domain is let go of, and asked for again
+
+log = logs.get_logger(__name__)
 
 
 @define(eq=False)
@@ -26,104 +35,160 @@ class DomainSlot:
     take, and grows when the site answers faster than leases come.
     """
 
+    worker: RunWorker
+    domain: str
     visit: Visit
-    at_once: int  # how many requests the downloader may have of this domain
-    leave_at: float  # on the loop's clock; the domain is let go of then, and asked for again
-    window: int = 0
-    jitter_seconds: float = 0.0  # the longest pause between an answer and the next request
-    is_resting: bool = False  # such a pause is not over
+    window: int = field()
     ready: deque[LeasedTask] = field(factory=deque)
     open: dict[int, LeasedTask] = field(factory=dict)  # leased and not ended, the ready ones too
     at_site: set[int] = field(factory=set)  # handed out, and not answered yet
+    ending: dict[int, asyncio.Task[None]] = field(factory=dict)  # those whose end is being written
     is_leaving: bool = False
+    is_resting: bool = False  # the pause between an answer and the next request is not over
     is_dry: bool = False  # the last lease brought nothing, and nothing has happened since
     changed: asyncio.Event = field(factory=asyncio.Event)
 
-    def __attrs_post_init__(self) -> None:
-        """Begin with what keeps the downloader busy, and no more."""
-        self.window = self.window or 2 * (self.at_once + 1)
+    @window.default
+    def _first_window(self) -> int:
+        """What keeps the downloader busy, and no more."""
+        return 2 * (self.worker.at_once + 1)
 
-    @property
-    def domain(self) -> str:
-        """Whose slot it is."""
-        return self.visit.order.domain
+    @classmethod
+    async def begin(cls, worker: RunWorker, domain: str) -> Self | None:
+        """Take a domain that is free; None where somebody else is there."""
+        starts = (url for url in worker.run.source.start_urls if domain_of(url) == domain)
+        policy = worker.visits.settings.crawl_policy_version
+        order = SessionOrder(next(starts, f"https://{domain}/"), domain, policy=policy, run_id=worker.run.id)
+        visit = await worker.visits.begin_if_free(order)
+        if visit is None:
+            return None
+        slot = cls(worker, domain, visit)
+        visit.wake = slot.leave
+        if visit.stopped:
+            slot.leave()
+        return slot
+
+    async def work(self) -> None:
+        """Fetch for as long as there is something to do there; the visit is over then."""
+        try:
+            await self._supply()
+        except Exception:
+            log.exception("run.slot_failed", domain=self.domain)
+        self.leave()
+        await self._give_back()
+        while self.open:
+            self.changed.clear()
+            await news(self.changed, LOOK_SECONDS)
+        try:
+            await self.worker.visits.end(self.visit)
+        except StaleSessionError:
+            log.warning("session.taken_over", session_id=self.visit.id, domain=self.domain)
+        except Exception:
+            log.exception("session.failed", session_id=self.visit.id, domain=self.domain)
+
+    async def _supply(self) -> None:
+        """Lease ahead of what goes out, until there is nothing left or it is time to let others in."""
+        now = asyncio.get_running_loop().time
+        leave_at = now() + self.worker.visits.settings.session_max_seconds * PART_OF_SESSION
+        while not self.is_leaving and now() <= leave_at:
+            self.changed.clear()
+            if wanted := self.wanted():
+                got, due_in = await asyncio.to_thread(self.worker.store.lease, self.domain, wanted)
+                self.put(got, wanted)
+                is_due = due_in is not None and due_in.total_seconds() < LINGER_SECONDS
+                if not self.open and not is_due:
+                    return
+            if not await news(self.changed, LOOK_SECONDS):
+                self.is_dry = False
+
+    # ── in ──
 
     def wanted(self) -> int:
         """How many tasks to lease now; nothing until half of the window is free."""
         room = self.window - len(self.open)
         return 0 if self.is_dry or room * 2 < self.window else room
 
-    def put(self, tasks: Iterable[LeasedTask], asked: int) -> None:
+    def put(self, got: list[LeasedTask], asked: int) -> None:
         """Take in what was leased; a slot that ran empty although there was more looks further ahead."""
-        got = list(tasks)
         self.is_dry = not got
         if len(got) == asked and not self.ready:
             self.window = min(2 * self.window, LARGEST_WINDOW)
         self.open.update((task.lease.id, task) for task in got)
         self.ready.extend(got)
+        if got:
+            self.worker.renewer.keep([task.lease for task in got])
+            self.worker.wake()
 
-    @property
+    # ── out ──
+
     def may_hand_out(self) -> bool:
         """Whether there is a task that may go out now.
 
         One more than the site takes at once lies ready in the downloader, except where pauses come between.
         """
-        most = self.at_once + (not self.jitter_seconds)
+        most = self.worker.at_once + (not self.worker.run.jitter_seconds)
         return bool(self.ready) and not (self.is_leaving or self.is_resting) and len(self.at_site) < most
 
     def take(self) -> LeasedTask | None:
         """The next task that may go out now."""
-        if not self.may_hand_out:
+        if not self.may_hand_out():
             return None
         task = self.ready.popleft()
         self.at_site.add(task.lease.id)
+        if self.wanted():
+            self.changed.set()
         return task
 
-    def answered(self, task_id: int, wake: Callable[[], None]) -> None:
+    def answered(self, task_id: int) -> None:
         """The site has answered, or never will: the next request may go, after the pause that is due."""
         self.at_site.discard(task_id)
-        if self.jitter_seconds:
+        if longest := self.worker.run.jitter_seconds:
             self.is_resting = True
-            pause = random.uniform(0, self.jitter_seconds)  # ruff: ignore[suspicious-non-cryptographic-random-usage] - jitter
-            asyncio.get_running_loop().call_later(pause, self._rested, wake)
+            pause = random.uniform(0, longest)  # ruff: ignore[suspicious-non-cryptographic-random-usage] - jitter
+            asyncio.get_running_loop().call_later(pause, self._rested)
         elif self.ready:
-            wake()
+            self.worker.wake()
 
-    def _rested(self, wake: Callable[[], None]) -> None:
+    def _rested(self) -> None:
         self.is_resting = False
-        wake()
+        self.worker.wake()
 
-    def drop(self, ids: Iterable[int]) -> None:
+    # ── to its end ──
+
+    def lost(self) -> list[LeasedTask]:
+        """What was handed out, and nobody is at it."""
+        waits = {task.lease.id for task in self.ready} | self.ending.keys()
+        return [task for task_id, task in self.open.items() if task_id not in waits]
+
+    def drop(self, *lost: int) -> None:
         """Forget what is no longer ours; what is on its way already is refused when it is stored."""
-        lost = set(ids)
         for task in [task for task in self.ready if task.lease.id in lost]:
             self.ready.remove(task)
             self.open.pop(task.lease.id, None)
         self.changed.set()
 
-    def give_up(self) -> list[LeasedTask]:
-        """What was leased and not begun; it goes back."""
-        untouched = list(self.ready)
-        self.ready.clear()
-        for task in untouched:
-            self.open.pop(task.lease.id, None)
-        return untouched
+    def ended(self, task_id: int) -> None:
+        """A task's end is stored, or will be somebody else's; a slot without any may find some again."""
+        self.open.pop(task_id, None)
+        self.at_site.discard(task_id)
+        self.ending.pop(task_id, None)
+        self.is_dry = self.is_dry and bool(self.open)
+        self.changed.set()
 
     def leave(self) -> None:
         """Hand nothing out any more."""
         self.is_leaving = True
         self.changed.set()
 
-    def ended(self, task_id: int) -> None:
-        """A task's end is stored, or will be somebody else's."""
-        self.open.pop(task_id, None)
-        self.at_site.discard(task_id)
-        self.changed.set()
-
-    def moistened(self) -> None:
-        """There may be something to lease again."""
-        self.is_dry = False
-        self.changed.set()
+    async def _give_back(self) -> None:
+        """Let others have what was leased and not begun."""
+        untouched = list(self.ready)
+        if not untouched:
+            return
+        self.drop(*(task.lease.id for task in untouched))
+        worker, reason = self.worker, self.worker.over.release if self.worker.over else Release.LEFT
+        worker.renewer.forget([task.lease for task in untouched])
+        await worker.written(untouched, worker.store.give_back, untouched, reason)
 
 
 async def news(event: asyncio.Event, seconds: float) -> bool:

@@ -7,19 +7,17 @@ resolved, it is open again: whoever resolved it was mistaken.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from attrs import define
 from sqlalchemy import String, and_, cast, func, literal, select, update
 
 from crawler.db.models import Asset, AssetSighting, CrawlException
 from crawler.db.upsert import insert_into
-from crawler.logs import redacted
+from crawler.storable import as_json, as_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping
     from datetime import datetime
 
     from sqlalchemy import ColumnElement
@@ -30,7 +28,6 @@ MAX_URL_CHARS = 8192
 MAX_VALUES = 100
 MAX_VALUE_CHARS = 500
 MAX_DEPTH = 4
-MAX_NUMBER = 2**63
 MAX_MESSAGE_CHARS = 1000
 MAX_RESOLUTION_CHARS = 1000
 MAX_NAME_CHARS = 200
@@ -60,7 +57,8 @@ def note(  # ruff: ignore[too-many-positional-arguments] - they stand as in the 
     url, message = as_text(url, MAX_URL_CHARS), as_text(message, MAX_MESSAGE_CHARS)
     adding = insert_into(db, CrawlException).values(
         run_id=run_id, stage=stage.value, url=url, message=message, key=_key(stage, url, message),
-        times=1, context=as_context(context), created_at=now, last_at=now,
+        context=as_json(context, MAX_VALUE_CHARS, values=MAX_VALUES, depth=MAX_DEPTH),
+        times=1, created_at=now, last_at=now,
     )  # fmt: skip
     statement = adding.on_conflict_do_update(
         index_elements=[CrawlException.run_id, CrawlException.key],
@@ -91,19 +89,6 @@ def note_disappeared(db: Session, run_id: int, now: datetime) -> int:
     statement = insert_into(db, CrawlException).from_select(columns, gone)
     adding = statement.on_conflict_do_nothing(index_elements=[CrawlException.run_id, CrawlException.key])
     return db.connection().execute(adding, execution_options={"preserve_rowcount": True}).rowcount
-
-
-def listing(
-    db: Session,
-    *,
-    run_id: int | None = None,
-    stage: Stage | None = None,
-    open_only: bool = True,
-    limit: int,
-) -> Sequence[CrawlException]:
-    """The newest so many, of a run or a stage or of all; those that are resolved only where asked for."""
-    query = select(CrawlException).where(*_which(run_id=run_id, stage=stage, open_only=open_only))
-    return db.scalars(query.order_by(CrawlException.id.desc()).limit(limit)).all()
 
 
 def resolve(
@@ -164,48 +149,3 @@ def _which(
 
 def _key(stage: Stage, url: str, message: str) -> str:
     return hashlib.sha256(f"{stage.value}\0{url}\0{message}".encode()).hexdigest()
-
-
-# ── context of any kind, as JSON that a database takes: cut, without passwords; never raises ──
-
-
-def as_context(given: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of `given`; what is too much is left out, what is no JSON is written as text."""
-    copied: dict[str, Any] = _Copy().of(given, 0)
-    return copied
-
-
-def as_text(value: str, limit: int) -> str:
-    """A text as every database takes it, without passwords, of at most `limit` characters."""
-    # Twice as much is looked at, so that no password loses its end, and with it its mark, to the cut.
-    speakable = value[: limit * 2].replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
-    return redacted(speakable)[:limit]
-
-
-@define
-class _Copy:
-    """One copy being made, and how many values still have a place in it."""
-
-    left: int = MAX_VALUES
-
-    def of(self, value: object, depth: int) -> Any:
-        self.left -= 1
-        if value is None or isinstance(value, bool) or _is_plain_number(value):
-            return value
-        if isinstance(value, Mapping) and depth < MAX_DEPTH:
-            return {_shown(name): self.of(inner, depth + 1) for name, inner in value.items() if self.left > 0}
-        if isinstance(value, list | tuple | set | frozenset) and depth < MAX_DEPTH:
-            return [self.of(inner, depth + 1) for inner in value if self.left > 0]
-        return _shown(value)
-
-
-def _is_plain_number(value: object) -> bool:
-    return isinstance(value, int | float) and abs(value) < MAX_NUMBER  # NaN is not
-
-
-def _shown(value: object) -> str:
-    try:
-        text = str(value)
-    except Exception:  # ruff: ignore[blind-except] - a stranger's object may not know what it is
-        text = type(value).__name__
-    return as_text(text, MAX_VALUE_CHARS)

@@ -1,33 +1,44 @@
-"""The book of a run: what one process reads and writes of it, in short transactions. All of it blocks."""
+"""What one process reads and writes of a run, in short transactions. All of it blocks.
+
+Runs are made, worked on by any number of processes, and ended by the last of them.
+"""
 
 from __future__ import annotations
 
-import hashlib
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from attrs import evolve, frozen
+from attrs import asdict, define, evolve, frozen
+from sqlalchemy import and_, delete, func, insert, select, update
 
 from crawler import logs
-from crawler.errors import CrawlerError, UsageError
-from crawler.leases.rules import LeaseRules
+from crawler.access.process import this_process
+from crawler.db.models import Run, RunDenial, RunWorker, ScrapeRecord, Task
+from crawler.db.upsert import insert_into
+from crawler.errors import CrawlerError, NotFoundError, UsageError
+from crawler.leases.rows import Leases
+from crawler.leases.rules import LeaseRules, stored_error
 from crawler.runs import rows, task_ends, tasks
+from crawler.runs.rows import RunStatus
 from crawler.runs.sources import Source
-from crawler.runs.task_ends import leases_on_tasks
-from crawler.urls import canonical, domain_of
+from crawler.runs.task_ends import Release
+from crawler.runs.tasks import task_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from datetime import datetime
 
+    from sqlalchemy import Delete, Table, Update
     from sqlalchemy.orm import Session
 
     from crawler.access.scope import Denial, Scope
     from crawler.config import Settings
     from crawler.db.engine import Database, Transaction
     from crawler.leases.rows import Lease
-    from crawler.runs.task_ends import Outcome, Release, TaskEnd
-    from crawler.runs.tasks import LeasedTask, NewTask
+    from crawler.runs.task_ends import Outcome, TaskEnd
+    from crawler.runs.tasks import LeasedTask
+
+    Change = TypeVar("Change", Update, Delete)
 
 
 log = logs.get_logger(__name__)
@@ -49,14 +60,16 @@ class RunOrder:
     run_id: int | None = None
 
 
-@frozen
+@define(eq=False)
 class RunAtWork:
     """A run that this process works on."""
 
     id: int
     source: Source
     resumed: bool
-    denials: tuple[Denial, ...] = ()  # what it has learnt before
+    scope: Scope  # what may be asked for; it shrinks with what the run learns
+    max_attempts: int  # how often a task is tried
+    jitter_seconds: float  # the longest pause between an answer and the next request to its domain
 
 
 @frozen
@@ -67,6 +80,8 @@ class View:
     drained: bool
     learnt: tuple[Denial, ...]  # by whoever works on it
     waiting: Sequence[str]  # domains that have something to lease now, other than those excepted
+    counts: dict[str, int]  # tasks by status, where that was asked for
+    slowest: str | None  # the domain that most of the waiting ones are of
 
 
 class Closer(Protocol):
@@ -79,6 +94,9 @@ class Closer(Protocol):
 class RunStore:
     """Opens a run, leases its tasks, and writes what becomes of them."""
 
+    run: RunAtWork
+    leases: Leases
+
     def __init__(
         self, database: Database, settings: Settings, owner: str, closers: Sequence[Closer] = ()
     ) -> None:
@@ -86,7 +104,8 @@ class RunStore:
         self.settings = settings
         self.owner = owner
         self.closers = closers
-        self.leases = leases_on_tasks(rules_of(settings))
+        self.unended: list[LeasedTask] = []  # whose end could not be written; they go back with the run's end
+        self._alive_for = timedelta(seconds=settings.task_lease_seconds)
         self._told_last = ""  # the domain after which others are told, so that each has its turn
 
     # ── the run ──
@@ -94,24 +113,23 @@ class RunStore:
     def open(self, order: RunOrder) -> RunAtWork:
         """Make a run, or go on with one; from here on this process counts as one of its workers."""
         with self.database.write() as db:
-            now = db.now
             row = self._found(db, order)
             if row is None:
-                run_id, source = self._begun(db, order, now), order.source
-                rows.start(db, run_id, now)
+                assert order.source is not None  # ruff: ignore[assert] - see _found
+                run_id, source, scope = self._begun(db, order.source), order.source, order.source.scope
             else:
                 run_id, source = row.id, Source.of_plan(row.plan)
-                if not rows.reopen(db, run_id, now):
-                    rows.start(db, run_id, now)
-            assert source is not None  # ruff: ignore[assert] - an order without a source names a run
-            if not rows.join(db, run_id, self.owner, now + self._alive_for):
-                raise RunOverError(f"run {run_id} is {rows.status_of(db, run_id)}: nothing is left of it")
-            learnt = rows.of(db, run_id)
-        self.run = RunAtWork(run_id, source, resumed=row is not None, denials=learnt)
-        self.leases = leases_on_tasks(rules_of(self.settings, source))
+                scope = source.scope.with_denials(rows.learnt_of(db, run_id))
+                if not reopen(db, run_id, db.now):
+                    start(db, run_id, db.now)
+            if not join(db, run_id, self.owner, db.now + self._alive_for):
+                raise RunOverError(f"run {run_id} is {row and row.status}: nothing is left of it")
+        rules, jitter = rules_of(self.settings, source), source.jitter_seconds or 0.0
+        self.leases = Leases(Task, rules, task_ends.note_expired)
+        self.run = RunAtWork(run_id, source, row is not None, scope, rules.max_attempts, jitter)
         return self.run
 
-    def _found(self, db: Session, order: RunOrder) -> Any:
+    def _found(self, db: Session, order: RunOrder) -> Run | None:
         if order.run_id is not None:
             return rows.find(db, str(order.run_id))
         if order.source is None:
@@ -123,76 +141,66 @@ class RunStore:
             log.warning("run.nothing_to_resume", source=order.source.code)
         return row
 
-    def _begun(self, db: Session, order: RunOrder, now: datetime) -> int:
-        source = order.source
-        assert source is not None  # ruff: ignore[assert] - see _found
-        run_id = rows.create(db, source.code, source.as_plan(), max_pages=source.max_pages, now=now)
-        tasks.add(db, run_id, [task_of(url) for url in source.start_urls], now)
+    def _begun(self, db: Transaction, source: Source) -> int:
+        run_id = create(db, source.code, source.as_plan(), max_pages=source.max_pages, now=db.now)
+        tasks.add(db, run_id, [task_of(url) for url in source.start_urls], db.now)
+        start(db, run_id, db.now)
         return run_id
 
-    def view(self, but: Collection[str], limit: int) -> View:
-        """How the run stands now."""
+    def view(self, but: Collection[str], limit: int, *, counted: bool = False) -> View:
+        """How the run stands now; counting a million tasks takes its time."""
+        run_id, after = self.run.id, self._told_last
         with self.database.read() as db:
-            waiting = self._waiting(db, but, limit) if limit else []
+            waiting = (
+                tasks.waiting_domains(db, run_id, db.now, limit=limit, but=but, after=after) if limit else []
+            )
+            self._told_last = waiting[-1] if waiting else after
+            most = tasks.waiting(db, run_id, 1) if counted else []
             return View(
-                stop_requested=rows.is_stop_requested(db, self.run.id),
-                drained=not waiting and tasks.is_drained(db, self.run.id),
+                stop_requested=db.get_one(Run, run_id).stop_requested_at is not None,
+                drained=not waiting and tasks.is_drained(db, run_id),
+                learnt=rows.learnt_of(db, run_id),
                 waiting=waiting,
-                learnt=rows.of(db, self.run.id),
+                counts=tasks.counts(db, run_id) if counted else {},
+                slowest=most[0][0] if most else None,
             )
 
-    def _waiting(self, db: Transaction, but: Collection[str], limit: int) -> list[str]:
-        now, after = db.now, self._told_last
-        waiting = tasks.waiting_domains(db, self.run.id, now, limit=limit, but=but, after=after)
-        self._told_last = waiting[-1] if waiting else after
-        return waiting
-
-    def standing(self) -> tuple[dict[str, int], str | None]:
-        """The run's tasks by status, and the domain that most of the waiting ones are of."""
-        with self.database.read() as db:
-            most = tasks.waiting(db, self.run.id, 1)
-            return tasks.counts(db, self.run.id), most[0][0] if most else None
-
-    def end(self, *, failed: str = "") -> str:
+    def end(self, *, failed: str = "") -> RunStatus:
         """Store how the run ended for this process, and the status that this gives it.
 
         `completed` when nothing is left to do, whoever did it; `stopped` when something is and nobody
         else is at it; `failed` when the store kept this process from going on.
         """
+        run_id = self.run.id
         with self.database.write() as db:
-            now = db.now
-            if rows.end_if_drained(db, self.run.id, now):
+            task_ends.give_back(db, self.unended, Release.INTERRUPTED, db.now)
+            if end_if_drained(db, run_id, db.now):
                 for closer in self.closers:
-                    closer.run_completed(db, self.run.id, self.run.source, now)
-            elif failed:
-                rows.fail(db, self.run.id, self.owner, now, error=failed)
+                    closer.run_completed(db, run_id, self.run.source, db.now)
+                leave(db, run_id, self.owner)
             else:
-                rows.stop(db, self.run.id, self.owner, now)
-            rows.leave(db, self.run.id, self.owner)
-            return str(rows.status_of(db, self.run.id))
+                leave_and_end(db, run_id, self.owner, db.now, failed=failed)
+            return RunStatus(db.get_one(Run, run_id, populate_existing=True).status)
 
     # ── its tasks ──
 
-    def lease(self, domain: str, limit: int) -> list[LeasedTask]:
-        """Take tasks of a domain whose lock this process holds."""
+    def lease(self, domain: str, limit: int) -> tuple[list[LeasedTask], timedelta | None]:
+        """Take tasks of a domain whose lock this process holds; where there are none, when one is due."""
+        run_id, owner = self.run.id, self.owner
         with self.database.write() as db:
-            now = db.now
-            return tasks.lease(db, self.leases, self.run.id, domain, owner=self.owner, now=now, limit=limit)
+            found = tasks.lease(db, self.leases, run_id, domain, owner=owner, now=db.now, limit=limit)
+            due = None if found else tasks.domain_due_at(db, run_id, domain)
+            return found, None if due is None else due - db.now
 
-    def next_due(self, domain: str) -> timedelta | None:
-        """How long until something of a domain can be leased; None when nothing is left of it."""
-        with self.database.read() as db:
-            due = tasks.domain_due_at(db, self.run.id, domain)
-            return None if due is None else due - db.now
-
-    def renew(self, leases: Collection[Lease]) -> set[int]:
+    def renew(self, leases: Collection[Lease]) -> list[Lease]:
         """Keep leases, and say that this process lives; what comes back is still ours."""
         with self.database.write() as db:
-            now = db.now
-            if not rows.beat(db, self.run.id, self.owner, now + self._alive_for):
+            alive_until = db.now + self._alive_for
+            if not beat(db, self.run.id, self.owner, alive_until):
                 # It was taken for dead; who stops the run is to wait for it again.
-                rows.join(db, self.run.id, self.owner, now + self._alive_for)
-            return self.leases.renew(db, list(leases), now)
+                join(db, self.run.id, self.owner, alive_until)
+            ours = self.leases.renew(db, list(leases), db.now)
+        return [lease for lease in leases if lease.id in ours]
 
     def end_task(self, task: LeasedTask, came: TaskEnd) -> Outcome | None:
         """Write what came of an attempt at a task; None when it is not ours any more."""
@@ -200,7 +208,7 @@ class RunStore:
             return task_ends.end(db, self.leases, task, came, now=db.now)
 
     def give_back(self, given_up: Sequence[LeasedTask], reason: Release) -> int:
-        """Give back what is not to be charged with its attempt; how much of it was ours."""
+        """Give back what was not begun, with its attempts; how much of it was ours."""
         with self.database.write() as db:
             return task_ends.give_back(db, given_up, reason, db.now)
 
@@ -223,11 +231,9 @@ class RunStore:
     def deny(self, learnt: Sequence[Denial]) -> None:
         """Keep what the run has learnt not to ask for; what was planned of it ends when its turn comes."""
         with self.database.write() as db:
-            rows.keep(db, self.run.id, learnt, db.now)
-
-    @property
-    def _alive_for(self) -> timedelta:
-        return timedelta(seconds=self.settings.task_lease_seconds)
+            facts = {"run_id": self.run.id, "created_at": db.now}
+            denials = [{**facts, **asdict(denial)} for denial in learnt]
+            db.execute(insert_into(db, RunDenial).on_conflict_do_nothing(), denials)
 
 
 def rules_of(settings: Settings, source: Source | None = None) -> LeaseRules:
@@ -245,16 +251,149 @@ def rules_of(settings: Settings, source: Source | None = None) -> LeaseRules:
     return rules
 
 
-def task_of(url: str, **fields: Any) -> NewTask:
-    """A task for a URL; its identity is the URL's canonical form."""
-    return tasks.NewTask(url, domain_of(url), digest_of(url), **fields)
+# ── made, and at work ──
 
 
-def digest_of(url: str) -> str:
-    """What makes a URL one page of a run."""
-    return hashlib.sha256(canonical(url).encode("utf-8", "replace")).hexdigest()
+def create(db: Session, source: str, plan: dict[str, Any], *, max_pages: int | None, now: datetime) -> int:
+    """Write a run that has yet to start; its id."""
+    run = Run(
+        source=source, status=RunStatus.INITIALIZED, plan=plan, max_pages=max_pages, planned=0, created_at=now
+    )
+    db.add(run)
+    db.flush()
+    return run.id
 
 
-def scope_of(source: Source, learnt: Sequence[Denial] = ()) -> Scope:
-    """What may be asked for in a run of this source."""
-    return source.scope.with_denials(learnt)
+def start(db: Session, run_id: int, now: datetime) -> bool:
+    """Have a new run begin; False when it has begun already."""
+    if _taken(db, run_id) != RunStatus.INITIALIZED:
+        return False
+    _write(db, run_id, status=RunStatus.RUNNING, started_at=now)
+    return True
+
+
+def reopen(db: Session, run_id: int, now: datetime) -> bool:
+    """Have a run go on that was stopped, failed or left; False when there is nothing to go on with.
+
+    One that others are at work on stays as it is, their wish to stop it included.
+    """
+    status = _taken(db, run_id)
+    if status not in {RunStatus.STOPPED, RunStatus.FAILED, RunStatus.RUNNING}:
+        return False
+    living = rows.living_workers(db, run_id, now)
+    if status == RunStatus.RUNNING and living:
+        return True
+    _forget_the_dead(db, run_id, living)
+    _write(
+        db, run_id, status=RunStatus.RUNNING, started_at=func.coalesce(Run.started_at, now),
+        completed_at=None, stop_requested_at=None, last_error=None,
+    )  # fmt: skip
+    return True
+
+
+def join(db: Session, run_id: int, owner: str, alive_until: datetime) -> bool:
+    """Say that a process works on a run; False when the run is not running, so that it must not."""
+    if _taken(db, run_id) != RunStatus.RUNNING:
+        return False
+    worker = insert_into(db, RunWorker).values(
+        run_id=run_id, owner=owner, alive_until=alive_until, process=str(this_process())
+    )
+    db.execute(
+        worker.on_conflict_do_update(index_elements=["run_id", "owner"], set_={"alive_until": alive_until})
+    )
+    return True
+
+
+def beat(db: Session, run_id: int, owner: str, alive_until: datetime) -> bool:
+    """Say that a process still works on a run; False when it never joined, or left."""
+    mine = and_(RunWorker.run_id == run_id, RunWorker.owner == owner)
+    beaten = _quiet(update(RunWorker)).where(mine).values(alive_until=alive_until).returning(RunWorker.owner)
+    return db.execute(beaten).first() is not None
+
+
+def leave(db: Session, run_id: int, owner: str) -> None:
+    """Say that a process works on a run no longer."""
+    db.execute(_quiet(delete(RunWorker)).where(RunWorker.run_id == run_id, RunWorker.owner == owner))
+
+
+def request_stop(db: Session, run_id: int, now: datetime) -> bool:
+    """Ask a run's workers to stop, or stop it here and now where there are none; False when it is over.
+
+    What dead workers hold is given back at once (SPEC D96).
+    """
+    if _taken(db, run_id) not in {RunStatus.INITIALIZED, RunStatus.RUNNING}:
+        return False
+    living = rows.living_workers(db, run_id, now)
+    _forget_the_dead(db, run_id, living)
+    task_ends.give_back_of_the_dead(db, run_id, living, now)
+    if living:
+        _write(db, run_id, stop_requested_at=func.coalesce(Run.stop_requested_at, now))
+    else:
+        _end(db, run_id, now, status=RunStatus.STOPPED, stop_requested_at=now)
+    return True
+
+
+def end_if_drained(db: Session, run_id: int, now: datetime) -> bool:
+    """Complete a run that has nothing left to do; True for the one worker that did so (SPEC D77, D95).
+
+    One that somebody wants to stop is never completed.
+    """
+    # Looked at twice: cheaply, as it is asked often, and again when no more tasks can be added.
+    if not tasks.is_drained(db, run_id) or _taken(db, run_id) != RunStatus.RUNNING:
+        return False
+    is_wanted = db.get_one(Run, run_id, populate_existing=True).stop_requested_at is None
+    if not is_wanted or not tasks.is_drained(db, run_id):
+        return False
+    _end(db, run_id, now, status=RunStatus.COMPLETED)
+    return True
+
+
+def leave_and_end(db: Session, run_id: int, owner: str, now: datetime, *, failed: str = "") -> bool:
+    """Leave a run; where nobody else is at it, it ends: stopped, or failed for that error (SPEC D94-97)."""
+    # The run's row comes first: of two that leave at once, the second sees that it is the last.
+    status = _taken(db, run_id)
+    leave(db, run_id, owner)
+    if status not in {RunStatus.INITIALIZED, RunStatus.RUNNING} or rows.living_workers(db, run_id, now):
+        return False
+    if failed:
+        _end(db, run_id, now, status=RunStatus.FAILED, last_error=stored_error(failed))
+    else:
+        _end(db, run_id, now, status=RunStatus.STOPPED)
+    return True
+
+
+def _end(db: Session, run_id: int, now: datetime, **facts: Any) -> None:
+    """Give a run a status that ends it, and write down what is to be known when its own rows are gone."""
+    _write(db, run_id, completed_at=now, **facts)
+    run = db.get_one(Run, run_id, populate_existing=True)
+    took = now - run.started_at if run.started_at else None
+    details = {"source": run.source, "tasks": tasks.counts(db, run_id), "error": run.last_error}
+    record = {
+        "timestamp": now, "kind": "run", "subject_id": str(run_id), "domain": run.source, "url": "",
+        "status": run.status, "cause": None, "details": details,
+        "duration_ms": round(took.total_seconds() * 1000) if took else None,
+    }  # fmt: skip
+    db.connection().execute(insert(cast("Table", ScrapeRecord.__table__)), record)
+
+
+def _forget_the_dead(db: Session, run_id: int, living: Sequence[str]) -> None:
+    dead = and_(RunWorker.run_id == run_id, RunWorker.owner.not_in(living))
+    db.execute(_quiet(delete(RunWorker)).where(dead))
+
+
+def _taken(db: Session, run_id: int) -> RunStatus:
+    """A run's status, which nobody else changes before the transaction's end."""
+    query = select(Run.status).where(Run.id == run_id).with_for_update(key_share=True)
+    status = db.execute(query).scalar_one_or_none()
+    if status is None:
+        raise NotFoundError(f"there is no run {run_id}", hint="`vitrine runs list` shows them")
+    return RunStatus(status)
+
+
+def _write(db: Session, run_id: int, **values: Any) -> None:
+    db.execute(_quiet(update(Run)).where(Run.id == run_id).values(values))
+
+
+def _quiet(statement: Change) -> Change:
+    # No objects of these rows are at hand that would have to be kept in step.
+    return statement.execution_options(synchronize_session=False)

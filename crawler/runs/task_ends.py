@@ -7,7 +7,7 @@ tried again, given back, or that its worker died under it. No other module write
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from attrs import asdict, evolve, frozen
 from sqlalchemy import bindparam, insert
@@ -17,6 +17,7 @@ from crawler.db.models import ScrapeRecord, Task
 from crawler.leases.rows import EXPIRED, Leases
 from crawler.leases.rules import LeaseRules
 from crawler.runs import exceptions
+from crawler.storable import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -68,10 +69,17 @@ class TaskEnd:
     http_status: int | None = None
     is_final: bool = False  # trying again is of no use
 
+    @classmethod
+    def given_back(cls, reason: Release) -> Self:
+        """Nothing came of it, through no fault of its own."""
+        return cls(outcome=Outcome.GIVEN_BACK, error=reason)
+
 
 def end(db: Session, leases: Leases, task: LeasedTask, came: TaskEnd, *, now: datetime) -> Outcome | None:
     """Write what an attempt came to, and say so; None, and nothing written, where the task is not ours."""
-    came = evolve(came, error=exceptions.as_text(came.error, exceptions.MAX_MESSAGE_CHARS))
+    if came.outcome is Outcome.GIVEN_BACK:
+        return came.outcome if give_back(db, [task], Release(came.error), now) else None
+    came = evolve(came, error=as_text(came.error, exceptions.MAX_MESSAGE_CHARS))
     cause = came.cause
     if cause is None:
         is_ours = leases.finish(db, task.lease, now, outcome=came.outcome.value, page_id=came.page_id)
@@ -98,7 +106,7 @@ def give_back(db: Session, tasks: Sequence[LeasedTask], reason: Release, now: da
     """Put tasks back without an attempt counted; how many of them were ours."""
     ours = LEASES.release(db, [task.lease for task in tasks], reason, now)
     given = [_facts_of(task, counted=-1) for task in tasks if task.lease.id in ours]
-    _record(db, given, "pending", TaskEnd(outcome=Outcome.GIVEN_BACK, error=reason), now=now)
+    _record(db, given, "pending", TaskEnd.given_back(reason), now=now)
     return len(ours)
 
 
@@ -106,7 +114,7 @@ def give_back_of_the_dead(db: Session, run_id: int, living: Collection[str], now
     """Put back at once what others than the living hold of a run that somebody stops (SPEC D96)."""
     values = {"its_run": run_id, "living": list(living)}
     given = LEASES.take_back(db, reason=Release.STOPPED, now=now, within=_OF_THE_DEAD, values=values)
-    _record(db, given, "pending", TaskEnd(outcome=Outcome.GIVEN_BACK, error=Release.STOPPED), now=now)
+    _record(db, given, "pending", TaskEnd.given_back(Release.STOPPED), now=now)
     return len(given)
 
 
@@ -120,12 +128,7 @@ def note_expired(db: Session, tasks: Sequence[RowMapping], now: datetime) -> Non
             _note(db, task, evolve(came, error=DIED_UNDER_IT), now)
 
 
-def leases_on_tasks(rules: LeaseRules) -> Leases:
-    """Leases on tasks by these rules; what expires under them has its end here too."""
-    return Leases(Task, rules, note_expired)
-
-
-LEASES = leases_on_tasks(LeaseRules())  # for ends that ask for none of the numbers
+LEASES = Leases(Task, LeaseRules(), note_expired)  # for ends that ask for none of the numbers
 
 
 # ── the record, and the exception ──

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any, cast
 
 from attrs import frozen
 from sqlalchemy import bindparam, exists, func, or_, select, text, update
 
+from crawler.capture.items import MEDIA
 from crawler.db.models import Run, RunDomain, Task
 from crawler.db.models.leased import IS_ERROR, IS_IN_PROGRESS, IS_NEW, IS_PENDING, IS_RESTING
 from crawler.db.upsert import insert_into
+from crawler.urls import canonical, domain_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -18,8 +21,12 @@ if TYPE_CHECKING:
     from sqlalchemy import BindParameter, ColumnElement, ScalarSelect, Select, Table
     from sqlalchemy.orm import Session
 
+    from crawler.access.scope import Scope
     from crawler.leases.rows import Lease, Leases
+    from crawler.pdp import Reading
+    from crawler.runs.sources import Source
 
+LIKELY_PRODUCT = 1  # added to a task's priority: products first, among pages of one depth
 _BATCH = 500
 _RUNS = cast("Table", Run.__table__)
 _TASKS = cast("Table", Task.__table__)
@@ -52,6 +59,33 @@ class LeasedTask:
     depth: int
     priority: int
     kind: str
+
+
+# ── found ──
+
+
+def task_of(url: str, **fields: Any) -> NewTask:
+    """A task for a URL; what makes it one page of a run is the URL's canonical form."""
+    digest = hashlib.sha256(canonical(url).encode("utf-8", "replace")).hexdigest()
+    return NewTask(url, domain_of(url), digest, **fields)
+
+
+def found_on(reading: Reading, source: Source, scope: Scope, depth: int) -> tuple[NewTask, ...]:
+    """What a run may follow of a page: the source's rules are applied before a link becomes a task.
+
+    Products go first among the links of one depth. Pictures and the like belong to their page, wherever they
+    lie, and come as soon.
+    """
+    pages: list[NewTask] = []
+    if source.depth is None or depth <= source.depth:
+        for url, is_product_like in reading.links.items():
+            if scope.judge(url) is None:
+                priority = LIKELY_PRODUCT * is_product_like - 2 * depth
+                pages.append(task_of(url, depth=depth, priority=priority))
+    if "media" not in source.plugins:
+        return tuple(pages)
+    media = (url for url in reading.media if scope.judge(url, kind=MEDIA) is None)
+    return (*pages, *(task_of(url, depth=depth, priority=-2 * depth, kind=MEDIA) for url in media))
 
 
 # ── in ──

@@ -9,12 +9,10 @@ from uuid import UUID
 from attrs import field, frozen
 
 from crawler import clock, logs
-from crawler.logs import redacted
+from crawler.storable import as_json
 
 if TYPE_CHECKING:
     from datetime import datetime
-
-MAX_DETAIL_CHARS = 2000
 
 
 @frozen
@@ -52,10 +50,6 @@ class Journal:
         self._log.error(message, **details)
         self._keep("error", event_type, message, details)
 
-    def lock(self, event: str, level: str, **details: Any) -> None:
-        """Note what became of a domain's lock."""
-        getattr(self, level)("lock", event, **details)
-
     def take(self) -> list[LogLine]:
         """The lines that were not written yet; the caller writes them."""
         with self._lock:
@@ -68,24 +62,7 @@ class Journal:
             self._waiting[:0] = lines
 
     def _keep(self, level: str, event_type: str, message: str, details: dict[str, Any]) -> None:
-        kept = {name: storable(value) for name, value in details.items() if name != "exc_info"}
-        line = LogLine(clock.utc_now(), level, event_type, storable(message), kept)
+        details.pop("exc_info", None)
+        line = LogLine(clock.utc_now(), level, event_type, message, as_json(details, depth=1))
         with self._lock:
             self._waiting.append(line)
-
-
-def storable(value: Any) -> Any:
-    """`value` as both databases take it: text without NUL, lone surrogates or passwords, and not endless."""
-    if isinstance(value, bool | int | float) or value is None:
-        return value
-    text = str(value)[:MAX_DETAIL_CHARS].replace("\x00", "\ufffd")
-    return redacted(text if text.isascii() else text.encode("utf-8", "replace").decode())
-
-
-def storable_tree(value: Any) -> Any:
-    """The same for everything in a tree of objects and lists."""
-    if isinstance(value, dict):
-        return {storable(name): storable_tree(below) for name, below in value.items()}
-    if isinstance(value, list | tuple):
-        return [storable_tree(below) for below in value]
-    return storable(value)

@@ -43,7 +43,7 @@ class Outcome:
 
 
 def exit_code_of(ends: Mapping[Status, int], *, is_locked: bool) -> ExitCode:
-    """The truth about several sessions in one number; `is_locked`: the last one did not get its domain."""
+    """The truth about several sessions in one number; `is_locked`: one of them did not get its domain."""
     sessions, well = sum(ends.values()), ends.get(Status.COMPLETED, 0)
     if sessions == 1 and is_locked:
         return ExitCode.LOCKED

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
-from uuid import UUID
 
 from attrs import frozen
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, insert, update
 
 from crawler.db.models import CrawlSession
 from crawler.errors import CrawlerError, NotFoundError
@@ -16,6 +15,7 @@ from crawler.sessions.outcome import Status
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime, timedelta
+    from uuid import UUID
 
     from sqlalchemy import Table, Update
     from sqlalchemy.orm import Session
@@ -121,20 +121,6 @@ def get(db: Session, session_id: UUID) -> CrawlSession:
     if row is None:
         raise NotFoundError(f"there is no session {session_id}", hint="`vitrine sessions list` shows them")
     return row
-
-
-def find(db: Session, prefix: str) -> CrawlSession:
-    """The session whose id is, or begins with, `prefix`."""
-    try:
-        return get(db, UUID(prefix))
-    except ValueError:
-        pass
-    recent = db.scalars(select(CrawlSession).order_by(CrawlSession.created_at.desc()).limit(10_000))
-    matches = [row for row in recent if str(row.id).startswith(prefix.lower())]
-    if len(matches) == 1:
-        return matches[0]
-    how = "several sessions begin" if matches else "no session begins"
-    raise NotFoundError(f"{how} with {prefix!r}", hint="`vitrine sessions list` shows them")
 
 
 def alive(db: Transaction, ttl: timedelta) -> dict[str, datetime]:

@@ -12,6 +12,7 @@ from sqlalchemy import and_, bindparam, false, func, or_, select, update
 
 from crawler import logs
 from crawler.capture.failures import Cause, Summary
+from crawler.db import lookup
 from crawler.db.models import CrawlSession
 from crawler.sessions import rows
 from crawler.sessions.outcome import Outcome, Status, outcome_of
@@ -85,7 +86,7 @@ class SessionStore:
         Its earlier pages stay, under their epoch.
         """
         with self.database.write() as db:
-            row = rows.find(db, session)
+            row = lookup.find(db, CrawlSession, session)
             is_alive = and_(
                 CrawlSession.status.in_([Status.QUEUED, Status.RUNNING]),
                 func.coalesce(CrawlSession.alive_until >= db.now, false()),
@@ -111,11 +112,6 @@ class SessionStore:
                 self._tell_end(db, [session_id])
             write_log(db, [(session_id, line) for line in journal.take()])
         self.export_log(session_id)
-
-    def beat_queued(self) -> None:
-        """Say that the sessions which wait in this process live."""
-        with self.database.write() as db:
-            db.execute(update(CrawlSession).where(*self._waits_here()).values(**rows.alive(db, self.ttl)))
 
     def release_queued(self) -> None:
         """Let go of what this process has queued: a batch's and a fleet's wait, others end as interrupted."""
@@ -168,10 +164,19 @@ class SessionStore:
 
         return Write(write, then=note)
 
-    def beat(self, visit: Visit) -> bool:
-        """Say that a session lives; False when somebody else has it."""
+    def beat(self, visits: Sequence[Visit]) -> list[Visit]:
+        """Say that what waits and what runs here lives; the visits that are nobody else's.
+
+        Each for itself: a session that is just being written to holds up no other.
+        """
         with self.database.write() as db:
-            return rows.beat(db, visit.fence, self.ttl)
+            db.execute(update(CrawlSession).where(*self._waits_here()).values(**rows.alive(db, self.ttl)))
+        ours = []
+        for visit in visits:
+            with self.database.write() as db:
+                if rows.beat(db, visit.fence, self.ttl):
+                    ours.append(visit)
+        return ours
 
     def finish(self, visit: Visit) -> Write[Outcome]:
         """End a running session."""

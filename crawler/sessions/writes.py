@@ -25,10 +25,10 @@ from crawler.errors import LockedError
 from crawler.evidence.blobs import BlobExistsError
 from crawler.evidence.files import files_of
 from crawler.pdp import facts_as_dict, verdict_as_dict
-from crawler.sessions.journal import storable_tree
 from crawler.sessions.log_export import log_file
 from crawler.sessions.outcome import PageResult
 from crawler.sessions.rows import StaleSessionError, beat
+from crawler.storable import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -388,7 +388,7 @@ def _page_row(visit: Visit, capture: PageCapture) -> Row:
         "http_status": capture.http_status,
         "low_confidence_reasons": list(capture.low_confidence_reasons),
         "load_timings": capture.load_timings,
-        **storable_tree(from_the_site),
+        **as_json(from_the_site),
     }
 
 

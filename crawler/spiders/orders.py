@@ -10,7 +10,6 @@ from scrapy.utils.asyncio import run_in_thread
 
 from crawler import logs
 from crawler.capture.failures import Cause, Summary
-from crawler.catalogue import products
 from crawler.config import shown
 from crawler.errors import UsageError
 from crawler.pdp import POLICIES
@@ -19,6 +18,7 @@ from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Outcome, Status
 from crawler.sessions.rows import SessionOrder
 from crawler.urls import domain_of, require_http_url, root_of, spelling
+from crawler.views.products import find as find_listing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -178,4 +178,4 @@ def _tell_queued(visits: Visits, ids: Sequence[UUID]) -> None:
 def _listing_urls(database: Database, words: Sequence[str]) -> list[str]:
     """Where the products are that were named."""
     with database.read() as db:
-        return [products.find(db, word).url for word in words]
+        return [find_listing(db, word).url for word in words]

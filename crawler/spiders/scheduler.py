@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
+from scrapy import Request
 from scrapy.core.scheduler import BaseScheduler
+from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro
 
 from crawler import logs
-from crawler.crawl.context import CrawlContext
+from crawler.catalogue.run_report import exit_code_of, read_report, write_report
+from crawler.crawl.context import SESSION, CrawlContext
+from crawler.errors import ExitCode
+from crawler.middlewares.navigation import ATTEMPTS_ALLOWED
 from crawler.middlewares.scope import TASK
-from crawler.runs.task_ends import Release
+from crawler.runs.task_ends import Release, TaskEnd
+from crawler.spiders.visiting import ANSWERS
 
 if TYPE_CHECKING:
-    from scrapy import Request, Spider
+    from scrapy import Spider
     from scrapy.crawler import Crawler
     from twisted.internet.defer import Deferred
 
@@ -43,15 +49,29 @@ class RunScheduler(BaseScheduler):
         """Remember whose requests these are."""
         self.spider = cast("SiteSpider", spider)  # which names this scheduler itself
 
-    def close(self, reason: str) -> Deferred[None]:
+    def close(self, _reason: str) -> Deferred[None]:
         """Give back what was leased, and store how the run ended; Scrapy waits for it."""
-        return deferred_from_coro(self._close(reason))
+        return deferred_from_coro(self._close())
 
-    async def _close(self, reason: str) -> None:
-        for task in (request.meta[TASK] for request in self._came_back):
-            self.worker.soon(task, self.worker.give_back(task, Release.INTERRUPTED))
+    async def _close(self) -> None:
+        for request in self._came_back:
+            self.worker.end_soon(request.meta[TASK], TaskEnd.given_back(Release.INTERRUPTED))
         status = await self.worker.close()
-        await self.spider.run_closed(status, reason)
+        if status:
+            code = await self._report()
+            run = self.worker.run.id
+            self.worker.visits.tell("run_ended", run=run, status=status, exit_code=code, **self.worker.done)
+
+    async def _report(self) -> ExitCode:
+        """Write the run's report; what the crawl exits with."""
+        worker, code = self.worker, ExitCode.FAILED
+        try:
+            report = await run_in_thread(read_report, worker.store.database, worker.run.id)
+            code = exit_code_of(report)
+            await run_in_thread(write_report, report, worker.visits.settings.vitrine_home / "reports")
+        except Exception:
+            log.exception("run.report_not_written", run=worker.run.id)
+        return code
 
     def has_pending_requests(self) -> bool:
         """Whether there is anything that could be handed out."""
@@ -69,16 +89,25 @@ class RunScheduler(BaseScheduler):
 
     def next_request(self) -> Request | None:
         """The next request, or None while nothing may go out."""
-        if self._came_back:
-            request = self._came_back.popleft()
-        elif (duty := self.worker.take()) is not None:
-            request = self.spider.request_for(*duty)
-            self._count_depth(request.meta["depth"])
-        else:
-            return None
-        self.stats.inc_value("scheduler/dequeued")
+        request = self._came_back.popleft() if self._came_back else self._next_of_a_task()
+        if request is not None:
+            self.stats.inc_value("scheduler/dequeued")
         return request
 
-    def _count_depth(self, depth: int) -> None:
-        self.stats.max_value("request_depth_max", depth)
-        self.stats.inc_value(f"request_depth_count/{depth}")
+    def _next_of_a_task(self) -> Request | None:
+        """The request of a leased task; whatever comes of it, one of its two callbacks hears of it."""
+        if (taken := self.worker.take()) is None:
+            return None
+        visit, task = taken
+        meta: dict[str, Any] = {
+            SESSION: visit.id, TASK: task, "depth": task.depth, "handle_httpstatus_list": ANSWERS,
+            ATTEMPTS_ALLOWED: 1,
+        }  # fmt: skip
+        if seconds := self.worker.run.source.fetch_timeout_seconds:
+            meta["download_timeout"] = seconds
+        self.stats.max_value("request_depth_max", task.depth)
+        self.stats.inc_value(f"request_depth_count/{task.depth}")
+        return Request(
+            task.url, callback=self.spider.parse_page, errback=self.spider.page_failed, dont_filter=True,
+            meta=meta, priority=task.priority,
+        )  # fmt: skip

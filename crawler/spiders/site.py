@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from attrs import evolve
 from scrapy import Request, Spider, signals
 from scrapy.exceptions import CloseSpider, DontCloseSpider
-from scrapy.utils.asyncio import run_in_thread
 
 from crawler import logs
 from crawler.capture.failures import Cause
-from crawler.capture.items import MEDIA, StoredPage
-from crawler.catalogue.plugins import PluginRegistry, run_plugins
+from crawler.capture.items import StoredPage
+from crawler.catalogue.plugins import installed, run_plugins
 from crawler.catalogue.plugins.api import plugin_page
 from crawler.catalogue.run_pages import RunPage
-from crawler.catalogue.run_report import exit_code_of, read_report, write_report
 from crawler.crawl.answers import (
     KnownUrlError,
     SessionStoppedError,
@@ -25,14 +23,13 @@ from crawler.crawl.answers import (
     retry_after,
 )
 from crawler.crawl.context import SESSION, CrawlContext
-from crawler.errors import CrawlerError, ExitCode
-from crawler.middlewares.navigation import ATTEMPTS_ALLOWED
+from crawler.errors import CrawlerError
 from crawler.middlewares.scope import TASK
-from crawler.runs.store import task_of
 from crawler.runs.task_ends import Outcome, Release, TaskEnd
+from crawler.runs.tasks import found_on
 from crawler.runs.worker import FINISHED
 from crawler.spiders.site_arguments import run_order
-from crawler.spiders.visiting import ANSWERS, refusal
+from crawler.spiders.visiting import refusal
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -44,13 +41,10 @@ if TYPE_CHECKING:
     from crawler.capture.items import FetchedPage
     from crawler.config import Settings
     from crawler.crawl.visits import Visits
-    from crawler.pdp import Reading
     from crawler.runs.store import RunOrder
-    from crawler.runs.tasks import LeasedTask, NewTask
+    from crawler.runs.tasks import LeasedTask
     from crawler.runs.worker import RunWorker
-    from crawler.sessions.visit import Visit
 
-LIKELY_PRODUCT = 1  # added to a task's priority: products first, among pages of one depth
 SERVER_ERROR = 500
 log = logs.get_logger(__name__)
 
@@ -78,8 +72,8 @@ class SiteSpider(Spider):
         spider.context = context = CrawlContext.of(crawler)
         spider.visits, spider.worker = context.visits, context.run_worker
         crawler.signals.connect(spider.page_left, signal=signals.item_scraped)
-        crawler.signals.connect(spider.page_dropped, signal=signals.item_dropped)
-        crawler.signals.connect(spider.page_not_digested, signal=signals.item_error)
+        crawler.signals.connect(spider.page_lost, signal=signals.item_dropped)
+        crawler.signals.connect(spider.page_lost, signal=signals.item_error)
         crawler.signals.connect(spider.callback_failed, signal=signals.spider_error)
         crawler.signals.connect(spider.idle, signal=signals.spider_idle)
         return spider
@@ -89,7 +83,7 @@ class SiteSpider(Spider):
         """What the spider is made with; a mistake in it costs one line, before anything starts."""
         order = run_order(given, settings.sources_file)
         if order.source is not None:
-            plugin_registry().pick(order.source.plugins)
+            installed(order.source.plugins)
         return {**given, "order": order}
 
     async def start(self) -> AsyncIterator[Request]:
@@ -97,27 +91,13 @@ class SiteSpider(Spider):
         try:
             order = self.order or run_order(self.given, self.visits.settings.sources_file)
             run = await self.worker.open(order)
-            self.plugins = plugin_registry().pick(run.source.plugins)
+            self.plugins = installed(run.source.plugins)
         except CrawlerError as error:
             raise refusal(self.visits, error) from error
         self.visits.tell("run", run=run.id, source=run.source.code, resumed=run.resumed)
         no_requests: tuple[Request, ...] = ()
         for request in no_requests:
             yield request
-
-    def request_for(self, visit: Visit, task: LeasedTask) -> Request:
-        """The request of a leased task; whatever comes of it, one of its two callbacks hears of it."""
-        source = self.worker.run.source
-        meta: dict[str, Any] = {
-            SESSION: visit.id, TASK: task, "depth": task.depth, "handle_httpstatus_list": ANSWERS,
-            ATTEMPTS_ALLOWED: 1,
-        }  # fmt: skip
-        if source.fetch_timeout_seconds:
-            meta["download_timeout"] = source.fetch_timeout_seconds
-        return Request(
-            task.url, callback=self.parse_page, errback=self.page_failed, dont_filter=True, meta=meta,
-            priority=task.priority,
-        )  # fmt: skip
 
     # ── callbacks ──
 
@@ -131,168 +111,106 @@ class SiteSpider(Spider):
         """One page, one item: all that it gave, links included."""
         task: LeasedTask = response.meta[TASK]
         self.worker.arrived(task)
-        page = await page_of(
-            self.context.readers, response, self.visits.settings.crawl_policy_version, all_links=True
-        )
-        if isinstance(page, Cause):
-            async for failed in self._failed(response, page):
-                yield failed
-        else:
+        policy = self.visits.settings.crawl_policy_version
+        page = await page_of(self.context.readers, response, policy, all_links=True)
+        if not isinstance(page, Cause):
             yield self._page(response.meta[SESSION], task, page)
+            return
+        if retry_after(response) and (slot := self.worker.slots.get(task.domain)):
+            slot.leave()  # what the site asked for is waited out by whoever comes next
+        request = cast("Request", response.request)
+        if failed := await self._failed(request, page, f"HTTP {response.status}", response.status):
+            yield failed
 
     async def page_failed(self, failure: Failure) -> AsyncIterator[RunPage]:
         """Called when a request of a task came to nothing."""
         request: Request = failure.request  # type: ignore[attr-defined]
         task: LeasedTask = request.meta[TASK]
         self.worker.arrived(task)
-        error = cast("BaseException", failure.value)
+        error, words = cast("BaseException", failure.value), failure.getErrorMessage()
         cause = cause_of_error(error)
         if isinstance(error, KnownUrlError):
-            await self.worker.end(task, TaskEnd(outcome=Outcome.REDIRECTED))
+            await self.worker.end_task(task, TaskEnd(outcome=Outcome.REDIRECTED))
         elif isinstance(error, SessionStoppedError) or request.meta[SESSION] not in self.visits.running:
-            await self.worker.give_back(task, Release.INTERRUPTED)
+            await self.worker.end_task(task, TaskEnd.given_back(Release.INTERRUPTED))
         elif cause.traits.is_stores_fault:
-            self.worker.store_refused(task, failure.getErrorMessage())
-        elif page := await self._end_of(request, cause, failure.getErrorMessage()):
+            self.worker.store_refused(task, words)
+        elif page := await self._failed(request, cause, words):
             yield page
 
     def _page(self, session_id: str, task: LeasedTask, fetched: FetchedPage) -> RunPage:
-        reading = fetched.reading
+        reading, run, depth = fetched.reading, self.worker.run, task.depth + 1
         capture = RunPage.of(
-            fetched, session_id, "pdp" if reading.verdict.is_pdp else "page",
-            task=task, source=self.worker.run.source.code, links=self._tasks_of(task, reading),
+            fetched, session_id, "pdp" if reading.verdict.is_pdp else "page", task=task,
+            source=run.source.code, links=found_on(reading, run.source, run.scope, depth),
         )  # fmt: skip
         page = plugin_page(capture, depth=task.depth, links=reading.links, media=reading.media)
         assets, failures = run_plugins(self.plugins, page)
         return evolve(capture, assets=assets, plugin_failures=failures)
 
-    def _tasks_of(self, task: LeasedTask, reading: Reading) -> tuple[NewTask, ...]:
-        """What the run may follow: the source's rules are applied before a link becomes a task."""
-        source, depth = self.worker.run.source, task.depth + 1
-        pages: tuple[NewTask, ...] = ()
-        if source.depth is None or depth <= source.depth:
-            pages = self._pages_of(reading, depth)
-        return pages + self._media_of(reading, depth) if "media" in source.plugins else pages
-
-    def _pages_of(self, reading: Reading, depth: int) -> tuple[NewTask, ...]:
-        """Links, products first among those of one depth."""
-        judge = self.worker.scope.judge
-        return tuple(
-            task_of(url, depth=depth, priority=LIKELY_PRODUCT * is_product_like - 2 * depth)
-            for url, is_product_like in reading.links.items()
-            if judge(url) is None
-        )
-
-    def _media_of(self, reading: Reading, depth: int) -> tuple[NewTask, ...]:
-        """Pictures and the like, wherever they lie; they belong to their page, and come as soon."""
-        judge = self.worker.scope.judge
-        return tuple(
-            task_of(url, depth=depth, priority=-2 * depth, kind=MEDIA)
-            for url in reading.media
-            if judge(url, kind=MEDIA) is None
-        )
-
-    async def _failed(self, response: Response, cause: Cause) -> AsyncIterator[RunPage]:
-        words = f"HTTP {response.status}"
-        task: LeasedTask = response.meta[TASK]
-        if retry_after(response):
-            self.worker.leave(task.domain)
-        is_for_good = cause is Cause.HTTP_ERROR and response.status < SERVER_ERROR
-        if page := await self._end_of(
-            cast("Request", response.request), cause, words, response, for_good=is_for_good
-        ):
-            yield page
-
-    async def _end_of(
-        self, request: Request, cause: Cause, error: str, response: Response | None = None,
-        *, for_good: bool = False,
-    ) -> RunPage | None:  # fmt: skip
+    async def _failed(
+        self, request: Request, cause: Cause, error: str, status: int | None = None
+    ) -> RunPage | None:
         """Have the task tried again; a failed page where that would not help, or was done often enough."""
         task: LeasedTask = request.meta[TASK]
-        may_pass = cause.traits.is_transient or (cause is Cause.HTTP_ERROR and not for_good)
-        if cause.traits.is_refusal or (may_pass and task.lease.attempts < self.worker.max_attempts):
-            await self.worker.end(task, TaskEnd(cause, error))
+        may_pass = cause.traits.is_transient or (cause is Cause.HTTP_ERROR and (status or 0) >= SERVER_ERROR)
+        if cause.traits.is_refusal or (may_pass and task.lease.attempts < self.worker.run.max_attempts):
+            await self.worker.end_task(task, TaskEnd(cause, error, http_status=status))
             return None
         return RunPage(
-            session_id=request.meta[SESSION], page_type="page", url=request.url,
-            http_status=response.status if response else None, cause=cause, error=error, task=task,
-            source=self.worker.run.source.code,
+            session_id=request.meta[SESSION], page_type="page", url=request.url, http_status=status,
+            cause=cause, error=error, task=task, source=self.worker.run.source.code,
         )  # fmt: skip
 
     # ── signals: whatever comes of an item or a callback, its task ends ──
 
     def page_left(self, item: Any, response: Response | Failure | None) -> None:
-        """A page is in the book."""
+        """A page is stored."""
         task = _task_of(response)
         if task is not None and isinstance(item, StoredPage):
-            is_ok = item.status == "ok"
-            self.worker.stored(task, Outcome.STORED if is_ok else Outcome.FAILED, new_links=is_ok)
+            self.worker.stored(task, Outcome.STORED if item.status == "ok" else Outcome.FAILED)
 
-    def page_dropped(self, item: Any, response: Response | Failure | None, exception: Exception) -> None:
-        """A page was dropped, by the book since its task or session is another's by now, or by a pipeline."""
-        self._page_lost(item, response, exception)
+    def page_lost(
+        self,
+        item: Any,
+        response: Response | Failure | None,
+        exception: BaseException | None = None,
+        failure: Failure | None = None,
+    ) -> None:
+        """A page was dropped, or something failed at it: a pipeline, or the store itself.
 
-    def page_not_digested(self, item: Any, response: Response | Failure | None, failure: Failure) -> None:
-        """A pipeline failed at a page; maybe the book itself."""
-        self._page_lost(item, response, failure.value)
-
-    def _page_lost(self, item: Any, response: Response | Failure | None, error: BaseException | None) -> None:
+        The store drops it where its task or session is another's by now.
+        """
         task = _task_of(response)
         if task is None or not isinstance(item, RunPage):
             return
-        visit = self.visits.running.get(item.session_id)
+        error = failure.value if failure is not None else exception
         words = str(error) or type(error).__name__
+        visit = self.visits.running.get(item.session_id)
         if visit is None:
-            self.worker.soon(task, self.worker.give_back(task, Release.INTERRUPTED))
+            self.worker.end_soon(task, TaskEnd.given_back(Release.INTERRUPTED))
         elif item.page_id in visit.kept:  # whoever lost it, lost it afterwards
-            self.worker.stored(task, Outcome.STORED if item.ok else Outcome.FAILED, new_links=item.ok)
+            self.worker.stored(task, Outcome.STORED if item.ok else Outcome.FAILED)
         elif visit.stopped and visit.stopped.cause and visit.stopped.cause.traits.is_stores_fault:
             self.worker.store_refused(task, words)
         else:
-            self.worker.soon(task, self.worker.end(task, TaskEnd(Cause.NOT_STORED, words)))
+            self.worker.end_soon(task, TaskEnd(Cause.NOT_STORED, words))
 
     def callback_failed(self, failure: Failure, response: Response | Failure | None) -> None:
         """An error in the callback is the page's, not the run's."""
         task = _task_of(response)
         if task is not None:
-            came = TaskEnd(Cause.CRASHED, failure.getErrorMessage())
-            self.worker.soon(task, self.worker.end(task, came))
+            self.worker.end_soon(task, TaskEnd(Cause.CRASHED, failure.getErrorMessage()))
 
     def idle(self) -> None:
         """Scrapy has nothing to do: so has the run, or it waits; what it then still has out is lost."""
-        if not self.worker.is_open:
+        if self.worker.dispatcher is None:
             return  # it never began, and has said why
         if self.worker.over is None:
             self.worker.sweep()
             raise DontCloseSpider
         if self.worker.over != FINISHED:
-            raise CloseSpider(self.worker.over)
-
-    async def run_closed(self, status: str, _reason: str) -> None:
-        """Tell those who listen how the run ended."""
-        if status:
-            code = await self._report()
-            self.visits.tell(
-                "run_ended", run=self.worker.run.id, status=status, exit_code=code, **self.worker.done
-            )
-
-    async def _report(self) -> ExitCode:
-        """Write the run's report; what the crawl exits with."""
-        run_id, code = self.worker.run.id, ExitCode.FAILED
-        try:
-            report = await run_in_thread(read_report, self.visits.stores.database, run_id)
-            code = exit_code_of(report)
-            await run_in_thread(write_report, report, self.visits.settings.vitrine_home / "reports")
-        except Exception:
-            log.exception("run.report_not_written", run=run_id)
-        return code
-
-
-def plugin_registry() -> PluginRegistry:
-    """The plugins that there are, installed ones too."""
-    registry = PluginRegistry()
-    registry.load_entrypoints()
-    return registry
+            raise CloseSpider(self.worker.over.why)
 
 
 def _task_of(result: Response | Failure | None) -> LeasedTask | None:

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawler.cli import results, sessions
-from crawler.cli.app import INTERRUPTED
 from crawler.crawl import context
-from crawler.errors import IntegrityError
+from crawler.errors import ExitCode
 from crawler.middlewares import navigation, saved_pages
 from crawler.spiders import pdp
 from crawler.spiders.orders import KNOWN, MODES, RENDERS, RETENTIONS
@@ -77,13 +75,7 @@ def test_spider_arguments_are_documented() -> None:
 def test_exit_codes_are_documented() -> None:
     """Each one that a command may end with has its line, and no other has."""
     rows = re.findall(r"^\| (\d+) \|", COMMANDS, re.MULTILINE)
-    ends = {results.ALL_WELL, results.NONE_WELL, results.USAGE, results.SOME_WELL, results.LOCKED}
-    assert {int(row) for row in rows} == {
-        *ends,
-        sessions.NOTHING_MATCHED,
-        IntegrityError.exit_code,
-        INTERRUPTED,
-    }
+    assert {int(row) for row in rows} == set(ExitCode)
 
 
 def test_meta_keys_are_documented() -> None:
@@ -102,3 +94,10 @@ def test_stats_are_documented() -> None:
         key.partition("STATUS")[0] for key in re.findall(r"^\| `(vitrine/[^`]+)`", SPIDERS, re.MULTILINE)
     }
     assert on_page == in_code
+
+
+def test_the_glossary_is_short() -> None:
+    """One word for one idea, and few enough of them to be learnt in one reading."""
+    words = re.findall(r"\*\*(.+?)\*\*", (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"))
+    assert len(words) <= 50
+    assert [word for word in set(words) if words.count(word) > 1] == []

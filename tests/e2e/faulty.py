@@ -26,15 +26,16 @@ from scrapy.utils.project import get_project_settings
 from sqlalchemy import func, select
 from sqlalchemy.exc import OperationalError
 
-import crawler.crawl.visits as ending_module
-import crawler.runs.patience as threads_module
-import crawler.runs.worker as foreman_module
+import crawler.crawl.visits as visits_module
+import crawler.runs.domain_slot as slot_module
+import crawler.runs.worker as worker_module
 from crawler.access.gate import LocalGateUnavailableError
 from crawler.access.local_gate import LocalGate
 from crawler.db.engine import Database
 from crawler.db.models import Artifact, Page, Run, Task
 from crawler.evidence.blobs import as_store_error
 from crawler.evidence.folder_store import FolderStore
+from crawler.leases.backoff import Backoff
 from tests.e2e.farm import NETWORK
 
 if TYPE_CHECKING:
@@ -138,11 +139,11 @@ def break_the_gate() -> None:
 def broken_call(call: Callable[..., Any]) -> Callable[..., Any]:
     """A call of the gate that may fail before or after it did its work."""
 
-    def broken(self: LocalGate, *arguments: Any) -> Any:
+    def broken(self: LocalGate, *arguments: Any, **named: Any) -> Any:
         fault = fault_of(self._database.path)
         if fault.strikes("gate"):
             raise LocalGateUnavailableError("the gate is away")
-        answer = call(self, *arguments)
+        answer = call(self, *arguments, **named)
         if fault.strikes("gate-answer"):
             raise LocalGateUnavailableError("the answer got lost")
         return answer
@@ -152,11 +153,11 @@ def broken_call(call: Callable[..., Any]) -> Callable[..., Any]:
 
 def be_quick() -> None:
     """No fault is waited for longer than needed."""
-    threads_module.PATIENCE_SECONDS = QUICK_TRIES
-    ending_module.END_TRIES_SECONDS = QUICK_TRIES
-    foreman_module.LOOK_SECONDS = 0.1
-    foreman_module.BUSY_SECONDS = 0.1
-    foreman_module.GATE_PATIENCE_SECONDS = 2.0
+    worker_module.PATIENCE_SECONDS = QUICK_TRIES
+    visits_module.END_TRIES, visits_module.END_BACKOFF = len(QUICK_TRIES) + 1, Backoff(QUICK_TRIES[0])
+    worker_module.LOOK_SECONDS = slot_module.LOOK_SECONDS = 0.1
+    worker_module.BUSY_SECONDS = 0.1
+    worker_module.GATE_PATIENCE_SECONDS = 2.0
 
 
 async def crawl(url: str, home: Path, **arguments: str) -> float | None:

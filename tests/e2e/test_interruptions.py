@@ -38,7 +38,8 @@ def shop_urls(shops: DemoServer, count: int) -> list[str]:
 
 def assert_consistent(home: Home) -> None:
     """No row without its file, no half file, and a database that is whole."""
-    # in this order: listing sessions marks abandoned ones, and exports their logs
+    # in this order: a cleanup marks abandoned sessions, and exports their logs
+    assert home.vitrine("cleanup").returncode == 0
     rows = {a["storage_uri"]: a for session in home.sessions() for a in session["artifacts"]}
     files = home.files()
     assert rows.keys() <= files
@@ -135,6 +136,7 @@ def test_a_killed_process_leaves_nothing_that_lies(
 
 
 def _ended(home: Home, url: str) -> dict[str, dict[str, str]] | None:
+    home.vitrine("cleanup")  # looking ends nothing
     by_url = {session["url"]: session for session in home.sessions()}
     return by_url if by_url[url]["status"] not in OPEN else None
 

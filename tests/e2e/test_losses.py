@@ -75,7 +75,7 @@ def test_a_stopped_worker_changes_nothing_after_it_was_taken_for_dead(
     running = wait_for(lambda: sessions_with_a_page(home))[0]
     process.send_signal(signal.SIGSTOP)
     time.sleep(2.5)
-    assert home.sessions()[0]["cause"] == "abandoned"
+    assert (home.sessions()[0]["silent"], home.sessions()[0]["cause"]) == (True, None)
     done = home.vitrine("sessions", "retry", running, "--json", "-s", "DOWNLOAD_DELAY=0")
     process.send_signal(signal.SIGCONT)
     process.communicate(timeout=120)

@@ -10,6 +10,8 @@ from sqlalchemy import update
 
 from crawler.clock import utc_now
 from crawler.db.models import Artifact, Diagnostic
+from tests.integration.retention.contents import naming
+from tests.integration.retention.everything import files_naming
 
 if TYPE_CHECKING:
     from crawler.demo import DemoServer
@@ -44,6 +46,38 @@ def test_a_hold_keeps_what_a_cleanup_and_a_purge_would_take(home: Home, shops: D
     assert next(e for e in cleaned["collections"] if e["collection"] == "diagnostics")["deleted_docs"] == 2
     assert len(home.files()) == len(files) - 2
     _purge(home, domain)
+
+
+def test_after_a_purge_nothing_names_the_domain(home: Home, shops: DemoServer) -> None:
+    """No column of any table, no file and no report, after crawls of pages, of whole sites and of hauls."""
+    gone, kept = "plain", "german"
+    for shop in (gone, kept):
+        urls = home.path.parent / f"{shop}.txt"
+        urls.write_text(shops.url(shop), encoding="utf-8")
+        assert home.vitrine("hauls", "create", shop, "--urls", str(urls)).returncode == 0
+        site = home.vitrine("crawl", "site", shops.url(shop), "--max-pages", "4", "-s", "DOWNLOAD_DELAY=0")
+        assert site.returncode == 0, site.stderr
+        urls.unlink()
+    domain, other = shops.domain(gone), shops.domain(kept)
+    before = _traces(home, other)
+    read(home, "purge", "--domain", domain, "--prices", "--yes")
+    assert _traces(home, domain) == {"audit_log": 1}
+    assert _traces(home, other) == before
+    assert before["reports"] == 2
+    shown = home.vitrine("runs", "list")
+    assert other in shown.stdout
+    assert domain not in shown.stdout
+
+
+def _traces(home: Home, domain: str) -> dict[str, int]:
+    """How many rows of each table, and how many files, name a domain."""
+    database = home.database()
+    found = {name: len(rows) for name, rows in naming(database, domain).items()}
+    database.close()
+    for folder in ("artifacts", "reports"):
+        if files := files_naming(home.path / folder, domain):
+            found[folder] = len(files)
+    return found
 
 
 def _purge(home: Home, domain: str) -> None:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from crawler.storable import plain_amount
+from crawler.storable import MAX_CHARS, as_json, as_leaf, as_text, plain_amount
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text() | st.binary(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text() | st.integers(), inner, max_size=4),
+    max_leaves=20,
+)
 
 
 @pytest.mark.parametrize(
@@ -15,3 +24,42 @@ from crawler.storable import plain_amount
 def test_an_amount_has_two_decimals_or_what_it_needs(amount: str, shown: str) -> None:
     """The same on both databases."""
     assert str(plain_amount(Decimal(amount))) == shown
+
+
+@given(ANYTHING, st.integers(1, 50))
+def test_anything_becomes_json_that_databases_take(value: object, limit: int) -> None:
+    """No NaN, no NUL, no half of a surrogate pair, no endless text or number."""
+    kept = as_json(value, limit)
+    written = json.dumps(kept, allow_nan=False, ensure_ascii=False)
+    assert "\\u0000" not in written
+    assert written.encode()
+    assert as_json(kept, limit) == kept
+
+
+@given(st.text() | st.floats() | st.integers() | st.binary(), st.integers(1, 50))
+def test_any_text_is_short(value: object, limit: int) -> None:
+    """Whatever is shown as text."""
+    assert len(as_text(value, limit)) <= limit
+
+
+def test_a_value_stays_what_it_is() -> None:
+    """Where JSON knows it; the rest is told in words."""
+    for value in (None, True, 5, 2.5, "words"):
+        assert as_leaf(value) is value
+    assert as_leaf(float("nan")) == "nan"
+    assert as_leaf(2**64) == str(2**64)
+    assert as_leaf(Decimal("1.50")) == "1.50"
+    assert as_leaf("x" * 9999) == "x" * MAX_CHARS
+
+
+def test_a_tree_has_its_bounds() -> None:
+    """So many values, so deep; what is deeper is told in words, what is more is left out."""
+    assert as_json({"a": {"b": {"c": 1}}}, depth=2) == {"a": {"b": "{'c': 1}"}}
+    assert as_json(list(range(10)), values=4) == [0, 1, 2]
+
+
+def test_a_password_does_not_lose_its_mark_to_the_cut() -> None:
+    """It is looked for beyond what is kept."""
+    url = "https://me:secret@shop.example/"
+    for limit in range(1, len(url)):
+        assert "secret"[:3] not in as_text(url, limit)

@@ -5,7 +5,32 @@ from __future__ import annotations
 import pytest
 
 from crawler.errors import BadUrlError
-from crawler.urls import canonical, domain_of, host_of, redact, require_http_url, root_of, same_site, site_of
+from crawler.urls import (
+    canonical,
+    domain_of,
+    host_of,
+    redact,
+    redacted,
+    require_http_url,
+    root_of,
+    same_site,
+    site_of,
+)
+
+PASSWORDS = [
+    ("redis://:geheim@host:6379/0", "redis://:***@host:6379/0"),
+    ("postgresql://user:ge@heim@host/name", "postgresql://user:***@host/name"),
+    ("postgresql://host/name?password=geheim&x=1", "postgresql://host/name?password=***&x=1"),
+    ('"https://u:geheim@a.example/" and "http://v:geheim@b.example/"',
+     '"https://u:***@a.example/" and "http://v:***@b.example/"'),
+]  # fmt: skip
+HARMLESS = [
+    "http://127.0.0.1:8080/@someone",
+    "https://user@host/",
+    "mail me@example.com, see https://host:8443/",
+    "at 10:30 someone@host came",
+]
+
 
 DOMAINS = {
     # the documented examples
@@ -238,3 +263,15 @@ def test_the_root_is_the_same_hosts() -> None:
 def test_a_shown_url_has_no_password(url: str, shown: str) -> None:
     """Everything else stays, so that it can be recognised."""
     assert redact(url) == shown
+
+
+@pytest.mark.parametrize(("text", "safe"), PASSWORDS)
+def test_passwords_are_replaced(text: str, safe: str) -> None:
+    """Whatever stands around the URL, and whatever is in the password."""
+    assert redacted(text) == safe
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_the_rest_stays(text: str) -> None:
+    """An @ alone is no password."""
+    assert redacted(text) == text

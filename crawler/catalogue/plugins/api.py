@@ -1,4 +1,4 @@
-"""Values that both databases can keep as JSON, copied and bounded; and one spelling for each. Pure."""
+"""What a plugin sees of a page, what it gives, and what of that can be kept. Pure."""
 
 from __future__ import annotations
 
@@ -16,16 +16,169 @@ from attrs import Factory, define, field, frozen
 from crawler.catalogue.product_facts import identity_of
 from crawler.errors import BadUrlError
 from crawler.html import charset as charsets
-from crawler.logs import redacted
 from crawler.pdp import facts_as_dict, verdict_as_dict
-from crawler.urls import require_http_url
+from crawler.urls import redacted, require_http_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from crawler.capture.items import PageCapture
+    from crawler.pdp import Facts, Verdict
 
 
+# ── what a plugin sees: nothing in it can be changed, and its HTML is decoded when one asks ──
+
+
+HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+
+
+def _read_only(value: Any) -> Any:
+    """A copy of JSON that nobody can change: one plugin's slip is not the next one's input."""
+    if isinstance(value, dict):
+        return MappingProxyType({name: _read_only(inner) for name, inner in value.items()})
+    return tuple(map(_read_only, value)) if isinstance(value, list | tuple) else value
+
+
+@frozen(eq=False)
+class PluginPage:
+    """What was fetched, and what was read in it."""
+
+    url: str  # where it was found in the end
+    canonical_url: str  # what its product is known by: the declared one where that is to be believed
+    content_type: str = ""
+    charset: str = ""
+    body: bytes = field(default=b"", repr=False)
+    title: str | None = None
+    visible_text: str = field(default="", repr=False)
+    depth: int = 0  # links between it and a start URL
+    links: tuple[str, ...] = field(default=(), repr=False)
+    media: tuple[str, ...] = field(default=(), repr=False)
+    _verdict: Verdict | None = field(default=None, repr=False)
+    _facts: Facts | None = field(default=None, repr=False)
+    media_type: str = field(init=False)  # the content type without its parameters, as `text/html`
+    is_html: bool = field(init=False)  # as declared, or where nothing is declared, as it was read
+    is_pdp: bool = field(init=False)  # whether the rule takes it for a product page
+
+    @media_type.default
+    def _of_content_type(self) -> str:
+        return self.content_type.partition(";")[0].strip().lower()
+
+    @is_html.default
+    def _looks_like_html(self) -> bool:
+        if self.media_type:
+            return self.media_type in HTML_TYPES
+        return self._verdict is not None and "not_html" not in self._verdict.reasons
+
+    @is_pdp.default
+    def _is_judged_so(self) -> bool:
+        return self._verdict is not None and self._verdict.is_pdp
+
+    @cached_property
+    def verdict(self) -> Mapping[str, Any]:
+        """What the rule decided."""
+        decided: Mapping[str, Any] = _read_only(verdict_as_dict(self._verdict) if self._verdict else {})
+        return decided
+
+    @cached_property
+    def facts(self) -> Mapping[str, Any]:
+        """What the page says of its product."""
+        said: Mapping[str, Any] = _read_only(facts_as_dict(self._facts) if self._facts else {})
+        return said
+
+    @cached_property
+    def html(self) -> str:
+        """The body as text, in the charset that the page was read in."""
+        try:
+            source = charsets.as_utf8(self.body, self.charset)
+        except KeyError:  # nobody has decided yet
+            source = charsets.as_utf8(self.body, charsets.decide(self.body, self.content_type))
+        return source.decode("utf-8", "replace")
+
+
+def plugin_page(
+    capture: PageCapture, *, depth: int = 0, links: Iterable[str] = (), media: Iterable[str] = ()
+) -> PluginPage:
+    """The page of a capture."""
+    return PluginPage(
+        url=capture.url,
+        canonical_url=identity_of(capture.url, capture.canonical_url).url,
+        content_type=capture.content_type or "",
+        charset=capture.charset or "",
+        body=capture.body or capture.media or b"",
+        title=_page_title(capture.features),
+        visible_text=(capture.visible_text or b"").decode("utf-8", "replace"),
+        verdict=capture.verdict,
+        facts=capture.facts,
+        depth=depth,
+        links=tuple(links),
+        media=tuple(media),
+    )
+
+
+def normalised(text: str) -> str:
+    """A text whose digest does not change with blanks, line ends, or the way an accent is composed."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def _page_title(features: bytes | None) -> str | None:
+    title = json.loads(features).get("meta", {}).get("title") if features else None
+    return title if isinstance(title, str) else None
+
+
+# ── what it gives, what it is, and what is said of one that failed ──
+
+
+@frozen
+class AssetRecord:
+    """One thing in a page, normalised by the plugin that found it."""
+
+    kind: str  # what it is, in one word
+    key: str  # what makes it the same thing on another day, and on another page
+    url: str  # where it is
+    title: str | None = None
+    content: Mapping[str, Any] = Factory(dict)  # a change of it is a new version
+    details: Mapping[str, Any] = Factory(dict)  # kept beside a version; a change of it is none
+
+    @cached_property
+    def key_sha256(self) -> str:
+        """A short stand-in for the key."""
+        return hashlib.sha256(self.key.encode()).hexdigest()
+
+    @cached_property
+    def checksum(self) -> str:
+        """The digest of what decides the version."""
+        return hashlib.sha256(canonical_json({"kind": self.kind, "content": self.content})).hexdigest()
+
+
+class AssetPlugin(Protocol):
+    """Makes assets of pages; it keeps nothing from one page to the next."""
+
+    @property
+    def name(self) -> str:
+        """One word; assets are kept under it, so it stays."""
+
+    def supports(self, page: PluginPage) -> bool:
+        """Whether there is something in the page for this plugin."""
+
+    def assets(self, page: PluginPage) -> Iterable[AssetRecord]:
+        """What it finds in the page."""
+
+
+@frozen
+class PluginFailure:
+    """Why a plugin gave nothing, or not everything, for a page."""
+
+    plugin: str
+    message: str
+    context: dict[str, Any] = field(factory=dict)
+
+
+# ── what of that can be kept ──
+
+
+MAX_KEY_CHARS = 4096
+MAX_TITLE_CHARS = 500
+_KIND = re.compile(r"[A-Za-z][\w.-]{0,63}", re.ASCII)
 MAX_BYTES = 256 * 1024
 MAX_VALUES = 20_000
 MAX_DEPTH = 20
@@ -34,6 +187,61 @@ MAX_NUMBER = 2**63
 
 class BadValueError(ValueError):
     """That cannot be kept."""
+
+
+def checked(record: object) -> AssetRecord:
+    """A copy of `record` as it can be kept; BadValueError says why it cannot. A long title is cut."""
+    if not isinstance(record, AssetRecord):
+        raise BadValueError(f"a {type(record).__name__} is no AssetRecord")
+    return AssetRecord(
+        kind=_kind(record.kind),
+        key=_key(record.key),
+        url=_url(record.url),
+        title=_title(record.title),
+        content=_object("content", record.content),
+        details=_object("details", record.details),
+    )
+
+
+def _kind(kind: object) -> str:
+    text = _text("kind", kind)
+    if not _KIND.fullmatch(text):
+        raise BadValueError("a kind is a letter and up to 63 letters, digits, dots, dashes or underscores")
+    return text
+
+
+def _key(key: object) -> str:
+    text = redacted(_text("key", key))
+    if not 0 < len(text) <= MAX_KEY_CHARS:
+        raise BadValueError(f"a key has 1 to {MAX_KEY_CHARS} characters")
+    return text
+
+
+def _url(url: object) -> str:
+    try:
+        return require_http_url(redacted(_text("url", url)))
+    except BadUrlError:
+        raise BadValueError("url is none that a crawl could fetch") from None
+
+
+def _title(title: object) -> str | None:
+    return None if title is None else " ".join(_text("title", title).split())[:MAX_TITLE_CHARS] or None
+
+
+def _object(name: str, value: object) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise BadValueError(f"{name} is a {type(value).__name__}, not an object")
+    copied: dict[str, Any] = plain(value)
+    return copied
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise BadValueError(f"{name} is a {type(value).__name__}, not a text")
+    return speakable(value)
+
+
+# ── JSON that both databases can keep, copied and bounded; and one spelling for each value ──
 
 
 def plain(value: object) -> Any:
@@ -93,198 +301,3 @@ def _name(name: object) -> str:
     if not isinstance(name, str):
         raise BadValueError("a name in an object is no text")
     return speakable(name)
-
-
-# ── what a plugin says of one thing in a page, and what of it can be kept ──
-
-
-MAX_KEY_CHARS = 4096
-MAX_TITLE_CHARS = 500
-_KIND = re.compile(r"[A-Za-z][\w.-]{0,63}", re.ASCII)
-
-
-@frozen
-class AssetRecord:
-    """One thing in a page, normalised by the plugin that found it."""
-
-    kind: str  # what it is, in one word
-    key: str  # what makes it the same thing on another day, and on another page
-    url: str  # where it is
-    title: str | None = None
-    content: Mapping[str, Any] = Factory(dict)  # a change of it is a new version
-    details: Mapping[str, Any] = Factory(dict)  # kept beside a version; a change of it is none
-
-    @cached_property
-    def key_sha256(self) -> str:
-        """A short stand-in for the key."""
-        return hashlib.sha256(self.key.encode()).hexdigest()
-
-    @cached_property
-    def checksum(self) -> str:
-        """The digest of what decides the version."""
-        return hashlib.sha256(canonical_json({"kind": self.kind, "content": self.content})).hexdigest()
-
-
-def checked(record: object) -> AssetRecord:
-    """A copy of `record` as it can be kept; BadValueError says why it cannot. A long title is cut."""
-    if not isinstance(record, AssetRecord):
-        raise BadValueError(f"a {type(record).__name__} is no AssetRecord")
-    return AssetRecord(
-        kind=_kind(record.kind),
-        key=_key(record.key),
-        url=_url(record.url),
-        title=_title(record.title),
-        content=_object("content", record.content),
-        details=_object("details", record.details),
-    )
-
-
-def _kind(kind: object) -> str:
-    text = _text("kind", kind)
-    if not _KIND.fullmatch(text):
-        raise BadValueError("a kind is a letter and up to 63 letters, digits, dots, dashes or underscores")
-    return text
-
-
-def _key(key: object) -> str:
-    text = redacted(_text("key", key))
-    if not 0 < len(text) <= MAX_KEY_CHARS:
-        raise BadValueError(f"a key has 1 to {MAX_KEY_CHARS} characters")
-    return text
-
-
-def _url(url: object) -> str:
-    try:
-        return require_http_url(redacted(_text("url", url)))
-    except BadUrlError:
-        raise BadValueError("url is none that a crawl could fetch") from None
-
-
-def _title(title: object) -> str | None:
-    return None if title is None else " ".join(_text("title", title).split())[:MAX_TITLE_CHARS] or None
-
-
-def _object(name: str, value: object) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise BadValueError(f"{name} is a {type(value).__name__}, not an object")
-    copied: dict[str, Any] = plain(value)
-    return copied
-
-
-def _text(name: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise BadValueError(f"{name} is a {type(value).__name__}, not a text")
-    return speakable(value)
-
-
-# ── a page as plugins see it: nothing in it can be changed, and its HTML is decoded when one asks. Pure ──
-
-
-HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
-
-
-def _read_only(value: Any) -> Any:
-    """A copy of JSON that nobody can change: one plugin's slip is not the next one's input."""
-    if isinstance(value, dict):
-        return MappingProxyType({name: _read_only(inner) for name, inner in value.items()})
-    return tuple(map(_read_only, value)) if isinstance(value, list | tuple) else value
-
-
-@frozen(eq=False)
-class PluginPage:
-    """What was fetched, and what was read in it."""
-
-    url: str  # where it was found in the end
-    canonical_url: str  # what its product is known by: the declared one where that is to be believed
-    content_type: str = ""
-    charset: str = ""
-    body: bytes = field(default=b"", repr=False)
-    title: str | None = None
-    visible_text: str = field(default="", repr=False)
-    verdict: Mapping[str, Any] = field(factory=dict, converter=_read_only, repr=False)
-    facts: Mapping[str, Any] = field(factory=dict, converter=_read_only, repr=False)
-    depth: int = 0  # links between it and a start URL
-    links: tuple[str, ...] = field(default=(), repr=False)
-    media: tuple[str, ...] = field(default=(), repr=False)
-
-    @property
-    def is_pdp(self) -> bool:
-        """Whether the rule takes it for a product page."""
-        return bool(self.verdict.get("is_pdp"))
-
-    @property
-    def media_type(self) -> str:
-        """The content type without its parameters, as `text/html`."""
-        return self.content_type.partition(";")[0].strip().lower()
-
-    @property
-    def is_html(self) -> bool:
-        """Whether it is HTML: as declared, or where nothing is declared, as it was read."""
-        if self.media_type:
-            return self.media_type in HTML_TYPES
-        return bool(self.verdict) and "not_html" not in self.verdict.get("reasons", ())
-
-    @cached_property
-    def html(self) -> str:
-        """The body as text, in the charset that the page was read in."""
-        try:
-            source = charsets.as_utf8(self.body, self.charset)
-        except KeyError:  # nobody has decided yet
-            source = charsets.as_utf8(self.body, charsets.decide(self.body, self.content_type))
-        return source.decode("utf-8", "replace")
-
-
-def plugin_page(
-    capture: PageCapture, *, depth: int = 0, links: Iterable[str] = (), media: Iterable[str] = ()
-) -> PluginPage:
-    """The page of a capture."""
-    return PluginPage(
-        url=capture.url,
-        canonical_url=identity_of(capture.url, capture.canonical_url).url,
-        content_type=capture.content_type or "",
-        charset=capture.charset or "",
-        body=capture.body or capture.media or b"",
-        title=_page_title(capture.features),
-        visible_text=(capture.visible_text or b"").decode("utf-8", "replace"),
-        verdict=verdict_as_dict(capture.verdict) if capture.verdict else {},
-        facts=facts_as_dict(capture.facts) if capture.facts else {},
-        depth=depth,
-        links=tuple(links),
-        media=tuple(media),
-    )
-
-
-def normalised(text: str) -> str:
-    """A text whose digest does not change with blanks, line ends, or the way an accent is composed."""
-    return " ".join(unicodedata.normalize("NFC", text).split())
-
-
-def _page_title(features: bytes | None) -> str | None:
-    title = json.loads(features).get("meta", {}).get("title") if features else None
-    return title if isinstance(title, str) else None
-
-
-# ── what a plugin is, and what is said of one that failed ──
-
-
-class AssetPlugin(Protocol):
-    """Makes assets of pages; it keeps nothing from one page to the next."""
-
-    @property
-    def name(self) -> str:
-        """One word; assets are kept under it, so it stays."""
-
-    def supports(self, page: PluginPage) -> bool:
-        """Whether there is something in the page for this plugin."""
-
-    def assets(self, page: PluginPage) -> Iterable[AssetRecord]:
-        """What it finds in the page."""
-
-
-@frozen
-class PluginFailure:
-    """Why a plugin gave nothing, or not everything, for a page."""
-
-    plugin: str
-    message: str
-    context: dict[str, Any] = field(factory=dict)

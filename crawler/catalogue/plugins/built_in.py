@@ -6,14 +6,13 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from crawler.catalogue.plugins.api import AssetRecord, normalised
-from crawler.catalogue.product_facts import MAX_NAME_CHARS, content_of, sighting_of, text_of
+from crawler.catalogue.product_facts import MAX_NAME_CHARS, text_of
 from crawler.urls import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from crawler.catalogue.plugins.api import PluginPage
-    from crawler.catalogue.product_facts import Sighting
 
 MEDIA_TYPES = ("image/", "video/", "audio/", "application/pdf")
 
@@ -42,10 +41,10 @@ class PagePlugin:
 
 
 class ProductPlugin:
-    """Product pages: what they say of their product.
+    """Product pages.
 
-    What is kept is what is known of the product once the page is stored, so that its asset, its listing and
-    its prices say the same.
+    What is said of the product is filled in when its listing is written, of what is known by then: so its
+    assets, its listing and its prices never disagree.
     """
 
     name = "product"
@@ -55,22 +54,8 @@ class ProductPlugin:
         return page.is_pdp
 
     def assets(self, page: PluginPage) -> Iterator[AssetRecord]:
-        """The product, known by what its listing is known by: its canonical URL."""
-        yield product_record(
-            page.canonical_url, page.url, sighting_of(page.facts), page.verdict.get("policy")
-        )
-
-
-def product_record(key: str, url: str, product: Sighting, policy: str | None) -> AssetRecord:
-    """A product as an asset: the listing of this URL, as it was found on a page."""
-    return AssetRecord(
-        kind=ProductPlugin.name,
-        key=key,
-        url=url,
-        title=product.name,
-        content=content_of(product),
-        details={"image": product.image, "policy": policy},
-    )
+        """The product, known by what its listing is known by."""
+        yield AssetRecord(self.name, page.canonical_url, page.url)
 
 
 class MediaPlugin:

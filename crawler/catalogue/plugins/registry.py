@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
-from crawler.catalogue.plugins.api import AssetRecord, BadValueError, PluginFailure, checked, speakable
+from crawler.catalogue.plugins.api import AssetRecord, BadValueError, PluginFailure, checked
 from crawler.catalogue.plugins.built_in import BUILT_IN
 from crawler.errors import ConfigError
-from crawler.logs import get_logger, redacted
+from crawler.logs import get_logger
+from crawler.urls import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -40,6 +41,13 @@ class _Registered:
     name: str
     supports: Callable[[PluginPage], bool] = field(repr=False)
     assets: Callable[[PluginPage], Iterable[AssetRecord]] = field(repr=False)
+
+
+def installed(names: Iterable[str]) -> list[AssetPlugin]:
+    """The plugins of these names, of those that come along and those of installed packages."""
+    registry = PluginRegistry()
+    registry.load_entrypoints()
+    return registry.pick(names)
 
 
 class PluginRegistry:
@@ -106,14 +114,15 @@ def _of_group(entry_points: Any) -> Iterable[Any]:
 
 def _registered(plugin: Any) -> _Registered:
     name = getattr(plugin, "name", None)
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    match = _NAME.fullmatch(name) if isinstance(name, str) else None
+    if match is None:
         raise BadPluginError(
             "its name is not a letter and up to 63 letters, digits, dots, dashes or underscores"
         )
     supports, assets = getattr(plugin, "supports", None), getattr(plugin, "assets", None)
     if not callable(supports) or not callable(assets):
         raise BadPluginError(f"{name} has no supports() or no assets()")
-    return _Registered(speakable(name), supports, assets)
+    return _Registered(match[0], supports, assets)
 
 
 # ── has plugins look at a page; what one of them does wrong costs its own assets of that page, and no more ──

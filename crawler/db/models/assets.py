@@ -20,11 +20,13 @@ class Asset(Base):
         UniqueConstraint("source", "plugin", "key_sha256"),
         Index(None, "source", "last_run_id"),
         Index(None, "listing_id"),
+        Index(None, "last_seen_at", "id"),
     )
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
     source: Mapped[str]
     plugin: Mapped[str]
+    domain: Mapped[str]  # that it was last read from
     kind: Mapped[str]  # page, product, media, or what a plugin calls it
     key: Mapped[str]  # what makes it one thing: mostly its canonical URL
     key_sha256: Mapped[str]
@@ -44,7 +46,7 @@ class AssetVersion(Base):
     """An asset as it was from one change to the next."""
 
     __tablename__ = "asset_versions"
-    __table_args__ = (UniqueConstraint("asset_id", "number"),)
+    __table_args__ = (UniqueConstraint("asset_id", "number"), Index(None, "page_id"))
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
     asset_id: Mapped[int] = mapped_column(BigKey, ForeignKey("assets.id", ondelete="CASCADE"))
@@ -61,7 +63,10 @@ class AssetSighting(Base):
     """What a run found of an asset."""
 
     __tablename__ = "asset_sightings"
-    __table_args__ = (CheckConstraint("status IN ('new', 'updated', 'unchanged', 'missing')", name="status"),)
+    __table_args__ = (
+        CheckConstraint("status IN ('new', 'updated', 'unchanged', 'missing')", name="status"),
+        Index(None, "asset_id"),
+    )
 
     run_id: Mapped[int] = mapped_column(BigKey, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
     asset_id: Mapped[int] = mapped_column(

@@ -11,8 +11,7 @@ from uuid import uuid4
 from attrs import evolve
 
 from crawler.access.gate import MIN_DELAY, Busy, Held, Release
-from crawler.access.process import is_own, new_token
-from crawler.access.rules import holder_of
+from crawler.access.process import holder_of, is_own, new_token
 
 if TYPE_CHECKING:
     from crawler.access.gate import Gate
@@ -104,7 +103,7 @@ def test_expired_lock_is_free(make_gate: MakeGate) -> None:
 
 
 def test_extending_gives_the_full_time_again(make_gate: MakeGate) -> None:
-    """A keeper with the operator's times sets them anew."""
+    """A renewal with the operator's times sets them anew."""
     held = taken(make_gate(lock_ttl_ms=5_000))
     gate = make_gate(lock_ttl_ms=30_000)
     assert gate.extend(held)
@@ -151,7 +150,7 @@ def test_releasing_an_expired_lock(make_gate: MakeGate) -> None:
     """It is told apart, and the end still counts: the site was visited until now (SPEC A38)."""
     gate = make_gate(lock_ttl_ms=SHORT_MS)
     assert gate.release(outlived(gate)) is Release.EXPIRED
-    assert gate.throttle_left_ms(DOMAIN) > 15_000
+    assert gate.entry(DOMAIN).throttled_for_ms > 15_000
 
 
 def test_delay_ends(make_gate: MakeGate) -> None:
@@ -163,10 +162,139 @@ def test_delay_ends(make_gate: MakeGate) -> None:
 
 
 def test_without_stamps_nobody_waits(make_gate: MakeGate) -> None:
-    """With DISABLE_THROTTLE the end of a session is not noted (SPEC A25)."""
+    """With DISABLE_THROTTLE neither start, nor life, nor end of a session is noted (SPEC A25)."""
     gate = make_gate(stamps=False)
-    gate.release(taken(gate))
+    held = taken(gate)
+    assert gate.extend(held)
+    gate.release(held)
     assert taken(make_gate(), OTHER_SESSION).wait_ms == 0
+
+
+# ── the stamps of a session (SPEC A14, A25) ──
+
+
+def test_delay_counts_from_the_start_of_who_never_ended(make_gate: MakeGate) -> None:
+    """A session that was killed, and whose lock has run out, is waited for from its start."""
+    outlived(make_gate(lock_ttl_ms=SHORT_MS))
+    held = taken(make_gate(), OTHER_SESSION)
+    assert 15_000 < held.wait_ms <= 20_000 - SHORT_MS
+    assert held.wait_reason == MIN_DELAY
+
+
+def test_delay_counts_from_the_last_sign_of_life(make_gate: MakeGate) -> None:
+    """Each renewal is one."""
+    gate = make_gate(min_delay_ms=1000)
+    held = taken(gate)
+    time.sleep(0.6)
+    assert make_gate(lock_ttl_ms=SHORT_MS, min_delay_ms=1000).extend(held)
+    time.sleep(SHORT_MS * 2 / 1000)
+    assert taken(gate, OTHER_SESSION).wait_ms > 1000 - 600
+
+
+def test_end_counts_more_than_the_start(make_gate: MakeGate) -> None:
+    """What is left counts from the end, however long the session was."""
+    gate = make_gate(min_delay_ms=1000)
+    held = taken(gate)
+    time.sleep(0.6)
+    gate.release(held)
+    assert taken(gate, OTHER_SESSION).wait_ms > 1000 - 600
+
+
+def test_session_that_does_not_wait_starts_at_once(gate: Gate, make_gate: MakeGate) -> None:
+    """In debug mode: it has the lock, its start is noted, and it keeps nobody waiting with it (SPEC A18)."""
+    gate.release(taken(gate))
+    held = gate.acquire(DOMAIN, SESSION, waits=False)
+    assert isinstance(held, Held)
+    assert held.wait_ms == 0
+    busy = make_gate().acquire(DOMAIN, OTHER_SESSION)
+    assert isinstance(busy, Busy)
+    assert busy.wait_ms == 0
+
+
+# ── a holder that only waits a delay out (SPEC A20) ──
+
+
+def waiting_holder(gate: Gate) -> Held:
+    """A lock whose holder waits the least delay out."""
+    gate.release(taken(gate))
+    held = taken(gate)
+    assert held.wait_ms > 15_000
+    return held
+
+
+def test_others_learn_that_a_holder_only_waits(gate: Gate, make_gate: MakeGate) -> None:
+    """And for how long, and why."""
+    held = waiting_holder(gate)
+    busy = make_gate().acquire(DOMAIN, OTHER_SESSION)
+    assert isinstance(busy, Busy)
+    assert 15_000 < busy.wait_ms <= held.wait_ms
+    assert busy.wait_reason == MIN_DELAY
+    entry = gate.entry(DOMAIN)
+    assert entry.value == held.token
+    assert 15_000 < entry.throttled_for_ms <= held.wait_ms
+
+
+def test_others_learn_what_the_site_asked_for(gate: Gate) -> None:
+    """A holder that waits for a minute is known to do so."""
+    gate.ask_delay(DOMAIN, 60, "retry_after")
+    held = taken(gate)
+    busy = gate.acquire(DOMAIN, OTHER_SESSION)
+    assert isinstance(busy, Busy)
+    assert 55_000 < busy.wait_ms <= held.wait_ms
+    assert busy.wait_reason == "retry_after"
+
+
+def test_holder_that_has_begun_does_not_wait(make_gate: MakeGate) -> None:
+    """Neither one that had nothing to wait for, nor one whose wait is over and that looked at its lock."""
+    gate = make_gate(min_delay_ms=SHORT_MS)
+    for _ in range(2):
+        held = taken(gate)
+        time.sleep(held.wait_ms / 1000)
+        assert gate.extend(held)
+        busy = gate.acquire(DOMAIN, OTHER_SESSION)
+        assert isinstance(busy, Busy)
+        assert busy.wait_ms == 0
+        gate.release(held)
+
+
+def test_renewal_during_a_wait_changes_nothing_about_it(gate: Gate) -> None:
+    """A long delay outlasts many renewals."""
+    held = waiting_holder(gate)
+    assert gate.extend(held)
+    busy = gate.acquire(DOMAIN, OTHER_SESSION)
+    assert isinstance(busy, Busy)
+    assert busy.wait_ms > 15_000
+
+
+def test_repeated_call_waits_for_what_is_left(gate: Gate) -> None:
+    """A call whose answer got lost is made again, and does not make the wait any longer."""
+    gate.release(taken(gate))
+    first = gate.acquire(DOMAIN, SESSION, new_token(SESSION))
+    assert isinstance(first, Held)
+    time.sleep(0.1)
+    again = gate.acquire(DOMAIN, SESSION, first.token)
+    assert isinstance(again, Held)
+    assert 15_000 < again.wait_ms <= first.wait_ms - 100
+
+
+def test_late_release_of_another_does_not_end_a_wait(make_gate: MakeGate) -> None:
+    """The holder waits on, and so do the others."""
+    gate = make_gate(lock_ttl_ms=SHORT_MS)
+    late = outlived(gate)
+    assert taken(make_gate(), OTHER_SESSION).wait_ms > 15_000
+    assert gate.release(late) is Release.FOREIGN
+    assert gate.entry(DOMAIN).throttled_for_ms > 15_000
+
+
+def test_holder_that_gives_up_waiting_was_there(gate: Gate) -> None:
+    """Its start is void; who comes next waits for the least delay at most."""
+    gate.ask_delay(DOMAIN, 60, "retry_after")
+    gate.release(taken(gate))
+    entry = gate.entry(DOMAIN)
+    assert 15_000 < entry.throttled_for_ms <= 20_000
+
+
+# ── delays that sites ask for ──
 
 
 def test_site_asks_for_a_longer_delay(gate: Gate) -> None:
@@ -176,7 +304,7 @@ def test_site_asks_for_a_longer_delay(gate: Gate) -> None:
     held = taken(gate, OTHER_SESSION)
     assert 115_000 < held.wait_ms <= 120_000
     assert held.wait_reason == "retry_after"
-    assert 115_000 < gate.throttle_left_ms(DOMAIN) <= 120_000
+    assert 115_000 < gate.entry(DOMAIN).delayed_for_ms <= 120_000
 
 
 def test_shorter_request_changes_nothing(gate: Gate) -> None:
@@ -192,7 +320,7 @@ def test_shorter_request_changes_nothing(gate: Gate) -> None:
 def test_request_is_bounded(gate: Gate) -> None:
     """DOMAIN_MAX_DELAY_SECONDS holds, however long a site would like us to stay away."""
     gate.ask_delay(DOMAIN, 10**9, "retry_after")
-    assert 295_000 < gate.throttle_left_ms(DOMAIN) <= 300_000
+    assert 295_000 < gate.entry(DOMAIN).delayed_for_ms <= 300_000
 
 
 def test_request_for_nothing_is_nothing(gate: Gate) -> None:

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import delete, select
+from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
 from crawler.catalogue import assets
-from crawler.catalogue.assets import AssetStatus, Sight
+from crawler.catalogue.assets import Sight
 from crawler.catalogue.plugins import AssetRecord
 from crawler.clock import utc_now
 from crawler.db.engine import Database
 from crawler.db.models import Asset, AssetSighting, AssetVersion, Run
-from crawler.errors import NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -211,45 +210,6 @@ def test_counts_are_by_plugin(database: Database) -> None:
             "product": {"new": 1, "updated": 0, "unchanged": 0, "missing": 0},
         }
         assert assets.counts(db, 999) == {}
-
-
-def test_assets_are_listed_as_a_run_found_them(database: Database) -> None:
-    """Or as they are now; those that came last first."""
-    first, second = run(database), run(database)
-    see(database, first, record("a"), record("b"))
-    see(database, second, record("a", 2))
-    see(database, second, record("c"))
-    with database.write() as db:
-        assets.mark_missing(db, SOURCE, second, NOW)
-
-    def listed(**which: Any) -> dict[str, str | None]:
-        with database.read() as db:
-            return {asset.key: found for asset, found in assets.listing(db, **{"limit": 9, **which})}
-
-    assert listed() == listed(run_id=second) == {"a": "updated", "b": "missing", "c": "new"}
-    assert listed(run_id=first) == {"a": "new", "b": "new"}
-    assert listed(status=AssetStatus.MISSING) == {"b": "missing"}
-    assert listed(status=AssetStatus.NEW) == listed(limit=1) == {"c": "new"}
-    assert listed(run_id=first, status=AssetStatus.NEW, limit=1).keys() < {"a", "b"}
-    assert listed(source=SOURCE) == listed()
-    assert listed(source="other") == listed(run_id=999) == {}
-    with database.write() as db:
-        db.execute(delete(Run).where(Run.id == second))
-    assert listed() == {"a": None, "b": "missing", "c": None}
-
-
-def test_the_history_of_an_asset_is_in_its_order(database: Database) -> None:
-    """The newest so many."""
-    for number in range(4):
-        see(database, run(database), record("a", number))
-    [asset] = rows(database, Asset)
-    with database.read() as db:
-        assert assets.get(db, asset.id).key == "a"
-        assert [version.number for version in assets.history(db, asset.id, 9)] == [1, 2, 3, 4]
-        assert [version.number for version in assets.history(db, asset.id, 2)] == [3, 4]
-        for wrong in (0, -1, asset.id + 1, 2**70):
-            with pytest.raises(NotFoundError, match="there is no asset"):
-                assets.get(db, wrong)
 
 
 def test_writers_at_once_make_no_version_twice(database: Database) -> None:

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from datetime import timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from crawler.capture.failures import Cause
-from crawler.catalogue import products
 from crawler.catalogue.hooks import CatalogueHooks
 from crawler.clock import utc_now
 from crawler.db.models import Artifact, Diagnostic, DomainDay, Listing, Page, Price, ScrapeRecord
 from crawler.pdp import Signals
 from tests.integration.catalogue.visits import CHAIR, DAY, PRODUCT, Visits
-
-if TYPE_CHECKING:
-    from uuid import UUID
 
 BLOCKED = Cause.BLOCKED
 
@@ -156,12 +152,3 @@ def test_a_domain_has_its_day(visits: Visits) -> None:
     assert abs(day.median_latency_ms - 120) <= 3
     assert (other.sessions, other.verdict_rate) == (1, 1.0)
     assert day.timestamp.time().isoformat() == "00:00:00"
-
-
-def test_the_history_is_told_oldest_first(visits: Visits) -> None:
-    """The newest so many rows, in the order of time."""
-    for amount in ("1", "2", "3"):
-        visits.visit({**CHAIR, "price": amount})
-    listing: UUID = visits.rows(Listing)[0].id
-    with visits.database.read() as db:
-        assert [row.price for row in products.history(db, listing, 2)] == [Decimal(2), Decimal(3)]

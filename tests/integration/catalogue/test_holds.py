@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
 
 import pytest
 
 from crawler.clock import utc_now
-from crawler.db.models import Artifact, AuditEntry, CrawlLog, CrawlSession, Diagnostic, Hold, Listing, Price
+from crawler.db.models import (
+    Artifact,
+    Asset,
+    AssetVersion,
+    AuditEntry,
+    CrawlLog,
+    CrawlSession,
+    Diagnostic,
+    Hold,
+    Listing,
+    Page,
+    Price,
+)
 from crawler.errors import NotFoundError
 from crawler.retention import claims, holds
 from crawler.retention.cleanup import CleanupOrder, clean_up
@@ -17,7 +30,6 @@ from tests.integration.catalogue.visits import DAY, Visits
 
 if TYPE_CHECKING:
     from datetime import datetime
-    from uuid import UUID
 
 OTHER = "https://other.example/p/1"
 
@@ -78,10 +90,56 @@ def test_what_is_held_stays(visits: Visits, kind: str) -> None:
     for table in (Price, Diagnostic, CrawlLog):
         assert {row.session_id for row in visits.rows(table)} == {session}
     assert unhold(visits, target).artifacts == 4
-    assert clean(visits).deleted == 1
+    assert {row.id for row in visits.rows(CrawlSession)} == {session, other}
+    assert clean(visits).deleted == 4  # its HTML; and of the other, that has no price any more, all the rest
     assert live_html(visits) == set()
     assert visits.count(Price) == 0
-    assert {row.id for row in visits.rows(CrawlSession)} == {session, other}  # their texts have no end
+    assert {row.id for row in visits.rows(CrawlSession)} == {session}
+    assert clean(visits).deleted == 3
+    assert visits.count(CrawlSession) == 0
+    assert list(visits.blobs.entries()) == []
+
+
+@pytest.mark.parametrize("kind", ["session", "listing", "domain"])
+def test_an_asset_that_is_held_stays(visits: Visits, kind: str) -> None:
+    """By its domain, its product, or the session that read a version of it; others go, whatever is held."""
+    session = visits.visit()
+    target = targets(visits, session)[kind]
+    page = visits.rows(Page)[0]
+    by = {
+        "session": {"page_id": page.id},
+        "listing": {"listing_id": target.listing_id},
+        "domain": {"domain": "shop.example"},
+    }  # fmt: skip
+    held, free = add_asset(visits, **by[kind]), add_asset(visits)
+    hold(visits, target)
+    clean(visits)
+    assert {row.id for row in visits.rows(Asset)} == {held}
+    assert {row.asset_id for row in visits.rows(AssetVersion)} == {held}
+    assert free != held
+    unhold(visits, target)
+    clean(visits)
+    assert (visits.count(Asset), visits.count(AssetVersion)) == (0, 0)
+
+
+def add_asset(visits: Visits, *, page_id: UUID | None = None, **columns: Any) -> int:
+    """An asset that was last seen years ago, with a version; its id."""
+    past = utc_now() - 1000 * DAY
+    given = {"domain": "elsewhere.example", **columns}
+    with visits.database.write() as db:
+        asset = Asset(
+            source="shop", plugin="page", kind="page", key="x", key_sha256=str(uuid4()), url=OTHER,
+            checksum="1", first_seen_at=past, last_seen_at=past, last_run_id=1, **given,
+        )  # fmt: skip
+        db.add(asset)
+        db.flush()
+        db.add(
+            AssetVersion(
+                asset_id=asset.id, number=1, checksum="1", content={}, details={}, page_id=page_id,
+                seen_at=past,
+            )
+        )  # fmt: skip
+        return asset.id
 
 
 def test_what_comes_later_is_held_too(visits: Visits) -> None:

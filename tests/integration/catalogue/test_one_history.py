@@ -9,7 +9,7 @@ import pytest
 from attrs import asdict
 from sqlalchemy import delete
 
-from crawler.catalogue import assets, products
+from crawler.catalogue.assets import mark_missing
 from crawler.catalogue.plugins import PluginRegistry, run_plugins
 from crawler.catalogue.plugins.api import plugin_page
 from crawler.catalogue.run_pages import RunPage
@@ -19,6 +19,7 @@ from crawler.leases.rows import Lease
 from crawler.runs.tasks import LeasedTask
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder
+from crawler.views import assets, products
 from tests.integration.catalogue.visits import CHAIR, PRODUCT, Visits, page
 
 if TYPE_CHECKING:
@@ -57,21 +58,20 @@ def run(visits: Visits, *pages: tuple[str, Mapping[str, Any], str | None], sourc
 def told(visits: Visits) -> list[dict[str, Any]]:
     """What the newest version of each asset says; its listing and its prices must say it as well."""
     with visits.database.read() as db:
-        listings = {
-            listing.id: (listing, price) for listing, price in products.newest(db, domain=None, limit=9)
-        }
+        listings = {listing.id: listing for listing in products.newest(db, domain=None, limit=9)}
         found = []
-        for asset, _ in assets.listing(db, limit=9):
+        for asset in assets.newest(db, limit=9):
             assert asset.listing_id is not None
-            listing, newest = listings[asset.listing_id]
-            content = assets.history(db, asset.id, 1)[-1].content
-            assert (asset.key, asset.title, asset.versions) == (
-                listing.url, listing.name, len(assets.history(db, asset.id, 99)),
-            )  # fmt: skip
+            listing = listings[asset.listing_id]
+            versions = assets.history(db, asset.id, 99).history
+            content = versions[-1].content
+            assert (asset.key, asset.title, asset.versions) == (listing.url, listing.name, len(versions))
             assert asset.last_seen_at == listing.last_seen_at
             assert {name: content[name] for name in SAID} == {name: getattr(listing, name) for name in SAID}
-            price = products.history(db, listing.id, 1)
-            assert price == ([newest] if newest else [])
+            price = products.history(db, str(listing.id), 1).prices
+            assert [(each.price, each.seen_at) for each in price] == (
+                [(listing.price, listing.price_seen_at)] if listing.price is not None else []
+            )
             amounts = [str(price[0].price), price[0].currency] if price else [None, None]
             assert [content["price"], content["currency"]] == amounts
             assert content["availability"] == (price[0].availability if price else None)
@@ -111,7 +111,7 @@ def test_a_visit_outside_of_runs_is_a_version_too(visits: Visits) -> None:
     first = run(visits, (PRODUCT, CHAIR, None))
     second = begin(visits, "shop")
     with visits.database.write() as db:
-        assets.mark_missing(db, "shop", second, utc_now())
+        mark_missing(db, "shop", second, utc_now())
     session = visits.visit({**CHAIR, "price": "18"})
     [asset] = visits.rows(Asset)
     assert (asset.missing_since, asset.versions, asset.last_run_id) == (None, 2, first)

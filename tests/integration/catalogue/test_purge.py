@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,11 +25,11 @@ from crawler.evidence.folder_store import FolderStore
 from crawler.retention import claims, holds, purge
 from crawler.retention.holds import HeldError, Target
 from crawler.retention.purge import PurgeOrder
+from crawler.views.retention import standing_holds
 from tests.integration.catalogue.visits import DAY, Visits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     from crawler.evidence.blobs import Removal
 
@@ -59,7 +60,7 @@ class DyingStore(FolderStore):
 
 def order(target: Target, *, with_prices: bool = False) -> PurgeOrder:
     """What is to go."""
-    return PurgeOrder(target, with_prices=with_prices, who="me", before=utc_now())
+    return PurgeOrder(target, with_prices=with_prices, who="me", before=utc_now(), reports=Path("no-reports"))
 
 
 def run(visits: Visits, target: Target, *, with_prices: bool = False) -> dict[str, Any]:
@@ -111,7 +112,7 @@ def test_a_preview_says_what_would_go(visits: Visits) -> None:
     visits.visit()
     before = counts(visits)
     with visits.database.read() as db:
-        figures = purge.preview(db, order(DOMAIN, with_prices=True), utc_now())
+        figures = purge.preview(db, order(DOMAIN, with_prices=True))
     assert (figures.sessions, figures.files, figures.prices, figures.listings) == (1, 4, 1, 1)
     assert counts(visits) == before
 
@@ -144,7 +145,7 @@ def test_a_listing_is_no_target(visits: Visits) -> None:
     """Products never expire, and are not purged alone."""
     visits.visit()
     with visits.database.read() as db, pytest.raises(UsageError):
-        purge.preview(db, order(Target(listing_id=visits.rows(Listing)[0].id)), utc_now())
+        purge.preview(db, order(Target(listing_id=visits.rows(Listing)[0].id)))
 
 
 @pytest.mark.parametrize("files", [0, 1, 5, 7])
@@ -170,7 +171,7 @@ def test_a_hold_in_the_middle_stops_it(visits: Visits, monkeypatch: pytest.Monke
 
     def set_hold(_: object) -> None:
         with visits.database.write() as db:
-            if not holds.standing_holds(db, utc_now()):
+            if not standing_holds(db, utc_now()):
                 holds.hold(db, DOMAIN, who="legal", why="case", until=None, now=utc_now())
 
     with pytest.raises(HeldError):
@@ -185,7 +186,7 @@ def test_killed_among_the_rows_it_goes_on(visits: Visits, monkeypatch: pytest.Mo
     monkeypatch.setattr(purge, "SESSIONS_AT_ONCE", 1)
     visits.visit()
     visits.visit()
-    remove, calls = purge.remove_sessions, []
+    remove, calls = purge._remove_sessions, []
 
     def die_at_the_second(*args: Any, **kwargs: Any) -> purge.Figures:
         calls.append(args)
@@ -193,7 +194,7 @@ def test_killed_among_the_rows_it_goes_on(visits: Visits, monkeypatch: pytest.Mo
             raise Killed
         return remove(*args, **kwargs)
 
-    monkeypatch.setattr(purge, "remove_sessions", die_at_the_second)
+    monkeypatch.setattr(purge, "_remove_sessions", die_at_the_second)
     with pytest.raises(Killed):
         run(visits, DOMAIN)
     assert visits.count(CrawlSession) == 1

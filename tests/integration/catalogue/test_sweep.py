@@ -13,6 +13,7 @@ from crawler.clock import utc_now
 from crawler.config import load_settings
 from crawler.db.models import (
     Artifact,
+    Asset,
     AuditEntry,
     CrawlLog,
     CrawlSession,
@@ -34,7 +35,7 @@ from crawler.retention.cleanup import CleanupOrder, Part, clean_up
 from crawler.retention.policies import DEFAULT_DAYS
 from crawler.retention.sweep import COLLECTIONS, CollectionResult, sweep
 from crawler.retention.trigger import CHANCE, maybe_clean_up
-from tests.integration.catalogue.visits import DAY, Visits
+from tests.integration.catalogue.visits import DAY, PRODUCT, Visits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,6 +59,15 @@ def add_actions(visits: Visits, *ages: timedelta) -> None:
         db.execute(insert(AuditEntry), rows)
 
 
+def an_asset(**columns: Any) -> Asset:
+    """A page that a plugin knows."""
+    given = {"last_seen_at": utc_now(), **columns}
+    return Asset(
+        source="shop", plugin="page", domain="shop.example", kind="page", key=PRODUCT,
+        key_sha256=str(uuid4()), url=PRODUCT, checksum="1", first_seen_at=utc_now(), last_run_id=1, **given,
+    )  # fmt: skip
+
+
 def fill(visits: Visits, moment: datetime) -> None:
     """A row of every kind, of one age."""
     visits.lose_files(visits.visit(), utc_now() - moment)
@@ -72,6 +82,7 @@ def fill(visits: Visits, moment: datetime) -> None:
             ExportRecord(timestamp=moment, actor="me", what="prices", format="csv", destination="-",
                          row_count=1, status="complete")
         )  # fmt: skip
+        db.add(an_asset(last_seen_at=moment))
         member = HaulMember(position=1, url="https://shop.example/")
         db.add(Haul(name="spring", source="-", created_at=moment, members=[member]))
 

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from crawler.access.acquisition import Acquisitions
 from crawler.access.gate import GateTimes
-from crawler.access.keeper import Keeper
 from crawler.access.local_gate import LocalGate
 from crawler.access.redis_gate import RedisGate
 from crawler.db.engine import Database
+from crawler.leases.renewer import Renewer
 
 if TYPE_CHECKING:
-    from crawler.access.gate import Gate
+    from collections.abc import Callable
+
+    from crawler.access.gate import Gate, Held
+    from crawler.config import Settings
+    from crawler.leases.renewer import Lost
+
+
+def _ignore(held: Held, why: Lost) -> None:
+    """A holder that does not hear of its loss is the one that the fence is for."""
 
 
 def times(lock_ttl_ms: int, min_delay_ms: int = 0) -> GateTimes:
@@ -41,8 +50,19 @@ class OpenStores(ExitStack):
             return redis_gate
         return LocalGate(self.database(url), gate_times)
 
-    def keeper(self, gate: Gate, ttl_ms: int, session_max_seconds: float = 60) -> Keeper:
-        """A keeper of that gate's locks."""
-        keeper = Keeper(gate, ttl_ms / 1000, session_max_seconds)
-        self.callback(keeper.close)
-        return keeper
+    def renewer(
+        self, gate: Gate, ttl_ms: int, on_lost: Callable[[Held, Lost], object] = _ignore
+    ) -> Renewer[Held]:
+        """What renews that gate's locks, where no session does."""
+        renewer = Renewer(
+            "domain-locks", lambda held: [lock for lock in held if gate.extend(lock)], on_lost,
+            lasts=ttl_ms / 1000, one_by_one=True,
+        )  # fmt: skip
+        self.callback(renewer.close)
+        return renewer
+
+    def acquisitions(self, gate: Gate, settings: Settings, **options: Any) -> Acquisitions:
+        """The way in of one more process."""
+        acquisitions = Acquisitions(gate, settings, **options)
+        self.callback(acquisitions.renewer.close)
+        return acquisitions

@@ -8,22 +8,25 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from secrets import SystemRandom
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from attrs import frozen
 from redis import Redis
 
-from crawler.access import acquisition as entry_module
-from crawler.access.acquisition import Acquisitions, Entered, Wait, Waiter
+from crawler.access import acquisition as acquisition_module
+from crawler.access.acquisition import Entered, Wait, Waiter
 from crawler.access.gate import Busy, Release
 from crawler.config import load_settings
+from crawler.sessions.journal import Journal
 from tests.integration.gate.history import History, Interval, gaps, overlaps, run_workers, until
 from tests.integration.gate.stores import times
 
 if TYPE_CHECKING:
     import pytest
 
+    from crawler.access.acquisition import Acquisitions
     from crawler.access.gate import Gate, Held
-    from crawler.access.keeper import Keeper, Lost
+    from crawler.leases.renewer import Lost, Renewer
     from tests.integration.gate.stores import OpenStores
 
 DOMAIN = "shop.example"
@@ -66,7 +69,7 @@ def test_no_two_hold_at_once(store_url: str, stores: OpenStores) -> None:
 
     def work(number: int) -> None:
         gate = stores.gate(store_url, times(pace.ttl_ms))
-        keeper = stores.keeper(gate, pace.ttl_ms)
+        renewer = stores.renewer(gate, pace.ttl_ms)
         chance = SystemRandom()
         while go_on():
             answer = gate.acquire(DOMAIN, f"{number}")
@@ -75,22 +78,24 @@ def test_no_two_hold_at_once(store_url: str, stores: OpenStores) -> None:
                 continue
             is_long = chance.random() < 0.3
             held_for = chance.uniform(*(pace.long_ms if is_long else pace.short_ms)) / 1000
-            _hold(gate, keeper, answer, held_for, history, renewed if is_long else History())
+            _hold(gate, renewer, answer, held_for, history, renewed if is_long else History())
 
     run_workers(work, WORKERS)
     assert len(history.intervals) >= pace.least_holds
     assert len(renewed.intervals) >= pace.least_renewed
     assert overlaps(history.intervals) == []
-    # On a machine that stalls, some renewals come too late; were it most, the keeper would not work.
+    # On a machine that stalls, some renewals come too late; were it most, renewal would not work.
     assert history.lost < len(history.intervals) / 2
 
 
-def _hold(gate: Gate, keeper: Keeper, held: Held, seconds: float, history: History, renewed: History) -> None:
+def _hold(
+    gate: Gate, renewer: Renewer[Held], held: Held, seconds: float, history: History, renewed: History
+) -> None:
     start = time.monotonic()
-    keeper.keep(held, lambda _held, _why: None)
+    renewer.keep([held])
     time.sleep(seconds)
     end = time.monotonic()
-    keeper.forget(held)
+    renewer.forget([held])
     if gate.release(held) is not Release.RELEASED:
         history.add_lost()
         return
@@ -100,17 +105,17 @@ def _hold(gate: Gate, keeper: Keeper, held: Held, seconds: float, history: Histo
 
 def test_no_gap_is_too_short(store_url: str, stores: OpenStores, monkeypatch: pytest.MonkeyPatch) -> None:
     """From each end to the next start the least delay passes, whatever time the workers believe it is."""
-    monkeypatch.setattr(entry_module, "LOOK_AGAIN_MS", 5)
+    monkeypatch.setattr(acquisition_module, "LOOK_AGAIN_MS", 5)
     if not store_url.startswith("sqlite"):  # a file's clock is the machine's, which all its users share
         skew_the_clocks(monkeypatch)
     history, go_on = History(), until(2.5)
 
     def work(number: int) -> None:
         my.skew = SKEW_SECONDS if number % 2 else -SKEW_SECONDS
-        entrance = an_entrance(stores, store_url, domain_min_delay_ms=DELAY_MS)
+        acquisitions = the_way_in(stores, store_url, domain_min_delay_ms=DELAY_MS)
         chance = SystemRandom()
         while go_on():
-            visit(entrance, f"{number}", chance.uniform(0.005, 0.040), history)
+            visit(acquisitions, f"{number}", chance.uniform(0.005, 0.040), history)
 
     run_workers(work, WORKERS)
     found = gaps(history.intervals)
@@ -122,13 +127,13 @@ def test_no_gap_is_too_short_beside_the_documented_system(
     redis_database: str, stores: OpenStores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A deployment of it whose clock runs ahead shares the Redis: after its sessions we wait as well."""
-    monkeypatch.setattr(entry_module, "LOOK_AGAIN_MS", 5)
+    monkeypatch.setattr(acquisition_module, "LOOK_AGAIN_MS", 5)
     history, go_on = History(), until(2.5)
 
     def work(number: int) -> None:
-        entrance = an_entrance(stores, redis_database, domain_min_delay_ms=DELAY_MS)
+        acquisitions = the_way_in(stores, redis_database, domain_min_delay_ms=DELAY_MS)
         while go_on():
-            visit(entrance, "ours", 0.010, history)
+            visit(acquisitions, "ours", 0.010, history)
 
     def documented(number: int) -> None:
         with Redis.from_url(redis_database) as client:
@@ -177,28 +182,25 @@ def skew_the_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crawler.db.engine.utc_now", lambda: datetime.now(UTC) + timedelta(seconds=my.skew))
 
 
-def an_entrance(stores: OpenStores, url: str, **settings: Any) -> Acquisitions:
+def the_way_in(stores: OpenStores, url: str, **settings: Any) -> Acquisitions:
     """The way in of one more process."""
     gate = stores.gate(url, times(30_000, settings["domain_min_delay_ms"]))
     patient = {"domain_lock_max_retries": 20, "domain_lock_backoff_base_ms": 1, **settings}
-    keeper = stores.keeper(gate, 30_000)
-    return Acquisitions(gate, keeper, load_settings(patient), random=lambda: SystemRandom().random() / 50)
+    return stores.acquisitions(gate, load_settings(patient), chance=lambda: SystemRandom().random() / 50)
 
 
-def visit(entrance: Acquisitions, session_id: str, seconds: float, history: History) -> None:
+def visit(acquisitions: Acquisitions, session_id: str, seconds: float, history: History) -> None:
     """One session: in, hold, out."""
-    entry = entrance.acquisition(Waiter(session_id, DOMAIN, _quietly, _unexpectedly))
-    while isinstance(step := entry.advance(), Wait):
+    acquisition = acquisitions.acquisition(
+        Waiter(session_id, DOMAIN, Journal(str(uuid4()), DOMAIN), _unexpectedly)
+    )
+    while isinstance(step := acquisition.advance(), Wait):
         time.sleep(step.milliseconds / 1000)
     assert isinstance(step, Entered)
     start = time.monotonic()
     time.sleep(seconds)
     history.add(Interval(start, time.monotonic(), session_id))
-    entry.leave()
-
-
-def _quietly(event: str, level: str, **fields: Any) -> None:
-    """Nobody listens."""
+    acquisition.leave()
 
 
 def _unexpectedly(held: Held, why: Lost) -> None:

@@ -11,17 +11,10 @@ import pytest
 from attrs import define, field
 from redis import Redis
 
-from crawler.access.acquisition import (
-    Acquisitions,
-    DomainAcquisition,
-    DomainLockTimeoutError,
-    Entered,
-    Wait,
-    Waiter,
-)
+from crawler.access.acquisition import DomainAcquisition, DomainLockTimeoutError, Entered, Wait, Waiter
 from crawler.access.gate import Busy, Held, Release
-from crawler.access.keeper import Lost
 from crawler.config import load_settings
+from crawler.leases.renewer import Lost
 from tests.embedded.redis import own_redis
 from tests.integration.gate.flaky_proxy import Fault, FlakyProxy, flaky_proxy
 from tests.integration.gate.history import run_workers, until
@@ -47,18 +40,17 @@ class Session:
     min_delay_ms: int = 0
     told: list[tuple[str, dict[str, Any]]] = field(factory=list)
     lost: Queue[Lost] = field(factory=Queue)
-    entry: DomainAcquisition = field(init=False)
+    acquisition: DomainAcquisition = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         gate = self.stores.gate(self.url, times(TTL_MS, self.min_delay_ms))
-        keeper = self.stores.keeper(gate, TTL_MS)
         settings = load_settings({"domain_lock_backoff_base_ms": 100})
-        entrance = Acquisitions(gate, keeper, settings, random=lambda: 0.0)
-        self.entry = entrance.acquisition(Waiter("5c1e", DOMAIN, self._tell, self._on_lost))
+        acquisitions = self.stores.acquisitions(gate, settings, chance=lambda: 0.0)
+        self.acquisition = acquisitions.acquisition(Waiter("5c1e", DOMAIN, self, self.hear_of_loss))
 
     def go_in(self) -> Held:
-        """Wait as the entry says, until the domain is ours."""
-        while isinstance(step := self.entry.advance(), Wait):
+        """Wait as the acquisition says, until the domain is ours."""
+        while isinstance(step := self.acquisition.advance(), Wait):
             time.sleep(step.milliseconds / 1000)
         assert isinstance(step, Entered)
         return step.held
@@ -67,10 +59,14 @@ class Session:
         """The names of what was told."""
         return [event for event, _ in self.told]
 
-    def _tell(self, event: str, level: str, **fields: Any) -> None:
-        self.told.append((event, fields))
+    def info(self, event_type: str, message: str, **details: Any) -> None:
+        """Hear of an event."""
+        self.told.append((message, details))
 
-    def _on_lost(self, held: Held, why: Lost) -> None:
+    warn = error = info
+
+    def hear_of_loss(self, held: Held, why: Lost) -> None:
+        """Hear that the domain is lost."""
         self.lost.put(why)
 
 
@@ -123,15 +119,15 @@ class TestRedisAway:
         """A blip in the wait under the lock costs nothing."""
         first = Session(stores, proxy.url, min_delay_ms=300)
         first.go_in()
-        first.entry.leave()
+        first.acquisition.leave()
         second = Session(stores, proxy.url, min_delay_ms=300)
-        assert isinstance(second.entry.advance(), Wait)
+        assert isinstance(second.acquisition.advance(), Wait)
         proxy.faults = [Fault.ANSWER_LOST, Fault.ANSWER_CUT]
         second.go_in()
         assert second.lost.empty()
 
     def test_shorter_than_a_lock_lives(self, proxy: FlakyProxy, stores: OpenStores) -> None:
-        """The keeper goes on asking, and the session notices nothing."""
+        """It goes on being asked for, and the session notices nothing."""
         session = Session(stores, proxy.url)
         session.go_in()
         proxy.down = True
@@ -139,7 +135,7 @@ class TestRedisAway:
         proxy.down = False
         time.sleep(TTL_MS * 1.5 / 1000)
         assert session.lost.empty()
-        session.entry.leave()
+        session.acquisition.leave()
         assert session.events()[-1] == "lock.release.success"
 
     def test_longer_than_a_lock_lives(self, proxy: FlakyProxy, stores: OpenStores) -> None:
@@ -156,7 +152,7 @@ class TestRedisAway:
         session = Session(stores, proxy.url)
         session.go_in()
         proxy.down = True
-        session.entry.leave()
+        session.acquisition.leave()
         event, fields = session.told[-1]
         assert event == "lock.release.failed"
         assert fields["reason"] == "redis_unavailable"
@@ -170,7 +166,7 @@ class TestRedisAway:
         session.go_in()
         proxy.faults = [Fault.SILENCE] * 100
         began = time.monotonic()
-        session.entry.leave()
+        session.acquisition.leave()
         assert time.monotonic() - began < 5
         assert session.events()[-1] == "lock.release.failed"
 
@@ -188,7 +184,7 @@ class TestRedisRestarted:
             time.sleep(TTL_MS * 1.5 / 1000)
             assert session.lost.empty()
             assert stores.gate(server.url, times(TTL_MS)).entry(DOMAIN).value == held.token
-            session.entry.leave()
+            session.acquisition.leave()
             assert session.events()[-1] == "lock.release.success"
 
     def test_without_its_data(self, stores: OpenStores) -> None:
@@ -201,7 +197,7 @@ class TestRedisRestarted:
             assert session.lost.get(timeout=10) is Lost.LOCK
             successor = Session(stores, server.url)
             held = successor.go_in()
-            session.entry.leave()
+            session.acquisition.leave()
             assert session.events()[-1] == "lock.release.stale"
             assert stores.gate(server.url, times(TTL_MS)).entry(DOMAIN).value == held.token
 

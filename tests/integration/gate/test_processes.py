@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy import text
 
 from crawler.access.gate import Busy, Held
-from crawler.access.rules import holder_of
+from crawler.access.process import holder_of
 from tests.integration.gate.history import Interval, gaps, overlaps
 from tests.integration.gate.stores import times
 from tests.integration.gate.worker import DOMAIN
@@ -162,7 +162,7 @@ def test_killed_holder_of_a_redis_lock(redis_database: str, stores: OpenStores) 
     gate = stores.gate(redis_database, times(1000))
     with worker(task="hold", store=redis_database, ttl_ms=1000) as process:
         token = next_line(process)["token"]
-        time.sleep(1.2)  # its keeper has renewed it
+        time.sleep(1.2)  # it was renewed
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         answer = gate.acquire(DOMAIN, "next")
@@ -191,3 +191,46 @@ def test_killed_holder_of_a_local_lock(
         held = gate.acquire(DOMAIN, "next")
         assert isinstance(held, Held)
         assert gate.entry(DOMAIN).value == held.token
+
+
+@pytest.mark.parametrize("backend", ["sqlite_database", "postgres_database"])
+def test_killed_holder_was_there_until_now(
+    backend: str, request: pytest.FixtureRequest, stores: OpenStores
+) -> None:
+    """Its successor takes over at once, and waits for the least delay from then: nobody comes sooner.
+
+    Between two signs of life nobody can tell when it died: its end is when it is found gone (SPEC A25).
+    """
+    url = request.getfixturevalue(backend)
+    gate = stores.gate(url, times(300_000, min_delay_ms=20_000))
+    with worker(task="hold", store=url, ttl_ms=300_000) as process:
+        next_line(process)
+        os.kill(process.pid, signal.SIGKILL)
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        held = gate.acquire(DOMAIN, "next")
+        assert isinstance(held, Held)
+        assert held.wait_ms == 20_000
+        assert gate.extend(held)  # it waits, and so does whoever comes after it
+        busy = gate.acquire(DOMAIN, "third")
+        assert isinstance(busy, Busy)
+        assert busy.wait_ms > 15_000
+
+
+@pytest.mark.parametrize("backend", ["sqlite_database", "postgres_database"])
+def test_successors_of_killed_visitors_never_come_too_soon(
+    backend: str, request: pytest.FixtureRequest, stores: OpenStores
+) -> None:
+    """Six that are killed one after the other, each in the middle of its visit."""
+    url = request.getfixturevalue(backend)
+    order = {"task": "visit", "store": url, "min_delay_ms": 300, "queue_wait_seconds": 60, "seconds": 60}
+    dice, ended, gaps_ms = SystemRandom(), 0.0, []
+    for number in range(6):
+        with worker(**order, sessions=[f"session-{number}"]) as process:
+            while (line := next_line(process))["event"] != "begun":
+                pass
+            gaps_ms.append((line["start"] - ended) * 1000)
+            time.sleep(dice.uniform(0, 0.4))
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+            ended = time.monotonic()
+    assert min(gaps_ms) >= 300

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import text
 
-from crawler.access.acquisition import Acquisitions, DomainLockTimeoutError, Wait, Waiter
+from crawler.access.acquisition import DomainLockTimeoutError, Wait, Waiter
 from crawler.access.gate import Held
 from crawler.config import load_settings
 from tests.integration.gate.stores import OpenStores, times
@@ -20,7 +20,7 @@ from tests.integration.gate.stores import OpenStores, times
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-    from crawler.access.keeper import Lost
+    from crawler.leases.renewer import Lost
 
 DOMAIN = "shop.example"
 
@@ -37,7 +37,7 @@ def hold(stores: OpenStores, order: dict[str, Any]) -> None:
     held = gate.acquire(DOMAIN, "holder")
     if not isinstance(held, Held):
         raise TypeError("the domain is held")
-    stores.keeper(gate, order["ttl_ms"]).keep(held, _on_lost)
+    stores.renewer(gate, order["ttl_ms"], _on_lost).keep([held])
     say(event="held", token=held.token)
     sys.stdin.read()
 
@@ -46,24 +46,25 @@ def visit(stores: OpenStores, order: dict[str, Any]) -> None:
     """One session after the other, each by the way in."""
     gate = stores.gate(order["store"], times(30_000, order["min_delay_ms"]))
     settings = load_settings({"domain_queue_wait_seconds": order["queue_wait_seconds"]})
-    entrance = Acquisitions(gate, stores.keeper(gate, 30_000), settings)
+    acquisitions = stores.acquisitions(gate, settings)
     for session_id in order["sessions"]:
-        entry = entrance.acquisition(Waiter(session_id, DOMAIN, _tell, _on_lost))
+        acquisition = acquisitions.acquisition(Waiter(session_id, DOMAIN, Told(), _on_lost))
         try:
-            while isinstance(step := entry.advance(), Wait):
+            while isinstance(step := acquisition.advance(), Wait):
                 time.sleep(step.milliseconds / 1000)
         except DomainLockTimeoutError:
             continue
         start = time.monotonic()
+        say(event="begun", start=start)
         time.sleep(order["seconds"])
         say(event="visited", session=session_id, start=start, end=time.monotonic())
-        entry.leave()
+        acquisition.leave()
 
 
 def write(stores: OpenStores, order: dict[str, Any]) -> None:
     """Hold, take the register over, write to it on and on without asking whether the lock lasts."""
     gate = stores.gate(order["store"], times(order["ttl_ms"]))
-    keeper = stores.keeper(gate, order["ttl_ms"])
+    renewer = stores.renewer(gate, order["ttl_ms"])
     database = stores.database(order["register"])
     counts = {"accepted": 0, "refused": 0, "holds": 0}
     say(event="ready")
@@ -73,7 +74,7 @@ def write(stores: OpenStores, order: dict[str, Any]) -> None:
         if not isinstance(held, Held):
             time.sleep(0.005)
             continue
-        keeper.keep(held, _ignore)
+        renewer.keep([held])
         with database.write() as session:
             epoch = take_over(session, held.token)
         counts["holds"] += 1
@@ -81,7 +82,7 @@ def write(stores: OpenStores, order: dict[str, Any]) -> None:
             time.sleep(0.005)
             with database.write() as session:
                 counts["accepted" if fenced_write(session, held.token, epoch) else "refused"] += 1
-        keeper.forget(held)
+        renewer.forget([held])
         gate.release(held)
     say(event="done", **counts)
 
@@ -108,16 +109,18 @@ def fenced_write(session: Session, owner: str, epoch: int) -> bool:
     return True
 
 
-def _tell(event: str, level: str, **fields: Any) -> None:
-    say(event=event, level=level, **fields)
+class Told:
+    """Tells the test each event of a lock."""
+
+    def info(self, event_type: str, message: str, **details: Any) -> None:
+        """Tell what happened."""
+        say(event=message, **details)
+
+    warn = error = info
 
 
 def _on_lost(held: Held, why: Lost) -> None:
     say(event="lost", why=why.value)
-
-
-def _ignore(held: Held, why: Lost) -> None:
-    """A writer that does not hear of its loss is the one that the fence is for."""
 
 
 TASKS = {"hold": hold, "visit": visit, "write": write}

@@ -23,7 +23,7 @@ def ended_run(database: Database) -> int:
     """A run that was completed."""
     store = RunStore(database, load_settings(), "me")
     run_id = store.open(RunOrder(Source.of_url("https://shop.example/"))).id
-    [task] = store.lease("shop.example", 10)
+    [task], _ = store.lease("shop.example", 10)
     assert store.end_task(task, TaskEnd(outcome=Outcome.REDIRECTED))
     assert store.end() == "completed"
     return run_id

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from crawler.clock import utc_now
-from crawler.errors import NotFoundError
+from crawler.db.models import Artifact
 from crawler.evidence import bodies, files
 from crawler.evidence.bodies import Finding, examine_all
 from tests.integration.retention.stored import CONTENT, DAY, PACKED, Evidence
 
 if TYPE_CHECKING:
     from uuid import UUID
+
+    import pytest
 
 
 def findings(evidence: Evidence) -> dict[UUID, Finding]:
@@ -53,23 +53,9 @@ def test_deleted_rows_are_not_looked_for(evidence: Evidence) -> None:
     assert findings(evidence) == {key: Finding.INTACT}
 
 
-def test_artifact_is_found_by_the_start_of_its_id(evidence: Evidence) -> None:
-    """A few letters do, with or without dashes; an ambiguous or unknown start is said so."""
+def test_content_is_unpacked(evidence: Evidence) -> None:
+    """What is stored packed is read as it was."""
     key = evidence.add("a.gz")
     with evidence.database.read() as db:
-        for prefix in (str(key), key.hex, str(key)[:12], str(key)[:1], str(key).upper()):
-            assert bodies.find(db, prefix).id == key
-        first = bodies.find(db, str(key))
-        assert b"".join(bodies.decoded(evidence.blobs, first)) == CONTENT
-        for prefix in ("", "zz", str(key) + "0", f"{(int(key.hex[0], 16) + 1) % 16:x}"):
-            with pytest.raises(NotFoundError):
-                bodies.find(db, prefix)
-
-
-def test_ambiguous_id_is_refused(evidence: Evidence) -> None:
-    """Of seventeen ids two begin alike."""
-    keys = [evidence.add(f"{number}.gz") for number in range(17)]
-    letters = [key.hex[0] for key in keys]
-    twice = next(letter for letter in letters if letters.count(letter) > 1)
-    with evidence.database.read() as db, pytest.raises(NotFoundError, match="several"):
-        bodies.find(db, twice)
+        row = db.get_one(Artifact, key)
+    assert b"".join(bodies.decoded(evidence.blobs, row)) == CONTENT

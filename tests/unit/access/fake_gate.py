@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import define, field
+from attrs import define, evolve, field
 
-from crawler.access.gate import Busy, GateUnavailableError, Held, Release
+from crawler.access.gate import Busy, GateTimes, GateUnavailableError, Held, Release
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from crawler.access.gate import GateEntry
 
 AWAY = GateUnavailableError("Redis at redis:6379 does not answer")
+TIMES = GateTimes(lock_ttl_ms=300_000, min_delay_ms=2000, throttle_ttl_ms=60_000, max_delay_ms=300_000)
 
 
 @define
@@ -26,9 +27,10 @@ class FakeGate:
     calls: list[str] = field(factory=list)
     tokens: list[str] = field(factory=list)
     shared: bool = True
+    times: GateTimes = TIMES
 
-    def acquire(self, domain: str, session_id: str, token: str = "") -> Held | Busy:
-        """The next answer, or a lock."""
+    def acquire(self, domain: str, session_id: str, token: str = "", *, waits: bool = True) -> Held | Busy:
+        """The next answer, or a lock; without a wait for who does not wait."""
         self.tokens.append(token)
         self.calls.append("acquire")
         if not self.acquires:
@@ -36,7 +38,7 @@ class FakeGate:
         answer, self.acquires = self.acquires[0], self.acquires[1:] or self.acquires
         if isinstance(answer, GateUnavailableError):
             raise answer
-        return answer
+        return answer if waits or isinstance(answer, Busy) else evolve(answer, wait_ms=0)
 
     def extend(self, held: Held) -> bool:
         """The next answer."""
@@ -53,10 +55,6 @@ class FakeGate:
         if isinstance(answer, GateUnavailableError):
             raise answer
         return answer
-
-    def throttle_left_ms(self, domain: str) -> int:
-        """Nothing."""
-        return 0
 
     def ask_delay(self, domain: str, seconds: float, reason: str) -> None:
         """Forget it."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attrs import define, field
+from attrs import define, evolve, field
 
 from crawler.access.acquisition import (
     BACKOFF,
@@ -20,13 +21,13 @@ from crawler.access.acquisition import (
     Waiter,
 )
 from crawler.access.gate import Busy, Held, Release
-from crawler.access.keeper import Keeper, Lost
 from crawler.access.process import is_own, new_token, this_process
 from crawler.config import load_settings
+from crawler.leases.renewer import Lost, Renewer
 from tests.unit.access.fake_gate import AWAY, FakeGate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
 
     from crawler.access.gate import GateUnavailableError
 
@@ -34,58 +35,81 @@ DOMAIN = "example.com"
 SESSION = "5c1e"
 STRANGER = Busy(DOMAIN, "worker-17:0ff5:1794990531", 250_000)
 NEIGHBOUR = Busy(DOMAIN, "vitrine:other-host:17:b00t-1:0ff5:n0nce", 250_000)
+WAITING_NEIGHBOUR = evolve(NEIGHBOUR, wait_ms=700, wait_reason="Retry-After")
 HELD = Held(DOMAIN, SESSION, "vitrine:mine")
 HELD_WITH_DELAY = Held(DOMAIN, SESSION, "vitrine:mine", 1500)
 WHO = {"session_id": SESSION, "domain": DOMAIN}
 
 
-class StillKeeper(Keeper):
+class StillRenewer(Renewer[DomainAcquisition]):
     """Remembers what it was to keep, and does nothing about it."""
 
-    def __init__(self, gate: FakeGate) -> None:
-        super().__init__(gate, 300, 1200)
-        self.kept: dict[Held, Callable[[Held, Lost], None]] = {}
+    def __init__(self, renewer: Renewer[DomainAcquisition]) -> None:
+        super().__init__("still", list, vars(renewer)["_on_lost"], lasts=300)
+        self.kept: dict[DomainAcquisition, tuple[float | None, float]] = {}
 
-    def keep(self, held: Held, on_lost: Callable[[Held, Lost], None], **_: object) -> None:
-        """Remember it."""
-        self.kept[held] = on_lost
+    def keep(
+        self, things: Iterable[DomainAcquisition], *, since: float | None = None, ends_at: float = math.inf
+    ) -> None:
+        """Remember them."""
+        self.kept.update((thing, (since, ends_at)) for thing in things)
 
-    def forget(self, held: Held) -> None:
-        """Remember it no more."""
-        self.kept.pop(held, None)
+    def forget(self, things: Iterable[DomainAcquisition]) -> None:
+        """Remember them no more."""
+        for thing in things:
+            self.kept.pop(thing, None)
+
+    def lose(self, thing: DomainAcquisition, why: Lost) -> None:
+        """Find that it is lost."""
+        del self.kept[thing]
+        vars(self)["_on_lost"](thing, why)
 
 
 @define
 class Scene:
-    """An acquisitions whose clock moves when the test says so, and all that was told there."""
+    """The acquisitions of a process, whose clock moves when the test says so, and all that was told there."""
 
     settings: dict[str, Any] = field(factory=dict)
     gate: FakeGate = field(factory=FakeGate)
     now: float = 100.0
     told: list[tuple[str, str, dict[str, Any]]] = field(factory=list)
+    types: list[str] = field(factory=list)  # of the events that were told
     lost: list[Lost] = field(factory=list)
-    keeper: StillKeeper = field(init=False)
+    renewer: StillRenewer = field(init=False)
+    own_renewer: Renewer[DomainAcquisition] = field(init=False)
     acquisitions: Acquisitions = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.keeper = StillKeeper(self.gate)
         self.acquisitions = Acquisitions(
-            self.gate,
-            self.keeper,
-            load_settings(self.settings),
-            random=lambda: 0.5,
-            monotonic=lambda: self.now,
+            self.gate, load_settings(self.settings), chance=lambda: 0.5, monotonic=lambda: self.now
         )
+        self.own_renewer = self.acquisitions.renewer
+        self.renewer = self.acquisitions.renewer = StillRenewer(self.own_renewer)
 
     def acquisition(self, **options: Any) -> DomainAcquisition:
         """One session's way in."""
         return self.acquisitions.acquisition(
             Waiter(
                 **{"session_id": SESSION, "domain": DOMAIN, **options},
-                emit=lambda event, level, **fields: self.told.append((event, level, fields)),
+                log=self,
                 on_lost=lambda _held, why: self.lost.append(why),
             )
         )
+
+    def info(self, event_type: str, message: str, **details: Any) -> None:
+        """Hear of an event."""
+        self.types.append(event_type)
+        self.told.append((message, "info", details))
+
+    def warn(self, event_type: str, message: str, **details: Any) -> None:
+        """Hear of one that is less good."""
+        self.types.append(event_type)
+        self.told.append((message, "warn", details))
+
+    def error(self, event_type: str, message: str, **details: Any) -> None:
+        """Hear of an end."""
+        self.types.append(event_type)
+        self.told.append((message, "error", details))
 
     def waits(self, acquisition: DomainAcquisition) -> list[Wait]:
         """Drive the acquisition to its end, waiting exactly as it says."""
@@ -107,7 +131,7 @@ def test_free_domain_is_entered_at_once() -> None:
     worker = f"{this_process().host}:{this_process().pid}"
     assert scene.told == [("lock.acquire.success", "info", {**WHO, "worker_id": worker, "attempt": 1})]
     assert scene.gate.calls == ["acquire"]
-    assert list(scene.keeper.kept) == [HELD]
+    assert [each.held for each in scene.renewer.kept] == [HELD]
 
 
 def test_delay_is_waited_out_under_the_lock() -> None:
@@ -140,14 +164,14 @@ def test_three_attempts_then_the_documented_error() -> None:
     assert refused.value.exit_code == 5
     assert refused.value.cause == "locked"
     assert scene.gate.calls == ["acquire"] * 3
-    who_holds = {"cause": "locked", "holder": STRANGER.value, "expires_in_ms": 250_000}
+    who_holds = {"reason": "locked", "holder": STRANGER.value, "expires_in_ms": 250_000}
     assert scene.told == [
         ("lock.acquire.retry", "warn", {**WHO, "attempt": 1, "max_retries": 3, "wait_ms": 1250, **who_holds}),
         ("lock.acquire.retry", "warn", {**WHO, "attempt": 2, "max_retries": 3, "wait_ms": 2250, **who_holds}),
         (
             "lock.acquire.timeout",
             "error",
-            {**WHO, "max_retries_exceeded": True, "max_retries": 3, **who_holds},
+            {**WHO, "max_retries_exceeded": True, "attempts": 3, **who_holds},
         ),
     ]
 
@@ -345,9 +369,10 @@ def test_further_host_never_stands_in_line() -> None:
     """Two sessions that each want the other's domain do not wait for ever: attempts decide."""
     own = Busy(DOMAIN, new_token("0ff5"), 1000)
     scene = Scene({"domain_queue_wait_seconds": 60}, gate=FakeGate(acquires=[HELD, own]))
-    assert isinstance(scene.acquisition(session_id="1").advance(), Entered)
+    first = scene.acquisition(session_id="1", domain="other.example")
+    assert isinstance(first.advance(), Entered)
     with pytest.raises(DomainLockTimeoutError):
-        scene.waits(scene.acquisition(session_id="2", further=True))
+        scene.waits(scene.acquisition(session_id="1", beside=first))
 
 
 def test_refused_session_leaves_the_line() -> None:
@@ -382,7 +407,7 @@ def test_leaving_tells_what_became_of_the_lock(
     acquisition.advance()
     acquisition.leave()
     assert scene.told[-1] == (event, level, {**WHO, **fields})
-    assert scene.keeper.kept == {}
+    assert scene.renewer.kept == {}
 
 
 def test_leaving_twice_releases_once() -> None:
@@ -395,7 +420,7 @@ def test_leaving_twice_releases_once() -> None:
     assert scene.gate.calls == ["acquire", "release"]
 
 
-def test_entry_that_was_left_is_over() -> None:
+def test_acquisition_that_was_left_is_over() -> None:
     """Nobody gets in by an acquisition that was given up, whatever it was waiting for."""
     acquisition = Scene(gate=FakeGate(acquires=[STRANGER, HELD])).acquisition()
     acquisition.advance()
@@ -431,24 +456,24 @@ def test_lock_lost_during_the_delay_is_taken_again() -> None:
     scene = Scene(gate=FakeGate(acquires=[HELD_WITH_DELAY, HELD], extends=[False]))
     waits = scene.waits(scene.acquisition())
     assert waits == [Wait(1500, DELAY), Wait(1250, BACKOFF)]
-    assert scene.told[2][2]["cause"] == "lock_lost"
+    assert scene.told[2][2]["reason"] == "lock_lost"
     assert len(set(scene.gate.tokens)) == 2
-    assert list(scene.keeper.kept) == [HELD]
+    assert [each.held for each in scene.renewer.kept] == [HELD]
     assert scene.lost == []
 
 
-def test_loss_that_the_keeper_finds_during_the_delay() -> None:
-    """The keeper's word before the first fetch ends no session: the lock is taken again."""
+def test_loss_that_the_renewer_finds_during_the_delay() -> None:
+    """The renewer's word before the first fetch ends no session: the lock is taken again."""
     scene = Scene(gate=FakeGate(acquires=[HELD_WITH_DELAY, HELD]))
     acquisition = scene.acquisition()
     acquisition.advance()
-    scene.keeper.kept.pop(HELD_WITH_DELAY)(HELD_WITH_DELAY, Lost.LOCK)
+    scene.renewer.lose(acquisition, Lost.LOCK)
     assert [wait.why for wait in scene.waits(acquisition)] == [DELAY, BACKOFF]
     assert scene.lost == []
 
 
-def test_absence_during_the_delay_is_the_keepers_matter() -> None:
-    """The gate that lets in need not answer again at once; the keeper goes on asking."""
+def test_absence_during_the_delay_is_the_renewers_matter() -> None:
+    """The gate that lets in need not answer again at once; its renewal goes on."""
     scene = Scene(gate=FakeGate(acquires=[HELD_WITH_DELAY], extends=[AWAY]))
     acquisition = scene.acquisition()
     scene.waits(acquisition)
@@ -459,6 +484,202 @@ def test_absence_during_the_delay_is_the_keepers_matter() -> None:
 def test_loss_inside_reaches_the_session(why: Lost) -> None:
     """From the first fetch on a loss ends the visit."""
     scene = Scene(gate=FakeGate(acquires=[HELD]))
-    scene.acquisition().advance()
-    scene.keeper.kept[HELD](HELD, why)
+    acquisition = scene.acquisition()
+    acquisition.advance()
+    scene.renewer.lose(acquisition, why)
     assert scene.lost == [why]
+
+
+# ── renewal ──
+
+
+def test_lock_is_kept_from_the_moment_it_was_asked_for() -> None:
+    """Until the session's time is over, which begins after its delay."""
+    scene = Scene({"session_max_seconds": 60}, gate=FakeGate(acquires=[HELD_WITH_DELAY]))
+    acquisition = scene.acquisition()
+    acquisition.advance()
+    assert scene.renewer.kept == {acquisition: (100.0, 100.0 + 1.5 + 60)}
+
+
+def test_further_host_gives_a_session_no_more_time() -> None:
+    """All of a session's locks end with the time of the first."""
+    scene = Scene({"session_max_seconds": 60})
+    first = scene.acquisition()
+    first.advance()
+    scene.now += 20
+    further = scene.acquisition(domain="cdn.example.com", beside=first)
+    further.advance()
+    assert scene.renewer.kept == {first: (100.0, 160.0), further: (120.0, 160.0)}
+
+
+def test_without_locks_a_session_has_its_time_all_the_same() -> None:
+    """No gate is asked, and what is never taken is never lost."""
+    scene = Scene({"disable_locks": True, "session_max_seconds": 60})
+    acquisition = scene.acquisition()
+    acquisition.advance()
+    assert scene.renewer.kept == {acquisition: (100.0, 160.0)}
+    assert renewed(scene, acquisition) == [acquisition]
+    assert scene.gate.calls == []
+    scene.renewer.lose(acquisition, Lost.TIME)
+    assert scene.lost == [Lost.TIME]
+
+
+def test_renewal_asks_the_gate() -> None:
+    """What it confirms is ours; what was given back meanwhile is not lost."""
+    scene = Scene(gate=FakeGate(acquires=[HELD], extends=[True, False]))
+    acquisition = scene.acquisition()
+    acquisition.advance()
+    assert renewed(scene, acquisition) == [acquisition]
+    assert renewed(scene, acquisition) == []
+    acquisition.leave()
+    assert renewed(scene, acquisition) == [acquisition]
+    assert scene.gate.calls == ["acquire", "extend", "extend", "release"]
+
+
+def renewed(scene: Scene, acquisition: DomainAcquisition) -> list[DomainAcquisition]:
+    """What is still ours of one acquisition, as the process's own renewer asks."""
+    found: list[DomainAcquisition] = vars(scene.own_renewer)["_renew"]([acquisition])
+    return found
+
+
+def test_loss_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """An operator reads which session lost which domain, and why."""
+    scene = Scene(gate=FakeGate(acquires=[HELD]))
+    acquisition = scene.acquisition()
+    acquisition.advance()
+    scene.renewer.lose(acquisition, Lost.LOCK)
+    assert fields_of(caplog) == {"lock.lost": {**WHO, "reason": "lock_lost"}}
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (AWAY, {"lock.extend.failed": {"reason": AWAY.code, "error": str(AWAY), "expires_in_ms": 1500}}),
+        (RuntimeError("a bug"), {"lock.extend.crashed": {}}),
+    ],
+)
+def test_renewal_without_an_answer_is_logged(
+    caplog: pytest.LogCaptureFixture, error: Exception, told: dict[str, dict[str, Any]]
+) -> None:
+    """With the time that the lock has left."""
+    scene = Scene(gate=FakeGate(acquires=[HELD]))
+    acquisition = scene.acquisition()
+    acquisition.advance()
+    vars(scene.own_renewer)["_on_failure"]([acquisition], error, 1.5)
+    assert fields_of(caplog) == {event: {**WHO, **fields} for event, fields in told.items()}
+
+
+def fields_of(caplog: pytest.LogCaptureFixture) -> dict[str, dict[str, Any]]:
+    """What was logged, by event."""
+    return {record.getMessage(): record.__dict__["fields"] for record in caplog.records}
+
+
+# ── a holder that only waits ──
+
+
+def test_holder_that_only_waits_is_no_attempt() -> None:
+    """Others wait with it, say so once, and begin their attempts when it has begun (SPEC A20)."""
+    gate = FakeGate(acquires=[WAITING_NEIGHBOUR, evolve(WAITING_NEIGHBOUR, wait_ms=400), NEIGHBOUR, HELD])
+    scene = Scene(gate=gate)
+    waits = scene.waits(scene.acquisition())
+    assert waits == [Wait(300, QUEUE), Wait(300, QUEUE), Wait(1250, BACKOFF)]
+    assert scene.events() == ["throttle.wait", "lock.acquire.retry", "lock.acquire.success"]
+    assert scene.told[0] == ("throttle.wait", "info", {**WHO, "wait_ms": 700, "reason": "Retry-After"})
+    assert scene.told[-1][2]["attempt"] == 2
+
+
+def test_each_wait_of_a_holder_is_told() -> None:
+    """The domain may change hands, and the next holder wait as well."""
+    gate = FakeGate(acquires=[WAITING_NEIGHBOUR, NEIGHBOUR, WAITING_NEIGHBOUR, HELD])
+    scene = Scene(gate=gate)
+    scene.waits(scene.acquisition())
+    assert scene.events().count("throttle.wait") == 2
+
+
+def test_wait_that_is_almost_over_is_not_overslept() -> None:
+    """The next look comes when the holder begins, at the latest."""
+    gate = FakeGate(acquires=[evolve(WAITING_NEIGHBOUR, wait_ms=7), HELD])
+    assert Scene(gate=gate).acquisition().advance() == Wait(7, QUEUE)
+
+
+def test_further_host_waits_with_its_holder_too() -> None:
+    """Such a wait has an end, so that nobody waits for ever."""
+    scene = Scene(gate=FakeGate(acquires=[HELD, WAITING_NEIGHBOUR, HELD]))
+    first = scene.acquisition(domain="other.example")
+    first.advance()
+    further = scene.acquisition(beside=first)
+    assert [wait.why for wait in scene.waits(further)] == [QUEUE]
+
+
+def test_stranger_that_seems_to_wait_is_met_with_attempts() -> None:
+    """Another system keeps other times."""
+    scene = Scene(gate=FakeGate(acquires=[evolve(STRANGER, wait_ms=700), HELD]))
+    assert scene.waits(scene.acquisition()) == [Wait(1250, BACKOFF)]
+
+
+def test_who_asks_once_does_not_wait_with_a_holder() -> None:
+    """It has other domains to go to."""
+    scene = Scene(gate=FakeGate(acquires=[WAITING_NEIGHBOUR]))
+    with pytest.raises(DomainLockTimeoutError):
+        scene.acquisition(once=True).advance()
+    assert scene.told == []
+
+
+def test_who_stands_in_line_says_that_the_first_one_waits() -> None:
+    """Once, with what is left of the delay."""
+    scene = Scene(gate=FakeGate(acquires=[HELD_WITH_DELAY]))
+    scene.acquisition(session_id="1").advance()
+    second = scene.acquisition(session_id="2")
+    scene.now += 0.5
+    for _ in range(3):
+        assert second.advance() == Wait(200, IN_LINE)
+        scene.now += 0.2
+    theirs = [(event, fields) for event, _, fields in scene.told if fields["session_id"] == "2"]
+    assert theirs == [
+        ("throttle.wait", {"session_id": "2", "domain": DOMAIN, "wait_ms": 1000, "reason": "min_delay"})
+    ]
+
+
+def test_lock_that_could_not_be_had_is_a_timeout() -> None:
+    """Its row has a type of its own, and says after how many attempts and why (SPEC A27)."""
+    scene = Scene({"domain_lock_max_retries": 1}, gate=FakeGate(acquires=[AWAY]))
+    with pytest.raises(DomainLockTimeoutError):
+        scene.acquisition().advance()
+    assert scene.types == ["timeout"]
+    [(event, level, fields)] = scene.told
+    assert (event, level) == ("lock.acquire.timeout", "error")
+    assert {"domain": DOMAIN, "attempts": 1, "reason": "redis_unavailable"}.items() <= fields.items()
+
+
+# ── the line of a process ──
+
+
+def test_first_come_first_served() -> None:
+    """The next one comes up when those before it have left, in whatever order."""
+    scene = Scene(gate=FakeGate(acquires=[HELD]))
+    first, second, third = (scene.acquisition(session_id=str(number)) for number in range(3))
+    assert [isinstance(each.advance(), Entered) for each in (first, second, third)] == [True, False, False]
+    second.leave()
+    first.leave()
+    scene.now += 1
+    assert isinstance(third.advance(), Entered)
+
+
+def test_domains_have_their_own_lines() -> None:
+    """Nobody waits behind a session of another domain."""
+    scene = Scene()
+    assert isinstance(scene.acquisition().advance(), Entered)
+    assert isinstance(scene.acquisition(domain="example.org").advance(), Entered)
+
+
+def test_leaving_twice_moves_nobody_else() -> None:
+    """A place is given up once."""
+    scene = Scene(gate=FakeGate(acquires=[HELD]))
+    first, second, third = (scene.acquisition(session_id=str(number)) for number in range(3))
+    for each in (first, second, third):
+        each.advance()
+    first.leave()
+    first.leave()
+    scene.now += 1
+    assert isinstance(third.advance(), Wait)
+    assert isinstance(second.advance(), Entered)

@@ -9,7 +9,7 @@ import sys
 import pytest
 from attrs import evolve
 
-from crawler.access.process import is_gone, is_own, new_token, this_process
+from crawler.access.process import Holder, holder_of, is_gone, is_ours, is_own, new_token, this_process
 
 MARK = "from crawler.access.process import this_process; print(this_process(), flush=True); input()"
 
@@ -65,3 +65,18 @@ def test_process_elsewhere_is_not_judged(field: str) -> None:
 def test_unreadable_mark_is_not_judged(text: str | None) -> None:
     """What names no process is nobody's end."""
     assert not is_gone(text)
+
+
+def test_holder_is_read_from_the_value() -> None:
+    """An operator sees host, process and session behind a lock."""
+    token = new_token("5c1e")
+    mark = this_process()
+    assert is_ours(token)
+    assert holder_of(token) == Holder(mark.host, mark.pid, "5c1e")
+    assert holder_of("vitrine:shop-1:4711:b00t-99:5c1e:n0nce") == Holder("shop-1", 4711, "5c1e")
+
+
+@pytest.mark.parametrize("value", ["worker-17:5c1e:1794990531", "", "vitrine:", "vitrine:a:b:c:d:e"])
+def test_strangers_value_names_no_holder(value: str) -> None:
+    """A lock that another system set is shown as it is."""
+    assert holder_of(value) is None

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from statistics import median
+from typing import Any
 
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.catalogue.hooks import DISAGREEMENT, WEIGHTS, added, median_ms, quality_of
+from crawler.pdp import Facts
 
 
 def test_quality_is_a_hundred_at_most() -> None:
     """All facts and no contradiction; each disagreement costs."""
-    facts: dict[str, object] = dict.fromkeys(WEIGHTS, "x")
+    said: dict[str, Any] = dict.fromkeys(WEIGHTS, "x")
+    facts = Facts(**{**said, "price": Decimal(1), "breadcrumbs": ("a",)})
     assert quality_of(facts) == 100
-    assert quality_of({**facts, "disagreements": {"name": {}, "price": {}}}) == 100 - 2 * DISAGREEMENT
-    assert quality_of({"disagreements": {"name": {}}}) == 0
+    contradicted = evolve(facts, disagreements={"name": {}, "price": {}})
+    assert quality_of(contradicted) == 100 - 2 * DISAGREEMENT
+    assert quality_of(Facts(disagreements={"name": {}})) == 0
 
 
 @given(st.lists(st.floats(1, 60_000), min_size=1, max_size=50))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,17 +14,14 @@ from crawler.catalogue.product_facts import (
     MAX_AMOUNT,
     Identity,
     amount_of,
+    content_of,
     identity_of,
     sighting_of,
     text_of,
 )
+from crawler.pdp import Facts
 
 SHOWN = "https://shop.example/p/chair?colour=red"
-JSON = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=5,
-)
 
 
 @pytest.mark.parametrize(
@@ -65,11 +64,57 @@ def test_any_text_is_short_and_speakable(said: str, limit: int) -> None:
     assert kept is None or kept.encode()
 
 
-@given(st.dictionaries(st.sampled_from(["name", "price", "currency", "image", "sku", "list_price"]), JSON))
-def test_any_facts_can_be_read(facts: dict[str, object]) -> None:
+TEXTS = dict.fromkeys(("name", "currency", "availability", "brand", "sku", "gtin", "mpn", "image"), st.text())
+AMOUNTS = dict.fromkeys(("price", "list_price"), st.none() | st.decimals(allow_nan=True))
+
+
+@given(st.builds(Facts, **TEXTS, **AMOUNTS))
+def test_any_facts_can_be_kept(facts: Facts) -> None:
     """A stored page is never a reason to fail."""
-    seen = sighting_of(facts)
+    seen = sighting_of(SHOWN, None, facts)
     assert seen.tag is None or (seen.tag.price >= 0 and len(seen.tag.currency) == 3)
+    assert json.dumps(content_of(seen), ensure_ascii=False).encode()
+
+
+def kept(**said: Any) -> dict[str, str | None]:
+    """What is compared of a chair of which that is said."""
+    facts = Facts(**{"name": "A  chair", "price": Decimal("19.9"), "currency": "EUR", "sku": "C-1", **said})
+    return content_of(sighting_of(SHOWN, None, facts))
+
+
+def test_a_product_is_what_is_sold_at_what_price() -> None:
+    """One spelling for each of its facts; what is not said is nothing."""
+    assert kept(availability="InStock", brand="Oak", gtin="4006381333931") == {
+        "name": "A chair", "brand": "Oak", "sku": "C-1", "gtin": "4006381333931", "mpn": None,
+        "price": "19.90", "list_price": None, "currency": "EUR", "availability": "InStock",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_new"),
+    [
+        ({"price": Decimal("19.90")}, False),
+        ({"price": Decimal("19.900")}, False),
+        ({"image": "https://cdn.example/x.png"}, False),
+        ({"sources": {"name": "dom"}}, False),
+        ({"price": Decimal("18.00")}, True),
+        ({"price": Decimal("19.905")}, True),
+        ({"price": None}, True),
+        ({"currency": "USD"}, True),
+        ({"availability": "OutOfStock"}, True),
+    ],
+)
+def test_what_a_customer_would_notice_is_a_change(changed: dict[str, Any], *, is_new: bool) -> None:
+    """How a price is spelled, or where its picture lies, is not."""
+    assert (kept() != kept(**changed)) is is_new
+
+
+def test_a_page_may_say_anything_of_its_product() -> None:
+    """What cannot be kept is as if it were not said."""
+    said = kept(name="a\x00b\ud800", price=Decimal("1e999999"), sku="x" * 10_000, image="x" * 100_000)
+    assert (said["name"], said["price"], said["currency"]) == ("a b", None, None)
+    assert said["sku"] == "x" * 100
+    assert sighting_of(SHOWN, None, Facts(image="data:image/png;base64,AA")).image is None
 
 
 @pytest.mark.parametrize(
@@ -90,6 +135,15 @@ def test_any_facts_can_be_read(facts: dict[str, object]) -> None:
 def test_a_product_is_known_by_its_canonical_url(declared: str | None, known_as: str) -> None:
     """If that is of the same site and not the home page; else by the URL that answered."""
     assert identity_of(SHOWN, declared) == Identity("shop.example", known_as)
+
+
+@pytest.mark.parametrize(
+    ("url", "declared", "is_own"),
+    [(SHOWN, None, True), (SHOWN, SHOWN, True), (SHOWN, f"{SHOWN}#top", True), (SHOWN, "/p/chair", False)],
+)
+def test_a_page_has_its_products_url_or_another(url: str, declared: str | None, *, is_own: bool) -> None:
+    """Of the latter there may be several for one product."""
+    assert identity_of(url, declared).is_own is is_own
 
 
 def test_a_home_page_may_be_the_product() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import select
 
-from crawler.cli.targets import person
+from crawler.cli.options import person
 from crawler.db.models import AuditEntry, Run
 from crawler.runs import exceptions
 

@@ -9,9 +9,12 @@ from uuid import UUID
 
 import pytest
 
-from crawler.cli.output import emit, emit_line, size, status_mark, table, when
+from crawler.cli.output import LEFT, Listing, emit, emit_line, note, say, show_list, size, table
 
 NOON = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
+FRUIT = Listing(
+    "fruit", ("name", "bytes"), lambda one: (one, len(one)), empty="no [bold]fruit[/]", then="eat"
+)
 
 
 @pytest.mark.parametrize(
@@ -21,12 +24,6 @@ NOON = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
 def test_sizes_are_for_people(count: int, text: str) -> None:
     """In steps of 1024."""
     assert size(count) == text
-
-
-def test_times_are_in_utc() -> None:
-    """And say so."""
-    assert when(NOON) == "2026-05-04 12:30:00Z"
-    assert when(None) == "-"
 
 
 def test_json_takes_what_rows_hold(capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,7 +58,44 @@ def test_markup_of_sites_is_no_markup(capsys: pytest.CaptureFixture[str]) -> Non
     assert [line.split() for line in out.splitlines()][1:] == [["[red]Lamp[/]", "-"], ["-", "x"]]
 
 
-def test_an_unknown_status_is_shown_as_it_is() -> None:
-    """A newer program may have written it."""
-    assert status_mark("[odd]") == "\\[odd]"
-    assert status_mark("completed").endswith("completed")
+def test_a_cell_is_shown_as_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    """Times in UTC, sizes in steps, a status with its sign."""
+    table(("seen", "bytes", "status"), [(NOON, 2048, "completed"), (None, None, "[odd]")])
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert lines[0].split() == ["2026-05-04", "12:30:00Z", "2.0", "KiB", "✓", "completed"]
+    assert lines[1].split() == ["-", "-", "[odd]"]
+
+
+def test_values_of_a_line_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nor do they steer a terminal; a line without values keeps its braces."""
+    say("[bold]{name}[/] of {moment}: {status}", name="[red]{x}\x1b[31m", moment=NOON, status="failed")
+    say("{literally}")
+    out = capsys.readouterr().out
+    assert out == "[red]{x}\ufffd[31m of 2026-05-04 12:30:00Z: ✗ failed\n{literally}\n"
+
+
+def test_what_was_left_has_a_sign_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    """It says running, and nobody is at it."""
+    note("{status}", status=f"running{LEFT}")
+    assert capsys.readouterr().err == "! running, but no process is at it\n"
+
+
+def test_a_list_is_printed_in_each_way(capsys: pytest.CaptureFixture[str]) -> None:
+    """As a table with the next step, one document, or a line each."""
+    assert show_list(FRUIT, ["fig"], as_json=False) == 0
+    out, err = capsys.readouterr()
+    assert [line.split() for line in out.splitlines()] == [["name", "bytes"], ["fig", "3", "B"]]
+    assert err == "next: eat\n"
+    assert show_list(FRUIT, ["fig"], as_json=True, shared=True) == 0
+    assert json.loads(capsys.readouterr().out) == {"fruit": ["fig"], "shared": True}
+    assert show_list(FRUIT, ["fig", "date"], as_json=False, as_jsonl=True) == 0
+    assert capsys.readouterr().out == '"fig"\n"date"\n'
+
+
+def test_an_empty_list_says_how_to_get_some(capsys: pytest.CaptureFixture[str]) -> None:
+    """Beside the data; it is a failure only where that is asked for."""
+    assert show_list(FRUIT, [], as_json=False) == 0
+    assert capsys.readouterr() == ("", "no fruit\n")
+    assert show_list(FRUIT, [], as_json=False, fail_empty=True) == 4
+    assert show_list(FRUIT, [], as_json=True, fail_empty=True) == 4
+    assert json.loads(capsys.readouterr().out) == {"fruit": []}

@@ -1,53 +1,80 @@
-"""The visits: sessions begun and ended around the gate, and what happens in between."""
+"""Visits: begun and ended around the gate, and what happens in between, on both gates where it matters."""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from attrs import evolve, frozen
+from sqlalchemy import func, select
 
-from crawler.access.gate import Held
-from crawler.access.keeper import Lost
+from crawler.access.gate import GateUnavailableError, Held
 from crawler.capture.failures import Cause
 from crawler.capture.items import PageCapture
+from crawler.clock import utc_now
 from crawler.config import load_settings
 from crawler.crawl.visits import Visits
-from crawler.db.models import CrawlSession
+from crawler.db.models import Artifact, CrawlLog, CrawlSession, Page, Run
 from crawler.errors import RevisionError
+from crawler.leases.renewer import Lost
 from crawler.sessions import rows
 from crawler.sessions.batches import open_batch
+from crawler.sessions.outcome import Status
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
+    from datetime import datetime
     from pathlib import Path
     from uuid import UUID
 
+    from sqlalchemy.orm import Session
+
     from crawler.config import Settings
+    from crawler.evidence.files import KeptFile
 
 ORDER = SessionOrder("https://shop.example/", "shop.example")
 
 
+def settings_in(folder: Path, redis_url: str = "") -> Settings:
+    """Everything in a folder of the test's own, and no wait between sessions."""
+    given = {"VITRINE_HOME": str(folder), "DOMAIN_MIN_DELAY_MS": "0", "DATABASE_URL": ""}
+    return load_settings({**given, "REDIS_URL": redis_url})
+
+
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    """Everything in a folder of the test's own, and no wait between sessions."""
-    return load_settings({"VITRINE_HOME": str(tmp_path), "DOMAIN_MIN_DELAY_MS": "0", "DATABASE_URL": ""})
+    """With the gate of this machine."""
+    return settings_in(tmp_path)
 
 
-def at_a_desk(
-    settings: Settings, work: Callable[[Visits], Awaitable[Any]], *, completed: bool = False
+@pytest.fixture(params=["redis", "local"])
+def any_gate(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+    """With each gate."""
+    redis_url = request.getfixturevalue("redis_database") if request.param == "redis" else ""
+    return settings_in(tmp_path, redis_url)
+
+
+def in_loop(
+    work: Callable[..., Awaitable[Any]],
+    *settings: Settings,
+    hooks: Sequence[Any] = (),
+    completed: bool = False,
 ) -> Any:
-    """Do something at a visits, and close it."""
+    """Do something with as many visits as there are settings; each are a process's as far as rows say."""
 
     async def main() -> Any:
-        visits = Visits(settings)
+        all_visits = [Visits(each, hooks) for each in settings]
         try:
-            return await work(visits)
+            return await work(*all_visits)
         finally:
-            await visits.close(completed=completed)
+            for visits in all_visits:
+                await visits.close(completed=completed)
 
     # pytest-twisted's loop runs in this thread
     with ThreadPoolExecutor(1) as thread:
@@ -61,7 +88,7 @@ def load(settings: Settings, session_id: UUID) -> CrawlSession:
         with (await visits.open()).database.read() as db:
             return rows.get(db, session_id)
 
-    session: CrawlSession = at_a_desk(settings, look)
+    session: CrawlSession = in_loop(look, settings)
     return session
 
 
@@ -80,18 +107,18 @@ async def begun(visits: Visits, order: SessionOrder = ORDER) -> Any:
     return visit
 
 
-def test_a_desk_that_was_never_used_touches_nothing(settings: Settings, tmp_path: Path) -> None:
+def test_visits_that_were_never_used_touch_nothing(settings: Settings, tmp_path: Path) -> None:
     """Commands that fetch nothing make no database."""
-    at_a_desk(settings, lambda _: asyncio.sleep(0))
+    in_loop(lambda _: asyncio.sleep(0), settings)
     assert not list(tmp_path.iterdir())
 
 
 def test_closing_ends_what_is_open_as_interrupted(settings: Settings) -> None:
     """The session is stored, its domain is free, and its log is exported."""
-    session_id = at_a_desk(settings, begun).fence.session_id
+    session_id = in_loop(begun, settings).fence.session_id
     row = load(settings, session_id)
     assert (row.status, row.cause) == ("failed", Cause.INTERRUPTED)
-    assert at_a_desk(settings, begun).fence.session_id != session_id
+    assert in_loop(begun, settings).fence.session_id != session_id
 
 
 def test_a_batchs_session_waits_for_the_next_start(settings: Settings) -> None:
@@ -103,14 +130,14 @@ def test_a_batchs_session_waits_for_the_next_start(settings: Settings) -> None:
         found: UUID = visit.fence.session_id
         return found
 
-    session_id = at_a_desk(settings, begin_in_batch)
+    session_id = in_loop(begin_in_batch, settings)
     row = load(settings, session_id)
     assert (row.status, row.owner, row.finished_at) == ("queued", None, None)
     assert not list(settings.artifacts.rglob("*.jsonl"))
 
 
 def test_a_lock_lost_while_the_session_was_being_started_stops_it(settings: Settings) -> None:
-    """The keeper tells of a loss once; it must not fall between two chairs."""
+    """A loss is told once; it must not fall between two chairs."""
 
     async def lose_early(visits: Visits) -> Any:
         session_id = await queued(visits)
@@ -118,8 +145,56 @@ def test_a_lock_lost_while_the_session_was_being_started_stops_it(settings: Sett
         async with visits.slots:
             return await visits.begin(session_id, ORDER)
 
-    visit = at_a_desk(settings, lose_early)
+    visit = in_loop(lose_early, settings)
     assert load(settings, visit.fence.session_id).cause == Cause.LOCK_LOST
+
+
+def test_a_session_that_was_taken_over_stops_at_the_next_sign_of_life(settings: Settings) -> None:
+    """It fetches no more, although its lock may be ours still."""
+
+    async def lose_to_another(visits: Visits) -> Any:
+        visit = await begun(visits)
+        with visits.stores.database.write() as db:
+            db.get_one(CrawlSession, visit.fence.session_id).epoch += 1
+        woken = asyncio.Event()
+        visit.wake = woken.set
+        await asyncio.wait_for(woken.wait(), 10)
+        return visit
+
+    visit = in_loop(lose_to_another, settings.model_copy(update={"domain_lock_ttl_seconds": 1}))
+    assert visit.stopped.cause == Cause.LOCK_LOST
+
+
+def test_what_waits_is_kept_alive(settings: Settings) -> None:
+    """Other processes see that it is not forgotten, without any session that runs."""
+
+    async def wait(visits: Visits) -> Any:
+        session_id = await queued(visits)
+        said: set[datetime | None] = set()
+        async with asyncio.timeout(10):
+            while len(said) < 3:
+                with visits.stores.database.read() as db:
+                    said.add(rows.get(db, session_id).alive_until)
+                await asyncio.sleep(0.05)
+
+    in_loop(wait, settings.model_copy(update={"domain_lock_ttl_seconds": 1}))
+
+
+def test_a_lock_that_could_not_be_had_is_a_row_of_its_own_type(settings: Settings) -> None:
+    """With the domain, the attempts and the reason (SPEC A27)."""
+
+    async def begin_in_vain(visits: Visits) -> Any:
+        session_id = await queued(visits)
+        stores = await visits.open()
+        stores.gate.acquire("shop.example", "somebody else", "another system")
+        async with visits.slots:
+            assert await visits.begin(session_id, ORDER) is None
+        with stores.database.read() as db:
+            return db.scalars(select(CrawlLog).where(CrawlLog.event_type == "timeout")).one()
+
+    row = in_loop(begin_in_vain, settings.model_copy(update={"domain_lock_max_retries": 1}))
+    assert (row.level, row.message) == ("error", "lock.acquire.timeout")
+    assert {"domain": "shop.example", "attempts": 1, "reason": "locked"}.items() <= row.details.items()
 
 
 def test_a_session_that_was_taken_over_is_closed_to_its_former_owner(settings: Settings) -> None:
@@ -137,20 +212,196 @@ def test_a_session_that_was_taken_over_is_closed_to_its_former_owner(settings: S
             await visits.end(visit)
         return visit
 
-    visit = at_a_desk(settings, lose_to_another)
+    visit = in_loop(lose_to_another, settings)
     assert load(settings, visit.fence.session_id).status == "running"
     assert not [path for path in settings.artifacts.rglob("*") if path.is_file()]
 
 
-def test_a_desk_that_cannot_open_says_why_once(settings: Settings) -> None:
+def test_stores_that_cannot_be_opened_say_why_once(settings: Settings) -> None:
     """Closing it is no second failure."""
 
     async def open_newer(visits: Visits) -> None:
         await visits.open()
 
-    at_a_desk(settings, open_newer)
+    in_loop(open_newer, settings)
     with sqlite3.connect(settings.vitrine_home / "vitrine.db") as database:
         database.execute("UPDATE alembic_version SET version_num = '9999'")
     database.close()
     with pytest.raises(RevisionError):
-        at_a_desk(settings, open_newer)
+        in_loop(open_newer, settings)
+
+
+# ── begun only where the domain is free; where not, nothing is left ──
+
+
+async def order_of_run(visits: Visits) -> SessionOrder:
+    """What a run asks for."""
+    with (await visits.open()).database.write() as db:
+        run = Run(source="shop.example", plan={}, created_at=utc_now())
+        db.add(run)
+        db.flush()
+        return evolve(ORDER, run_id=run.id)
+
+
+async def count(visits: Visits, table: type[Any]) -> int:
+    """How many rows a table has."""
+    with (await visits.open()).database.read() as db:
+        return db.scalar(select(func.count()).select_from(table)) or 0
+
+
+def test_a_free_domain_is_visited_at_once(any_gate: Settings) -> None:
+    """The session is written as running, known to the process, and told of as queued and as started."""
+
+    async def work(visits: Visits) -> None:
+        heard: list[str] = []
+        visits.listeners.append(lambda event, **_: heard.append(event))
+        order = await order_of_run(visits)
+        visit = await visits.begin_if_free(order)
+        assert visit is not None
+        assert visits.running == visits.known == {visit.id: visit}
+        assert heard == ["queued", "started"]
+        with (await visits.open()).database.read() as db:
+            row = db.get_one(CrawlSession, visit.fence.session_id)
+        assert (row.status, row.kind, row.run_id, row.epoch) == ("running", "run", order.run_id, 1)
+        assert row.config_snapshot["DOMAIN_MIN_DELAY_MS"] == "0"
+        outcome = await visits.end(visit)
+        assert outcome.status == Status.COMPLETED  # nobody had asked for a product page
+        assert await visits.begin_if_free(order) is not None
+
+    in_loop(work, any_gate)
+
+
+def test_a_busy_domain_costs_nothing(any_gate: Settings) -> None:
+    """Whoever has it, here or in another process: no row, no line of a log, nothing told."""
+
+    async def work(one: Visits, two: Visits) -> None:
+        visit = await one.begin_if_free(ORDER)
+        rows, lines = await count(one, CrawlSession), await count(one, CrawlLog)
+        heard: list[str] = []
+        for visits in (one, two):
+            visits.listeners.append(lambda event, **_: heard.append(event))
+            assert await visits.begin_if_free(ORDER) is None
+        assert (await count(one, CrawlSession), await count(one, CrawlLog)) == (rows, lines)
+        assert heard == []
+        assert two.running == {}
+        assert visit is not None
+        await one.end(visit)
+        assert await two.begin_if_free(ORDER) is not None
+
+    in_loop(work, any_gate, any_gate)
+
+
+def test_of_many_that_ask_at_once_one_is_let_in(any_gate: Settings) -> None:
+    """With locks and without them."""
+
+    async def work(visits: Visits) -> None:
+        before = await count(visits, CrawlSession)
+        begun = await asyncio.gather(*(visits.begin_if_free(ORDER) for _ in range(5)))
+        assert len([visit for visit in begun if visit]) == 1
+        assert await count(visits, CrawlSession) == before + 1
+
+    in_loop(work, any_gate)
+    in_loop(work, any_gate.model_copy(update={"disable_locks": True}))
+
+
+def test_the_delay_is_waited_out(any_gate: Settings) -> None:
+    """Under the lock, before anything is written."""
+
+    async def work(visits: Visits) -> None:
+        first = await visits.begin_if_free(ORDER)
+        assert first is not None
+        await visits.end(first)
+        begun = time.monotonic()
+        second = await visits.begin_if_free(ORDER)
+        assert second is not None
+        assert time.monotonic() - begun > 0.3
+        with (await visits.open()).database.read() as db:
+            rows = [db.get_one(CrawlSession, visit.fence.session_id) for visit in (first, second)]
+        assert started(rows[1]) > started(rows[0])
+
+    in_loop(work, any_gate.model_copy(update={"domain_min_delay_ms": 400}))
+
+
+def test_whoever_gives_up_leaves_the_domain_free(any_gate: Settings) -> None:
+    """Cancelled in the delay: nothing is written, and the next one is let in."""
+    slow = any_gate.model_copy(update={"domain_min_delay_ms": 600_000})
+    brisk = any_gate
+
+    async def work(one: Visits, two: Visits) -> None:
+        first = await two.begin_if_free(ORDER)
+        assert first is not None
+        await two.end(first)
+        waiting = asyncio.ensure_future(one.begin_if_free(ORDER))
+        await asyncio.sleep(0.3)
+        assert not waiting.done()
+        waiting.cancel()
+        with suppress(asyncio.CancelledError):
+            await waiting
+        assert (one.running, await count(one, CrawlSession)) == ({}, 1)
+        assert await two.begin_if_free(ORDER) is not None
+
+    in_loop(work, slow, brisk)
+
+
+def test_a_gate_that_is_away_is_said_to_be(tmp_path: Path) -> None:
+    """The caller decides; nothing is written."""
+    away = load_settings(
+        {"VITRINE_HOME": str(tmp_path), "DATABASE_URL": "", "REDIS_URL": "redis://127.0.0.1:1/0"}
+    )
+
+    async def work(visits: Visits) -> None:
+        with pytest.raises(GateUnavailableError):
+            await visits.begin_if_free(ORDER)
+        assert await count(visits, CrawlSession) == 0
+
+    in_loop(work, away)
+
+
+@frozen(eq=False)
+class CaptureOfRun(PageCapture):
+    """What a run's spider yields."""
+
+    task_id: int = 0
+
+
+class Witness:
+    """A hook that looks at what it is given."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[PageCapture, list[str]]] = []
+
+    def page_kept(self, _db: Session, capture: PageCapture, page: Page, files: Sequence[KeptFile]) -> None:
+        """Remember the capture."""
+        assert page.id == capture.page_id
+        self.seen.append((capture, [file.uri for file in files]))
+
+    def sessions_ended(self, _db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
+        """Nothing."""
+
+
+def test_the_pages_of_a_run_lie_apart_whatever_their_type(any_gate: Settings) -> None:
+    """Two pages of one type do not want one name, and the hook gets the very capture (SPEC F144)."""
+    witness = Witness()
+
+    async def work(visits: Visits) -> None:
+        visit = await visits.begin_if_free(await order_of_run(visits))
+        assert visit is not None
+        captures = [
+            CaptureOfRun(visit.id, "pdp", f"https://shop.example/{n}", body=b"<h1>", task_id=n)
+            for n in range(2)
+        ]
+        for capture in captures:
+            await visits.keep(capture)
+        expected = [
+            (capture, [f"shop.example__{visit.id}/pages/{capture.page_id}/html.gz"]) for capture in captures
+        ]
+        assert witness.seen == expected
+        assert await count(visits, Artifact) == 2
+
+    in_loop(work, any_gate, hooks=[witness])
+
+
+def started(row: CrawlSession) -> datetime:
+    """When a session began."""
+    assert row.started_at is not None
+    return row.started_at

@@ -5,13 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
 from sqlalchemy import event, select, text
-from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError, StatementError
+from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
 
 from crawler.db.engine import Database, DatabaseUnavailableError
 from crawler.db.models import Batch, CrawlLog, DomainGate
@@ -77,22 +77,6 @@ def test_checks_are_on(database: Database) -> None:
     line = CrawlLog(session_id=uuid4(), timestamp=NOON, level="loud", event_type="e", message="", details={})
     with pytest.raises(IntegrityError), database.write() as session:
         session.add(line)
-
-
-def test_times_are_aware_and_in_utc(database: Database) -> None:
-    """To the microsecond, from whatever zone they came."""
-    with database.write() as session:
-        session.add(Batch(source="s", created_at=NOON.astimezone(timezone(timedelta(hours=9)))))
-    with database.read() as session:
-        found = session.scalars(select(Batch.created_at)).one()
-    assert (found, found.utcoffset()) == (NOON, timedelta(0))
-
-
-def test_a_time_without_a_zone_is_refused(database: Database) -> None:
-    """Nobody could say which moment it means."""
-    naive = NOON.replace(tzinfo=None)
-    with pytest.raises(StatementError, match="has no time zone"), database.write() as session:
-        session.add(Batch(source="s", created_at=naive))
 
 
 def test_the_clock_is_the_stores(database: Database) -> None:

@@ -137,7 +137,7 @@ def test_the_dead_ones_session_waits_again(join: Join, database: Database) -> No
         one.writes.post_now(one.finish(before))
     after = begin(two)
     assert (after.fence.session_id, after.fence.epoch) == (before.fence.session_id, 2)
-    assert not one.beat(before)
+    assert one.beat([before]) == []
     two.writes.post_now(two.finish(after))
     with database.read() as db:
         lines = list(db.scalars(select(CrawlLog.message).order_by(CrawlLog.id)))

@@ -26,7 +26,7 @@ from sqlalchemy.orm import Session
 from crawler.db.models import Task
 from crawler.leases.rows import Lease, Leases
 from crawler.leases.rules import LeaseRules
-from crawler.runs import rows, tasks
+from crawler.runs import store, tasks
 from tests.unit.runs.queues import NOON, SECOND, page
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class LeaseMachine(RuleBasedStateMachine):
         self.db = self.stack.enter_context(Session(connection))
         self.leases = Leases(Task, RULES)
         self.now = NOON
-        self.run_id = rows.create(self.db, "shop", {}, max_pages=None, now=NOON)
+        self.run_id = store.create(self.db, "shop", {}, max_pages=None, now=NOON)
         self.model: dict[int, Expected] = {}
         self.numbers: set[tuple[int, int]] = set()
         self.done: set[int] = set()

@@ -18,7 +18,7 @@ from crawler.retention.policies import (
 def test_the_defaults_are_those_of_the_policy() -> None:
     """Without a document they hold."""
     assert days_by_collection(None) == days_by_collection({}) == {
-        "diagnostics": 90, "price_history": 365, "scrape_metadata": 90, "audit_log": 90,
+        "diagnostics": 90, "price_history": 365, "assets": 365, "scrape_metadata": 90, "audit_log": 90,
         "scraper_health": 180, "export_history": 90, "hauls": 30,
     }  # fmt: skip
 

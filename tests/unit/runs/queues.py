@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
-from crawler.db.models import Task
+from crawler.db.models import Run, Task
 from crawler.leases.rows import Lease, Leases
 from crawler.leases.rules import LeaseRules
-from crawler.runs import rows as runs_rows
-from crawler.runs import tasks
+from crawler.runs import store, tasks
 from crawler.runs.tasks import LeasedTask, NewTask
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from crawler.db.engine import Database
 
 NOON = datetime(2026, 11, 18, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
+SOON, LATER = NOON + 10 * SECOND, NOON + 60 * SECOND
 DOMAIN = "shop.example"
 
 
@@ -37,10 +39,34 @@ def leased(number: int, domain: str = DOMAIN, **facts: Any) -> LeasedTask:
 def a_run(database: Database, *pages: NewTask, max_pages: int | None = None) -> int:
     """A running run with these pages."""
     with database.write() as db:
-        run_id = runs_rows.create(db, "shop", {}, max_pages=max_pages, now=NOON)
-        runs_rows.start(db, run_id, NOON)
+        run_id = store.create(db, "shop", {}, max_pages=max_pages, now=NOON)
+        store.start(db, run_id, NOON)
         tasks.add(db, run_id, pages, NOON)
         return run_id
+
+
+def a_new_run(database: Database, source: str = "shop") -> int:
+    """A run that has yet to start."""
+    with database.write() as db:
+        return store.create(db, source, {"depth": 3}, max_pages=10, now=NOON)
+
+
+def join(database: Database, run_id: int, *owners: str, until: datetime = LATER) -> None:
+    """Have workers join a run."""
+    with database.write() as db:
+        assert all(store.join(db, run_id, owner, until) for owner in owners)
+
+
+def load(database: Database, run_id: int) -> Run:
+    """The run as it stands."""
+    with database.read() as db:
+        return db.get_one(Run, run_id)
+
+
+def written(database: Database, act: Callable[..., bool], *arguments: object, **more: object) -> bool:
+    """What an act on a run says, in a transaction of its own."""
+    with database.write() as db:
+        return act(db, *arguments, **more)
 
 
 def rows_of(database: Database, run_id: int) -> list[Task]:

@@ -3,32 +3,96 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from attrs import define, field
 from scrapy.utils.defer import deferred_f_from_coro_f
 
 from crawler.runs.domain_slot import LARGEST_WINDOW, DomainSlot
+from crawler.runs.sources import Source
+from crawler.runs.store import RunAtWork
+from crawler.runs.task_ends import Release
+from crawler.runs.worker import STOPPED, Over
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import Fence, SessionOrder
 from crawler.sessions.visit import Visit
 from tests.unit.runs.queues import DOMAIN, leased
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
-def a_lane(at_once: int = 1, window: int = 0) -> DomainSlot:
+    from crawler.leases.rows import Lease
+    from crawler.runs.tasks import LeasedTask
+
+SOURCE = Source.of_url(f"https://{DOMAIN}/")
+
+
+def a_run_at_work() -> RunAtWork:
+    """A run of one domain, without pauses."""
+    return RunAtWork(1, SOURCE, resumed=False, scope=SOURCE.scope, max_attempts=3, jitter_seconds=0)
+
+
+@define
+class Worker:
+    """What a slot takes from its worker; it is its own store and renewer."""
+
+    at_once: int = 1
+    run: RunAtWork = field(factory=a_run_at_work)
+    over: Over | None = None
+    woken: asyncio.Event = field(factory=asyncio.Event)
+    kept: set[int] = field(factory=set)
+    given_back: list[tuple[list[int], Release]] = field(factory=list)
+
+    @property
+    def store(self) -> Worker:
+        """Itself."""
+        return self
+
+    @property
+    def renewer(self) -> Worker:
+        """Itself."""
+        return self
+
+    def wake(self) -> None:
+        """The engine is told."""
+        self.woken.set()
+
+    def keep(self, leases: Iterable[Lease]) -> None:
+        """These are renewed."""
+        self.kept |= {lease.id for lease in leases}
+
+    def forget(self, leases: Iterable[Lease]) -> None:
+        """These are not."""
+        self.kept -= {lease.id for lease in leases}
+
+    async def written(self, _tasks: list[LeasedTask], write: Callable[..., Any], *given: Any) -> Any:
+        """Write at once."""
+        return write(*given)
+
+    def give_back(self, tasks: list[LeasedTask], reason: Release) -> None:
+        """Remember it."""
+        self.given_back.append(([task.lease.id for task in tasks], reason))
+
+
+def a_slot(at_once: int = 1, window: int = 0) -> DomainSlot:
     """A slot of a domain that is held."""
-    session_id = uuid4()
-    visit = Visit(
-        Fence(session_id, "one", 1),
-        SessionOrder(f"https://{DOMAIN}/", DOMAIN),
-        Journal(str(session_id), DOMAIN),
-    )
-    return DomainSlot(visit, at_once, leave_at=0, window=window)
+    key = uuid4()
+    order = SessionOrder(f"https://{DOMAIN}/", DOMAIN)
+    visit = Visit(Fence(key, "one", 1), order, Journal(str(key), DOMAIN))
+    more = {"window": window} if window else {}
+    return DomainSlot(Worker(at_once), DOMAIN, visit, **more)  # type: ignore[arg-type]
+
+
+def some(*numbers: int) -> list[LeasedTask]:
+    """Leased tasks."""
+    return [leased(number) for number in numbers]
 
 
 def filled(count: int, **how: int) -> DomainSlot:
     """A slot with so many tasks, of which it had asked for more."""
-    slot = a_lane(**how)
-    slot.put(map(leased, range(count)), asked=count + 1)
+    slot = a_slot(**how)
+    slot.put(some(*range(count)), asked=count + 1)
     return slot
 
 
@@ -44,7 +108,7 @@ def test_no_more_goes_out_than_the_site_takes_and_one_that_lies_ready() -> None:
     """The downloader has its next request when the site has answered; an answer makes room for one."""
     slot = filled(5)
     assert taken(slot) == [0, 1]
-    assert not slot.may_hand_out
+    assert not slot.may_hand_out()
     slot.at_site.discard(0)
     assert taken(slot) == [2]
     assert taken(filled(9, at_once=3)) == [0, 1, 2, 3]
@@ -54,20 +118,31 @@ def test_no_more_goes_out_than_the_site_takes_and_one_that_lies_ready() -> None:
 async def test_a_pause_comes_between_an_answer_and_the_next_request() -> None:
     """A source's jitter; nothing lies ready in the downloader, which would not wait for it."""
     slot = filled(3)
-    slot.jitter_seconds = 0.05
-    woken = asyncio.Event()
+    slot.worker.run.jitter_seconds = 0.05
     assert taken(slot) == [0]
-    slot.answered(0, woken.set)
+    woken: asyncio.Event = slot.worker.woken  # type: ignore[attr-defined]
+    woken.clear()
+    slot.answered(0)
     assert taken(slot) == []
     await asyncio.wait_for(woken.wait(), 30)
     assert taken(slot) == [1]
 
 
+def test_what_is_leased_is_renewed_and_the_engine_is_told() -> None:
+    """At once; where nothing came, nobody is."""
+    slot = a_slot()
+    worker: Any = slot.worker
+    slot.put([], asked=4)
+    assert (worker.kept, worker.woken.is_set()) == (set(), False)
+    slot.put(some(1, 2), asked=4)
+    assert (worker.kept, worker.woken.is_set()) == ({1, 2}, True)
+
+
 def test_leases_are_asked_for_when_half_of_the_window_is_free() -> None:
     """Few transactions, and never a dry downloader."""
-    slot = a_lane(window=8)
+    slot = a_slot(window=8)
     assert slot.wanted() == 8
-    slot.put(map(leased, range(8)), asked=9)
+    slot.put(some(*range(8)), asked=9)
     taken(slot)
     for number in range(3):
         slot.ended(number)
@@ -76,61 +151,95 @@ def test_leases_are_asked_for_when_half_of_the_window_is_free() -> None:
     assert slot.wanted() == 4
 
 
+def test_who_takes_the_last_but_one_half_has_more_leased() -> None:
+    """The slot is told when there is room, not before."""
+    slot = a_slot(at_once=4, window=4)
+    slot.put(some(0, 1, 2), asked=4)
+    slot.changed.clear()
+    slot.take()
+    assert not slot.changed.is_set()
+    slot.ended(0)
+    slot.changed.clear()
+    slot.take()
+    assert slot.changed.is_set()
+
+
 def test_the_window_grows_while_it_is_too_small() -> None:
     """It begins small, for what is leased here nobody else can take; it has a bound."""
-    slot = a_lane()
+    slot = a_slot()
     begun = slot.window
     assert begun == 4
     for _ in range(10):
-        slot.put(map(leased, range(slot.window)), asked=slot.window)
+        slot.put(some(*range(slot.window)), asked=slot.window)
         taken(slot)
+        slot.drop(*slot.open)
         for task_id in list(slot.open):
             slot.ended(task_id)
-        slot.give_up()
     assert slot.window == LARGEST_WINDOW
 
 
 def test_the_window_stays_where_tasks_still_lie_ready_or_fewer_came() -> None:
     """Then the site is what takes its time, or the domain has no more."""
-    slot = a_lane()
-    slot.put(map(leased, range(2)), asked=4)
-    slot.put(map(leased, range(2, 4)), asked=2)
+    slot = a_slot()
+    slot.put(some(0, 1), asked=4)
+    slot.put(some(2, 3), asked=2)
     assert slot.window == 4
 
 
-def test_a_dry_lane_asks_again_when_there_is_news() -> None:
+def test_a_dry_slot_asks_again_when_its_last_task_has_ended() -> None:
     """Until then it would only trouble the database."""
-    slot = a_lane()
-    slot.put([], asked=4)
+    slot = a_slot()
+    slot.put(some(0, 1), asked=4)
+    slot.put([], asked=2)
+    slot.ended(0)
     assert slot.wanted() == 0
     slot.changed.clear()
-    slot.moistened()
+    slot.ended(1)
     assert slot.wanted() == 4
     assert slot.changed.is_set()
 
 
 def test_what_is_no_longer_ours_is_not_handed_out() -> None:
-    """What is on its way already comes to its own end, when the book refuses it."""
+    """What is on its way already comes to its own end, when the store refuses it."""
     slot = filled(4)
     taken(slot)
-    slot.drop([1, 2, 99])
+    slot.drop(1, 2, 99)
     assert slot.open.keys() == {0, 1, 3}
     slot.at_site.clear()
     assert taken(slot) == [3]
 
 
-def test_what_was_not_begun_is_given_up() -> None:
-    """And only that."""
+@deferred_f_from_coro_f
+async def test_what_was_not_begun_is_given_back() -> None:
+    """And only that; it says why (SPEC D88)."""
+    for over, reason in ((None, Release.LEFT), (STOPPED, Release.STOPPED)):
+        slot = filled(4)
+        worker: Any = slot.worker
+        worker.over = over
+        taken(slot)
+        await slot._give_back()
+        assert worker.given_back == [([2, 3], reason)]
+        assert slot.open.keys() == worker.kept == {0, 1}
+        await slot._give_back()
+        assert len(worker.given_back) == 1
+
+
+@deferred_f_from_coro_f
+async def test_what_nobody_is_at_is_lost() -> None:
+    """Not what lies ready, nor what is just being written."""
     slot = filled(4)
     taken(slot)
-    assert [task.lease.id for task in slot.give_up()] == [2, 3]
-    assert slot.open.keys() == {0, 1}
+    writing = slot.ending[0] = asyncio.ensure_future(asyncio.sleep(0))
+    assert [task.lease.id for task in slot.lost()] == [1]
+    await writing
+    slot.ended(0)
+    assert slot.ending == {}
 
 
-def test_a_lane_that_leaves_hands_nothing_out() -> None:
+def test_a_slot_that_leaves_hands_nothing_out() -> None:
     """However much it has."""
     slot = filled(4)
     slot.leave()
-    assert not slot.may_hand_out
+    assert not slot.may_hand_out()
     assert taken(slot) == []
     assert slot.changed.is_set()

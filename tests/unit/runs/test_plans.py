@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import event, text
 
-from crawler.runs import rows, tasks
+from crawler.runs import store, tasks
 from tests.unit.runs.queues import DOMAIN, NOON, Queue, a_run, page
 
 if TYPE_CHECKING:
@@ -60,6 +60,6 @@ def test_nothing_reads_or_sorts_the_whole_run(queue: Queue, *, is_tidied: bool) 
         tasks.waiting_domains(db, run_id, NOON)
         tasks.domain_due_at(db, run_id, DOMAIN)
         tasks.known(db, run_id, "digest")
-        rows.end_if_drained(db, run_id, NOON)
+        store.end_if_drained(db, run_id, NOON)
     event.remove(database.engine, "before_cursor_execute", explain)
     assert found == []

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import threading
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,21 +14,36 @@ from sqlalchemy import select, update
 from crawler.access.scope import Denial
 from crawler.capture.failures import Cause
 from crawler.config import load_settings
-from crawler.db.models import CrawlException, Run, RunWorker, Task
+from crawler.db.engine import Database
+from crawler.db.models import CrawlException, Run, RunWorker, ScrapeRecord, Task
 from crawler.errors import NotFoundError, UsageError
-from crawler.runs import rows
+from crawler.runs import rows, tasks
+from crawler.runs import store as module
 from crawler.runs.sources import Source
-from crawler.runs.store import RunOrder, RunOverError, RunStore, rules_of, scope_of, task_of
+from crawler.runs.store import RunOrder, RunOverError, RunStore, leave, request_stop, rules_of
 from crawler.runs.task_ends import Outcome, Release, TaskEnd
+from tests.unit.runs.queues import (
+    LATER,
+    NOON,
+    SECOND,
+    SOON,
+    Queue,
+    a_new_run,
+    a_run,
+    join,
+    load,
+    page,
+    written,
+)  # fmt: skip
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from datetime import datetime
     from pathlib import Path
 
     from sqlalchemy.orm import Session
 
     from crawler.config import Settings
-    from crawler.db.engine import Database
 
 HOME, OTHER = "https://shop.example/", "https://other.example/"
 DOMAIN = "shop.example"
@@ -38,7 +57,15 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def book(database: Database, settings: Settings) -> RunStore:
+def on_postgresql(postgres_database: str) -> Generator[Database]:
+    """Where several transactions write at once."""
+    opened = Database(postgres_database)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def store(database: Database, settings: Settings) -> RunStore:
     """The first process's."""
     return RunStore(database, settings, "first")
 
@@ -61,78 +88,78 @@ def workers(database: Database) -> list[str]:
         return list(db.scalars(select(RunWorker.owner).order_by(RunWorker.owner)))
 
 
-def finish_all(book: RunStore) -> None:
+def finish_all(store: RunStore) -> None:
     """Do what there is to do."""
     for domain in (DOMAIN, "other.example"):
-        for task in book.lease(domain, 10):
-            assert book.end_task(task, TaskEnd())
+        for task in store.lease(domain, 10)[0]:
+            assert store.end_task(task, TaskEnd())
 
 
 # ── opened ──
 
 
-def test_a_new_run_begins_with_its_start_pages(book: RunStore, database: Database) -> None:
+def test_a_new_run_begins_with_its_start_pages(store: RunStore, database: Database) -> None:
     """It keeps the source as it was, and this process is at it."""
-    at_work = book.open(RunOrder(SOURCE))
-    assert (at_work.source, at_work.resumed, at_work.denials) == (SOURCE, False, ())
+    at_work = store.open(RunOrder(SOURCE))
+    assert (at_work.source, at_work.resumed, at_work.scope.denials) == (SOURCE, False, ())
     run = run_of(database)
     assert (run.status, run.source, run.planned, run.max_pages) == ("running", "shop", 2, 4)
     assert Source.of_plan(run.plan) == SOURCE
     assert workers(database) == ["first"]
-    view = book.view(set(), 9)
+    view = store.view(set(), 9)
     assert (view.stop_requested, view.drained, sorted(view.waiting)) == (
         False,
         False,
         ["other.example", DOMAIN],
     )
-    assert book.view({DOMAIN}, 9).waiting == ["other.example"]
-    assert book.leases.rules.max_attempts == 2
+    assert store.view({DOMAIN}, 9).waiting == ["other.example"]
+    assert (at_work.max_attempts, store.leases.rules.max_attempts) == (2, 2)
 
 
-def test_each_domain_has_its_turn(book: RunStore) -> None:
+def test_each_domain_has_its_turn(store: RunStore) -> None:
     """Where a run has more domains than a process visits at once, the alphabet decides nothing."""
     names = [f"{letter}.example" for letter in "abcde"]
     urls = tuple(f"https://{name}/" for name in names)
-    book.open(RunOrder(Source("five", "Five shops", urls, tuple(names))))
-    assert [book.view((), 2).waiting for _ in range(3)] == [names[:2], names[2:4], [names[4], names[0]]]
-    assert book.view((), 0).waiting == []
-    assert book.view(names, 2).waiting == []
-    assert book.view((), 2).waiting == names[1:3]
+    store.open(RunOrder(Source("five", "Five shops", urls, tuple(names))))
+    assert [store.view((), 2).waiting for _ in range(3)] == [names[:2], names[2:4], [names[4], names[0]]]
+    assert store.view((), 0).waiting == []
+    assert store.view(names, 2).waiting == []
+    assert store.view((), 2).waiting == names[1:3]
 
 
 def test_a_stopped_run_is_resumed_as_it_was_planned(
-    book: RunStore, second: RunStore, database: Database
+    store: RunStore, second: RunStore, database: Database
 ) -> None:
     """Whatever the source says by now; what it has learnt is known again."""
-    first = book.open(RunOrder(SOURCE))
-    book.deny([Denial(DOMAIN, "/account/**", "led to a login")])
-    assert [denial.pattern for denial in book.view(set(), 1).learnt] == ["/account/**"]
-    assert book.end() == "stopped"
+    first = store.open(RunOrder(SOURCE))
+    store.deny([Denial(DOMAIN, "/account/**", "led to a login")])
+    assert [denial.pattern for denial in store.view(set(), 1).learnt] == ["/account/**"]
+    assert store.end() == "stopped"
     assert run_of(database).completed_at
     changed = Source("shop", "Renamed", (HOME,), (DOMAIN,))
     again = second.open(RunOrder(changed, resume=True))
     assert (again.id, again.resumed, again.source) == (first.id, True, SOURCE)
-    assert scope_of(again.source, again.denials).judge(f"{HOME}account/x") == "filtered by path rules"
+    assert again.scope.judge(f"{HOME}account/x") == "filtered by path rules"
     run = run_of(database)
     assert (run.status, run.completed_at, run.stop_requested_at) == ("running", None, None)
 
 
-def test_where_nothing_can_be_resumed_a_run_begins(book: RunStore, second: RunStore) -> None:
+def test_where_nothing_can_be_resumed_a_run_begins(store: RunStore, second: RunStore) -> None:
     """So that a scheduled command needs no two forms."""
-    first = book.open(RunOrder(SOURCE, resume=True))
+    first = store.open(RunOrder(SOURCE, resume=True))
     assert not first.resumed
-    finish_all(book)
-    assert book.end() == "completed"
+    finish_all(store)
+    assert store.end() == "completed"
     assert second.open(RunOrder(SOURCE, resume=True)).id > first.id
 
 
 def test_a_run_that_is_over_or_unknown_is_refused(
-    book: RunStore, second: RunStore, database: Database
+    store: RunStore, second: RunStore, database: Database
 ) -> None:
     """With its status, before anything is started for it as well."""
-    run = book.open(RunOrder(SOURCE))
-    finish_all(book)
-    book.end()
+    run = store.open(RunOrder(SOURCE))
+    finish_all(store)
+    store.end()
     with pytest.raises(RunOverError, match=f"run {run.id} is completed") as refused:
         second.open(RunOrder(run_id=run.id))
     assert refused.value.exit_code == 5
@@ -143,39 +170,47 @@ def test_a_run_that_is_over_or_unknown_is_refused(
     assert workers(database) == []
 
 
-def test_processes_join_a_run(book: RunStore, second: RunStore, database: Database) -> None:
+def test_processes_join_a_run(store: RunStore, second: RunStore, database: Database) -> None:
     """The last one to leave ends it; until then it goes on."""
-    run = book.open(RunOrder(SOURCE))
+    run = store.open(RunOrder(SOURCE))
     assert second.open(RunOrder(run_id=run.id)).resumed
     assert workers(database) == ["first", "second"]
-    assert book.end() == "running"
+    assert store.end() == "running"
     assert second.end() == "stopped"
 
 
 # ── its tasks ──
 
 
-def test_a_task_is_led_to_its_end(book: RunStore, database: Database) -> None:
+def test_a_task_is_led_to_its_end(store: RunStore, database: Database) -> None:
     """Leased, failed, tried again, given up; then a person is told once."""
-    book.open(RunOrder(SOURCE))
-    [task] = book.lease(DOMAIN, 5)
-    assert book.renew([task.lease]) == {task.lease.id}
-    assert book.end_task(task, TaskEnd(Cause.TIMEOUT, "too slow")) is Outcome.RETRIED
-    due = book.next_due(DOMAIN)
+    store.open(RunOrder(SOURCE))
+    [task], _ = store.lease(DOMAIN, 5)
+    assert store.renew([task.lease]) == [task.lease]
+    assert store.end_task(task, TaskEnd(Cause.TIMEOUT, "too slow")) is Outcome.RETRIED
+    rest(database)
+    nothing, due = store.lease(DOMAIN, 5)
+    assert nothing == []
     assert due
-    assert due.total_seconds() <= 1
+    assert 0 < due.total_seconds() <= 60
     make_due(database)
-    [task] = book.lease(DOMAIN, 5)
+    [task], _ = store.lease(DOMAIN, 5)
     assert task.lease.attempts == 2
     with database.read() as db:
         assert not db.scalars(select(CrawlException)).all()
-    assert book.end_task(task, TaskEnd(Cause.CRASHED, "too odd")) is Outcome.FAILED
+    assert store.end_task(task, TaskEnd(Cause.CRASHED, "too odd")) is Outcome.FAILED
     with database.read() as db:
         [noted] = db.scalars(select(CrawlException))
     assert (noted.stage, noted.url, noted.message, noted.context) == (
         "parse", HOME, "too odd", {"cause": "crashed", "http_status": None, "attempts": 2},
     )  # fmt: skip
-    assert book.next_due(DOMAIN) is None
+    assert store.lease(DOMAIN, 5) == ([], None)
+
+
+def rest(database: Database) -> None:
+    """Let all wait for a minute."""
+    with database.write() as db:
+        db.execute(update(Task).values(next_run_at=db.now + timedelta(minutes=1)))
 
 
 def make_due(database: Database) -> None:
@@ -184,59 +219,52 @@ def make_due(database: Database) -> None:
         db.execute(update(Task).values(next_run_at=Task.created_at))
 
 
-def test_who_lost_a_task_writes_nothing(book: RunStore, second: RunStore, database: Database) -> None:
+def test_who_lost_a_task_writes_nothing(store: RunStore, second: RunStore, database: Database) -> None:
     """Its lease ran out, and somebody else has it."""
-    run = book.open(RunOrder(SOURCE))
+    run = store.open(RunOrder(SOURCE))
     second.open(RunOrder(run_id=run.id))
-    [task] = book.lease(DOMAIN, 5)
+    [task], _ = store.lease(DOMAIN, 5)
     with database.write() as db:
         db.execute(update(Task).where(Task.id == task.lease.id).values(lease_expires_at=Task.created_at))
-    [theirs] = second.lease(DOMAIN, 5)
-    assert book.renew([task.lease]) == set()
-    assert book.end_task(task, TaskEnd(Cause.TIMEOUT, "late")) is None
-    assert book.end_task(task, TaskEnd()) is None
-    assert book.give_back([task], Release.LEFT) == 0
+    [theirs], _ = second.lease(DOMAIN, 5)
+    assert store.renew([task.lease]) == []
+    assert store.end_task(task, TaskEnd(Cause.TIMEOUT, "late")) is None
+    assert store.end_task(task, TaskEnd()) is None
+    assert store.give_back([task], Release.LEFT) == 0
     assert second.end_task(theirs, TaskEnd())
 
 
-def test_what_is_given_back_costs_no_attempt(book: RunStore) -> None:
+def test_what_is_given_back_costs_no_attempt(store: RunStore) -> None:
     """And is due at once."""
-    book.open(RunOrder(SOURCE))
-    given_up = book.lease(DOMAIN, 5)
-    assert book.give_back(given_up, Release.STOPPED) == 1
-    [task] = book.lease(DOMAIN, 5)
+    store.open(RunOrder(SOURCE))
+    given_up, _ = store.lease(DOMAIN, 5)
+    assert store.give_back(given_up, Release.STOPPED) == 1
+    [task], _ = store.lease(DOMAIN, 5)
     assert task.lease.attempts == 1
 
 
-def test_a_task_is_led_elsewhere(book: RunStore, database: Database) -> None:
+def test_a_task_is_led_elsewhere(store: RunStore, database: Database) -> None:
     """What the run knows is another task's; on another domain it becomes one, within the run's limit."""
-    book.open(RunOrder(SOURCE))
-    [task] = book.lease(DOMAIN, 5)
-    assert book.has_own_task(task, OTHER)
-    assert not book.has_own_task(task, f"{HOME}new")
-    assert book.has_own_task(task, f"{OTHER}new")
-    assert book.has_own_task(task, f"{OTHER}last")
-    assert not book.has_own_task(task, f"{OTHER}too-many")
+    store.open(RunOrder(SOURCE))
+    [task], _ = store.lease(DOMAIN, 5)
+    assert store.has_own_task(task, OTHER)
+    assert not store.has_own_task(task, f"{HOME}new")
+    assert store.has_own_task(task, f"{OTHER}new")
+    assert store.has_own_task(task, f"{OTHER}last")
+    assert not store.has_own_task(task, f"{OTHER}too-many")
     with database.read() as db:
         assert db.scalars(select(Task.url).order_by(Task.id)).all() == [
             HOME, OTHER, f"{OTHER}new", f"{OTHER}last",
         ]  # fmt: skip
 
 
-def test_a_url_is_one_page_however_it_is_written() -> None:
-    """Its identity is its canonical form; the task keeps what was found."""
-    one, other = task_of("https://www.shop.example:443/a?b=1#c"), task_of("https://www.shop.example/a?b=1")
-    assert one.url_sha256 == other.url_sha256
-    assert one.domain == other.domain == DOMAIN
-    assert task_of("https://shop.example/a?b=2").url_sha256 != one.url_sha256
-
-
-def test_how_it_stands_is_counted(book: RunStore) -> None:
+def test_how_it_stands_is_counted(store: RunStore) -> None:
     """With the domain that has the most to do."""
-    book.open(RunOrder(SOURCE))
-    book.lease(DOMAIN, 1)
-    counts, slowest = book.standing()
-    assert (counts, slowest) == (
+    store.open(RunOrder(SOURCE))
+    store.lease(DOMAIN, 1)
+    assert (store.view((), 0).counts, store.view((), 0).slowest) == ({}, None)
+    view = store.view((), 0, counted=True)
+    assert (view.counts, view.slowest) == (
         {"pending": 1, "in_progress": 1, "finished": 0, "error": 0}, "other.example",
     )  # fmt: skip
 
@@ -245,29 +273,29 @@ def test_how_it_stands_is_counted(book: RunStore) -> None:
 
 
 def test_who_was_taken_for_dead_says_again_that_it_lives(
-    book: RunStore, second: RunStore, database: Database
+    store: RunStore, second: RunStore, database: Database
 ) -> None:
     """So that a wish to stop waits for it; but not in a run that is over."""
-    run = book.open(RunOrder(SOURCE))
+    run = store.open(RunOrder(SOURCE))
     with database.write() as db:
-        rows.leave(db, run.id, "first")
-    book.renew([])
+        leave(db, run.id, "first")
+    store.renew([])
     assert workers(database) == ["first"]
-    finish_all(book)
+    finish_all(store)
     second.open(RunOrder(run_id=run.id))
     assert second.end() == "completed"
     with database.write() as db:
-        rows.leave(db, run.id, "first")
-    book.renew([])
+        leave(db, run.id, "first")
+    store.renew([])
     assert workers(database) == []
 
 
 def test_a_run_that_failed_says_why_and_can_be_resumed(
-    book: RunStore, second: RunStore, database: Database
+    store: RunStore, second: RunStore, database: Database
 ) -> None:
     """Unless somebody else is at it still, or all was done in spite of it."""
-    run = book.open(RunOrder(SOURCE))
-    assert book.end(failed="the gate is away") == "failed"
+    run = store.open(RunOrder(SOURCE))
+    assert store.end(failed="the gate is away") == "failed"
     assert (run_of(database).last_error, workers(database)) == ("the gate is away", [])
     assert second.open(RunOrder(SOURCE, resume=True)).id == run.id
     assert run_of(database).last_error is None
@@ -289,9 +317,9 @@ class Counting:
 def test_closers_hear_of_a_completed_run_once(database: Database, settings: Settings) -> None:
     """And of no other end."""
     closer = Counting()
-    book = RunStore(database, settings, "first", (closer,))
-    run = book.open(RunOrder(SOURCE))
-    book.end()
+    store = RunStore(database, settings, "first", (closer,))
+    run = store.open(RunOrder(SOURCE))
+    store.end()
     assert not closer.told
     again = RunStore(database, settings, "second", (closer,))
     again.open(RunOrder(run_id=run.id))
@@ -300,15 +328,15 @@ def test_closers_hear_of_a_completed_run_once(database: Database, settings: Sett
     assert closer.told == [(run.id, "shop")]
 
 
-def test_a_wish_to_stop_is_seen_and_kept(book: RunStore, database: Database) -> None:
+def test_a_wish_to_stop_is_seen_and_kept(store: RunStore, database: Database) -> None:
     """Even where nothing is left to do, for whoever wished it may mean to go on later."""
-    run = book.open(RunOrder(SOURCE))
-    finish_all(book)
+    run = store.open(RunOrder(SOURCE))
+    finish_all(store)
     with database.write() as db:
-        assert rows.request_stop(db, run.id, db.now)
-    view = book.view(set(), 9)
+        assert request_stop(db, run.id, db.now)
+    view = store.view(set(), 9)
     assert (view.stop_requested, view.drained) == (True, True)
-    assert book.end() == "stopped"
+    assert store.end() == "stopped"
 
 
 def test_the_rules_are_the_settings_and_the_sources(settings: Settings) -> None:
@@ -317,3 +345,296 @@ def test_the_rules_are_the_settings_and_the_sources(settings: Settings) -> None:
     assert rules.max_attempts == settings.task_max_retries
     assert rules.deadline_seconds > settings.session_max_seconds
     assert rules_of(settings, SOURCE).max_attempts == 2
+
+
+# ── made and started ──
+
+
+def test_a_run_is_made_and_started_once(database: Database) -> None:
+    """Its plan is kept as it was when it was made."""
+    run_id = a_new_run(database)
+    run = load(database, run_id)
+    assert (run.status, run.source, run.plan, run.max_pages) == ("initialized", "shop", {"depth": 3}, 10)
+    assert (run.created_at, run.started_at, run.completed_at) == (NOON, None, None)
+    assert written(database, module.start, run_id, SOON)
+    assert not written(database, module.start, run_id, LATER)
+    run = load(database, run_id)
+    assert (run.status, run.started_at) == ("running", SOON)
+
+
+def test_what_is_unknown_is_told(database: Database) -> None:
+    """Instead of doing nothing."""
+    with database.write() as db, pytest.raises(NotFoundError, match="there is no run 999"):
+        module.request_stop(db, 999, NOON)
+
+
+# ── its workers ──
+
+
+def test_a_worker_lives_as_long_as_it_says_so(database: Database) -> None:
+    """It joins, beats, falls silent; joining twice is no mistake."""
+    run_id = a_run(database)
+    join(database, run_id, "one", "one", until=SOON)
+    with database.read() as db:
+        assert rows.living_workers(db, run_id, SOON - SECOND) == ["one"]
+        assert rows.living_workers(db, run_id, SOON) == []
+    assert written(database, module.beat, run_id, "one", LATER)
+    assert not written(database, module.beat, run_id, "two", LATER)
+    with database.write() as db:
+        assert rows.living_workers(db, run_id, SOON) == ["one"]
+        module.leave(db, run_id, "one")
+        assert rows.living_workers(db, run_id, SOON) == []
+
+
+def test_nobody_joins_a_run_that_is_not_running(database: Database) -> None:
+    """It has not begun, or it is over."""
+    run_id = a_new_run(database)
+    assert not written(database, module.join, run_id, "one", LATER)
+    written(database, module.start, run_id, NOON)
+    assert written(database, module.join, run_id, "one", LATER)
+    assert written(database, module.leave_and_end, run_id, "one", NOON)
+    assert not written(database, module.join, run_id, "one", LATER)
+
+
+# ── drained ──
+
+
+def test_a_drained_run_is_completed(database: Database) -> None:
+    """SPEC D77, D95: when nothing is pending and nothing in progress, and only then."""
+    queue = Queue(database, a_run(database, page(1)))
+    assert not written(database, module.end_if_drained, queue.run_id, NOON)
+    [lease] = queue.acquire()
+    assert not written(database, module.end_if_drained, queue.run_id, NOON)
+    queue.finish(lease)
+    assert written(database, module.end_if_drained, queue.run_id, SOON)
+    assert not written(database, module.end_if_drained, queue.run_id, LATER)
+    run = load(database, queue.run_id)
+    assert (run.status, run.completed_at) == ("completed", SOON)
+
+
+def test_a_run_whose_tasks_were_all_given_up_ends_too(database: Database) -> None:
+    """SPEC D74."""
+    queue = Queue(database, a_run(database, page(1)))
+    queue.fail(queue.acquire()[0], final=True)
+    assert written(database, module.end_if_drained, queue.run_id, SOON)
+
+
+def test_a_run_that_is_to_stop_is_never_completed(database: Database) -> None:
+    """SPEC D95: although nothing was left to do."""
+    run_id = a_run(database)
+    join(database, run_id, "one")
+    written(database, module.request_stop, run_id, NOON)
+    assert not written(database, module.end_if_drained, run_id, SOON)
+    assert written(database, module.leave_and_end, run_id, "one", SOON)
+    assert load(database, run_id).status == "stopped"
+
+
+def test_one_of_several_workers_ends_the_run(on_postgresql: Database) -> None:
+    """However many look at the same moment."""
+    database = on_postgresql
+    run_id = a_run(database)
+    at_once = threading.Barrier(4)
+    ended: list[bool] = []
+
+    def look() -> None:
+        at_once.wait()
+        ended.append(written(database, module.end_if_drained, run_id, NOON))
+
+    workers = [threading.Thread(target=look) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert sorted(ended) == [False, False, False, True]
+
+
+def test_a_run_does_not_end_while_somebody_adds_to_it(on_postgresql: Database) -> None:
+    """Who would end it waits for who has the news, and then sees it."""
+    database = on_postgresql
+    run_id = a_run(database)
+    said: list[bool] = []
+    ender = threading.Thread(
+        target=lambda: said.append(written(database, module.end_if_drained, run_id, NOON))
+    )
+    with database.write() as db:
+        tasks.add(db, run_id, [page(1)], NOON)
+        ender.start()
+        ender.join(0.3)
+        assert ender.is_alive()
+    ender.join()
+    assert said == [False]
+    assert load(database, run_id).status == "running"
+
+
+# ── stopped, failed, gone on with ──
+
+
+def test_the_last_worker_stops_the_run(database: Database) -> None:
+    """SPEC D94, D97: with the time of its end; until then others go on."""
+    run_id = a_run(database)
+    join(database, run_id, "one", "two")
+    join(database, run_id, "dead", until=SOON)
+    assert not written(database, module.leave_and_end, run_id, "one", SOON)
+    assert load(database, run_id).status == "running"
+    assert written(database, module.leave_and_end, run_id, "two", SOON)
+    run = load(database, run_id)
+    assert (run.status, run.completed_at) == ("stopped", SOON)
+    assert not written(database, module.leave_and_end, run_id, "two", LATER)
+
+
+def test_two_who_stop_at_once_stop_the_run(on_postgresql: Database) -> None:
+    """Neither leaves it to the other."""
+    database = on_postgresql
+    for turn in range(10):
+        run_id = a_run(database)
+        join(database, run_id, "one", "two")
+        at_once = threading.Barrier(2)
+        said: list[bool] = []
+
+        def leave(owner: str, run_id: int, at_once: threading.Barrier, said: list[bool]) -> None:
+            at_once.wait()
+            said.append(written(database, module.leave_and_end, run_id, owner, NOON))
+
+        workers = [threading.Thread(target=leave, args=(o, run_id, at_once, said)) for o in ("one", "two")]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert sorted(said) == [False, True], turn
+        assert load(database, run_id).status == "stopped"
+
+
+def test_workers_are_asked_to_stop(database: Database) -> None:
+    """They see it, and the first time of asking is kept."""
+    run_id = a_run(database)
+    join(database, run_id, "one")
+    assert not load(database, run_id).stop_requested_at
+    assert written(database, module.request_stop, run_id, NOON)
+    assert written(database, module.request_stop, run_id, SOON)
+    assert load(database, run_id).status == "running"
+    assert load(database, run_id).stop_requested_at == NOON
+
+
+@pytest.mark.parametrize("is_started", [False, True])
+def test_a_run_that_nobody_is_at_stops_when_asked(database: Database, *, is_started: bool) -> None:
+    """There is nobody who would see the wish."""
+    run_id = a_run(database) if is_started else a_new_run(database)
+    assert written(database, module.request_stop, run_id, SOON)
+    run = load(database, run_id)
+    assert (run.status, run.completed_at) == ("stopped", SOON)
+    assert not written(database, module.request_stop, run_id, LATER)
+
+
+def test_a_stop_gives_back_what_dead_workers_hold(database: Database) -> None:
+    """SPEC D96: at once, not when their leases have run out; and the run's end is on record."""
+    queue = Queue(database, a_run(database, page(1), page(2)))
+    queue.acquire(owner="dead", limit=1)
+    join(database, queue.run_id, "dead", until=SOON)
+    assert written(database, module.request_stop, queue.run_id, LATER)
+    run = load(database, queue.run_id)
+    assert (run.status, run.completed_at) == ("stopped", LATER)
+    assert [(task.status, task.attempts) for task in queue.rows()] == [("pending", 0)] * 2
+    [record] = run_records(database)
+    assert (record.subject_id, record.status, record.timestamp) == (str(run.id), "stopped", LATER)
+    assert record.details["tasks"] == {"pending": 2, "in_progress": 0, "finished": 0, "error": 0}
+
+
+def test_a_stop_leaves_the_living_what_they_have(database: Database) -> None:
+    """They give it back themselves, and end the run; the dead count no more."""
+    queue = Queue(database, a_run(database, page(1), page(2)))
+    queue.acquire(owner="dead", limit=1)
+    queue.acquire(owner="alive", limit=1)
+    join(database, queue.run_id, "dead", until=SOON)
+    join(database, queue.run_id, "alive")
+    assert written(database, module.request_stop, queue.run_id, SOON)
+    assert load(database, queue.run_id).status == "running"
+    assert [task.status for task in queue.rows()] == ["pending", "in_progress"]
+    assert not run_records(database)
+
+
+def test_a_worker_whose_process_is_gone_is_dead_at_once(database: Database) -> None:
+    """On its own machine that can be seen, however long it said that it would live."""
+    queue = Queue(database, a_run(database, page(1)))
+    queue.acquire(owner="killed")
+    with database.write() as db:
+        db.add(RunWorker(run_id=queue.run_id, owner="killed", alive_until=LATER, process=gone()))
+    with database.read() as db:
+        assert rows.living_workers(db, queue.run_id, NOON) == []
+    assert written(database, module.request_stop, queue.run_id, NOON)
+    assert load(database, queue.run_id).status == "stopped"
+    assert [task.status for task in queue.rows()] == ["pending"]
+
+
+def gone() -> str:
+    """The mark of a process of this machine that has ended."""
+    show = "from crawler.access.process import this_process; print(this_process())"
+    done = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def run_records(database: Database) -> list[ScrapeRecord]:
+    """What is on record of runs."""
+    with database.read() as db:
+        return list(db.scalars(select(ScrapeRecord).where(ScrapeRecord.kind == "run")))
+
+
+def test_a_failure_ends_the_run_of_the_last_worker(database: Database) -> None:
+    """With its reason; while others are at it, it goes on."""
+    run_id = a_run(database)
+    join(database, run_id, "one", "two")
+    assert not written(database, module.leave_and_end, run_id, "one", SOON, failed="disk full")
+    assert written(database, module.leave_and_end, run_id, "two", SOON, failed="disk\0full")
+    run = load(database, run_id)
+    assert (run.status, run.completed_at) == ("failed", SOON)
+    assert run.last_error == "disk\N{REPLACEMENT CHARACTER}full"
+
+
+@pytest.mark.parametrize("end", ["stop", "fail"])
+def test_an_ended_run_goes_on_where_it_was(database: Database, end: str) -> None:
+    """As if it had not ended; its first start is kept."""
+    run_id = a_run(database, page(1))
+    join(database, run_id, "one")
+    written(database, module.request_stop, run_id, NOON)
+    if end == "stop":
+        written(database, module.leave_and_end, run_id, "one", SOON)
+    else:
+        written(database, module.leave_and_end, run_id, "one", SOON, failed="disk full")
+    assert written(database, module.reopen, run_id, LATER)
+    run = load(database, run_id)
+    assert (run.status, run.started_at, run.completed_at) == ("running", NOON, None)
+    assert (run.stop_requested_at, run.last_error) == (None, None)
+
+
+def test_a_run_that_was_left_goes_on(database: Database) -> None:
+    """SPEC D86: its workers died, perhaps after somebody had wished it to stop; what they held comes back."""
+    queue = Queue(database, a_run(database, page(1)))
+    join(database, queue.run_id, "dead", until=SOON)
+    written(database, module.request_stop, queue.run_id, NOON)
+    [lost] = queue.acquire(owner="dead")
+    assert written(database, module.reopen, queue.run_id, LATER)
+    join(database, queue.run_id, "one", until=LATER + SECOND)
+    assert not load(database, queue.run_id).stop_requested_at
+    with database.read() as db:
+        assert rows.living_workers(db, queue.run_id, NOON) == ["one"]
+    assert queue.acquire(LATER) == []
+    [again] = queue.acquire(LATER + SECOND)
+    assert again.id == lost.id
+
+
+def test_a_run_at_work_is_joined_as_it_is(database: Database) -> None:
+    """A wish to stop it is not lost by a second worker's coming."""
+    run_id = a_run(database)
+    join(database, run_id, "one")
+    written(database, module.request_stop, run_id, NOON)
+    assert written(database, module.reopen, run_id, SOON)
+    assert load(database, run_id).stop_requested_at
+
+
+def test_a_completed_run_is_over(database: Database) -> None:
+    """It is neither reopened nor stopped; one that has not begun is started instead."""
+    run_id = a_run(database)
+    written(database, module.end_if_drained, run_id, NOON)
+    assert not written(database, module.reopen, run_id, SOON)
+    assert not written(database, module.request_stop, run_id, SOON)
+    assert load(database, run_id).status == "completed"
+    assert not written(database, module.reopen, a_new_run(database), SOON)

@@ -9,17 +9,17 @@ import pytest
 from sqlalchemy import select
 
 from crawler.capture.failures import Cause
-from crawler.db.models import CrawlException, ScrapeRecord
+from crawler.db.models import CrawlException, ScrapeRecord, Task
+from crawler.leases.rows import Leases
 from crawler.leases.rules import LeaseRules
 from crawler.runs import task_ends, tasks
-from crawler.runs.task_ends import DIED_UNDER_IT, Outcome, Release, TaskEnd, leases_on_tasks
+from crawler.runs.task_ends import DIED_UNDER_IT, Outcome, Release, TaskEnd, note_expired
 from tests.unit.runs.queues import DOMAIN, NOON, SECOND, a_run, page, rows_of
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from crawler.db.engine import Database
-    from crawler.db.models import Task
     from crawler.runs.tasks import LeasedTask
 
 PAGE = UUID(int=7)
@@ -31,7 +31,7 @@ class Run:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self.leases = leases_on_tasks(RULES)
+        self.leases = Leases(Task, RULES, note_expired)
         self.id = a_run(database, page(1))
 
     def lease(self, now: datetime = NOON, owner: str = "one") -> LeasedTask | None:
@@ -154,8 +154,7 @@ def test_what_is_given_back_costs_nothing(run: Run, reason: Release) -> None:
     """SPEC D88: it says why; an earlier failure's cause is not its reason."""
     run.end(run.taken(), TaskEnd(Cause.TIMEOUT, "too slow"))
     task = run.taken(NOON + SECOND)
-    with run.database.write() as db:
-        assert task_ends.give_back(db, [task], reason, NOON + SECOND) == 1
+    assert run.end(task, TaskEnd.given_back(reason)) is Outcome.GIVEN_BACK
     assert stand(run.row()) == ("pending", None, None, reason.value, None)
     assert run.row().attempts == 1
     assert run.records()[1:] == [("pending", "given_back", None, 1)]
@@ -185,10 +184,12 @@ def test_who_has_the_task_no_more_writes_nothing(run: Run) -> None:
     run.lease(expiry, owner="two")
     quick = run.taken(expiry + SECOND)
     before = run.records()
-    for came in (TaskEnd(page_id=PAGE), TaskEnd(Cause.CRASHED, "odd", is_final=True)):
-        assert run.end(slow, came) is None
-    with run.database.write() as db:
-        assert task_ends.give_back(db, [slow], Release.LEFT, NOON) == 0
+    late = (
+        TaskEnd(page_id=PAGE),
+        TaskEnd(Cause.CRASHED, "odd", is_final=True),
+        TaskEnd.given_back(Release.LEFT),
+    )
+    assert [run.end(slow, came) for came in late] == [None, None, None]
     assert (run.records(), run.noted()) == (before, [])
     assert run.end(quick, TaskEnd()) is Outcome.STORED
 

@@ -249,3 +249,17 @@ def test_where_most_is_left_can_be_told(database: Database) -> None:
     with database.read() as db:
         assert tasks.waiting(db, queue.run_id, 10) == [("b.example", 4), ("shop.example", 3)]
         assert tasks.waiting(db, queue.run_id, 1) == [("b.example", 4)]
+
+
+# ── found ──
+
+
+def test_a_url_is_one_page_however_it_is_written() -> None:
+    """Its identity is its canonical form; the task keeps what was found."""
+    one, other = (
+        tasks.task_of("https://www.shop.example:443/a?b=1#c"),
+        tasks.task_of("https://www.shop.example/a?b=1"),
+    )
+    assert one.url_sha256 == other.url_sha256
+    assert one.domain == other.domain == "shop.example"
+    assert tasks.task_of("https://shop.example/a?b=2").url_sha256 != one.url_sha256

@@ -1,4 +1,4 @@
-"""A process's part of a run, at a visits that answers as it is told and on a real database."""
+"""A process's part of a run, with visits that begin as they are told and on a real database."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from attrs import define, field
 from sqlalchemy import select
 
 from crawler.access.gate import GateUnavailableError
+from crawler.capture.failures import Cause
 from crawler.config import load_settings
 from crawler.db.engine import Database
 from crawler.db.models import Run, Task
+from crawler.runs import domain_slot
 from crawler.runs import worker as module
 from crawler.runs.sources import Source
 from crawler.runs.store import RunOrder, RunStore
-from crawler.runs.task_ends import TaskEnd
+from crawler.runs.task_ends import Outcome, TaskEnd
 from crawler.runs.worker import FAILED, FINISHED, INTERRUPTED, STOPPED, RunWorker
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import Fence, SessionOrder
@@ -38,7 +40,7 @@ SOURCE = Source("shops", "Shops", STARTS, ("one.example", "two.example"))
 
 @define
 class Stores:
-    """What a worker takes from the visits's stores."""
+    """What a worker takes from the stores of visits."""
 
     database: Database
     owner: str = "first"
@@ -92,7 +94,8 @@ def _quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LOOK_SECONDS", 0.02)
     monkeypatch.setattr(module, "BUSY_SECONDS", 0.02)
     monkeypatch.setattr(module, "GATE_PATIENCE_SECONDS", 0.3)
-    monkeypatch.setattr("crawler.runs.patience.PATIENCE_SECONDS", (0.01, 0.01))
+    monkeypatch.setattr(module, "PATIENCE_SECONDS", (0.01, 0.01))
+    monkeypatch.setattr(domain_slot, "LOOK_SECONDS", 0.02)
 
 
 @pytest.fixture
@@ -150,7 +153,7 @@ def test_a_run_ends_when_all_is_done(visits: Visits) -> None:
         assert {task.domain for task in tasks} == {"one.example", "two.example"}
         for task in tasks:
             worker.arrived(task)
-            await worker.end(task, TaskEnd())
+            await worker.end_task(task, TaskEnd())
         await until(lambda: worker.over)
 
     worker, status = at_work(visits, work)
@@ -166,7 +169,7 @@ def test_a_stop_gives_back_what_was_not_begun(visits: Visits) -> None:
     async def work(worker: RunWorker) -> None:
         task = await next_of(worker)
         await until(lambda: len(worker.slots) == 2)
-        worker.soon(task, worker.end(task, TaskEnd()))
+        worker.end_soon(task, TaskEnd())
 
     worker, status = at_work(visits, work)
     assert (status, worker.over) == ("stopped", INTERRUPTED)
@@ -201,7 +204,8 @@ def test_without_any_domain_for_long_the_run_fails(visits: Visits) -> None:
         await until(lambda: worker.over)
 
     worker, status = at_work(visits, work)
-    assert (status, worker.over) == ("failed", FAILED)
+    assert worker.over
+    assert (status, worker.over.why) == ("failed", FAILED.why)
     assert time.monotonic() - begun > 0.7
     with visits.database.read() as db:
         assert db.scalars(select(Run.last_error)).one() == "GateUnavailableError: Redis does not answer"
@@ -223,9 +227,9 @@ def test_a_gate_that_is_away_does_not_stop_what_is_under_way(visits: Visits) -> 
         assert worker.over is None
         visits.answer = lambda _domain: 0
         worker.arrived(task)
-        await worker.end(task, TaskEnd())
+        await worker.end_task(task, TaskEnd())
         other = await next_of(worker)
-        await worker.end(other, TaskEnd())
+        await worker.end_task(other, TaskEnd())
         await until(lambda: worker.over)
 
     assert at_work(visits, work)[1] == "completed"
@@ -236,7 +240,7 @@ def test_a_stop_does_not_wait_for_a_domains_delay(visits: Visits) -> None:
     visits.answer = lambda _domain: 600
 
     async def work(worker: RunWorker) -> None:
-        await until(lambda: len(worker._knocking) == 2)
+        await until(lambda: worker.dispatcher and len(worker.dispatcher._works) == 2)
 
     begun = time.monotonic()
     assert at_work(visits, work)[1] == "stopped"
@@ -261,13 +265,13 @@ def test_only_what_nobody_works_on_is_swept(visits: Visits) -> None:
     """Not what lies ready, nor what is just being written."""
 
     async def work(worker: RunWorker) -> None:
-        ending, lost = await next_of(worker), await next_of(worker)
-        worker.soon(ending, worker.end(ending, TaskEnd()))
+        ending, _lost = await next_of(worker), await next_of(worker)
+        worker.end_soon(ending, TaskEnd())
         worker.sweep()
         worker.sweep()
         await until(lambda: worker.done.total() == 2)
         assert dict(worker.done) == {"stored": 1, "retried": 1}
-        assert lost.lease.id not in worker._ending
+        assert not any(slot.ending for slot in worker.slots.values())
 
     at_work(visits, work)
 
@@ -282,27 +286,61 @@ async def refuse_one(worker: RunWorker) -> None:
 
 
 def test_a_store_that_takes_no_page_ends_the_run(visits: Visits) -> None:
-    """So many in a row are not the pages' fault; one that is stored in between shows that it works.
-
-    No attempt is counted, from the first page on.
-    """
+    """That is never the page's fault: no attempt is counted, from the first page on."""
 
     async def work(worker: RunWorker) -> None:
-        for _ in range(module.MOST_UNSTORED - 1):
+        for _ in range(module.MOST_REFUSED - 1):
+            await refuse_one(worker)
+        assert not worker.over
+        await refuse_one(worker)
+
+    worker, status = at_work(visits, work)
+    assert worker.over
+    assert (worker.over.why, status) == (FAILED.why, "failed")
+    assert [(row.status, row.attempts, row.last_error) for row in rows(visits)] == [
+        ("pending", 0, "interrupted"), ("pending", 0, "interrupted"),
+    ]  # fmt: skip
+    with visits.database.read() as db:
+        assert db.scalars(select(Run.last_error)).one() == "disk full"
+
+
+def test_what_a_store_takes_after_all_counts_no_more(visits: Visits) -> None:
+    """A fault that passes costs nothing, one that comes back each time for one page ends the run."""
+
+    async def work(worker: RunWorker) -> None:
+        await until(lambda: len(worker.slots) == 2 and all(slot.ready for slot in worker.slots.values()))
+        for _ in range(module.MOST_REFUSED - 1):
             await refuse_one(worker)
         task = await next_of(worker)
-        await worker.end(task, TaskEnd())
-        worker.stored(task, "stored", new_links=False)
-        for _ in range(module.MOST_UNSTORED - 1):
+        refusals = worker._refused[task.lease.id]
+        await worker.end_task(task, TaskEnd())
+        worker.stored(task, Outcome.STORED)
+        for _ in range(refusals):
             await refuse_one(worker)
-        assert worker.over is None
+        assert not worker.over
         await refuse_one(worker)
-        assert worker.over == FAILED
 
     assert at_work(visits, work)[1] == "failed"
     assert sorted((row.status, row.attempts) for row in rows(visits)) == [("finished", 1), ("pending", 0)]
-    with visits.database.read() as db:
-        assert db.scalars(select(Run.last_error)).one() == "disk full"
+
+
+def test_an_end_that_cannot_be_written_costs_no_attempt(
+    visits: Visits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The task goes back with the end of the run, when the store is there again."""
+
+    async def work(worker: RunWorker) -> None:
+        def fail(*_: object, **__: object) -> None:
+            raise OSError("no database")
+
+        task = await next_of(worker)
+        with monkeypatch.context() as patch:
+            patch.setattr(RunStore, "end_task", fail)
+            await worker.end_task(task, TaskEnd(Cause.TIMEOUT, "too slow"))
+        assert worker.done == {"lost": 1}
+
+    assert at_work(visits, work)[1] == "stopped"
+    assert [(row.status, row.attempts, row.cause) for row in rows(visits)] == [("pending", 0, None)] * 2
 
 
 def test_a_database_that_is_away_for_long_ends_the_run(
@@ -311,13 +349,14 @@ def test_a_database_that_is_away_for_long_ends_the_run(
     """After some looks in vain."""
 
     async def work(worker: RunWorker) -> None:
-        def fail(*_: object) -> None:
+        def fail(*_: object, **__: object) -> None:
             raise OSError("no database")
 
         monkeypatch.setattr(RunStore, "view", fail)
         await until(lambda: worker.over)
 
     worker, status = at_work(visits, work)
-    assert (worker.over, status) == (FAILED, "failed")
+    assert worker.over
+    assert (worker.over.why, status) == (FAILED.why, "failed")
     with visits.database.read() as db:
         assert db.scalars(select(Run.last_error)).one() == "OSError: no database"

@@ -1,1 +1,1 @@
-"""Sessions: their outcome, their store, their book."""
+"""Sessions: their states, what is written for them, their outcome."""

@@ -10,7 +10,6 @@ import pytest
 from sqlalchemy import update
 
 from crawler.db.models import Batch, CrawlSession
-from crawler.errors import NotFoundError
 from crawler.sessions import rows
 from crawler.sessions.rows import Fence, SessionOrder
 
@@ -92,15 +91,3 @@ def test_an_ended_session_takes_no_more_writes(database: Database) -> None:
         assert rows.change(db, fence, status="completed")
     with database.write() as db:
         assert not rows.beat(db, fence, TTL)
-
-
-def test_a_session_is_found_by_the_beginning_of_its_id(database: Database) -> None:
-    """An ambiguous or unknown beginning is an error that names the next step."""
-    one, _ = queue(database), queue(database)
-    with database.read() as db:
-        assert rows.find(db, str(one)).id == one
-        assert rows.find(db, str(one)[:13].upper()).id == one
-        with pytest.raises(NotFoundError, match="no session begins"):
-            rows.find(db, "zzz")
-        with pytest.raises(NotFoundError, match="several sessions begin"):
-            rows.find(db, "")

@@ -105,7 +105,7 @@ def test_an_end_that_is_no_longer_ours_changes_nothing(process_of: ProcessOf) ->
     for end in (process.finish, process.put_back):
         with pytest.raises(StaleSessionError):
             end(visit)
-    assert not process.store.beat(visit)
+    assert process.store.beat([visit]) == []
     assert process.load(visit.fence.session_id).status == "running"
     assert endings.heard == []
 
@@ -141,7 +141,7 @@ def test_what_waits_in_a_living_process_is_not_abandoned(process_of: ProcessOf) 
     waiting, lost, in_batch = alive.queue(), dead.queue(), dead.queue(batch.id)
     for session_id in (waiting, lost, in_batch):
         alive.let_pass(session_id, 2 * TTL)
-    alive.store.beat_queued()
+    assert alive.store.beat([]) == []
     assert alive.store.abandon_stale() == [lost]
     assert alive.load(waiting).status == alive.load(in_batch).status == "queued"
 
@@ -173,8 +173,8 @@ def test_a_living_session_cannot_be_queued_again(process_of: ProcessOf) -> None:
     assert two.store.requeue(visit.id[:13]) == (visit.fence.session_id, visit.order)
     again = two.start(visit.fence.session_id)
     assert again.fence.epoch == visit.fence.epoch + 1
-    assert not one.store.beat(visit)
-    assert two.store.beat(again)
+    assert one.store.beat([visit]) == []
+    assert two.store.beat([again]) == [again]
 
 
 def test_what_is_queued_again_has_not_ended(process_of: ProcessOf) -> None:
@@ -193,7 +193,7 @@ def test_each_write_renews_the_sign_of_life(process_of: ProcessOf) -> None:
     process = process_of(SHORT)
     visit = process.begin()
     process.let_pass(visit.fence.session_id, timedelta(seconds=2 * SHORT))
-    assert process.store.beat(visit)
+    assert process.store.beat([visit]) == [visit]
     assert process_of(LONG).store.abandon_stale() == []
     process.let_pass(visit.fence.session_id, timedelta(seconds=2 * SHORT))
     assert process_of(LONG).store.abandon_stale() == [visit.fence.session_id]

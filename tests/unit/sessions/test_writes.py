@@ -1,7 +1,8 @@
-"""Group commit: what shares a transaction stands or falls alone, on SQLite and PostgreSQL."""
+"""Writes: what shares a transaction stands or falls alone, on SQLite and PostgreSQL; who waits for whom."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -19,10 +20,10 @@ from crawler.evidence.folder_store import FolderStore
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 from crawler.sessions.store import SessionStore
-from crawler.sessions.writes import Write
+from crawler.sessions.writes import MOST, Write, WriteQueue
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
     from uuid import UUID
@@ -55,8 +56,8 @@ class Fussy:
 
 
 @pytest.fixture
-def book(database: Database, tmp_path: Path) -> SessionStore:
-    """A book with such a hook."""
+def store(database: Database, tmp_path: Path) -> SessionStore:
+    """A store with such a hook."""
     settings = load_settings({"VITRINE_HOME": str(tmp_path), "DATABASE_URL": ""})
     return SessionStore(settings, database, FolderStore(tmp_path / "artifacts"), (Fussy(),))
 
@@ -76,18 +77,18 @@ def commits(database: Database) -> Generator[list[None]]:
         event.remove(database.engine, "commit", note)
 
 
-def visit_of(book: SessionStore, domain: str = "shop.example") -> Visit:
+def visit_of(store: SessionStore, domain: str = "shop.example") -> Visit:
     """A running session."""
     order = SessionOrder(f"https://{domain}/", domain)
-    [session_id] = book.queue([order], {})
-    return book.writes.post_now(book.start(order, Journal(str(session_id), domain)))
+    [session_id] = store.queue([order], {})
+    return store.writes.post_now(store.start(order, Journal(str(session_id), domain)))
 
 
-def page_of(book: SessionStore, visit: Visit, path: str, page_type: str = "page") -> Write[Any]:
+def page_of(store: SessionStore, visit: Visit, path: str, page_type: str = "page") -> Write[Any]:
     """A page to be kept, with a line of the log."""
     visit.journal.info("test", f"page {path}")
     capture = PageCapture(visit.id, page_type, f"https://{visit.order.domain}{path}", body=path.encode())
-    return book.writes.page(visit, capture)
+    return store.writes.page(visit, capture)
 
 
 def count(database: Database, table: type[Any]) -> int:
@@ -96,11 +97,13 @@ def count(database: Database, table: type[Any]) -> int:
         return db.scalar(select(func.count()).select_from(table)) or 0
 
 
-def stored(book: SessionStore) -> set[bytes]:
+def stored(store: SessionStore) -> set[bytes]:
     """What lies in the artifact store, unpacked as far as a test cares."""
-    with book.database.read() as db:
+    with store.database.read() as db:
         named = set(db.scalars(select(Artifact.storage_uri)))
-    assert {entry.uri for entry in book.blobs.entries()} == named  # no file without a row, and no row without
+    assert {
+        entry.uri for entry in store.blobs.entries()
+    } == named  # no file without a row, and no row without
     return {uri.encode() for uri in named}
 
 
@@ -109,87 +112,87 @@ def outcomes(writes: Sequence[Write[Any]]) -> list[str]:
     return ["kept" if write.error is None else type(write.error).__name__ for write in writes]
 
 
-def test_pages_of_many_sessions_share_a_commit(book: SessionStore) -> None:
-    """Each is in the book with its file, its line of the log, and what the hook wrote."""
-    visits = [visit_of(book, f"shop-{number}.example") for number in range(4)]
-    writes = [page_of(book, visit, f"/{number}") for number in range(3) for visit in visits]
-    with commits(book.database) as seen:
-        book.writes.commit(writes)
+def test_pages_of_many_sessions_share_a_commit(store: SessionStore) -> None:
+    """Each is stored with its file, its line of the log, and what the hook wrote."""
+    visits = [visit_of(store, f"shop-{number}.example") for number in range(4)]
+    writes = [page_of(store, visit, f"/{number}") for number in range(3) for visit in visits]
+    with commits(store.database) as seen:
+        store.writes.commit(writes)
     assert len(seen) == 1
     assert outcomes(writes) == ["kept"] * 12
-    assert len(stored(book)) == 12
-    assert (count(book.database, Page), count(book.database, Diagnostic)) == (12, 12)
+    assert len(stored(store)) == 12
+    assert (count(store.database, Page), count(store.database, Diagnostic)) == (12, 12)
     for visit in visits:
         assert len(visit.kept) == 3
         assert visit.journal.take() == []
 
 
-def test_a_page_that_fails_is_taken_back_alone(book: SessionStore) -> None:
+def test_a_page_that_fails_is_taken_back_alone(store: SessionStore) -> None:
     """Its rows, those of the hook and its file are gone; its line of the log waits for the next write."""
-    visit, other = visit_of(book), visit_of(book, "other.example")
-    before = count(book.database, CrawlLog)
-    writes = [page_of(book, other, "/1"), page_of(book, visit, "/bad"), page_of(book, other, "/2")]
-    with commits(book.database) as seen:
-        book.writes.commit(writes)
+    visit, other = visit_of(store), visit_of(store, "other.example")
+    before = count(store.database, CrawlLog)
+    writes = [page_of(store, other, "/1"), page_of(store, visit, "/bad"), page_of(store, other, "/2")]
+    with commits(store.database) as seen:
+        store.writes.commit(writes)
     assert len(seen) == 1
     assert outcomes(writes) == ["kept", "ValueError", "kept"]
-    assert len(stored(book)) == 2
-    assert (count(book.database, Page), count(book.database, Diagnostic)) == (2, 2)
+    assert len(stored(store)) == 2
+    assert (count(store.database, Page), count(store.database, Diagnostic)) == (2, 2)
     assert visit.kept == {}
     assert "page /bad" in [line.message for line in visit.journal.take()]
-    assert count(book.database, CrawlLog) == before + 3  # two pages, and that the other session began
+    assert count(store.database, CrawlLog) == before + 3  # two pages, and that the other session began
 
 
-def test_a_stale_session_refuses_its_own_pages_only(book: SessionStore) -> None:
+def test_a_stale_session_refuses_its_own_pages_only(store: SessionStore) -> None:
     """Whatever else is in the group is kept."""
-    lost, mine = visit_of(book), visit_of(book, "other.example")
-    with book.database.write() as db:
+    lost, mine = visit_of(store), visit_of(store, "other.example")
+    with store.database.write() as db:
         db.get_one(CrawlSession, lost.fence.session_id).epoch += 1
-    writes = [page_of(book, lost, "/1"), page_of(book, mine, "/2"), page_of(book, lost, "/3")]
-    book.writes.commit(writes)
+    writes = [page_of(store, lost, "/1"), page_of(store, mine, "/2"), page_of(store, lost, "/3")]
+    store.writes.commit(writes)
     assert outcomes(writes) == ["StaleSessionError", "kept", "StaleSessionError"]
-    assert len(stored(book)) == count(book.database, Page) == 1
+    assert len(stored(store)) == count(store.database, Page) == 1
     with pytest.raises(StaleSessionError):
         _ = writes[0].result
 
 
-def test_a_transaction_that_breaks_is_done_again_one_by_one(book: SessionStore) -> None:
+def test_a_transaction_that_breaks_is_done_again_one_by_one(store: SessionStore) -> None:
     """The write that broke it fails, the others are kept; nothing is there twice."""
-    visit = visit_of(book)
-    writes = [page_of(book, visit, path) for path in ("/1", "/abort", "/2")]
-    book.writes.commit(writes)
+    visit = visit_of(store)
+    writes = [page_of(store, visit, path) for path in ("/1", "/abort", "/2")]
+    store.writes.commit(writes)
     assert outcomes(writes)[0] == outcomes(writes)[2] == "kept"
     assert writes[1].error is not None
-    assert len(stored(book)) == count(book.database, Page) == count(book.database, Diagnostic) == 2
-    with book.database.read() as db:
+    assert len(stored(store)) == count(store.database, Page) == count(store.database, Diagnostic) == 2
+    with store.database.read() as db:
         lines = list(db.scalars(select(CrawlLog.message).where(CrawlLog.message.like("page%"))))
     assert sorted(lines) in (["page /1", "page /2"], ["page /1", "page /2", "page /abort"])
 
 
-def test_a_commit_that_fails_fails_them_all(book: SessionStore) -> None:
+def test_a_commit_that_fails_fails_them_all(store: SessionStore) -> None:
     """No row, no file; the lines of the log wait."""
-    visit = visit_of(book)
-    writes = [page_of(book, visit, path) for path in ("/1", "/2")]
+    visit = visit_of(store)
+    writes = [page_of(store, visit, path) for path in ("/1", "/2")]
 
     def refuse(_: Any) -> None:
         raise OSError("the disk is gone")
 
-    event.listen(book.database.engine, "commit", refuse)
-    book.writes.commit(writes)
-    event.remove(book.database.engine, "commit", refuse)
+    event.listen(store.database.engine, "commit", refuse)
+    store.writes.commit(writes)
+    event.remove(store.database.engine, "commit", refuse)
     assert outcomes(writes) == ["OSError", "OSError"]
-    assert stored(book) == set()
-    assert count(book.database, Page) == 0
+    assert stored(store) == set()
+    assert count(store.database, Page) == 0
     assert {"page /1", "page /2"} <= {line.message for line in visit.journal.take()}
 
 
 def test_files_stay_where_only_the_answer_got_lost(
-    book: SessionStore, monkeypatch: pytest.MonkeyPatch
+    store: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A row never loses its file, even if the writer has to call its page lost."""
-    visit = visit_of(book)
-    writes = [page_of(book, visit, path) for path in ("/1", "/2")]
-    write = book.database.write
+    visit = visit_of(store)
+    writes = [page_of(store, visit, path) for path in ("/1", "/2")]
+    write = store.database.write
 
     @contextmanager
     def lose_the_answer() -> Generator[Session]:
@@ -198,32 +201,32 @@ def test_files_stay_where_only_the_answer_got_lost(
         raise ConnectionError("the answer got lost")
 
     with monkeypatch.context() as patch:
-        patch.setattr(book.database, "write", lose_the_answer)
-        book.writes.commit(writes)
+        patch.setattr(store.database, "write", lose_the_answer)
+        store.writes.commit(writes)
     assert outcomes(writes) == ["ConnectionError", "ConnectionError"]
-    assert len(stored(book)) == count(book.database, Page) == 2
+    assert len(stored(store)) == count(store.database, Page) == 2
 
 
-def test_two_pages_that_want_one_name(book: SessionStore) -> None:
+def test_two_pages_that_want_one_name(store: SessionStore) -> None:
     """The first has it; the second is refused, and takes nothing with it."""
-    visit = visit_of(book)
+    visit = visit_of(store)
     writes = [
-        page_of(book, visit, "/1", "pdp"),
-        page_of(book, visit, "/2", "pdp"),
-        page_of(book, visit, "/3"),
+        page_of(store, visit, "/1", "pdp"),
+        page_of(store, visit, "/2", "pdp"),
+        page_of(store, visit, "/3"),
     ]
-    book.writes.commit(writes)
+    store.writes.commit(writes)
     assert [write.error is None for write in writes] == [True, False, True]
     assert isinstance(writes[1].error, BlobExistsError)
-    assert len(stored(book)) == 2
+    assert len(stored(store)) == 2
 
 
 def test_a_file_that_cannot_be_stored_costs_its_page(
-    book: SessionStore, monkeypatch: pytest.MonkeyPatch
+    store: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The group's other files are published all the same."""
-    visit = visit_of(book)
-    writes = [page_of(book, visit, path) for path in ("/1", "/2", "/3")]
+    visit = visit_of(store)
+    writes = [page_of(store, visit, path) for path in ("/1", "/2", "/3")]
     [unlucky] = writes[1].files
     publish = FolderStore.publish_all
 
@@ -233,36 +236,39 @@ def test_a_file_that_cannot_be_stored_costs_its_page(
         publish(blobs, files)
 
     monkeypatch.setattr(FolderStore, "publish_all", refuse_one)
-    book.writes.commit(writes)
+    store.writes.commit(writes)
     assert outcomes(writes) == ["kept", "DiskFullError", "kept"]
-    assert len(stored(book)) == count(book.database, Page) == 2
+    assert len(stored(store)) == count(store.database, Page) == 2
 
 
-def test_the_end_of_a_session_and_its_log_ride_along(book: SessionStore) -> None:
+def test_the_end_of_a_session_and_its_log_ride_along(store: SessionStore) -> None:
     """States, pages and exports of several sessions are one commit as well."""
-    one, two = visit_of(book), visit_of(book, "other.example")
-    book.writes.post_now(book.finish(one))
-    writes: list[Write[Any]] = [page_of(book, two, "/1"), book.writes.log(one.fence.session_id, one.journal)]
-    book.writes.commit(writes)
+    one, two = visit_of(store), visit_of(store, "other.example")
+    store.writes.post_now(store.finish(one))
+    writes: list[Write[Any]] = [
+        page_of(store, two, "/1"),
+        store.writes.log(one.fence.session_id, one.journal),
+    ]
+    store.writes.commit(writes)
     assert outcomes(writes) == ["kept", "kept"]
-    [log] = [uri for uri in stored(book) if uri.endswith(b".jsonl")]
-    with book.database.read() as db:
+    [log] = [uri for uri in stored(store) if uri.endswith(b".jsonl")]
+    with store.database.read() as db:
         lines = db.scalar(select(func.count()).where(CrawlLog.session_id == one.fence.session_id))
         assert db.scalar(text("SELECT count(*) FROM crawl_logs WHERE message = 'session.end'")) == 1
-    assert book.blobs.read(log.decode()).count(b"\n") == lines == 2
+    assert store.blobs.read(log.decode()).count(b"\n") == lines == 2
 
 
-def test_a_log_takes_the_place_of_what_a_dead_process_left(book: SessionStore) -> None:
+def test_a_log_takes_the_place_of_what_a_dead_process_left(store: SessionStore) -> None:
     """A file that no row claims gives way; one that a row claims stays, and the log gets another name."""
-    visit = visit_of(book)
-    book.writes.post_now(book.finish(visit))
-    export = book.writes.log(visit.fence.session_id, visit.journal)
+    visit = visit_of(store)
+    store.writes.post_now(store.finish(visit))
+    export = store.writes.log(visit.fence.session_id, visit.journal)
     [file] = export.files
-    book.blobs.publish(file.uri, b"half")
-    book.writes.post_now(export)
-    assert book.blobs.read(file.uri) != b"half"
-    book.export_log(visit.fence.session_id)
-    assert len(stored(book)) == 2
+    store.blobs.publish(file.uri, b"half")
+    store.writes.post_now(export)
+    assert store.blobs.read(file.uri) != b"half"
+    store.export_log(visit.fence.session_id)
+    assert len(stored(store)) == 2
 
 
 def lock(domain: str) -> Any:
@@ -279,7 +285,7 @@ def test_a_deadlock_with_somebody_else_costs_nothing(postgres_database: str, tmp
     """A group holds several rows, in the order in which its pages came; whoever loses is tried again."""
     database = Database(postgres_database)
     settings = load_settings({"VITRINE_HOME": str(tmp_path), "DATABASE_URL": ""})
-    book = SessionStore(settings, database, FolderStore(tmp_path / "artifacts"))
+    store = SessionStore(settings, database, FolderStore(tmp_path / "artifacts"))
     with database.write() as db:
         db.add_all([DomainGate(domain="a"), DomainGate(domain="b")])
     has_b, has_a = threading.Event(), threading.Event()
@@ -301,7 +307,110 @@ def test_a_deadlock_with_somebody_else_costs_nothing(postgres_database: str, tmp
     with ThreadPoolExecutor(1) as thread:
         other = thread.submit(take_the_other_way_round)
         assert has_b.wait(10)
-        book.writes.commit(writes)
+        store.writes.commit(writes)
         other.result()
     assert [write.result for write in writes] == ["a", "b"]
     database.close()
+
+
+# ── the queue: what comes while a group is being written goes with the next one ──
+
+
+class SlowQueue(WriteQueue):
+    """Stores nothing until it is let, and remembers how large the groups were."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        nothing: Any = None
+        super().__init__(load_settings({}), nothing, nothing, ())
+        self.sizes: list[int] = []
+        self.error = error
+        self.may_go_on = threading.Event()
+
+    def _store(self, writes: Sequence[Write[Any]]) -> None:
+        """Write a group, or fail as a whole."""
+        self.sizes.append(len(writes))
+        assert self.may_go_on.wait(10)
+        if self.error:
+            raise self.error
+        for write in writes:
+            write.write_in(len(self.sizes))  # type: ignore[arg-type]  # no database, only a number
+
+
+def in_a_loop(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """In a thread; pytest-twisted's loop runs in ours."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(lambda: asyncio.run(work())).result()
+
+
+def a_write() -> Write[int]:
+    """Something to be written; what that brings is the number of its group."""
+    number_of: Any = int
+    return Write(number_of)
+
+
+def test_nobody_waits_for_a_group_to_grow() -> None:
+    """The first is written at once; all that came meanwhile go together, up to the limit."""
+    queue = SlowQueue()
+
+    async def work() -> None:
+        first = asyncio.ensure_future(queue.post(a_write()))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        others = [asyncio.ensure_future(queue.post(a_write())) for _ in range(MOST + 3)]
+        await asyncio.sleep(0)
+        queue.may_go_on.set()
+        assert await first == 1
+        assert await asyncio.gather(*others) == [2] * MOST + [3] * 3
+        await queue.settle()
+
+    in_a_loop(work)
+    assert queue.sizes == [1, MOST, 3]
+
+
+def test_a_group_that_cannot_be_written_at_all_is_told() -> None:
+    """Nobody waits for ever, and the next group is tried."""
+    queue = SlowQueue(RuntimeError("no threads are left"))
+    queue.may_go_on.set()
+
+    async def work() -> None:
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="no threads are left"):
+                await queue.post(a_write())
+
+    in_a_loop(work)
+    assert queue.sizes == [1, 1]
+
+
+def test_who_stops_waiting_takes_nothing_from_the_others() -> None:
+    """A write whose waiter was cancelled is written with the rest."""
+    queue = SlowQueue()
+
+    async def work() -> None:
+        waiters = [asyncio.ensure_future(queue.post(a_write())) for _ in range(3)]
+        await asyncio.sleep(0)
+        waiters[1].cancel()
+        queue.may_go_on.set()
+        done = await asyncio.gather(*waiters, return_exceptions=True)
+        assert [type(each) for each in done] == [int, asyncio.CancelledError, int]
+
+    in_a_loop(work)
+    assert sum(queue.sizes) == 3
+
+
+def test_what_follows_is_done_before_anybody_goes_on() -> None:
+    """In the event loop's own thread, also where nobody waits any more."""
+    queue = SlowQueue()
+    done: list[tuple[int, int]] = []
+
+    async def work() -> None:
+        threads = [threading.get_ident()]
+        following = a_write()
+        following.then = lambda number: done.append((number, threading.get_ident()))
+        waiter = asyncio.ensure_future(queue.post(following))
+        await asyncio.sleep(0)
+        waiter.cancel()
+        queue.may_go_on.set()
+        await queue.settle()
+        assert done == [(1, threads[0])]
+
+    in_a_loop(work)

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections import deque
+import asyncio
+from collections import Counter, deque
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attrs import define, field
+from attrs import define, evolve, field
 from scrapy import Request
 
+from crawler.crawl.context import SESSION
 from crawler.middlewares.scope import TASK
+from crawler.runs.sources import Source
+from crawler.runs.task_ends import Release, TaskEnd
+from crawler.spiders import scheduler as module
 from crawler.spiders.scheduler import RunScheduler
 from tests.unit.runs.queues import leased
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from pathlib import Path
 
     from crawler.runs.tasks import LeasedTask
 
@@ -40,54 +47,63 @@ class RunWorker:
 
     tasks: list[LeasedTask] = field(factory=list)
     given_back: list[int] = field(factory=list)
+    status: str = ""
+    source: Source = field(factory=lambda: Source.of_url("https://shop.example/"))
+    done: Counter[str] = field(factory=lambda: Counter(stored=2))
+    told: list[tuple[str, dict[str, Any]]] = field(factory=list)
+    home: Path | None = None
+    store: Any = field(factory=lambda: SimpleNamespace(database="the database"))
 
-    def take(self) -> tuple[str, LeasedTask] | None:
+    @property
+    def run(self) -> Any:
+        """The run."""
+        return SimpleNamespace(id=7, source=self.source)
+
+    @property
+    def visits(self) -> Any:
+        """Its visits."""
+        tell = lambda event, **fields: self.told.append((event, fields))  # ruff: ignore[lambda-assignment]
+        return SimpleNamespace(settings=SimpleNamespace(vitrine_home=self.home), tell=tell)
+
+    def take(self) -> tuple[Any, LeasedTask] | None:
         """The next."""
-        return ("a visit", self.tasks.pop(0)) if self.tasks else None
+        return (SimpleNamespace(id="a visit"), self.tasks.pop(0)) if self.tasks else None
 
     def has_ready(self) -> bool:
         """Whether there is a next."""
         return bool(self.tasks)
 
-    def soon(self, task: LeasedTask, work: Coroutine[Any, Any, None]) -> None:
-        """Do it at once."""
-        with pytest.raises(StopIteration):
-            work.send(None)
-
-    async def give_back(self, task: LeasedTask, reason: str) -> None:
+    def end_soon(self, task: LeasedTask, came: TaskEnd) -> None:
         """Remember it."""
+        assert came == TaskEnd.given_back(Release.INTERRUPTED)
         self.given_back.append(task.lease.id)
 
     async def close(self) -> str:
-        """There is nothing to close."""
-        return "stopped"
+        """What became of the run, if there is one."""
+        return self.status
 
 
 class Spider:
-    """Makes requests of tasks, and is told of the end."""
+    """Hears of answers."""
 
-    closed: tuple[str, str] | None = None
+    def parse_page(self) -> None:
+        """Of a page."""
 
-    def request_for(self, _visit: str, task: LeasedTask) -> Request:
-        """A request as the spider makes it."""
-        return Request(task.url, meta={TASK: task, "depth": task.depth})
-
-    async def run_closed(self, status: str, reason: str) -> None:
-        """Remember it."""
-        self.closed = status, reason
+    def page_failed(self) -> None:
+        """Of none."""
 
 
-def a_scheduler(*tasks: LeasedTask) -> RunScheduler:
+def a_scheduler(*tasks: LeasedTask, **worker: Any) -> RunScheduler:
     """One of a crawl with these tasks."""
     scheduler = RunScheduler.__new__(RunScheduler)
-    scheduler.worker = RunWorker(list(tasks))  # type: ignore[assignment]
+    scheduler.worker = RunWorker(list(tasks), **worker)  # type: ignore[assignment]
     scheduler.stats = Stats()  # type: ignore[assignment]
     scheduler.spider = Spider()  # type: ignore[assignment]
     scheduler._came_back = deque()
     return scheduler
 
 
-def test_tasks_become_requests_in_the_foremans_order() -> None:
+def test_tasks_become_requests_in_the_workers_order() -> None:
     """With Scrapy's own counts of depths."""
     scheduler = a_scheduler(leased(1), leased(2, depth=3))
     assert scheduler.has_pending_requests()
@@ -95,6 +111,11 @@ def test_tasks_become_requests_in_the_foremans_order() -> None:
     assert first
     assert second
     assert [first.meta[TASK].lease.id, second.meta[TASK].lease.id] == [1, 2]
+    assert (first.meta[SESSION], first.callback, first.errback) == (
+        "a visit", scheduler.spider.parse_page, scheduler.spider.page_failed,
+    )  # fmt: skip
+    assert first.dont_filter
+    assert "download_timeout" not in first.meta
     assert scheduler.next_request() is None
     assert not scheduler.has_pending_requests()
     assert scheduler.stats.values == {
@@ -124,8 +145,42 @@ def test_what_came_back_is_given_back_at_the_end() -> None:
     """A stop between two redirects costs no attempt."""
     scheduler = a_scheduler()
     scheduler.enqueue_request(Request("https://shop.example/moved", meta={TASK: leased(9)}))
-    closing = scheduler._close("shutdown")
-    with pytest.raises(StopIteration):
-        closing.send(None)
+    closed(scheduler)
     assert scheduler.worker.given_back == [9]  # type: ignore[attr-defined]
-    assert scheduler.spider.closed == ("stopped", "shutdown")  # type: ignore[attr-defined]
+
+
+def test_a_source_says_how_long_a_page_may_take() -> None:
+    """Where it does."""
+    source = evolve(Source.of_url("https://shop.example/"), fetch_timeout_seconds=5.0)
+    request = a_scheduler(leased(1), source=source).next_request()
+    assert request
+    assert request.meta["download_timeout"] == 5
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_end_of_a_run_is_told_and_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, fails: bool
+) -> None:
+    """A report that cannot be written costs nothing else; without a run there is neither."""
+    written: list[tuple[object, ...]] = []
+
+    def write(*given: object) -> None:
+        written.append(given)
+        if fails:
+            raise OSError("no disk")
+
+    monkeypatch.setattr(module, "write_report", write)
+    scheduler = a_scheduler(status="stopped", home=tmp_path)
+    closed(scheduler)
+    assert written == [("the database", tmp_path / "reports", 7)]
+    worker: Any = scheduler.worker
+    assert worker.told == [("run_ended", {"run": 7, "status": "stopped", "stored": 2})]
+    nothing = a_scheduler()
+    closed(nothing)
+    assert (nothing.worker.told, len(written)) == ([], 1)  # type: ignore[attr-defined]
+
+
+def closed(scheduler: RunScheduler) -> None:
+    """Close it, in a loop of its own: pytest-twisted's runs in this thread."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(lambda: asyncio.run(scheduler._close())).result()

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from crawler.catalogue.plugins import PluginRegistry, run_plugins
+from crawler.pdp import Signals, Verdict
 from tests.unit.catalogue.plugins.made_up import URL, page
 
 if TYPE_CHECKING:
     from crawler.catalogue.plugins import AssetRecord, PluginPage
 
-FACTS = {
-    "name": "A  chair", "price": "19.9", "currency": "EUR", "list_price": None, "availability": "InStock",
-    "sku": "C-1", "gtin": "4006381333931", "brand": "Oak", "image": "https://shop.example/c.png", "mpn": None,
-    "sources": {"name": "json-ld"}, "variants": None,
-}  # fmt: skip
-PDP = {"is_pdp": True, "policy": "v1.2", "reasons": []}
+PDP = Verdict("v1.2", is_pdp=True, signals=Signals())
 
 
 def found(page: PluginPage) -> dict[str, AssetRecord]:
@@ -45,57 +41,11 @@ def test_every_html_page_is_an_asset() -> None:
 
 
 def test_a_product_page_is_a_product_too() -> None:
-    """With the facts that say what is sold at what price."""
-    product = found(page(verdict=PDP, facts=FACTS))["product"]
-    assert (product.key, product.url, product.title) == (URL, URL, "A chair")
-    assert product.content == {
-        "name": "A chair", "brand": "Oak", "sku": "C-1", "gtin": "4006381333931", "mpn": None,
-        "price": "19.90", "list_price": None, "currency": "EUR", "availability": "InStock",
-    }  # fmt: skip
-    assert product.details == {"image": "https://shop.example/c.png", "policy": "v1.2"}
-
-
-@pytest.mark.parametrize(
-    ("changed", "is_new"),
-    [
-        ({"price": "19.90"}, False),
-        ({"price": "19.900"}, False),
-        ({"image": "https://cdn.example/x.png"}, False),
-        ({"sources": {"name": "dom"}}, False),
-        ({"price": "18.00"}, True),
-        ({"price": "19.905"}, True),
-        ({"price": None}, True),
-        ({"currency": "USD"}, True),
-        ({"availability": "OutOfStock"}, True),
-    ],
-)
-def test_what_a_customer_would_notice_is_a_new_version(changed: dict[str, Any], *, is_new: bool) -> None:
-    """How a price is spelled, or where its picture lies, is not."""
-    before = found(page(verdict=PDP, facts=FACTS))["product"]
-    after = found(page(verdict=PDP, facts={**FACTS, **changed}))["product"]
-    assert (before.checksum != after.checksum) is is_new
-    assert before.key == after.key
-
-
-def test_a_product_is_known_by_what_its_listing_is_known_by() -> None:
-    """Whatever its SKU is, and by whichever address it was found."""
-    red, blue = (
-        found(page(url=f"{URL}?colour={sku}", verdict=PDP, facts={**FACTS, "sku": sku}))["product"]
-        for sku in ("red", "blue")
-    )
-    assert red.key == blue.key == URL
-    assert red.checksum != blue.checksum
-
-
-def test_a_page_may_say_anything_of_its_product() -> None:
-    """A hostile page costs no asset."""
-    facts = {
-        "name": "a\x00b\ud800", "price": "1e999999", "currency": ["EUR"], "sku": "x" * 10_000, "gtin": 5,
-        "image": "x" * 100_000,
-    }  # fmt: skip
-    product = found(page(verdict=PDP, facts=facts))["product"]
-    assert (product.title, product.content["price"], product.content["currency"]) == ("a b", None, None)
-    assert product.content["sku"] == "x" * 100
+    """Known by what its listing is known by; what is said of it is filled in with the listing."""
+    product = found(page(url=f"{URL}?colour=red", verdict=PDP))["product"]
+    assert (product.kind, product.key, product.url) == ("product", URL, f"{URL}?colour=red")
+    assert (product.title, product.content, product.details) == (None, {}, {})
+    assert "product" not in found(page(verdict=Verdict("v1.2", is_pdp=False, signals=Signals())))
 
 
 @pytest.mark.parametrize(

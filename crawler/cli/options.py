@@ -1,0 +1,64 @@
+"""What commands take alike, and who is at the command line."""
+
+from __future__ import annotations
+
+import getpass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crawler.db import lookup
+from crawler.db.models import CrawlSession
+from crawler.errors import UsageError
+from crawler.retention.holds import Target
+from crawler.urls import domain_of
+from crawler.views.products import find as find_listing
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+MAX_NUMBER = 2**63 - 1  # that a database takes
+Json = Annotated[bool, typer.Option("--json", help="One JSON document.")]
+JsonLines = Annotated[bool, typer.Option("--jsonl", help="One JSON document a line.")]
+FailEmpty = Annotated[bool, typer.Option("--fail-empty", help="Exit 4 when nothing matches.")]
+Limit = Annotated[int, typer.Option(min=1, max=100_000, help="The newest so many.")]
+Arguments = Annotated[
+    list[str] | None, typer.Option("-a", metavar="NAME=VALUE", help="Passed on to the spider.")
+]
+Overrides = Annotated[
+    list[str] | None, typer.Option("-s", metavar="NAME=VALUE", help="Passed on as a setting.")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the crawl's log.")]
+SessionId = Annotated[str, typer.Argument(help="Its id, or how it begins.")]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="Its number.")]
+SessionOption = Annotated[
+    str | None, typer.Option("--session", metavar="ID", help="A session; its id may be cut short.")
+]
+ListingOption = Annotated[
+    str | None, typer.Option("--listing", metavar="ID", help="A product: its id, or its URL.")
+]
+DomainOption = Annotated[str | None, typer.Option("--domain", metavar="D", help="A domain, as shop.example.")]
+
+
+def target_of(
+    db: Session, session: str | None = None, listing: str | None = None, domain: str | None = None
+) -> Target:
+    """The one target of a hold or a purge that was named."""
+    given = [value for value in (session, listing, domain) if value is not None]
+    if len(given) != 1:
+        raise UsageError(
+            "name one target", hint="give --session ID, --domain D, or --listing ID where it is taken"
+        )
+    if session is not None:
+        return Target(session_id=lookup.find(db, CrawlSession, session).id)
+    if listing is not None:
+        return Target(listing_id=find_listing(db, listing).id)
+    return Target(domain=domain_of(given[0]))
+
+
+def person() -> str:
+    """The name of whoever runs the command, for the record."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"  # as in a container without a list of users

@@ -1,0 +1,154 @@
+"""`vitrine listings` and `prices`: the products that are known, what each cost, and what it costs now."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from crawler.cli.crawl import Crawl, crawl_and_report
+from crawler.cli.options import FailEmpty, Json, JsonLines, Limit, Overrides, Verbose
+from crawler.cli.output import NOTHING_MATCHED, Listing, emit, note, say, show_list, table
+from crawler.cli.stores import reading
+from crawler.errors import UsageError
+from crawler.urls import domain_of
+from crawler.views import products as views
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from decimal import Decimal
+
+    from crawler.views.products import PricedListing, PriceHistory
+
+BARS = "▁▂▃▄▅▆▇█"
+_AGE = re.compile(r"(\d{1,6})([mhdw])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+OfDomain = Annotated[str | None, typer.Option(help="Only those of this domain.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    listings = typer.Typer(no_args_is_help=True, help="The products that are known.")
+    listings.command("list")(list_listings)
+    app.add_typer(listings, name="listings")
+    prices = typer.Typer(no_args_is_help=True, help="What products cost, and when.")
+    prices.command("show")(show)
+    prices.command("refresh")(refresh)
+    app.add_typer(prices, name="prices")
+
+
+def list_listings(
+    *,
+    domain: OfDomain = None,
+    limit: Limit = 50,
+    as_json: Json = False,
+    as_jsonl: JsonLines = False,
+    fail_empty: FailEmpty = False,
+) -> int:
+    """List products with their newest prices, those seen last first."""
+    with reading() as db:
+        found = views.newest(db, domain=domain_of(domain) if domain else None, limit=limit)
+    return show_list(LISTINGS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
+
+
+def show(
+    product: Annotated[str, typer.Argument(metavar="URL|LISTING", help="Its page, or its id, cut short.")],
+    *,
+    limit: Limit = 30,
+    as_json: Json = False,
+) -> None:
+    """Show the price history of a product, each price with what proves it."""
+    with reading() as db:
+        found = views.history(db, product, limit)
+    if as_json:
+        emit(found)
+    else:
+        _show(found)
+
+
+def refresh(
+    *,
+    older_than: Annotated[
+        str, typer.Option(metavar="AGE", help="Only products not seen for so long: 30m, 12h, 1d, 2w.")
+    ] = "1d",
+    domain: OfDomain = None,
+    limit: Annotated[
+        int, typer.Option(min=1, max=2000, help="At most so many, those that waited longest.")
+    ] = 500,
+    settings: Overrides = None,
+    fail_empty: FailEmpty = False,
+    verbose: Verbose = False,
+    as_json: Json = False,
+) -> int:
+    """Capture known products again, so that their prices are of today."""
+    age = _age(older_than)
+    with reading() as db:
+        its_domain = domain_of(domain) if domain else None
+        due = views.unseen_since(db, db.now - age, domain=its_domain, limit=limit)
+    if not due:
+        note(f"every known product was seen within {older_than}")
+        if as_json:
+            emit({"sessions": []})
+        return NOTHING_MATCHED if fail_empty else 0
+    words = " ".join(map(str, due))
+    crawl = Crawl("pdp", (f"listing={words}",), tuple(settings or ()), verbose=verbose)
+    return crawl_and_report(crawl, as_json=as_json)
+
+
+def sparkline(values: Sequence[Decimal], width: int = 60) -> str:
+    """The last `width` values as bars, from the lowest to the highest; equal ones lie in the middle."""
+    shown = values[-width:]
+    if not shown:
+        return ""
+    low, high = min(shown), max(shown)
+    if low == high:
+        return BARS[len(BARS) // 2 - 1] * len(shown)
+    return "".join(BARS[int((value - low) / (high - low) * (len(BARS) - 1))] for value in shown)
+
+
+def _age(text: str) -> timedelta:
+    found = _AGE.fullmatch(text.strip())
+    if not found:
+        raise UsageError(f"--older-than {text!r} is no age", hint="write it as 30m, 12h, 1d or 2w")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+def _row(listing: PricedListing) -> tuple[Any, ...]:
+    price = f"{listing.price} {listing.currency}" if listing.price is not None else None
+    return (
+        str(listing.id)[:8], listing.domain, listing.name, price, listing.availability, listing.last_seen_at
+    )  # fmt: skip
+
+
+LISTINGS = Listing(
+    "listings",
+    ("listing", "domain", "product", "price", "availability", "seen"),
+    _row,
+    empty="no products yet; `vitrine crawl pdp URL` finds some",
+    then="vitrine prices show LISTING",
+)
+
+
+def _show(found: PriceHistory) -> None:
+    listing = found.listing
+    say(
+        "[bold]{name}[/]  {brand}\n{url}  listing {id}",
+        name=listing.name or listing.url, brand=listing.brand or "", url=listing.url, id=listing.id,
+    )  # fmt: skip
+    if not found.prices:
+        note("no price is known")
+        return
+    by_currency = sorted(found.prices, key=attrgetter("currency"))
+    for currency, of_it in groupby(by_currency, key=attrgetter("currency")):
+        amounts = [price.price for price in of_it]
+        say(f"{currency}  {sparkline(amounts)}  {amounts[-1]}  (from {min(amounts)} to {max(amounts)})")
+    rows = [
+        (price.seen_at, f"{price.price} {price.currency}", price.list_price, price.availability,
+         str(price.session_id)[:8], (price.content_sha256 or "")[:12])
+        for price in reversed(found.prices)
+    ]  # fmt: skip
+    table(("seen", "price", "list price", "availability", "session", "sha256"), rows)

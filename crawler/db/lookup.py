@@ -1,0 +1,60 @@
+"""One row by its id, as people and programs name it: a number whole, any other id by how it begins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+from uuid import UUID
+
+from attrs import frozen
+from sqlalchemy import inspect, select
+
+from crawler.db.models import Artifact, Asset, Base, CrawlSession, Listing, Run
+from crawler.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+Row = TypeVar("Row", bound=Base)
+_UUID_DIGITS = 32
+_MAX_NUMBER_DIGITS = 18  # more, and databases take it for something else
+
+
+@frozen
+class _Named:
+    """What a table's rows are called, and where they are shown."""
+
+    one: str
+    shown_by: str
+
+
+_NAMES: dict[type[Base], _Named] = {
+    Artifact: _Named("artifact", "sessions show"),
+    Asset: _Named("asset", "assets list"),
+    CrawlSession: _Named("session", "sessions list"),
+    Listing: _Named("listing", "listings list"),
+    Run: _Named("run", "runs list"),
+}
+
+
+def find(db: Session, kind: type[Row], given: str) -> Row:
+    """The row that `given` names; an unknown or ambiguous name is an error that says where to look."""
+    found = candidates(db, kind, given)
+    if len(found) == 1:
+        return found[0]
+    what = _NAMES[kind]
+    message = f"several {what.one}s begin with {given!r}" if found else f"there is no {what.one} {given!r}"
+    raise NotFoundError(message, hint=f"`vitrine {what.shown_by}` shows them")
+
+
+def candidates(db: Session, kind: type[Row], given: str) -> list[Row]:
+    """The rows that `given` may name: none, one, or two of more."""
+    key = inspect(kind).primary_key[0]
+    if key.type.python_type is UUID:
+        digits = given.replace("-", "").lower()
+        if not digits or len(digits) > _UUID_DIGITS or set(digits) - set("0123456789abcdef"):
+            return []
+        first, last = (UUID(digits.ljust(_UUID_DIGITS, fill)) for fill in "0f")
+        return list(db.scalars(select(kind).where(key.between(first, last)).limit(2)))
+    is_number = given.isascii() and given.isdecimal() and len(given) <= _MAX_NUMBER_DIGITS
+    row = db.get(kind, int(given)) if is_number else None
+    return [] if row is None else [row]

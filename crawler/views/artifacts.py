@@ -1,0 +1,75 @@
+"""Artifacts: one stored file, and whether stored files are what they were."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+from sqlalchemy import func, select
+
+from crawler.db import lookup
+from crawler.db.models import Artifact
+from crawler.errors import NotFoundError
+from crawler.evidence.bodies import Finding, is_readable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+    from uuid import UUID
+
+    from sqlalchemy.orm import Session
+
+    from crawler.evidence.bodies import Examined
+
+
+@frozen(kw_only=True)
+class DamagedArtifact:
+    """A stored file that is not what it was."""
+
+    id: UUID
+    session_id: UUID
+    type: str
+    storage_uri: str
+    finding: Finding
+
+
+@frozen
+class Verification:
+    """What came of reading stored files again."""
+
+    checked: int
+    intact: int
+    bytes: int
+    failed: tuple[DamagedArtifact, ...]
+
+
+def readable(db: Session, now: datetime, given: str) -> Artifact:
+    """The artifact whose id begins so; of one that is gone the day on which it went."""
+    row = lookup.find(db, Artifact, given)
+    if db.scalar(select(Artifact.id).where(Artifact.id == row.id, is_readable(now))):
+        return row
+    when = f" at {row.deleted_at:%Y-%m-%d %H:%M}Z" if row.deleted_at else " just now"
+    raise NotFoundError(f"artifact {row.id} was deleted{when}, as its retention says")
+
+
+def count(db: Session, now: datetime) -> int:
+    """How many there are to be read."""
+    return db.execute(select(func.count()).select_from(Artifact).where(is_readable(now))).scalar_one()
+
+
+def verification(found: Iterable[Examined]) -> Verification:
+    """The figures of files that were read again."""
+    checked, size = 0, 0
+    failed = []
+    for each in found:
+        row = each.artifact
+        checked += 1
+        size += row.size_bytes
+        if each.finding is not Finding.INTACT:
+            failed.append(
+                DamagedArtifact(
+                    id=row.id, session_id=row.session_id, type=row.type, storage_uri=row.storage_uri,
+                    finding=each.finding,
+                )
+            )  # fmt: skip
+    return Verification(checked, checked - len(failed), size, tuple(failed))

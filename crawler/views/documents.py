@@ -1,0 +1,48 @@
+"""What a view answers with: a value that nothing changes, and its one way to JSON."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
+
+from attrs import fields, has
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Select
+    from sqlalchemy.orm import Session
+
+T = TypeVar("T")
+
+
+def document_of(kind: type[T], row: object, **more: Any) -> T:
+    """A document with the row's value for each of its fields, but for those that are given."""
+    names = (field.name for field in fields(kind))  # type: ignore[arg-type]
+    return kind(**{name: getattr(row, name) for name in names if name not in more}, **more)
+
+
+def documents(
+    db: Session, query: Select[Any], kind: type[T], more: Callable[[Any], dict[str, Any]] = lambda _: {}
+) -> list[tuple[Any, T]]:
+    """The rows of a query, each with its document; `more` gives the fields that are no columns."""
+    return [(row, document_of(kind, row, **more(row))) for row in db.scalars(query)]
+
+
+def as_json(document: Any, *, indent: int | None = None) -> str:
+    """A document for machines: its fields by their names, times in ISO 8601, ids and amounts as text."""
+    return json.dumps(document, default=_plain, ensure_ascii=False, indent=indent)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, UUID | Path | Decimal):
+        return str(value)
+    if has(type(value)):
+        return {field.name: getattr(value, field.name) for field in fields(type(value))}
+    raise TypeError(f"{type(value).__name__} has no place in JSON")

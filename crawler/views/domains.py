@@ -1,0 +1,71 @@
+"""Domains: who holds which, how long, and which delay applies and why."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from attrs import frozen
+from sqlalchemy import select
+
+from crawler.access.process import holder_of
+from crawler.db.models import CrawlSession
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from sqlalchemy.orm import Session
+
+    from crawler.access.gate import GateEntry
+
+FREE, HELD = "free", "held"
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+@frozen(kw_only=True)
+class DomainDocument:
+    """A domain as its gate has it, with the session that holds it."""
+
+    domain: str
+    state: str
+    value: str | None  # of the lock
+    host: str | None
+    pid: int | None
+    session: str | None
+    url: str | None
+    since: datetime | None
+    expires_in_ms: int | None
+    throttled_for_ms: int
+    delayed_for_ms: int
+    delay_reason: str | None
+
+
+def of(db: Session, entries: Sequence[GateEntry]) -> list[DomainDocument]:
+    """Domains, in the order in which the gate gave them."""
+    holders = [holder_of(entry.value) if entry.value else None for entry in entries]
+    # A lock's value is anybody's text.
+    ids = [UUID(one.session_id) for one in holders if one and _UUID.fullmatch(one.session_id)]
+    columns = select(CrawlSession.id, CrawlSession.url, CrawlSession.started_at)
+    sessions = {str(row.id): row for row in db.execute(columns.where(CrawlSession.id.in_(ids)))}
+    documents = []
+    for entry, holder in zip(entries, holders, strict=True):
+        session = sessions.get(holder.session_id) if holder else None
+        documents.append(
+            DomainDocument(
+                domain=entry.domain,
+                state=HELD if entry.value else FREE,
+                value=entry.value,
+                host=holder.host if holder else None,
+                pid=holder.pid if holder else None,
+                session=holder.session_id if holder else None,
+                url=session.url if session else None,
+                since=session.started_at if session else None,
+                expires_in_ms=entry.expires_in_ms if entry.value else None,
+                throttled_for_ms=entry.throttled_for_ms,
+                delayed_for_ms=entry.delayed_for_ms,
+                delay_reason=entry.delay_reason,
+            )
+        )
+    return documents

@@ -1,0 +1,88 @@
+"""Hauls: URLs that were captured together, each with its product, its price and how its session ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+from sqlalchemy import func, select
+
+from crawler.catalogue import hauls
+from crawler.db.models import Haul, HaulMember
+from crawler.views import sessions
+from crawler.views.documents import document_of
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from uuid import UUID
+
+    from sqlalchemy.orm import Session
+
+    from crawler.views.sessions import SessionDocument
+
+
+@frozen(kw_only=True)
+class HaulDocument:
+    """A named batch of URLs."""
+
+    name: str
+    created_at: datetime
+    source: str  # the file that named the URLs
+    urls: int
+    captured: int
+
+
+@frozen(kw_only=True)
+class MemberDocument:
+    """One URL of a haul, and what came of it."""
+
+    url: str
+    session_id: UUID | None
+    status: str | None
+    pdp_url: str | None
+    name: str | None
+    price: str | None
+    currency: str | None
+    availability: str | None
+
+
+@frozen(kw_only=True)
+class HaulWithMembers(HaulDocument):
+    """A haul and its URLs, in the order of the file."""
+
+    members: tuple[MemberDocument, ...]
+
+
+def newest(db: Session, limit: int) -> list[HaulDocument]:
+    """The newest hauls first."""
+    query = (
+        select(Haul, func.count(HaulMember.id), func.count(HaulMember.session_id))
+        .outerjoin(HaulMember, HaulMember.haul_id == Haul.id)
+        .group_by(Haul.id)
+        .order_by(Haul.created_at.desc(), Haul.id.desc())
+        .limit(limit)
+    )
+    return [
+        document_of(HaulDocument, haul, urls=members, captured=captured)
+        for haul, members, captured in db.execute(query)
+    ]
+
+
+def shown(db: Session, now: datetime, name: str) -> HaulWithMembers:
+    """The haul of this name."""
+    haul = hauls.get(db, name)
+    keys = [member.session_id for member in haul.members if member.session_id]
+    by_id: dict[UUID | None, SessionDocument] = {each.id: each for each in sessions.of(db, now, keys)}
+    members = [_member(member, by_id.get(member.session_id)) for member in haul.members]
+    return document_of(HaulWithMembers, haul, urls=len(members), captured=len(keys), members=tuple(members))
+
+
+def _member(member: HaulMember, session: SessionDocument | None) -> MemberDocument:
+    facts: dict[str, Any] = session.product if session else {}
+    return MemberDocument(
+        url=member.url,
+        session_id=member.session_id,
+        status=session.status if session else None,
+        pdp_url=session.pdp_url if session else None,
+        **{fact: facts.get(fact) for fact in ("name", "price", "currency", "availability")},
+    )

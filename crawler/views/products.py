@@ -1,0 +1,150 @@
+"""Products: which are known, what each cost and when, and which were not looked at for long.
+
+To show one more column takes the column in `crawler/db/models/listings.py`, a migration, and a field of the
+same name in `ListingDocument` or `PriceDocument` here.
+"""
+
+from __future__ import annotations
+
+from itertools import starmap
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+from sqlalchemy import select
+from sqlalchemy.orm import aliased
+
+from crawler.catalogue.product_facts import identity_of
+from crawler.db import lookup
+from crawler.db.models import Listing, Price
+from crawler.errors import BadUrlError, NotFoundError
+from crawler.views.documents import document_of, documents
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from decimal import Decimal
+    from uuid import UUID
+
+    from sqlalchemy.orm import Session
+
+_HINT = "`vitrine listings list` shows them"
+
+
+@frozen(kw_only=True)
+class ListingDocument:
+    """A product on a domain."""
+
+    id: UUID
+    domain: str
+    url: str
+    name: str | None
+    brand: str | None
+    sku: str | None
+    gtin: str | None
+    mpn: str | None
+    image: str | None
+    first_seen_at: datetime
+    last_seen_at: datetime
+    last_session_id: UUID | None
+
+
+@frozen(kw_only=True)
+class PricedListing(ListingDocument):
+    """A product with its newest price, where one is known."""
+
+    price: Decimal | None
+    currency: str | None
+    availability: str | None
+    price_seen_at: datetime | None
+
+
+@frozen(kw_only=True)
+class PriceDocument:
+    """What a product cost at a time, and what proves it."""
+
+    id: int
+    currency: str
+    availability: str | None
+    seen_at: datetime
+    url: str
+    content_sha256: str | None
+    session_id: UUID
+    price: Decimal
+    list_price: Decimal | None
+
+
+@frozen
+class PriceHistory:
+    """A product and its prices, the oldest first."""
+
+    listing: ListingDocument
+    prices: tuple[PriceDocument, ...]
+
+
+def newest(db: Session, *, domain: str | None, limit: int) -> list[PricedListing]:
+    """The products seen last, each with its newest price."""
+    other = aliased(Price)
+    newest_price = (
+        select(other.id)
+        .where(other.listing_id == Listing.id)
+        .order_by(other.seen_at.desc(), other.id.desc())
+        .limit(1)
+        .correlate(Listing)
+        .scalar_subquery()
+    )
+    query = (
+        select(Listing, Price)
+        .outerjoin(Price, Price.id == newest_price)
+        .order_by(Listing.last_seen_at.desc(), Listing.id)
+        .limit(limit)
+    )
+    query = query.where(Listing.domain == domain) if domain else query
+    return list(starmap(_priced, db.execute(query)))
+
+
+def find(db: Session, given: str) -> Listing:
+    """The product with this URL, or whose id begins so."""
+    if "/" not in given:
+        return lookup.find(db, Listing, given)
+    try:
+        identity = identity_of(given, None)
+    except BadUrlError as error:
+        raise NotFoundError(str(error), hint=_HINT) from None
+    is_it = (Listing.domain == identity.domain) & (Listing.url_sha256 == identity.url_sha256)
+    found = db.scalars(select(Listing).where(is_it)).one_or_none()
+    if found is None:
+        raise NotFoundError(f"there is no listing {given!r}", hint=_HINT)
+    return found
+
+
+def history(db: Session, given: str, limit: int) -> PriceHistory:
+    """The newest prices of the product with this URL, or whose id begins so."""
+    listing = find(db, given)
+    newest_first = (
+        select(Price)
+        .where(Price.listing_id == listing.id)
+        .order_by(Price.seen_at.desc(), Price.id.desc())
+        .limit(limit)
+    )
+    # A list price of nothing is none.
+    found = documents(db, newest_first, PriceDocument, lambda price: {"list_price": price.list_price or None})
+    prices = tuple(document for _, document in reversed(found))
+    return PriceHistory(document_of(ListingDocument, listing), prices)
+
+
+def unseen_since(db: Session, moment: datetime, *, domain: str | None, limit: int) -> Sequence[UUID]:
+    """The products that were not seen since, those that waited longest first."""
+    query = select(Listing.id).where(Listing.last_seen_at <= moment)
+    query = query.where(Listing.domain == domain) if domain else query
+    return db.scalars(query.order_by(Listing.last_seen_at, Listing.id).limit(limit)).all()
+
+
+def _priced(listing: Listing, price: Price | None) -> PricedListing:
+    return document_of(
+        PricedListing,
+        listing,
+        price=price.price if price else None,
+        currency=price.currency if price else None,
+        availability=price.availability if price else None,
+        price_seen_at=price.seen_at if price else None,
+    )
