@@ -6,7 +6,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attrs import define, field
 
 from crawler.access.scope import Denial, Scope
 from crawler.crawl.answers import FilteredError, KnownUrlError
@@ -22,28 +21,33 @@ if TYPE_CHECKING:
 ASKED = "https://shop.example/1"  # where the first task's page is
 
 
-@define
-class RunWorker:
-    """What a run knows of its site."""
+class Store:
+    """What a run has tasks for, and what it has learnt."""
 
-    scope: Scope = field(factory=lambda: Scope.of(["shop.example"], deny=["/cart/**"]))
-    has_tasks: set[str] = field(factory=set)
-    run: Any = field(factory=lambda: SimpleNamespace(source=SimpleNamespace(code="shop")))
+    def __init__(self) -> None:
+        self.has_tasks: set[str] = set()
+        self.denials: list[Denial] = []
 
-    async def learn(self, denials: Sequence[Denial]) -> None:
-        """Leave out what a login guards."""
-        self.scope = self.scope.with_denials([*self.scope.denials, *denials])
-
-    async def has_own_task(self, _task: object, url: str) -> bool:
+    def has_own_task(self, _task: object, url: str) -> bool:
         """Whether the run comes to this URL by itself."""
         return url in self.has_tasks
+
+    def deny(self, learnt: Sequence[Denial]) -> None:
+        """Keep what not to ask for."""
+        self.denials += learnt
+
+
+def a_worker() -> Any:
+    """The worker of a run of one shop."""
+    source, scope = SimpleNamespace(code="shop"), Scope.of(["shop.example"], deny=["/cart/**"])
+    return SimpleNamespace(store=Store(), run=SimpleNamespace(source=source, scope=scope))
 
 
 @pytest.fixture
 def parts() -> Parts:
     """A crawl of a run."""
     parts = crawl_parts()
-    parts.context.run_worker = RunWorker()
+    parts.context.run_worker = a_worker()
     return parts
 
 
@@ -75,7 +79,7 @@ def test_media_lie_anywhere(parts: Parts) -> None:
 
 def test_a_redirect_to_a_page_with_a_task_of_its_own_ends_there(parts: Parts) -> None:
     """It is fetched once; the task's own URL is no such page."""
-    parts.context.run_worker.has_tasks = {ASKED, "https://shop.example/2"}
+    parts.context.run_worker.store.has_tasks = {ASKED, "https://shop.example/2"}
     asked(parts, ASKED)
     with pytest.raises(KnownUrlError):
         asked(parts, "https://shop.example/2")
@@ -87,8 +91,9 @@ def test_a_login_closes_what_lies_behind_it(parts: Parts) -> None:
     for _ in range(2):
         with pytest.raises(FilteredError):
             asked(parts, login)
-    denials = parts.context.run_worker.scope.denials
-    assert {denial.pattern for denial in denials} == {"/login", "/1", "/1/**"}
+    learnt = [denial.pattern for denial in parts.context.run_worker.store.denials]
+    assert len(learnt) == len(set(learnt))
+    assert set(learnt) == {"/login", "/1", "/1/**"}
     with pytest.raises(FilteredError):
         asked(parts, ASKED)
 
