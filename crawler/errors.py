@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import ClassVar
+
+
+class ExitCode(IntEnum):
+    """What a command ends with."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    PARTLY = 3
+    NOTHING_MATCHED = 4
+    LOCKED = 5
+    BROKEN = 6  # an integrity check failed
+    INTERRUPTED = 130
 
 
 class CrawlerError(Exception):

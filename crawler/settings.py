@@ -78,8 +78,7 @@ CAPTURE_PAGES = True  # for spiders that do not yield their captures themselves
 SPIDER_MIDDLEWARES = {"crawler.middlewares.capture.CaptureMiddleware": 950}
 ITEM_PIPELINES = {"crawler.pipelines.evidence.EvidencePipeline": 300}
 EXTENSIONS = {
-    "crawler.extensions.session_keeper.SessionKeeper": 100,
-    "crawler.extensions.progress.Progress": 500,
+    "crawler.extensions.sessions.Sessions": 100,
 }
 SPIDER_CONTRACTS = {"crawler.contracts.saved_page.SavedPage": 10}
 FEED_EXPORT_ENCODING = "utf-8"

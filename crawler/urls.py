@@ -100,6 +100,24 @@ def canonical(url: str) -> str:
     return urlunsplit((parts.scheme, netloc, parts.path or "/", parts.query, ""))
 
 
+def spelling(url: str) -> str:
+    """The spelling in which `url` is stored (SPEC F160); what is no URL stays as it is.
+
+    The host is in lower-case ASCII, without a default port; path and query stay, the fragment goes.
+    """
+    try:
+        parts = _split(url)
+        host, port = _host(parts), _port(parts)
+    except BadUrlError:
+        return url
+    if not host or "@" in parts.netloc:
+        return url
+    scheme, netloc = parts.scheme.lower(), f"[{host}]" if ":" in host else host
+    if port is not None and port != DEFAULT_PORTS.get(scheme):
+        netloc = f"{netloc}:{port}"
+    return urlunsplit((scheme, netloc, parts.path or "/", parts.query, ""))
+
+
 def root_of(url: str) -> str:
     """The home page of the host that serves `url`."""
     parts = _split(url)

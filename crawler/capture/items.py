@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 from attrs import field, frozen
 
 from crawler.pdp import facts_as_dict
+from crawler.urls import spelling
 
 if TYPE_CHECKING:
     from crawler.capture.failures import Cause
@@ -21,7 +22,7 @@ MIN_TEXT_CHARS = 100
 class FetchedPage:
     """What a site answered, and what the rule read in it."""
 
-    url: str  # where it was found in the end
+    url: str = field(converter=spelling)  # where it was found in the end
     http_status: int
     content_type: str  # as the site declared it
     fetch_ms: int
@@ -38,7 +39,7 @@ class PageCapture:
 
     session_id: str
     page_type: str  # homepage, pdp, media, or page for a spider that has no page types
-    url: str
+    url: str = field(converter=spelling)
     viewport: str = "desktop"
     http_status: int | None = None
     content_type: str | None = None
@@ -56,8 +57,13 @@ class PageCapture:
     page_id: UUID = field(factory=uuid4)
 
     @classmethod
-    def of(cls, page: FetchedPage, session_id: str, page_type: str, **more: Any) -> Self:
-        """The capture of a page that was read; what is no HTML is kept as it came."""
+    def of(
+        cls, page: FetchedPage, session_id: str, page_type: str, *, doubts: tuple[str, ...] = (), **more: Any
+    ) -> Self:
+        """The capture of a page that was read; what is no HTML is kept as it came.
+
+        `doubts` are those that nothing in the page gives away.
+        """
         reading = page.reading
         fetched: dict[str, Any] = {
             "session_id": session_id,
@@ -78,7 +84,7 @@ class PageCapture:
             verdict=reading.verdict,
             facts=reading.facts,
             canonical_url=reading.canonical_url,
-            low_confidence_reasons=doubts_about(page_type, reading),
+            low_confidence_reasons=(*doubts_about(page_type, reading), *doubts),
             **fetched,
         )
 

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import case, func, select
 
 from crawler.access.scope import permanent_lines
+from crawler.capture.failures import Cause
 from crawler.catalogue import assets
 from crawler.db.models import Artifact, CrawlException, CrawlSession, Page, Run, Task
+from crawler.errors import ExitCode
 from crawler.runs import exceptions, tasks
 from crawler.runs import rows as runs_rows
+from crawler.runs.rows import RunStatus
 from crawler.urls import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from sqlalchemy.orm import Session
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from crawler.db.engine import Database
 
 MOST = 20  # lines of each list
+# Of pages that are not to be had, by the site's rules or the source's.
+REFUSALS = {cause for cause in Cause if cause.traits.is_refusal}
 MAX_CELL_CHARS = 200
 
 
@@ -66,10 +71,24 @@ def report_of(db: Session, run: Run, now: datetime) -> dict[str, Any]:
     }
 
 
-def write_report(database: Database, folder: Path, run_id: int) -> None:
-    """Write a run's report beside the other data, as JSON and as Markdown; a later end overwrites it."""
+def exit_code_of(report: Mapping[str, Any]) -> ExitCode:
+    """0 when every page was had that may be had, 3 when some were, 1 when none was or it could not go on."""
+    if report["status"] == RunStatus.FAILED or not report["tasks"]["finished"]:
+        return ExitCode.FAILED
+    refused = sum(count for why, count in report["outcomes"].items() if why in REFUSALS)
+    is_well = report["status"] == RunStatus.COMPLETED and report["tasks"]["error"] == refused
+    return ExitCode.DONE if is_well else ExitCode.PARTLY
+
+
+def read_report(database: Database, run_id: int) -> dict[str, Any]:
+    """The report of a run as it stands."""
     with database.read() as db:
-        report = report_of(db, runs_rows.find(db, str(run_id)), db.now)
+        return report_of(db, runs_rows.find(db, str(run_id)), db.now)
+
+
+def write_report(report: dict[str, Any], folder: Path) -> None:
+    """Write a run's report beside the other data, as JSON and as Markdown; a later end overwrites it."""
+    run_id = report["id"]
     folder.mkdir(parents=True, exist_ok=True)
     for suffix, content in (("json", as_json(report)), ("md", as_markdown(report))):
         whole = folder / f"run-{run_id}.{suffix}"

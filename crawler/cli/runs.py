@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crawler.capture.failures import TRAITS
 from crawler.catalogue.run_report import as_json as json_of
-from crawler.catalogue.run_report import as_markdown
+from crawler.catalogue.run_report import as_markdown, exit_code_of
 from crawler.cli.options import FailEmpty, Json, JsonLines, RunId, person
 from crawler.cli.output import LEFT, Listing, emit, note, say, show_list, table
 from crawler.cli.stores import reading, writing
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-# Of pages that are not to be had, by the site's rules or the source's.
-REFUSED = {cause for cause, traits in TRAITS.items() if traits.is_refusal}
-ALL_WELL, NONE_WELL, SOME_WELL = 0, 1, 3
 group = typer.Typer(no_args_is_help=True, help="Durable runs: how they stand, stop and go on.")
 
 
@@ -97,16 +93,7 @@ def tell(run: Mapping[str, Any], *, as_json: bool) -> int:
         emit(run)
     else:
         _show(run)
-    return exit_code(run)
-
-
-def exit_code(run: Mapping[str, Any]) -> int:
-    """0 when every page was had that may be had, 3 when some were, 1 when none was or it could not go on."""
-    if run["status"] == "failed" or not run["tasks"]["finished"]:
-        return NONE_WELL
-    refused = sum(count for why, count in run["outcomes"].items() if why in REFUSED)
-    is_well = run["status"] == "completed" and run["tasks"]["error"] == refused
-    return ALL_WELL if is_well else SOME_WELL
+    return exit_code_of(run)
 
 
 def _show(run: Mapping[str, Any]) -> None:

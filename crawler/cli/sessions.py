@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,7 +12,7 @@ from crawler.cli.options import FailEmpty, Json, JsonLines, Limit, SessionId
 from crawler.cli.output import LEFT, Listing, emit, say, show_list, table
 from crawler.cli.stores import reading
 from crawler.errors import UsageError
-from crawler.sessions.outcome import Status
+from crawler.sessions.outcome import Status, exit_code_of
 from crawler.views import sessions as views
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from crawler.views.sessions import SessionDocument, SessionWithLog
 
 
-ALL_WELL, NONE_WELL, USAGE, SOME_WELL, LOCKED = 0, 1, 2, 3, 5
 RESULT_COLUMNS = ("domain", "status", "product", "price", "artifacts", "bytes", "HTML goes", "why not")
 group = typer.Typer(no_args_is_help=True, help="What was visited, and what came of it.")
 
@@ -70,13 +70,8 @@ def tell(sessions: Sequence[SessionDocument], *, as_json: bool) -> int:
 
 def exit_code(sessions: Sequence[SessionDocument]) -> int:
     """The truth about several sessions in one number."""
-    if len(sessions) == 1 and sessions[0].error_summary == Summary.LOCK_TIMEOUT:
-        return LOCKED
-    well = sum(session.status == Status.COMPLETED for session in sessions)
-    if sessions and well == len(sessions):
-        return ALL_WELL
-    any_partial = any(session.status == Status.PARTIAL for session in sessions)
-    return SOME_WELL if well or any_partial else NONE_WELL
+    ends = Counter(Status(session.status) for session in sessions)
+    return exit_code_of(ends, is_locked=any(s.error_summary == Summary.LOCK_TIMEOUT for s in sessions))
 
 
 def result_row(session: SessionDocument) -> tuple[Any, ...]:

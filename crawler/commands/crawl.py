@@ -1,20 +1,17 @@
-"""`scrapy crawl`, with its arguments and settings checked before anything starts."""
+"""`scrapy crawl`: what is given is checked before anything starts; it exits as `vitrine crawl` does."""
 
 from __future__ import annotations
 
 import logging
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy.commands.crawl import Command as ScrapyCrawl
 
 from crawler.config import load_settings, load_settings_from
-from crawler.crawl.context import CrawlContext
-from crawler.db.engine import Database
-from crawler.db.revisions import require_current
 from crawler.errors import CrawlerError, UsageError
+from crawler.extensions.sessions import Sessions
 from crawler.logs import formatter_for
-from crawler.runs.rows import RunStatus
 
 if TYPE_CHECKING:
     import argparse
@@ -22,8 +19,6 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
-
-    from crawler.config import Settings
 
 
 class Command(ScrapyCrawl):
@@ -40,66 +35,42 @@ class Command(ScrapyCrawl):
             logging.root.addHandler(_handler(self.settings))
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Refuse what cannot work, then crawl."""
+        """Refuse what cannot work, crawl, and exit with what came of it."""
         try:
-            self._check(args, opts)
+            self._prepare(args, opts)
         except CrawlerError as error:
-            sys.stderr.write(f"error[{error.code}]: {error}\n")
-            if error.hint:
-                sys.stderr.write(f"hint: {error.hint}\n")
+            _say(error.code, str(error), error.hint)
             self.exitcode = error.exit_code
             return
         super().run(args, opts)
+        if not self.exitcode and (sessions := self._crawler.get_extension(Sessions)):
+            self.exitcode = sessions.exit_code()
+            if sessions.refusal:
+                _say(**sessions.refusal)
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
-        """Make the crawl, and hear from it what Scrapy's exit code would not tell."""
-        crawler: Crawler = super()._create_crawler(spidercls)
-        CrawlContext.of(crawler).visits.listeners.append(self._heard)
-        return crawler
+        """Make the crawl, and remember it."""
+        self._crawler: Crawler = super()._create_crawler(spidercls)
+        return self._crawler
 
-    def _heard(self, event: str, **fields: Any) -> None:
-        """A crawl that was refused, or whose run could not go on, has not done what it was asked for."""
-        if event == "refused":
-            self.exitcode = fields["exit_code"]
-        elif event == "run_ended" and fields["status"] == RunStatus.FAILED:
-            self.exitcode = 1
-
-    def _check(self, args: list[str], opts: argparse.Namespace) -> None:
+    def _prepare(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Have the spider read its arguments, once; a worker of a fleet takes other ones."""
         assert self.settings is not None  # ruff: ignore[assert] - the same
-        settings = load_settings_from(self.settings)
-        spider = self._spider_class(args)
-        _check_arguments(spider, settings, opts.spargs)
-        if not getattr(spider, "needs_stores", True):
-            return
-        database = Database(settings.database)
-        try:
-            require_current(database)
-            look = getattr(spider, "check_stored", None)
-            if look is not None and not settings.fleet:
-                look(database, **opts.spargs)
-        finally:
-            database.close()
-
-    def _spider_class(self, args: list[str]) -> type[Spider] | None:
         assert self.crawler_process is not None  # ruff: ignore[assert] - the same
+        settings = load_settings_from(self.settings)
         try:
-            return self.crawler_process.spider_loader.load(args[0])
+            spider = self.crawler_process.spider_loader.load(args[0])
         except (IndexError, KeyError):
-            return None  # Scrapy says it better
-
-
-def _check_arguments(spider: type[Spider] | None, settings: Settings, given: dict[str, str]) -> None:
-    """Have the spider say what is wrong with them; a worker of a fleet takes other ones."""
-    check = getattr(spider, "check_arguments", None)
-    weigh = getattr(spider, "check_settings", None)
-    if settings.fleet and spider is not None:
-        check, weigh = None, getattr(spider, "check_fleet", None)
-        if weigh is None:
+            return  # Scrapy says it better
+        if settings.fleet and not getattr(spider, "works_in_fleet", False):
             raise UsageError(f"{spider.name} does not work in a fleet", hint="crawl with -s FLEET=0")
-    if check is not None:
-        check(**given)
-    if weigh is not None:
-        weigh(settings, **given)
+        if prepared := getattr(spider, "prepared", None):
+            opts.spargs = prepared(settings, opts.spargs)
+
+
+def _say(code: str, error: str, hint: str) -> None:
+    """An error is one line, and mostly a second one that helps."""
+    sys.stderr.write(f"error[{code}]: {error}\n" + (f"hint: {hint}\n" if hint else ""))
 
 
 def _handler(settings: BaseSettings) -> logging.Handler:

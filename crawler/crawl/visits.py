@@ -24,6 +24,7 @@ from crawler.leases.renewer import Renewer
 from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Outcome, Status
 from crawler.sessions.rows import SessionOrder, StaleSessionError
+from crawler.sessions.visit import ProductPage
 from crawler.stores import HOOKS, Stores, open_stores
 
 if TYPE_CHECKING:
@@ -190,8 +191,8 @@ class Visits:
             # While a request is at the site still, nobody else may come.
             with suppress(TimeoutError):
                 async with asyncio.timeout(QUIET_SECONDS):
-                    if visit.under_way:
-                        await visit.quiet.wait()
+                    if visit.requests.count:
+                        await visit.requests.over.wait()
             outcome = await to_its_end(_write_end(self, visit, self.stores.sessions.finish(visit)))
         finally:
             self.known.pop(visit.id, None)
@@ -250,7 +251,7 @@ async def _begin_own(visits: Visits, domain: str, url: str) -> Visit:
         visit = await visits.begin(session_id, order)
     if visit is None:
         raise LockedError(f"{domain} is held by another session")
-    visit.missing_pdp = None
+    visit.pdp = ProductPage(missing=None)
     visit.wake = lambda: asyncio.ensure_future(visits.end(visit))
     if visit.stopped:
         visit.wake()

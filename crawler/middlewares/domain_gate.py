@@ -61,16 +61,15 @@ class DomainGateMiddleware(Component):
 
     def request_went(self, request: Request) -> None:
         """A session has a request at its site."""
-        self._count(request, 1)
+        visit = self.visits.known.get(request.meta.get(SESSION, ""))
+        if visit is not None:
+            visit.requests.add()
 
     def request_came_back(self, request: Request) -> None:
         """And no longer has."""
-        self._count(request, -1)
-
-    def _count(self, request: Request, change: int) -> None:
         visit = self.visits.known.get(request.meta.get(SESSION, ""))
         if visit is not None:
-            visit.count(change)
+            visit.requests.remove()
 
     async def _own_visit(self, domain: str, url: str) -> Visit:
         try:

@@ -225,14 +225,6 @@ class RunStore:
             db.execute(insert_into(db, RunDenial).on_conflict_do_nothing(), denials)
 
 
-def require_open(database: Database, run_id: int) -> None:
-    """Refuse a run of which nothing is left, before anything is started for it."""
-    with database.read() as db:
-        status = rows.find(db, str(run_id)).status
-    if status == RunStatus.COMPLETED:
-        raise RunOverError(f"run {run_id} is {status}: nothing is left of it")
-
-
 def rules_of(settings: Settings, source: Source | None = None) -> LeaseRules:
     """How long a lease lasts and how often a task is tried."""
     rules = LeaseRules(

@@ -13,7 +13,7 @@ from crawler.db.models import Batch, CrawlSession
 from crawler.errors import BadUrlError, LockedError, UsageError
 from crawler.sessions.outcome import Status
 from crawler.sessions.rows import alive, order_of
-from crawler.urls import canonical, redact, require_http_url
+from crawler.urls import canonical, redact, require_http_url, spelling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,8 +35,9 @@ class UrlLine:
     """One entry of a URL file."""
 
     number: int
-    url: str
+    url: str  # as it is stored
     error: str | None  # what is wrong with it
+    given: str = ""  # as it stands in the file
 
 
 def read_url_file(path: Path) -> list[UrlLine]:
@@ -64,7 +65,7 @@ def _entries(text: str) -> Iterable[UrlLine]:
         if not line or line.startswith("#"):
             continue
         try:
-            yield UrlLine(number, require_http_url(line), None)
+            yield UrlLine(number, spelling(require_http_url(line)), None, line)
         except BadUrlError as error:
             yield UrlLine(number, redact(line), str(error))
 

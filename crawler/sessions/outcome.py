@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from crawler.capture.failures import Cause, Summary
+from crawler.errors import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 class Status(StrEnum):
@@ -39,6 +40,16 @@ class Outcome:
     status: Status
     summary: Summary | None = None
     cause: Cause | None = None
+
+
+def exit_code_of(ends: Mapping[Status, int], *, is_locked: bool) -> ExitCode:
+    """The truth about several sessions in one number; `is_locked`: one of them did not get its domain."""
+    sessions, well = sum(ends.values()), ends.get(Status.COMPLETED, 0)
+    if sessions == 1 and is_locked:
+        return ExitCode.LOCKED
+    if well and well == sessions:
+        return ExitCode.DONE
+    return ExitCode.PARTLY if well or ends.get(Status.PARTIAL) else ExitCode.FAILED
 
 
 def outcome_of(pages: Sequence[PageResult], missing_pdp: Cause | None = None) -> Outcome:

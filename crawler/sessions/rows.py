@@ -58,6 +58,7 @@ class SessionOrder:
     batch_id: int | None = None
     run_id: int | None = None  # of the durable run that pays this visit
     entry_id: str | None = None  # of the entry that fed a fleet with it
+    given_url: str | None = None  # as it was given, where that is another spelling; only the log has it
 
     @property
     def waits_for_others(self) -> bool:

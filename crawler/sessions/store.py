@@ -17,7 +17,7 @@ from crawler.db.models import CrawlSession
 from crawler.sessions import rows
 from crawler.sessions.outcome import Outcome, Status, outcome_of
 from crawler.sessions.rows import Fence, StaleSessionError
-from crawler.sessions.visit import Visit
+from crawler.sessions.visit import ProductPage, Visit
 from crawler.sessions.writes import Write, WriteQueue, write_log
 
 if TYPE_CHECKING:
@@ -150,10 +150,15 @@ class SessionStore:
                 raise StaleSessionError
             # A run takes what its tasks name; it looks for no product page.
             missing = None if order.run_id else Cause.NO_CANDIDATES
-            return Visit(Fence(journal.key, self.owner, epoch), order, journal, missing_pdp=missing)
+            return Visit(
+                Fence(journal.key, self.owner, epoch), order, journal, pdp=ProductPage(missing=missing)
+            )
 
         def note(visit: Visit) -> None:
-            journal.info("session", "session.start", epoch=visit.fence.epoch, url=order.url, mode=order.mode)
+            given = {"given": order.given_url} if order.given_url else {}
+            journal.info(
+                "session", "session.start", epoch=visit.fence.epoch, url=order.url, mode=order.mode, **given
+            )
             if then is not None:
                 then(visit)
 
@@ -176,7 +181,7 @@ class SessionStore:
     def finish(self, visit: Visit) -> Write[Outcome]:
         """End a running session."""
         pages = list(visit.kept.values())
-        outcome = visit.stopped or outcome_of(pages, visit.missing_pdp)
+        outcome = visit.stopped or outcome_of(pages, visit.pdp.missing)
         visit.journal.info(
             "session", "session.end", status=outcome.status, summary=outcome.summary, cause=outcome.cause
         )
@@ -185,7 +190,7 @@ class SessionStore:
             is_ours = rows.change(
                 db, visit.fence, status=outcome.status, error_summary=outcome.summary, cause=outcome.cause,
                 finished_at=db.now, heartbeat_at=db.now,
-                pdp_url=visit.pdp_url, final_url=visit.final_url,
+                pdp_url=visit.pdp.url, final_url=visit.final_url,
                 low_confidence=any(page.is_doubted for page in pages),
             )  # fmt: skip
             if not is_ours:

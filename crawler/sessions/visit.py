@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from attrs import Factory, define, field
+from attrs import Factory, define, field, frozen
 
 from crawler.capture.failures import Cause, Summary
 from crawler.sessions.outcome import Outcome, Status
@@ -24,6 +24,33 @@ def _nobody() -> None:
 
 
 @define(eq=False)
+class Outstanding:
+    """Counts what is not back yet, for who waits for the last of it."""
+
+    count: int = 0
+    over: asyncio.Event = field(factory=asyncio.Event)  # set when nothing is out any more
+
+    def add(self) -> None:
+        """One more is out."""
+        self.count += 1
+        self.over.clear()
+
+    def remove(self) -> None:
+        """One is back."""
+        self.count -= 1
+        if self.count <= 0:
+            self.over.set()
+
+
+@frozen
+class ProductPage:
+    """What is known of the product page that a session looks for."""
+
+    url: str | None = None
+    missing: Cause | None = Cause.NO_CANDIDATES  # why there is none; None also where none is looked for
+
+
+@define(eq=False)
 class Visit:
     """One session from its start to its end; all of it belongs to the event loop's thread."""
 
@@ -32,13 +59,12 @@ class Visit:
     journal: Journal
     # The session's id as text, as it stands in requests and logs.
     id: str = field(init=False, default=Factory(lambda self: str(self.fence.session_id), takes_self=True))
+    pdp: ProductPage = field(factory=ProductPage)
+    final_url: str | None = None  # where the start page was found in the end
     crawl_delays: dict[str, float] = field(factory=dict)  # what robots.txt asks for, by domain
     kept: dict[UUID, PageResult] = field(factory=dict)  # the pages that are stored
-    pdp_url: str | None = None
-    final_url: str | None = None
-    missing_pdp: Cause | None = Cause.NO_CANDIDATES  # until a product page is found
-    under_way: int = 0  # requests that are at the site
-    quiet: asyncio.Event = field(factory=asyncio.Event)  # set when the last of them has come back
+    requests: Outstanding = field(factory=Outstanding)  # at the site
+    work: Outstanding = field(factory=Outstanding)  # its way through the site, and pages not stored yet
     stopped: Outcome | None = None  # set once, by whatever ends the session before its time
     wake: Callable[[], object] = _nobody  # called when it was stopped
 
@@ -48,16 +74,3 @@ class Visit:
             return False
         self.stopped = Outcome(Status.FAILED, summary, cause)
         return True
-
-    def count(self, change: int) -> None:
-        """A request went to the site, or came back."""
-        self.under_way += change
-        if self.under_way > 0:
-            self.quiet.clear()
-        else:
-            self.quiet.set()
-
-    def found(self, pdp_url: str) -> None:
-        """Remember the session's product page."""
-        self.pdp_url = pdp_url
-        self.missing_pdp = None

@@ -14,9 +14,8 @@ from scrapy_redis.spiders import RedisMixin
 from crawler.fleet.queue import FleetList
 from crawler.fleet.store import FleetStore
 from crawler.fleet.worker import SPARE_ENTRIES, Worker
-from crawler.spiders.arguments import PdpArguments
 from crawler.spiders.fleet_entries import arguments_of, check_worker
-from crawler.spiders.intake import order_for
+from crawler.spiders.orders import PdpArguments
 from crawler.spiders.pdp import PdpSpider
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ class FleetSpider(RedisMixin, PdpSpider):  # type: ignore[misc]  # scrapy-redis 
         request = self.make_request_from_data(data)
         arguments = PdpArguments.parse({**self.given, **request.meta, "url": request.url})
         [line] = arguments.targets
-        return order_for(line, arguments, self.visits.settings.crawl_policy_version)
+        return arguments.order(line, self.visits.settings.crawl_policy_version)
 
     def count(self, event: str, number: int) -> None:
         """Add to the crawl's stats."""

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from crawler.errors import ConfigError, UsageError
-from crawler.spiders.arguments import TARGETS, PdpArguments
+from crawler.spiders.orders import TARGETS, PdpArguments
 from crawler.urls import require_http_url, root_of
 
 if TYPE_CHECKING:

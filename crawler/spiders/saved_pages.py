@@ -15,16 +15,17 @@ from crawler.errors import UsageError
 from crawler.middlewares.saved_pages import saved_page_meta
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
     from scrapy.http import Response
+
+    from crawler.config import Settings
 
 
 class SavedPagesSpider(Spider):
     """`scrapy crawl saved-pages -a files='pages/*.html.gz' -O verdicts.jsonl`; no network is touched."""
 
     name = "saved-pages"
-    needs_stores = False
     custom_settings = {"CAPTURE_PAGES": False}  # ruff: ignore[mutable-class-default] - Scrapy's declaration
 
     def __init__(self, files: str = "", url: str = "https://saved.example/", **kwargs: Any) -> None:
@@ -33,12 +34,13 @@ class SavedPagesSpider(Spider):
         self.url = url
 
     @classmethod
-    def check_arguments(cls, **given: str) -> None:
-        """Called before a crawl starts."""
+    def prepared(cls, _settings: Settings, given: Mapping[str, str]) -> dict[str, Any]:
+        """What the spider is made with; a mistake in it costs one line, before anything starts."""
         if not _matching(given.get("files", "")):
             raise UsageError(
                 "-a files=… matches no file", hint="give a pattern, as in -a files='pages/*.html'"
             )
+        return dict(given)
 
     async def start(self) -> AsyncIterator[Request]:
         """Each file, in the order of the names."""

@@ -11,8 +11,9 @@ from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro
 
 from crawler import logs
-from crawler.catalogue.run_report import write_report
+from crawler.catalogue.run_report import exit_code_of, read_report, write_report
 from crawler.crawl.context import SESSION, CrawlContext
+from crawler.errors import ExitCode
 from crawler.middlewares.navigation import ATTEMPTS_ALLOWED
 from crawler.middlewares.scope import TASK
 from crawler.runs.task_ends import Release, TaskEnd
@@ -57,16 +58,20 @@ class RunScheduler(BaseScheduler):
             self.worker.end_soon(request.meta[TASK], TaskEnd.given_back(Release.INTERRUPTED))
         status = await self.worker.close()
         if status:
-            await self._write_report()
-            self.worker.visits.tell("run_ended", run=self.worker.run.id, status=status, **self.worker.done)
+            code = await self._report()
+            run = self.worker.run.id
+            self.worker.visits.tell("run_ended", run=run, status=status, exit_code=code, **self.worker.done)
 
-    async def _write_report(self) -> None:
-        worker = self.worker
-        folder = worker.visits.settings.vitrine_home / "reports"
+    async def _report(self) -> ExitCode:
+        """Write the run's report; what the crawl exits with."""
+        worker, code = self.worker, ExitCode.FAILED
         try:
-            await run_in_thread(write_report, worker.store.database, folder, worker.run.id)
+            report = await run_in_thread(read_report, worker.store.database, worker.run.id)
+            code = exit_code_of(report)
+            await run_in_thread(write_report, report, worker.visits.settings.vitrine_home / "reports")
         except Exception:
             log.exception("run.report_not_written", run=worker.run.id)
+        return code
 
     def has_pending_requests(self) -> bool:
         """Whether there is anything that could be handed out."""

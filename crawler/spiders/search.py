@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from enum import Enum
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
+from urllib.parse import urljoin
 
 from attrs import define, field
 
@@ -14,6 +15,8 @@ from crawler.urls import canonical, same_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from crawler.pdp import Reading
 
 MAX_CANDIDATES = 20
 MAX_HUBS = 3
@@ -35,7 +38,7 @@ class Search:
     """Links that look like products first; then what may lead to some; any other link last (SPEC F153)."""
 
     home: str
-    _likely: deque[str] = field(factory=deque)
+    likely: deque[str] = field(factory=deque)
     _hubs: deque[str] = field(factory=deque)
     _sitemaps: deque[str] = field(factory=deque)
     _others: deque[str] = field(factory=deque)
@@ -46,37 +49,49 @@ class Search:
     refusals: int = 0
     last_refusal: Cause | None = None
 
-    def add_likely(self, urls: Iterable[str]) -> int:
-        """Queue links that look like products; how many of them are new."""
-        fresh = list(islice((url for url in urls if self._is_new(url)), MAX_CANDIDATES))
-        self._likely.extend(fresh)
-        return len(fresh)
+    @classmethod
+    def of(cls, home: str, reading: Reading) -> Self:
+        """The search that begins at a home page."""
+        search = cls(home)
+        search.add_page(reading)
+        search._hubs.extend(reading.hubs)
+        search.add_sitemap((), [urljoin(home, "/sitemap.xml")])
+        return search
 
-    def add_others(self, urls: Iterable[str]) -> None:
-        """Queue links that may be anything."""
-        self._others.extend(urls)
+    def add_page(self, reading: Reading) -> int:
+        """Queue the links of a page; how many new ones look like products."""
+        self._others.extend(reading.others)
+        return self._add_likely(reading.candidates)
 
-    def add_hubs(self, urls: Iterable[str]) -> None:
-        """Queue pages that may lead to products."""
-        self._hubs.extend(urls)
+    def add_sitemap(self, candidates: Iterable[str], sitemaps: Iterable[str]) -> int:
+        """Queue what a sitemap lists; of further sitemaps those first that speak of products."""
+        self._sitemaps.extend(sorted(sitemaps, key=lambda url: "product" not in url.lower()))
+        return self._add_likely(candidates)
 
-    def add_sitemaps(self, urls: Iterable[str]) -> None:
-        """Queue sitemaps, those that speak of products first."""
-        self._sitemaps.extend(sorted(urls, key=lambda url: "product" not in url.lower()))
+    def next(self) -> tuple[Aim, str] | Cause:
+        """What to ask for next; why no product page was found when the search is over."""
+        if self.refusals >= MAX_REFUSALS and self.last_refusal:
+            return self.last_refusal
+        if self.tried < MAX_CANDIDATES:
+            if self.likely:
+                return self._try(self.likely.popleft())
+            if place := self._next_place():
+                return place
+            if other := self._first_new(self._others):
+                return self._try(other)
+        return Cause.NO_VALID_CANDIDATE if self.tried else Cause.NO_CANDIDATES
 
-    def next(self) -> tuple[Aim, str] | None:
-        """What to ask for next; None when the search is over."""
-        if self.is_refused:
-            return None
-        if self.tried < MAX_CANDIDATES and self._likely:
-            self.tried += 1
-            return Aim.CANDIDATE, self._likely.popleft()
-        if self.tried < MAX_CANDIDATES and (url := self._next_place()):
-            return url
-        if self.tried < MAX_CANDIDATES and (other := self._first_new(self._others)):
-            self.tried += 1
-            return Aim.CANDIDATE, other
-        return None
+    def note(self, cause: Cause | None) -> None:
+        """Learn what came of a page; None means that it was fetched."""
+        if cause is not None and cause.traits.is_block:
+            self.refusals += 1
+            self.last_refusal = cause
+        else:
+            self.refusals = 0
+
+    def _try(self, url: str) -> tuple[Aim, str]:
+        self.tried += 1
+        return Aim.CANDIDATE, url
 
     def _next_place(self) -> tuple[Aim, str] | None:
         """Where to look for candidates, now that there is none."""
@@ -88,24 +103,10 @@ class Search:
             return Aim.SITEMAP, sitemap
         return None
 
-    def note(self, cause: Cause | None) -> None:
-        """Learn what came of a page; None means that it was fetched."""
-        if cause is not None and cause.traits.is_block:
-            self.refusals += 1
-            self.last_refusal = cause
-        else:
-            self.refusals = 0
-
-    @property
-    def is_refused(self) -> bool:
-        """Whether the site does not want to be searched."""
-        return self.refusals >= MAX_REFUSALS
-
-    def verdict(self) -> Cause:
-        """Why no product page was found."""
-        if self.is_refused and self.last_refusal:
-            return self.last_refusal
-        return Cause.NO_VALID_CANDIDATE if self.tried else Cause.NO_CANDIDATES
+    def _add_likely(self, urls: Iterable[str]) -> int:
+        fresh = list(islice((url for url in urls if self._is_new(url)), MAX_CANDIDATES))
+        self.likely.extend(fresh)
+        return len(fresh)
 
     def _first_new(self, urls: deque[str]) -> str | None:
         while urls:

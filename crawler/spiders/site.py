@@ -26,10 +26,11 @@ from crawler.crawl.context import SESSION, CrawlContext
 from crawler.errors import CrawlerError, UsageError
 from crawler.middlewares.scope import TASK
 from crawler.runs.sources import Source, find_source
-from crawler.runs.store import RunOrder, require_open
+from crawler.runs.store import RunOrder
 from crawler.runs.task_ends import Outcome, Release, TaskEnd
 from crawler.runs.tasks import found_on
 from crawler.runs.worker import FINISHED
+from crawler.spiders.visiting import refusal
 from crawler.urls import require_http_url
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from crawler.capture.items import FetchedPage
     from crawler.config import Settings
     from crawler.crawl.visits import Visits
-    from crawler.db.engine import Database
     from crawler.runs.tasks import LeasedTask
     from crawler.runs.worker import RunWorker
 
@@ -57,6 +57,8 @@ class SiteSpider(Spider):
     """`scrapy crawl site -a start_url=URL` or `-a source=CODE`; `-a resume=1` goes on with its newest run."""
 
     name = "site"
+    given: Mapping[str, str]  # with `-a`
+    order: RunOrder | None  # the same, checked already
     context: CrawlContext
     visits: Visits
     worker: RunWorker
@@ -66,14 +68,11 @@ class SiteSpider(Spider):
         "CAPTURE_PAGES": False,
     }
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.given = kwargs
-
     @classmethod
-    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+    def from_crawler(cls, crawler: Crawler, *args: Any, order: RunOrder | None = None, **given: Any) -> Self:
         """Scrapy's way to make a spider."""
-        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider = super().from_crawler(crawler, *args, **given)
+        spider.given, spider.order = given, order
         spider.context = context = CrawlContext.of(crawler)
         spider.visits, spider.worker = context.visits, context.run_worker
         crawler.signals.connect(spider.page_left, signal=signals.item_scraped)
@@ -84,28 +83,21 @@ class SiteSpider(Spider):
         return spider
 
     @classmethod
-    def check_settings(cls, settings: Settings, **given: str) -> None:
-        """Called before a crawl starts, so that a mistake costs one line."""
+    def prepared(cls, settings: Settings, given: Mapping[str, str]) -> dict[str, Any]:
+        """What the spider is made with; a mistake in it costs one line, before anything starts."""
         order = run_order(given, settings.sources_file)
         if order.source is not None:
             installed(order.source.plugins)
-
-    @classmethod
-    def check_stored(cls, database: Database, **given: str) -> None:
-        """The same for what only the database knows."""
-        if run_id := given.get("run_id", "").strip():
-            require_open(database, int(run_id))
+        return {**given, "order": order}
 
     async def start(self) -> AsyncIterator[Request]:
         """Open the run; its requests come from the scheduler."""
         try:
-            order = run_order(self.given, self.visits.settings.sources_file)
+            order = self.order or run_order(self.given, self.visits.settings.sources_file)
             run = await self.worker.open(order)
             self.plugins = installed(run.source.plugins)
         except CrawlerError as error:
-            log.error("crawl.refused", code=error.code, error=str(error), hint=error.hint)  # ruff: ignore[error-instead-of-exception] - a reason, not a crash
-            self.visits.tell("refused", code=error.code, exit_code=error.exit_code)
-            raise CloseSpider(error.code) from error
+            raise refusal(self.visits, error) from error
         self.visits.tell("run", run=run.id, source=run.source.code, resumed=run.resumed)
         no_requests: tuple[Request, ...] = ()
         for request in no_requests:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawler.cli import crawl, output, sessions
 from crawler.crawl import context
-from crawler.errors import IntegrityError
+from crawler.errors import ExitCode
 from crawler.middlewares import navigation, saved_pages
 from crawler.spiders import pdp
-from crawler.spiders.arguments import KNOWN, MODES, RENDERS, RETENTIONS
+from crawler.spiders.orders import KNOWN, MODES, RENDERS, RETENTIONS
 from scripts.reference import PAGES as GENERATED
 from scripts.reference import ROOT, expected
 
@@ -76,13 +75,7 @@ def test_spider_arguments_are_documented() -> None:
 def test_exit_codes_are_documented() -> None:
     """Each one that a command may end with has its line, and no other has."""
     rows = re.findall(r"^\| (\d+) \|", COMMANDS, re.MULTILINE)
-    ends = {sessions.ALL_WELL, sessions.NONE_WELL, sessions.USAGE, sessions.SOME_WELL, sessions.LOCKED}
-    assert {int(row) for row in rows} == {
-        *ends,
-        crawl.INTERRUPTED,
-        output.NOTHING_MATCHED,
-        IntegrityError.exit_code,
-    }
+    assert {int(row) for row in rows} == set(ExitCode)
 
 
 def test_meta_keys_are_documented() -> None:

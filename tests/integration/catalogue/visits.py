@@ -19,6 +19,7 @@ from crawler.pdp import Facts, Signals, Verdict
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder
 from crawler.sessions.store import SessionStore
+from crawler.sessions.visit import ProductPage
 from crawler.urls import domain_of
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Visits:
         said = {"is_pdp": is_pdp, "declared": declared, "cause": cause}
         self.store.writes.post_now(self.store.writes.page(visit, page(str(key), url, facts or CHAIR, **said)))
         if is_pdp and not cause:
-            visit.found(url)
+            visit.pdp = ProductPage(url, missing=None)
         self.store.writes.post_now(self.store.finish(visit))
         self.store.writes.post_now(self.store.writes.log(visit.fence.session_id, visit.journal))
         return key

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawler.cli.runs import exit_code, shown_status
+from crawler.cli.runs import shown_status
 from crawler.db.engine import Database
 from crawler.runs import store, tasks
 from crawler.runs.sources import Source
@@ -105,26 +105,6 @@ def test_what_is_unknown_costs_a_line(vitrine: Vitrine, stored: Database, comman
     assert done.err.splitlines() == [
         "error[not_found]: there is no run '77'", "hint: `vitrine runs list` shows them",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("status", "outcomes", "code"),
-    [
-        ("completed", {"stored": 5}, 0),
-        ("completed", {"stored": 5, "filtered": 2, "robots_refused": 1}, 0),
-        ("completed", {"stored": 5, "timeout": 1, "robots_refused": 1}, 3),
-        ("completed", {"timeout": 5}, 1),
-        ("stopped", {"stored": 5}, 3),
-        ("stopped", {}, 1),
-        ("failed", {"stored": 5}, 1),
-        ("running", {"stored": 5}, 3),
-    ],
-)
-def test_the_exit_code_tells_the_truth(status: str, outcomes: dict[str, int], code: int) -> None:
-    """0 only where all is there that may be had."""
-    finished = outcomes.get("stored", 0)
-    tasks = {"pending": 0, "in_progress": 0, "finished": finished, "error": sum(outcomes.values()) - finished}
-    assert exit_code({"status": status, "tasks": tasks, "outcomes": outcomes}) == code
 
 
 def test_a_status_is_that_of_its_workers_too() -> None:

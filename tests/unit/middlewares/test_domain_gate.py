@@ -112,7 +112,7 @@ def test_a_visit_knows_how_many_requests_are_at_its_site(parts: Parts) -> None:
 
     def told(signal: object, request: Request) -> int:
         send(signal=signal, request=request, spider=None)
-        return visit.under_way
+        return visit.requests.count
 
     requests = [a_request(f"https://shop.example/{n}", visit) for n in range(2)]
     assert [told(signals.request_reached_downloader, request) for request in requests] == [1, 2]

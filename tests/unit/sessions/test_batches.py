@@ -10,6 +10,7 @@ import pytest
 from crawler.capture.failures import Cause
 from crawler.errors import LockedError
 from crawler.sessions.batches import close_batch, open_batch
+from crawler.sessions.visit import ProductPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +30,7 @@ def test_a_batch_is_gone_on_with_until_nothing_is_left(process_of: ProcessOf) ->
     batch = open_batch(one.store, FILE)
     done, back, dead, cut = (one.begin(batch.id) for _ in range(4))
     never = one.queue(batch.id)
-    done.missing_pdp = None
+    done.pdp = ProductPage(missing=None)
     one.finish(done)
     one.put_back(back)
     cut.stop(Cause.INTERRUPTED)
@@ -47,7 +48,7 @@ def test_a_batch_is_gone_on_with_until_nothing_is_left(process_of: ProcessOf) ->
         open_batch(three.store, FILE)
     for session_id in left:
         visit = two.start(session_id)
-        visit.missing_pdp = None
+        visit.pdp = ProductPage(missing=None)
         two.finish(visit)
     assert close_batch(two.store, batch.id)
     assert open_batch(three.store, FILE).id != batch.id

@@ -16,6 +16,7 @@ from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Outcome, Status
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 from crawler.sessions.store import is_stale
+from crawler.sessions.visit import ProductPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,13 +58,13 @@ def test_a_session_is_queued_started_and_ended(process_of: ProcessOf) -> None:
     started = process.load(session_id)
     assert (started.status, started.epoch) == ("running", 1)
     assert started.started_at == started.heartbeat_at
-    visit.found("https://shop.example/p/1")
+    visit.pdp = ProductPage("https://shop.example/p/1", missing=None)
     doubt = ("missing_h1",)
     page = PageCapture(visit.id, "pdp", "https://shop.example/p/1", low_confidence_reasons=doubt)
     process.store.writes.post_now(process.store.writes.page(visit, page))
     process.finish(visit)
     ended = process.load(session_id)
-    assert (ended.status, ended.pdp_url, ended.low_confidence) == ("completed", visit.pdp_url, True)
+    assert (ended.status, ended.pdp_url, ended.low_confidence) == ("completed", visit.pdp.url, True)
     assert ended.finished_at == ended.heartbeat_at
     assert endings.heard == [session_id]
 
@@ -91,7 +92,7 @@ def test_a_session_may_be_written_as_it_begins(process_of: ProcessOf) -> None:
     row = process.load(visit.fence.session_id)
     assert (row.status, row.epoch, row.config_snapshot) == ("running", 1, {"B": "2"})
     assert seen == [visit.id]
-    assert visit.missing_pdp == Cause.NO_CANDIDATES
+    assert visit.pdp.missing == Cause.NO_CANDIDATES
 
 
 def test_an_end_that_is_no_longer_ours_changes_nothing(process_of: ProcessOf) -> None:

@@ -163,18 +163,20 @@ def test_the_end_of_a_run_is_told_and_written(
 ) -> None:
     """A report that cannot be written costs nothing else; without a run there is neither."""
     written: list[tuple[object, ...]] = []
+    report = {"status": "stopped", "tasks": {"finished": 2, "error": 0}, "outcomes": {}}
 
     def write(*given: object) -> None:
         written.append(given)
         if fails:
             raise OSError("no disk")
 
+    monkeypatch.setattr(module, "read_report", lambda database, run: {"of": (database, run), **report})
     monkeypatch.setattr(module, "write_report", write)
     scheduler = a_scheduler(status="stopped", home=tmp_path)
     closed(scheduler)
-    assert written == [("the database", tmp_path / "reports", 7)]
+    assert written == [({"of": ("the database", 7), **report}, tmp_path / "reports")]
     worker: Any = scheduler.worker
-    assert worker.told == [("run_ended", {"run": 7, "status": "stopped", "stored": 2})]
+    assert worker.told == [("run_ended", {"run": 7, "status": "stopped", "exit_code": 3, "stored": 2})]
     nothing = a_scheduler()
     closed(nothing)
     assert (nothing.worker.told, len(written)) == ([], 1)  # type: ignore[attr-defined]

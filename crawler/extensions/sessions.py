@@ -1,0 +1,79 @@
+"""Tells how a crawl's sessions go to whoever started it, and ends what the crawl leaves open."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+
+from crawler.capture.failures import Summary
+from crawler.crawl.context import Component
+from crawler.errors import ExitCode
+from crawler.sessions.outcome import Status, exit_code_of
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from crawler.crawl.context import CrawlContext
+
+TOLD = {"queued", "started", "ended", "refused"}
+
+
+class Sessions(Component):
+    """PROGRESS_FD names an open pipe; each event goes into it as one line of JSON."""
+
+    def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
+        super().__init__(crawler, context)
+        self.pipe = crawler.settings.getint("PROGRESS_FD", -1)
+        self.refusal: dict[str, str] = {}  # why nothing was run
+        self._ends: Counter[Status] = Counter()
+        self._is_locked = False  # one of them did not get its domain
+        self._known: int | None = None  # the exit code, where sessions have no part in it
+        self._is_in_order = False  # the crawl was not interrupted
+        self.visits.listeners.append(self.heard)
+        crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
+
+    def heard(self, event: str, **fields: Any) -> None:
+        """Called by the visits, in the event loop."""
+        if event in TOLD:
+            self.crawler.stats.inc_value(f"vitrine/sessions/{fields.get('status', event)}")
+        self._note(event, fields)
+        if self.pipe < 0:
+            return
+        try:
+            os.write(self.pipe, json.dumps({"event": event, **fields}).encode() + b"\n")
+        except OSError:
+            self.pipe = -1  # nobody listens any more; the crawl goes on
+
+    async def spider_closed(self, reason: str) -> None:
+        """Called after the last page was stored; Scrapy waits for it."""
+        self._is_in_order = reason != "shutdown"
+        try:
+            await self.visits.close(completed=reason == "finished")
+        finally:
+            await self.context.readers.close()
+
+    def exit_code(self) -> int:
+        """What came of the crawl, as `vitrine crawl` has it; 0 for one without any session."""
+        if self._known is not None and self._is_in_order:
+            return self._known
+        if not self._is_in_order:
+            return ExitCode.INTERRUPTED
+        return exit_code_of(self._ends, is_locked=self._is_locked) if self._ends else 0
+
+    def _note(self, event: str, fields: dict[str, Any]) -> None:
+        """Remember what the exit code depends on."""
+        if event == "queued":
+            self._ends[Status.QUEUED] += len(fields["sessions"])
+        elif event == "ended":
+            self._ends[Status.QUEUED] -= 1
+            self._ends[Status(fields["status"])] += 1
+            self._is_locked |= fields["summary"] == Summary.LOCK_TIMEOUT
+        elif event == "run_ended":
+            self._known = fields["exit_code"]
+        elif event == "refused":
+            self._known = fields["exit_code"]
+            self.refusal = {name: fields[name] for name in ("code", "error", "hint")}
