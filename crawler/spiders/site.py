@@ -93,7 +93,7 @@ class SiteSpider(Spider):
     async def start(self) -> AsyncIterator[Request]:
         """Open the run; its requests come from the scheduler."""
         try:
-            order = self.order or run_order(self.given, self.visits.settings.sources_file)
+            order = self.order or run_order(self.given, self.context.settings.sources_file)
             run = await self.worker.open(order)
             self.plugins = installed(run.source.plugins)
         except CrawlerError as error:
@@ -115,7 +115,7 @@ class SiteSpider(Spider):
         """One page, one item: all that it gave, links included."""
         task: LeasedTask = response.meta[TASK]
         self.worker.arrived(task)
-        policy = self.visits.settings.crawl_policy_version
+        policy = self.context.settings.crawl_policy_version
         page = await page_of(self.context.readers, response, policy, all_links=True)
         if not isinstance(page, Cause):
             yield self._page(response.meta[SESSION], task, page)
