@@ -42,9 +42,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 THREADS = 8
 QUIET_SECONDS = 35.0  # a little longer than a download may take
-# How often to try to write the end of a session, while the store does not take it.
-END_TRIES = 6
-END_BACKOFF = Backoff(0.5)
+# Between the tries to write the end of a session, while the store does not take it.
+END_WAITS = tuple(Backoff(0.5).delays(6))
 
 log = logs.get_logger(__name__)
 
@@ -297,7 +296,7 @@ async def _patiently(writes: WriteQueue, visit: Visit, end: Write[T]) -> T:
             raise error
         log.error("session.end_delayed", session_id=visit.id, again_in_seconds=wait, exc_info=error)
 
-    return await persistently(lambda: writes.post(end), END_BACKOFF.delays(END_TRIES), delayed)
+    return await persistently(lambda: writes.post(end), END_WAITS, delayed)
 
 
 def _as_told(session: str, order: SessionOrder, outcome: Outcome) -> dict[str, Any]:
