@@ -18,7 +18,7 @@ from crawler import logs
 from crawler.capture.failures import Cause
 from crawler.leases.backoff import Backoff, FailureBudget, persistently
 from crawler.leases.renewer import Renewer
-from crawler.runs.domain_slot import DomainSlot, news
+from crawler.runs.domain_slot import DomainSlot
 from crawler.runs.progress import Pace
 from crawler.runs.store import RunStore
 from crawler.runs.task_ends import Outcome, Release, TaskEnd
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from crawler.crawl.visits import Visits
     from crawler.leases.rows import Lease
-    from crawler.runs.store import Closer, RunAtWork, RunOrder, View
+    from crawler.runs.store import Hooks, RunAtWork, RunOrder, View
     from crawler.runs.tasks import LeasedTask
     from crawler.sessions.visit import Visit
 
@@ -69,12 +69,12 @@ class RunWorker:
     renewer: Renewer[Lease]
 
     def __init__(
-        self, visits: Visits, *, at_once: int, wake: Callable[[], None], closers: Sequence[Closer] = ()
+        self, visits: Visits, *, at_once: int, wake: Callable[[], None], hooks: Sequence[Hooks] = ()
     ) -> None:
         self.visits = visits
         self.at_once = at_once  # how many requests the downloader may have of one domain
         self.wake = wake  # tells the engine that there is something to take, or that all is over
-        self.closers = closers
+        self.hooks = hooks
         self.slots: dict[str, DomainSlot] = {}
         self.done: Counter[str] = Counter()  # ends of tasks in this process, by what became of them
         self.over: Over | None = None
@@ -87,7 +87,7 @@ class RunWorker:
         """Make the run, or go on with one, and begin to work on it."""
         stores = await self.visits.open()
         settings, owner = self.visits.settings, stores.sessions.owner
-        self.store = RunStore(stores.database, settings, owner, self.closers)
+        self.store = RunStore(stores.database, settings, owner, self.hooks)
         self.run = run = await asyncio.to_thread(self.store.open, order)
         call_soon = asyncio.get_running_loop().call_soon_threadsafe
         self.renewer = Renewer(
@@ -240,7 +240,10 @@ class Dispatcher:
                 self._act_on(await persistently(self._view, PATIENCE_SECONDS, self._look_failed))
             except Exception as error:  # ruff: ignore[blind-except] - the run is given up for it
                 self._worker.end(evolve(FAILED, error=_told(error)))
-            await news(self.look_again, LOOK_SECONDS)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self.look_again.wait()
+            self.look_again.clear()
 
     async def _view(self) -> View:
         """How the run stands; told to those who listen, as often as counting may be afforded."""
@@ -253,8 +256,8 @@ class Dispatcher:
         view = await asyncio.to_thread(worker.store.view, but, free, counted=counted)
         if counted:
             self._count_at = clock() + COUNTING_PART * (clock() - begun)
-            standing = self._pace.note(view.counts, clock())
-            worker.visits.tell("tasks", run=worker.run.id, slowest=view.slowest, **asdict(standing))
+            standing = self._pace.note(view.left.counts, clock())
+            worker.visits.tell("tasks", run=worker.run.id, slowest=view.left.slowest, **asdict(standing))
         return view
 
     def _look_failed(self, error: Exception, wait: float) -> None:
@@ -266,12 +269,12 @@ class Dispatcher:
             run.scope = run.scope.with_denials(view.learnt)
         if view.stop_requested:
             worker.end(STOPPED)
-        elif view.drained and not self._works:
+        elif view.left.is_drained and not self._works:
             worker.end(FINISHED)
         elif not worker.slots and self._gate_failures.is_spent(asyncio.get_running_loop().time()):
             worker.end(evolve(FAILED, error=self._gate_failures.error))
         else:
-            for domain in view.waiting:
+            for domain in view.left.domains:
                 work = self._works[domain] = asyncio.ensure_future(self._work(domain))
                 work.add_done_callback(partial(self._left, domain))
 
