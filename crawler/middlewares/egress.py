@@ -94,7 +94,6 @@ class GuardedHandler(HTTP11DownloadHandler):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._visits = CrawlContext.of(crawler).visits
         self._resolver = _installed(crawler)
         self._pool._factory = BoundedClientFactory  # ruff: ignore[private-member-access] - nor has Scrapy a setting
 
@@ -121,9 +120,10 @@ class GuardedHandler(HTTP11DownloadHandler):
         """While a request waited in Scrapy's queue its session may have lost the domain."""
         if (session_id := request.meta.get(SESSION)) is None:
             return
-        visit = self._visits.running.get(session_id)
+        visits = CrawlContext.of(self._crawler).visits  # a crawl by Scrapy alone, with this handler, has none
+        visit = visits.running.get(session_id)
         domain = request.meta.get("download_slot", "")
-        if visit is None or visit.stopped or not self._visits.domains.may_fetch(visit, domain):
+        if visit is None or visit.stopped or not visits.domains.may_fetch(visit, domain):
             raise SessionStoppedError(f"session {session_id} does not hold {domain} any more")
 
 

@@ -16,7 +16,7 @@ from attrs import asdict, evolve, frozen
 
 from crawler import logs
 from crawler.capture.failures import Cause
-from crawler.leases.backoff import FailureBudget, persistently
+from crawler.leases.backoff import Backoff, FailureBudget, persistently
 from crawler.leases.renewer import Renewer
 from crawler.runs.domain_slot import DomainSlot
 from crawler.runs.progress import Pace
@@ -38,7 +38,7 @@ LOOK_SECONDS = 1.0  # how often to see whether there is a domain to take
 BUSY_SECONDS = 2.0  # how long to leave a domain that somebody else holds
 GATE_PATIENCE_SECONDS = 60.0  # how long to go without any domain because none can be asked for
 # Between one try and the next: a database that is away for a moment must not cost what was done.
-PATIENCE_SECONDS: tuple[float, ...] = (0.5, 1, 2, 4, 8, 8)
+PATIENCE_SECONDS = tuple(Backoff(0.5, maximum=8).delays(7))
 MOST_REFUSED = 5  # times that a store refused pages which it has not taken since; then no more are asked for
 COUNTING_PART = 20  # no more than a twentieth of the time goes into counting
 LOST = "lost"  # of an end: it was another's to write, or could not be written

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from attrs import Factory, define, field, frozen
@@ -58,7 +59,7 @@ class Visit:
     order: SessionOrder
     journal: Journal
     # The session's id as text, as it stands in requests and logs.
-    id: str = field(init=False, default=Factory(lambda self: str(self.fence.session_id), takes_self=True))
+    id: str = field(init=False, default=Factory(attrgetter("journal.session_id"), takes_self=True))
     pdp: ProductPage = field(factory=ProductPage)
     final_url: str | None = None  # where the start page was found in the end
     crawl_delays: dict[str, float] = field(factory=dict)  # what robots.txt asks for, by domain

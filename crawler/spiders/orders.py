@@ -11,7 +11,7 @@ from scrapy.utils.asyncio import run_in_thread
 from crawler import logs
 from crawler.capture.failures import Cause, Summary
 from crawler.config import shown
-from crawler.errors import UsageError
+from crawler.errors import ConfigError, UsageError
 from crawler.pdp import POLICIES
 from crawler.sessions.batches import UrlLine, open_batch, read_url_file, read_urls
 from crawler.sessions.journal import Journal
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from uuid import UUID
 
+    from crawler.config import Settings
     from crawler.crawl.visits import Visits
     from crawler.db.engine import Database
 
@@ -35,6 +36,8 @@ RETENTIONS = ("short", "standard", "long")
 RENDERS = ("0", "auto")
 TARGETS = ("url", "urls", "pdp", "session", "listing")
 KNOWN = (*TARGETS, "mode", "render", "retention", "policy")
+# Stands for the URLs to come where a worker's arguments are checked.
+_ANY_URL = "https://shop.example/"
 
 log = logs.get_logger(__name__)
 
@@ -179,3 +182,19 @@ def _listing_urls(database: Database, words: Sequence[str]) -> list[str]:
     """Where the products are that were named."""
     with database.read() as db:
         return [find_listing(db, word).url for word in words]
+
+
+def check_worker(settings: Settings, given: Mapping[str, str]) -> None:
+    """Say what keeps a worker of a fleet from working: it needs a Redis, and no URLs of its own."""
+    if not settings.redis_url:
+        raise ConfigError(
+            "FLEET needs REDIS_URL: through it the fleet is fed, and through it domains are locked",
+            hint="set REDIS_URL=redis://HOST:PORT/0, the same on all machines",
+        )
+    target = next((name for name in TARGETS if given.get(name)), None)
+    if target:
+        raise UsageError(
+            f"FLEET and -a {target}=… exclude each other",
+            hint="feed the fleet with `redis-cli lpush pdp:start_urls URL`, or crawl with -s FLEET=0",
+        )
+    PdpArguments.parse({**given, "url": _ANY_URL})

@@ -13,8 +13,7 @@ from crawler.crawl.context import CrawlContext
 from crawler.pdp import is_product_like, sitemap_urls
 from crawler.sessions.batches import close_batch
 from crawler.sessions.visit import ProductPage
-from crawler.spiders.fleet_entries import check_worker
-from crawler.spiders.orders import PdpArguments, QueuedSessions, queue
+from crawler.spiders.orders import PdpArguments, QueuedSessions, check_worker, queue
 from crawler.spiders.search import Aim, Search
 from crawler.spiders.visiting import VisitingSpider
 from crawler.urls import canonical, root_of, same_site

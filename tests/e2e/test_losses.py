@@ -62,11 +62,11 @@ def test_what_waited_in_scrapys_queue_is_not_sent_after_a_loss(
     redis_client: redis.Redis,
 ) -> None:
     """Requests that had passed the middleware before: not one goes out after the line that tells the loss."""
-    home.extra.update(REDIS_URL=redis_database, DOMAIN_LOCK_TTL_SECONDS="2", LOG_FORMAT="json")
+    home.extra.update(REDIS_URL=redis_database, DOMAIN_LOCK_TTL_SECONDS="9", LOG_FORMAT="json")
     shops.forget()
     names = ("hub", "plain", "german")
     urls = " ".join(shops.url(name) for name in names)
-    process = home.start_scrapy("crawl", "pdp", "-a", f"url={urls}", *SLOWLY)
+    process = home.start_scrapy("crawl", "pdp", "-a", f"url={urls}", "-s", "DOWNLOAD_DELAY=12")
     endings.append(process)
     wait_for(lambda: all(len(shops.log.entries(name)) > 1 for name in names))
     for name in names:
