@@ -113,7 +113,7 @@ class Queue:
         now = utc_now()
         begin = time.perf_counter()
         with self.database.write() as db:
-            taken = tasks.lease(db, self.leases, self.run_id, DOMAIN, owner="bench", now=now, limit=batch)
+            taken, _ = tasks.lease(db, self.leases, self.run_id, DOMAIN, owner="bench", now=now, limit=batch)
         with self.database.write() as db:
             for task in taken:
                 self.leases.finish(db, task.lease, now, outcome="stored")

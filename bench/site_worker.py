@@ -54,6 +54,7 @@ def main(mode: str, given: str, pages: str = "0") -> None:
         {
             "LOG_LEVEL": "ERROR",
             "DOWNLOAD_DELAY": 0,
+            "TASK_JITTER_SECONDS": 0,  # the peer knows none
             "CONCURRENT_REQUESTS": AT_ONCE,
             "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
             "CLOSESPIDER_ITEMCOUNT": int(pages),

@@ -194,7 +194,8 @@ def walk_of_a_page(url: str) -> list[Hop]:
 def walk_of_a_task(url: str) -> list[Hop]:
     """From the command that plans it to the look back at its run."""
     with _home() as home:
-        home.walk("crawl", "site", url, "--max-pages", "1", "-s", "DOWNLOAD_DELAY=0")
+        at_once = ("-s", "DOWNLOAD_DELAY=0", "-s", "TASK_JITTER_SECONDS=0")
+        home.walk("crawl", "site", url, "--max-pages", "1", *at_once)
         [run] = home.ask("runs", "list")["runs"]
         home.walk("runs", "show", str(run["id"]))
         return home.hops()

@@ -163,7 +163,7 @@ def denials_after_redirect(asked_url: str, final_url: str) -> tuple[Denial, ...]
 def permanent_lines(denials: Iterable[Denial], present: Iterable[str] = ()) -> tuple[str, ...]:
     """The `deny` list for sources.toml that makes denials permanent, with its present rules in front."""
     reasons = dict.fromkeys(present, "") | {denial.pattern: denial.reason for denial in denials}
-    lines = (f"    {_toml(rule)}," + (f"  # {why}" if why else "") for rule, why in reasons.items())
+    lines = [f"    {_toml(rule)}," + (f"  # {why}" if why else "") for rule, why in reasons.items()]
     return ("deny = [", *lines, "]") if reasons else ()
 
 

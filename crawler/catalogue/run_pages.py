@@ -53,7 +53,7 @@ class RunHooks:
             return
         now, run_id = page.created_at, capture.task.run_id
         came = TaskEnd(
-            capture.cause, capture.error, page_id=page.id if capture.ok else None,
+            capture.cause, capture.error, page_id=None if capture.cause else page.id,
             http_status=capture.http_status, is_final=True,
         )  # fmt: skip
         if task_ends.end(db, task_ends.LEASES, capture.task, came, now=now) is None:

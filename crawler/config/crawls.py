@@ -36,10 +36,20 @@ class CrawlSettings(SettingsPart):
         3, ge=1, le=100, description="How often a page of a run is tried, unless its source says otherwise."
     )
     task_backoff_min_seconds: Seconds = Field(
-        1, ge=0, le=3_600, description="The first rest before a page is tried again; it doubles each time."
+        1, ge=0, le=3_600, description="The first rest before a page of a run is tried again."
+    )
+    task_backoff_multiplier: Annotated[float, Takes("a number from 1 to 100")] = Field(
+        2, ge=1, le=100, description="By how much each rest is longer than the one before."
     )
     task_backoff_max_seconds: Seconds = Field(
         60, ge=1, le=86_400, description="The longest rest before a page is tried again."
+    )
+    task_jitter_seconds: Seconds = Field(
+        1,
+        ge=0,
+        le=300,
+        description="The longest random pause between an answer and a run's next request to that domain, "
+        "unless its source says otherwise.",
     )
 
     # Fleets

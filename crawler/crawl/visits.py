@@ -354,6 +354,11 @@ class Domains:
         """Whether a visit holds a domain."""
         return domain in self._held.get(visit.id, ())
 
+    def may_fetch(self, visit: Visit, domain: str) -> bool:
+        """Whether a domain is a visit's at this moment; asked right before a connection is opened."""
+        acquisition = self._held.get(visit.id, {}).get(domain)
+        return acquisition is not None and self._stores.acquisitions.renewer.is_ours(acquisition)
+
     async def acquire_further(self, visit: Visit, domain: str) -> bool:
         """Go into a further domain of a visit's site, without standing in anybody's way."""
         order = SessionOrder(visit.order.url, domain, mode=visit.order.mode)

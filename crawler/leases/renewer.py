@@ -97,6 +97,11 @@ class Renewer(Generic[T]):
             for thing in things:
                 self._kept.pop(thing, None)
 
+    def is_ours(self, thing: T) -> bool:
+        """Whether a thing is ours at this moment, by its date: for who woke up before this thread."""
+        kept = self._kept.get(thing)
+        return kept is not None and time.monotonic() < min(kept.valid_until, kept.ends_at)
+
     def close(self) -> None:
         """Stop; what is still kept runs out by itself."""
         with self._changed:

@@ -16,6 +16,8 @@ from scrapy.utils.datatypes import LocalCache
 from scrapy.utils.httpobj import urlparse_cached
 
 from crawler.access.egress import EgressPolicy, EgressRefusedError, host_name
+from crawler.crawl.answers import SessionStoppedError
+from crawler.crawl.context import SESSION, CrawlContext
 from crawler.middlewares.bounded_headers import BoundedClientFactory, too_large
 
 if TYPE_CHECKING:
@@ -92,11 +94,13 @@ class GuardedHandler(HTTP11DownloadHandler):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
+        self._visits = CrawlContext.of(crawler).visits
         self._resolver = _installed(crawler)
         self._pool._factory = BoundedClientFactory  # ruff: ignore[private-member-access] - nor has Scrapy a setting
 
     async def download_request(self, request: Request) -> Response:
         """Download, and say so where it was refused."""
+        self._require_lock(request)
         try:
             return await super().download_request(request)
         except DownloadFailedError as error:
@@ -112,6 +116,15 @@ class GuardedHandler(HTTP11DownloadHandler):
                 f"{host} is not to be connected to: {reason}",
                 hint="a host or network that may be fetched all the same goes into EGRESS_ALLOW",
             ) from error
+
+    def _require_lock(self, request: Request) -> None:
+        """While a request waited in Scrapy's queue its session may have lost the domain."""
+        if (session_id := request.meta.get(SESSION)) is None:
+            return
+        visit = self._visits.running.get(session_id)
+        domain = request.meta.get("download_slot", "")
+        if visit is None or visit.stopped or not self._visits.domains.may_fetch(visit, domain):
+            raise SessionStoppedError(f"session {session_id} does not hold {domain} any more")
 
 
 def _installed(crawler: Crawler) -> GuardedResolver:

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from crawler.pdp.linked_data import LinkedNode
     from crawler.pdp.page import Page
 
 # JSON-LD types by the refusal that they give.
+ARTICLES = "declared_article"
 _KINDS = {
-    "declared_article": frozenset(
+    ARTICLES: frozenset(
         {
             "article",
             "newsarticle",
@@ -60,9 +64,9 @@ _KINDS = {
 # Lists that product pages carry as well, for what else the shop sells.
 _WEAK_TYPES = {"itemlist": "declared_collection"}
 _OG_KINDS = {
-    "article": "declared_article",
+    "article": ARTICLES,
     "product.group": "declared_collection",
-    "blog": "declared_article",
+    "blog": ARTICLES,
 }
 
 
@@ -76,12 +80,17 @@ class Declaration:
     is_firm: bool  # whether it is believed of a page that sells something too
 
 
+def declares(nodes: Iterable[LinkedNode], reason: str) -> bool:
+    """Whether JSON-LD itself declares the page to be of a kind."""
+    return any(_is_on_top(node) and node.types & _KINDS[reason] for node in nodes)
+
+
 def declarations(page: Page) -> tuple[Declaration, ...]:
     """Every declaration of another kind than product, in document order, Open Graph last."""
     found = [
         Declaration(reason, node.path, ", ".join(sorted(node.types)), is_firm=True)
         for node in page.linked_data
-        if not node.via or node.via in {("mainEntity",), ("mainEntityOfPage",)}
+        if _is_on_top(node)
         for reason, types in _KINDS.items()
         if node.types & types
     ]
@@ -96,3 +105,7 @@ def declarations(page: Page) -> tuple[Declaration, ...]:
         if (meta.get("property") or meta.get("name")).lower() == "og:type" and kind in _OG_KINDS:
             found.append(Declaration(_OG_KINDS[kind], "meta[property=og:type]", kind, is_firm=False))
     return tuple(found)
+
+
+def _is_on_top(node: LinkedNode) -> bool:
+    return not node.via or node.via in {("mainEntity",), ("mainEntityOfPage",)}

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from crawler.pdp.outline import Element, Outline
 
 MAX_TITLES = 4
-MIN_NAME_CHARS = 4
 LONG_NAME_CHARS = 10
 
 
@@ -32,7 +31,7 @@ class PageIdentity:
     def has_title(self, name: str) -> bool:
         """Whether `name` is what the page's headings say, or a part of it, or the other way round."""
         plain = words_of(name)
-        return len(plain) >= MIN_NAME_CHARS and any(_is_part(plain, title) for title in self.titles)
+        return bool(plain) and any(_is_part(plain, title) for title in self.titles)
 
 
 def identity_of(url: str, outline: Outline, title: tuple[Element, str] | None) -> PageIdentity:
@@ -53,7 +52,7 @@ def identity_of(url: str, outline: Outline, title: tuple[Element, str] | None) -
     plain = (words_of(heading) for heading in headings)
     return PageIdentity(
         addresses=frozenset(bare_address(address) for address in addresses if address),
-        titles=tuple(title for title in dict.fromkeys(plain) if len(title) >= MIN_NAME_CHARS),
+        titles=tuple(filter(None, dict.fromkeys(plain))),
     )
 
 

@@ -30,12 +30,15 @@ _MONEY = re.compile(
     rf"|(?<![\d.,#/-])(?P<before_sign>{_NUMBER})\s{{0,2}}(?P<after>{_TOKEN})(?![^\W\d_])",
     re.IGNORECASE,
 )
+# Codes are read in any case but for these, which are words in small letters: a try, a gel, ten Sek(unden).
+_WORDS = {"ARS", "COP", "GEL", "HUF", "ILS", "LVL", "NIS", "PHP", "RON", "SEK", "TRY"}
+_NO_WORDS = "|".join(sorted(COMMON_CODES - _WORDS))
 _UNMISTAKABLE = re.compile(
     "["
     + "".join(map(re.escape, (*SIGNS, "$", "¥", "￥")))
     + "]|(?<![A-Za-z])(?:"
-    + "|".join(sorted(COMMON_CODES))
-    + ")(?![A-Za-z])"
+    + "|".join(sorted(_WORDS))
+    + rf")(?![A-Za-z])|(?i:(?<![A-Za-z])(?:{_NO_WORDS})(?![A-Za-z]))"
     r"|Kč|zł|руб|грн|тенге|円|元|원|บาท|درهم|ريال|تومان"
     r"|\d\s?(?:kr|lei|Ft|лв|тг|ден|дин|сум|сом|TL)(?!\w)|(?<!\w)(?:kr|Rp|RM|Rs|KSh|S/\.)\.?\s?(?=\d)"
 )

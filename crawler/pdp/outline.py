@@ -107,6 +107,7 @@ class Outline:
     properties: list[Element] = Factory(list)  # itemprop
     typed: list[Element] = Factory(list)  # RDFa's typeof
     pressed: list[Element] = Factory(list)  # role=button on something that is neither button nor link
+    priced: list[Element] = Factory(list)  # data-price
 
     def all(self, *tags: str) -> Iterator[Element]:
         """Every element with one of the tags, tag by tag."""
@@ -124,6 +125,7 @@ _MARKING: dict[str, Callable[[Outline], list[Element]]] = {
     "itemscope": attrgetter("scopes"),
     "typeof": attrgetter("typed"),
     "role": attrgetter("pressed"),
+    "data-price": attrgetter("priced"),
 }
 _SPEAKING = frozenset((*_MARKING, *_NAMING[2:]))
 

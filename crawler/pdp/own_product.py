@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from crawler.pdp.declared import ARTICLES, declares
+from crawler.pdp.linked_data import types_of
+from crawler.pdp.offers import as_list
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
@@ -16,48 +20,36 @@ PRODUCT_TYPES = frozenset({"product", "productgroup", "individualproduct", "prod
 # Properties that lead from a page to what it is about; any other leads to something else.
 _LEADS_TO_SUBJECT = frozenset({"mainEntity", "mainEntityOfPage", "about", "itemOffered"})
 
-# A product that is sold has one of these. One without is a brand, a service or an app that collects ratings.
+# What is sold has one of these. What has none is a product only where the page is named after it.
 _IDENTIFYING = frozenset(
     {
         *("offers", "hasVariant", "isVariantOf", "price", "sku", "mpn", "isbn", "model", "color", "size"),
         *("gtin", "gtin8", "gtin12", "gtin13", "gtin14", "productID", "productGroupID"),
     }
 )
-
-# Goods have a number or a maker. Homes, rooms, services and whole categories are marked as products without.
-_GOODS = frozenset(
+# A number or a maker stands for a name, and for a single thing however many sellers offer it.
+_NUMBERED = frozenset(
     {
-        *(
-            "sku",
-            "mpn",
-            "isbn",
-            "model",
-            "brand",
-            "manufacturer",
-            "gtin",
-            "gtin8",
-            "gtin12",
-            "gtin13",
-            "gtin14",
-        ),
-        *("productID", "productGroupID"),
+        *("sku", "mpn", "isbn", "model", "brand", "manufacturer", "productID", "productGroupID"),
+        *("gtin", "gtin8", "gtin12", "gtin13", "gtin14"),
     }
 )
 
 
-def is_goods(names: Collection[str]) -> bool:
-    """Whether the properties of a product name it as goods, were there nothing else on the page to say so."""
-    return not _GOODS.isdisjoint(names)
-
-
 def own_node(nodes: Sequence[LinkedNode], identity: PageIdentity) -> LinkedNode | None:
-    """Choose the JSON-LD product that the page is about; none where products are only listed on it."""
+    """Choose the JSON-LD product that the page is about; none where products are only listed or picked.
+
+    A name with an offer is enough, and so is a name that is the page's. An article's products are its picks,
+    unless the article is named after one.
+    """
+    is_article = declares(nodes, ARTICLES)
     candidates = [
         node
         for node in nodes
         if node.types & PRODUCT_TYPES
         and _LEADS_TO_SUBJECT.issuperset(node.via)
-        and _IDENTIFYING & node.value.keys()
+        and _is_product(node.value.keys(), _text(node.value, "name"), identity)
+        and (not is_article or _is_of(node.value, identity))
     ]
     if len(candidates) <= 1:
         return next(iter(candidates), None)
@@ -80,7 +72,7 @@ def own_item(items: Sequence[Item], identity: PageIdentity, around: Surroundings
         for item in items
         if item.types & PRODUCT_TYPES
         and not _is_member(item)
-        and _IDENTIFYING & item.properties.keys()
+        and _is_product(item.properties.keys(), item.first("name"), identity)
         and not around.is_aside(item.element.node)
         and not around.is_in_tile(item.element.node)
     ]
@@ -88,6 +80,19 @@ def own_item(items: Sequence[Item], identity: PageIdentity, around: Surroundings
         return next(iter(candidates), None)
     named = [item for item in candidates if identity.has_title(item.first("name"))]
     return max(named, key=lambda item: len(item.properties)) if named else None
+
+
+def is_range(value: Mapping[str, Any]) -> bool:
+    """Whether a product may be all that a list shows: nothing identifies it, and its offer is a range."""
+    offer = next(iter(as_list(value.get("offers"))), None)
+    is_aggregate = isinstance(offer, dict) and "aggregateoffer" in types_of(offer)
+    return is_aggregate and _NUMBERED.isdisjoint(value.keys())
+
+
+def _is_product(names: Collection[str], name: str, identity: PageIdentity) -> bool:
+    if not _IDENTIFYING.isdisjoint(names) and (name or not _NUMBERED.isdisjoint(names)):
+        return True
+    return identity.has_title(name)
 
 
 def _is_of(value: Mapping[str, Any], identity: PageIdentity) -> bool:

@@ -15,7 +15,7 @@ from crawler.pdp.linked_data import LinkedNode, read_linked_data
 from crawler.pdp.microdata import Item, read_items
 from crawler.pdp.outline import Element, Outline, read_outline
 from crawler.pdp.own_control import own_controls
-from crawler.pdp.own_product import is_goods, own_item, own_node
+from crawler.pdp.own_product import is_range, own_item, own_node
 from crawler.pdp.place import Surroundings
 from crawler.pdp.title import declares_product, titles
 
@@ -82,13 +82,20 @@ class Page:
     def product_node(self) -> LinkedNode | None:
         """The page's own product in JSON-LD."""
         node = own_node(self.linked_data, self.identity)
-        return node if node and (is_goods(node.value.keys()) or self.sells) else None
+        is_list = node is not None and is_range(node.value) and not self.sells and self.lists_prices
+        return None if is_list else node
 
     @cached_property
     def product_item(self) -> Item | None:
         """The page's own product in microdata."""
-        item = own_item(self.items, self.identity, self.surroundings)
-        return item if item and (is_goods(item.properties.keys()) or self.sells) else None
+        return own_item(self.items, self.identity, self.surroundings)
+
+    @cached_property
+    def lists_prices(self) -> bool:
+        """Whether every price stands in one of several tiles."""
+        prices = [element.node for element in self.outline.hinted("price")[:MAX_PRICES]]
+        beside = [price for price in prices if not self.surroundings.is_aside(price)]
+        return bool(beside) and all(map(self.surroundings.is_in_tile, beside))
 
     @cached_property
     def sells(self) -> bool:

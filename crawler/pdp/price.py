@@ -106,9 +106,7 @@ def _in_element(page: Page, country: str) -> Iterator[ShownPrice]:
     current: list[ShownPrice] = []
     outdated: list[ShownPrice] = []
     for element in _price_elements(page):
-        text = text_of(element.node, limit=MAX_PRICE_TEXT * 2, without=CROSSED_OUT) or element.get(
-            "aria-label"
-        )
+        text = _text_of(element)
         if not any(map(str.isdigit, text)) or len(text) > MAX_PRICE_TEXT:
             continue
         if page.surroundings.is_aside(element.node):
@@ -123,13 +121,18 @@ def _in_element(page: Page, country: str) -> Iterator[ShownPrice]:
     yield from outdated
 
 
+def _text_of(element: Element) -> str:
+    """What a price element says, or what it has for programs where it says nothing."""
+    shown = text_of(element.node, limit=MAX_PRICE_TEXT * 2, without=CROSSED_OUT)
+    return shown or element.get("aria-label") or element.get("data-price")
+
+
 def _price_elements(page: Page) -> Iterator[Element]:
     """Price elements, those that hold no other one first."""
-    found = [
-        element
-        for element in page.outline.hinted("price")[: MAX_LOOKED_AT * 4]
-        if not _FILTER.search(element.names()[:400])
-    ][:MAX_LOOKED_AT]
+    speaking = page.outline.hinted("price")[: MAX_LOOKED_AT * 4]
+    named = {element.node.mem_id for element in speaking}
+    silent = [each for each in page.outline.priced[:MAX_LOOKED_AT] if each.node.mem_id not in named]
+    found = [each for each in (*speaking, *silent) if not _FILTER.search(each.names()[:400])][:MAX_LOOKED_AT]
     holders: list[Element] = []
     for element, following in zip_longest(found, found[1:]):
         if following is not None and _holds(element, following):

@@ -137,7 +137,13 @@ def first_image(outline: Outline) -> Element | None:
 
 
 def _shows(image: Element) -> bool:
-    """Whether an image is one to look at: a pixel that tracks is tiny, and scripts fill in sources later."""
+    """Whether an image is one to look at: a pixel that tracks is tiny, and scripts fill in sources later.
+
+    Inside a `picture` the sources are named beside the image, and it may have no attribute of its own.
+    """
     if image.get("width") in {"0", "1"} or image.get("height") in {"0", "1"}:
         return False
-    return any(name != "alt" and value for name, value in image.attributes.items())
+    if any(name != "alt" and value for name, value in image.attributes.items()):
+        return True
+    around = image.node.parent
+    return around is not None and around.tag == "picture" and around.css_first("source") is not None

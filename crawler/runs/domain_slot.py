@@ -56,9 +56,10 @@ class DomainSlot:
     @classmethod
     async def begin(cls, worker: RunWorker, domain: str) -> Self | None:
         """Take a domain that is free; None where somebody else is there."""
-        starts = (url for url in worker.run.source.start_urls if domain_of(url) == domain)
-        policy = worker.visits.settings.crawl_policy_version
-        order = SessionOrder(next(starts, f"https://{domain}/"), domain, policy=policy, run_id=worker.run.id)
+        settings, source = worker.visits.settings, worker.run.source
+        starts = [url for url in source.start_urls if domain_of(url) == domain] or [f"https://{domain}/"]
+        policy = settings.crawl_policy_version
+        order = SessionOrder(starts[0], domain, policy=policy, run_id=worker.run.id)
         visit = await worker.visits.begin_if_free(order)
         if visit is None:
             return None

@@ -163,7 +163,7 @@ class Source:
     plugins: tuple[str, ...] = PLUGINS
     render: str = "no"
     fetch_timeout_seconds: float | None = None  # None: as the crawl's settings say
-    jitter_seconds: float | None = None  # None: none but that of the crawl's own delay
+    jitter_seconds: float | None = None  # None: as TASK_JITTER_SECONDS says
     max_retries: int | None = None  # attempts at a page in all; None: as TASK_MAX_RETRIES says
 
     @classmethod

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from crawler.db.engine import Database, Transaction
     from crawler.leases.rows import Lease
     from crawler.runs.task_ends import Outcome, TaskEnd
-    from crawler.runs.tasks import LeasedTask
+    from crawler.runs.tasks import LeasedTask, WorkLeft
 
     Change = TypeVar("Change", Update, Delete)
 
@@ -77,11 +77,8 @@ class View:
     """How a run stands."""
 
     stop_requested: bool
-    drained: bool
     learnt: tuple[Denial, ...]  # by whoever works on it
-    waiting: Sequence[str]  # domains that have something to lease now, other than those excepted
-    counts: dict[str, int]  # tasks by status, where that was asked for
-    slowest: str | None  # the domain that most of the waiting ones are of
+    left: WorkLeft
 
 
 class Closer(Protocol):
@@ -124,7 +121,8 @@ class RunStore:
                     start(db, run_id, db.now)
             if not join(db, run_id, self.owner, db.now + self._alive_for):
                 raise RunOverError(f"run {run_id} is {row and row.status}: nothing is left of it")
-        rules, jitter = rules_of(self.settings, source), source.jitter_seconds or 0.0
+        rules, jitter = rules_of(self.settings, source), source.jitter_seconds
+        jitter = self.settings.task_jitter_seconds if jitter is None else jitter
         self.leases = Leases(Task, rules, task_ends.note_expired)
         self.run = RunAtWork(run_id, source, row is not None, scope, rules.max_attempts, jitter)
         return self.run
@@ -143,7 +141,7 @@ class RunStore:
 
     def _begun(self, db: Transaction, source: Source) -> int:
         run_id = create(db, source.code, source.as_plan(), max_pages=source.max_pages, now=db.now)
-        tasks.add(db, run_id, [task_of(url) for url in source.start_urls], db.now)
+        tasks.add(db, run_id, map(task_of, source.start_urls), db.now)
         start(db, run_id, db.now)
         return run_id
 
@@ -151,19 +149,10 @@ class RunStore:
         """How the run stands now; counting a million tasks takes its time."""
         run_id, after = self.run.id, self._told_last
         with self.database.read() as db:
-            waiting = (
-                tasks.waiting_domains(db, run_id, db.now, limit=limit, but=but, after=after) if limit else []
-            )
-            self._told_last = waiting[-1] if waiting else after
-            most = tasks.waiting(db, run_id, 1) if counted else []
-            return View(
-                stop_requested=db.get_one(Run, run_id).stop_requested_at is not None,
-                drained=not waiting and tasks.is_drained(db, run_id),
-                learnt=rows.learnt_of(db, run_id),
-                waiting=waiting,
-                counts=tasks.counts(db, run_id) if counted else {},
-                slowest=most[0][0] if most else None,
-            )
+            left = tasks.work_left(db, run_id, db.now, but=but, limit=limit, after=after, counted=counted)
+            self._told_last = left.domains[-1] if left.domains else after
+            wanted = select(Run.stop_requested_at.is_not(None)).where(Run.id == run_id)
+            return View(db.scalars(wanted).one(), rows.learnt_of(db, run_id), left)
 
     def end(self, *, failed: str = "") -> RunStatus:
         """Store how the run ended for this process, and the status that this gives it.
@@ -173,14 +162,15 @@ class RunStore:
         """
         run_id = self.run.id
         with self.database.write() as db:
-            task_ends.give_back(db, self.unended, Release.INTERRUPTED, db.now)
+            if self.unended:
+                task_ends.give_back(db, self.unended, Release.INTERRUPTED, db.now)
             if end_if_drained(db, run_id, db.now):
                 for closer in self.closers:
                     closer.run_completed(db, run_id, self.run.source, db.now)
                 leave(db, run_id, self.owner)
             else:
                 leave_and_end(db, run_id, self.owner, db.now, failed=failed)
-            return RunStatus(db.get_one(Run, run_id, populate_existing=True).status)
+            return RunStatus(_taken(db, run_id).status)
 
     # ── its tasks ──
 
@@ -188,8 +178,7 @@ class RunStore:
         """Take tasks of a domain whose lock this process holds; where there are none, when one is due."""
         run_id, owner = self.run.id, self.owner
         with self.database.write() as db:
-            found = tasks.lease(db, self.leases, run_id, domain, owner=owner, now=db.now, limit=limit)
-            due = None if found else tasks.domain_due_at(db, run_id, domain)
+            found, due = tasks.lease(db, self.leases, run_id, domain, owner=owner, now=db.now, limit=limit)
             return found, None if due is None else due - db.now
 
     def renew(self, leases: Collection[Lease]) -> list[Lease]:
@@ -253,6 +242,7 @@ def rules_of(settings: Settings, source: Source | None = None) -> LeaseRules:
         max_attempts=settings.task_max_retries,
         backoff_min_seconds=settings.task_backoff_min_seconds,
         backoff_max_seconds=settings.task_backoff_max_seconds,
+        multiplier=settings.task_backoff_multiplier,
     )
     if source is not None and source.max_retries is not None:
         return evolve(rules, max_attempts=source.max_retries)
@@ -274,7 +264,7 @@ def create(db: Session, source: str, plan: dict[str, Any], *, max_pages: int | N
 
 def start(db: Session, run_id: int, now: datetime) -> bool:
     """Have a new run begin; False when it has begun already."""
-    if _taken(db, run_id) != RunStatus.INITIALIZED:
+    if _taken(db, run_id).status != RunStatus.INITIALIZED:
         return False
     _write(db, run_id, status=RunStatus.RUNNING, started_at=now)
     return True
@@ -285,7 +275,7 @@ def reopen(db: Session, run_id: int, now: datetime) -> bool:
 
     One that others are at work on stays as it is, their wish to stop it included.
     """
-    status = _taken(db, run_id)
+    status = _taken(db, run_id).status
     if status not in {RunStatus.STOPPED, RunStatus.FAILED, RunStatus.RUNNING}:
         return False
     living = rows.living_workers(db, run_id, now)
@@ -301,7 +291,7 @@ def reopen(db: Session, run_id: int, now: datetime) -> bool:
 
 def join(db: Session, run_id: int, owner: str, alive_until: datetime) -> bool:
     """Say that a process works on a run; False when the run is not running, so that it must not."""
-    if _taken(db, run_id) != RunStatus.RUNNING:
+    if _taken(db, run_id).status != RunStatus.RUNNING:
         return False
     worker = insert_into(db, RunWorker).values(
         run_id=run_id, owner=owner, alive_until=alive_until, process=str(this_process())
@@ -329,7 +319,7 @@ def request_stop(db: Session, run_id: int, now: datetime) -> bool:
 
     What dead workers hold is given back at once (SPEC D96).
     """
-    if _taken(db, run_id) not in {RunStatus.INITIALIZED, RunStatus.RUNNING}:
+    if _taken(db, run_id).status not in {RunStatus.INITIALIZED, RunStatus.RUNNING}:
         return False
     living = rows.living_workers(db, run_id, now)
     _forget_the_dead(db, run_id, living)
@@ -347,10 +337,9 @@ def end_if_drained(db: Session, run_id: int, now: datetime) -> bool:
     One that somebody wants to stop is never completed.
     """
     # Looked at twice: cheaply, as it is asked often, and again when no more tasks can be added.
-    if not tasks.is_drained(db, run_id) or _taken(db, run_id) != RunStatus.RUNNING:
+    if not tasks.is_drained(db, run_id) or _taken(db, run_id).status != RunStatus.RUNNING:
         return False
-    is_wanted = db.get_one(Run, run_id, populate_existing=True).stop_requested_at is None
-    if not is_wanted or not tasks.is_drained(db, run_id):
+    if _taken(db, run_id).stop_requested_at or not tasks.is_drained(db, run_id):
         return False
     _end(db, run_id, now, status=RunStatus.COMPLETED)
     return True
@@ -359,7 +348,7 @@ def end_if_drained(db: Session, run_id: int, now: datetime) -> bool:
 def leave_and_end(db: Session, run_id: int, owner: str, now: datetime, *, failed: str = "") -> bool:
     """Leave a run; where nobody else is at it, it ends: stopped, or failed for that error (SPEC D94-97)."""
     # The run's row comes first: of two that leave at once, the second sees that it is the last.
-    status = _taken(db, run_id)
+    status = _taken(db, run_id).status
     leave(db, run_id, owner)
     if status not in {RunStatus.INITIALIZED, RunStatus.RUNNING} or rows.living_workers(db, run_id, now):
         return False
@@ -373,7 +362,7 @@ def leave_and_end(db: Session, run_id: int, owner: str, now: datetime, *, failed
 def _end(db: Session, run_id: int, now: datetime, **facts: Any) -> None:
     """Give a run a status that ends it, and write down what is to be known when its own rows are gone."""
     _write(db, run_id, completed_at=now, **facts)
-    run = db.get_one(Run, run_id, populate_existing=True)
+    run = _taken(db, run_id)
     took = now - run.started_at if run.started_at else None
     details = {"source": run.source, "tasks": tasks.counts(db, run_id), "error": run.last_error}
     record = {
@@ -389,13 +378,13 @@ def _forget_the_dead(db: Session, run_id: int, living: Sequence[str]) -> None:
     db.execute(_quiet(delete(RunWorker)).where(dead))
 
 
-def _taken(db: Session, run_id: int) -> RunStatus:
-    """A run's status, which nobody else changes before the transaction's end."""
-    query = select(Run.status).where(Run.id == run_id).with_for_update(key_share=True)
-    status = db.execute(query).scalar_one_or_none()
-    if status is None:
+def _taken(db: Session, run_id: int) -> Run:
+    """A run as it stands, which nobody else changes before the transaction's end."""
+    query = select(Run).where(Run.id == run_id).with_for_update(key_share=True)
+    run = db.scalars(query, execution_options={"populate_existing": True}).one_or_none()
+    if run is None:
         raise NotFoundError(f"there is no run {run_id}", hint="`vitrine runs list` shows them")
-    return RunStatus(status)
+    return run
 
 
 def _write(db: Session, run_id: int, **values: Any) -> None:

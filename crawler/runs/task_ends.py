@@ -79,12 +79,12 @@ def end(db: Session, leases: Leases, task: LeasedTask, came: TaskEnd, *, now: da
     """Write what an attempt came to, and say so; None, and nothing written, where the task is not ours."""
     if came.outcome is Outcome.GIVEN_BACK:
         return came.outcome if give_back(db, [task], Release(came.error), now) else None
-    came = evolve(came, error=as_text(came.error, exceptions.MAX_MESSAGE_CHARS))
     cause = came.cause
     if cause is None:
         is_ours = leases.finish(db, task.lease, now, outcome=came.outcome.value, page_id=came.page_id)
         status = "finished" if is_ours else None
     else:
+        came = evolve(came, error=as_text(came.error, exceptions.MAX_MESSAGE_CHARS))
         final = came.is_final or cause.traits.is_refusal
         status = leases.fail(db, task.lease, came.error or cause, now, cause=cause, final=final)
         came = evolve(came, outcome=_outcome_of(cause, status))

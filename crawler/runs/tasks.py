@@ -48,6 +48,16 @@ class NewTask:
 
 
 @frozen
+class WorkLeft:
+    """What is left to do of a run."""
+
+    domains: list[str]  # that have something to lease now, other than those excepted
+    is_drained: bool
+    counts: dict[str, int]  # tasks by status, where that was asked for
+    slowest: str | None  # the domain that most of the waiting ones are of
+
+
+@frozen
 class LeasedTask:
     """A page to fetch now, and the right to say what came of it."""
 
@@ -156,17 +166,42 @@ def _insert(db: Session, run_id: int, tasks: Sequence[NewTask], now: datetime) -
 
 def lease(
     db: Session, leases: Leases, run_id: int, domain: str, *, owner: str, now: datetime, limit: int
-) -> list[LeasedTask]:
-    """Lease tasks of one domain, the most urgent first; those of it that expired are freed before."""
+) -> tuple[list[LeasedTask], datetime | None]:
+    """Lease tasks of one domain, the most urgent first; where there are none, when one is due.
+
+    Those of it that expired are freed before.
+    """
     values = {"its_run": run_id, "its_domain": domain}
     found = leases.acquire(db, owner=owner, now=now, limit=limit, within=_OF_DOMAIN, values=values)
-    return [
+    leased = [
         LeasedTask(
             lease=held, run_id=row["run_id"], url=row["url"], url_sha256=row["url_sha256"],
             domain=row["domain"], depth=row["depth"], priority=row["priority"], kind=row["kind"],
         )
         for row, held in found
     ]  # fmt: skip
+    return leased, None if leased else domain_due_at(db, run_id, domain)
+
+
+def work_left(
+    db: Session,
+    run_id: int,
+    now: datetime,
+    *,
+    but: Collection[str],
+    limit: int,
+    after: str,
+    counted: bool,
+) -> WorkLeft:
+    """What is left to do of a run; counting a million tasks takes its time."""
+    domains = waiting_domains(db, run_id, now, limit=limit, but=but, after=after) if limit else []
+    most = waiting(db, run_id, 1) if counted else []
+    return WorkLeft(
+        domains,
+        is_drained=not domains and is_drained(db, run_id),
+        counts=counts(db, run_id) if counted else {},
+        slowest=most[0][0] if most else None,
+    )
 
 
 def waiting_domains(

@@ -18,7 +18,7 @@ from crawler import logs
 from crawler.capture.failures import Cause
 from crawler.leases.backoff import FailureBudget, persistently
 from crawler.leases.renewer import Renewer
-from crawler.runs.domain_slot import DomainSlot, news
+from crawler.runs.domain_slot import DomainSlot
 from crawler.runs.progress import Pace
 from crawler.runs.store import RunStore
 from crawler.runs.task_ends import Outcome, Release, TaskEnd
@@ -240,7 +240,10 @@ class Dispatcher:
                 self._act_on(await persistently(self._view, PATIENCE_SECONDS, self._look_failed))
             except Exception as error:  # ruff: ignore[blind-except] - the run is given up for it
                 self._worker.end(evolve(FAILED, error=_told(error)))
-            await news(self.look_again, LOOK_SECONDS)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self.look_again.wait()
+            self.look_again.clear()
 
     async def _view(self) -> View:
         """How the run stands; told to those who listen, as often as counting may be afforded."""
@@ -253,8 +256,8 @@ class Dispatcher:
         view = await asyncio.to_thread(worker.store.view, but, free, counted=counted)
         if counted:
             self._count_at = clock() + COUNTING_PART * (clock() - begun)
-            standing = self._pace.note(view.counts, clock())
-            worker.visits.tell("tasks", run=worker.run.id, slowest=view.slowest, **asdict(standing))
+            standing = self._pace.note(view.left.counts, clock())
+            worker.visits.tell("tasks", run=worker.run.id, slowest=view.left.slowest, **asdict(standing))
         return view
 
     def _look_failed(self, error: Exception, wait: float) -> None:
@@ -266,12 +269,12 @@ class Dispatcher:
             run.scope = run.scope.with_denials(view.learnt)
         if view.stop_requested:
             worker.end(STOPPED)
-        elif view.drained and not self._works:
+        elif view.left.is_drained and not self._works:
             worker.end(FINISHED)
         elif not worker.slots and self._gate_failures.is_spent(asyncio.get_running_loop().time()):
             worker.end(evolve(FAILED, error=self._gate_failures.error))
         else:
-            for domain in view.waiting:
+            for domain in view.left.domains:
                 work = self._works[domain] = asyncio.ensure_future(self._work(domain))
                 work.add_done_callback(partial(self._left, domain))
 

@@ -8,6 +8,7 @@ import ssl
 import subprocess
 import threading
 import time
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,36 @@ def test_a_session_that_lost_its_lock_stops_fetching(
     assert redis_client.get(key) == "worker-9:other:1700000000"
     assert "pdp" not in [page["page_type"] for page in session["pages"]]
     assert seen < 6
+
+
+def test_what_waited_in_scrapys_queue_is_not_sent_after_a_loss(
+    home: Home,
+    shops: DemoServer,
+    endings: list[subprocess.Popen[str]],
+    redis_database: str,
+    redis_client: redis.Redis,
+) -> None:
+    """Requests that had passed the middleware before: not one goes out after the line that tells the loss."""
+    home.extra.update(REDIS_URL=redis_database, DOMAIN_LOCK_TTL_SECONDS="2", LOG_FORMAT="json")
+    shops.forget()
+    names = ("hub", "plain", "german")
+    urls = " ".join(shops.url(name) for name in names)
+    process = home.start_scrapy("crawl", "pdp", "-a", f"url={urls}", *SLOWLY)
+    endings.append(process)
+    wait_for(lambda: all(len(shops.log.entries(name)) > 1 for name in names))
+    for name in names:
+        redis_client.set(f"lock:domain:{shops.domain(name)}", "worker-9:other:1700000000", ex=300)
+    _, log = process.communicate(timeout=120)
+    monotonic = time.monotonic() - time.time()
+    lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+    lost = {
+        line["domain"]: datetime.fromisoformat(line["time"]).timestamp() + monotonic
+        for line in lines
+        if line["event"] == "lock.lost"
+    }
+    assert lost.keys() == {shops.domain(name) for name in names}
+    late = [e for name in names for e in shops.log.entries(name) if e.at > lost[shops.domain(name)] + 0.05]
+    assert late == []
 
 
 def sessions_with_a_page(home: Home) -> list[str]:

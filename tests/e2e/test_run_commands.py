@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import func, select, update
 
-from crawler.db.models import CrawlSession, Page, Run, RunWorker, Task
+from crawler.db.models import CrawlSession, Page, Run, RunWorker, ScrapeRecord, Task
 from tests.e2e.conftest import Home, wait_for
 from tests.e2e.farm import farm
 from tests.e2e.test_runs import QUICK, page
@@ -152,7 +152,8 @@ def test_a_stopped_run_is_gone_on_with(
         assert stopped["tasks"]["in_progress"] == stopped["tasks"]["error"] == 0
         assert stopped["tasks"]["pending"] > 0
         with stored.read() as db:
-            assert set(db.scalars(select(Task.attempts).where(Task.status == "pending"))) == {0}
+            pending = db.execute(select(Task.attempts, Task.last_error).where(Task.status == "pending"))
+            assert {(attempts, error) for attempts, error in pending} <= {(0, "interrupted"), (0, None)}
         code, resumed, told = crawl(home, sites.starts[0], "--resume")
         assert "goes on with run 1" in told
         assert (code, resumed["id"], resumed["status"]) == (0, 1, "completed")
@@ -206,6 +207,25 @@ def test_a_run_is_stopped_from_outside(
         assert "stopped" in out
         assert "vitrine runs resume 1" in err
         assert shown(home)["status"] == "stopped"
+
+
+def test_a_stop_gives_back_at_once_what_a_killed_process_held(
+    home: Home, stored: Database, endings: list[subprocess.Popen[str]]
+) -> None:
+    """SPEC D96: nobody waits for its leases; the run has its end, and a record of it."""
+    with farm(hosts=1, pages=30) as sites:
+        endings.append(home.start_scrapy("crawl", "site", "-a", f"start_url={sites.starts[0]}", *SLOWLY))
+        wait_for(lambda: some_stored(stored, 2))
+        endings[0].kill()
+        endings[0].communicate(timeout=120)
+        assert shown(home)["tasks"]["in_progress"] > 0
+        assert home.vitrine("runs", "stop", "1").returncode == 0
+        left = shown(home)
+        assert (left["status"], left["tasks"]["in_progress"], left["workers"]) == ("stopped", 0, [])
+        with stored.read() as db:
+            kinds = Counter(db.scalars(select(ScrapeRecord.kind).where(ScrapeRecord.status == "stopped")))
+            assert kinds == {"run": 1}
+            assert set(db.scalars(select(Task.attempts).where(Task.status == "pending"))) == {0}
 
 
 def test_a_stop_does_not_wait_for_a_sites_delay(

@@ -29,6 +29,7 @@ QUICK = {
     "TASK_LEASE_SECONDS": str(TTL_SECONDS),
     "DOMAIN_MIN_DELAY_MS": "0",
     "TASK_BACKOFF_MIN_SECONDS": "0",
+    "TASK_JITTER_SECONDS": "0",
     "EGRESS_ALLOW": NETWORK,
     "SESSIONS_AT_ONCE": "6",
     # Each kill costs what was under way an attempt; none is to run out of them here.

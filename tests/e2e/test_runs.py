@@ -26,6 +26,7 @@ QUICK = {
     "DOMAIN_MIN_DELAY_MS": "0",
     "EGRESS_ALLOW": NETWORK,
     "TASK_BACKOFF_MIN_SECONDS": "0",
+    "TASK_JITTER_SECONDS": "0",
     "TASK_MAX_RETRIES": "2",
 }
 OUTSIDE = "http://127.9.9.9:9/elsewhere"

@@ -341,3 +341,17 @@ def test_one_that_was_never_started_can_be_closed(make: Make) -> None:
     renewer.start()
     time.sleep(0.05)
     assert store.calls == []
+
+
+def test_whether_it_is_ours_is_known_without_its_thread(make: Make) -> None:
+    """By the date alone: a process that was stopped for long sees at once that it has lost what it held."""
+    store = Store(OURS)
+    renewer = make(store)
+    now = time.monotonic()
+    renewer.keep(["fresh"], since=now + 60)
+    renewer.keep(["over"], since=now + 60, ends_at=now - 1)
+    assert renewer.is_ours("fresh")
+    assert not renewer.is_ours("over")
+    assert not renewer.is_ours("never kept")
+    renewer.forget(["fresh"])
+    assert not renewer.is_ours("fresh")

@@ -110,7 +110,9 @@ class LeaseMachine(RuleBasedStateMachine):
             task.status, task.owner = "in_progress", owner
             task.attempts, task.epoch = task.attempts + 1, task.epoch + 1
             task.expires_at, task.deadline_at = self.now + RULES.lease, self.now + RULES.deadline
-        found = tasks.lease(self.db, self.leases, self.run_id, domain, owner=owner, now=self.now, limit=limit)
+        found, _ = tasks.lease(
+            self.db, self.leases, self.run_id, domain, owner=owner, now=self.now, limit=limit
+        )
         taken = [task.lease for task in found]
         assert [lease.id for lease in taken] == expected
         numbers = {(lease.id, lease.epoch) for lease in taken}
@@ -182,7 +184,7 @@ class LeaseMachine(RuleBasedStateMachine):
     def reclaim(self, domain: str) -> None:
         """Somebody asks who has no room for more: only what expired is freed."""
         self._expect_freed(domain)
-        taken = tasks.lease(self.db, self.leases, self.run_id, domain, owner="x", now=self.now, limit=0)
+        taken, _ = tasks.lease(self.db, self.leases, self.run_id, domain, owner="x", now=self.now, limit=0)
         assert taken == []
 
     # ── what must hold ──

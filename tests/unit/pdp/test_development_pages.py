@@ -6,30 +6,33 @@ import pytest
 
 from bench import pdp
 
-# A little under what `python -m bench.pdp` measures.
-FLOORS = {"v1.2": 0.95, "v1.3": 0.95}
-PRICE_FLOOR = 0.75  # shops round, add postage and show the price of another size
+# A little under what `python -m bench.pdp` measures; the second set was not in sight when the rule was made.
+FLOORS = {("", "v1.2"): 0.95, ("", "v1.3"): 0.95, ("2", "v1.2"): 0.87, ("2", "v1.3"): 0.9}
+PRICE_FLOORS = {"": 0.75, "2": 0.72}  # shops round, add postage and show the price of another size
 CURRENCY_FLOOR = 0.95
 
 
-@pytest.fixture(scope="module")
-def saved() -> list[pdp.SavedPage]:
-    """The saved pages, where they are."""
+@pytest.fixture(scope="module", params=["", "2"])
+def saved(request: pytest.FixtureRequest) -> tuple[str, list[pdp.SavedPage]]:
+    """A set of saved pages, where it is."""
     folder = pdp.pages_folder()
-    if folder is None:
+    folder = folder and folder.with_name(folder.name + request.param)
+    if folder is None or not folder.is_dir():
         pytest.skip(f"no saved pages: neither {pdp.FOLDER_VARIABLE} nor ../shared/fixtures/pdp-dev is there")
-    return pdp.saved_pages(folder)
+    return request.param, pdp.saved_pages(folder)
 
 
-@pytest.mark.parametrize("policy", FLOORS)
-def test_f1_stays_above_its_floor(saved: list[pdp.SavedPage], policy: str) -> None:
+@pytest.mark.parametrize("policy", ["v1.2", "v1.3"])
+def test_f1_stays_above_its_floor(saved: tuple[str, list[pdp.SavedPage]], policy: str) -> None:
     """Precision and recall together do not fall."""
-    outcome = pdp.outcome_of(pdp.judged(saved, policy))
-    assert outcome.f1 >= FLOORS[policy], str(outcome)
+    number, pages = saved
+    outcome = pdp.outcome_of(pdp.judged(pages, policy))
+    assert outcome.f1 >= FLOORS[number, policy], str(outcome)
 
 
-def test_prices_agree_with_structured_data(saved: list[pdp.SavedPage]) -> None:
+def test_prices_agree_with_structured_data(saved: tuple[str, list[pdp.SavedPage]]) -> None:
     """What the page shows as its price is mostly what its structured data says."""
-    accuracy = pdp.fact_accuracy(saved)
-    assert accuracy.price >= PRICE_FLOOR
+    number, pages = saved
+    accuracy = pdp.fact_accuracy(pages)
+    assert accuracy.price >= PRICE_FLOORS[number]
     assert accuracy.currency >= CURRENCY_FLOOR

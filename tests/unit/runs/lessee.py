@@ -32,7 +32,9 @@ def main() -> None:
     rights = []
     while time.monotonic() < until:
         with database.write() as db:
-            taken = tasks.lease(db, leases, int(run_id), DOMAIN, owner=owner, now=utc_now(), limit=int(batch))
+            taken, _ = tasks.lease(
+                db, leases, int(run_id), DOMAIN, owner=owner, now=utc_now(), limit=int(batch)
+            )
         rights += [(task.lease.id, task.lease.epoch) for task in taken]
         with database.write() as db:
             assert all(leases.finish(db, task.lease, utc_now()) for task in taken)

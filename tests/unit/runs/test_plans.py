@@ -52,7 +52,7 @@ def test_nothing_reads_or_sorts_the_whole_run(queue: Queue, *, is_tidied: bool) 
 
     event.listen(database.engine, "before_cursor_execute", explain)
     with database.write() as db:
-        taken = tasks.lease(db, leases, run_id, DOMAIN, owner="one", now=NOON, limit=TO_LEASE)
+        taken, _ = tasks.lease(db, leases, run_id, DOMAIN, owner="one", now=NOON, limit=TO_LEASE)
         first, *rest = [task.lease for task in taken]
         leases.renew(db, [first, *rest], NOON)
         leases.release(db, rest, "stopped", NOON)

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from attrs import evolve
 from sqlalchemy import select, update
 
 from crawler.access.scope import Denial
@@ -107,12 +108,12 @@ def test_a_new_run_begins_with_its_start_pages(store: RunStore, database: Databa
     assert Source.of_plan(run.plan) == SOURCE
     assert workers(database) == ["first"]
     view = store.view(set(), 9)
-    assert (view.stop_requested, view.drained, sorted(view.waiting)) == (
+    assert (view.stop_requested, view.left.is_drained, sorted(view.left.domains)) == (
         False,
         False,
         ["other.example", DOMAIN],
     )
-    assert store.view({DOMAIN}, 9).waiting == ["other.example"]
+    assert store.view({DOMAIN}, 9).left.domains == ["other.example"]
     assert (at_work.max_attempts, store.leases.rules.max_attempts) == (2, 2)
 
 
@@ -121,10 +122,10 @@ def test_each_domain_has_its_turn(store: RunStore) -> None:
     names = [f"{letter}.example" for letter in "abcde"]
     urls = tuple(f"https://{name}/" for name in names)
     store.open(RunOrder(Source("five", "Five shops", urls, tuple(names))))
-    assert [store.view((), 2).waiting for _ in range(3)] == [names[:2], names[2:4], [names[4], names[0]]]
-    assert store.view((), 0).waiting == []
-    assert store.view(names, 2).waiting == []
-    assert store.view((), 2).waiting == names[1:3]
+    assert [store.view((), 2).left.domains for _ in range(3)] == [names[:2], names[2:4], [names[4], names[0]]]
+    assert store.view((), 0).left.domains == []
+    assert store.view(names, 2).left.domains == []
+    assert store.view((), 2).left.domains == names[1:3]
 
 
 def test_a_stopped_run_is_resumed_as_it_was_planned(
@@ -265,9 +266,9 @@ def test_how_it_stands_is_counted(store: RunStore) -> None:
     """With the domain that has the most to do."""
     store.open(RunOrder(SOURCE))
     store.lease(DOMAIN, 1)
-    assert (store.view((), 0).counts, store.view((), 0).slowest) == ({}, None)
+    assert (store.view((), 0).left.counts, store.view((), 0).left.slowest) == ({}, None)
     view = store.view((), 0, counted=True)
-    assert (view.counts, view.slowest) == (
+    assert (view.left.counts, view.left.slowest) == (
         {"pending": 1, "in_progress": 1, "finished": 0, "error": 0}, "other.example",
     )  # fmt: skip
 
@@ -338,7 +339,7 @@ def test_a_wish_to_stop_is_seen_and_kept(store: RunStore, database: Database) ->
     with database.write() as db:
         assert request_stop(db, run.id, db.now)
     view = store.view(set(), 9)
-    assert (view.stop_requested, view.drained) == (True, True)
+    assert (view.stop_requested, view.left.is_drained) == (True, True)
     assert store.end() == "stopped"
 
 
@@ -348,6 +349,23 @@ def test_the_rules_are_the_settings_and_the_sources(settings: Settings) -> None:
     assert rules.max_attempts == settings.task_max_retries
     assert rules.deadline_seconds > settings.session_max_seconds
     assert rules_of(settings, SOURCE).max_attempts == 2
+
+
+def test_the_multiplier_of_rests_is_a_setting() -> None:
+    """SPEC D80: 2 by default."""
+    given = {"DATABASE_URL": "", "TASK_BACKOFF_MULTIPLIER": "1.5"}
+    assert (rules_of(load_settings({})).multiplier, rules_of(load_settings(given)).multiplier) == (2, 1.5)
+
+
+def test_pauses_come_between_pages_by_default(database: Database) -> None:
+    """SPEC D80: of up to a second, unless the settings or the source say otherwise."""
+    given = {"DATABASE_URL": "", "TASK_JITTER_SECONDS": "0"}
+    longest = [
+        RunStore(database, load_settings(said), "first").open(RunOrder(source)).jitter_seconds
+        for said in ({}, given)
+        for source in (SOURCE, evolve(SOURCE, jitter_seconds=2.5), evolve(SOURCE, jitter_seconds=0))
+    ]
+    assert longest == [1, 2.5, 0, 0, 2.5, 0]
 
 
 # ── made and started ──

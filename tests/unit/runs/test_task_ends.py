@@ -37,7 +37,7 @@ class Run:
     def lease(self, now: datetime = NOON, owner: str = "one") -> LeasedTask | None:
         """Take the task, if it can be had."""
         with self.database.write() as db:
-            found = tasks.lease(db, self.leases, self.id, DOMAIN, owner=owner, now=now, limit=1)
+            found, _ = tasks.lease(db, self.leases, self.id, DOMAIN, owner=owner, now=now, limit=1)
         return found[0] if found else None
 
     def taken(self, now: datetime = NOON) -> LeasedTask:

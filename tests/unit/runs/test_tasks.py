@@ -39,7 +39,8 @@ def add(database: Database, run_id: int, *pages: NewTask) -> int:
 def lease(queue: Queue, domain: str, now: datetime = NOON, limit: int = 10) -> list[LeasedTask]:
     """Lease tasks of a domain."""
     with queue.database.write() as db:
-        return tasks.lease(db, queue.leases, queue.run_id, domain, owner="one", now=now, limit=limit)
+        found, _ = tasks.lease(db, queue.leases, queue.run_id, domain, owner="one", now=now, limit=limit)
+    return found
 
 
 def waiting(queue: Queue, now: datetime = NOON, **which: Any) -> list[str]:

@@ -102,7 +102,8 @@ def _quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 def visits(tmp_path: Path, sqlite_database: str, _quickly: None) -> Iterator[Visits]:
     """With a database of its own, and no wait between tries."""
     database = Database(sqlite_database)
-    given = {"VITRINE_HOME": str(tmp_path), "DATABASE_URL": "", "TASK_BACKOFF_MIN_SECONDS": "0"}
+    quick = {"TASK_BACKOFF_MIN_SECONDS": "0", "TASK_JITTER_SECONDS": "0"}
+    given = {"VITRINE_HOME": str(tmp_path), "DATABASE_URL": "", **quick}
     yield Visits(load_settings(given), database)
     database.close()
 

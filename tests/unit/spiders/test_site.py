@@ -8,7 +8,7 @@ import pytest
 
 from crawler.errors import CrawlerError, UsageError
 from crawler.runs.store import RunOrder
-from crawler.spiders.site_arguments import run_order
+from crawler.spiders.site import run_order
 
 if TYPE_CHECKING:
     from pathlib import Path

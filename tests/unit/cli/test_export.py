@@ -1,0 +1,65 @@
+"""`vitrine export`: a file is there when it is complete, and what was given out is on record."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+
+from crawler.cli import export as command
+from crawler.db.models import ExportRecord
+from tests.unit.views.rows import a_listing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pytest
+
+    from crawler.db.engine import Database
+    from tests.unit.cli.conftest import Vitrine
+
+
+def records(database: Database) -> list[tuple[str, str, str, int, str]]:
+    """What is on record."""
+    with database.read() as db:
+        found = db.scalars(select(ExportRecord).order_by(ExportRecord.id))
+        return [(row.what, row.format, row.destination, row.row_count, row.status) for row in found]
+
+
+def test_rows_are_written_and_counted(vitrine: Vitrine, database: Database, database_url: str) -> None:
+    """To standard output or into a file; the line of names is no row."""
+    with database.write() as db:
+        db.add_all([a_listing(), a_listing()])
+    lines = vitrine("export", "listings", "--format", "jsonl", DATABASE_URL=database_url).out.splitlines()
+    assert [json.loads(line)["name"] for line in lines] == ["A chair"] * 2
+    done = vitrine("export", "listings", "--out", "all.csv")
+    assert (done.out, done.err) == ("", "2 listings written to all.csv\n")
+    assert len(Path("all.csv").read_text(encoding="utf-8").splitlines()) == 3
+    assert records(database) == [
+        ("listings", "jsonl", "-", 2, "complete"), ("listings", "csv", "all.csv", 2, "complete"),
+    ]  # fmt: skip
+
+
+def test_what_breaks_off_leaves_no_file(
+    vitrine: Vitrine, database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That it was tried is on record."""
+
+    def broken(*_: object) -> Iterator[str]:
+        yield "names\n"
+        yield "row\n"
+        raise RuntimeError("away")
+
+    monkeypatch.setattr(command, "lines", broken)
+    assert vitrine("export", "prices", "--out", "all.csv", DATABASE_URL=database_url).code == 1
+    assert list(Path().glob("*all.csv*")) == []
+    assert records(database) == [("prices", "csv", "all.csv", 1, "failed")]
+
+
+def test_a_folder_that_is_not_there_is_told(vitrine: Vitrine) -> None:
+    """In a line."""
+    done = vitrine("export", "listings", "--out", "none/all.csv")
+    assert (done.code, done.out) == (2, "")
+    assert "error[usage]: none/all.csv: No such file or directory" in done.err

@@ -1,0 +1,88 @@
+"""`vitrine sessions`: what several came to in one number, and what is shown of one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import pytest
+
+from crawler.cli.sessions import exit_code
+from crawler.views import sessions as views
+from tests.unit.views.rows import HOUR, NOW, THEN, a_line, a_page, a_session, an_artifact
+
+if TYPE_CHECKING:
+    from crawler.db.engine import Database
+    from tests.unit.cli.conftest import Vitrine
+
+KEY = UUID("abcdef00-0000-4000-8000-000000000001")
+LOCKED = "failed: Domain lock timeout"
+
+
+@pytest.mark.parametrize(
+    ("ends", "code"),
+    [
+        (["completed"], 0),
+        (["partial"], 3),
+        (["failed"], 1),
+        (["running"], 1),
+        ([LOCKED], 5),
+        (["completed", "completed"], 0),
+        (["completed", "failed"], 3),
+        (["partial", "failed"], 3),
+        (["failed", "failed"], 1),
+        ([LOCKED, LOCKED], 1),
+        ([], 1),
+    ],
+)
+def test_the_exit_code_tells_the_truth(database: Database, ends: list[str], code: int) -> None:
+    """All well is 0, none well is 1, anything else 3; a domain that was not to be had is 5."""
+    with database.write() as db:
+        for end in ends:
+            status, _, summary = end.partition(": ")
+            db.add(a_session(status=status, error_summary=summary or None))
+        db.flush()
+        found = views.newest(db, NOW, limit=9)
+    assert len(found) == len(ends)
+    assert exit_code(found) == code
+
+
+@pytest.fixture
+def stored(database: Database) -> None:
+    """A session that failed, with a page, a file and a log."""
+    session = a_session(id=KEY, status="failed", error_summary="Crawl failed", cause="timeout")
+    page = a_page(KEY, low_confidence_reasons=["left_site"])
+    with database.write() as db:
+        db.add(session)
+        db.flush()
+        db.add(page)
+        db.add(an_artifact(KEY, storage_uri="a/b.gz", size_bytes=2048, deleted_at=THEN + HOUR))
+        db.add(a_line(KEY, "session.start", details={"epoch": 1, "none": None}))
+
+
+def test_one_is_shown_with_all_that_is_known(vitrine: Vitrine, stored: None, database_url: str) -> None:
+    """Why it failed, its product, its pages with their doubts, its files, its log."""
+    done = vitrine("sessions", "show", "abcdef", DATABASE_URL=database_url)
+    assert done.code == 0
+    for text in (
+        f"{KEY}  ✗ failed  Crawl failed (timeout)", "policy v1.2  attempt 1", "product: A chair  19.90 EUR",
+        "left_site", "2.0 KiB", "2026-03-01 13:00:00Z", "session.start", "epoch=1",
+    ):  # fmt: skip
+        assert text in done.out, text
+    assert "none=" not in done.out
+
+
+def test_they_are_listed_with_what_kept_them(vitrine: Vitrine, stored: None, database_url: str) -> None:
+    """And the next step."""
+    done = vitrine("sessions", "list", DATABASE_URL=database_url)
+    [line] = done.out.splitlines()[1:]
+    for text in ("abcdef00 ", "shop.example", "✗ failed", "A chair", "Crawl failed (timeout)"):
+        assert text in line
+    assert done.err == "next: vitrine sessions show ID\n"
+
+
+def test_a_status_that_there_is_not_is_wrong_usage(vitrine: Vitrine) -> None:
+    """With those that there are."""
+    done = vitrine("sessions", "list", "--status", "odd")
+    assert (done.code, done.out) == (2, "")
+    assert "it takes queued, running, completed, failed, partial" in done.err

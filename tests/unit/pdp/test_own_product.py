@@ -1,0 +1,118 @@
+"""Which product in the structured data is the page's own (SPEC C62)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from crawler.pdp import judge, read_page
+
+if TYPE_CHECKING:
+    from crawler.pdp.page import Page
+
+URL = "https://shop.example/p/jug"
+OFFER = {"@type": "Offer", "price": "48.00", "priceCurrency": "EUR"}
+JUG: dict[str, Any] = {"@type": "Product", "name": "Jug", "offers": OFFER}
+RANGE = {"@type": "AggregateOffer", "lowPrice": "9", "highPrice": "99", "priceCurrency": "EUR"}
+TILES = "".join(
+    f'<li class="tile"><a href="/p/{n}"><img src="/{n}.jpg">Jug {n}</a><b class="price">€{n}9.00</b></li>'
+    for n in range(1, 5)
+)
+SEEN = '<img src="/jug.jpg"><p class="price">€48.00</p>'
+
+
+def page(*nodes: dict[str, Any], heading: str = "Jug", body: str = SEEN) -> Page:
+    """A page with that JSON-LD under that heading."""
+    data = json.dumps({"@context": "https://schema.org", "@graph": list(nodes)})
+    script = f'<script type="application/ld+json">{data}</script>'
+    html = f"<!doctype html><title>{heading}</title>{script}<h1>{heading}</h1>{body}"
+    return read_page(html.encode(), url=URL)
+
+
+@pytest.mark.parametrize("policy", ["v1.2", "v1.3"])
+@pytest.mark.parametrize(
+    "node",
+    [
+        JUG,
+        {**JUG, "@type": "ProductGroup"},
+        {**JUG, "@type": ["Product", "Thing"]},
+        {"@type": "Product", "name": "Jug"},
+        {"@type": "Product", "name": "Jug", "aggregateRating": {"ratingValue": 5}},
+        {"@type": "ProductGroup", "name": "Jug", "hasVariant": [{"@type": "Product", "offers": OFFER}]},
+        {**JUG, "name": "A jug of another name"},
+        {**JUG, "offers": RANGE},
+    ],
+)
+def test_a_page_with_one_priced_thing_is_its_product_page(node: dict[str, Any], policy: str) -> None:
+    """A name with an offer is enough, and so is the page's name; no number, no maker, no buy control."""
+    verdict = judge(page(node), policy)
+    assert verdict.is_pdp, verdict.reasons
+    assert verdict.signals.has_product_schema
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        {"@type": "Product", "name": "A jug of another name"},
+        {"@type": "Product", "offers": OFFER},
+        {"@type": "ItemList", "itemListElement": [{"@type": "ListItem", "item": JUG}]},
+        {"@type": "WebPage", "isRelatedTo": JUG},
+        {"@type": "WebPage", "mentions": JUG},
+        {"@type": "Review", "itemReviewed": JUG},
+        {"@type": "ProductCollection", "name": "Jug", "offers": OFFER},
+        {"@type": "Organization", "name": "Jug"},
+    ],
+)
+def test_what_is_listed_or_related_is_not_the_pages_own(node: dict[str, Any]) -> None:
+    """Nor what is neither named nor offered."""
+    assert page(node).product_node is None
+
+
+@pytest.mark.parametrize("kind", ["Article", "NewsArticle", "BlogPosting"])
+@pytest.mark.parametrize("pick", [{**JUG}, {**JUG, "sku": "J-1"}, {**JUG, "brand": "Kiln"}])
+def test_an_editorial_pick_is_not_the_pages_own(pick: dict[str, Any], kind: str) -> None:
+    """Unless the article is named after it, which only v1.3 holds against the page."""
+    article = {"@type": kind, "headline": "Ten of them"}
+    assert page(article, pick, heading="Ten of them").product_node is None
+    named = page(article, pick, heading="Jug")
+    assert named.product_node is not None
+    assert (judge(named, "v1.2").is_pdp, judge(named, "v1.3").reasons) == (True, ("declared_article",))
+
+
+def test_of_several_the_one_that_bears_the_pages_name_counts() -> None:
+    """The others are what else there is."""
+    others = [{**JUG, "name": f"Jug {number}", "sku": str(number)} for number in range(3)]
+    node = page(*others, {"@type": "Product", "name": "Jug"}).product_node
+    assert node is not None
+    assert node.value["name"] == "Jug"
+    assert page(*others).product_node is None
+
+
+@pytest.mark.parametrize("more", [{}, {"description": "All of them."}])
+def test_a_whole_list_is_no_product(more: dict[str, Any]) -> None:
+    """A range of offers on a page whose prices are all those of its tiles; with a number it is one thing."""
+    listed = {**JUG, "name": "Jugs", "offers": RANGE, **more}
+    assert page(listed, heading="Jugs", body=f"<ul>{TILES}</ul>").product_node is None
+    assert page(listed, heading="Jugs", body=f"{SEEN}<ul>{TILES}</ul>").product_node is not None
+    numbered = {**listed, "sku": "J-1"}
+    assert page(numbered, heading="Jugs", body=f"<ul>{TILES}</ul>").product_node is not None
+
+
+@pytest.mark.parametrize(
+    ("item", "is_own"),
+    [
+        ('<b itemprop="name">A jug</b><i itemprop="offers" itemscope><u itemprop="price">48</u></i>', True),
+        ('<b itemprop="name">Jug</b>', True),
+        ('<b itemprop="name">Another</b>', False),
+        ('<i itemprop="offers" itemscope><u itemprop="price">48</u></i>', False),
+    ],
+)
+def test_microdata_means_the_same(item: str, *, is_own: bool) -> None:
+    """In v1.3, which reads it."""
+    body = f'<div itemscope itemtype="https://schema.org/Product">{item}</div>{SEEN}'
+    judged = page(body=body)
+    assert (judged.product_item is not None) is is_own
+    assert judge(judged, "v1.3").is_pdp is is_own
+    assert not judge(judged, "v1.2").is_pdp
