@@ -157,7 +157,7 @@ class Visits:
         """End a queued session that cannot be begun."""
         stores = await self.open()
         await self.threads.run(stores.sessions.refuse, journal.key, outcome, journal)
-        self.tell("ended", **_as_told(str(journal.key), order, outcome))
+        self.tell("ended", **_as_told(journal.session_id, order, outcome))
 
     async def admit(self, visit: Visit, domain: str) -> bool:
         """Let a running session fetch from a further domain; False when that cannot be had."""
@@ -331,7 +331,7 @@ class Domains:
         self, order: SessionOrder, journal: Journal, slots: asyncio.Semaphore | None = None, **how: Any
     ) -> DomainAcquisition:
         """Go into a domain; of the slots one is lent to others while somebody else is there."""
-        waiter = Waiter(str(journal.key), order.domain, journal, self._tell_loss, mode=order.mode, **how)
+        waiter = Waiter(journal.session_id, order.domain, journal, self._tell_loss, mode=order.mode, **how)
         acquisition = self._stores.acquisitions.acquisition(waiter)
         try:
             while not isinstance(step := await to_its_end(self._threads.run(acquisition.advance)), Entered):
