@@ -16,8 +16,8 @@ from crawler.cli.options import Json
 from crawler.cli.output import NOTHING_MATCHED, emit, emit_line, note, notes, say
 from crawler.config import load_settings
 from crawler.errors import UsageError
+from crawler.html.parse import DEFAULT_MAX_BYTES
 from crawler.pdp import (
-    DEFAULT_MAX_BYTES,
     POLICIES,
     facts_as_dict,
     judge,

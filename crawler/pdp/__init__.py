@@ -2,11 +2,10 @@
 
 from crawler.pdp.account import Rating, Variant
 from crawler.pdp.candidates import Candidate, discover, fallback_links, is_product_like
-from crawler.pdp.evidence import Evidence
 from crawler.pdp.facts import Facts, read_facts
 from crawler.pdp.features import facts_as_dict, features, verdict_as_dict
 from crawler.pdp.links import page_links, page_media, robots_directives
-from crawler.pdp.page import DEFAULT_MAX_BYTES, Page, read_page
+from crawler.pdp.page import Page, read_page
 from crawler.pdp.policies import (
     DEFAULT_POLICY,
     POLICIES,
@@ -16,11 +15,9 @@ from crawler.pdp.policies import (
 )
 from crawler.pdp.reading import PageQuestion, Reading, reading_of
 from crawler.pdp.sitemaps import SitemapUrls, sitemap_urls
-from crawler.pdp.verdict import Signals, UnknownPolicyError, Verdict, judge, policy_of
-from crawler.pdp.visible import visible_text
+from crawler.pdp.verdict import Evidence, Signals, UnknownPolicyError, Verdict, judge, policy_of
 
 __all__ = [
-    "DEFAULT_MAX_BYTES",
     "DEFAULT_POLICY",
     "POLICIES",
     "Candidate",
@@ -53,5 +50,4 @@ __all__ = [
     "robots_directives",
     "sitemap_urls",
     "verdict_as_dict",
-    "visible_text",
 ]

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 from crawler.errors import BadUrlError
+from crawler.html.visible import text_of
 from crawler.pdp.buy_labels import is_about_something_else
-from crawler.pdp.identity import bare_address
 from crawler.pdp.money import find_in_prose
 from crawler.pdp.place import Surroundings, ancestors, shape_of
-from crawler.pdp.title import words_of
-from crawler.pdp.visible import text_of
+from crawler.pdp.title import bare_address, words_of
 from crawler.urls import same_site
 
 if TYPE_CHECKING:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from crawler.pdp.declared import ARTICLES, declares
-from crawler.pdp.linked_data import types_of
+from crawler.pdp.linked_data import bare_type, types_of
 from crawler.pdp.offers import as_list
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from crawler.pdp.identity import PageIdentity
     from crawler.pdp.linked_data import LinkedNode
     from crawler.pdp.microdata import Item
+    from crawler.pdp.outline import Element, Outline
     from crawler.pdp.place import Surroundings
+    from crawler.pdp.title import PageIdentity
+
 
 PRODUCT_TYPES = frozenset({"product", "productgroup", "individualproduct", "productmodel", "someproducts"})
 # Properties that lead from a page to what it is about; any other leads to something else.
@@ -113,3 +115,16 @@ def _text(value: Mapping[str, Any], name: str) -> str:
 
 def _richness(node: LinkedNode) -> tuple[bool, int]:
     return ("offers" in node.value, len(node.value))
+
+
+# ── in RDFa ──
+
+
+def own_typed(outline: Outline) -> Element | None:
+    """The only element that RDFa types as a product; several are a list."""
+    products = [
+        element
+        for element in outline.typed
+        if PRODUCT_TYPES.intersection(map(bare_type, element.get("typeof").split()[:8]))
+    ]
+    return products[0] if len(products) == 1 else None

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
-from selectolax.lexbor import LexborHTMLParser
 
-from crawler.html import charset as charsets
-from crawler.html import nesting
+from crawler.html.parse import DEFAULT_MAX_BYTES, parse
 from crawler.pdp.buy_controls import BuyControl, buy_controls
-from crawler.pdp.identity import PageIdentity, identity_of
 from crawler.pdp.linked_data import LinkedNode, read_linked_data
 from crawler.pdp.microdata import Item, read_items
 from crawler.pdp.outline import Element, Outline, read_outline
 from crawler.pdp.own_control import own_controls
 from crawler.pdp.own_product import is_range, own_item, own_node
 from crawler.pdp.place import Surroundings
-from crawler.pdp.title import declares_product, titles
+from crawler.pdp.title import PageIdentity, declares_product, identity_of, titles
 
-DEFAULT_MAX_BYTES = 16 * 1024 * 1024
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser
+
 MAX_PRICES = 300
-
-_NO_HTML_SIGNATURES = (b"%PDF", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"PK\x03\x04", b"\x1f\x8b", b"RIFF")
-_HTML_TYPES = ("html", "xml", "text/plain", "octet-stream")
 
 
 @frozen(eq=False)
@@ -35,7 +32,6 @@ class Page:
 
     url: str
     charset: str
-    size: int
     problem: str  # a reason code; empty where the page could be read
     tree: LexborHTMLParser = field(repr=False)
 
@@ -104,23 +100,6 @@ class Page:
 
 
 def read_page(body: bytes, *, url: str, content_type: str = "", max_bytes: int = DEFAULT_MAX_BYTES) -> Page:
-    """Decide the charset of `body` and parse it; any bytes give a page, bad ones a page with a problem."""
-    problem = _problem(body, content_type, max_bytes)
-    if problem:
-        return Page(url=url, charset="", size=len(body), problem=problem, tree=LexborHTMLParser(b""))
-    charset = charsets.decide(body, content_type)
-    source = charsets.as_utf8(body, charset)
-    problem = nesting.problem_of(source)
-    tree = LexborHTMLParser(b"" if problem else source)
-    return Page(url=url, charset=charset, size=len(body), problem=problem, tree=tree)
-
-
-def _problem(body: bytes, content_type: str, max_bytes: int) -> str:
-    if not body.strip(b" \t\r\n\0"):
-        return "empty_page"
-    if len(body) > max_bytes:
-        return "too_large"
-    declared = content_type.partition(";")[0].strip().lower()
-    if declared and not any(name in declared for name in _HTML_TYPES):
-        return "not_html"
-    return "not_html" if body.startswith(_NO_HTML_SIGNATURES) else ""
+    """Parse `body`; any bytes give a page, bad ones a page with a problem."""
+    document = parse(body, content_type=content_type, max_bytes=max_bytes)
+    return Page(url, document.charset, document.problem, document.tree)

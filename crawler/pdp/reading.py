@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from crawler.html.visible import visible_text
 from crawler.pdp.candidates import discover, fallback_links
 from crawler.pdp.facts import read_facts
 from crawler.pdp.features import features
 from crawler.pdp.links import page_links, page_media, robots_directives
 from crawler.pdp.page import read_page
 from crawler.pdp.verdict import judge
-from crawler.pdp.visible import visible_text
 
 if TYPE_CHECKING:
     from crawler.pdp.facts import Facts
@@ -67,7 +67,7 @@ def reading_of(question: PageQuestion) -> Reading:
         facts=facts,
         is_html=NO_HTML.isdisjoint(verdict.reasons),
         features=json.dumps(found, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace"),
-        text=visible_text(page).encode("utf-8", "replace"),
+        text=visible_text(page.tree).encode("utf-8", "replace"),
         charset=page.charset,
         canonical_url=found["meta"]["canonical_url"],
         candidates=tuple(link.url for link in links if link.tier < ANY_LINK),

@@ -1,4 +1,4 @@
-"""Whether the page has a title and an image, as a product has."""
+"""What a page calls itself: the heading that names its product, its addresses, and its first image."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
+from crawler.html.visible import is_hidden
 from crawler.pdp.buy_labels import fold, kind_of
 from crawler.pdp.microdata import value_of
 from crawler.pdp.place import ancestors
-from crawler.pdp.visible import is_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from crawler.pdp.outline import Element, Outline
+
 
 MAX_TITLE_CHARS = 300
 MAX_LOOKED_AT = 40
@@ -147,3 +150,66 @@ def _shows(image: Element) -> bool:
         return True
     around = image.node.parent
     return around is not None and around.tag == "picture" and around.css_first("source") is not None
+
+
+# ── what a page calls itself ──
+
+
+MAX_TITLES = 4
+LONG_NAME_CHARS = 10
+
+
+@frozen
+class PageIdentity:
+    """Addresses and headings that name the subject of one page."""
+
+    addresses: frozenset[str]
+    titles: tuple[str, ...]
+
+    def has_address(self, url: str) -> bool:
+        """Whether `url` is an address of this page."""
+        bare = bare_address(url)
+        return "/" in bare and bare in self.addresses
+
+    def has_title(self, name: str) -> bool:
+        """Whether `name` is what the page's headings say, or a part of it, or the other way round."""
+        plain = words_of(name)
+        return bool(plain) and any(_is_part(plain, title) for title in self.titles)
+
+
+def identity_of(url: str, outline: Outline, title: tuple[Element, str] | None) -> PageIdentity:
+    """Collect what names the page: its own URL, the canonical one, Open Graph, h1 and product titles."""
+    addresses = [
+        url,
+        *(link.get("href") for link in outline.by_tag["link"] if "canonical" in link.get("rel").lower()),
+    ]
+    headings = [title[1]] if title else []
+    headings += [heading_text(element) for element in outline.by_tag["h1"][:MAX_TITLES]]
+    headings.append(document_title(outline))
+    for meta in outline.by_tag["meta"]:
+        name = meta.get("property").lower()
+        if name == "og:url":
+            addresses.append(meta.get("content"))
+        elif name == "og:title":
+            headings.append(meta.get("content"))
+    plain = (words_of(heading) for heading in headings)
+    return PageIdentity(
+        addresses=frozenset(bare_address(address) for address in addresses if address),
+        titles=tuple(filter(None, dict.fromkeys(plain))),
+    )
+
+
+def bare_address(url: str) -> str:
+    """An address without scheme, `www.`, query, fragment and trailing slash."""
+    return (
+        re.sub(r"^https?://(?:www\.)?", "", url.strip()[:2000].lower())
+        .split("#")[0]
+        .split("?")[0]
+        .rstrip("/")
+    )
+
+
+def _is_part(one: str, other: str) -> bool:
+    """Whether the shorter text stands in the longer one and is no mere word of it."""
+    shorter, longer = sorted((one, other), key=len)
+    return shorter in longer and (len(shorter) >= LONG_NAME_CHARS or shorter == longer)

@@ -6,7 +6,8 @@ import codecs
 
 import pytest
 
-from crawler.pdp import read_page, visible_text
+from crawler.html.parse import parse
+from crawler.html.visible import visible_text
 
 META = '<meta charset="{}"><p>{}</p>'
 
@@ -32,11 +33,10 @@ META = '<meta charset="{}"><p>{}</p>'
 )
 def test_decided(body: bytes, content_type: str, text: str) -> None:
     """Valid UTF-8 is UTF-8 whatever is declared; else the header counts, then the page, then a default."""
-    page = read_page(body, url="https://shop.example/", content_type=content_type)
-    assert visible_text(page) == text
+    assert visible_text(parse(body, content_type=content_type).tree) == text
 
 
 def test_some_broken_bytes_in_utf8() -> None:
     """A page that was cut in mid-character stays UTF-8."""
     body = ("<p>" + "Größe Ähre " * 20).encode() + b"\xc3"
-    assert visible_text(read_page(body, url="https://shop.example/")).startswith("Größe Ähre")
+    assert visible_text(parse(body).tree).startswith("Größe Ähre")

@@ -7,7 +7,9 @@ import tracemalloc
 
 import pytest
 
-from crawler.pdp import Verdict, discover, features, judge, read_facts, read_page, signals, visible_text
+from crawler.html.visible import visible_text
+from crawler.pdp import Verdict, discover, features, judge, read_facts, read_page
+from crawler.pdp.verdict import READERS
 
 SECONDS = 5.0
 MEGABYTE = 1024 * 1024
@@ -20,7 +22,7 @@ def read_all(body: bytes) -> Verdict:
     verdict = judge(page)
     features(page, verdict, read_facts(page))
     discover(page)
-    visible_text(page)
+    visible_text(page.tree)
     assert judge(page, "v1.3").policy == "v1.3"
     return verdict
 
@@ -52,9 +54,9 @@ def read_all(body: bytes) -> Verdict:
 )
 def test_refused_with_a_reason(body: bytes, reason: str) -> None:
     """What cannot be read is no product page, and the verdict says why."""
-    started = time.perf_counter()
+    started = time.process_time()
     verdict = read_all(body)
-    assert time.perf_counter() - started < SECONDS
+    assert time.process_time() - started < SECONDS
     assert not verdict.is_pdp
     assert verdict.reasons == (reason,)
 
@@ -102,9 +104,9 @@ def test_refused_with_a_reason(body: bytes, reason: str) -> None:
 )
 def test_read_all_the_same(body: bytes) -> None:
     """Damage beside a product takes nothing away from it."""
-    started = time.perf_counter()
+    started = time.process_time()
     verdict = read_all(body)
-    assert time.perf_counter() - started < SECONDS
+    assert time.process_time() - started < SECONDS
     assert verdict.signals.has_price
     assert verdict.signals.has_add_to_cart
     assert verdict.is_pdp
@@ -132,7 +134,7 @@ def test_one_failing_reader_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -
     def broken(*_: object) -> None:
         raise RuntimeError("no")
 
-    monkeypatch.setitem(signals.READERS, "has_add_to_cart", broken)
+    monkeypatch.setitem(READERS, "has_add_to_cart", broken)
     verdict = judge(read_page(SHOP, url="https://shop.example/"))
     assert verdict.signals.has_price
     assert verdict.signals.has_title_and_image

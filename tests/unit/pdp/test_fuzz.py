@@ -7,8 +7,9 @@ import json
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crawler.pdp import POLICIES, discover, features, judge, read_facts, read_page, visible_text
-from crawler.pdp.lenient_json import read_json
+from crawler.html.visible import visible_text
+from crawler.pdp import POLICIES, discover, features, judge, read_facts, read_page
+from crawler.pdp.linked_data import read_json
 
 PIECES = (
     "<h1>",
@@ -67,7 +68,7 @@ def test_any_bytes(body: bytes, content_type: str) -> None:
         verdicts = [judge(page, policy) for policy in POLICIES]
         assert all(verdict.is_pdp or verdict.reasons for verdict in verdicts)
         document = [features(page, verdict, facts) for verdict in verdicts]
-        documents.append((json.dumps(document), visible_text(page), discover(page)))
+        documents.append((json.dumps(document), visible_text(page.tree), discover(page)))
     assert documents[0] == documents[1]
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from crawler.pdp import read_page, visible_text
+from crawler.html.parse import parse
+from crawler.html.visible import visible_text
 
 
 def text_of(body: str) -> str:
     """The visible text of a fragment."""
-    return visible_text(read_page(body.encode(), url="https://shop.example/"))
+    return visible_text(parse(body.encode()).tree)
 
 
 def test_hidden_parts_are_left_out() -> None:

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from selectolax.lexbor import LexborNode
-
-    from crawler.pdp.page import Page
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _UNSEEN_TAGS = frozenset(
     {
@@ -38,9 +36,9 @@ OVERLAP_CHARS = 40
 _HIDDEN_STYLE = re.compile(r"(?:display\s{0,9}:\s{0,9}none|visibility\s{0,9}:\s{0,9}hidden)", re.IGNORECASE)
 
 
-def visible_text(page: Page) -> str:
-    """The page's text without hidden parts, white space collapsed (SPEC F158)."""
-    root = page.tree.root
+def visible_text(tree: LexborHTMLParser) -> str:
+    """A page's text without hidden parts, white space collapsed (SPEC F158)."""
+    root = tree.root
     return "" if root is None else text_of(root)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from crawler.pdp.lenient_json import MAX_CHARS, read_json
+from crawler.pdp.linked_data import MAX_CHARS, read_json
 
 
 @pytest.mark.parametrize(

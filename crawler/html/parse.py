@@ -1,9 +1,53 @@
-"""Pages that a standard HTML parser takes quadratic time or memory for, told before they are parsed."""
+"""Bytes of any kind as a tree, unless that would cost more than any page is worth."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+
+from attrs import field, frozen
+from selectolax.lexbor import LexborHTMLParser
+
+from crawler.html import charset as charsets
+
+DEFAULT_MAX_BYTES = 16 * 1024 * 1024
+_NO_HTML_SIGNATURES = (b"%PDF", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"PK\x03\x04", b"\x1f\x8b", b"RIFF")
+_HTML_TYPES = ("html", "xml", "text/plain", "octet-stream")
+
+
+@frozen(eq=False)
+class Document:
+    """A parsed page; one with a `problem` has an empty tree."""
+
+    charset: str
+    problem: str  # a reason code; empty where it could be read
+    tree: LexborHTMLParser = field(repr=False)
+
+
+def parse(body: bytes, *, content_type: str = "", max_bytes: int = DEFAULT_MAX_BYTES) -> Document:
+    """Decide the charset of `body` and parse it; any bytes give a document, bad ones one with a problem."""
+    problem = _problem(body, content_type, max_bytes)
+    if problem:
+        return Document("", problem, LexborHTMLParser(b""))
+    charset = charsets.decide(body, content_type)
+    source = charsets.as_utf8(body, charset)
+    problem = _nesting_problem(source)
+    return Document(charset, problem, LexborHTMLParser(b"" if problem else source))
+
+
+def _problem(body: bytes, content_type: str, max_bytes: int) -> str:
+    if not body.strip(b" \t\r\n\0"):
+        return "empty_page"
+    if len(body) > max_bytes:
+        return "too_large"
+    declared = content_type.partition(";")[0].strip().lower()
+    if declared and not any(name in declared for name in _HTML_TYPES):
+        return "not_html"
+    return "not_html" if body.startswith(_NO_HTML_SIGNATURES) else ""
+
+
+# ── pages that a standard parser takes quadratic time or memory for ──
+
 
 MAX_TAGS = 400_000
 MAX_DEPTH = 6_000
@@ -27,7 +71,7 @@ _FORMATTING = re.compile(
 _FORMATTING_NAMES = frozenset(b"b big code em font i nobr s small strike strong tt u".split())
 
 
-def problem_of(body: bytes) -> str:
+def _nesting_problem(body: bytes) -> str:
     """The reason code for which `body` is not to be parsed; empty where it may be."""
     tags = body.count(b"<")
     if not tags:

@@ -1,0 +1,64 @@
+"""Bytes of any kind become a document, or the reason why not."""
+
+from __future__ import annotations
+
+import pytest
+
+from crawler.html.parse import MAX_DEPTH, MAX_TAGS, parse
+
+PAGE = b"<!doctype html><title>T</title><p>text</p>"
+
+
+def test_a_page_is_parsed() -> None:
+    """With its charset, and without a problem."""
+    document = parse(PAGE)
+    assert (document.charset, document.problem) == ("utf-8", "")
+    paragraph = document.tree.css_first("p")
+    assert paragraph is not None
+    assert paragraph.text() == "text"
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "problem"),
+    [
+        (b"", "", "empty_page"),
+        (b" \n\t\0", "text/html", "empty_page"),
+        (b"%PDF-1.4", "", "not_html"),
+        (b"\x1f\x8b\x08 zipped", "", "not_html"),
+        (b"words without a tag", "", "not_html"),
+        (PAGE, "image/png", "not_html"),
+        (PAGE, "application/json; charset=utf-8", "not_html"),
+        (PAGE + b" " * 2000, "", "too_large"),
+        (b"<p>" * (MAX_TAGS + 1), "", "too_large"),
+        (b"<div>" * (2 * MAX_DEPTH + 1), "", "too_deep"),
+        (b"<b id=1>" * 1_700 + b"<p>" * 1_800, "", "too_deep"),
+    ],
+)
+def test_what_is_not_parsed(body: bytes, content_type: str, problem: str) -> None:
+    """It has an empty tree, and a code that says why."""
+    most = 1000 if problem == "too_large" and body.startswith(PAGE) else 16_000_000
+    document = parse(body, content_type=content_type, max_bytes=most)
+    assert document.problem == problem
+    assert document.tree.css_first("p, div, title") is None
+
+
+@pytest.mark.parametrize(
+    "content_type", ["", "text/html", "application/xhtml+xml", "text/plain", "TEXT/HTML"]
+)
+def test_what_may_be_html(content_type: str) -> None:
+    """Servers call it many things."""
+    assert not parse(PAGE, content_type=content_type).problem
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<div>" * 3_000,
+        b"<p>" * 300_000,
+        b"<li><b>x</b>" * 20_000,
+        b"<i>x</i>" * 5_000 + b"<p>y</p>" * 5_000,
+    ],
+)
+def test_what_is_deep_or_long_and_yet_read(body: bytes) -> None:
+    """Tags whose end may be left out do not nest, and what is closed is not reopened."""
+    assert not parse(body).problem
