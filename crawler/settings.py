@@ -56,6 +56,8 @@ DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
 }
 REDIRECT_MAX_TIMES = 10
+# Scrapy drops longer URLs without a word, and their visits would wait. The gate has a limit, and tells.
+URLLENGTH_LIMIT = 0
 DOWNLOAD_TIMEOUT = 30
 DOWNLOAD_MAXSIZE = 32 * 1024 * 1024
 DOWNLOAD_WARNSIZE = 8 * 1024 * 1024

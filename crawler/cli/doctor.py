@@ -10,11 +10,12 @@ import time
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-import redis
 import typer
 from attrs import frozen
+from redis.exceptions import RedisError
 from sqlalchemy import text
 
+from crawler.access.redis_client import connect
 from crawler.cli.options import Json
 from crawler.cli.output import emit, note, say, size
 from crawler.clock import utc_now
@@ -38,6 +39,7 @@ SIGNS = {
 }
 MIN_FREE_BYTES = 1024 * 1024 * 1024
 MAX_SKEW_SECONDS = 2.0
+ANSWER_SECONDS = 2.0  # nobody waits longer for a Redis here
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -134,13 +136,13 @@ def _check_redis(settings: Settings) -> Iterator[Finding]:
         fix = "REDIS_URL=redis://… makes locks and delays hold for all machines"
         yield Finding("redis", ABSENT, "domain locks reach the processes of this machine only", fix)
         return
-    client = redis.Redis.from_url(settings.redis_url, socket_connect_timeout=2, socket_timeout=2, retry=None)
+    client = connect(settings.redis_url, answer_seconds=ANSWER_SECONDS)
     try:
         before = time.time()
         seconds, micros = client.time()
         ours = (before + time.time()) / 2
         version = client.info("server")["redis_version"]
-    except redis.RedisError as error:
+    except RedisError as error:
         what = f"{redact(settings.redis_url)}: {redact(str(error))}"
         yield Finding("redis", BROKEN, what, "start it, or correct REDIS_URL; without it no crawl starts")
         return

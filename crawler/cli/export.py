@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from crawler.catalogue.export import Form, What, lines, note_export
 from crawler.cli.options import person
 from crawler.cli.output import note
 from crawler.cli.stores import opened
+from crawler.db.models import ExportRecord
 from crawler.errors import UsageError
+from crawler.views.exports import Form, What, lines
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -48,10 +49,11 @@ def export(
             status = "complete"
         finally:
             with stores.database.write() as db:
-                note_export(
-                    db, what, form, actor=person(), destination=str(out or "-"), row_count=count,
-                    status=status, timestamp=db.now,
+                record = ExportRecord(
+                    what=what.value, format=form.value, actor=person(), destination=str(out or "-"),
+                    row_count=count, status=status, timestamp=db.now,
                 )  # fmt: skip
+                db.add(record)
     note(f"{count} {what} written to {out or 'standard output'}")
 
 

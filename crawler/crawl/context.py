@@ -41,7 +41,7 @@ class CrawlContext:
     @cached_property
     def run_worker(self) -> RunWorker:
         """The crawl's worker; it begins to work when a run is opened."""
-        return RunWorker(self.visits, at_once=self._at_once or 1, wake=self._wake, closers=(RUN_HOOKS,))
+        return RunWorker(self.visits, at_once=self._at_once or 1, wake=self._wake, hooks=(RUN_HOOKS,))
 
     def _wake(self) -> None:
         # Left alone the engine looks for requests every five seconds, and Scrapy has no public word

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from crawler.access.gate import Held
     from crawler.capture.items import PageCapture
     from crawler.config import Settings
-    from crawler.fleet.store import Waiting
     from crawler.leases.renewer import Lost
     from crawler.sessions.visit import Visit
     from crawler.sessions.writes import Hooks, KeptPage, Write, WriteQueue
@@ -43,9 +42,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 THREADS = 8
 QUIET_SECONDS = 35.0  # a little longer than a download may take
-# How often to try to write the end of a session, while the store does not take it.
-END_TRIES = 6
-END_BACKOFF = Backoff(0.5)
+# Between the tries to write the end of a session, while the store does not take it.
+END_WAITS = tuple(Backoff(0.5).delays(6))
 
 log = logs.get_logger(__name__)
 
@@ -112,21 +110,22 @@ class Visits:
             return None
         return await self._start(stores.sessions.start, order, journal, acquisition)
 
-    async def begin_if_free(self, order: SessionOrder, waiting: Waiting | None = None) -> Visit | None:
+    async def begin_if_free(self, order: SessionOrder, waiting: UUID | None = None) -> Visit | None:
         """Start a session, or one that waits, in a domain that is free; None, and nothing written, if not.
 
         The gate is asked once, and only the domain's delay is waited for, under its lock. A gate that is
         away is an error, so that the caller can tell a busy domain from that.
         """
         stores = await self.open()
-        journal = Journal(str(waiting.session_id if waiting else uuid4()), order.domain)
+        journal = Journal(str(waiting or uuid4()), order.domain)
         try:
             acquisition = await self.domains.acquire(order, journal, once=True)
         except DomainLockTimeoutError as error:
             log.debug("domain.not_free", domain=order.domain, cause=error.cause)
             return None
-        start = waiting.start if waiting else partial(stores.sessions.start, snapshot=shown(self.settings))
-        return await self._start(start, order, journal, acquisition, is_new=True)
+        start = stores.sessions.start
+        new = start if waiting else partial(start, snapshot=shown(self.settings))
+        return await self._start(new, order, journal, acquisition, is_new=True)
 
     async def _start(
         self,
@@ -158,7 +157,7 @@ class Visits:
         """End a queued session that cannot be begun."""
         stores = await self.open()
         await self.threads.run(stores.sessions.refuse, journal.key, outcome, journal)
-        self.tell("ended", **_as_told(str(journal.key), order, outcome))
+        self.tell("ended", **_as_told(journal.session_id, order, outcome))
 
     async def admit(self, visit: Visit, domain: str) -> bool:
         """Let a running session fetch from a further domain; False when that cannot be had."""
@@ -297,7 +296,7 @@ async def _patiently(writes: WriteQueue, visit: Visit, end: Write[T]) -> T:
             raise error
         log.error("session.end_delayed", session_id=visit.id, again_in_seconds=wait, exc_info=error)
 
-    return await persistently(lambda: writes.post(end), END_BACKOFF.delays(END_TRIES), delayed)
+    return await persistently(lambda: writes.post(end), END_WAITS, delayed)
 
 
 def _as_told(session: str, order: SessionOrder, outcome: Outcome) -> dict[str, Any]:
@@ -332,7 +331,7 @@ class Domains:
         self, order: SessionOrder, journal: Journal, slots: asyncio.Semaphore | None = None, **how: Any
     ) -> DomainAcquisition:
         """Go into a domain; of the slots one is lent to others while somebody else is there."""
-        waiter = Waiter(str(journal.key), order.domain, journal, self._tell_loss, mode=order.mode, **how)
+        waiter = Waiter(journal.session_id, order.domain, journal, self._tell_loss, mode=order.mode, **how)
         acquisition = self._stores.acquisitions.acquisition(waiter)
         try:
             while not isinstance(step := await to_its_end(self._threads.run(acquisition.advance)), Entered):

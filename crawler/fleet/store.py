@@ -10,28 +10,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from attrs import field, frozen
-from sqlalchemy import and_, exists, func, select, update
+from attrs import frozen
+from sqlalchemy import and_, exists, func, select
 from sqlalchemy.orm import aliased
 
 from crawler.capture.failures import Cause, Summary
 from crawler.db.models import CrawlSession
-from crawler.sessions import rows as sessions_rows
 from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Status
-from crawler.sessions.store import SessionStore
-from crawler.sessions.writes import Write, write_log
+from crawler.sessions.rows import create, order_of
+from crawler.sessions.writes import write_log
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-    from datetime import datetime, timedelta
+    from collections.abc import Collection, Sequence
+    from datetime import datetime
     from uuid import UUID
 
     from sqlalchemy import ColumnElement
     from sqlalchemy.orm import Session
 
     from crawler.db.engine import Transaction
-    from crawler.sessions.visit import Visit
+    from crawler.sessions.rows import SessionOrder
+    from crawler.sessions.store import SessionStore
 
 # As the index says it.
 _OPEN = and_(CrawlSession.entry_id.is_not(None), CrawlSession.finished_at.is_(None))
@@ -43,78 +43,66 @@ class Waiting:
     """A session that anybody may begin."""
 
     session_id: UUID
-    order: sessions_rows.SessionOrder
+    order: SessionOrder
     deaths: int  # workers that died with it
-    start: Callable[..., Write[Visit]] = field(eq=False, repr=False)  # begins it
 
 
-class FleetStore(SessionStore):
-    """The book of a worker; it writes under the same owner's name as the book that it stands beside."""
+class FleetStore:
+    """Writes what waits for any worker, beside the sessions of this one."""
 
-    def __init__(self, book: SessionStore) -> None:
-        super().__init__(book.settings, book.database, book.blobs, book.hooks)
-        self.owner = book.owner
+    def __init__(self, sessions: SessionStore) -> None:
+        self.sessions = sessions
+        self._database = sessions.database
 
-    def add(self, orders: Sequence[sessions_rows.SessionOrder], snapshot: dict[str, Any]) -> int:
+    def add(self, orders: Sequence[SessionOrder], snapshot: dict[str, Any]) -> int:
         """Write a waiting session for each entry that has none yet, and say how many that were."""
-        with self.database.write() as db:
-            known = _known(db, [order.entry_id for order in orders])
+        with self._database.write() as db:
+            entry_id = CrawlSession.entry_id
+            known = set(db.scalars(select(entry_id).where(entry_id.in_([each.entry_id for each in orders]))))
             new = {uuid4(): order for order in orders if order.entry_id not in known}
-            sessions_rows.create(db, new, owner=None, snapshot=snapshot, ttl=self.ttl)
+            create(db, new, owner=None, snapshot=snapshot, ttl=self.sessions.ttl)
         return len(new)
 
-    def waiting(self, room: int, busy: Collection[str], *, suspects: bool = False) -> list[Waiting]:
+    def waiting(self, room: int, busy: Collection[str], *, suspects: int = 1) -> list[Waiting]:
         """What to begin next: of each domain where nobody is at work the oldest, the oldest first.
 
-        Suspects, with which a worker has died, stand in lines of their own.
+        In front stand suspects, with which a worker has died, but no more than so many.
         """
-        with self.database.read() as db:
-            rows = _next_in_line(db, room, busy, suspects=suspects)
-            return [Waiting(row.id, sessions_rows.order_of(row), row.deaths, self.begin) for row in rows]
+        with self._database.read() as db:
+            first = _next(db, suspects, busy, CrawlSession.deaths > 0) if suspects else []
+            busy = {*busy, *(row.domain for row in first)}
+            others = _next(db, room - len(first), busy, CrawlSession.deaths == 0)
+            return [Waiting(row.id, order_of(row), row.deaths) for row in (*first, *others)]
 
     def count_waiting(self, at_most: int) -> int:
         """How many sessions wait; it counts no further than `at_most`."""
-        with self.database.read() as db:
+        with self._database.read() as db:
             counted = select(CrawlSession.id).where(_OPEN, _IS_ANYBODYS).limit(at_most).subquery()
             return db.scalar(select(func.count()).select_from(counted)) or 0
 
     def any_open(self) -> bool:
         """Whether any session of the fleet waits or is at work, wherever that is."""
-        with self.database.read() as db:
+        with self._database.read() as db:
             return db.scalar(select(CrawlSession.id).where(_OPEN).limit(1)) is not None
-
-    def begin(
-        self,
-        order: sessions_rows.SessionOrder,
-        journal: Journal,
-        then: Callable[[Visit], object] | None = None,
-    ) -> Write[Visit]:
-        """Make a waiting session ours and begin it; refuse one that somebody else has begun."""
-        start = self.start(order, journal, then)
-
-        def write(db: Transaction) -> Visit:
-            _make_ours(db, journal.key, self.owner, self.ttl)
-            return start.rows(db)
-
-        return Write(write, then=start.then)
 
     def recover(self) -> list[UUID]:
         """Let the sessions of dead workers wait again, or end those that too many have died with."""
-        with self.database.read() as db:
+        with self._database.read() as db:
             if db.scalar(select(CrawlSession.id).where(_is_orphaned(db.now)).limit(1)) is None:
                 return []
-        with self.database.write() as db:
-            now = db.now
-            orphans = _orphans(db, now)
+        with self._database.write() as db:
+            # Those that no other worker is just seeing to.
+            orphaned = select(CrawlSession).where(_is_orphaned(db.now))
+            orphans = db.scalars(orphaned.with_for_update(skip_locked=True)).all()
             for orphan in orphans:
-                self._recover(db, orphan, now)
+                self._recover(db, orphan)
             ended = [orphan.id for orphan in orphans if orphan.status == Status.FAILED]
-            self._tell_end(db, ended)
+            self.sessions.tell_end(db, ended)
         for session_id in ended:
-            self.export_log(session_id)
+            self.sessions.export_log(session_id)
         return [orphan.id for orphan in orphans]
 
-    def _recover(self, db: Session, orphan: CrawlSession, now: datetime) -> None:
+    def _recover(self, db: Transaction, orphan: CrawlSession) -> None:
         if orphan.status == Status.RUNNING:  # one that only waited did not bring its worker down
             orphan.deaths += 1
         journal = Journal(str(orphan.id), orphan.domain)
@@ -122,8 +110,8 @@ class FleetStore(SessionStore):
             "session", "session.worker_died", owner=orphan.owner, epoch=orphan.epoch, deaths=orphan.deaths
         )
         write_log(db, [(orphan.id, line) for line in journal.take()])
-        if orphan.deaths >= self.settings.fleet_max_deaths:
-            orphan.status, orphan.finished_at = Status.FAILED, now
+        if orphan.deaths >= self.sessions.settings.fleet_max_deaths:
+            orphan.status, orphan.finished_at = Status.FAILED, db.now
             orphan.error_summary, orphan.cause = Summary.CRAWL_FAILED, Cause.ABANDONED
         else:
             orphan.status, orphan.owner = Status.QUEUED, None
@@ -131,16 +119,13 @@ class FleetStore(SessionStore):
         db.flush()
 
 
-def _known(db: Session, entry_ids: Sequence[str | None]) -> set[str | None]:
-    return set(db.scalars(select(CrawlSession.entry_id).where(CrawlSession.entry_id.in_(entry_ids))))
-
-
-def _next_in_line(db: Session, room: int, busy: Collection[str], *, suspects: bool) -> Sequence[CrawlSession]:
+def _next(
+    db: Session, room: int, busy: Collection[str], of_kind: ColumnElement[bool]
+) -> Sequence[CrawlSession]:
     age = (CrawlSession.created_at, CrawlSession.id)
     place = func.row_number().over(partition_by=CrawlSession.domain, order_by=age).label("place")
-    of_kind = CrawlSession.deaths > 0 if suspects else CrawlSession.deaths == 0
-    lines = select(CrawlSession.id, place).where(_OPEN, _IS_ANYBODYS, of_kind)
-    in_line = lines.where(CrawlSession.domain.not_in(busy)).subquery()
+    is_next = and_(_OPEN, _IS_ANYBODYS, of_kind, CrawlSession.domain.not_in(busy))
+    in_line = select(CrawlSession.id, place).where(is_next).subquery()
     other = aliased(CrawlSession)
     at_work = exists().where(
         other.entry_id.is_not(None),
@@ -157,23 +142,7 @@ def _next_in_line(db: Session, room: int, busy: Collection[str], *, suspects: bo
     ).all()
 
 
-def _make_ours(db: Transaction, session_id: UUID, owner: str, ttl: timedelta) -> None:
-    made = db.execute(
-        update(CrawlSession)
-        .where(CrawlSession.id == session_id, _OPEN, _IS_ANYBODYS)
-        .values(owner=owner, **sessions_rows.alive(db, ttl))
-        .returning(CrawlSession.id)
-    )
-    if made.scalar_one_or_none() is None:
-        raise sessions_rows.StaleSessionError
-
-
 def _is_orphaned(now: datetime) -> ColumnElement[bool]:
     return and_(
         _OPEN, CrawlSession.status.in_([Status.QUEUED, Status.RUNNING]), CrawlSession.alive_until < now
     )
-
-
-def _orphans(db: Session, now: datetime) -> Sequence[CrawlSession]:
-    """Those whose owner is dead, and that no other worker is just seeing to."""
-    return db.scalars(select(CrawlSession).where(_is_orphaned(now)).with_for_update(skip_locked=True)).all()

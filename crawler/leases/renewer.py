@@ -53,7 +53,7 @@ class Renewer(Generic[T]):
         self,
         name: str,
         renew: Callable[[list[T]], Collection[T]],
-        on_lost: Callable[[T, Lost], object],
+        on_lost: Callable[[T, Lost], object] = lambda _thing, _why: None,
         *,
         lasts: float,
         runs_out: bool = True,

@@ -18,6 +18,7 @@ from scrapy.http.request import NO_CALLBACK
 
 from crawler.crawl.answers import BLOCKED, RATE_LIMITED, is_bot_block, retry_after
 from crawler.crawl.context import SESSION, Component
+from crawler.leases.backoff import Backoff
 from crawler.urls import domain_of
 
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
     from crawler.sessions.visit import Visit
 
 ATTEMPTS = 3
-BACKOFF_SECONDS = (1.0, 2.0, 4.0)
-JITTER_SECONDS = 0.5
+BACKOFF = Backoff(1.0, jitter=0.5)
 PAGE_LIMIT_SECONDS = 90.0
 RELOAD_AFTER_SECONDS = 2.0
 LOOK_AROUND_SECONDS = 0.25
@@ -77,7 +77,7 @@ class NavigationMiddleware(Component):
         attempt = request.meta.get(ATTEMPT, 1)
         # robots.txt may have failed before this request's turn came
         begun = request.meta.setdefault(BEGUN, time.monotonic())
-        wait = max(asked, BACKOFF_SECONDS[attempt - 1] + random.uniform(0, JITTER_SECONDS))  # ruff: ignore[suspicious-non-cryptographic-random-usage] - jitter is no secret
+        wait = max(asked, BACKOFF.delay(attempt, random.random()))  # ruff: ignore[suspicious-non-cryptographic-random-usage] - jitter is no secret
         visit = self.visits.running.get(request.meta.get(SESSION, ""))
         if attempt >= _allowed(request) or time.monotonic() - begun + wait > PAGE_LIMIT_SECONDS:
             _note(visit, "warn", "navigation.gave_up", request.url, reason=reason, attempt=attempt, **details)

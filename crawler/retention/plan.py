@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, frozen
 
+from crawler.leases.backoff import Backoff
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from uuid import UUID
 
 
-FIRST_PAUSE = timedelta(minutes=10)
-LONGEST_PAUSE = timedelta(days=1)
-_MOST_DOUBLINGS = 8  # after these the pause is longer than the longest
+PAUSES = Backoff(600, maximum=86_400)
 
 
 @frozen
@@ -49,8 +49,7 @@ def planned(rows: Iterable[DueRow], needed: Collection[str]) -> DuePlan:
 
 def pause_after(failures: int) -> timedelta:
     """How long a row rests after so many failures: ten minutes, doubled each time, a day at most."""
-    doublings = min(failures - 1, _MOST_DOUBLINGS)
-    return min(FIRST_PAUSE * (1 << doublings), LONGEST_PAUSE)
+    return timedelta(seconds=PAUSES.delay(failures))
 
 
 # ── what came of a cleanup ──

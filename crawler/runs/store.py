@@ -81,7 +81,7 @@ class View:
     left: WorkLeft
 
 
-class Closer(Protocol):
+class Hooks(Protocol):
     """Writes along when a run ends."""
 
     def run_completed(self, db: Session, run_id: int, source: Source, now: datetime) -> None:
@@ -95,12 +95,12 @@ class RunStore:
     leases: Leases
 
     def __init__(
-        self, database: Database, settings: Settings, owner: str, closers: Sequence[Closer] = ()
+        self, database: Database, settings: Settings, owner: str, hooks: Sequence[Hooks] = ()
     ) -> None:
         self.database = database
         self.settings = settings
         self.owner = owner
-        self.closers = closers
+        self.hooks = hooks
         self.unended: list[LeasedTask] = []  # whose end could not be written; they go back with the run's end
         self._alive_for = timedelta(seconds=settings.task_lease_seconds)
         self._told_last = ""  # the domain after which others are told, so that each has its turn
@@ -165,8 +165,8 @@ class RunStore:
             if self.unended:
                 task_ends.give_back(db, self.unended, Release.INTERRUPTED, db.now)
             if end_if_drained(db, run_id, db.now):
-                for closer in self.closers:
-                    closer.run_completed(db, run_id, self.run.source, db.now)
+                for hook in self.hooks:
+                    hook.run_completed(db, run_id, self.run.source, db.now)
                 leave(db, run_id, self.owner)
             else:
                 leave_and_end(db, run_id, self.owner, db.now, failed=failed)

@@ -16,7 +16,7 @@ from attrs import asdict, evolve, frozen
 
 from crawler import logs
 from crawler.capture.failures import Cause
-from crawler.leases.backoff import FailureBudget, persistently
+from crawler.leases.backoff import Backoff, FailureBudget, persistently
 from crawler.leases.renewer import Renewer
 from crawler.runs.domain_slot import DomainSlot
 from crawler.runs.progress import Pace
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from crawler.crawl.visits import Visits
     from crawler.leases.rows import Lease
-    from crawler.runs.store import Closer, RunAtWork, RunOrder, View
+    from crawler.runs.store import Hooks, RunAtWork, RunOrder, View
     from crawler.runs.tasks import LeasedTask
     from crawler.sessions.visit import Visit
 
@@ -38,7 +38,7 @@ LOOK_SECONDS = 1.0  # how often to see whether there is a domain to take
 BUSY_SECONDS = 2.0  # how long to leave a domain that somebody else holds
 GATE_PATIENCE_SECONDS = 60.0  # how long to go without any domain because none can be asked for
 # Between one try and the next: a database that is away for a moment must not cost what was done.
-PATIENCE_SECONDS: tuple[float, ...] = (0.5, 1, 2, 4, 8, 8)
+PATIENCE_SECONDS = tuple(Backoff(0.5, maximum=8).delays(7))
 MOST_REFUSED = 5  # times that a store refused pages which it has not taken since; then no more are asked for
 COUNTING_PART = 20  # no more than a twentieth of the time goes into counting
 LOST = "lost"  # of an end: it was another's to write, or could not be written
@@ -69,12 +69,12 @@ class RunWorker:
     renewer: Renewer[Lease]
 
     def __init__(
-        self, visits: Visits, *, at_once: int, wake: Callable[[], None], closers: Sequence[Closer] = ()
+        self, visits: Visits, *, at_once: int, wake: Callable[[], None], hooks: Sequence[Hooks] = ()
     ) -> None:
         self.visits = visits
         self.at_once = at_once  # how many requests the downloader may have of one domain
         self.wake = wake  # tells the engine that there is something to take, or that all is over
-        self.closers = closers
+        self.hooks = hooks
         self.slots: dict[str, DomainSlot] = {}
         self.done: Counter[str] = Counter()  # ends of tasks in this process, by what became of them
         self.over: Over | None = None
@@ -87,7 +87,7 @@ class RunWorker:
         """Make the run, or go on with one, and begin to work on it."""
         stores = await self.visits.open()
         settings, owner = self.visits.settings, stores.sessions.owner
-        self.store = RunStore(stores.database, settings, owner, self.closers)
+        self.store = RunStore(stores.database, settings, owner, self.hooks)
         self.run = run = await asyncio.to_thread(self.store.open, order)
         call_soon = asyncio.get_running_loop().call_soon_threadsafe
         self.renewer = Renewer(

@@ -30,6 +30,7 @@ class Journal:
     """Collects the lines of one session; safe to call from any thread."""
 
     def __init__(self, session_id: str, domain: str) -> None:
+        self.session_id = session_id
         self.key = UUID(session_id)
         self._log = logs.get_logger("crawler.session").bind(session_id=session_id, domain=domain)
         self._lock = threading.Lock()

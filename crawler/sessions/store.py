@@ -40,11 +40,13 @@ _START = (
     update(_SESSIONS)
     .where(
         _SESSIONS.c.id == bindparam("its_id"),
-        _SESSIONS.c.owner == bindparam("its_owner"),
+        # What has no owner waits for anybody.
+        or_(_SESSIONS.c.owner == bindparam("its_owner"), _SESSIONS.c.owner.is_(None)),
         _SESSIONS.c.status == Status.QUEUED,
     )
     .values(
         status=Status.RUNNING,
+        owner=bindparam("its_owner"),
         epoch=_SESSIONS.c.epoch + 1,
         started_at=bindparam("heartbeat_at"),
         heartbeat_at=bindparam("heartbeat_at"),
@@ -109,7 +111,7 @@ class SessionStore:
         with self.database.write() as db:
             mine = and_(CrawlSession.id == session_id, *self._waits_here())
             if self._end(db, mine, outcome):
-                self._tell_end(db, [session_id])
+                self.tell_end(db, [session_id])
             write_log(db, [(session_id, line) for line in journal.take()])
         self.export_log(session_id)
 
@@ -120,7 +122,7 @@ class SessionStore:
             db.execute(update(CrawlSession).where(*self._waits_here(), others).values(**_NOBODYS))
             interrupted = Outcome(Status.FAILED, Summary.CRAWL_FAILED, Cause.INTERRUPTED)
             ended = [row.id for row in self._end(db, and_(*self._waits_here()), interrupted)]
-            self._tell_end(db, ended)
+            self.tell_end(db, ended)
         for session_id in ended:
             self.export_log(session_id)
 
@@ -190,7 +192,7 @@ class SessionStore:
             )  # fmt: skip
             if not is_ours:
                 raise StaleSessionError
-            self._tell_end(db, [visit.fence.session_id])
+            self.tell_end(db, [visit.fence.session_id])
             return outcome
 
         return Write(write, journal=visit.journal)
@@ -214,7 +216,7 @@ class SessionStore:
         with self.database.write() as db:
             abandoned = Outcome(Status.FAILED, Summary.CRAWL_FAILED, Cause.ABANDONED)
             ended = self._end(db, is_stale(db.now), abandoned)
-            self._tell_end(db, [row.id for row in ended])
+            self.tell_end(db, [row.id for row in ended])
         for row in ended:
             log.warning("session.abandoned", session_id=str(row.id), domain=row.domain, owner=row.owner)
             self.export_log(row.id)
@@ -241,7 +243,8 @@ class SessionStore:
         )
         return list(ended)
 
-    def _tell_end(self, db: Transaction, session_ids: Sequence[UUID]) -> None:
+    def tell_end(self, db: Transaction, session_ids: Sequence[UUID]) -> None:
+        """Have who writes along hear of ends, in their transaction."""
         for hook in self.hooks:
             hook.sessions_ended(db, session_ids, db.now)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from attrs import Factory, define, field
@@ -31,7 +32,7 @@ class Visit:
     order: SessionOrder
     journal: Journal
     # The session's id as text, as it stands in requests and logs.
-    id: str = field(init=False, default=Factory(lambda self: str(self.fence.session_id), takes_self=True))
+    id: str = field(init=False, default=Factory(attrgetter("journal.session_id"), takes_self=True))
     crawl_delays: dict[str, float] = field(factory=dict)  # what robots.txt asks for, by domain
     kept: dict[UUID, PageResult] = field(factory=dict)  # the pages that are stored
     pdp_url: str | None = None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from attrs import frozen
 
-from crawler.errors import UsageError
+from crawler.errors import ConfigError, UsageError
 from crawler.pdp import POLICIES
 from crawler.sessions.batches import UrlLine, read_url_file, read_urls
 from crawler.urls import require_http_url, root_of
@@ -15,12 +15,16 @@ from crawler.urls import require_http_url, root_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from crawler.config import Settings
+
 # An evidence pack is a rendered session; it comes with the browser.
 MODES = ("standard", "debug")
 RETENTIONS = ("short", "standard", "long")
 RENDERS = ("0", "auto")
 TARGETS = ("url", "urls", "pdp", "session", "listing")
 KNOWN = (*TARGETS, "mode", "render", "retention", "policy")
+# Stands for the URLs to come where a worker's arguments are checked.
+_ANY_URL = "https://shop.example/"
 
 
 @frozen
@@ -81,3 +85,19 @@ def _check_choices(given: Mapping[str, str]) -> None:
     for name, takes in choices.items():
         if given.get(name) and given[name] not in takes:
             raise UsageError(f"-a {name}={given[name]} is unknown", hint=f"{name} takes " + ", ".join(takes))
+
+
+def check_worker(settings: Settings, given: Mapping[str, str]) -> None:
+    """Say what keeps a worker of a fleet from working: it needs a Redis, and no URLs of its own."""
+    if not settings.redis_url:
+        raise ConfigError(
+            "FLEET needs REDIS_URL: through it the fleet is fed, and through it domains are locked",
+            hint="set REDIS_URL=redis://HOST:PORT/0, the same on all machines",
+        )
+    target = next((name for name in TARGETS if given.get(name)), None)
+    if target:
+        raise UsageError(
+            f"FLEET and -a {target}=… exclude each other",
+            hint="feed the fleet with `redis-cli lpush pdp:start_urls URL`, or crawl with -s FLEET=0",
+        )
+    PdpArguments.parse({**given, "url": _ANY_URL})

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy import Request, signals
 from scrapy_redis.spiders import RedisMixin
 
-from crawler.fleet.queue import FleetList
+from crawler.fleet.entries import arguments_of
+from crawler.fleet.queue import FleetQueue
 from crawler.fleet.store import FleetStore
 from crawler.fleet.worker import SPARE_ENTRIES, Worker
-from crawler.spiders.arguments import PdpArguments
-from crawler.spiders.fleet_entries import arguments_of, check_worker
+from crawler.spiders.arguments import PdpArguments, check_worker
 from crawler.spiders.intake import order_for
 from crawler.spiders.pdp import PdpSpider
 
@@ -67,12 +67,11 @@ class FleetSpider(RedisMixin, PdpSpider):  # type: ignore[misc]  # scrapy-redis 
         check_worker(settings, self.given)
         stores = await self.visits.open()
         self.setup_redis(self.crawler)
-        silent_ms = settings.domain_lock_ttl_seconds * 1000
+        owner, silent_ms = stores.sessions.owner, settings.domain_lock_ttl_seconds * 1000
         self.worker = Worker(
             visits=self.visits,
-            book=FleetStore(stores.sessions),
-            gate=stores.gate,
-            entries=FleetList(settings.redis_url, self.redis_key, stores.sessions.owner, silent_ms=silent_ms),
+            queue=FleetQueue(settings.redis_url, self.redis_key, owner, silent_ms=silent_ms),
+            store=FleetStore(stores.sessions),
             order_of=self.order_of,
             most_at_once=self.redis_batch_size,
             idle_seconds=self.max_idle_time,

@@ -12,8 +12,7 @@ from crawler.capture.items import FetchedPage, PageCapture, PageVerdict
 from crawler.crawl.answers import cause_of_answer, cause_of_error, page_of, read
 from crawler.crawl.context import CrawlContext
 from crawler.pdp import is_product_like, sitemap_urls
-from crawler.spiders.arguments import PdpArguments
-from crawler.spiders.fleet_entries import check_worker
+from crawler.spiders.arguments import PdpArguments, check_worker
 from crawler.spiders.intake import Intake, listing_urls
 from crawler.spiders.search import Aim, Search
 from crawler.spiders.visiting import VisitingSpider

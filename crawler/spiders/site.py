@@ -99,7 +99,7 @@ class SiteSpider(Spider):
     async def start(self) -> AsyncIterator[Request]:
         """Open the run; its requests come from the scheduler."""
         try:
-            order = run_order(self.given, self.visits.settings.sources_file)
+            order = run_order(self.given, self.context.settings.sources_file)
             run = await self.worker.open(order)
             self.plugins = installed(run.source.plugins)
         except CrawlerError as error:
@@ -123,7 +123,7 @@ class SiteSpider(Spider):
         """One page, one item: all that it gave, links included."""
         task: LeasedTask = response.meta[TASK]
         self.worker.arrived(task)
-        policy = self.visits.settings.crawl_policy_version
+        policy = self.context.settings.crawl_policy_version
         page = await page_of(self.context.readers, response, policy, all_links=True)
         if not isinstance(page, Cause):
             yield self._page(response.meta[SESSION], task, page)

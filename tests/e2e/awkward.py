@@ -27,7 +27,7 @@ class AwkwardOutput:
 
 
 class EarlyPipeline:
-    """Stands before the book."""
+    """Stands before the store."""
 
     def process_item(self, item: Any) -> Any:
         """Drop some, fail at others."""
@@ -39,7 +39,7 @@ class EarlyPipeline:
 
 
 class LatePipeline:
-    """Stands behind the book: what it loses is stored already."""
+    """Stands behind the store: what it loses is stored already."""
 
     def process_item(self, item: Any) -> Any:
         """Drop some, fail at others."""

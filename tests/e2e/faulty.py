@@ -35,7 +35,6 @@ from crawler.db.engine import Database
 from crawler.db.models import Artifact, Page, Run, Task
 from crawler.evidence.blobs import as_store_error
 from crawler.evidence.folder_store import FolderStore
-from crawler.leases.backoff import Backoff
 from tests.e2e.farm import NETWORK
 
 if TYPE_CHECKING:
@@ -155,7 +154,7 @@ def broken_call(call: Callable[..., Any]) -> Callable[..., Any]:
 def be_quick() -> None:
     """No fault is waited for longer than needed."""
     worker_module.PATIENCE_SECONDS = QUICK_TRIES
-    visits_module.END_TRIES, visits_module.END_BACKOFF = len(QUICK_TRIES) + 1, Backoff(QUICK_TRIES[0])
+    visits_module.END_WAITS = QUICK_TRIES
     worker_module.LOOK_SECONDS = slot_module.LOOK_SECONDS = 0.1
     worker_module.BUSY_SECONDS = 0.1
     worker_module.GATE_PATIENCE_SECONDS = 2.0

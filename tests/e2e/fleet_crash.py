@@ -14,21 +14,22 @@ from typing import Any
 
 from scrapy.cmdline import execute
 
-from crawler.crawl.visits import Visits
-from crawler.fleet.queue import FleetList
+from crawler.crawl import visits
+from crawler.crawl.visits import Domains, Visits
+from crawler.fleet.queue import FleetQueue
 from crawler.sessions.store import SessionStore
 
 
 class Point(Enum):
     """Where to die: a method, before it does anything or after it has done it all."""
 
-    ENTRY_TAKEN = (FleetList, "fill", "after")
-    SESSION_WRITTEN = (FleetList, "done", "before")
-    ENTRY_DONE = (FleetList, "done", "after")
-    SESSION_BEGUN = (Visits, "_has_begun", "before")
+    ENTRY_TAKEN = (FleetQueue, "fill", "after")
+    SESSION_WRITTEN = (FleetQueue, "done", "before")
+    ENTRY_DONE = (FleetQueue, "done", "after")
+    SESSION_BEGUN = (Domains, "belong_to", "before")
     PAGE_KEPT = (Visits, "keep", "after")
     SESSION_ENDS = (SessionStore, "finish", "before")
-    SESSION_ENDED = (Visits, "_tell_end", "before")
+    SESSION_ENDED = (visits, "_as_told", "before")
 
 
 def die_at(point: Point, mark: str) -> None:

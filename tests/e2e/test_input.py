@@ -141,3 +141,9 @@ def test_logs_as_json_are_one_object_a_line(home: Home, shops: DemoServer) -> No
     started = next(line for line in lines if line["event"] == "session.start")
     assert started.keys() >= {"time", "level", "logger", "session_id", "domain", "url"}
     assert [line for line in lines if line["logger"] == "scrapy.core.engine"]
+
+
+def test_a_long_url_comes_back(home: Home, shops: DemoServer) -> None:
+    """Scrapy's own limit would swallow it, and the session would wait until its time is over."""
+    [session] = home.crawl(f"{shops.url('plain')}?long={'y' * 3000}", timeout=90)
+    assert (session["status"], len(session["url"]) > 3000) == ("completed", True)

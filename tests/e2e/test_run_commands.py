@@ -57,7 +57,7 @@ def shown(home: Home, run: int = 1) -> dict[str, Any]:
 
 
 def some_stored(database: Database, count: int) -> bool:
-    """Whether so many pages are in the book."""
+    """Whether so many pages are stored."""
     if database.path is None or not database.path.exists():
         return False
     try:

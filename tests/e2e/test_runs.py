@@ -193,7 +193,7 @@ def test_pages_are_asked_for_level_by_level(crawled: Crawled) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/1", "/429", "/moved-new", "/dropped-late", "/fails-late"])
 def test_what_was_had_is_stored_once(crawled: Crawled, path: str) -> None:
-    """After a 429, after a redirect, and when somebody loses the item behind the book."""
+    """After a 429, after a redirect, and when somebody loses the item when it is stored."""
     assert crawled.ended(path) == ("finished", "stored", None)
     of_it = [row for row in crawled.pages if row.id == crawled.tasks[path].page_id]
     assert [row.status for row in of_it] == ["ok"]

@@ -11,10 +11,10 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import insert
 
-from crawler.catalogue import export
-from crawler.catalogue.export import Form, What, defused, lines
 from crawler.clock import utc_now
 from crawler.db.models import Listing
+from crawler.views import exports
+from crawler.views.exports import Form, What, defused, lines
 from tests.integration.catalogue.visits import CHAIR, DAY, Visits
 
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ def test_every_row_is_written_once(
     for number in range(5):
         visits.visit({**CHAIR, "price": str(number)}, url=f"https://shop.example/p/{number}")
     for rows in (1, 2, 5, 6):
-        monkeypatch.setattr(export, "PAGE_ROWS", rows)
+        monkeypatch.setattr(exports, "PAGE_ROWS", rows)
         texts = list(lines(visits.database, what, form))
         found = from_csv(texts) if form is Form.CSV else [json.loads(text) for text in texts]
         assert len({row["id"] for row in found}) == len(found) == 5
-        assert set(found[0]) == set(export.TABLES[what].columns)
+        assert set(found[0]) == set(exports.TABLES[what].columns)
 
 
 def test_a_price_carries_its_proof(visits: Visits) -> None:

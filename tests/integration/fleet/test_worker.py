@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,9 +18,10 @@ from crawler.crawl.visits import Visits
 from crawler.db.engine import DatabaseUnavailableError
 from crawler.db.models import CrawlSession
 from crawler.fleet import worker as fleet_worker
-from crawler.fleet.queue import FleetList
+from crawler.fleet.queue import FleetQueue
 from crawler.fleet.store import FleetStore
-from crawler.fleet.worker import LONGEST_PAUSE_SECONDS, Patience, Worker
+from crawler.fleet.worker import PAUSES, Worker
+from crawler.leases.backoff import Backoff
 from crawler.sessions.rows import SessionOrder
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ KEY = "pdp:start_urls"
 def settings(tmp_path: Path, redis_database: str, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """A folder of the test's own, and no waiting."""
     monkeypatch.setattr(fleet_worker, "LOOK_SECONDS", 0.05)
-    monkeypatch.setattr(fleet_worker, "FIRST_PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(fleet_worker, "PAUSES", Backoff(0.05, maximum=1))
     given = {"VITRINE_HOME": str(tmp_path), "DOMAIN_MIN_DELAY_MS": "0", "SESSIONS_AT_ONCE": "4"}
     return load_settings({**given, "DATABASE_URL": "", "REDIS_URL": redis_database})
 
@@ -88,9 +91,8 @@ def at_bench(
         stores = await visits.open()
         worker = Worker(
             visits=visits,
-            book=FleetStore(stores.sessions),
-            gate=stores.gate,
-            entries=FleetList(settings.redis_url, KEY, stores.sessions.owner, silent_ms=60_000),
+            queue=FleetQueue(settings.redis_url, KEY, stores.sessions.owner, silent_ms=60_000),
+            store=FleetStore(stores.sessions),
             order_of=order_of,
             most_at_once=8,
             idle_seconds=idle_seconds,
@@ -126,7 +128,7 @@ def test_suspects_are_visited_one_at_a_time(settings: Settings, redis_client: re
     """So that a page which kills takes no other suspect with it; those without a death go beside them."""
 
     async def work(bench: Bench) -> None:
-        bench.worker.book.add([evolved(domain) for domain in domains(7)], {})
+        bench.worker.store.add([evolved(domain) for domain in domains(7)], {})
         suspects = set(domains(4))
         with bench.stores.database.write() as db:
             db.execute(update(CrawlSession).where(CrawlSession.domain.in_(suspects)).values(deaths=1))
@@ -136,6 +138,27 @@ def test_suspects_are_visited_one_at_a_time(settings: Settings, redis_client: re
         assert max(map(len, bench.at_once)) > 1
 
     at_bench(settings, work)
+
+
+def test_what_the_dead_had_in_hand_is_done_first(settings: Settings, redis_client: redis.Redis) -> None:
+    """Entries that they took, and sessions that they ran; both are counted."""
+    redis_client.rpush(KEY, *domains(2))
+    dead = FleetQueue(settings.redis_url, KEY, "dead", silent_ms=0)
+    dead.fill(2)
+    dead.close()
+    counted: Counter[str] = Counter()
+
+    async def work(bench: Bench) -> None:
+        bench.worker.count = lambda event, number: counted.update({event: number})
+        bench.worker.store.add([evolved("ran.example")], {})
+        with bench.stores.database.write() as db:
+            gone = db.now - timedelta(days=1)
+            db.execute(update(CrawlSession).values(status="running", owner="dead", alive_until=gone))
+        await bench.work()
+        assert sorted(bench.done) == ["ran.example", *domains(2)]
+
+    at_bench(settings, work)
+    assert (counted["taken_over"], counted["recovered"], counted["taken"]) == (2, 1, 2)
 
 
 def evolved(domain: str) -> SessionOrder:
@@ -155,7 +178,7 @@ def test_a_long_delay_holds_up_its_domain_only(settings: Settings, redis_client:
         await bench.until_done(len(others))
         assert sorted(bench.done) == others
         assert bench.stores.gate.entry(delayed).value is None
-        assert [each.order.domain for each in bench.worker.book.waiting(9, ())] == [delayed]
+        assert [each.order.domain for each in bench.worker.store.waiting(9, ())] == [delayed]
         working.cancel()
         with suppress(asyncio.CancelledError):
             await working
@@ -174,7 +197,7 @@ def test_what_cannot_be_begun_stays_in_redis_at_last(
     async def work(bench: Bench) -> None:
         working = asyncio.ensure_future(bench.work())
         await asyncio.sleep(1)
-        assert 10 <= bench.worker.book.count_waiting(1000) <= 20
+        assert 10 <= bench.worker.store.count_waiting(1000) <= 20
         assert redis_client.llen(KEY) >= 80
         working.cancel()
         with suppress(asyncio.CancelledError):
@@ -196,14 +219,14 @@ def test_it_goes_on_when_what_was_away_is_back(
     caplog.set_level("INFO", "crawler")
 
     async def work(bench: Bench) -> None:
-        add, failures = bench.worker.book.add, [error] * 3
+        add, failures = bench.worker.store.add, [error] * 3
 
         def add_or_fail(*given: Any) -> int:
             if failures:
                 raise failures.pop()
             return add(*given)
 
-        monkeypatch.setattr(bench.worker.book, "add", add_or_fail)
+        monkeypatch.setattr(bench.worker.store, "add", add_or_fail)
         await bench.work()
         assert sorted(bench.done) == domains(3)
 
@@ -235,9 +258,5 @@ def test_a_visit_that_fails_ends_nobody_else(settings: Settings, redis_client: r
 
 def test_pauses_grow_within_bounds() -> None:
     """A Redis that is away for hours is not asked every second, and not forgotten either."""
-    patience = Patience()
-    pauses = [patience.failed(RuntimeError("away")) for _ in range(30)]
-    assert pauses[0] <= fleet_worker.FIRST_PAUSE_SECONDS
-    assert LONGEST_PAUSE_SECONDS / 2 <= pauses[-1] <= LONGEST_PAUSE_SECONDS
-    patience.succeeded()
-    assert patience.failed(RuntimeError("away")) <= fleet_worker.FIRST_PAUSE_SECONDS
+    assert [PAUSES.delay(1, chance) for chance in (0, 1)] == [0.5, 1]
+    assert PAUSES.delay(30, 0) == PAUSES.delay(30, 1) == 30

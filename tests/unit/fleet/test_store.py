@@ -35,10 +35,10 @@ def join(database: Database, tmp_path: Path) -> Join:
     """Has a worker join the fleet."""
     settings = load_settings({"VITRINE_HOME": str(tmp_path), "FLEET_MAX_DEATHS": MOST_DEATHS})
 
-    def open_book() -> FleetStore:
+    def open_store() -> FleetStore:
         return FleetStore(SessionStore(settings, database, open_blobs(settings)))
 
-    return open_book
+    return open_store
 
 
 def order(entry_id: str, domain: str = "shop.example", **more: Any) -> SessionOrder:
@@ -46,11 +46,12 @@ def order(entry_id: str, domain: str = "shop.example", **more: Any) -> SessionOr
     return SessionOrder(f"https://{domain}/", domain, entry_id=entry_id, **more)
 
 
-def begin(book: FleetStore, entry_id: str = "1") -> Visit:
+def begin(store: FleetStore, entry_id: str = "1") -> Visit:
     """Begin the session of an entry."""
-    waiting = [*book.waiting(100, ()), *book.waiting(100, (), suspects=True)]
+    waiting = store.waiting(200, (), suspects=100)
     [found] = [each for each in waiting if each.order.entry_id == entry_id]
-    return book.writes.post_now(found.start(found.order, Journal(str(found.session_id), found.order.domain)))
+    journal = Journal(str(found.session_id), found.order.domain)
+    return store.sessions.writes.post_now(store.sessions.start(found.order, journal))
 
 
 def row_of(database: Database, entry_id: str = "1") -> CrawlSession:
@@ -79,23 +80,23 @@ def test_an_entry_has_one_session_however_often_it_is_written(join: Join, databa
 
 def test_a_domain_s_line_stands_in_nobody_s_way(join: Join) -> None:
     """A hundred entries of one domain, and two of others behind them: of each domain the oldest is next."""
-    book = join()
+    store = join()
     for number in range(100):
-        book.add([order(f"busy-{number}", "busy.example")], {})
-    book.add([order("quiet", "quiet.example")], {})
-    book.add([order("silent", "silent.example")], {})
+        store.add([order(f"busy-{number}", "busy.example")], {})
+    store.add([order("quiet", "quiet.example")], {})
+    store.add([order("silent", "silent.example")], {})
 
     def next_ones(*busy: str, room: int = 9) -> list[str | None]:
-        return [each.order.entry_id for each in book.waiting(room, busy)]
+        return [each.order.entry_id for each in store.waiting(room, busy)]
 
     assert next_ones() == ["busy-0", "quiet", "silent"]
     assert next_ones(room=2) == ["busy-0", "quiet"]
     assert next_ones("busy.example") == ["quiet", "silent"]
-    visit = begin(book, "busy-0")
+    visit = begin(store, "busy-0")
     assert next_ones() == ["quiet", "silent"]  # its domain is at work, whoever works there
-    book.writes.post_now(book.finish(visit))
+    store.sessions.writes.post_now(store.sessions.finish(visit))
     assert next_ones(room=1) == ["busy-1"]
-    assert (book.count_waiting(50), book.count_waiting(1000)) == (50, 101)
+    assert (store.count_waiting(50), store.count_waiting(1000)) == (50, 101)
 
 
 def test_an_order_comes_back_as_it_was_given(join: Join) -> None:
@@ -111,9 +112,9 @@ def test_one_of_many_begins_a_session(join: Join) -> None:
     """The others are told that they were too late, and may write nothing."""
     join().add([order("1")], {})
 
-    def try_to_begin(book: FleetStore) -> Visit | None:
+    def try_to_begin(store: FleetStore) -> Visit | None:
         try:
-            return begin(book)
+            return begin(store)
         except (StaleSessionError, ValueError):  # begun by now; or not even seen any more
             return None
 
@@ -128,17 +129,17 @@ def test_the_dead_ones_session_waits_again(join: Join, database: Database) -> No
     one.add([order("1")], {})
     before = begin(one)
     assert two.recover() == []  # it lives
-    let_die(database, one.owner)
+    let_die(database, one.sessions.owner)
     assert two.recover() == [before.fence.session_id]
     assert two.recover() == []
     row = row_of(database)
     assert (row.status, row.owner, row.deaths) == ("queued", None, 1)
     with pytest.raises(StaleSessionError):
-        one.writes.post_now(one.finish(before))
+        one.sessions.writes.post_now(one.sessions.finish(before))
     after = begin(two)
     assert (after.fence.session_id, after.fence.epoch) == (before.fence.session_id, 2)
-    assert one.beat([before]) == []
-    two.writes.post_now(two.finish(after))
+    assert one.sessions.beat([before]) == []
+    two.sessions.writes.post_now(two.sessions.finish(after))
     with database.read() as db:
         lines = list(db.scalars(select(CrawlLog.message).order_by(CrawlLog.id)))
     assert "session.worker_died" in lines
@@ -150,7 +151,7 @@ def test_a_page_that_kills_its_workers_is_given_up(join: Join, database: Databas
     for deaths in range(1, MOST_DEATHS + 1):
         worker, other = join(), join()
         begin(worker)
-        let_die(database, worker.owner)
+        let_die(database, worker.sessions.owner)
         assert len(other.recover()) == 1
         assert row_of(database).deaths == deaths
     row = row_of(database)
@@ -166,7 +167,7 @@ def test_a_death_counts_once(join: Join, database: Database) -> None:
     one.add([order(str(number), f"shop-{number}.example") for number in range(8)], {})
     for number in range(8):
         begin(one, str(number))
-    let_die(database, one.owner)
+    let_die(database, one.sessions.owner)
     with ThreadPoolExecutor(4) as pool:
         recovered = list(pool.map(FleetStore.recover, [join() for _ in range(4)]))
     assert sum(map(len, recovered)) == 8
@@ -177,7 +178,7 @@ def test_a_stop_in_order_is_no_death(join: Join, database: Database) -> None:
     """What runs goes back to the fleet, and keeps what it has stored under its epoch."""
     one, two = join(), join()
     one.add([order("1")], {})
-    one.writes.post_now(one.put_back(begin(one)))
+    one.sessions.writes.post_now(one.sessions.put_back(begin(one)))
     row = row_of(database)
     assert (row.status, row.owner, row.deaths) == ("queued", None, 0)
     assert begin(two).fence.epoch == 2
@@ -188,8 +189,8 @@ def test_others_leave_a_fleets_sessions_alone(join: Join, database: Database) ->
     one = join()
     one.add([order("1"), order("2", "other.example")], {})
     visit = begin(one)
-    let_die(database, one.owner)
-    bystander = SessionStore(one.settings, database, one.blobs)
+    let_die(database, one.sessions.owner)
+    bystander = SessionStore(one.sessions.settings, database, one.sessions.blobs)
     assert bystander.abandon_stale() == []
     assert row_of(database).status == "running"
     session_id, again = bystander.requeue(visit.id)  # an operator may take one out by hand
@@ -202,7 +203,7 @@ def test_others_leave_a_fleets_sessions_alone(join: Join, database: Database) ->
 
 def test_an_order_without_an_entry_is_none_of_the_fleets(join: Join) -> None:
     """What is queued by hand or from a file is run by who queued it."""
-    book = join()
-    book.queue([evolve(order("1"), entry_id=None)], {})
-    assert book.waiting(9, ()) == []
-    assert not book.any_open()
+    store = join()
+    store.sessions.queue([evolve(order("1"), entry_id=None)], {})
+    assert store.waiting(9, ()) == []
+    assert not store.any_open()

@@ -15,6 +15,7 @@ from scrapy.exceptions import (
 from scrapy.http.request import NO_CALLBACK
 
 from crawler.capture.failures import Cause
+from crawler.leases.backoff import Backoff
 from crawler.middlewares import navigation
 from crawler.middlewares.navigation import ATTEMPT, ATTEMPTS_ALLOWED, BEGUN, RELOADED, NavigationMiddleware
 from tests.unit.components import a_request, a_visit, an_answer, awaited, crawl_parts, lines_of
@@ -30,8 +31,7 @@ CAPTCHA = b"<html><body><h1>Attention required</h1></body></html>"
 @pytest.fixture
 def parts(monkeypatch: pytest.MonkeyPatch) -> Parts:
     """A crawl that waits for nothing."""
-    monkeypatch.setattr(navigation, "BACKOFF_SECONDS", (0.0, 0.0, 0.0))
-    monkeypatch.setattr(navigation, "JITTER_SECONDS", 0.0)
+    monkeypatch.setattr(navigation, "BACKOFF", Backoff(0))
     monkeypatch.setattr(navigation, "RELOAD_AFTER_SECONDS", 0.0)
     return crawl_parts()
 
@@ -141,7 +141,7 @@ def test_nobody_waits_for_an_attempt_that_would_be_in_vain(
     parts: Parts, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     """The end of the session or of the crawl cuts the wait short."""
-    monkeypatch.setattr(navigation, "BACKOFF_SECONDS", (30.0, 30.0, 30.0))
+    monkeypatch.setattr(navigation, "BACKOFF", Backoff(30))
     visit = parts.visits.add(a_visit())
     if how == "visit stopped":
         visit.stop(Cause.LOCK_LOST)

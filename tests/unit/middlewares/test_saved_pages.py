@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 PAGE = b"<html><title>Jug</title></html>"
 
 
-@pytest.mark.parametrize(("name", "data"), [("page.html", PAGE), ("page.html.gz", gzip.compress(PAGE))])
+@pytest.mark.parametrize(
+    ("name", "data"), [("page.html", PAGE), ("page.html.gz", gzip.compress(PAGE, mtime=0))]
+)
 def test_a_file_answers_instead_of_the_site(tmp_path: Path, name: str, data: bytes) -> None:
     """Packed or not, as the page of the request's URL."""
     (tmp_path / name).write_bytes(data)

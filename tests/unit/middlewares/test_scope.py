@@ -23,18 +23,25 @@ ASKED = "https://shop.example/1"  # where the first task's page is
 
 
 @define
-class RunWorker:
+class Run:
     """What a run knows of its site."""
 
     scope: Scope = field(factory=lambda: Scope.of(["shop.example"], deny=["/cart/**"]))
+    source: Any = field(factory=lambda: SimpleNamespace(code="shop"))
+
+
+@define
+class RunStore:
+    """What is stored of a run."""
+
     has_tasks: set[str] = field(factory=set)
-    run: Any = field(factory=lambda: SimpleNamespace(source=SimpleNamespace(code="shop")))
+    denied: list[str] = field(factory=list)
 
-    async def learn(self, denials: Sequence[Denial]) -> None:
-        """Leave out what a login guards."""
-        self.scope = self.scope.with_denials([*self.scope.denials, *denials])
+    def deny(self, learnt: Sequence[Denial]) -> None:
+        """Keep what a login guards."""
+        self.denied += [denial.pattern for denial in learnt]
 
-    async def has_own_task(self, _task: object, url: str) -> bool:
+    def has_own_task(self, _task: object, url: str) -> bool:
         """Whether the run comes to this URL by itself."""
         return url in self.has_tasks
 
@@ -43,7 +50,7 @@ class RunWorker:
 def parts() -> Parts:
     """A crawl of a run."""
     parts = crawl_parts()
-    parts.context.run_worker = RunWorker()
+    parts.context.run_worker = SimpleNamespace(run=Run(), store=RunStore())
     return parts
 
 
@@ -75,7 +82,7 @@ def test_media_lie_anywhere(parts: Parts) -> None:
 
 def test_a_redirect_to_a_page_with_a_task_of_its_own_ends_there(parts: Parts) -> None:
     """It is fetched once; the task's own URL is no such page."""
-    parts.context.run_worker.has_tasks = {ASKED, "https://shop.example/2"}
+    parts.context.run_worker.store.has_tasks = {ASKED, "https://shop.example/2"}
     asked(parts, ASKED)
     with pytest.raises(KnownUrlError):
         asked(parts, "https://shop.example/2")
@@ -87,8 +94,10 @@ def test_a_login_closes_what_lies_behind_it(parts: Parts) -> None:
     for _ in range(2):
         with pytest.raises(FilteredError):
             asked(parts, login)
-    denials = parts.context.run_worker.scope.denials
-    assert {denial.pattern for denial in denials} == {"/login", "/1", "/1/**"}
+    worker = parts.context.run_worker
+    learnt = {"/login", "/1", "/1/**"}
+    assert {denial.pattern for denial in worker.run.scope.denials} == set(worker.store.denied) == learnt
+    assert len(worker.store.denied) == len(learnt)
     with pytest.raises(FilteredError):
         asked(parts, ASKED)
 

@@ -320,16 +320,16 @@ class Counting:
 
 def test_closers_hear_of_a_completed_run_once(database: Database, settings: Settings) -> None:
     """And of no other end."""
-    closer = Counting()
-    store = RunStore(database, settings, "first", (closer,))
+    hook = Counting()
+    store = RunStore(database, settings, "first", (hook,))
     run = store.open(RunOrder(SOURCE))
     store.end()
-    assert not closer.told
-    again = RunStore(database, settings, "second", (closer,))
+    assert not hook.told
+    again = RunStore(database, settings, "second", (hook,))
     again.open(RunOrder(run_id=run.id))
     finish_all(again)
     assert [again.end(), again.end()] == ["completed", "completed"]
-    assert closer.told == [(run.id, "shop")]
+    assert hook.told == [(run.id, "shop")]
 
 
 def test_a_wish_to_stop_is_seen_and_kept(store: RunStore, database: Database) -> None:

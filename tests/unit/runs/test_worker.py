@@ -174,20 +174,25 @@ def test_a_stop_gives_back_what_was_not_begun(visits: Visits) -> None:
 
     worker, status = at_work(visits, work)
     assert (status, worker.over) == ("stopped", INTERRUPTED)
-    assert sorted((row.status, row.attempts) for row in rows(visits)) == [("finished", 1), ("pending", 0)]
+    assert sorted((row.status, row.attempts, row.last_error) for row in rows(visits)) == [
+        ("finished", 1, None), ("pending", 0, "interrupted"),
+    ]  # fmt: skip
 
 
 def test_a_wish_to_stop_is_heard(visits: Visits) -> None:
-    """Whoever had it."""
+    """Whoever had it; what goes back says so (SPEC D88)."""
 
     async def work(worker: RunWorker) -> None:
-        await until(lambda: worker.slots)
+        await until(lambda: len(worker.slots) == 2 and all(slot.ready for slot in worker.slots.values()))
         with visits.database.write() as db:
             db.scalars(select(Run)).one().stop_requested_at = db.now
         await until(lambda: worker.over)
 
     worker, status = at_work(visits, work)
     assert (status, worker.over) == ("stopped", STOPPED)
+    assert [(row.status, row.attempts, row.last_error) for row in rows(visits)] == [
+        ("pending", 0, "stopped")
+    ] * 2
 
 
 def test_without_any_domain_for_long_the_run_fails(visits: Visits) -> None:
@@ -255,6 +260,7 @@ def test_a_visit_that_was_ended_gives_its_domain_back(visits: Visits) -> None:
         await until(lambda: len(worker.slots) == 2 and all(slot.ready for slot in worker.slots.values()))
         visits.visits["one.example"].wake()
         await until(lambda: visits.ended == ["one.example"])
+        assert rows(visits)[0].last_error == "left"
         await until(lambda: visits.begun.count("one.example") == 2)
         await until(lambda: len(worker.slots) == 2 and all(slot.ready for slot in worker.slots.values()))
 

@@ -1,17 +1,38 @@
-"""What the site spider may be told."""
+"""What the site spider may be told, and what it makes of answers: each ends its task in one way."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
+from attrs import define, field
+from scrapy.exceptions import CloseSpider, DontCloseSpider, DropItem
+from twisted.python.failure import Failure
 
+from crawler.capture.failures import Cause
+from crawler.catalogue.run_pages import RunPage
+from crawler.crawl.answers import FilteredError, KnownUrlError, SessionStoppedError
+from crawler.db.engine import DatabaseUnavailableError
 from crawler.errors import CrawlerError, UsageError
-from crawler.runs.store import RunOrder
-from crawler.spiders.site import run_order
+from crawler.middlewares.scope import TASK
+from crawler.runs.sources import Source
+from crawler.runs.store import RunAtWork, RunOrder
+from crawler.runs.task_ends import Outcome, Release, TaskEnd
+from crawler.runs.worker import FINISHED, STOPPED, Over
+from crawler.sessions.outcome import PageResult
+from crawler.spiders.site import SiteSpider, run_order
+from tests.unit.components import a_request, a_visit, an_answer, awaited, crawl_parts
+from tests.unit.runs.queues import DOMAIN, leased
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from pathlib import Path
+
+    from scrapy import Request
+
+    from crawler.runs.tasks import LeasedTask
+    from crawler.sessions.visit import Visit
 
 URL = "https://shop.example/"
 
@@ -95,3 +116,199 @@ def test_what_is_wrong_is_told(sources: Path, given: dict[str, str], error: str)
     with pytest.raises(CrawlerError, match=error) as refused:
         order(sources, **given)
     assert refused.value.exit_code == 2
+
+
+# ── what becomes of a request ──
+
+
+@define
+class Slot:
+    """A domain at work."""
+
+    left: bool = False
+
+    def leave(self) -> None:
+        """Remember it."""
+        self.left = True
+
+
+@define
+class RunWorker:
+    """Remembers what it is told of tasks."""
+
+    told: list[tuple[Any, ...]] = field(factory=list)
+    slots: dict[str, Slot] = field(factory=lambda: {DOMAIN: Slot()})
+    dispatcher: object | None = None
+    over: Over | None = None
+
+    @property
+    def run(self) -> RunAtWork:
+        """A run of the shop, with two tries."""
+        source = Source.of_url(URL)
+        return RunAtWork(1, source, resumed=False, scope=source.scope, max_attempts=2, jitter_seconds=0)
+
+    def arrived(self, task: LeasedTask) -> None:
+        """The site has answered."""
+
+    async def end_task(self, _task: LeasedTask, came: TaskEnd) -> None:
+        """A task's end is written at once."""
+        self.told.append(("ended", came))
+
+    def end_soon(self, _task: LeasedTask, came: TaskEnd) -> None:
+        """Or later."""
+        self.told.append(("ended", came))
+
+    def stored(self, _task: LeasedTask, outcome: Outcome) -> None:
+        """Its page is stored."""
+        self.told.append(("stored", outcome))
+
+    def store_refused(self, _task: LeasedTask, error: str) -> None:
+        """Or not taken."""
+        self.told.append(("refused", error))
+
+    def sweep(self) -> None:
+        """End what is lost."""
+        self.told.append(("swept",))
+
+
+@define
+class Crawl:
+    """A spider with its worker, and a request of a task that is out."""
+
+    spider: SiteSpider
+    worker: RunWorker
+    visit: Visit
+    request: Request
+
+    def failed(self, error: Exception) -> list[RunPage]:
+        """What comes of a request that failed."""
+        failure = a_failure(error)
+        failure.request = self.request
+        return awaited(all_of(self.spider.page_failed(failure)))
+
+    def answered(self, status: int, **headers: str) -> list[RunPage]:
+        """What comes of an answer that is no page."""
+        answer = an_answer(self.request, b"gone", status, **headers)
+        return awaited(all_of(self.spider.parse_page(answer)))
+
+    def lost(self, error: Exception, **page: Any) -> None:
+        """A pipeline loses its page."""
+        task = self.request.meta[TASK]
+        url = self.request.url
+        item = RunPage(session_id=self.visit.id, page_type="page", url=url, task=task, source="shop", **page)
+        self.spider.page_lost(item, an_answer(self.request), exception=error)
+
+
+def a_failure(error: Exception) -> Any:
+    """As Scrapy hands it on."""
+    return Failure(error)  # type: ignore[no-untyped-call]
+
+
+async def all_of(pages: AsyncIterator[RunPage]) -> list[RunPage]:
+    """What is yielded."""
+    return [page async for page in pages]
+
+
+@pytest.fixture
+def crawl() -> Crawl:
+    """The task is at its first try of two."""
+    parts, worker, visit = crawl_parts(), RunWorker(), a_visit(run_id=1)
+    parts.visits.add(visit)
+    spider: Any = SiteSpider()
+    spider.context, spider.visits, spider.worker = parts.context, parts.visits, worker
+    request = a_request(f"{URL}1", visit, meta={TASK: leased(1)})
+    return Crawl(spider, worker, visit, request)
+
+
+def test_what_may_pass_is_tried_again(crawl: Crawl) -> None:
+    """By its cause; a page that failed is yielded when there is no try left."""
+    assert crawl.failed(TimeoutError("too slow")) == []
+    assert crawl.answered(503) == []
+    assert crawl.answered(500) == []
+    ends = [told[1] for told in crawl.worker.told]
+    assert [(came.cause, came.error) for came in ends] == [
+        (Cause.CONNECTION_FAILED, "too slow"), (Cause.BLOCKED, "HTTP 503"), (Cause.HTTP_ERROR, "HTTP 500"),
+    ]  # fmt: skip
+    crawl.request.meta[TASK] = leased(1, attempts=2)
+    [page] = crawl.answered(503)
+    assert (page.cause, page.error, page.http_status, page.ok) == (Cause.BLOCKED, "HTTP 503", 503, False)
+    assert len(crawl.worker.told) == 3
+
+
+def test_what_will_not_pass_is_given_up_at_once(crawl: Crawl) -> None:
+    """There is no such page, and there will be none."""
+    [page] = crawl.answered(404)
+    assert (page.cause, page.error, page.http_status) == (Cause.HTTP_ERROR, "HTTP 404", 404)
+    assert crawl.worker.told == []
+
+
+def test_what_is_refused_has_no_page(crawl: Crawl) -> None:
+    """Nothing has failed."""
+    assert crawl.failed(FilteredError("filtered by path rules")) == []
+    assert crawl.worker.told == [("ended", TaskEnd(Cause.FILTERED, "filtered by path rules"))]
+
+
+def test_a_request_that_led_to_another_tasks_page_is_redirected(crawl: Crawl) -> None:
+    """That one keeps it."""
+    assert crawl.failed(KnownUrlError("redirected")) == []
+    assert crawl.worker.told == [("ended", TaskEnd(outcome=Outcome.REDIRECTED))]
+
+
+def test_a_visit_that_ended_takes_nothing_from_its_tasks(crawl: Crawl) -> None:
+    """They go back, whatever the request's own error says."""
+    back = ("ended", TaskEnd.given_back(Release.INTERRUPTED))
+    crawl.failed(SessionStoppedError("its session ended"))
+    crawl.spider.visits.running.clear()
+    crawl.failed(TimeoutError("too slow"))
+    crawl.lost(DropItem("not stored: the session is another's"))
+    assert crawl.worker.told == [back, back, back]
+
+
+def test_a_store_that_refuses_is_never_the_pages_fault(crawl: Crawl) -> None:
+    """Neither before the request, nor when its page is to be kept."""
+    crawl.failed(DatabaseUnavailableError("the database does not answer"))
+    crawl.visit.stop(Cause.DISK_FULL)
+    crawl.lost(OSError("no space left"))
+    assert crawl.worker.told == [("refused", "the database does not answer"), ("refused", "no space left")]
+
+
+def test_what_a_pipeline_loses_is_not_stored(crawl: Crawl) -> None:
+    """Unless it was stored before."""
+    crawl.lost(DropItem("not to my taste"))
+    key = uuid4()
+    crawl.visit.kept[key] = PageResult("page")
+    crawl.lost(DropItem("too late"), page_id=key)
+    assert crawl.worker.told == [
+        ("ended", TaskEnd(Cause.NOT_STORED, "not to my taste")), ("stored", Outcome.STORED),
+    ]  # fmt: skip
+
+
+def test_a_callback_that_fails_is_the_pages_fault(crawl: Crawl) -> None:
+    """And no other's."""
+    crawl.spider.callback_failed(a_failure(RuntimeError("odd")), an_answer(crawl.request))
+    assert crawl.worker.told == [("ended", TaskEnd(Cause.CRASHED, "odd"))]
+    crawl.spider.callback_failed(a_failure(RuntimeError("odd")), None)
+    assert len(crawl.worker.told) == 1
+
+
+def test_a_site_that_asks_for_a_pause_is_left(crawl: Crawl) -> None:
+    """Whoever takes the domain next waits it out."""
+    crawl.answered(429)
+    assert not crawl.worker.slots[DOMAIN].left
+    crawl.answered(429, Retry_After="20")
+    assert crawl.worker.slots[DOMAIN].left
+
+
+def test_an_idle_crawl_ends_with_its_run(crawl: Crawl) -> None:
+    """Before that, what was lost on the way is ended; a run that never began has said why."""
+    crawl.spider.idle()
+    crawl.worker.dispatcher = object()
+    with pytest.raises(DontCloseSpider):
+        crawl.spider.idle()
+    assert crawl.worker.told == [("swept",)]
+    crawl.worker.over = FINISHED
+    crawl.spider.idle()
+    crawl.worker.over = STOPPED
+    with pytest.raises(CloseSpider) as closed:
+        crawl.spider.idle()
+    assert closed.value.reason == "run_stopped"

@@ -8,12 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.config import load_settings
-from crawler.errors import ConfigError, CrawlerError, UsageError
-from crawler.spiders.fleet_entries import ARGUMENTS, MAX_ENTRY_BYTES, arguments_of, check_worker
+from crawler.errors import CrawlerError, UsageError
+from crawler.fleet.entries import ARGUMENTS, MAX_ENTRY_BYTES, arguments_of, shown_entry
 
 URL = "https://shop.example/p/1"
-REDIS = {"REDIS_URL": "redis://localhost/0"}
 
 
 @pytest.mark.parametrize(
@@ -57,7 +55,6 @@ def test_an_entry_is_a_url_or_an_object(entry: str, asks_for: dict[str, str]) ->
         (json.dumps({"url": URL, "session": "1"}), "session"),
         (json.dumps({"url": URL, "method": "POST"}), "method"),
         (json.dumps({"url": URL, "mode": ["debug"]}), "mode is no text"),
-        (json.dumps({"url": URL, "meta": {"retention": "for ever"}}), "for ever"),
         ("x" * (MAX_ENTRY_BYTES + 1), "too long"),
     ],
 )
@@ -97,21 +94,8 @@ def test_whatever_is_fed_is_taken_or_refused(entry: bytes) -> None:
     assert {type(value) for value in taken.values()} == {str}
 
 
-@pytest.mark.parametrize("name", ["url", "urls", "pdp", "session", "listing"])
-def test_a_worker_has_no_urls_of_its_own(name: str) -> None:
-    """It would be one machine's only, and every restart would visit it again."""
-    with pytest.raises(UsageError, match="exclude each other"):
-        check_worker(load_settings(REDIS), {name: URL})
-
-
-def test_a_worker_needs_redis() -> None:
-    """No line of a crawl that runs alone for ever."""
-    with pytest.raises(ConfigError, match="REDIS_URL"):
-        check_worker(load_settings({"REDIS_URL": ""}), {})
-
-
-def test_a_worker_s_defaults_are_checked() -> None:
-    """Before it takes anything."""
-    check_worker(load_settings(REDIS), {"mode": "debug", "retention": "short", "_job": "7"})
-    with pytest.raises(UsageError, match="loud"):
-        check_worker(load_settings(REDIS), {"mode": "loud"})
+def test_an_entry_is_shown_without_its_password() -> None:
+    """And not in full where it is long."""
+    assert shown_entry(b"https://me:canary@shop.example/") == "https://me:***@shop.example/"
+    assert shown_entry(b"\xff") == "\\xff"
+    assert len(shown_entry(b"x" * 1_000_000)) < 2100

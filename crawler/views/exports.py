@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from datetime import datetime
-from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 from attrs import frozen
 from sqlalchemy import select, tuple_
 
-from crawler.db.models import CrawlSession, ExportRecord, Listing, Price
+from crawler.db.models import CrawlSession, Listing, Price
+from crawler.views.documents import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sqlalchemy import ColumnElement, Row, Select
-    from sqlalchemy.orm import InstrumentedAttribute, Session
+    from sqlalchemy.orm import InstrumentedAttribute
 
     from crawler.db.engine import Database
 
@@ -108,11 +106,6 @@ def rows(database: Database, table: Table) -> Iterator[Row[Any]]:
         after = [getattr(page[-1], name) for name in names]
 
 
-def note_export(db: Session, what: What, form: Form, **fields: Any) -> None:
-    """Write down that something was given out."""
-    db.add(ExportRecord(what=what.value, format=form.value, **fields))
-
-
 def defused(value: str) -> str:
     """A text that no spreadsheet takes for a formula."""
     return f"'{value}" if value.startswith(_DANGEROUS) else value
@@ -135,17 +128,11 @@ def _csv_line(values: Sequence[Any]) -> str:
 
 
 def _cell(value: Any) -> str:
-    plain = _plain(value)
-    return defused(plain) if isinstance(plain, str) else "" if plain is None else str(plain)
+    if value is None:
+        return ""
+    text = value.isoformat() if isinstance(value, datetime) else str(value)
+    return defused(text) if isinstance(value, str) else text
 
 
 def _json_line(columns: Sequence[str], row: Sequence[Any]) -> str:
-    fields = {name: _plain(value) for name, value in zip(columns, row, strict=True)}
-    return json.dumps(fields, ensure_ascii=False) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON and CSV have it: times in ISO 8601, amounts as decimal texts."""
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return str(value) if isinstance(value, UUID | Decimal) else value
+    return as_json(dict(zip(columns, row, strict=True))) + "\n"

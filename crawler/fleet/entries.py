@@ -1,39 +1,16 @@
-"""What feeders of a fleet may say: a URL, or an object as scrapy-redis takes it, with our arguments."""
+"""What feeders of a fleet may say: a URL, or an object as scrapy-redis takes it, with our arguments. Pure."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from crawler.errors import ConfigError, UsageError
-from crawler.spiders.arguments import TARGETS, PdpArguments
-from crawler.urls import require_http_url, root_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from crawler.config import Settings
+from crawler.errors import UsageError
+from crawler.urls import redacted, require_http_url, root_of
 
 ARGUMENTS = ("url", "pdp", "mode", "render", "retention", "policy")
 MAX_ENTRY_BYTES = 65_536
-# Stands for the URLs to come where the arguments beside them are checked.
-_ANY_URL = "https://shop.example/"
-
-
-def check_worker(settings: Settings, given: Mapping[str, str]) -> None:
-    """Say what keeps a worker from working: it needs a Redis, and no URLs of its own."""
-    if not settings.redis_url:
-        raise ConfigError(
-            "FLEET needs REDIS_URL: through it the fleet is fed, and through it domains are locked",
-            hint="set REDIS_URL=redis://HOST:PORT/0, the same on all machines",
-        )
-    target = next((name for name in TARGETS if given.get(name)), None)
-    if target:
-        raise UsageError(
-            f"FLEET and -a {target}=… exclude each other",
-            hint="feed the fleet with `redis-cli lpush pdp:start_urls URL`, or crawl with -s FLEET=0",
-        )
-    PdpArguments.parse({**given, "url": _ANY_URL})
+SHOWN_CHARS = 2000
 
 
 def arguments_of(data: bytes, encoding: str = "utf-8") -> dict[str, str]:
@@ -50,8 +27,13 @@ def arguments_of(data: bytes, encoding: str = "utf-8") -> dict[str, str]:
             raise UsageError("an entry that names no url")
         given["url"] = root_of(require_http_url(given["pdp"]))
     given["url"] = require_http_url(given["url"])
-    PdpArguments.parse(given)
     return given
+
+
+def shown_entry(data: bytes) -> str:
+    """An entry as it may be logged and stored: text, not too long, without passwords."""
+    text = redacted(data[: 4 * SHOWN_CHARS].decode("utf-8", "backslashreplace"))
+    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
 
 
 def _object(text: str) -> dict[str, str]:

@@ -1,1 +1,0 @@
-"""What durable runs keep, on SQLite and PostgreSQL."""

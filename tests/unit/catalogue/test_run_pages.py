@@ -1,0 +1,114 @@
+"""A page of a run and the end of its task are one thing, on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import pytest
+from sqlalchemy import select
+
+from crawler.capture.failures import Cause
+from crawler.catalogue.plugins import PluginFailure
+from crawler.catalogue.run_pages import RunHooks, RunPage, StaleLeaseError
+from crawler.db.models import Asset, AssetSighting, CrawlException, Page, ScrapeRecord
+from crawler.runs import tasks
+from crawler.runs.sources import Source
+from tests.unit.runs.queues import DOMAIN, NOON, SECOND, Queue, a_run, page, rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from crawler.db.engine import Database
+    from crawler.runs.tasks import LeasedTask
+
+PAGE = UUID(int=7)
+SHOP = Source.of_url(f"https://{DOMAIN}/")
+
+
+@pytest.fixture
+def queue(database: Database) -> Queue:
+    """A run of one page."""
+    return Queue(database, a_run(database, page(1), max_pages=3))
+
+
+def leased(queue: Queue) -> LeasedTask:
+    """Its task, which somebody has taken."""
+    with queue.database.write() as db:
+        [task], _ = tasks.lease(db, queue.leases, queue.run_id, DOMAIN, owner="one", now=NOON, limit=1)
+    return task
+
+
+def keep(queue: Queue, task: LeasedTask, **what: Any) -> None:
+    """Write along with a page that was kept."""
+    capture = RunPage(
+        session_id="", page_type="page", url=task.url, task=task, source="shop", page_id=PAGE, **what
+    )
+    with queue.database.write() as db:
+        RunHooks().page_kept(db, capture, Page(id=PAGE, created_at=NOON + SECOND), ())
+
+
+def noted(database: Database) -> Sequence[CrawlException]:
+    """What a person is shown."""
+    with database.read() as db:
+        return db.scalars(select(CrawlException).order_by(CrawlException.id)).all()
+
+
+def test_a_page_ends_its_task_and_brings_new_ones(queue: Queue) -> None:
+    """As many as the run has room for; what a plugin did wrong is noted, and costs nothing else."""
+    failure = PluginFailure("headings", "no headings", {"level": 1})
+    keep(queue, leased(queue), links=[page(n) for n in (1, 2, 3, 4)], plugin_failures=[failure])
+    rows = rows_of(queue.database, queue.run_id)
+    assert [(row.status, row.outcome, row.page_id) for row in rows] == [
+        ("finished", "stored", PAGE), ("pending", None, None), ("pending", None, None),
+    ]  # fmt: skip
+    [row] = noted(queue.database)
+    assert (row.stage, row.url, row.message) == ("plugin", rows[0].url, "no headings")
+    assert row.context == {"plugin": "headings", "level": 1}
+
+
+def test_a_page_that_failed_ends_its_task_for_good(queue: Queue) -> None:
+    """Whatever tries it had left, for whoever yields such a page has given it up."""
+    keep(queue, leased(queue), cause=Cause.HTTP_ERROR, error="HTTP 404", http_status=404)
+    [row] = rows_of(queue.database, queue.run_id)
+    assert (row.status, row.cause, row.last_error, row.page_id) == ("error", "http_error", "HTTP 404", None)
+    [exception] = noted(queue.database)
+    assert exception.context == {"cause": "http_error", "http_status": 404, "attempts": 1}
+
+
+def test_a_page_whose_task_is_anothers_is_not_kept(queue: Queue) -> None:
+    """What it raises takes back all that was written of it."""
+    slow = leased(queue)
+    queue.acquire(NOON + 40 * SECOND, owner="two")
+    with pytest.raises(StaleLeaseError, match=f"{slow.url} is another process's by now"):
+        keep(queue, slow, links=[page(2)])
+    assert len(rows_of(queue.database, queue.run_id)) == 1
+    with queue.database.read() as db:
+        assert not db.scalars(select(ScrapeRecord)).all()
+
+
+def test_a_page_of_a_session_has_no_task(queue: Queue) -> None:
+    """It is not this module's."""
+    with queue.database.write() as db:
+        RunHooks().page_kept(db, object(), Page(id=PAGE, created_at=NOON), ())  # type: ignore[arg-type]
+    assert rows_of(queue.database, queue.run_id)[0].status == "pending"
+
+
+@pytest.mark.parametrize("is_full", [False, True])
+def test_what_a_whole_run_did_not_see_is_missing(queue: Queue, *, is_full: bool) -> None:
+    """And disappeared; a run that stopped at its limit has not looked everywhere."""
+    database, before = queue.database, a_run(queue.database)
+    now = a_run(database, page(1), max_pages=1 if is_full else None)
+    asset = Asset(
+        source="shop", domain=DOMAIN, plugin="page", kind="page", key="chair", key_sha256="k",
+        url=f"https://{DOMAIN}/chair", checksum="c", versions=1, first_seen_at=NOON, last_seen_at=NOON,
+        last_run_id=before,
+    )  # fmt: skip
+    with database.write() as db:
+        db.add(asset)
+        db.flush()
+        db.add(AssetSighting(asset_id=asset.id, run_id=before, status="new"))
+    with database.write() as db:
+        source = Source("shop", "Shop", SHOP.start_urls, SHOP.allowed_domains, plugins=("page",))
+        RunHooks().run_completed(db, now, source, NOON + SECOND)
+    assert [row.stage for row in noted(database)] == ([] if is_full else ["disappeared"])
