@@ -91,7 +91,7 @@ def _report(result: CleanupResult) -> None:
     for each in result.collections:
         _report_collection(each, dry_run=result.dry_run)
     if result.dry_run:
-        say(f"dry run: {result.candidates} of {result.remaining} would have been deleted")
+        say(f"dry run: {result.candidates} artifacts would go; past their date are {result.remaining}")
     elif result.remaining:
         note(f"still past their date: {result.remaining}; --max-seconds works off a backlog")
 

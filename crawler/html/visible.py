@@ -31,6 +31,8 @@ _UNSEEN_TAGS = frozenset(
 )
 # Text on both sides of these is one word; anything else parts words, as its style mostly does.
 _WITHIN_WORDS = frozenset({"b", "i", "em", "strong", "u", "font", "mark", "wbr", "small", "bdi", "bdo"})
+_TOP = frozenset({"body", "html", "-document"})
+MAX_CLIMB = 40
 BLOCK_CHARS = 3_000
 OVERLAP_CHARS = 40
 _HIDDEN_STYLE = re.compile(r"(?:display\s{0,9}:\s{0,9}none|visibility\s{0,9}:\s{0,9}hidden)", re.IGNORECASE)
@@ -83,6 +85,18 @@ def _pieces(root: LexborNode, without: frozenset[str] = frozenset()) -> Iterator
             skipped_to = _last_below(node)
         elif tag not in _WITHIN_WORDS:
             yield " "
+
+
+def is_out_of_sight(node: LexborNode) -> bool:
+    """Whether an element, or something around it, says that it is not shown."""
+    around: LexborNode | None = node
+    for _ in range(MAX_CLIMB):
+        if around is None or around.tag in _TOP:
+            return False
+        if is_hidden(around):
+            return True
+        around = around.parent
+    return False
 
 
 def is_hidden(node: LexborNode) -> bool:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from crawler.html.visible import is_hidden
+from crawler.html.visible import is_out_of_sight
 from crawler.pdp.buy_labels import fold, kind_of
 from crawler.pdp.microdata import value_of
-from crawler.pdp.place import ancestors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +43,7 @@ def titles(outline: Outline) -> Iterator[tuple[Element, str]]:
     """
     document = document_title(outline)
     found = sorted(_headings(outline), key=lambda pair: not _opens(document, pair[1]))
-    yield from ((element, text) for element, text in found if not is_out_of_sight(element))
+    yield from ((element, text) for element, text in found if not is_out_of_sight(element.node))
     yield from ((element, text) for element, text in found if names_the_page(text, document))
     yield from _declared(outline, document)
 
@@ -127,11 +126,6 @@ def heading_text(element: Element) -> str:
         image = element.node.css_first("img")
         text = (image.attributes.get("alt") or "").strip() if image is not None else ""
     return text[:MAX_TITLE_CHARS]
-
-
-def is_out_of_sight(element: Element) -> bool:
-    """Whether the element, or something around it, is hidden."""
-    return is_hidden(element.node) or any(is_hidden(around) for around in ancestors(element.node))
 
 
 def first_image(outline: Outline) -> Element | None:

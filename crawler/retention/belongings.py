@@ -281,18 +281,17 @@ def remove(db: Transaction, each: Belonging, scope: Scope) -> int:
         _lower_planned(db, which)
     gone = delete(each.table).where(which)
     if each.table is AssetVersion:
-        assets = list(_run(db, gone.returning(AssetVersion.asset_id)).scalars())
+        assets = list(db.connection().scalars(gone.returning(AssetVersion.asset_id)))
         _show_newest_left(db, set(assets))
         return len(assets)
-    number: int = _run(db, gone).rowcount
-    return number
+    return db.connection().execute(gone).rowcount
 
 
 def _lower_planned(db: Transaction, which: ColumnElement[bool]) -> None:
     """A run counts its tasks, and may have a limit to them."""
     gone = select(Task.run_id, func.count()).where(which).group_by(Task.run_id)
     for run_id, number in db.execute(gone).all():
-        _run(db, update(Run).where(Run.id == run_id).values(planned=Run.planned - number))
+        db.connection().execute(update(Run).where(Run.id == run_id).values(planned=Run.planned - number))
 
 
 def _show_newest_left(db: Transaction, assets: Iterable[int]) -> None:
@@ -309,7 +308,9 @@ def _show_newest_left(db: Transaction, assets: Iterable[int]) -> None:
         number, checksum, domain = newest or (Asset.versions, "", None)
         values = {"versions": number, "checksum": checksum, "title": None}
         values |= {"domain": domain} if domain else {}
-        _run(db, update(Asset).where(Asset.id == asset_id, Asset.checksum != checksum).values(**values))
+        db.connection().execute(
+            update(Asset).where(Asset.id == asset_id, Asset.checksum != checksum).values(**values)
+        )
 
 
 def forget_in_plans(db: Transaction, domain: str) -> None:
@@ -320,8 +321,3 @@ def forget_in_plans(db: Transaction, domain: str) -> None:
         starts = [url for url in run.plan.get("start_urls", ()) if _domain_of(url) != domain]
         allowed = [each for each in run.plan.get("allowed_domains", ()) if each.removeprefix("*.") != domain]
         run.plan = {**run.plan, "start_urls": starts, "allowed_domains": allowed}
-
-
-def _run(db: Transaction, statement: Any) -> Any:
-    # No objects of these rows are loaded that would have to be kept in step.
-    return db.execute(statement, execution_options={"synchronize_session": False})

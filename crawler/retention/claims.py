@@ -93,10 +93,8 @@ class ClaimedPass:
     result: CleanupResult = field(factory=CleanupResult)
 
     def run(self, batch_size: int, max_seconds: float | None = None) -> None:
-        """Take up what dead cleaners left, then do one batch; with a time, as many as fit."""
+        """Do one batch; with a time, as many as fit."""
         ends_at = None if max_seconds is None else time.monotonic() + max_seconds
-        with self.database.write() as db:
-            free_dead_claims(db)
         while self._batch(batch_size, ends_at) and ends_at is not None:
             pass
 

@@ -15,15 +15,17 @@ from sqlalchemy import delete
 
 from crawler import logs
 from crawler.db.models import RetentionResult
-from crawler.retention import claims, holds
+from crawler.retention import claims, holds, policies
 from crawler.retention.plan import CleanupResult
-from crawler.retention.sweep import count_files_to_go, sessions_to_go, sweep
+from crawler.retention.sweep import sessions_to_go, sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
+    from uuid import UUID
 
     from crawler.db.engine import Database
     from crawler.evidence.blobs import BlobStore
+    from crawler.retention.plan import DueRow
     from crawler.retention.sweep import CollectionResult
 
 log = logs.get_logger(__name__)
@@ -60,19 +62,22 @@ def clean_up(
     log.info("retention_cleanup.start", batch_size=order.batch_size, dry_run=False)
     began = time.monotonic()
     with database.write() as db:
-        holds.keep_up(db, db.now)
+        holds.keep_up(db)
+        claims.free_dead_claims(db)
     work = claims.ClaimedPass(database, blobs, claims.take_expired, on_progress)
     swept: tuple[CollectionResult, ...] = ()
     try:
         if order.only is not Part.COLLECTIONS:
             work.run(order.batch_size, order.max_seconds)
         if order.only is not Part.ARTIFACTS:
-            _remove_files_of_sessions(work, order, began)
-            swept = sweep(database, seconds=_left(order, began))
+            left = None if order.max_seconds is None else order.max_seconds - (time.monotonic() - began)
+            swept = sweep(database, partial(_remove_files, work, order.batch_size), seconds=left)
     finally:
         result = _with_collections(work.result, swept)
         _write_down(database, order, result, began)
-    result = evolve(result, remaining=_remaining(database, order))
+    if order.only is not Part.COLLECTIONS:
+        with database.read() as db:
+            result = evolve(result, remaining=claims.count_due(db, db.now))
     log.info(
         "retention_cleanup.complete",
         deleted=result.deleted, failed=result.failed, reclaimed_bytes=result.reclaimed_bytes,
@@ -81,46 +86,30 @@ def clean_up(
     return result
 
 
-def _remove_files_of_sessions(work: claims.ClaimedPass, order: CleanupOrder, began: float) -> None:
-    """Remove texts, features and whatever else goes with the row of a session that is to go."""
-    while True:
-        with work.database.read() as db:
-            sessions = sessions_to_go(db)
-        if not sessions:
-            return
-        before, left = work.result.deleted, _left(order, began)
-        work.take = partial(claims.take_of_sessions, sessions=sessions)
-        work.run(order.batch_size, left)
-        if left is None or left <= 0 or work.result.deleted == before:
-            return
-
-
-def _left(order: CleanupOrder, began: float) -> float | None:
-    """The seconds that a pass still has; None where it does one batch."""
-    return None if order.max_seconds is None else order.max_seconds - (time.monotonic() - began)
+def _remove_files(
+    work: claims.ClaimedPass, batch_size: int, sessions: Sequence[UUID], seconds: float | None
+) -> None:
+    """Remove texts, features and whatever else goes with the rows of sessions."""
+    work.take = partial(claims.take_of_sessions, sessions=sessions)
+    work.run(batch_size, seconds)
 
 
 def _look(database: Database, order: CleanupOrder) -> CleanupResult:
     """Say what a pass would take, and write nothing, not even a line of the log (SPEC B47)."""
-    rows = []
+    rows: list[DueRow] = []
+    remaining = 0
     with database.read() as db:
         if order.only is not Part.COLLECTIONS:
             rows += claims.candidates(db, db.now, order.batch_size)
-        if order.only is not Part.ARTIFACTS and (sessions := sessions_to_go(db)):
+            remaining = claims.count_due(db, db.now)
+        if order.only is not Part.ARTIFACTS:
+            sessions = sessions_to_go(db, policies.load(db))
             rows += claims.files_of_sessions(db, sessions, db.now, order.batch_size)
     artifacts = tuple(map(claims.fields_of, rows))
-    remaining = _remaining(database, order)
     result = CleanupResult(candidates=len(rows), remaining=remaining, artifacts=artifacts, dry_run=True)
     if order.only is not Part.ARTIFACTS:
         result = _with_collections(result, sweep(database, dry_run=True))
     return result
-
-
-def _remaining(database: Database, order: CleanupOrder) -> int:
-    """How many artifacts that are to go are still there, whoever is at them."""
-    with database.read() as db:
-        due = 0 if order.only is Part.COLLECTIONS else claims.count_due(db, db.now)
-        return due if order.only is Part.ARTIFACTS else due + count_files_to_go(db)
 
 
 def _with_collections(result: CleanupResult, swept: Iterable[CollectionResult]) -> CleanupResult:

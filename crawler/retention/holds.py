@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, CompoundSelect, Select
     from sqlalchemy.orm import InstrumentedAttribute, Session
 
+    from crawler.db.engine import Transaction
+
 
 def note_action(
     db: Session, action: str, subject: str, *, actor: str, now: datetime, **details: Any
@@ -190,9 +192,10 @@ def unhold(db: Session, target: Target, *, who: str, why: str, now: datetime) ->
     return HoldResult(tuple(ids), freed)
 
 
-def keep_up(db: Session, now: datetime) -> None:
+def keep_up(db: Transaction) -> None:
     """End the holds whose date has come, and mark what came into being under those that stand."""
     retention_lock(db)
+    now = db.now
     over = Hold.released_at.is_(None) & (Hold.until <= now)
     if ended := _release(db, over, released_at=Hold.until, released_by=BY_DATE):
         _unmark(db, ended, now)

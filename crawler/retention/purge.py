@@ -140,7 +140,8 @@ def _begin(database: Database, order: PurgeOrder) -> int:
         _refuse(db, order)
         # Files that failed before are tried again at once.
         rests = and_(Artifact.session_id.in_(order.scope.sessions), Artifact.cleanup_next.is_not(None))
-        _run(db, update(Artifact).where(rests).values(cleanup_next=None))
+        db.connection().execute(update(Artifact).where(rests).values(cleanup_next=None))
+        claims.free_dead_claims(db)
         entry = _left_open(db, order) or note_action(
             db, ACTION, str(order.target), actor=order.who, now=db.now, state=BEGUN, **asdict(Figures())
         )
@@ -244,9 +245,10 @@ def _remove_sessions(db: Transaction, keys: Sequence[UUID], *, since: datetime) 
     files = _gone(db, Artifact.session_id.in_(keys), Artifact.deleted_at >= since)
     pages = _number(db, Page, Page.session_id.in_(keys))
     lines = _number(db, CrawlLog, CrawlLog.session_id.in_(keys))
-    _run(db, update(Listing).where(Listing.last_session_id.in_(keys)).values(last_session_id=None))
-    _run(db, delete(Artifact).where(Artifact.session_id.in_(keys)))
-    sessions = _run(db, delete(CrawlSession).where(CrawlSession.id.in_(keys))).rowcount
+    connection = db.connection()
+    connection.execute(update(Listing).where(Listing.last_session_id.in_(keys)).values(last_session_id=None))
+    connection.execute(delete(Artifact).where(Artifact.session_id.in_(keys)))
+    sessions = connection.execute(delete(CrawlSession).where(CrawlSession.id.in_(keys))).rowcount
     return evolve(files, sessions=sessions, pages=pages, log_lines=lines)
 
 
@@ -266,11 +268,6 @@ def _reports(db: Transaction, order: PurgeOrder) -> list[Path]:
 
 def _number(db: Transaction, table: type[Base], which: ColumnElement[bool]) -> int:
     return db.execute(select(func.count()).select_from(table).where(which)).scalar_one()
-
-
-def _run(db: Transaction, statement: Any) -> Any:
-    # No objects of these rows are loaded that would have to be kept in step.
-    return db.execute(statement, execution_options={"synchronize_session": False})
 
 
 # ── what forbids it: a hold, or somebody at work ──

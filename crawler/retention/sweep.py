@@ -34,7 +34,7 @@ from crawler.runs.rows import ENDED as RUNS_ENDED
 from crawler.sessions.rows import ENDED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import InstrumentedAttribute, Session
 
     from crawler.db.engine import Database, Transaction
+
+    RemoveFiles = Callable[[Sequence[UUID], float | None], None]
 
 log = logs.get_logger(__name__)
 MOST_AT_ONCE = 100
@@ -148,27 +150,16 @@ COLLECTIONS: dict[str, tuple[RetainedTable, ...]] = {
 }
 
 
-def sessions_to_go(db: Transaction) -> list[UUID]:
+def sessions_to_go(db: Transaction, days: Mapping[str, int]) -> list[UUID]:
     """The oldest sessions whose row is to go, and that have files which go with it and are not at rest."""
+    cutoff = db.now - timedelta(days=days["scrape_metadata"])
     file = exists().where(
         Artifact.session_id == CrawlSession.id, Artifact.deleted_at.is_(None),
         or_(Artifact.cleanup_next.is_(None), Artifact.cleanup_next <= db.now),
     )  # fmt: skip
-    oldest = select(CrawlSession.id).where(_is_expired_session(db), file)
+    oldest = select(CrawlSession.id).where(SESSIONS.is_expired(cutoff, held=db.now), file)
     oldest = oldest.order_by(CrawlSession.finished_at, CrawlSession.id).limit(MOST_AT_ONCE)
     return list(db.scalars(oldest))
-
-
-def count_files_to_go(db: Transaction) -> int:
-    """How many files are to go with the rows of their sessions."""
-    going = select(CrawlSession.id).where(_is_expired_session(db))
-    query = select(func.count()).where(Artifact.session_id.in_(going), Artifact.deleted_at.is_(None))
-    return db.execute(query).scalar_one()
-
-
-def _is_expired_session(db: Transaction) -> ColumnElement[bool]:
-    cutoff = db.now - timedelta(days=policies.load(db)["scrape_metadata"])
-    return SESSIONS.is_expired(cutoff, holds.standing_at(db, db.now))
 
 
 # ── one pass: oldest first, a hundred of each collection, all accounted for ──
@@ -187,16 +178,21 @@ class CollectionResult:
 
 
 def sweep(
-    database: Database, *, seconds: float | None = None, dry_run: bool = False
+    database: Database,
+    remove_files: RemoveFiles | None = None,
+    *,
+    seconds: float | None = None,
+    dry_run: bool = False,
 ) -> tuple[CollectionResult, ...]:
     """One pass over all collections, or for a backlog as many as fit into the time.
 
     The figures are the first pass's, with all deletions. A collection that fails does not hide the others.
+    `remove_files` is given sessions whose files go with their rows, and how long it may take.
     """
-    ends_at = time.monotonic() + (seconds or 0)
-    results = last = _pass(database, dry_run=dry_run)
-    while not dry_run and _is_more_due(last) and time.monotonic() < ends_at:
-        last = _pass(database, dry_run=False)
+    ends_at = None if seconds is None else time.monotonic() + seconds
+    results = last = _pass(database, remove_files, ends_at, dry_run=dry_run)
+    while not dry_run and ends_at and _is_more_due(last) and time.monotonic() < ends_at:
+        last = _pass(database, remove_files, ends_at)
         results = tuple(map(_with_later, results, last))
     if deleted := sum(result.deleted_docs for result in results):
         touched = sum(result.deleted_docs > 0 for result in results)
@@ -204,9 +200,14 @@ def sweep(
     return results
 
 
-def _pass(database: Database, *, dry_run: bool) -> tuple[CollectionResult, ...]:
+def _pass(
+    database: Database, remove_files: RemoveFiles | None, ends_at: float | None, *, dry_run: bool = False
+) -> tuple[CollectionResult, ...]:
     with database.read() as db:
         days = policies.load(db)
+        sessions = sessions_to_go(db, days) if remove_files else ()
+    if remove_files and sessions:
+        remove_files(sessions, None if ends_at is None else ends_at - time.monotonic())
     return tuple(_attempted(database, name, days[name], dry_run=dry_run) for name in COLLECTIONS)
 
 

@@ -186,7 +186,7 @@ class RunWorker:
         """A store did not take what a task gave: it goes back without an attempt; too many fail the run."""
         self._refused[task.lease.id] += 1
         if self._refused.total() >= MOST_REFUSED:
-            self.end(evolve(FAILED, error=error))
+            self.end(evolve(FAILED, error=error or "a store refused pages"))
         self.end_soon(task, TaskEnd.given_back(Release.INTERRUPTED))
 
     def ended(self, task: LeasedTask, outcome: str) -> None:

@@ -10,8 +10,8 @@ from sqlalchemy import update
 
 from crawler.clock import utc_now
 from crawler.db.models import Artifact, Diagnostic
-from tests.integration.retention.contents import naming
-from tests.integration.retention.everything import files_naming
+from tests.unit.retention.contents import naming
+from tests.unit.retention.everything import files_naming
 
 if TYPE_CHECKING:
     from crawler.demo import DemoServer

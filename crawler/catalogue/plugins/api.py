@@ -15,7 +15,7 @@ from attrs import Factory, define, field, frozen
 
 from crawler.catalogue.product_facts import identity_of
 from crawler.errors import BadUrlError
-from crawler.html import charset as charsets
+from crawler.html.parse import as_utf8, charset_of
 from crawler.pdp import facts_as_dict, verdict_as_dict
 from crawler.urls import redacted, require_http_url
 
@@ -89,9 +89,9 @@ class PluginPage:
     def html(self) -> str:
         """The body as text, in the charset that the page was read in."""
         try:
-            source = charsets.as_utf8(self.body, self.charset)
+            source = as_utf8(self.body, self.charset)
         except KeyError:  # nobody has decided yet
-            source = charsets.as_utf8(self.body, charsets.decide(self.body, self.content_type))
+            source = as_utf8(self.body, charset_of(self.body, self.content_type))
         return source.decode("utf-8", "replace")
 
 

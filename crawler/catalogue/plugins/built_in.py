@@ -6,7 +6,6 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from crawler.catalogue.plugins.api import AssetRecord, normalised
-from crawler.catalogue.product_facts import MAX_NAME_CHARS, text_of
 from crawler.urls import canonical
 
 if TYPE_CHECKING:
@@ -29,13 +28,12 @@ class PagePlugin:
     def assets(self, page: PluginPage) -> Iterator[AssetRecord]:
         """The page, known by its own URL: the second page of a list may well declare the first."""
         text = normalised(page.visible_text)
-        title = text_of(page.title, MAX_NAME_CHARS)
         yield AssetRecord(
             kind=self.name,
             key=canonical(page.url),
             url=page.url,
-            title=title,
-            content={"title": title, "text_sha256": hashlib.sha256(text.encode()).hexdigest()},
+            title=page.title,
+            content={"title": page.title, "text_sha256": hashlib.sha256(text.encode()).hexdigest()},
             details={"canonical_url": page.canonical_url, "text_chars": len(text)},
         )
 

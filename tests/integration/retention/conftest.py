@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.integration.retention.stored import Evidence, new_evidence
+from tests.unit.retention.stored import Evidence, new_evidence
 
 if TYPE_CHECKING:
     from pathlib import Path

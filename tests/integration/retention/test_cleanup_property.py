@@ -15,7 +15,7 @@ from crawler.clock import utc_now
 from crawler.db.models import Artifact
 from crawler.retention.cleanup import CleanupOrder, Part, clean_up
 from tests.integration.retention.fate import Crash, Fate, FatefulDatabase, FatefulStore
-from tests.integration.retention.stored import DAY, PACKED, Evidence, new_evidence, row
+from tests.unit.retention.stored import DAY, PACKED, Evidence, new_evidence, row
 
 if TYPE_CHECKING:
     from collections.abc import Generator

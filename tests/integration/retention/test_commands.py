@@ -14,7 +14,7 @@ import pytest
 from crawler import logs
 from crawler.cli.app import run
 from crawler.db.engine import Database
-from tests.integration.retention.stored import CONTENT, DAY, PACKED, Evidence, new_evidence
+from tests.unit.retention.stored import CONTENT, DAY, PACKED, Evidence, new_evidence
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -9,12 +9,12 @@ import pytest
 
 from crawler.db.engine import Database
 from crawler.retention.cleanup import CleanupOrder, clean_up
-from tests.integration.retention.stored import new_evidence
+from tests.unit.retention.stored import new_evidence
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.integration.retention.stored import Evidence
+    from tests.unit.retention.stored import Evidence
 
 ESCAPES = {
     "parent": "../victim.txt",

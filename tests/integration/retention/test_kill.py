@@ -17,7 +17,7 @@ from sqlalchemy import select
 from crawler.clock import utc_now
 from crawler.db.models import Artifact
 from crawler.retention.cleanup import CleanupOrder, clean_up
-from tests.integration.retention.stored import Evidence, row
+from tests.unit.retention.stored import Evidence, row
 
 if TYPE_CHECKING:
     from collections.abc import Generator

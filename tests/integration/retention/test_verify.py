@@ -8,7 +8,7 @@ from crawler.clock import utc_now
 from crawler.db.models import Artifact
 from crawler.evidence import bodies, files
 from crawler.evidence.bodies import Finding, examine_all
-from tests.integration.retention.stored import CONTENT, DAY, PACKED, Evidence
+from tests.unit.retention.stored import CONTENT, DAY, PACKED, Evidence
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -92,7 +92,7 @@ def test_a_dry_run_answers_on_standard_output(vitrine: Vitrine) -> None:
     vitrine("retention", "policies")  # makes the tables
     done = vitrine("cleanup", "--dry-run")
     assert (done.code, done.err) == (0, "")
-    assert "dry run: 0 of 0 would have been deleted" in done.out
+    assert "dry run: 0 artifacts would go; past their date are 0" in done.out
     document = vitrine("cleanup", "--dry-run", "--json").document
     assert document["collections_processed"] == len(DEFAULT_DAYS)
     assert vitrine("retention", "policies", "--json").document["last_cleanup"] is None

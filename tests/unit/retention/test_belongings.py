@@ -28,8 +28,8 @@ from crawler.evidence.folder_store import FolderStore
 from crawler.retention import belongings, purge
 from crawler.retention.holds import Target
 from crawler.retention.purge import PurgeOrder
-from tests.integration.retention.contents import contents_of, naming
-from tests.integration.retention.everything import (
+from tests.unit.retention.contents import contents_of, naming
+from tests.unit.retention.everything import (
     Laid,
     Word,
     a_session,
@@ -39,7 +39,7 @@ from tests.integration.retention.everything import (
     lay_out,
     rows_of_session,
 )
-from tests.integration.retention.stored import DAY
+from tests.unit.retention.stored import DAY
 
 if TYPE_CHECKING:
     from pathlib import Path

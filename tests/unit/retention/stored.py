@@ -15,11 +15,12 @@ from crawler.evidence import files as evidence_files
 from crawler.evidence.folder_store import FolderStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
     from pathlib import Path
 
     from crawler.db.engine import Database
+    from crawler.evidence.blobs import Removal
 
 DAY = timedelta(days=1)
 CONTENT = b"<html><title>A chair</title></html>"
@@ -87,6 +88,20 @@ class Evidence:
     def _change(self, which: Any, **columns: Any) -> None:
         with self.database.write() as db:
             db.execute(update(Artifact).where(which).values(**columns))
+
+
+class Meddling(FolderStore):
+    """A store that lets somebody else act before each deletion."""
+
+    def __init__(self, evidence: Evidence, meddle: Any) -> None:
+        super().__init__(evidence.root)
+        self.meddle = meddle
+
+    def delete_all(self, uris: Iterable[str]) -> Iterator[Removal]:
+        """Removals one by one, each after the meddling."""
+        for uri in uris:
+            self.meddle(uri)
+            yield from super().delete_all([uri])
 
 
 def new_evidence(database: Database, root: Path) -> Evidence:

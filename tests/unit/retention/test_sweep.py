@@ -10,7 +10,6 @@ import pytest
 from sqlalchemy import insert, text
 
 from crawler.clock import utc_now
-from crawler.config import load_settings
 from crawler.db.models import (
     Artifact,
     Asset,
@@ -34,7 +33,6 @@ from crawler.retention import policies
 from crawler.retention.cleanup import CleanupOrder, Part, clean_up
 from crawler.retention.policies import DEFAULT_DAYS
 from crawler.retention.sweep import COLLECTIONS, CollectionResult, sweep
-from crawler.retention.trigger import CHANCE, maybe_clean_up
 from tests.integration.catalogue.visits import DAY, PRODUCT, Visits
 
 if TYPE_CHECKING:
@@ -247,32 +245,3 @@ def test_the_oldest_are_found_by_an_index(visits: Visits, name: str) -> None:
             assert f"ix_{retained.table.__tablename__}_{retained.time.key}_id" in shown
             assert "sort" not in shown
             assert "temp b-tree" not in shown
-
-
-def triggered(visits: Visits, run: Callable[[], object], *, dice: float = 0.0) -> bool:
-    """A request, where requests may start a cleanup."""
-    settings = load_settings({"retention_cleanup_enabled": True})
-    return maybe_clean_up(settings, visits.database, run, lambda: dice)
-
-
-def test_the_trigger_runs_once_an_hour(visits: Visits) -> None:
-    """For all processes together; the hour is claimed when a run begins."""
-    ran: list[str] = []
-    assert triggered(visits, lambda: ran.append("first"))
-    assert not triggered(visits, lambda: ran.append("second"))
-    visits.change(RetentionConfig, triggered_at=utc_now() - timedelta(minutes=59))
-    assert not triggered(visits, lambda: ran.append("third"))
-    visits.change(RetentionConfig, triggered_at=utc_now() - timedelta(hours=1))
-    assert triggered(visits, lambda: ran.append("fourth"), dice=CHANCE - 0.0001)
-    assert ran == ["first", "fourth"]
-
-
-def test_the_trigger_needs_luck_and_loses_no_error(visits: Visits) -> None:
-    """Ninety-nine of a hundred requests do nothing; a failure stays in the log."""
-    assert not triggered(visits, lambda: None, dice=CHANCE)
-    assert visits.count(RetentionConfig) == 0
-
-    def fail() -> None:
-        raise RuntimeError(str(uuid4()))
-
-    assert not triggered(visits, fail)

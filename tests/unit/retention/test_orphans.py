@@ -13,7 +13,7 @@ from crawler.clock import utc_now
 from crawler.evidence.blobs import StoreUnavailableError
 from crawler.retention import orphans
 from crawler.retention.orphans import OrphanOrder, OrphanReport, find_orphans
-from tests.integration.retention.stored import DAY, PACKED, Evidence
+from tests.unit.retention.stored import DAY, PACKED, Evidence
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -1,0 +1,64 @@
+"""Which buy controls are the page's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.pdp.pages import page
+
+OWN = '<h1>Jug</h1><img src="/j.png"><p class="price">€48.00</p><button class="own">Add to cart</button>'
+TILE = (
+    '<li class="tile"><a href="/p/{0}"><img src="/{0}.png"><h3>Cup number {0}</h3></a>'
+    '<b class="price">€{0}.00</b><button class="add">Add to cart</button></li>'
+)
+TILES = "".join(TILE.format(number) for number in range(1, 5))
+
+
+def own(html: str) -> list[str]:
+    """The classes of the page's own controls."""
+    return [control.element.get("class") for control in page(html).controls]
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "",
+        f'<section class="related"><ul>{TILES}</ul></section>',
+        f"<ul>{TILES}</ul>",
+        '<div class="mini-cart"><button>Buy now</button></div>',
+        "<footer><button>Buy now</button></footer>",
+    ],
+)
+def test_the_page_has_its_own_beside_others(around: str) -> None:
+    """However many tiles have one too."""
+    assert own(f"<main>{OWN}</main>{around}") == ["own"]
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        f"<h1>Cups</h1><ul>{TILES}</ul>",
+        f"<h1>Cups</h1><ul>{TILE.format(1)}{TILE.format(2)}</ul>",
+        f'<h1>About us</h1><div class="recommended">{TILE.format(1)}</div>',
+        '<h1>Jug</h1><form><input type="password"><button>Buy now</button></form>',
+        '<h1>Best jugs</h1><p>€48.00</p><a href="https://other.example/jug">Buy</a>',
+    ],
+)
+def test_a_page_may_have_none(html: str) -> None:
+    """Those of tiles, of related products, of logins, and links that lead to another shop."""
+    assert own(html) == []
+
+
+def test_one_that_waits_counts_where_no_other_is_own() -> None:
+    """A size is to be selected first."""
+    waiting = '<button class="waits">Select a size</button>'
+    alone = OWN.replace('<button class="own">Add to cart</button>', waiting)
+    assert own(f"<main><div>{alone}</div></main>") == ["waits"]
+    assert own(f"<main><div>{OWN}{waiting}</div></main>") == ["own"]
+
+
+def test_the_same_control_may_stand_there_twice() -> None:
+    """In a bar that stays in view."""
+    assert own(f'<main>{OWN}</main><div class="bar"><button class="bar">Add to cart</button></div>') == [
+        "own", "bar",
+    ]  # fmt: skip

@@ -1,0 +1,171 @@
+"""One pass of the cleanup, on both databases."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from crawler.clock import utc_now
+from crawler.db.models import AuditEntry, Hold
+from crawler.evidence.blobs import StoreUnavailableError
+from crawler.evidence.folder_store import FolderStore
+from crawler.retention.cleanup import CleanupOrder, Part, clean_up
+from crawler.retention.plan import CleanupResult
+from crawler.retention.policies import DEFAULT_DAYS
+from tests.unit.retention.contents import contents_of
+from tests.unit.retention.stored import DAY, PACKED, Evidence, Meddling, row
+
+SIZE = len(PACKED.data)
+
+
+def run(evidence: Evidence, **order: Any) -> CleanupResult:
+    """One pass, over the artifacts unless told otherwise."""
+    return clean_up(evidence.database, evidence.blobs, CleanupOrder(**{"only": Part.ARTIFACTS, **order}))
+
+
+def test_what_is_past_its_date_goes(evidence: Evidence) -> None:
+    """File and mark, by the database's clock; the rest stays (SPEC B42-45)."""
+    old = evidence.add("a/html.gz")
+    evidence.add("b/html.gz", age=-DAY)
+    evidence.add("c/html.gz", legal_hold=True)
+    evidence.add("d/features.json", type="features_json", retention_until=None)
+    before = utc_now()
+    result = run(evidence)
+    assert result == CleanupResult(candidates=1, deleted=1, reclaimed_bytes=SIZE)
+    assert evidence.deleted() == {old}
+    assert evidence.files() == {"b/html.gz", "c/html.gz", "d/features.json"}
+    assert not (evidence.root / "a").exists()
+    marked = evidence.rows()[old].deleted_at
+    assert marked is not None
+    assert abs(marked - before) < timedelta(minutes=1)
+    assert evidence.rows()[old].cleanup_claim is None
+
+
+def test_oldest_first_up_to_the_batch(evidence: Evidence) -> None:
+    """A pass takes one batch; what it leaves is counted (SPEC B44, B48)."""
+    ids = [evidence.add(f"{day}/html.gz", age=day * DAY) for day in (1, 3, 2)]
+    result = run(evidence, batch_size=2)
+    assert (result.candidates, result.deleted, result.remaining) == (2, 2, 1)
+    assert evidence.deleted() == {ids[1], ids[2]}
+
+
+@pytest.mark.parametrize("only", [None, *Part])
+def test_a_dry_run_writes_nothing(
+    evidence: Evidence, caplog: pytest.LogCaptureFixture, only: Part | None
+) -> None:
+    """No row of any table, no file, no line of the log; its answer is its result (SPEC B47, B54)."""
+    key = evidence.add("a/html.gz")
+    evidence.add("b/html.gz", age=DAY / 2)
+    let_an_action_expire(evidence)
+    before = contents_of(evidence.database)
+    with caplog.at_level(logging.DEBUG, "crawler"):
+        result = run(evidence, dry_run=True, batch_size=1, only=only)
+    assert contents_of(evidence.database) == before
+    assert evidence.files() == {"a/html.gz", "b/html.gz"}
+    assert caplog.records == []
+    if only is not Part.COLLECTIONS:
+        assert (result.candidates, result.deleted, result.remaining) == (1, 0, 2)
+        assert [row["artifact_id"] for row in result.artifacts] == [str(key)]
+    if only is not Part.ARTIFACTS:
+        [expired] = [each for each in result.collections if each["expired_docs"]]
+        assert (expired["collection"], expired["deleted_docs"]) == ("audit_log", 0)
+
+
+def test_a_dry_run_takes_nothing_that_is_held(evidence: Evidence) -> None:
+    """What came under a hold after the last pass is not marked yet, and no candidate either."""
+    evidence.add("a/html.gz")
+    with evidence.database.write() as db:
+        db.add(Hold(domain="shop.example", who="legal", why="case", created_at=utc_now()))
+    assert run(evidence, dry_run=True).candidates == 0
+    assert run(evidence).candidates == 0
+
+
+def test_what_was_deleted_is_in_the_audit_log(evidence: Evidence) -> None:
+    """One entry for a pass that deleted something, with who and how much (SPEC B51, E120)."""
+    run(evidence, only=None)
+    assert actions_of(evidence) == []
+    evidence.add("a/html.gz")
+    let_an_action_expire(evidence)
+    result = run(evidence, only=None, who="cron")
+    [entry] = actions_of(evidence)
+    assert (entry.action, entry.actor) == ("retention.cleanup", "cron")
+    assert entry.details == {"artifacts": 1, "reclaimed_bytes": SIZE, "rows": {"audit_log": 1}}
+    assert result.collections_processed == len(DEFAULT_DAYS)
+
+
+def test_an_interrupted_pass_is_in_the_audit_log(evidence: Evidence) -> None:
+    """With what it had deleted until then."""
+    for number in range(4):
+        evidence.add(f"{number}/html.gz")
+
+    def interrupted(uri: str) -> None:
+        if uri == "2/html.gz":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        clean_up(evidence.database, Meddling(evidence, interrupted), CleanupOrder())
+    [entry] = actions_of(evidence)
+    assert entry.details["artifacts"] == 2
+
+
+def let_an_action_expire(evidence: Evidence) -> None:
+    """An entry of the audit log is past its days."""
+    with evidence.database.write() as db:
+        db.add(
+            AuditEntry(timestamp=utc_now() - 100 * DAY, actor="me", action="test", subject="-", details={})
+        )
+
+
+def actions_of(evidence: Evidence) -> list[AuditEntry]:
+    """The audit log."""
+    with evidence.database.read() as db:
+        return list(db.scalars(select(AuditEntry)))
+
+
+def test_events_are_the_documented_ones(evidence: Evidence, caplog: pytest.LogCaptureFixture) -> None:
+    """Start, deleted, failed and complete with their fields (SPEC B53)."""
+    evidence.add("a/html.gz")
+    evidence.add("../outside.gz", file=False)
+    with caplog.at_level(logging.INFO, "crawler.retention"):
+        run(evidence, batch_size=7)
+    events = {
+        entry.message.removeprefix("retention_cleanup."): vars(entry)["fields"] for entry in caplog.records
+    }
+    assert list(events) == ["start", "failed", "deleted", "complete"]
+    assert events["start"] == {"batch_size": 7, "dry_run": False}
+    assert events["deleted"]["storage_uri"] == "a/html.gz"
+    assert events["failed"]["reason"] == "unsafe_path"
+    assert events["failed"]["error_type"] == "UnsafePathError"
+    assert events["complete"] == {
+        "deleted": 1, "failed": 1, "reclaimed_bytes": SIZE, "reclaimed_mb": 0.0, "dry_run": False,
+    }  # fmt: skip
+
+
+def test_store_that_is_away_marks_nothing(evidence: Evidence) -> None:
+    """A volume that is not mounted is not a folder whose files are gone."""
+    evidence.add("a/html.gz")
+    away = FolderStore(evidence.root.parent / "not-mounted")
+    with pytest.raises(StoreUnavailableError):
+        clean_up(evidence.database, away, CleanupOrder())
+    [found] = evidence.rows().values()
+    assert (found.deleted_at, found.cleanup_claim, found.cleanup_attempts) == (None, None, 0)
+
+
+def test_backlog_is_worked_off_in_the_time_given(evidence: Evidence) -> None:
+    """With max_seconds one pass takes batch after batch; without time it still takes a claim."""
+    evidence.add_rows(row(evidence.session_id, f"{n}/html.gz", utc_now() - DAY) for n in range(25))
+    assert run(evidence, batch_size=10, max_seconds=0).deleted == 10
+    assert run(evidence, batch_size=4, max_seconds=60).deleted == 15
+
+
+def test_collections_alone_touch_no_artifact(evidence: Evidence) -> None:
+    """`--only collections` leaves expired files where they are."""
+    evidence.add("a/html.gz")
+    result = run(evidence, only=Part.COLLECTIONS)
+    assert (result.candidates, result.deleted, result.remaining) == (0, 0, 0)
+    assert [each["collection"] for each in result.collections] == list(DEFAULT_DAYS)
+    assert evidence.files() == {"a/html.gz"}
