@@ -128,26 +128,13 @@ class LocalGate:
             busy = self._busy(row, now)
             if busy and busy.value != token:
                 return busy
-            wait_ms, reason = self._wait(row, now, again=busy is not None) if waits else (0, MIN_DELAY)
+            wait_ms, reason = _wait(self.times, row, now, again=busy is not None) if waits else (0, MIN_DELAY)
             _change(
                 db, domain, token=token, holder=str(this_process()),
                 expires_at=now + self.times.lock_ttl_ms * MILLISECOND,
                 last_end_at=now + wait_ms * MILLISECOND if self.times.stamps else row.last_end_at,
             )  # fmt: skip
             return Held(domain, session_id, token, wait_ms, reason)
-
-    def _wait(self, row: GateRow, now: datetime, *, again: bool) -> tuple[int, str]:
-        """How long a new holder waits, and why; one that asks again, until it said that it would start."""
-        throttle_left, delay_left = self._left(row, now)
-        if again:
-            throttle_left = self.times.starts_in_ms(_ms_since(row.last_end_at, now))
-        elif row.token is not None and row.expires_at is not None and row.expires_at > now:
-            # Its process is gone. It may have been at the site until a moment ago: between two signs
-            # of life nobody can tell.
-            throttle_left = self.times.throttle_left_ms(0)
-        if delay_left > throttle_left:
-            return delay_left, row.delay_reason or ""
-        return throttle_left, MIN_DELAY
 
     def _free(self, domain: str, token: str) -> Release:
         with self._write() as db:
@@ -165,23 +152,16 @@ class LocalGate:
         """Who keeps the domain from being taken; None when nobody does."""
         if row.token is None or row.expires_at is None or row.expires_at <= now or is_gone(row.holder):
             return None
-        _, delay_left = self._left(row, now)
+        _, delay_left = _left(self.times, row, now)
         return Busy(
             row.domain, row.token, -_ms_since(row.expires_at, now),
             wait_ms=self.times.starts_in_ms(_ms_since(row.last_end_at, now)),
             wait_reason=row.delay_reason or "" if delay_left else MIN_DELAY,
         )  # fmt: skip
 
-    def _left(self, row: GateRow, now: datetime) -> tuple[int, int]:
-        """What is left of the least delay and of the delay that the site asked for."""
-        return (
-            self.times.throttle_left_ms(_ms_since(row.last_end_at, now)),
-            max(0, -_ms_since(row.delay_until, now)),
-        )
-
     def _shown(self, row: GateRow, now: datetime) -> GateEntry:
         busy = self._busy(row, now)
-        throttle_left, delay_left = self._left(row, now)
+        throttle_left, delay_left = _left(self.times, row, now)
         return GateEntry(
             row.domain,
             value=busy.value if busy else None,
@@ -241,3 +221,25 @@ def _available() -> Generator[None]:
     except (SQLAlchemyError, OSError) as error:  # it does not do its work: disk full, too busy, no table
         reason = redacted(str(getattr(error, "orig", error)).strip().partition("\n")[0])
         raise LocalGateUnavailableError(f"the database refuses the domain lock: {reason}") from error
+
+
+def _wait(times: GateTimes, row: GateRow, now: datetime, *, again: bool) -> tuple[int, str]:
+    """How long a new holder waits, and why; one that asks again, until it said that it would start."""
+    throttle_left, delay_left = _left(times, row, now)
+    if again:
+        throttle_left = times.starts_in_ms(_ms_since(row.last_end_at, now))
+    elif row.token is not None and row.expires_at is not None and row.expires_at > now:
+        # Its process is gone. It may have been at the site until a moment ago: between two signs
+        # of life nobody can tell.
+        throttle_left = times.throttle_left_ms(0)
+    if delay_left > throttle_left:
+        return delay_left, row.delay_reason or ""
+    return throttle_left, MIN_DELAY
+
+
+def _left(times: GateTimes, row: GateRow, now: datetime) -> tuple[int, int]:
+    """What is left of the least delay and of the delay that the site asked for."""
+    return (
+        times.throttle_left_ms(_ms_since(row.last_end_at, now)),
+        max(0, -_ms_since(row.delay_until, now)),
+    )

@@ -21,6 +21,8 @@ LOCK_FILES = sorted((ROOT / "requirements").glob("*.txt"))
 NAMES_THAT_SAY_NOTHING = {"common", "helper", "helpers", "manager", "misc", "util", "utils"}
 MAX_FUNCTION_LINES = 60
 MAX_README_LINES = 150
+MAX_METHODS = 15
+MAX_ATTRIBUTES = 12  # of a class that does something; a record has a field for each thing that it records
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 
 
@@ -50,6 +52,24 @@ def test_functions_are_short() -> None:
         if (length := (node.end_lineno or 0) - node.lineno + 1) > MAX_FUNCTION_LINES
     }
     assert long == {}
+
+
+def test_classes_are_small() -> None:
+    """A class is about one thing, which a reader can hold in mind with all that it does and knows."""
+    methods = {
+        f"{shown(path)} {node.name}": len(names)
+        for path in PACKAGE
+        for node in _classes(path)
+        if len(names := _methods(node)) > MAX_METHODS
+    }
+    assert methods == {}
+    attributes = {
+        f"{shown(path)} {node.name}": len(known)
+        for path in PACKAGE
+        for node in _classes(path)
+        if len(known := _attributes(node)) > MAX_ATTRIBUTES and _changes_itself(node)
+    }
+    assert attributes == {}
 
 
 def test_nothing_is_left_for_later() -> None:
@@ -83,3 +103,39 @@ def _functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
+
+
+def _classes(path: Path) -> Iterator[ast.ClassDef]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ClassDef):
+            yield node
+
+
+def _methods(node: ast.ClassDef) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return [each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def _attributes(node: ast.ClassDef) -> set[str]:
+    """What is declared in its body, and what its methods set on `self`."""
+    declared = {
+        each.target.id
+        for each in node.body
+        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+    }
+    return declared | _set_on_self(node)
+
+
+def _set_on_self(node: ast.ClassDef) -> set[str]:
+    return {
+        target.attr
+        for target in ast.walk(node)
+        if isinstance(target, ast.Attribute)
+        and isinstance(target.ctx, ast.Store)
+        and isinstance(target.value, ast.Name)
+        and target.value.id == "self"
+    }
+
+
+def _changes_itself(node: ast.ClassDef) -> bool:
+    """Whether its methods set anything: a frozen value, a table's row and a part of the settings do not."""
+    return bool(_set_on_self(node))

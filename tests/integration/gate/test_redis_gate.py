@@ -71,7 +71,7 @@ def test_keys_while_held_and_after(gate: RedisGate, redis_client: Redis) -> None
     value = redis_client.get(THROTTLE)
     assert isinstance(value, str)
     assert before <= int(value) <= redis_now_ms(redis_client) + 1
-    assert 59_000 < redis_client.pttl(THROTTLE) <= 60_000
+    assert 59_000 < redis_client.pttl(THROTTLE) <= 60_001  # a script sees the clock of its beginning
     assert not redis_client.exists(LOCK)
 
 
