@@ -7,7 +7,7 @@ from attrs import frozen
 
 @frozen
 class ArtifactType:
-    """What holds of all files of one type; a new one has its line below, and nothing else to be told."""
+    """What holds of all files of one type; a new one has its line below; `evidence.files` says what it holds."""
 
     name: str  # as rows have it
     file_name: str  # empty where the file goes by its digest
