@@ -7,7 +7,7 @@ from attrs import frozen
 
 @frozen
 class ArtifactType:
-    """What holds of all files of one type; a new one has its line below; `evidence.files` says what it holds."""
+    """What holds of all files of one type; `evidence.files` says what is in them."""
 
     name: str  # as rows have it
     file_name: str  # empty where the file goes by its digest

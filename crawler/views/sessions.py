@@ -1,9 +1,9 @@
 """Sessions: what was visited, and what came of it.
 
 To show one more column of a session takes three lines: the column in `crawler/db/models/sessions.py`, a
-migration in `crawler/db/migrations/versions/`, and a field of the same name in `SessionDocument` here, which is
-all that `--json` needs; `crawler/cli/sessions.py` says which of them people see. Pages, artifacts and lines of
-the log are alike.
+migration in `crawler/db/migrations/versions/`, and a field of the same name in `SessionDocument` here. That
+is all for `--json`; `crawler/cli/sessions.py` says which fields people see. Pages, artifacts and lines of the
+log are alike.
 """
 
 from __future__ import annotations
