@@ -57,12 +57,17 @@ class Sessions(Component):
             await self.context.readers.close()
 
     def exit_code(self) -> int:
-        """What came of the crawl, as `vitrine crawl` has it; 0 for one without any session."""
+        """What came of the crawl, as `vitrine crawl` has it; 0 for one without any session.
+
+        A worker of a fleet is meant to be stopped, and what its sessions come to is the fleet's business.
+        """
         if self._known is not None and self._is_in_order:
             return self._known
+        if self.context.settings.fleet:
+            return ExitCode.DONE
         if not self._is_in_order:
             return ExitCode.INTERRUPTED
-        return exit_code_of(self._ends, is_locked=self._is_locked) if self._ends else 0
+        return exit_code_of(self._ends, is_locked=self._is_locked) if self._ends else ExitCode.DONE
 
     def _note(self, event: str, fields: dict[str, Any]) -> None:
         """Remember what the exit code depends on."""
