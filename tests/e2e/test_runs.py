@@ -160,7 +160,7 @@ def with_component(setting: str, **components: int) -> tuple[str, str]:
 
 def test_the_run_is_completed_and_nothing_is_left(crawled: Crawled) -> None:
     """SPEC D77: whatever becomes of its requests, a run comes to its end."""
-    assert crawled.returncode == 0
+    assert crawled.returncode == 3  # some of its pages were not to be had
     assert (crawled.run.status, crawled.run.last_error) == ("completed", None)
     assert crawled.run.completed_at
     assert {task.status for task in crawled.tasks.values()} == {"finished", "error"}
