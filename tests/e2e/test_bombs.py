@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import threading
 import zlib
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ import pytest
 from backports import zstd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from tests.e2e.conftest import Home
 
@@ -58,6 +58,20 @@ BOMBS = {
 }
 
 
+@contextmanager
+def _served(site: type[BaseHTTPRequestHandler]) -> Generator[str]:
+    """The address of a site on loopback."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), site)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
 @pytest.fixture(scope="module")
 def bombs() -> Iterator[str]:
     """A site with a bomb at each path."""
@@ -76,13 +90,8 @@ def bombs() -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             """Be quiet."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with _served(Site) as address:
+        yield address
 
 
 def test_bombs_are_refused_in_bounded_memory(home: Home, bombs: str) -> None:
@@ -127,13 +136,8 @@ def talkers() -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             """Be quiet."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with _served(Site) as address:
+        yield address
 
 
 def test_headers_without_end_are_cut_off(home: Home, talkers: str) -> None:
