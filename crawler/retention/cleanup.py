@@ -65,15 +65,16 @@ def clean_up(
         holds.keep_up(db)
         claims.free_dead_claims(db)
     work = claims.ClaimedPass(database, blobs, claims.take_expired, on_progress)
-    swept: tuple[CollectionResult, ...] = ()
+    swept: dict[str, CollectionResult] = {}
     try:
         if order.only is not Part.COLLECTIONS:
             work.run(order.batch_size, order.max_seconds)
         if order.only is not Part.ARTIFACTS:
             left = None if order.max_seconds is None else order.max_seconds - (time.monotonic() - began)
-            swept = sweep(database, partial(_remove_files, work, order.batch_size), seconds=left)
+            remove_files = partial(_remove_files, work, order.batch_size)
+            sweep(database, remove_files, seconds=left, results=swept)
     finally:
-        result = _with_collections(work.result, swept)
+        result = _with_collections(work.result, swept.values())
         _write_down(database, order, result, began)
     if order.only is not Part.COLLECTIONS:
         with database.read() as db:
