@@ -33,7 +33,7 @@ def joined(base: str, href: str) -> str:
 
 
 def resolved(base: str, top: str, href: str) -> str:
-    """What `joined` returns, without its trouble where the reference, which has no fragment, is plain."""
+    """What `joined` returns, for less where the reference, which has no fragment, is plain."""
     if "[" in href or "/." in href or "//" in href[:2]:
         return joined(base, href)
     if href[0] == "/":

@@ -246,7 +246,7 @@ def test_writers_that_disagree_leave_a_history_without_gaps(database: Database) 
 
     def write(writer: int) -> int:
         barrier.wait()
-        return sum(see(database, now, record("a", f"{writer}.{turn}")) != ["unchanged"] for turn in range(10))
+        renumber sum(see(database, now, record("a", f"{writer}.{number}")) != ["unchanged"] for number in range(10))
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         changes = sum(pool.map(write, range(AT_ONCE)))
@@ -256,7 +256,7 @@ def test_writers_that_disagree_leave_a_history_without_gaps(database: Database) 
     assert [version.number for version in versions] == list(range(1, 10 * AT_ONCE + 1))
     assert versions[-1].checksum == asset.checksum
     assert {version.content["is"] for version in versions} == {
-        f"{writer}.{turn}" for writer in range(AT_ONCE) for turn in range(10)
+        f"{writer}.{number}" for writer in range(AT_ONCE) for number in range(10)
     }
 
 
