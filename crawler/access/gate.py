@@ -82,7 +82,7 @@ class Release(Enum):
 
 
 @frozen
-class GateEntry:
+class DomainState:
     """What the gate knows of one domain, for people."""
 
     domain: str
@@ -125,10 +125,10 @@ class Gate(Protocol):
     def ask_delay(self, domain: str, seconds: float, reason: str) -> None:
         """Hold everyone off a domain for that long (within the configured bound); never shortens."""
 
-    def entries(self) -> Sequence[GateEntry]:
+    def states(self) -> Sequence[DomainState]:
         """Every domain that is held or delayed, by name."""
 
-    def entry(self, domain: str) -> GateEntry:
+    def state(self, domain: str) -> DomainState:
         """What is known of one domain; a free one when nothing is."""
 
     def break_lock(self, domain: str, value: str) -> bool:

@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from crawler.access.gate import (
     MIN_DELAY,
     Busy,
-    GateEntry,
+    DomainState,
     GateTimes,
     Held,
     LocalGateUnavailableError,
@@ -103,14 +103,14 @@ class LocalGate:
             if row.delay_until is None or row.delay_until < until:
                 _change(db, domain, delay_until=until, delay_reason=reason)
 
-    def entries(self) -> Sequence[GateEntry]:
+    def states(self) -> Sequence[DomainState]:
         """Every row that is held or delayed."""
         with self._read() as db:
             rows = db.connection().execute(select(_GATES).order_by(_GATES.c.domain))
             shown = [self._shown(row, db.now) for row in rows]
-        return [entry for entry in shown if entry.is_of_interest]
+        return [state for state in shown if state.is_of_interest]
 
-    def entry(self, domain: str) -> GateEntry:
+    def state(self, domain: str) -> DomainState:
         """What one row says."""
         with self._read() as db:
             return self._shown(_row(db, domain) or DomainGate(domain=domain), db.now)
@@ -159,10 +159,10 @@ class LocalGate:
             wait_reason=row.delay_reason or "" if delay_left else MIN_DELAY,
         )  # fmt: skip
 
-    def _shown(self, row: GateRow, now: datetime) -> GateEntry:
+    def _shown(self, row: GateRow, now: datetime) -> DomainState:
         busy = self._busy(row, now)
         throttle_left, delay_left = _left(self.times, row, now)
-        return GateEntry(
+        return DomainState(
             row.domain,
             value=busy.value if busy else None,
             expires_in_ms=busy.expires_in_ms if busy else 0,
