@@ -38,14 +38,6 @@ class GateTimes:
     max_delay_ms: int  # the bound of what a site may ask for
     stamps: bool = True  # whether it is noted when a session starts, lives and ends
 
-    def throttle_left_ms(self, since_stamp_ms: int) -> int:
-        """What is left of the least delay; a stamp in the future counts as one just now (SPEC A23)."""
-        return min(max(self.min_delay_ms - since_stamp_ms, 0), self.min_delay_ms)
-
-    def starts_in_ms(self, since_stamp_ms: int) -> int:
-        """How long a holder with that stamp still waits; never longer than any delay lasts."""
-        return min(max(-since_stamp_ms, 0), max(self.min_delay_ms, self.max_delay_ms))
-
     def bounded(self, seconds: float) -> int:
         """A delay that a site asked for, in milliseconds and within the bound."""
         return max(0, min(round(seconds * 1000), self.max_delay_ms))

@@ -46,7 +46,7 @@ class Session:
         gate = self.stores.gate(self.url, times(TTL_MS, self.min_delay_ms))
         settings = load_settings({"domain_lock_backoff_base_ms": 100})
         acquisitions = self.stores.acquisitions(gate, settings, chance=lambda: 0.0)
-        self.acquisition = acquisitions.acquisition(Waiter("5c1e", DOMAIN, self, self.hear_of_loss))
+        self.acquisition = DomainAcquisition(acquisitions, Waiter("5c1e", DOMAIN, self, self.hear_of_loss))
 
     def go_in(self) -> Held:
         """Wait as the acquisition says, until the domain is ours."""
