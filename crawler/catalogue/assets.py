@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
 from attrs import frozen
-from sqlalchemy import and_, bindparam, case, func, literal, select, update
+from sqlalchemy import and_, bindparam, case, literal, select, update
 
 from crawler.catalogue.plugins import AssetRecord
 from crawler.catalogue.plugins.built_in import ProductPlugin
@@ -250,21 +250,6 @@ def mark_missing(
         marking.returning(Asset.id, Asset.plugin, Asset.url), execution_options={"synchronize_session": False}
     )
     return [(row.id, row.plugin, row.url) for row in marked]
-
-
-def counts(db: Session, run_id: int) -> dict[str, dict[str, int]]:
-    """How many assets a run found new, updated, unchanged and missing, by plugin."""
-    query = (
-        select(Asset.plugin, AssetSighting.status, func.count())
-        .join(Asset, Asset.id == AssetSighting.asset_id)
-        .where(AssetSighting.run_id == run_id)
-        .group_by(Asset.plugin, AssetSighting.status)
-        .order_by(Asset.plugin)
-    )
-    by_plugin: dict[str, dict[str, int]] = {}
-    for plugin, status, number in db.execute(query):
-        by_plugin.setdefault(plugin, dict.fromkeys(map(str, AssetStatus), 0))[status] = number
-    return by_plugin
 
 
 # ── what changed from one version of an asset to the next. Pure ──

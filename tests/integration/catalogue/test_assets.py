@@ -18,6 +18,7 @@ from crawler.catalogue.plugins import AssetRecord
 from crawler.clock import utc_now
 from crawler.db.engine import Database
 from crawler.db.models import Asset, AssetSighting, AssetVersion, Run
+from crawler.views.runs import assets_found as counts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -205,11 +206,11 @@ def test_counts_are_by_plugin(database: Database) -> None:
     see(database, second, record("a"), plugin="product")
     with database.write() as db:
         assets.mark_missing(db, SOURCE, second, NOW)
-        assert assets.counts(db, second) == {
+        assert counts(db, second) == {
             "page": {"new": 1, "updated": 1, "unchanged": 1, "missing": 1},
             "product": {"new": 1, "updated": 0, "unchanged": 0, "missing": 0},
         }
-        assert assets.counts(db, 999) == {}
+        assert counts(db, 999) == {}
 
 
 def test_writers_at_once_make_no_version_twice(database: Database) -> None:
@@ -236,7 +237,7 @@ def test_writers_at_once_make_no_version_twice(database: Database) -> None:
     versions = rows(database, AssetVersion)
     assert len({(version.asset_id, version.number) for version in versions}) == len(versions) == 90
     with database.read() as db:
-        assert assets.counts(db, second) == {"page": {"new": 10, "updated": 40, "unchanged": 0, "missing": 0}}
+        assert counts(db, second) == {"page": {"new": 10, "updated": 40, "unchanged": 0, "missing": 0}}
 
 
 def test_writers_that_disagree_leave_a_history_without_gaps(database: Database) -> None:
