@@ -247,7 +247,9 @@ def test_writers_that_disagree_leave_a_history_without_gaps(database: Database) 
 
     def write(writer: int) -> int:
         barrier.wait()
-        renumber sum(see(database, now, record("a", f"{writer}.{number}")) != ["unchanged"] for number in range(10))
+        return sum(
+            see(database, now, record("a", f"{writer}.{number}")) != ["unchanged"] for number in range(10)
+        )
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         changes = sum(pool.map(write, range(AT_ONCE)))

@@ -12,7 +12,7 @@ from crawler.capture.failures import Cause
 from crawler.runs import task_ends, tasks
 from crawler.runs.task_ends import Outcome, TaskEnd
 from crawler.views import runs
-from crawler.views.run_report import as_markdown, read_report, write_report
+from crawler.views.run_report import as_markdown, write_report
 from crawler.views.runs import MOST, RunReport, Waiting
 from tests.unit.runs.queues import DOMAIN, NOON, SECOND, Queue, a_run, page
 
