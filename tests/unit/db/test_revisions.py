@@ -7,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
@@ -74,7 +73,7 @@ def test_head_is_the_newest_script() -> None:
 
 def test_migrations_make_what_the_models_say(empty: Database) -> None:
     """Alembic finds nothing left to do."""
-    revisions.upgrade(empty)
+    revisions.migrate(empty)
     with empty.engine.connect() as connection:
         context = MigrationContext.configure(
             connection,
@@ -91,10 +90,20 @@ def test_migrations_make_what_the_models_say(empty: Database) -> None:
 
 def test_migrations_make_the_very_same_tables(empty: Database, request: pytest.FixtureRequest) -> None:
     """Partial indexes, checks and cascades too, which the comparison above does not see."""
+    revisions.migrate(empty)
+    twin = Database(request.getfixturevalue("sqlite_database" if empty.is_sqlite else "postgres_database"))
+    assert shape(empty) == shape(twin)
+    twin.close()
+
+
+def test_a_new_database_has_the_very_same_tables(empty: Database, request: pytest.FixtureRequest) -> None:
+    """It is made from the models, at once; and Alembic finds nothing left to do."""
     revisions.upgrade(empty)
     twin = Database(request.getfixturevalue("sqlite_database" if empty.is_sqlite else "postgres_database"))
     assert shape(empty) == shape(twin)
     twin.close()
+    revisions.migrate(empty)
+    assert revisions.current(empty) == revisions.HEAD
 
 
 def test_an_upgrade_can_be_repeated(empty: Database) -> None:
@@ -175,7 +184,7 @@ def test_causes_are_taken_out_of_the_errors_that_are_stored(empty: Database) -> 
         "odd: words": (None, "odd: words"),
         "stopped": (None, "stopped"),
     }
-    upgrade_to(empty, "0002")
+    revisions.migrate(empty, "0002")
     with empty.engine.begin() as connection:
         connection.execute(text("INSERT INTO runs (id, source, status, plan, planned, created_at) "
                                 "VALUES (1, 'shop', 'stopped', '{}', 0, '2026-05-04 12:00:00')"))  # fmt: skip
@@ -191,8 +200,3 @@ def test_causes_are_taken_out_of_the_errors_that_are_stored(empty: Database) -> 
     with empty.read() as db:
         found = db.execute(select(Task.cause, Task.last_error).order_by(Task.id)).all()
     assert [tuple(row) for row in found] == list(before.values())
-
-
-def upgrade_to(database: Database, revision: str) -> None:
-    """Bring a database to an older program's revision."""
-    command.upgrade(revisions._alembic_config(database), revision)
