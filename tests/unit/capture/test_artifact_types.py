@@ -49,8 +49,8 @@ def test_the_contract_names_them() -> None:
         "warc": "session.warc.gz",
         "media": "",
     }
-    assert GZIPPED == {"html_gz"}
-    assert EXPIRING == {"html_gz", "warc"}
+    assert {"html_gz"} == GZIPPED
+    assert {"html_gz", "warc"} == EXPIRING
 
 
 @EVERY
