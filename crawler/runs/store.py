@@ -181,6 +181,10 @@ class RunStore:
             found, due = tasks.lease(db, self.leases, run_id, domain, owner=owner, now=db.now, limit=limit)
             return found, None if due is None else due - db.now
 
+    def begin(self, begun: Sequence[LeasedTask], db: Transaction) -> set[int]:
+        """Count an attempt of tasks that are about to go out; the ids of those that are ours."""
+        return self.leases.begin(db, [task.lease for task in begun], db.now)
+
     def renew(self, leases: Collection[Lease]) -> list[Lease]:
         """Keep leases, and say that this process lives; what comes back is still ours."""
         with self.database.write() as db:

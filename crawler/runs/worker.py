@@ -19,6 +19,7 @@ from crawler.capture.failures import Cause
 from crawler.leases.backoff import Backoff, FailureBudget, persistently
 from crawler.leases.renewer import Renewer
 from crawler.runs.domain_slot import DomainSlot
+from crawler.runs.outgoing import Outgoing
 from crawler.runs.progress import Pace
 from crawler.runs.store import RunStore
 from crawler.runs.task_ends import Outcome, Release, TaskEnd
@@ -79,6 +80,7 @@ class RunWorker:
         self.done: Counter[str] = Counter()  # ends of tasks in this process, by what became of them
         self.over: Over | None = None
         self.dispatcher: Dispatcher | None = None  # None until there is a run
+        self.outgoing = Outgoing(self)
         self._refused: Counter[int] = Counter()  # tasks whose pages a store refused and has not taken since
 
     # ── opening and closing ──
@@ -109,6 +111,7 @@ class RunWorker:
         await self.dispatcher.stop_looking()
         self.sweep()
         await self.dispatcher.settle()
+        await self.outgoing.close()
         await asyncio.to_thread(self.renewer.close)
         end = partial(asyncio.to_thread, self.store.end, failed=self.over.error)
         status = await persistently(end, PATIENCE_SECONDS, _write_delayed)

@@ -91,6 +91,11 @@ class Queue:
             )
         return [lease for _, lease in found]
 
+    def begin(self, leases: list[Lease], now: datetime = NOON) -> set[int]:
+        """Begin with tasks."""
+        with self.database.write() as db:
+            return self.leases.begin(db, leases, now)
+
     def renew(self, leases: list[Lease], now: datetime = NOON) -> set[int]:
         """Renew leases."""
         with self.database.write() as db:
