@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 from sqlalchemy import func, select
 
-from crawler.access.egress import EgressPolicy, EgressRefusedError
+from crawler.access.egress import EgressPolicy
 from crawler.db.models import RegisteredSource
 from crawler.db.upsert import insert_into
 from crawler.engines.flags import OptionError, checked_options, checked_passthrough
@@ -85,9 +85,7 @@ def checked_seeds(seeds: Iterable[str], settings: Settings) -> tuple[str, ...]:
         raise UsageError(f"{len(checked)} seeds are too many", hint=f"at most {MAX_ENTRIES}")
     for seed in checked:
         if reason := _private(policy, host_of(seed)):
-            raise EgressRefusedError(
-                f"{redact(seed)} is no seed: {reason}", hint="EGRESS_ALLOW names exceptions"
-            )
+            raise UsageError(f"{redact(seed)} is no seed: {reason}", hint="EGRESS_ALLOW names exceptions")
     return checked
 
 

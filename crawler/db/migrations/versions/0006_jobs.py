@@ -12,8 +12,8 @@ from crawler.db.migrations.first_tables.columns import BIG_KEY, JSON, TIME
 if TYPE_CHECKING:
     from sqlalchemy.schema import SchemaItem
 
-revision = "0005"
-down_revision = "0004"
+revision = "0006"
+down_revision = "0005"
 branch_labels = None
 depends_on = None
 
