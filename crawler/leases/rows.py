@@ -7,11 +7,24 @@ the epoch rises with each lease. A process that was taken for dead, and was only
 from __future__ import annotations
 
 import random
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from attrs import frozen
-from sqlalchemy import Integer, and_, bindparam, case, inspect, literal, null, select, text, tuple_, update
+from sqlalchemy import (
+    Integer,
+    and_,
+    bindparam,
+    case,
+    inspect,
+    literal,
+    not_,
+    null,
+    select,
+    text,
+    tuple_,
+    update,
+)
 
 from crawler.capture.failures import Cause
 from crawler.db.models.leased import IS_IN_PROGRESS, IS_PENDING, Leased
@@ -64,9 +77,16 @@ class Leases:
         model: type[Leased],
         rules: LeaseRules,
         on_expired: Callable[[Session, Sequence[RowMapping], datetime], None] | None = None,
+        *,
+        ahead: bool = False,
     ) -> None:
-        """Lease by these rules; `on_expired` writes along what is to be known of what ran out."""
+        """Lease by these rules; `on_expired` writes along what is to be known of what ran out.
+
+        Things that are leased `ahead` are begun later, by `begin`, and several at a time; others with their
+        lease, each by itself.
+        """
         self.rules = rules
+        self._ahead = ahead
         self._on_expired = on_expired
         self._table = cast("Table", inspect(model).local_table)
 
@@ -91,19 +111,15 @@ class Leases:
             **given, "now": now, "owner": owner, "how_many": limit,
             "expires": now + self.rules.lease, "deadline": now + self.rules.deadline,
         }  # fmt: skip
-        rows = db.connection().execute(_taking(self._table, within), parameters).mappings()
-        lease = partial(
-            Lease, owner=owner, expires_at=parameters["expires"], deadline_at=parameters["deadline"]
-        )
+        rows = db.connection().execute(_taking(self._table, within, self._ahead), parameters).mappings()
+        until = {"expires_at": parameters["expires"], "deadline_at": parameters["deadline"]}
         return [
-            (
-                row,
-                lease(
-                    row["id"], epoch=row["lease_epoch"], attempts=row["attempts"] + 1, deaths=row["deaths"]
-                ),
-            )
+            (row, Lease(
+                row["id"], owner, row["lease_epoch"], row["attempts"] + self._ahead,
+                deaths=row["deaths"], **until,
+            ))
             for row in sorted(rows, key=_urgency)  # what an UPDATE returns comes in no order
-        ]
+        ]  # fmt: skip
 
     def reclaim(
         self,
@@ -124,7 +140,12 @@ class Leases:
             **(values or {}), "now": now, "cap": self.rules.max_attempts,
             "rested": now + self.rules.rest_after_expiry,
         }  # fmt: skip
-        expired = db.connection().execute(_reclaiming(self._table, within), parameters).mappings().all()
+        expired = (
+            db.connection()
+            .execute(_reclaiming(self._table, within, self._ahead), parameters)
+            .mappings()
+            .all()
+        )
         if expired and self._on_expired is not None:
             self._on_expired(db, expired, now)
 
@@ -229,7 +250,7 @@ def _grouped(leases: Sequence[Lease]) -> list[dict[str, Any]]:
 
 
 @lru_cache(maxsize=64)
-def _taking(table: Table, within: tuple[ColumnElement[bool], ...]) -> Update:
+def _taking(table: Table, within: tuple[ColumnElement[bool], ...], ahead: bool) -> Update:  # ruff: ignore[boolean-type-hint-positional-argument] - a key of the cache
     at = table.c
     picked = (
         select(at.id)
@@ -249,7 +270,7 @@ def _taking(table: Table, within: tuple[ColumnElement[bool], ...]) -> Update:
             lease_epoch=at.lease_epoch + 1,
             lease_expires_at=bindparam("expires"),
             lease_deadline_at=bindparam("deadline"),
-            begun_at=null(),
+            **({"begun_at": null()} if ahead else {"begun_at": _NOW, "attempts": at.attempts + 1}),
             updated_at=_NOW,
         )
         .returning(*_told(table))
@@ -270,7 +291,7 @@ def _told(table: Table) -> list[ColumnElement[Any]]:
 
 
 @lru_cache(maxsize=64)
-def _reclaiming(table: Table, within: tuple[ColumnElement[bool], ...]) -> Update:
+def _reclaiming(table: Table, within: tuple[ColumnElement[bool], ...], ahead: bool) -> Update:  # ruff: ignore[boolean-type-hint-positional-argument] - a key of the cache
     at = table.c
     expired = (
         select(at.id)
@@ -279,7 +300,7 @@ def _reclaiming(table: Table, within: tuple[ColumnElement[bool], ...]) -> Update
         .cte("expired")
     )
     was_begun = at.begun_at.is_not(None)
-    was_alone = and_(was_begun, at.deaths > 0)
+    was_alone = and_(was_begun, at.deaths > 0) if ahead else was_begun
     was_last = and_(was_alone, at.attempts >= bindparam("cap"))
     return (
         update(table)
@@ -288,7 +309,7 @@ def _reclaiming(table: Table, within: tuple[ColumnElement[bool], ...]) -> Update
             status=case((was_last, "error"), else_="pending"),
             finished_at=case((was_last, _NOW), else_=null()),
             next_run_at=case((was_alone, bindparam("rested")), else_=_NOW),
-            attempts=at.attempts - case((and_(was_begun, at.deaths == 0), 1), else_=0),
+            attempts=at.attempts - case((and_(was_begun, not_(was_alone)), 1), else_=0),
             deaths=at.deaths + _was_begun(table),
             last_error=EXPIRED,
             cause=Cause.LEASE_EXPIRED.value,

@@ -123,7 +123,7 @@ class RunStore:
                 raise RunOverError(f"run {run_id} is {row and row.status}: nothing is left of it")
         rules, jitter = rules_of(self.settings, source), source.jitter_seconds
         jitter = self.settings.task_jitter_seconds if jitter is None else jitter
-        self.leases = Leases(Task, rules, task_ends.note_expired)
+        self.leases = Leases(Task, rules, task_ends.note_expired, ahead=True)
         self.run = RunAtWork(run_id, source, row is not None, scope, rules.max_attempts, jitter)
         return self.run
 

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 from attrs import evolve
+from sqlalchemy import select
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from crawler.db.engine import Database
@@ -116,13 +117,21 @@ def test_any_table_can_be_leased_from(database: Database) -> None:
     leases = Leases(Job, LeaseRules())
     with database.write() as db:
         [(row, lease)] = leases.acquire(db, owner="one", now=NOON, limit=1)
-        assert (row["name"], row["attempts"], row["last_error"]) == ("first", 0, None)
+        assert (row["name"], row["attempts"], row["last_error"]) == ("first", 1, None)
         assert leases.renew(db, [lease], NOON) == {lease.id}
         assert leases.fail(db, lease, "no answer", NOON) == "pending"
         assert [row["name"] for row, _ in leases.acquire(db, owner="one", now=NOON, limit=9)] == ["second"]
         [(row, again)] = leases.acquire(db, owner="one", now=NOON + 2 * SECOND, limit=9)
-        assert (row["name"], row["attempts"], row["last_error"]) == ("first", 1, "no answer")
+        assert (row["name"], row["attempts"], row["last_error"]) == ("first", 2, "no answer")
         assert leases.finish(db, again, NOON)
+        # Not leased ahead: a lease is an attempt, and who dies has died of it.
+        for attempts in (1, 2):
+            leases.reclaim(db, now=NOON + 9 * attempts * LEASE)
+            [(row, _)] = leases.acquire(db, owner="one", now=NOON + 9 * attempts * LEASE + SECOND, limit=9)
+            assert (row["name"], row["attempts"]) == ("second", attempts + 1)
+        leases.reclaim(db, now=NOON + 99 * LEASE)
+    with database.read() as db:
+        assert [job.status for job in db.scalars(select(Job).order_by(Job.id))] == ["finished", "error"]
 
 
 # ── expiry ──

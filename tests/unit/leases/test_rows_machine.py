@@ -78,7 +78,7 @@ class LeaseMachine(RuleBasedStateMachine):
         connection = self.stack.enter_context(database.engine.connect())
         self.stack.callback(connection.rollback)
         self.db = self.stack.enter_context(Session(connection))
-        self.leases = Leases(Task, RULES)
+        self.leases = Leases(Task, RULES, ahead=True)
         self.now = NOON
         self.run_id = store.create(self.db, "shop", {}, max_pages=None, now=NOON)
         self.model: dict[int, Expected] = {}

@@ -81,7 +81,7 @@ class Queue:
     def __init__(self, database: Database, run_id: int, rules: LeaseRules | None = None) -> None:
         self.database = database
         self.run_id = run_id
-        self.leases = Leases(Task, rules or LeaseRules())
+        self.leases = Leases(Task, rules or LeaseRules(), ahead=True)
 
     def acquire(self, now: datetime = NOON, *, owner: str = "one", limit: int = 10) -> list[Lease]:
         """Lease what is due."""

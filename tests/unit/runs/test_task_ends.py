@@ -31,7 +31,7 @@ class Run:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self.leases = Leases(Task, RULES, note_expired)
+        self.leases = Leases(Task, RULES, note_expired, ahead=True)
         self.id = a_run(database, page(1))
 
     def lease(self, now: datetime = NOON, owner: str = "one") -> LeasedTask | None:
