@@ -7,6 +7,7 @@ else is written then. What a worker died of, perhaps, is tried alone: nothing el
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,9 @@ class Outgoing:
     """Has tasks begun as soon as there is room for them, until it is closed."""
 
     worker: RunWorker
+    refused: Counter[int] = field(
+        factory=Counter
+    )  # tasks whose pages a store refused and has not taken since
     _changed: asyncio.Event = field(factory=asyncio.Event, init=False)
     _beginning: asyncio.Task[None] | None = field(default=None, init=False)
 

@@ -81,7 +81,6 @@ class RunWorker:
         self.over: Over | None = None
         self.dispatcher: Dispatcher | None = None  # None until there is a run
         self.outgoing = Outgoing(self)
-        self._refused: Counter[int] = Counter()  # tasks whose pages a store refused and has not taken since
 
     # ── opening and closing ──
 
@@ -177,7 +176,7 @@ class RunWorker:
 
     def stored(self, task: LeasedTask, outcome: Outcome) -> None:
         """A page is stored, and with it the end of its task; there may be something new to lease."""
-        self._refused.pop(task.lease.id, None)
+        self.outgoing.refused.pop(task.lease.id, None)
         self.ended(task, outcome)
         if outcome is Outcome.STORED and self.dispatcher is not None:
             self.dispatcher.look_again.set()
@@ -187,8 +186,8 @@ class RunWorker:
 
     def store_refused(self, task: LeasedTask, error: str) -> None:
         """A store did not take what a task gave: it goes back without an attempt; too many fail the run."""
-        self._refused[task.lease.id] += 1
-        if self._refused.total() >= MOST_REFUSED:
+        self.outgoing.refused[task.lease.id] += 1
+        if self.outgoing.refused.total() >= MOST_REFUSED:
             self.end(evolve(FAILED, error=error or "a store refused pages"))
         self.end_soon(task, TaskEnd.given_back(Release.INTERRUPTED))
 
