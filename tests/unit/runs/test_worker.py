@@ -336,7 +336,7 @@ def test_what_a_store_takes_after_all_counts_no_more(visits: Visits) -> None:
         for _ in range(module.MOST_REFUSED - 1):
             await refuse_one(worker)
         task = await next_of(worker)
-        refusals = worker._refused[task.lease.id]
+        refusals = worker.outgoing.refused[task.lease.id]
         await worker.end_task(task, TaskEnd())
         worker.stored(task, Outcome.STORED)
         for _ in range(refusals):
