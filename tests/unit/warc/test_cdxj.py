@@ -42,7 +42,8 @@ def test_a_line_says_where_an_answer_is() -> None:
     assert (key, at) == ("example,shop)/p?a=1", "20260504120000")
     assert json.loads(said) == {
         "url": "https://shop.example/p?a=1", "mime": "text/html", "status": "404",
-        "digest": pair.payload_digest, "length": str(pair.length), "offset": str(offset), "filename": "a.warc.gz",
+        "digest": pair.payload_digest, "length": str(pair.length), "offset": str(offset),
+        "filename": "a.warc.gz",
     }  # fmt: skip
 
 
