@@ -13,15 +13,11 @@ from crawler.db.models import Base
 from crawler.errors import RevisionError
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from crawler.db.engine import Database
 
 # The newest script in migrations/versions/; a test holds the two together. Knowing it here spares every
 # start the loading of Alembic.
 HEAD = "0007"
-# Any number will do, as long as every upgrade asks for the same one.
-UPGRADE_LOCK = 8_243_901
 
 log = logs.get_logger(__name__)
 
@@ -88,18 +84,17 @@ def _refuse_newer(database: Database, found: str | None) -> None:
 
 
 def _make_tables(database: Database) -> bool:
-    """Make all tables at once where there are none: the same as the scripts would, in a tenth of the time."""
+    """Make all tables at once in a SQLite database that has none, as the scripts would in ten times the time.
+
+    A server's are made by the scripts: it happens once, and SQLAlchemy's way to make tables that refer to
+    each other in a circle there spoils its models for SQLite in the same process.
+    """
+    if not database.is_sqlite:
+        return False
     with database.engine.begin() as connection:
-        lock_upgrades(connection)
         if inspect(connection).get_table_names():
             return False
         Base.metadata.create_all(connection)
         connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) PRIMARY KEY)"))
         connection.execute(text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
     return True
-
-
-def lock_upgrades(connection: Connection) -> None:
-    """Wait for other upgrades, and keep them waiting until the transaction ends; SQLite has a file lock."""
-    if connection.dialect.name != "sqlite":
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": UPGRADE_LOCK})

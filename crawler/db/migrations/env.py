@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from alembic import context
+from sqlalchemy import text
 
 from crawler.db.models import Base
-from crawler.db.revisions import lock_upgrades
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 
     from crawler.db.engine import Database
 
+# Any number will do, as long as every upgrade asks for the same one.
+UPGRADE_LOCK = 8_243_901
+
 
 def run() -> None:
     """Run the scripts in one transaction; on PostgreSQL under a lock that other upgrades respect."""
     database: Database = context.config.attributes["database"]
     with database.engine.connect() as connection, _rebuilding(connection, is_sqlite=database.is_sqlite):
-        lock_upgrades(connection)
+        if not database.is_sqlite:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": UPGRADE_LOCK})
         context.configure(connection=connection, target_metadata=Base.metadata)
         with context.begin_transaction():
             context.run_migrations()
