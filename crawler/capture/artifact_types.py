@@ -23,8 +23,10 @@ FEATURES = ArtifactType("features_json", "features.json", content_type="applicat
 SESSION_LOG = ArtifactType(
     "session_logs_jsonl", "session_logs.jsonl", content_type="application/jsonl", charset="utf-8"
 )
+# What a session sent and received; whatever it kept of it besides, the page's HTML lies in it.
+WARC = ArtifactType("warc", "session.warc.gz", content_type="application/warc", expires=True)
 MEDIA = ArtifactType("media", "")
 
-ARTIFACT_TYPES = {each.name: each for each in (HTML, VISIBLE_TEXT, FEATURES, SESSION_LOG, MEDIA)}
+ARTIFACT_TYPES = {each.name: each for each in (HTML, VISIBLE_TEXT, FEATURES, SESSION_LOG, WARC, MEDIA)}
 GZIPPED = frozenset(each.name for each in ARTIFACT_TYPES.values() if each.is_gzipped)
 EXPIRING = frozenset(each.name for each in ARTIFACT_TYPES.values() if each.expires)

@@ -4,7 +4,7 @@ from crawler.db.models.assets import Asset, AssetSighting, AssetVersion
 from crawler.db.models.base import Base
 from crawler.db.models.diagnostics import Diagnostic
 from crawler.db.models.domains import DomainGate
-from crawler.db.models.evidence import Artifact
+from crawler.db.models.evidence import Artifact, Record, WarcFile
 from crawler.db.models.hauls import Haul, HaulMember
 from crawler.db.models.health import DomainDay
 from crawler.db.models.listings import Listing, Price
@@ -34,6 +34,7 @@ __all__ = [
     "Listing",
     "Page",
     "Price",
+    "Record",
     "RetentionConfig",
     "RetentionResult",
     "Run",
@@ -42,4 +43,5 @@ __all__ = [
     "RunWorker",
     "ScrapeRecord",
     "Task",
+    "WarcFile",
 ]

@@ -1,22 +1,24 @@
-"""What was kept: one row for each stored file."""
+"""What was kept: a row for each stored file, each WARC file, and each answer that lies in one of them."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, text
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from crawler.capture.artifact_types import HTML
-from crawler.db.models.base import Base
+from crawler.capture.artifact_types import EXPIRING
+from crawler.db.models.base import Base, BigKey
 
 # What a cleanup looks for, in the words of the partial indexes: a query that repeats them is served by one,
 # however many rows are held, failing or gone.
-_IS_EXPIRING = f"type = '{HTML.name}' AND deleted_at IS NULL AND NOT legal_hold"
+_IS_EXPIRING = "retention_until IS NOT NULL AND deleted_at IS NULL AND NOT legal_hold"
 IS_UNTRIED = f"{_IS_EXPIRING} AND cleanup_attempts = 0"
 HAS_FAILED = f"{_IS_EXPIRING} AND cleanup_attempts > 0"
 IS_CLAIMED = "cleanup_claim IS NOT NULL"
+_TYPES_THAT_EXPIRE = ", ".join(f"'{name}'" for name in sorted(EXPIRING))
 
 
 def _partial_index(name: str, *columns: str, where: str) -> Index:
@@ -28,7 +30,7 @@ class Artifact(Base):
 
     __tablename__ = "artifacts"
     __table_args__ = (
-        CheckConstraint(f"type = '{HTML.name}' OR retention_until IS NULL", name="only_html_expires"),
+        CheckConstraint(f"type IN ({_TYPES_THAT_EXPIRE}) OR retention_until IS NULL", name="may_expire"),
         _partial_index("ix_artifacts_untried", "retention_until", "id", where=IS_UNTRIED),
         _partial_index("ix_artifacts_failed", "cleanup_next", "id", where=HAS_FAILED),
         _partial_index("ix_artifacts_claimed", "cleanup_claim", where=IS_CLAIMED),
@@ -54,3 +56,65 @@ class Artifact(Base):
     cleanup_claimed_until: Mapped[datetime | None]
     cleanup_attempts: Mapped[int] = mapped_column(default=0)
     cleanup_next: Mapped[datetime | None]  # not before this time, after a failure
+
+
+class WarcFile(Base):
+    """A file of records: open while it is written, sealed for ever after, or known to be damaged, or gone."""
+
+    __tablename__ = "warc_files"
+    __table_args__ = (
+        CheckConstraint("state IN ('open', 'sealed', 'damaged', 'gone')", name="state"),
+        UniqueConstraint("folder", "path"),
+        Index(None, "job_id"),
+        Index(None, "session_id"),
+        Index(None, "artifact_id"),
+    )
+
+    id: Mapped[int] = mapped_column(BigKey, primary_key=True)
+    job_id: Mapped[int | None] = mapped_column(BigKey)  # the archive job that it came of
+    session_id: Mapped[UUID | None] = mapped_column(ForeignKey("sessions.id", ondelete="SET NULL"))
+    artifact_id: Mapped[UUID | None] = mapped_column(ForeignKey("artifacts.id", ondelete="SET NULL"))
+    folder: Mapped[str]  # absolute; or the artifacts' root, as it is set, for a session's artifact
+    path: Mapped[str]  # below that folder, the name that it has once it is sealed
+    state: Mapped[str] = mapped_column(default="open")
+    size_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
+    sha256: Mapped[str | None]  # of the file, once it is sealed
+    records: Mapped[int] = mapped_column(default=0)  # answers in it, as rows have them
+    records_bad: Mapped[int] = mapped_column(default=0)
+    damage: Mapped[dict[str, Any] | None]  # bad stretches, and what was cut off or erased, and why
+    first_at: Mapped[datetime | None]  # of its records
+    last_at: Mapped[datetime | None]
+    created_at: Mapped[datetime]
+    sealed_at: Mapped[datetime | None]
+    gone_at: Mapped[datetime | None]
+    gone_why: Mapped[str | None]
+
+
+class Record(Base):
+    """One stored answer: which URL, when, and where its bytes are: in a WARC file, or in an artifact."""
+
+    __tablename__ = "records"
+    __table_args__ = (
+        CheckConstraint("(warc_file_id IS NULL) <> (artifact_id IS NULL)", name="one_container"),
+        CheckConstraint("kind IN ('response', 'revisit', 'resource')", name="kind"),
+        UniqueConstraint("warc_file_id", "offset"),
+        UniqueConstraint("artifact_id"),
+        Index(None, "url_key", "captured_at"),
+        Index(None, "original_id"),
+    )
+
+    id: Mapped[int] = mapped_column(BigKey, primary_key=True)
+    warc_file_id: Mapped[int | None] = mapped_column(BigKey, ForeignKey("warc_files.id", ondelete="CASCADE"))
+    artifact_id: Mapped[UUID | None] = mapped_column(ForeignKey("artifacts.id", ondelete="CASCADE"))
+    offset: Mapped[int | None] = mapped_column(BigInteger)  # of its gzip member in the WARC file
+    length: Mapped[int | None] = mapped_column(BigInteger)
+    record_urn: Mapped[str | None]  # WARC-Record-ID
+    kind: Mapped[str] = mapped_column(default="response")
+    original_id: Mapped[int | None] = mapped_column(BigKey, ForeignKey("records.id", ondelete="SET NULL"))
+    url: Mapped[str]
+    url_key: Mapped[str]  # as indexes of WARC files are sorted
+    captured_at: Mapped[datetime | None]  # None: the record does not say
+    mime_type: Mapped[str | None]
+    status_code: Mapped[int | None]
+    payload_digest: Mapped[str | None]  # with its algorithm, as the record has it
+    gone_at: Mapped[datetime | None]  # erased, or gone with its file

@@ -82,6 +82,7 @@ class Page(Base):
         CheckConstraint("status IN ('ok', 'failed', 'pending')", name="status"),
         Index(None, "session_id", "epoch"),
         Index(None, "listing_id"),
+        Index(None, "record_id"),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
@@ -97,6 +98,11 @@ class Page(Base):
     verdict: Mapped[dict[str, Any] | None]
     facts: Mapped[dict[str, Any] | None]
     listing_id: Mapped[UUID | None] = mapped_column(ForeignKey("listings.id", ondelete="SET NULL"))
+    # An artifact names its page, its record the artifact, and the page its record: one of them comes last.
+    record_id: Mapped[int | None] = mapped_column(
+        BigKey, ForeignKey("records.id", ondelete="SET NULL", use_alter=True)
+    )
+    content_sha256: Mapped[str | None]  # of its content, wherever that lies
     created_at: Mapped[datetime]
 
 

@@ -16,6 +16,7 @@ from crawler.capture.artifact_types import (
     HTML,
     MEDIA,
     SESSION_LOG,
+    WARC,
     ArtifactType,
 )
 from crawler.capture.items import PageCapture
@@ -45,9 +46,11 @@ def test_the_contract_names_them() -> None:
         "visible_text": "visible_text.txt",
         "features_json": "features.json",
         "session_logs_jsonl": "session_logs.jsonl",
+        "warc": "session.warc.gz",
         "media": "",
     }
-    assert GZIPPED == EXPIRING == {"html_gz"}
+    assert {"html_gz"} == GZIPPED
+    assert {"html_gz", "warc"} == EXPIRING
 
 
 @EVERY
@@ -90,7 +93,7 @@ def test_a_page_has_a_file_of_each_type_that_it_gave() -> None:
     kept = files_of(visit, capture)
     folder = f"shop.example__{visit.id}/pdp/desktop/"
     assert [file.uri for file in kept] == [
-        folder + kind.file_name for kind in ARTIFACT_TYPES.values() if kind not in {MEDIA, SESSION_LOG}
+        folder + kind.file_name for kind in ARTIFACT_TYPES.values() if kind not in {MEDIA, SESSION_LOG, WARC}
     ]
     assert [(file.content_type, file.charset) for file in kept if file.type is HTML] == [
         ("text/html", "utf-8")

@@ -16,7 +16,7 @@ def contents_of(database: Database) -> dict[str, list[tuple[Any, ...]]]:
     tables = MetaData()
     with database.engine.connect() as connection:
         tables.reflect(connection)
-        rows = {table.name: connection.execute(select(table)).all() for table in tables.sorted_tables}
+        rows = {table.name: connection.execute(select(table)).all() for table in tables.tables.values()}
     return {name: sorted(map(tuple, found), key=repr) for name, found in rows.items()}
 
 

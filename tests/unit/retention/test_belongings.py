@@ -53,7 +53,7 @@ DOMAIN = Target(domain=GONE.domain)
 # Tables that know of no domain, or know it of what an operator did or gave.
 SILENT = {
     "alembic_version", "asset_sightings", "audit_log", "batches", "export_history", "retention_config",
-    "retention_results", "run_workers",
+    "records", "retention_results", "run_workers", "warc_files",
 }  # fmt: skip
 
 
