@@ -112,7 +112,12 @@ def test_it_looks_for_as_long_as_the_crawl_lasts(parts: Parts, monkeypatch: pyte
     async def crawl() -> None:
         made, send = parts.make(Watch), parts.crawler.signals
         looks, seen = iter(range(3)), asyncio.Event()
-        monkeypatch.setattr(made, "look", lambda: next(looks, None) is None and seen.set())
+
+        def look() -> None:
+            if next(looks, None) is None:
+                seen.set()
+
+        monkeypatch.setattr(made, "look", look)
         send.send_catch_log(signals.engine_started)
         await asyncio.wait_for(seen.wait(), 10)
         await made.spider_closed()
