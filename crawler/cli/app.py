@@ -25,6 +25,7 @@ COMMANDS = (
     "sources",
     "sessions",
     "runs",
+    "jobs",
     "domains",
     "pages",
     "artifacts",

@@ -9,8 +9,11 @@ import typer
 
 from crawler.cli.options import FailEmpty, Json, JsonLines
 from crawler.cli.output import Listing, emit, emit_line, note, say, show_list
-from crawler.config import load_settings
-from crawler.runs.sources import Source, find_source, known_plugins, load_sources
+from crawler.cli.stores import reading, writing
+from crawler.config import Settings, load_settings
+from crawler.db.engine import Database
+from crawler.jobs.registry import known_sources, registered_codes, seed_sources
+from crawler.runs.sources import Source, bundled_sources, find_source, known_plugins, load_sources
 from crawler.views import sources as views
 
 if TYPE_CHECKING:
@@ -26,26 +29,50 @@ COLUMNS = ("source", "name", "starts at", "limits")
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(no_args_is_help=True, help="What durable runs crawl, as a file says it.")
+    group.command("seed")(seed)
     group.command("list")(list_sources)
     group.command("check")(check)
     app.add_typer(group, name="sources")
 
 
+def seed(
+    *, file: Annotated[Path | None, typer.Option(help="The file of sources. Default: SOURCES_FILE.")] = None
+) -> None:
+    """Register the sources that come along and those of the file, so that jobs can name them.
+
+    What is registered already stays as it is.
+    """
+    known = known_sources(file or load_settings().sources_file)
+    with writing() as db:
+        added = seed_sources(db, known.values(), db.now)
+    say(
+        f"{added} of {len(known)} sources registered; the others were"
+        if added
+        else "all sources are registered"
+    )
+
+
 def list_sources(
     *,
     file: Annotated[Path | None, typer.Option(help="The file of sources. Default: SOURCES_FILE.")] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Those too that come along and are not registered.")
+    ] = False,
     as_json: Json = False,
     as_jsonl: JsonLines = False,
     fail_empty: FailEmpty = False,
 ) -> int:
-    """List the sources of the file: where each begins, and its limits."""
-    path = file or load_settings().sources_file
-    sources = load_sources(path)
+    """List the sources of the file, and those that come along and are registered."""
+    settings = load_settings()
+    path, registered = file or settings.sources_file, _registered(settings)
+    bundled = {code: one for code, one in bundled_sources().items() if everything or code in registered}
+    own = load_sources(path) if path.exists() or not bundled else {}
+    sources = {code.lower(): one for code, one in {**bundled, **own}.items()}
     kind = Listing(
-        "sources", COLUMNS, lambda plan: _row(sources[plan["code"]]), empty=f"{path} has no sources",
+        "sources", COLUMNS, lambda plan: _row(sources[plan["code"].lower()]), empty=f"{path} has no sources",
         then="vitrine sources check",
     )  # fmt: skip
-    plans = [source.as_plan() for source in sources.values()]
+    plans = [{**source.as_plan(), "registered": code in registered} for code, source in sources.items()]
     return show_list(kind, plans, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, file=path)
 
 
@@ -78,6 +105,15 @@ def check(
     else:
         note(f"{path} has no sources")
     return 0 if ok else FAILED
+
+
+def _registered(settings: Settings) -> set[str]:
+    """What jobs can name; a database that is not there yet is not made for that."""
+    database = Database(settings.database)
+    if database.path and not database.path.exists():
+        return set()
+    with reading(settings) as db:
+        return registered_codes(db)
 
 
 def _row(source: Source) -> tuple[str, ...]:

@@ -32,6 +32,9 @@ class StoreSettings(SettingsPart):
         repr=False,
         description="Folder or bucket of the stored evidence; empty: `artifacts` in `VITRINE_HOME`.",
     )
+    archive_root: Annotated[str, Takes("a folder")] = Field(
+        "", description="Folder of the archives; empty: `archive` in `VITRINE_HOME`."
+    )
     aws_endpoint_url: Annotated[str, Takes("a URL that begins with https:// or http://")] = Field(
         "", description="Where the bucket of `ARTIFACTS_DIR` is served, when it is not at Amazon."
     )
@@ -93,6 +96,11 @@ class StoreSettings(SettingsPart):
     def artifacts(self) -> Path:
         """The folder of the stored evidence."""
         return Path(self.artifacts_dir) if self.artifacts_dir else self.vitrine_home / "artifacts"
+
+    @cached_property
+    def archives(self) -> Path:
+        """The folder of the archives, in full: the tool that makes one stands elsewhere."""
+        return (Path(self.archive_root) if self.archive_root else self.vitrine_home / "archive").absolute()
 
 
 def _require_known_options(redis_url: str) -> None:

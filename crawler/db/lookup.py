@@ -8,7 +8,7 @@ from uuid import UUID
 from attrs import frozen
 from sqlalchemy import inspect, select
 
-from crawler.db.models import Artifact, Asset, Base, CrawlSession, Listing, Run
+from crawler.db.models import Artifact, Asset, Base, CrawlSession, Job, Listing, Run
 from crawler.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ _NAMES: dict[type[Base], _Named] = {
     Artifact: _Named("artifact", "sessions show"),
     Asset: _Named("asset", "assets list"),
     CrawlSession: _Named("session", "sessions list"),
+    Job: _Named("job", "jobs list"),
     Listing: _Named("listing", "listings list"),
     Run: _Named("run", "runs list"),
 }

@@ -6,27 +6,37 @@ import re
 import tomllib
 from functools import cached_property, partial
 from importlib.metadata import entry_points
+from importlib.resources import files
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, Self
 
-from attrs import asdict, fields, frozen
+from attrs import asdict, field, fields, frozen
 
 from crawler.access.globs import examples_of, problem_of
 from crawler.access.scope import Scope, scope_domain
+from crawler.engines.flags import OptionError, checked_option, checked_options, checked_passthrough
 from crawler.errors import BadUrlError, ConfigError, UsageError
 from crawler.urls import domain_of, redact, require_http_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from datetime import datetime
+    from importlib.resources.abc import Traversable
     from pathlib import Path
 
     from crawler.access.scope import Ruling
 
 
 PLUGINS = ("page", "product")  # the default
+BUNDLED = files("crawler.runs") / "bundled_sources.toml"
 MAX_ENTRIES = 10_000
 MAX_NAME_CHARS = 200
 MAX_SHOWN_CHARS = 80
+MAX_TEXT_CHARS = 2_000
+ENGINES = ("vitrine", "zimit")
+DEFAULT_JOB_NAME = "{code}-{date:%Y%m%d}"
+_DATE = re.compile(r"\{(?:code|date(?::([%A-Za-z0-9._-]{1,40}))?)\}")
+_JOB_NAME = re.compile(rf"(?:[A-Za-z0-9._-]|{_DATE.pattern})+")
 _PLUGIN = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,99}")
 
 
@@ -121,6 +131,63 @@ def _render(value: Any) -> str:
     return "no"
 
 
+def _text(value: Any, most: int = MAX_TEXT_CHARS) -> str:
+    if not isinstance(value, str) or "\x00" in value:
+        raise WrongValueError(f"{shown(value)} is no text")
+    if len(value) > most:
+        raise WrongValueError(f"{shown(value)} is too long")
+    return value.strip()
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise WrongValueError(f"{shown(value)} is neither true nor false")
+    return value
+
+
+def _one_of(choices: tuple[str, ...], value: Any) -> str:
+    if value not in choices:
+        raise WrongValueError(f"{shown(value)} is none of {', '.join(choices)}")
+    return str(value)
+
+
+def _base_url(value: Any) -> str:
+    return _url(_text(value))
+
+
+def _job_name(value: Any) -> str:
+    text = _text(value, MAX_NAME_CHARS)
+    if not _JOB_NAME.fullmatch(text):
+        raise WrongValueError(f"{shown(value)} is no name of jobs")
+    return text
+
+
+def _arguments(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or len(value) > MAX_ENTRIES:
+        raise WrongValueError(f"{shown(value)} is no list")
+    if not all(isinstance(entry, str) for entry in value):
+        raise WrongValueError(f"{shown(value)} has something in it that is no text")
+    try:
+        return checked_passthrough(value)
+    except OptionError as error:
+        raise WrongValueError(f"{error}; {error.hint}" if error.hint else str(error)) from None
+
+
+def _job(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise WrongValueError(f"{shown(value)} is no table")
+    for name, said in value.items():
+        try:
+            if isinstance(said, str) and checked_option(name, said) != said:
+                raise WrongValueError(f"{name}: {shown(said)} is a text")
+        except OptionError as error:
+            raise WrongValueError(f"{error}; {error.hint}") from None
+    try:
+        return checked_options(value)
+    except OptionError as error:
+        raise WrongValueError(f"{error}; {error.hint}") from None
+
+
 _RULES = 'a list of paths that begin with "/"; * stands for text within a segment, ** across segments'
 
 KEYS: dict[str, Key] = {
@@ -139,7 +206,31 @@ KEYS: dict[str, Key] = {
     "fetch_timeout_seconds": Key("a number from 1 to 600", partial(_number, least=1, most=600)),
     "jitter_seconds": Key("a number from 0 to 300", partial(_number, least=0, most=300)),
     "max_retries": Key("a whole number from 1 to 20", partial(_whole, least=1, most=20)),
+    "base_url": Key("an http or https URL", _base_url),
+    "description": Key(f"a text of at most {MAX_TEXT_CHARS} characters", _text),
+    "enabled": Key("true or false", _flag),
+    "engine": Key("one of vitrine, zimit", partial(_one_of, ENGINES)),
+    "engine_args": Key("a list of arguments, but for those that the archive tool says itself", _arguments),
+    "job_name": Key(
+        "a name of letters, digits and . _ - in between, with {code}, {date} or {date:%Y%m%d} in it",
+        _job_name,
+    ),
+    "judge": Key("true or false", _flag),
+    "requisites": Key("true or false", _flag),
+    "group_by": Key("one of query, path", partial(_one_of, ("query", "path"))),
+    "ignore_selectors": Key("a list of CSS selectors", partial(_list_of, _text)),
+    "ignore_text": Key("a list of texts", partial(_list_of, _text)),
+    "schedule": Key("a text, such as the five fields of a crontab", partial(_text, most=MAX_NAME_CHARS)),
+    "job": Key("a table of options of the archive tool: [sources.CODE.job]", _job),
 }
+# What only one of the engines can do; for the other it is a mistake.
+ENGINES_OWN = {
+    "vitrine": (
+        "allow", "deny", "plugins", "render", "fetch_timeout_seconds", "jitter_seconds", "max_retries",
+        "judge", "requisites",
+    ),
+    "zimit": ("engine_args",),
+}  # fmt: skip
 
 
 # ── sources: what a durable run crawls, as `sources.toml` says it, or as one URL does ──
@@ -165,6 +256,20 @@ class Source:
     fetch_timeout_seconds: float | None = None  # None: as the crawl's settings say
     jitter_seconds: float | None = None  # None: as TASK_JITTER_SECONDS says
     max_retries: int | None = None  # attempts at a page in all; None: as TASK_MAX_RETRIES says
+    # as jobs archive it
+    base_url: str | None = None
+    description: str = ""
+    enabled: bool = True  # whether jobs may be made of it
+    engine: str = "vitrine"
+    engine_args: tuple[str, ...] = ()  # for the engine as they are
+    job_name: str = DEFAULT_JOB_NAME
+    judge: bool = True  # whether pages are judged by the rule of product pages
+    requisites: bool = False  # whether stylesheets, pictures and fonts are fetched along
+    group_by: str = "query"  # which URLs are one page: those of one path, or of one path and query
+    ignore_selectors: tuple[str, ...] = ()  # what of a page is no part of its text
+    ignore_text: tuple[str, ...] = ()
+    schedule: str | None = None
+    job: Mapping[str, Any] = field(factory=dict)  # options of the archive tool
 
     @classmethod
     def of_url(cls, url: str, max_pages: int | None = None, depth: int | None = None) -> Self:
@@ -195,7 +300,16 @@ class Source:
 _NAMES = tuple(field.name for field in fields(Source))
 
 
-def load_sources(path: Path) -> dict[str, Source]:
+def job_name_of(source: Source, now: datetime) -> str:
+    """What a job of this source is called that is made now (SPEC 30)."""
+
+    def filled(found: re.Match[str]) -> str:
+        return source.code if found[0] == "{code}" else now.strftime(found[1] or "%Y%m%d")
+
+    return _DATE.sub(filled, source.job_name)
+
+
+def load_sources(path: Path | Traversable) -> dict[str, Source]:
     """The sources of a file by code, in its order; the first thing that is wrong with it is an error."""
     tables = _tables(path)
     unknown = next((key for key in tables if key != "sources"), None)
@@ -207,19 +321,37 @@ def load_sources(path: Path) -> dict[str, Source]:
     sources = tables.get("sources", {})
     if not isinstance(sources, dict):
         raise ConfigError(f"{path}: sources is no table", hint="write each as [sources.CODE]")
+    _refuse_twins(path, sources)
     return {code: _source(path, code, table) for code, table in sources.items()}
 
 
+def bundled_sources() -> dict[str, Source]:
+    """The sources that come along; those of the operator's file hide the ones of the same code."""
+    return load_sources(BUNDLED)
+
+
 def find_source(path: Path, code: str) -> Source:
-    """The source with a code."""
-    sources = load_sources(path)
-    if code not in sources:
-        listed = ", ".join(list(sources)[:20]) or "none"
+    """The source with a code, in whichever case: of the file, or else one that comes along."""
+    bundled = bundled_sources()
+    own = load_sources(path) if path.exists() or code.lower() not in bundled else {}
+    by_code = {**bundled, **{each.code.lower(): each for each in own.values()}}
+    if code.lower() not in by_code:
+        listed = ", ".join(list(own)[:20]) or "none"
         raise UsageError(f"{path} has no source {shown(code)}", hint=f"it has: {listed}")
-    return sources[code]
+    return by_code[code.lower()]
 
 
-def _tables(path: Path) -> dict[str, Any]:
+def _refuse_twins(path: Path | Traversable, codes: Iterable[str]) -> None:
+    seen: dict[str, str] = {}
+    for code in codes:
+        if seen.setdefault(code.lower(), code) != code:
+            raise ConfigError(
+                f"{path}: source {shown(code)} differs from {shown(seen[code.lower()])} by its case alone",
+                hint="codes are unique without regard to case",
+            )
+
+
+def _tables(path: Path | Traversable) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_bytes().decode("utf-8"))
     except FileNotFoundError:
@@ -234,7 +366,7 @@ def _tables(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path} is not TOML: {reason}", hint="docs/sources.md has an example") from None
 
 
-def _source(path: Path, code: str, table: Any) -> Source:
+def _source(path: Path | Traversable, code: str, table: Any) -> Source:
     where = f"{path}: source {shown(code)}"
     if not _CODE.fullmatch(code):
         raise ConfigError(
@@ -245,8 +377,21 @@ def _source(path: Path, code: str, table: Any) -> Source:
     said = {key: _read(where, code, key, value) for key, value in table.items()}
     if not said.get("start_urls"):
         raise ConfigError(f"{where}: start_urls is missing", hint='start_urls = ["https://shop.example/"]')
+    _refuse_others(where, said)
     domains = each_once(domain_of(url) for url in said["start_urls"])
     return Source(code=code, **{"name": code, "allowed_domains": domains, **said})
+
+
+def _refuse_others(where: str, said: Mapping[str, Any]) -> None:
+    """Refuse the keys that the source's engine knows nothing of."""
+    engine = said.get("engine", "vitrine")
+    for other, keys in ENGINES_OWN.items():
+        lost = next((key for key in keys if key in said), None)
+        if other != engine and lost:
+            hint = f'leave it out, or set engine = "{other}"'
+            raise ConfigError(
+                f"{where}: {lost} is for the engine {other}, and this source has {engine}", hint=hint
+            )
 
 
 def _read(where: str, code: str, name: str, value: Any) -> Any:

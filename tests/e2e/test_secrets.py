@@ -24,7 +24,8 @@ QUERY = (
     f"token={CANARY}1&x=2&X-Sig-Signature={CANARY}3&api_key={CANARY}4&session={CANARY}5&password={CANARY}6"
 )
 SHOWN = (
-    ("sessions", "list"), ("sessions", "list", "--json"), ("products", "list", "--json"), ("runs", "show", "1"),
+    ("sessions", "list"), ("sessions", "list", "--json"), ("products", "list", "--json"),
+    ("runs", "show", "1"),
     ("runs", "report", "1", "--json"), ("assets", "list", "--json"), ("exceptions", "list", "--json"),
     ("export", "sessions"), ("export", "listings", "--format", "jsonl"), ("doctor", "--json"),
 )  # fmt: skip

@@ -49,6 +49,8 @@ ASKING: dict[str, int] = {
     "cleanup --dry-run": 0,
     "db current": 0,
     "doctor": 0,
+    "jobs list": 0,
+    "jobs show 1": 0,
     "sources list": 0,
     "sources check": 0,
     "pdp check page.html": 0,
@@ -63,11 +65,13 @@ CHANGING = {
     "exceptions": {"resolve"},
     "export": {""},  # it is put on record
     "hauls": {"create"},
+    "jobs": {"create", "retry", "register"},
     "prices": {"refresh"},
     "purge": {""},
     "retention": {"set", "hold", "unhold"},
     "runs": {"stop", "resume"},
     "sessions": {"retry"},
+    "sources": {"seed"},
 }
 
 
@@ -98,6 +102,11 @@ def filled(database: Database, tmp_path: Path) -> Database:
             rows.a_version(1, 1, {"a": 1}),
             rows.a_sighting(1, 1, "new"),
             rows.a_haul("spring", ("https://shop.example/", SESSION)),
+            rows.a_job(id=1, status="running"),
+            rows.a_step(
+                1, status="in_progress", lease_owner="gone", lease_expires_at=THEN + HOUR,
+                lease_deadline_at=THEN + HOUR,
+            ),
             rows.a_hold(domain="shop.example", until=THEN + HOUR),
         ):  # fmt: skip
             db.add(row)

@@ -38,8 +38,10 @@ def test_the_example_of_the_documentation_says_everything(write: Callable[[str],
     """It can be copied, nothing about it is odd, and it has each key that there is."""
     assert EXAMPLE is not None
     sources = load_sources(write(EXAMPLE[1]))
-    assert [oddities(source, ("page", "product", "media")) for source in sources.values()] == [()] * 2
-    assert [key for key in KEYS if not re.search(rf"^{key} = ", EXAMPLE[1], re.MULTILINE)] == []
+    assert [oddities(source, ("page", "product", "media")) for source in sources.values()] == [()] * 3
+    assert [
+        key for key in KEYS if not re.search(rf"^({key} = |\[sources.cups.{key}\])", EXAMPLE[1], re.MULTILINE)
+    ] == []
     assert [key for key in KEYS if f"| `{key}` |" not in PAGE] == []
 
 

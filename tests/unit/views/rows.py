@@ -18,6 +18,8 @@ from crawler.db.models import (
     Haul,
     HaulMember,
     Hold,
+    Job,
+    JobStep,
     Listing,
     Page,
     Price,
@@ -143,3 +145,18 @@ def a_hold(**columns: Any) -> Hold:
     """Somebody's word."""
     given = {"id": uuid4(), "who": "legal", "why": "a case", "created_at": THEN}
     return Hold(**{**given, **columns})
+
+
+def a_job(**columns: Any) -> Job:
+    """An order to archive the shop."""
+    given = {
+        "name": "shop-20260301", "output_dir": f"/nowhere/{uuid4()}", "status": "queued", "created_at": THEN,
+        "updated_at": THEN, "queued_at": THEN,
+    }  # fmt: skip
+    return Job(**{**given, **columns})
+
+
+def a_step(job_id: int, **columns: Any) -> JobStep:
+    """The crawl of a job."""
+    given = {"job_id": job_id, "detail": {}, "next_run_at": THEN, "created_at": THEN, "updated_at": THEN}
+    return JobStep(**{**given, **columns})

@@ -1,0 +1,202 @@
+"""`vitrine jobs`: archives made on order, how they stand, and what to do about them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crawler.cli.options import FailEmpty, Json, JsonLines, person
+from crawler.cli.output import Listing, emit, note, say, show_list, table
+from crawler.cli.stores import reading, writing
+from crawler.config import load_settings
+from crawler.db import lookup
+from crawler.db.models import Job
+from crawler.engines.flags import checked_option
+from crawler.errors import UsageError
+from crawler.jobs import orders, registry
+from crawler.jobs.lifecycle import JobStatus
+from crawler.retention.holds import note_action
+from crawler.views import jobs as views
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from crawler.views.jobs import JobDocument
+
+JobId = Annotated[str, typer.Argument(metavar="JOB", help="Its number.")]
+SourceCode = Annotated[str, typer.Option("--source", metavar="CODE", help="A registered source.")]
+
+group = typer.Typer(no_args_is_help=True, help="Archives of whole sources, made on order by workers.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.add_typer(group, name="jobs")
+
+
+@group.command("create")
+def create(
+    passthrough: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- ARG...]", help="Passed on to the engine.", show_default=False),
+    ] = None,
+    *,
+    source: SourceCode,
+    seed: Annotated[list[str] | None, typer.Option(help="One more URL to begin at.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="An option of the archive tool.")
+    ] = None,
+    page_limit: Annotated[int | None, typer.Option(min=1, help="Archive no more pages than that.")] = None,
+    depth: Annotated[int | None, typer.Option(min=0, help="Follow no more links than that in a row.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Order an archive of a source; a worker makes it.
+
+    Examples:
+      vitrine jobs create --source hc --option initial_workers=2
+    """
+    settings = load_settings()
+    known = registry.known_sources(settings.sources_file).get(source.lower())
+    order = orders.JobOrder(
+        tuple(seed or ()), _options(option or ()), tuple(passthrough or ()), max_pages=page_limit, depth=depth
+    )
+    with writing() as db:
+        row = registry.find_registered(db, source)
+        if known is None:
+            raise UsageError(
+                f"source {row.code} is in no file", hint="docs/sources.md; SOURCES_FILE says where yours is"
+            )
+        job = orders.create(db, settings, known, order, now=db.now)
+        note_action(db, "job.create", f"job {job.id}", actor=person(), now=db.now, name=job.name)
+        document = views.shown(db, job, db.now)
+    if as_json:
+        emit(document)
+    else:
+        say(
+            "job {id}: {name} is queued, for {output_dir}",
+            id=document.id,
+            name=document.name,
+            output_dir=document.output_dir,
+        )
+        note("next: vitrine worker")
+
+
+@group.command("list")
+def list_jobs(
+    *,
+    source: Annotated[str | None, typer.Option(metavar="CODE", help="Only those of this source.")] = None,
+    status: Annotated[list[JobStatus] | None, typer.Option(help="Only those in this state.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="The newest so many.")] = 20,
+    as_json: Json = False,
+    as_jsonl: JsonLines = False,
+    fail_empty: FailEmpty = False,
+) -> int:
+    """List jobs, the newest first."""
+    with reading() as db:
+        found = views.newest(db, db.now, source=source, statuses=status or (), limit=limit)
+    return show_list(JOBS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
+
+
+@group.command("show")
+def show(job: JobId, *, as_json: Json = False) -> None:
+    """Show one job: how it stands, its attempts, where its files lie."""
+    with reading() as db:
+        document = views.shown(db, lookup.find(db, Job, job), db.now)
+    if as_json:
+        emit(document)
+    else:
+        tell(document)
+
+
+@group.command("retry")
+def retry(job: JobId) -> None:
+    """Let a job be tried again that failed; exit 5 when there is nothing to try again."""
+    with writing() as db:
+        row = lookup.find(db, Job, job)
+        before = row.status
+        after = orders.retry(db, row, db.now)
+        note_action(db, "job.retry", f"job {row.id}", actor=person(), now=db.now, before=before, after=after)
+    note(f"job {job} is {after}")
+
+
+@group.command("register")
+def register_folder(
+    *,
+    source: SourceCode,
+    output_dir: Annotated[Path, typer.Option(metavar="DIR", help="The folder of a finished archive.")],
+    name: Annotated[str | None, typer.Option(help="Its name; default: the folder's.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Make a completed job of an archive that is there already."""
+    with writing() as db:
+        job = orders.register(db, source, output_dir, name, now=db.now)
+        note_action(db, "job.register", f"job {job.id}", actor=person(), now=db.now, folder=job.output_dir)
+        document = views.shown(db, job, db.now)
+    if as_json:
+        emit(document)
+    else:
+        say("job {id}: {name} is registered as completed", id=document.id, name=document.name)
+
+
+def tell(job: JobDocument) -> None:
+    """A job for people."""
+    say(
+        "job {id} [bold]{name}[/] of {source}: {status}\n  queued {queued}, started {started}, "
+        "ended {ended}\n"
+        "  pages: {crawled} of {total}, {failed} failed; WARC files: {warcs}, {bytes}\n  in {folder}",
+        id=job.id, name=job.name, source=job.source, status=job.status, queued=job.queued_at,
+        started=job.started_at, ended=job.finished_at, crawled=job.pages_crawled, total=job.pages_total,
+        failed=job.pages_failed, warcs=job.warc_file_count, bytes=job.warc_bytes_total, folder=job.output_dir,
+    )  # fmt: skip
+    if job.worker:
+        say("  worked on by {worker}", worker=job.worker)
+    if job.crawler_status:
+        say(
+            "  the crawl: {outcome}, exit code {code}, stage {stage}", outcome=job.crawler_status,
+            code=job.crawler_exit_code, stage=job.crawler_stage,
+        )  # fmt: skip
+    for step in job.steps:
+        if step.last_error:
+            say("  [red]{kind}: {error}[/]", kind=step.kind, error=step.last_error)
+        if step.next_run_at and (step.attempts or step.last_error):
+            say("  {kind} waits until {time}", kind=step.kind, time=step.next_run_at)
+        if step.history:
+            rows = [
+                (
+                    one.get("started_at"),
+                    one.get("ended_at"),
+                    one.get("outcome"),
+                    one.get("exit_code"),
+                    one.get("error"),
+                )
+                for one in step.history
+            ]
+            table(("began", "ended", "came to", "exit", "why"), rows, title=step.kind)
+
+
+def _options(given: Iterable[str]) -> dict[str, Any]:
+    options = {}
+    for pair in given:
+        name, is_pair, value = pair.partition("=")
+        if not is_pair:
+            raise UsageError(f"--option {name} says no value", hint="write it as NAME=VALUE")
+        options[name] = checked_option(name, value)
+    return options
+
+
+def _row(job: JobDocument) -> tuple[Any, ...]:
+    return (
+        job.id, job.source, job.name, job.status, job.queued_at, job.finished_at, job.retry_count,
+        job.pages_crawled, job.warc_file_count,
+    )  # fmt: skip
+
+
+JOBS = Listing(
+    "jobs",
+    ("job", "source", "name", "status", "queued", "ended", "retries", "pages", "WARC files"),
+    _row,
+    empty="No jobs found; `vitrine jobs create --source CODE` orders one",
+)

@@ -1,0 +1,111 @@
+"""Archive jobs: sources as jobs refer to them, the orders to archive one, and their steps."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from crawler.db.models.base import Base, BigKey
+from crawler.db.models.leased import IS_IN_PROGRESS, IS_PENDING, LEASED_STATUSES, Leased
+
+
+class RegisteredSource(Base):
+    """A source under its code; what is crawled of it, and how, stands in its file (SPEC 12)."""
+
+    __tablename__ = "sources"
+    __table_args__ = (UniqueConstraint("code"),)
+
+    id: Mapped[int] = mapped_column(BigKey, primary_key=True)
+    code: Mapped[str]  # in lower case
+    name: Mapped[str]
+    base_url: Mapped[str | None]
+    description: Mapped[str | None]
+    enabled: Mapped[bool] = mapped_column(default=True)
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+
+
+class Job(Base):
+    """An order to archive a source, from its first attempt to its cleanup (SPEC 13-21)."""
+
+    __tablename__ = "jobs"
+    __table_args__ = (
+        CheckConstraint(
+            "status IN ('queued', 'running', 'retryable', 'failed', 'completed', 'indexing', 'indexed', "
+            "'index_failed')",
+            name="status",
+        ),
+        CheckConstraint("engine IN ('vitrine', 'zimit')", name="engine"),
+        CheckConstraint("cleanup_status IN ('none', 'temp_cleaned')", name="cleanup_status"),
+        UniqueConstraint("output_dir"),
+        Index(None, "source_id", "id"),
+        Index(None, "status", "id"),
+    )
+
+    id: Mapped[int] = mapped_column(BigKey, primary_key=True)
+    source_id: Mapped[int | None] = mapped_column(BigKey, ForeignKey("sources.id", ondelete="SET NULL"))
+    name: Mapped[str]
+    output_dir: Mapped[str]  # in full
+    engine: Mapped[str] = mapped_column(default="vitrine")
+    status: Mapped[str] = mapped_column(default="queued")
+    config: Mapped[dict[str, Any] | None]  # seeds, arguments, options, and the source as it was
+    run_id: Mapped[int | None] = mapped_column(BigKey, ForeignKey("runs.id", ondelete="SET NULL"), index=True)
+    retry_count: Mapped[int] = mapped_column(default=0)  # crawls that failed and were to be tried again
+    infra_errors: Mapped[int] = mapped_column(
+        default=0
+    )  # in a row, of disk, mount, Docker; no retry is counted
+    crawler_exit_code: Mapped[int | None]
+    crawler_status: Mapped[str | None]  # success, failed, infra_error, infra_error_config
+    crawler_stage: Mapped[str | None]
+    last_stats_json: Mapped[dict[str, Any] | None]
+    pages_crawled: Mapped[int] = mapped_column(default=0)
+    pages_total: Mapped[int] = mapped_column(default=0)
+    pages_failed: Mapped[int] = mapped_column(default=0)
+    warc_file_count: Mapped[int] = mapped_column(default=0)
+    indexed_page_count: Mapped[int] = mapped_column(default=0)
+    records_bad: Mapped[int] = mapped_column(default=0)
+    final_zim_path: Mapped[str | None]
+    combined_log_path: Mapped[str | None]
+    state_file_path: Mapped[str | None]  # None once it was cleaned up
+    cleanup_status: Mapped[str] = mapped_column(default="none")
+    cleaned_at: Mapped[datetime | None]
+    warc_bytes_total: Mapped[int] = mapped_column(BigInteger, default=0)
+    output_bytes_total: Mapped[int] = mapped_column(BigInteger, default=0)
+    tmp_bytes_total: Mapped[int] = mapped_column(BigInteger, default=0)
+    tmp_non_warc_bytes_total: Mapped[int] = mapped_column(BigInteger, default=0)
+    storage_scanned_at: Mapped[datetime | None]
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+    queued_at: Mapped[datetime | None]
+    started_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]
+
+
+class JobStep(Leased, Base):
+    """A part of a job that one worker has on loan; its status and its job's change together."""
+
+    __tablename__ = "job_steps"
+    __table_args__ = (
+        CheckConstraint(LEASED_STATUSES, name="status"),
+        CheckConstraint("kind IN ('crawl', 'index', 'changes')", name="kind"),
+        UniqueConstraint("job_id", "kind"),
+        Index(
+            "ix_job_steps_pending", "next_run_at",
+            postgresql_where=text(IS_PENDING), sqlite_where=text(IS_PENDING),
+        ),
+        Index(
+            "ix_job_steps_in_progress", "lease_expires_at",
+            postgresql_where=text(IS_IN_PROGRESS), sqlite_where=text(IS_IN_PROGRESS),
+        ),
+    )  # fmt: skip
+
+    id: Mapped[int] = mapped_column(BigKey, primary_key=True)
+    job_id: Mapped[int] = mapped_column(BigKey, ForeignKey("jobs.id", ondelete="CASCADE"))
+    kind: Mapped[str] = mapped_column(default="crawl")
+    outcome: Mapped[str | None]  # what came of its last attempt
+    process: Mapped[str | None]  # by which its own machine can tell that its worker is gone
+    detail: Mapped[dict[str, Any]]  # its attempts, the newest last
+    created_at: Mapped[datetime]

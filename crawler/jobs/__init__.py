@@ -1,0 +1,1 @@
+"""Archive jobs: a source archived on order, whatever dies."""

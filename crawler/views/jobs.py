@@ -1,0 +1,129 @@
+"""Archive jobs: how each stands, what its steps came to, and how many there are of each state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+from sqlalchemy import func, select
+
+from crawler.access.process import is_gone
+from crawler.db.models import Job, JobStep, RegisteredSource
+from crawler.jobs.lifecycle import JobStatus
+from crawler.jobs.registry import find_registered
+from crawler.views.documents import document_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from datetime import datetime
+
+    from sqlalchemy.orm import Session
+
+# What a job is whose worker is gone: what the next worker finds.
+LEFT_BEHIND = {JobStatus.RUNNING: JobStatus.RETRYABLE, JobStatus.INDEXING: JobStatus.COMPLETED}
+
+
+@frozen(kw_only=True)
+class StepDocument:
+    """A part of a job, and its attempts, the newest last."""
+
+    id: int
+    kind: str
+    status: str
+    outcome: str | None
+    attempts: int
+    worker: str | None  # who is at it
+    last_error: str | None
+    cause: str | None
+    next_run_at: datetime | None  # while it waits
+    finished_at: datetime | None
+    history: list[dict[str, Any]]
+
+
+@frozen(kw_only=True)
+class JobDocument:
+    """A job, as its row says it; of one whose worker is gone the state is what the next worker finds."""
+
+    id: int
+    source: str | None
+    name: str
+    status: str
+    engine: str
+    run: int | None
+    worker: str | None  # who is at it
+    retry_count: int
+    infra_errors: int
+    output_dir: str
+    crawler_exit_code: int | None
+    crawler_status: str | None
+    crawler_stage: str | None
+    pages_crawled: int
+    pages_total: int
+    pages_failed: int
+    warc_file_count: int
+    indexed_page_count: int
+    records_bad: int
+    final_zim_path: str | None
+    combined_log_path: str | None
+    state_file_path: str | None
+    cleanup_status: str
+    cleaned_at: datetime | None
+    warc_bytes_total: int
+    output_bytes_total: int
+    tmp_bytes_total: int
+    tmp_non_warc_bytes_total: int
+    storage_scanned_at: datetime | None
+    created_at: datetime
+    queued_at: datetime | None
+    started_at: datetime | None
+    finished_at: datetime | None
+    config: dict[str, Any] | None
+    last_stats: dict[str, Any] | None
+    steps: list[StepDocument]
+
+
+def newest(
+    db: Session, now: datetime, *, source: str | None = None, statuses: Collection[str] = (), limit: int
+) -> list[JobDocument]:
+    """The newest jobs first; states are looked for as they are shown."""
+    query = select(Job).order_by(Job.id.desc())
+    if source is not None:
+        query = query.where(Job.source_id == find_registered(db, source).id)
+    if statuses:
+        left = [before for before, after in LEFT_BEHIND.items() if after in statuses]
+        query = query.where(Job.status.in_([*statuses, *left]))
+    found = (shown(db, row, now) for row in db.scalars(query.limit(limit)))
+    return [each for each in found if not statuses or each.status in statuses]
+
+
+def shown(db: Session, job: Job, now: datetime) -> JobDocument:
+    """Everything that is known of a job."""
+    source = db.get(RegisteredSource, job.source_id) if job.source_id else None
+    rows = db.scalars(select(JobStep).where(JobStep.job_id == job.id).order_by(JobStep.id))
+    steps = [_step(row, now) for row in rows]
+    worker = next((step.worker for step in steps if step.worker), None)
+    status = job.status if worker else LEFT_BEHIND.get(JobStatus(job.status), job.status)
+    return document_of(
+        JobDocument, job, source=source.code if source else None, run=job.run_id, worker=worker,
+        status=str(status), last_stats=job.last_stats_json, steps=steps,
+    )  # fmt: skip
+
+
+def counts(db: Session) -> dict[str, int]:
+    """How many jobs there are of each state that the rows say."""
+    found = dict(db.execute(select(Job.status, func.count()).group_by(Job.status)).tuples().all())
+    return {str(status): found.get(status, 0) for status in JobStatus}
+
+
+def _step(row: JobStep, now: datetime) -> StepDocument:
+    is_alive = (
+        row.status == "in_progress"
+        and row.lease_expires_at is not None
+        and row.lease_expires_at > now
+        and not is_gone(row.process)
+    )
+    waits = row.status == "pending"
+    return document_of(
+        StepDocument, row, worker=row.lease_owner if is_alive else None,
+        next_run_at=row.next_run_at if waits else None, history=list(row.detail.get("attempts", ())),
+    )  # fmt: skip

@@ -1,0 +1,133 @@
+"""Sources as jobs know them: registered, named, and made into what a job is told."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from attrs import evolve
+
+from crawler.config import Settings, load_settings
+from crawler.engines.flags import OptionError
+from crawler.errors import CrawlerError, NotFoundError, UsageError
+from crawler.jobs import registry
+from crawler.runs.sources import Source, bundled_sources, job_name_of
+
+if TYPE_CHECKING:
+    from crawler.db.engine import Database
+
+NOW = datetime(2025, 12, 9, 21, 9, 11, tzinfo=UTC)
+SHOP = Source("shop", "Shop", ("https://shop.example/",), ("shop.example",))
+ZIMIT = evolve(SHOP, engine="zimit", engine_args=("--lang", "fr"), depth=3, max_pages=10)
+
+
+@pytest.fixture
+def settings(monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Nothing is allowed that is private."""
+    return load_settings({"EGRESS_ALLOW": ""})
+
+
+def test_what_comes_along() -> None:
+    """SPEC 29: two sources, with the seed's defaults and its names."""
+    bundled = bundled_sources()
+    assert list(bundled) == ["hc", "phac"]
+    health = bundled["hc"]
+    assert health.start_urls == ("https://www.canada.ca/en/health-canada.html",)
+    assert job_name_of(health, NOW) == "hc-20251209"
+    asked = ("cleanup", "overwrite", "enable_monitoring", "enable_adaptive_workers", "enable_vpn_rotation")
+    assert not any(health.job[name] for name in asked)
+    assert (health.job["initial_workers"], health.job["log_level"], health.group_by) == (1, "INFO", "path")
+
+
+def test_the_operators_source_hides_the_one_that_comes_along(tmp_path: Path) -> None:
+    """By its code, in whichever case."""
+    path = tmp_path / "sources.toml"
+    path.write_text('[sources.HC]\nstart_urls = ["https://other.example/"]\n', encoding="utf-8")
+    known = registry.known_sources(path)
+    assert set(known) == {"hc", "phac"}
+    assert known["hc"].start_urls == ("https://other.example/",)
+
+
+def test_seeding_again_registers_nothing(database: Database) -> None:
+    """SPEC 35; what is there stays as it is, and is found in any case."""
+    with database.write() as db:
+        assert registry.seed_sources(db, bundled_sources().values(), NOW) == 2
+        assert registry.seed_sources(db, bundled_sources().values(), NOW) == 0
+        assert registry.registered_codes(db) == {"hc", "phac"}
+        assert registry.find_registered(db, "HC").name == "Health Canada"
+        with pytest.raises(NotFoundError, match="'bogus' is not registered") as missing:
+            registry.find_registered(db, "bogus")
+        assert "vitrine sources seed" in missing.value.hint
+
+
+def test_where_a_job_writes() -> None:
+    """SPEC 31."""
+    folder = registry.output_dir_of(Path("/archive"), bundled_sources()["hc"], "hc-20251209", NOW)
+    assert folder == Path("/archive/hc/20251209T210911Z__hc-20251209")
+
+
+def test_what_a_job_is_told(settings: Settings) -> None:
+    """SPEC 32: the source's word, then the order's; and it is JSON."""
+    source = evolve(SHOP, job={"initial_workers": 2, "cleanup": True})
+    more = ["https://shop.example/", "https://other.example/x"]
+    config = registry.job_config(source, settings, more, {"initial_workers": 5}, passthrough=["-s", "A=1"])
+    assert config["seeds"] == ["https://shop.example/", "https://other.example/x"]
+    assert config["tool_options"] == {"relax_perms": True, "initial_workers": 5, "cleanup": True}
+    assert config["zimit_passthrough_args"] == ["-s", "A=1"]
+    assert Source.of_plan(json.loads(json.dumps(config))["source"]).allowed_domains == (
+        "shop.example", "other.example",
+    )  # fmt: skip
+    assert source.job == {"initial_workers": 2, "cleanup": True}
+
+
+def test_zimit_is_told_its_arguments_and_the_limits(settings: Settings) -> None:
+    """Which the other engine reads in the source."""
+    config = registry.job_config(ZIMIT, settings, passthrough=["--x"])
+    limits = ["--depth", "3", "--pageLimit", "10"]
+    assert config["zimit_passthrough_args"] == [*limits, "--lang", "fr", "--x"]
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        "shop", "ftp://shop.example/", "https://user:secret@shop.example/", "http://127.0.0.1/", "http://2130706433/",
+        "http://[::1]/", "http://10.1.2.3/", "http://169.254.169.254/latest", "http://localhost:8000/",
+        "http://printer.local/", "https://shop.example/a b",
+    ],
+)  # fmt: skip
+def test_a_seed_that_is_none_is_refused(settings: Settings, seed: str) -> None:
+    """No URL, or one that leads inside; no password is repeated."""
+    with pytest.raises(CrawlerError) as refused:
+        registry.checked_seeds([seed], settings)
+    assert "secret" not in str(refused.value)
+
+
+def test_so_many_seeds_and_no_more(settings: Settings) -> None:
+    """Ten thousand, each once; private ones where the operator allows them."""
+    many = [f"https://shop.example/{number}" for number in range(10_000)]
+    assert len(registry.checked_seeds([*many, *many], settings)) == 10_000
+    with pytest.raises(UsageError, match="10001 seeds are too many"):
+        registry.checked_seeds([*many, "https://shop.example/"], settings)
+    with pytest.raises(UsageError, match="there are no seeds"):
+        registry.checked_seeds([], settings)
+    allowed = load_settings({"EGRESS_ALLOW": "127.0.0.1"})
+    assert registry.checked_seeds(["http://127.0.0.1:8000/"], allowed)
+
+
+@pytest.mark.parametrize("words", [["--lang", "fr"], ["-s"], ["-a", "x=1"], ["-s", "A"]])
+def test_our_own_engine_takes_settings_only(settings: Settings, words: list[str]) -> None:
+    """An argument that nothing reads is a mistake."""
+    with pytest.raises(OptionError):
+        registry.job_config(SHOP, settings, passthrough=words)
+
+
+@pytest.mark.parametrize(
+    "options", [{"enable_adaptive_workers": True}, {"enable_vpn_rotation": True}, {"nothing": 1}]
+)
+def test_options_that_make_no_sense_are_refused(settings: Settings, options: dict[str, Any]) -> None:
+    """SPEC 33."""
+    with pytest.raises(OptionError):
+        registry.job_config(SHOP, settings, (), options)
