@@ -27,6 +27,7 @@ _BARE_PASSWORD = re.compile(r"\b([a-z][a-z0-9+.-]{0,20}:[^/\s:@\"',=(]*):[^/\s\"
 _WORD_PASSWORD = re.compile(
     r"(?<![?&;\w])((?:pg|ssl)?password\s*=\s*)('[^'\"\\\n]*'|'?[^\s&#\"',;)\\]+)", re.IGNORECASE
 )
+_QUERY_PASSWORD = re.compile(r"([?&](?:ssl)?password=)[^&#\s\"']+", re.IGNORECASE)
 # Nor does what a parameter holds that is named like a secret; the URL that is fetched and stored keeps it.
 _SECRET_PARAMETER = re.compile(
     r"""((?:[?&;]|%3f|%26)
@@ -155,8 +156,13 @@ def redacted(text: str) -> str:
     return _SECRET_PARAMETER.sub(r"\1***", text) if "=" in text or "%3" in text else text
 
 
-def without_passwords(text: str) -> str:
-    """`text` without the passwords in it: for what is stored, where a URL's query stays what was fetched."""
+def without_passwords(text: str, *, in_queries: bool = False) -> str:
+    """`text` without the passwords in it: for what is stored, where a URL's query stays what was fetched.
+
+    `in_queries` is for URLs that need not be: what a `password` parameter holds goes too.
+    """
+    if in_queries:
+        text = _QUERY_PASSWORD.sub(r"\1***", text)
     if "@" in text:
         text = _BARE_PASSWORD.sub(r"\1:***@", _URL_PASSWORD.sub(r"\1:***@", text))
     if "=" in text:

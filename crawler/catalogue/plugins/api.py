@@ -211,7 +211,7 @@ def _kind(kind: object) -> str:
 
 
 def _key(key: object) -> str:
-    text = without_passwords(_text("key", key))
+    text = without_passwords(_text("key", key), in_queries=True)
     if not 0 < len(text) <= MAX_KEY_CHARS:
         raise BadValueError(f"a key has 1 to {MAX_KEY_CHARS} characters")
     return text
@@ -219,7 +219,7 @@ def _key(key: object) -> str:
 
 def _url(url: object) -> str:
     try:
-        return require_http_url(without_passwords(_text("url", url)))
+        return require_http_url(without_passwords(_text("url", url), in_queries=True))
     except BadUrlError:
         raise BadValueError("url is none that a crawl could fetch") from None
 
