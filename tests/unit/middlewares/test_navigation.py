@@ -61,7 +61,7 @@ def test_an_answer_is_passed_on(parts: Parts, status: int) -> None:
 def test_every_error_may_ask_for_a_delay(parts: Parts, status: int, *, is_robots: bool) -> None:
     """Whoever asks next waits for it, and so does this session; robots.txt's answer counts like a page's."""
     visit = parts.visits.add(a_visit())
-    request = a_request(visit=visit, **({"callback": NO_CALLBACK} if is_robots else {}))
+    request = a_request(visit=visit, callback=NO_CALLBACK if is_robots else None)
     began = time.monotonic()
     answer = judged(parts, request, status, Retry_After="1")
     assert parts.visits.delays == [("shop.example", 1.0, "Retry-After")]
