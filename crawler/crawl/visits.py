@@ -19,7 +19,8 @@ from crawler.access.gate import GateUnavailableError
 from crawler.capture.failures import Cause, Summary
 from crawler.config import shown
 from crawler.errors import LockedError
-from crawler.leases.backoff import Backoff, Patience, persistently
+from crawler.leases.backoff import Backoff, persistently
+from crawler.leases.patience import Patience
 from crawler.leases.renewer import Renewer
 from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Outcome, Status

@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from attrs import define, field, frozen
 
-from crawler import logs
-
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 T = TypeVar("T")
-
-log = logs.get_logger(__name__)
 
 
 @frozen
@@ -64,39 +60,6 @@ class FailureBudget:
     def is_spent(self, now: float) -> bool:
         """Whether to give up."""
         return self._since is not None and (now - self._since >= self.seconds or self._failures >= self.most)
-
-
-@define
-class Patience:
-    """How long what refuses is asked again, from its first refusal; of many who wait only one says so."""
-
-    seconds: float
-    waits: Backoff = Backoff(0.5, maximum=4.0)
-    _is_told: bool = field(default=False, init=False)
-
-    async def outlast(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Try until it succeeds, or has failed for too long; the last failure is raised."""
-        clock, since, failures = asyncio.get_running_loop().time, math.inf, 0
-        while True:
-            try:
-                result = await attempt()
-            except Exception as error:
-                since, failures = min(since, clock()), failures + 1
-                left = since + self.seconds - clock()
-                if left <= 0:
-                    raise
-                self._tell(error)
-                await asyncio.sleep(min(self.waits.delay(failures), left))
-            else:
-                if self._is_told:
-                    self._is_told = False
-                    log.info("store.back")
-                return result
-
-    def _tell(self, error: Exception) -> None:
-        if not self._is_told:
-            self._is_told = True
-            log.warning("store.away", error=str(error), waited_for_seconds=self.seconds)
 
 
 async def persistently(

@@ -24,7 +24,7 @@ from crawler.db.models import Artifact, CrawlLog, Page
 from crawler.errors import LockedError
 from crawler.evidence.blobs import BlobExistsError, DiskFullError, StoreUnavailableError
 from crawler.evidence.files import files_of
-from crawler.leases.backoff import Patience
+from crawler.leases.patience import Patience
 from crawler.pdp import facts_as_dict, verdict_as_dict
 from crawler.sessions.log_export import log_file
 from crawler.sessions.outcome import PageResult
@@ -286,45 +286,18 @@ class WriteQueue:
         """Publish the files, then write the rows."""
         in_doubt = [write for write in writes if write.is_in_doubt]
         if in_doubt:
-            self._look_after(in_doubt)
+            _look_after(self.database, in_doubt)
         left = [write for write in writes if not (write in in_doubt and write.error is None)]
         _publish(self.blobs, [write for write in left if write.files and not write.is_published])
         self._write([write for write in left if write.is_published or not write.files])
-
-    def _look_after(self, in_doubt: Sequence[Write[Any]]) -> None:
-        """Find out which of them were written, although nobody heard so."""
-        with self.database.read() as db:
-            for write in in_doubt:
-                if write.was_written is not None and write.was_written(db):
-                    write.error = None
 
     def _withdraw(self, writes: Sequence[Write[Any]]) -> None:
         """Take back files whose rows came to nothing."""
         for write in writes:
             if write.error is not None and write.is_published:
-                self._withdraw_unclaimed(write)
+                _withdraw_unclaimed(self.database, self.blobs, write)
 
     # ── its files, and its rows ──
-
-    def _withdraw_unclaimed(self, write: Write[Any]) -> None:
-        """Take files back, unless the write went through and only its answer got lost, or others need them.
-
-        Where nobody can tell, they stay: a file without a row does no harm, and the orphan scan finds it.
-        """
-        uris = [file.uri for file in write.files]
-        try:
-            with self.database.read() as db:
-                if db.scalar(select(Artifact.id).where(Artifact.storage_uri.in_(uris)).limit(1)):
-                    return
-        except Exception as error:  # ruff: ignore[blind-except] - see below
-            if write.is_in_doubt or any(file.is_shared for file in write.files):
-                log.warning("artifact.left_behind", uris=uris, error=str(error))
-                return
-        for file in write.files:
-            try:
-                self.blobs.delete(file.uri)
-            except Exception:
-                log.exception("artifact.withdraw_failed", uri=file.uri)
 
     def _write(self, writes: Sequence[Write[Any]]) -> None:
         """Write the rows in one transaction; where that is refused as a whole, each write's in its own.
@@ -336,7 +309,7 @@ class WriteQueue:
         is_committing = False
         try:
             with self.database.write() as db:
-                self._write_rows(db, writes)
+                _write_rows(db, writes, timedelta(seconds=self.settings.domain_lock_ttl_seconds))
                 is_committing = True
         except BaseException as error:  # ruff: ignore[blind-except] - `result` raises it
             for write in writes:
@@ -351,21 +324,50 @@ class WriteQueue:
             for write in again:
                 self._write([write])
 
-    def _write_rows(self, db: Transaction, writes: Sequence[Write[Any]]) -> None:
-        ttl = timedelta(seconds=self.settings.domain_lock_ttl_seconds)
-        # The sessions that are still ours cannot be taken over before the transaction's end.
-        fences = {write.fence for write in writes if write.fence}
-        stale = {fence for fence in fences if not beat(db, fence, ttl)}
-        lines: list[tuple[UUID, LogLine]] = []
-        for write in writes:
-            if write.fence in stale:
-                write.fail(StaleSessionError())
-                continue
-            _write_in_savepoint(db, write)
-            if write.error is None and write.journal is not None:
-                write.lines += write.journal.take()
-                lines += [(write.journal.key, line) for line in write.lines]
-        write_log(db, lines)
+
+def _look_after(database: Database, in_doubt: Sequence[Write[Any]]) -> None:
+    """Find out which of them were written, although nobody heard so."""
+    with database.read() as db:
+        for write in in_doubt:
+            if write.was_written is not None and write.was_written(db):
+                write.error = None
+
+
+def _withdraw_unclaimed(database: Database, blobs: BlobStore, write: Write[Any]) -> None:
+    """Take files back, unless the write went through and only its answer got lost, or others need them.
+
+    Where nobody can tell, they stay: a file without a row does no harm, and the orphan scan finds it.
+    """
+    uris = [file.uri for file in write.files]
+    try:
+        with database.read() as db:
+            if db.scalar(select(Artifact.id).where(Artifact.storage_uri.in_(uris)).limit(1)):
+                return
+    except Exception as error:  # ruff: ignore[blind-except] - see below
+        if write.is_in_doubt or any(file.is_shared for file in write.files):
+            log.warning("artifact.left_behind", uris=uris, error=str(error))
+            return
+    for file in write.files:
+        try:
+            blobs.delete(file.uri)
+        except Exception:
+            log.exception("artifact.withdraw_failed", uri=file.uri)
+
+
+def _write_rows(db: Transaction, writes: Sequence[Write[Any]], ttl: timedelta) -> None:
+    # The sessions that are still ours cannot be taken over before the transaction's end.
+    fences = {write.fence for write in writes if write.fence}
+    stale = {fence for fence in fences if not beat(db, fence, ttl)}
+    lines: list[tuple[UUID, LogLine]] = []
+    for write in writes:
+        if write.fence in stale:
+            write.fail(StaleSessionError())
+            continue
+        _write_in_savepoint(db, write)
+        if write.error is None and write.journal is not None:
+            write.lines += write.journal.take()
+            lines += [(write.journal.key, line) for line in write.lines]
+    write_log(db, lines)
 
 
 def _publish(blobs: BlobStore, writes: Sequence[Write[Any]]) -> None:

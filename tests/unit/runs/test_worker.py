@@ -17,7 +17,8 @@ from crawler.capture.failures import Cause
 from crawler.config import load_settings
 from crawler.db.engine import Database
 from crawler.db.models import Run, Task
-from crawler.leases.backoff import Backoff, Patience
+from crawler.leases.backoff import Backoff
+from crawler.leases.patience import Patience
 from crawler.runs import domain_slot
 from crawler.runs import worker as module
 from crawler.runs.outgoing import FAILED, FINISHED, INTERRUPTED, STOPPED

@@ -17,7 +17,8 @@ from crawler.db.engine import Database, DatabaseUnavailableError
 from crawler.db.models import Artifact, CrawlLog, CrawlSession, Diagnostic, DomainGate, Page
 from crawler.evidence.blobs import BlobExistsError, DiskFullError
 from crawler.evidence.folder_store import FolderStore
-from crawler.leases.backoff import Backoff, Patience
+from crawler.leases.backoff import Backoff
+from crawler.leases.patience import Patience
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 from crawler.sessions.store import SessionStore
