@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from crawler.access.process import holder_of
 from crawler.db.models import CrawlSession
+from crawler.views.documents import document_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,19 +54,16 @@ def of(db: Session, states: Sequence[DomainState]) -> list[DomainDocument]:
     for state, holder in zip(states, holders, strict=True):
         session = sessions.get(holder.session_id) if holder else None
         documents.append(
-            DomainDocument(
-                domain=state.domain,
+            document_of(
+                DomainDocument,
+                state,
                 state=HELD if state.value else FREE,
-                value=state.value,
                 host=holder.host if holder else None,
                 pid=holder.pid if holder else None,
                 session=holder.session_id if holder else None,
                 url=session.url if session else None,
                 since=session.started_at if session else None,
                 expires_in_ms=state.expires_in_ms if state.value else None,
-                throttled_for_ms=state.throttled_for_ms,
-                delayed_for_ms=state.delayed_for_ms,
-                delay_reason=state.delay_reason,
             )
         )
     return documents

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict
 
+from crawler.urls import redacted
 from crawler.views import runs
 from crawler.views.documents import as_json
 from crawler.views.runs import MOST
@@ -73,7 +74,7 @@ def as_markdown(report: RunReport) -> str:
     if report.permanent_lines:
         lines = "\n".join(f"    {line}" for line in report.permanent_lines)
         parts.append(f"## Logins that it met\n\nTo leave them out for good, in sources.toml:\n\n{lines}")
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return redacted("\n\n".join(part for part in parts if part)) + "\n"
 
 
 def _section(title: str, columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
