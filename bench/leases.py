@@ -106,7 +106,7 @@ class Queue:
     size: int
     database: Database
     run_id: int
-    leases: Leases = field(factory=lambda: Leases(Task, LeaseRules()))
+    leases: Leases = field(factory=lambda: Leases(Task, LeaseRules(), ahead=True))
 
     def seconds(self, batch: int) -> float:
         """Lease a batch at once, finish it one by one as a crawl does, then make up for it."""

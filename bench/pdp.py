@@ -16,8 +16,7 @@ import extruct
 from attrs import frozen
 
 from crawler.pdp import POLICIES, Verdict, judge, read_facts, read_page
-from crawler.pdp.facts_dom import account_in_dom
-from crawler.pdp.facts_json import account_in_json
+from crawler.pdp.facts import account_in_dom, account_in_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

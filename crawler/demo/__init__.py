@@ -2,9 +2,8 @@
 
 from crawler.demo.process import DemoProcess, spawn
 from crawler.demo.scenarios import SCENARIOS, Scenario
-from crawler.demo.server import NETWORK, DemoServer
+from crawler.demo.server import NETWORK, DemoServer, serve
 from crawler.demo.shops import DEMO_SIX, SHOPS, Shop
-from crawler.demo.threaded import serve
 
 __all__ = [
     "DEMO_SIX",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING, Any
 
+from attrs import asdict
+
 from crawler.demo.addresses import FRONT, Doors
-from crawler.demo.front import directory
 from crawler.demo.money import moved
-from crawler.demo.pagecache import PageCache
+from crawler.demo.pages import directory
 from crawler.demo.requestlog import RequestLog
 from crawler.demo.scenarios import SCENARIOS, Call, not_found, split_prefix
 from crawler.demo.storefront import EXEMPT, page_of, sitemap
@@ -17,10 +18,35 @@ from crawler.demo.wire import Reply, Request, zipped
 from crawler.errors import CrawlerError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
 
     from crawler.demo.goods import Product
     from crawler.demo.shops import Shop
+
+
+class PageCache:
+    """Answers by key, together never larger than the budget."""
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self._bytes = 0
+        self._kept: OrderedDict[Hashable, Reply] = OrderedDict()
+
+    def get(self, key: Hashable) -> Reply | None:
+        """The answer under `key`, if it is still here."""
+        reply = self._kept.get(key)
+        if reply is not None:
+            self._kept.move_to_end(key)
+        return reply
+
+    def put(self, key: Hashable, reply: Reply) -> None:
+        """Keep `reply`, and let go of what no longer fits."""
+        self._kept[key] = reply
+        self._bytes += len(reply.body)
+        while self._bytes > self._budget:
+            _, dropped = self._kept.popitem(last=False)
+            self._bytes -= len(dropped.body)
+
 
 DESK_PATH = "/-/"
 CACHE_BYTES = 256 << 20
@@ -58,17 +84,13 @@ class Desk:
             )
         shop = self.shop_of(host)
         if shop is None:
-            return self._at_the_front(request, host)
+            is_front = host == FRONT and request.path == "/"
+            return directory(self.shops.values(), self.doors.url) if is_front else not_found(request.path)
         try:
             reply = self._shop_answers(shop, host, request)
         except CrawlerError as error:
             return Reply(f"{error}\n".encode(), error.http_status, "text/plain; charset=utf-8")
         return zipped(reply) if request.takes_gzip else reply
-
-    def _at_the_front(self, request: Request, host: str) -> Reply:
-        if host == FRONT and request.path == "/":
-            return directory(self.shops.values(), self.doors.url)
-        return not_found(request.path)
 
     def _shop_answers(self, shop: Shop, host: str, request: Request) -> Reply:
         named, path = split_prefix(request.path)
@@ -116,7 +138,7 @@ class Desk:
         asked = (request.method, *request.path.removeprefix(DESK_PATH).split("/"))
         match asked:
             case ("GET", "log"):
-                return _json([entry.as_dict() for entry in self.log.entries(request.query.get("shop", ""))])
+                return _json(list(map(asdict, self.log.entries(request.query.get("shop", "")))))
             case ("GET", "shops"):
                 return _json({name: self.doors.url(name) for name in self.shops})
             case ("POST", "day", number) if number.isdecimal():

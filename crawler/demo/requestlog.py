@@ -8,7 +8,7 @@ from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from attrs import asdict, define, frozen
+from attrs import define, frozen
 
 if TYPE_CHECKING:
     from crawler.demo.wire import Request
@@ -30,10 +30,6 @@ class Seen:
     status: int  # 0 where the client went away or the connection was reset
     user_agent: str
     concurrent: int  # requests to this host under way when it came, itself included
-
-    def as_dict(self) -> dict[str, float | int | str]:
-        """The same as plain data."""
-        return asdict(self)
 
 
 @define

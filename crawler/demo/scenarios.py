@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from html import escape
 from urllib.parse import quote
 
@@ -94,21 +94,9 @@ def _slow(call: Call, page: Page) -> Reply:
     return page(call.path).but(delay=call.number("ms", 1500, MAX_MS) / 1000)
 
 
-def _missing(call: Call, _page: Page) -> Reply:
-    return not_found(call.path)
-
-
-def _forbidden(_call: Call, _page: Page) -> Reply:
-    return _notice(403, "Members and friends only", "The door is locked for this visitor.")
-
-
 def _too_many(call: Call, _page: Page) -> Reply:
     wait = call.number("after", 2, MAX_MS)
     return _notice(429, "One at a time, please", "Too many requests.", ("Retry-After", str(wait)))
-
-
-def _too_many_bare(_call: Call, _page: Page) -> Reply:
-    return _notice(429, "One at a time, please", "Too many requests.")
 
 
 def _unavailable(call: Call, _page: Page) -> Reply:
@@ -129,23 +117,7 @@ def _to(status: int, where: str) -> Reply:
     )
 
 
-def _redirect(call: Call, _page: Page) -> Reply:
-    return _to(302, call.target)
-
-
-def _redirect_permanent(call: Call, _page: Page) -> Reply:
-    return _to(301, call.target)
-
-
-def _redirect_www(call: Call, page: Page) -> Reply:
-    return _to_side("www", 301, call, page)
-
-
-def _redirect_host(call: Call, page: Page) -> Reply:
-    return _to_side("m", 302, call, page)
-
-
-def _to_side(side: str, status: int, call: Call, page: Page) -> Reply:
+def _redirect_side(side: str, status: int, call: Call, page: Page) -> Reply:
     wanted = f"{side}.{call.bare_host}"
     return page(call.path) if call.host == wanted else _to(status, call.url(wanted, call.path))
 
@@ -173,19 +145,7 @@ def _bot_block_clears(call: Call, page: Page) -> Reply:
     return page(call.path) if call.before % 2 else _bot_block(call, page)
 
 
-def _truncated(call: Call, page: Page) -> Reply:
-    return page(call.path).but(ending=Ending.CUT)
-
-
-def _charset(call: Call, page: Page) -> Reply:
-    return _recoded(call, page, "utf-8", "windows-1252")
-
-
-def _charset_reversed(call: Call, page: Page) -> Reply:
-    return _recoded(call, page, "iso-8859-1", "utf-8")
-
-
-def _recoded(call: Call, page: Page, declared: str, sent: str) -> Reply:
+def _recoded(declared: str, sent: str, call: Call, page: Page) -> Reply:
     """The page with one encoding in its header and its meta element, and another in its bytes."""
     reply = page(call.path)
     if reply.content_type != HTML:
@@ -197,10 +157,6 @@ def _recoded(call: Call, page: Page, declared: str, sent: str) -> Reply:
     except LookupError:
         raise UsageError(f"sent={sent} is not an encoding") from None
     return reply.but(body=body, content_type=f"text/html; charset={declared}")
-
-
-def _empty(_call: Call, _page: Page) -> Reply:
-    return Reply()
 
 
 def _binary(_call: Call, _page: Page) -> Reply:
@@ -233,10 +189,6 @@ def _bomb(megabytes: int) -> bytes:
     return b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff" + head + again * megabytes + tail
 
 
-def _reset(call: Call, page: Page) -> Reply:
-    return page(call.path).but(ending=Ending.RESET)
-
-
 def _huge_headers(call: Call, page: Page) -> Reply:
     count = call.number("kb", 256, _MAX_HEADER_KILOBYTES) * 1024 // _FILL_CHARS
     return page(call.path).but(
@@ -248,32 +200,60 @@ SCENARIOS: dict[str, Scenario] = {
     scenario.name: scenario
     for scenario in (
         Scenario("slow", "the page, after `ms` milliseconds (1500)", _slow),
-        Scenario("404", "status 404", _missing),
-        Scenario("403", "status 403", _forbidden),
+        Scenario("404", "status 404", lambda call, _: not_found(call.path)),
+        Scenario(
+            "403",
+            "status 403",
+            lambda *_: _notice(403, "Members and friends only", "The door is locked for this visitor."),
+        ),
         Scenario("429", "status 429 with Retry-After of `after` seconds (2)", _too_many),
-        Scenario("429-bare", "status 429 without Retry-After", _too_many_bare),
+        Scenario(
+            "429-bare",
+            "status 429 without Retry-After",
+            lambda *_: _notice(429, "One at a time, please", "Too many requests."),
+        ),
         Scenario("503", "status 503 with Retry-After of `after` seconds (2)", _unavailable),
         Scenario("503-recovers", "status 503 for `times` requests (2), then the page", _recovers),
-        Scenario("redirect", "302 to the page behind the prefix", _redirect),
-        Scenario("redirect-permanent", "301 to the page behind the prefix", _redirect_permanent),
-        Scenario("redirect-www", "301 to the same page on the shop's www host", _redirect_www),
-        Scenario("redirect-host", "302 to the same page on the shop's m host", _redirect_host),
+        Scenario("redirect", "302 to the page behind the prefix", lambda call, _: _to(302, call.target)),
+        Scenario(
+            "redirect-permanent", "301 to the page behind the prefix", lambda call, _: _to(301, call.target)
+        ),
+        Scenario(
+            "redirect-www", "301 to the same page on the shop's www host", partial(_redirect_side, "www", 301)
+        ),
+        Scenario(
+            "redirect-host", "302 to the same page on the shop's m host", partial(_redirect_side, "m", 302)
+        ),
         Scenario("redirect-away", "302 to the same path of the plain shop, another site", _redirect_away),
         Scenario("redirect-loop", "302 in a circle of three", _redirect_loop),
         Scenario("bot-block", "status 200 with a captcha instead of the page", _bot_block),
         Scenario(
             "bot-block-clears", "the captcha on every other request, the page between", _bot_block_clears
         ),
-        Scenario("truncated", "the full Content-Length, half the body, connection closed", _truncated),
-        Scenario("charset", "declares `declared` (utf-8), sends `sent` (windows-1252)", _charset),
         Scenario(
-            "charset-reversed", "declares `declared` (iso-8859-1), sends `sent` (utf-8)", _charset_reversed
+            "truncated",
+            "the full Content-Length, half the body, connection closed",
+            lambda call, page: page(call.path).but(ending=Ending.CUT),
         ),
-        Scenario("empty", "status 200, text/html, no body", _empty),
+        Scenario(
+            "charset",
+            "declares `declared` (utf-8), sends `sent` (windows-1252)",
+            partial(_recoded, "utf-8", "windows-1252"),
+        ),
+        Scenario(
+            "charset-reversed",
+            "declares `declared` (iso-8859-1), sends `sent` (utf-8)",
+            partial(_recoded, "iso-8859-1", "utf-8"),
+        ),
+        Scenario("empty", "status 200, text/html, no body", lambda *_: Reply()),
         Scenario("binary", "an image's bytes as text/html", _binary),
         Scenario("endless", "a chunked body that ends after 512 MB", _endless),
         Scenario("gzip-bomb", "a gzip body that unfolds to `mb` megabytes (256)", _gzip_bomb),
-        Scenario("reset", "the connection is reset before any answer", _reset),
+        Scenario(
+            "reset",
+            "the connection is reset before any answer",
+            lambda call, page: page(call.path).but(ending=Ending.RESET),
+        ),
         Scenario("huge-headers", "the page with `kb` KB of headers (256)", _huge_headers),
     )
 }

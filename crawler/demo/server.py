@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager, suppress
+import threading
+from collections.abc import Callable, Generator
+from concurrent.futures import Future
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from crawler.demo.addresses import BACKLOG, FRONT, Addressing, hosts_of, open_doors
@@ -116,3 +120,46 @@ async def _close(
     for server in servers:
         await server.wait_closed()
     await asyncio.sleep(0)
+
+
+# ── in a thread of its own, so that a test or a command can use it like any other web site ──
+
+
+_Started = Future[tuple[DemoServer, Callable[[], object]]]
+
+
+@contextmanager
+def serve(
+    *, port: int = 0, bulk: int = 0, page_bytes: int = 0, addressing: str | Addressing = Addressing.AUTO
+) -> Generator[DemoServer, None, None]:
+    """Serve until the block ends; then no thread, task or socket is left.
+
+    `bulk` adds that many numbered shops, `page_bytes` pads every page to about that size, and `addressing`
+    says how the shops are told apart (`names`, `addresses`, `ports`) instead of letting the machine decide.
+    """
+    started: _Started = Future()
+
+    async def serving() -> None:
+        loop, stop = asyncio.get_running_loop(), asyncio.Event()
+        async with running(port=port, bulk=bulk, page_bytes=page_bytes, addressing=addressing) as server:
+            started.set_result((server, partial(loop.call_soon_threadsafe, stop.set)))
+            await stop.wait()
+
+    def run() -> None:
+        try:
+            asyncio.run(serving())
+        except Exception as error:
+            if started.done():
+                raise
+            started.set_exception(error)
+
+    thread = threading.Thread(target=run, name="vitrine-demo", daemon=True)
+    thread.start()
+    try:
+        server, stop = started.result()
+        try:
+            yield server
+        finally:
+            stop()
+    finally:
+        thread.join()

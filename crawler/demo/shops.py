@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -69,8 +70,6 @@ class Shop:
     status: str = "completed"  # how a session that visits it should end
     summary: str = ""  # with which error summary
 
-
-_PARTIAL = ("partial", "PDP not found")
 
 _ORDINARY = (
     Shop("plain", "Hollin & Wick", "an ordinary English shop with JSON-LD"),
@@ -144,8 +143,8 @@ _SHAPES = (
         "prices and buy buttons on every tile, but no product page anywhere",
         layout=Layout.HUB,
         colours=("#0d5c8c", "#f3f8fa"),
-        status=_PARTIAL[0],
-        summary=_PARTIAL[1],
+        status="partial",
+        summary="PDP not found",
     ),
     Shop(
         "no-links",
@@ -153,8 +152,8 @@ _SHAPES = (
         "a start page that links to no product",
         layout=Layout.STORY,
         colours=("#4d4a7c", "#f6f5fa"),
-        status=_PARTIAL[0],
-        summary=_PARTIAL[1],
+        status="partial",
+        summary="PDP not found",
     ),
     Shop(
         "price-changes",
@@ -202,16 +201,9 @@ _SHAPES = (
 )
 
 
-def _misbehaving(name: str, purpose: str, status: str, summary: str = "") -> Shop:
-    return Shop(
-        name,
-        f"Trouble & Sons ({name})",
-        purpose,
-        colours=("#5a5a5a", "#f5f5f5"),
-        scenario=name,
-        status=status,
-        summary=summary,
-    )
+def _misbehaving(name: str, purpose: str, status: str, summary: str = "", **more: Any) -> Shop:
+    more |= {"scenario": name, "colours": ("#5a5a5a", "#f5f5f5"), "status": status, "summary": summary}
+    return Shop(name, f"Trouble & Sons ({name})", purpose, **more)
 
 
 _TROUBLES = (
@@ -222,10 +214,8 @@ _TROUBLES = (
     _misbehaving("429-bare", "too many requests, without Retry-After", "failed", "Rate limited (429)"),
     _misbehaving("503", "unavailable, with Retry-After", "failed", "Blocked (403/503)"),
     _misbehaving("503-recovers", "unavailable for two requests, then well", "completed"),
-    evolve(_misbehaving("redirect", "the start page is elsewhere for now", "completed"), only_start=True),
-    evolve(
-        _misbehaving("redirect-permanent", "the start page has moved for good", "completed"), only_start=True
-    ),
+    _misbehaving("redirect", "the start page is elsewhere for now", "completed", only_start=True),
+    _misbehaving("redirect-permanent", "the start page has moved for good", "completed", only_start=True),
     _misbehaving("redirect-www", "sends every visitor to its www host", "completed"),
     _misbehaving("redirect-host", "sends every visitor to its m host, another host of the site", "completed"),
     _misbehaving("redirect-away", "sends every visitor to another site", "completed"),
@@ -233,15 +223,11 @@ _TROUBLES = (
     _misbehaving("bot-block", "status 200 with a captcha instead of the page", "failed", "Bot-block"),
     _misbehaving("bot-block-clears", "a captcha that is gone after one reload", "completed"),
     _misbehaving("truncated", "half the body, then the connection closes", "failed"),
-    evolve(
-        _misbehaving("charset", "declares UTF-8 and sends Windows-1252", "completed"),
-        language="fr",
-        currency="EUR",
+    _misbehaving(
+        "charset", "declares UTF-8 and sends Windows-1252", "completed", language="fr", currency="EUR"
     ),
-    evolve(
-        _misbehaving("charset-reversed", "declares ISO-8859-1 and sends UTF-8", "completed"),
-        language="pl",
-        currency="PLN",
+    _misbehaving(
+        "charset-reversed", "declares ISO-8859-1 and sends UTF-8", "completed", language="pl", currency="PLN"
     ),
     _misbehaving("empty", "status 200 and no body", "failed"),
     _misbehaving("binary", "an image served as text/html", "failed"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 from enum import Enum
-from http import HTTPStatus
+from http.client import responses
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote
 
@@ -118,7 +118,7 @@ def zipped(reply: Reply) -> Reply:
 def head_bytes(reply: Reply, *, keep_alive: bool) -> bytes:
     """Status line and headers. There is no Date, so that equal answers are equal bytes."""
     lines = [
-        f"HTTP/1.1 {reply.status} {_phrase(reply.status)}",
+        f"HTTP/1.1 {reply.status} {responses.get(reply.status, 'Unknown')}",
         "Server: vitrine-demo",
         f"Content-Type: {reply.content_type}",
         "Vary: Accept-Encoding",
@@ -132,10 +132,3 @@ def head_bytes(reply: Reply, *, keep_alive: bool) -> bytes:
         lines.append(f"Content-Encoding: {reply.coding}")
     lines += [f"{name}: {value}" for name, value in reply.headers]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
-
-
-def _phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "Unknown"

@@ -7,11 +7,24 @@ the epoch rises with each lease. A process that was taken for dead, and was only
 from __future__ import annotations
 
 import random
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from attrs import frozen
-from sqlalchemy import Integer, and_, bindparam, case, inspect, literal, null, select, text, tuple_, update
+from sqlalchemy import (
+    Integer,
+    and_,
+    bindparam,
+    case,
+    inspect,
+    literal,
+    not_,
+    null,
+    select,
+    text,
+    tuple_,
+    update,
+)
 
 from crawler.capture.failures import Cause
 from crawler.db.models.leased import IS_IN_PROGRESS, IS_PENDING, Leased
@@ -30,7 +43,7 @@ EXPIRED = "lease expired"
 _BATCH = 500  # ids in one statement; both databases take more, plans grow with them
 _FREED: dict[str, Any] = {"lease_owner": None, "lease_expires_at": None, "lease_deadline_at": None}
 # Of a lease's columns a new holder learns these; the others it has just written.
-_TOLD = {"priority", "attempts", "lease_epoch", "last_error"}
+_TOLD = {"priority", "attempts", "deaths", "lease_epoch", "last_error"}
 _UNTOLD = set(Leased.__annotations__) - _TOLD
 _NOW = bindparam("now", type_=UtcTime)
 
@@ -42,9 +55,15 @@ class Lease:
     id: int
     owner: str
     epoch: int
-    attempts: int  # this one included
+    attempts: int  # this one included, which counts once it is begun
     expires_at: datetime  # as it was leased; renewals move it
     deadline_at: datetime
+    deaths: int = 0  # of workers that had begun it
+
+    @property
+    def is_suspect(self) -> bool:
+        """Whether a worker died while it was at it, perhaps because of it: it is tried alone."""
+        return self.deaths > 0
 
 
 class Leases:
@@ -58,9 +77,16 @@ class Leases:
         model: type[Leased],
         rules: LeaseRules,
         on_expired: Callable[[Session, Sequence[RowMapping], datetime], None] | None = None,
+        *,
+        ahead: bool = False,
     ) -> None:
-        """Lease by these rules; `on_expired` writes along what is to be known of what ran out."""
+        """Lease by these rules; `on_expired` writes along what is to be known of what ran out.
+
+        Things that are leased `ahead` are begun later, by `begin`, and several at a time; others with their
+        lease, each by itself.
+        """
         self.rules = rules
+        self._ahead = ahead
         self._on_expired = on_expired
         self._table = cast("Table", inspect(model).local_table)
 
@@ -85,14 +111,15 @@ class Leases:
             **given, "now": now, "owner": owner, "how_many": limit,
             "expires": now + self.rules.lease, "deadline": now + self.rules.deadline,
         }  # fmt: skip
-        rows = db.connection().execute(_taking(self._table, within), parameters).mappings()
-        lease = partial(
-            Lease, owner=owner, expires_at=parameters["expires"], deadline_at=parameters["deadline"]
-        )
+        rows = db.connection().execute(_taking(self._table, within, self._ahead), parameters).mappings()
+        until = {"expires_at": parameters["expires"], "deadline_at": parameters["deadline"]}
         return [
-            (row, lease(row["id"], epoch=row["lease_epoch"], attempts=row["attempts"]))
+            (row, Lease(
+                row["id"], owner, row["lease_epoch"], row["attempts"] + self._ahead,
+                deaths=row["deaths"], **until,
+            ))
             for row in sorted(rows, key=_urgency)  # what an UPDATE returns comes in no order
-        ]
+        ]  # fmt: skip
 
     def reclaim(
         self,
@@ -102,17 +129,35 @@ class Leases:
         within: tuple[ColumnElement[bool], ...] = (),
         values: Mapping[str, Any] | None = None,
     ) -> None:
-        """Put back what expired, to rest a little, or end it where it was its last attempt (SPEC D82, D87).
+        """Put back what expired, or end it where it was its last attempt (SPEC D82, D87).
 
+        What was only leased is due at once, at no cost. What was begun has a worker's death on it; one that
+        was begun with others, any of which may have been to blame, is due at once too, to be tried alone.
+        What was begun alone has cost an attempt, and rests a little.
         On PostgreSQL, rows that somebody is just writing are passed over instead of waited for.
         """
         parameters = {
             **(values or {}), "now": now, "cap": self.rules.max_attempts,
             "rested": now + self.rules.rest_after_expiry,
         }  # fmt: skip
-        expired = db.connection().execute(_reclaiming(self._table, within), parameters).mappings().all()
+        expired = (
+            db.connection()
+            .execute(_reclaiming(self._table, within, self._ahead), parameters)
+            .mappings()
+            .all()
+        )
         if expired and self._on_expired is not None:
             self._on_expired(db, expired, now)
+
+    def begin(self, db: Session, leases: Sequence[Lease], now: datetime) -> set[int]:
+        """Count an attempt of things that are about to be tried; the ids of those that are ours.
+
+        This is written before anything is done with them: what kills its worker is known to have been begun.
+        """
+        begun: set[int] = set()
+        for group in _grouped(leases):
+            begun |= set(db.connection().execute(_beginning(self._table), {**group, "now": now}).scalars())
+        return begun
 
     def take_back(
         self,
@@ -145,7 +190,7 @@ class Leases:
 
     def finish(self, db: Session, lease: Lease, now: datetime, **facts: Any) -> bool:
         """Mark a thing as done, with what came of it; False when it is no longer ours."""
-        facts |= {"last_error": None, "cause": None}
+        facts |= {"last_error": None, "cause": None, "attempts": lease.attempts}
         return self._end(db, lease, now, status="finished", finished_at=now, **facts)
 
     def fail(
@@ -160,7 +205,10 @@ class Leases:
         chance: Callable[[], float] = random.random,  # ruff: ignore[suspicious-non-cryptographic-random-usage] - jitter
     ) -> Literal["pending", "error"] | None:
         """Let a thing rest and be tried again, or end it after its last attempt; None when it is not ours."""
-        facts: dict[str, Any] = {"last_error": stored_error(error), "cause": cause}
+        # Whoever can say that it failed has lived: nobody died of it.
+        facts: dict[str, Any] = {
+            "last_error": stored_error(error), "cause": cause, "attempts": lease.attempts, "deaths": 0,
+        }  # fmt: skip
         if final or self.rules.is_last(lease.attempts):
             return "error" if self._end(db, lease, now, status="error", finished_at=now, **facts) else None
         again = now + self.rules.backoff(lease.attempts, chance())
@@ -202,7 +250,7 @@ def _grouped(leases: Sequence[Lease]) -> list[dict[str, Any]]:
 
 
 @lru_cache(maxsize=64)
-def _taking(table: Table, within: tuple[ColumnElement[bool], ...]) -> Update:
+def _taking(table: Table, within: tuple[ColumnElement[bool], ...], ahead: bool) -> Update:  # ruff: ignore[boolean-type-hint-positional-argument] - a key of the cache
     at = table.c
     picked = (
         select(at.id)
@@ -222,11 +270,19 @@ def _taking(table: Table, within: tuple[ColumnElement[bool], ...]) -> Update:
             lease_epoch=at.lease_epoch + 1,
             lease_expires_at=bindparam("expires"),
             lease_deadline_at=bindparam("deadline"),
-            attempts=at.attempts + 1,
+            **({"begun_at": null()} if ahead else {"begun_at": _NOW, "attempts": at.attempts + 1}),
             updated_at=_NOW,
         )
         .returning(*_told(table))
     )
+
+
+@lru_cache(maxsize=64)
+def _beginning(table: Table) -> ReturningUpdate[Any]:
+    at = table.c
+    attempts = at.attempts + 1 - _was_begun(table)  # once, where this is written again
+    begun = update(table).where(_are_held(table))
+    return begun.values(begun_at=_NOW, attempts=attempts, updated_at=_NOW).returning(at.id)
 
 
 def _told(table: Table) -> list[ColumnElement[Any]]:
@@ -235,7 +291,7 @@ def _told(table: Table) -> list[ColumnElement[Any]]:
 
 
 @lru_cache(maxsize=64)
-def _reclaiming(table: Table, within: tuple[ColumnElement[bool], ...]) -> Update:
+def _reclaiming(table: Table, within: tuple[ColumnElement[bool], ...], ahead: bool) -> Update:  # ruff: ignore[boolean-type-hint-positional-argument] - a key of the cache
     at = table.c
     expired = (
         select(at.id)
@@ -243,14 +299,18 @@ def _reclaiming(table: Table, within: tuple[ColumnElement[bool], ...]) -> Update
         .with_for_update(skip_locked=True)
         .cte("expired")
     )
-    was_last = at.attempts >= bindparam("cap")
+    was_begun = at.begun_at.is_not(None)
+    was_alone = and_(was_begun, at.deaths > 0) if ahead else was_begun
+    was_last = and_(was_alone, at.attempts >= bindparam("cap"))
     return (
         update(table)
         .where(at.id.in_(select(expired.c.id)))
         .values(
             status=case((was_last, "error"), else_="pending"),
             finished_at=case((was_last, _NOW), else_=null()),
-            next_run_at=bindparam("rested"),
+            next_run_at=case((was_alone, bindparam("rested")), else_=_NOW),
+            attempts=at.attempts - case((and_(was_begun, not_(was_alone)), 1), else_=0),
+            deaths=at.deaths + _was_begun(table),
             last_error=EXPIRED,
             cause=Cause.LEASE_EXPIRED.value,
             updated_at=_NOW,
@@ -300,13 +360,18 @@ def _releasing(table: Table) -> ReturningUpdate[Any]:
 @lru_cache(maxsize=64)
 def _taking_back(table: Table, within: tuple[ColumnElement[bool], ...]) -> ReturningUpdate[Any]:
     held = update(table).where(text(IS_IN_PROGRESS), *within)
-    return held.values(_put_back(table)).returning(*_told(table))
+    deaths = table.c.deaths + _was_begun(table)
+    return held.values({**_put_back(table), "deaths": deaths}).returning(*_told(table))
+
+
+def _was_begun(table: Table) -> ColumnElement[int]:
+    return case((table.c.begun_at.is_not(None), 1), else_=0)
 
 
 def _put_back(table: Table) -> dict[str, Any]:
     """The columns of something whose lease has cost it nothing."""
     return {
-        "status": literal("pending"), "attempts": table.c.attempts - 1, "next_run_at": _NOW,
+        "status": literal("pending"), "attempts": table.c.attempts - _was_begun(table), "next_run_at": _NOW,
         "last_error": bindparam("reason"), "cause": null(), "updated_at": _NOW, **_FREED,
     }  # fmt: skip
 

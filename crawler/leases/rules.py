@@ -20,7 +20,7 @@ class LeaseRules:
 
     lease_seconds: float = 30.0  # an owner that is silent for longer is taken for dead
     deadline_seconds: float = 600.0  # no lease is renewed beyond this, however lively its owner
-    max_attempts: int = 3  # counted when a thing is leased, so one that kills its worker is capped too
+    max_attempts: int = 3  # counted when a thing is begun, so one that kills its worker is capped too
     backoff_min_seconds: float = 1.0
     backoff_max_seconds: float = 60.0
     multiplier: float = 2.0

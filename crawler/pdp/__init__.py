@@ -1,35 +1,34 @@
 """Decides by rule which pages are product pages, and reads what they say. Pure: bytes in, values out."""
 
 from crawler.pdp.account import Rating, Variant
-from crawler.pdp.candidates import Candidate, discover, fallback_links, is_product_like
+from crawler.pdp.candidates import discover, fallback_links, is_product_like
 from crawler.pdp.facts import Facts, read_facts
 from crawler.pdp.features import facts_as_dict, features, verdict_as_dict
 from crawler.pdp.links import page_links, page_media, robots_directives
 from crawler.pdp.page import Page, read_page
-from crawler.pdp.policies import (
-    DEFAULT_POLICY,
+from crawler.pdp.reading import PageQuestion, Reading, reading_of
+from crawler.pdp.sitemaps import sitemap_urls
+from crawler.pdp.verdict import (
     POLICIES,
-    Policy,
+    Evidence,
+    Signals,
+    UnknownPolicyError,
+    Verdict,
     evaluate_pdp_validation_signals,
     is_valid_pdp_page,
+    judge,
+    policy_of,
 )
-from crawler.pdp.reading import PageQuestion, Reading, reading_of
-from crawler.pdp.sitemaps import SitemapUrls, sitemap_urls
-from crawler.pdp.verdict import Evidence, Signals, UnknownPolicyError, Verdict, judge, policy_of
 
 __all__ = [
-    "DEFAULT_POLICY",
     "POLICIES",
-    "Candidate",
     "Evidence",
     "Facts",
     "Page",
     "PageQuestion",
-    "Policy",
     "Rating",
     "Reading",
     "Signals",
-    "SitemapUrls",
     "UnknownPolicyError",
     "Variant",
     "Verdict",

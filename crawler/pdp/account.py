@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from attrs import define, frozen
+from attrs import frozen
 
 MAX_TEXT_CHARS = 500
 MAX_RATING = 100
@@ -31,20 +31,20 @@ class Variant:
     availability: str
 
 
-@define
+@frozen
 class Account:
-    """What one source says about the product; empty where it says nothing."""
+    """What one source says about the product; empty or None where it says nothing."""
 
     name: str = ""
     price: Decimal | None = None
-    currency: str = ""
+    currency: str = ""  # ISO 4217
     list_price: Decimal | None = None
-    availability: str = ""
+    availability: str = ""  # the schema.org name, as InStock
     sku: str = ""
     gtin: str = ""
     mpn: str = ""
     brand: str = ""
-    image: str = ""
+    image: str = ""  # absolute in `Facts`
     rating: Rating | None = None
     variants: tuple[Variant, ...] = ()
     breadcrumbs: tuple[str, ...] = ()

@@ -14,60 +14,22 @@ if TYPE_CHECKING:
 
 # JSON-LD types by the refusal that they give.
 ARTICLES = "declared_article"
-_KINDS = {
-    ARTICLES: frozenset(
-        {
-            "article",
-            "newsarticle",
-            "blogposting",
-            "techarticle",
-            "reportagenewsarticle",
-            "review",
-            "howto",
-            "recipe",
-            "liveblogposting",
-            "discussionforumposting",
-            "qapage",
-            "scholarlyarticle",
-            "advertisercontentarticle",
-            "blog",
-            "analysisnewsarticle",
-            "opinionnewsarticle",
-            "profilepage",
-        }
+_TYPES = {
+    ARTICLES: (
+        "article newsarticle blogposting techarticle reportagenewsarticle review howto recipe qapage "
+        "liveblogposting discussionforumposting scholarlyarticle advertisercontentarticle blog "
+        "analysisnewsarticle opinionnewsarticle profilepage"
     ),
-    "declared_collection": frozenset(
-        {
-            "collectionpage",
-            "searchresultspage",
-            "offercatalog",
-            "productcollection",
-            "collection",
-        }
-    ),
-    "declared_property": frozenset(
-        {
-            "realestatelisting",
-            "singlefamilyresidence",
-            "apartment",
-            "apartmentcomplex",
-            "house",
-            "residence",
-            "accommodation",
-            "realestateagent",
-            "lodgingbusiness",
-            "hotel",
-            "vacationrental",
-        }
+    "declared_collection": "collectionpage searchresultspage offercatalog productcollection collection",
+    "declared_property": (
+        "realestatelisting singlefamilyresidence apartment apartmentcomplex house residence accommodation "
+        "realestateagent lodgingbusiness hotel vacationrental"
     ),
 }
+_KINDS = {reason: frozenset(types.split()) for reason, types in _TYPES.items()}
 # Lists that product pages carry as well, for what else the shop sells.
 _WEAK_TYPES = {"itemlist": "declared_collection"}
-_OG_KINDS = {
-    "article": ARTICLES,
-    "product.group": "declared_collection",
-    "blog": ARTICLES,
-}
+_OG_KINDS = {"article": ARTICLES, "product.group": "declared_collection", "blog": ARTICLES}
 
 
 @frozen

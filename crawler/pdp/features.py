@@ -23,7 +23,7 @@ MAX_TEXT_CHARS = 300
 
 def features(page: Page, verdict: Verdict, facts: Facts) -> dict[str, Any]:
     """Collect what is kept of the page beside its HTML; the same page always gives the same document."""
-    outline = page.outline
+    outline, node, rating = page.outline, page.product_node, facts.rating
     return {
         "meta": _meta(page),
         "headings": {tag: _texts(outline.by_tag[tag]) for tag in ("h1", "h2")},
@@ -40,8 +40,14 @@ def features(page: Page, verdict: Verdict, facts: Facts) -> dict[str, Any]:
             "availability": facts.availability or None,
             "add_to_cart_present": verdict.signals.has_add_to_cart,
         },
-        "schema_org": _schema(page),
-        "review_signals": _reviews(facts),
+        "schema_org": {
+            "product_detected": node is not None,
+            "fields": sorted(node.value)[:MAX_LISTED] if node else [],
+        },
+        "review_signals": {
+            "rating": _text(rating.value) if rating else None,
+            "count": rating.count if rating else None,
+        },
         "facts": facts_as_dict(facts),
         "verdict": verdict_as_dict(verdict),
     }
@@ -96,19 +102,6 @@ def _links(regions: Iterable[Element]) -> list[dict[str, str]]:
             if text and len(found) < MAX_LISTED:
                 found.setdefault(link.attributes.get("href") or "", text)
     return [{"text": text, "href": href} for href, text in found.items()]
-
-
-def _schema(page: Page) -> dict[str, Any]:
-    node = page.product_node
-    return {
-        "product_detected": node is not None,
-        "fields": sorted(node.value)[:MAX_LISTED] if node else [],
-    }
-
-
-def _reviews(facts: Facts) -> dict[str, Any]:
-    rating = facts.rating
-    return {"rating": _text(rating.value) if rating else None, "count": rating.count if rating else None}
 
 
 def _plain(value: Any) -> Any:

@@ -25,13 +25,9 @@ _COMMENT = re.compile(rf"({_STRING})|/\*(?:[^*]++|\*(?!/))*\*/|(?<=[\s,{{\[])//[
 _BETWEEN = " \t\r\n;,\ufeff\u00a0"
 
 
-def _no_number(_: str) -> None:
-    return None
-
-
 # A decimal number stays text: 19.90 is a price, and a float would lose its notation.
-_strict = json.JSONDecoder(parse_float=str, parse_constant=_no_number)
-_lenient = json.JSONDecoder(parse_float=str, parse_constant=_no_number, strict=False)
+_strict = json.JSONDecoder(parse_float=str, parse_constant=lambda _: None)
+_lenient = json.JSONDecoder(parse_float=str, parse_constant=lambda _: None, strict=False)
 
 
 def read_json(text: str) -> list[Any]:
@@ -41,12 +37,8 @@ def read_json(text: str) -> list[Any]:
     try:
         return [_strict.decode(text)]
     except (ValueError, RecursionError):
-        return _read_damaged(text)
-
-
-def _read_damaged(text: str) -> list[Any]:
-    bare = _unwrapped(text)
-    return _concatenated(bare) or _concatenated(_repaired(bare))
+        bare = _unwrapped(text)
+        return _concatenated(bare) or _concatenated(_repaired(bare))
 
 
 def _unwrapped(text: str) -> str:

@@ -8,8 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from crawler.pdp.addresses import NO_ADDRESS, base_of, resolved, top_of
-from crawler.pdp.candidates import looks_like_product
+from crawler.pdp.candidates import NO_ADDRESS, base_of, looks_like_product, resolved, top_of
 from crawler.urls import MAX_URL_CHARS
 
 if TYPE_CHECKING:

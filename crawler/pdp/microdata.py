@@ -17,22 +17,11 @@ if TYPE_CHECKING:
 
 MAX_ITEMS = 3_000
 MAX_CLIMB = 200
-_VALUE_ATTRIBUTES = {
-    "meta": "content",
-    "a": "href",
-    "link": "href",
-    "area": "href",
-    "img": "src",
-    "source": "src",
-    "video": "src",
-    "audio": "src",
-    "iframe": "src",
-    "embed": "src",
-    "object": "data",
-    "data": "value",
-    "meter": "value",
-    "time": "datetime",
-}
+_TAGS_BY_ATTRIBUTE = {
+    "content": "meta", "href": "a link area", "src": "img source video audio iframe embed",
+    "data": "object", "value": "data meter", "datetime": "time",
+}  # fmt: skip
+_VALUE_ATTRIBUTES = {tag: name for name, tags in _TAGS_BY_ATTRIBUTE.items() for tag in tags.split()}
 
 
 @define(eq=False)
@@ -61,7 +50,8 @@ def read_items(outline: Outline) -> tuple[Item, ...]:
     items: dict[int, Item] = {}
     for element in outline.scopes[:MAX_ITEMS]:
         owner = _owner(element.node, items)
-        item = Item(element, _types(element), element.get("itemprop"), owner)
+        types = frozenset(bare_type(name) for name in element.get("itemtype").split()[:8])
+        item = Item(element, types, element.get("itemprop"), owner)
         items[element.node.mem_id] = item
         if owner is not None and item.role:
             for name in item.role.split()[:8]:
@@ -88,10 +78,6 @@ def value_of(element: Element) -> str:
     if value is not None:
         return value.strip()
     return " ".join(element.node.text(separator=" ")[:4000].split())
-
-
-def _types(element: Element) -> frozenset[str]:
-    return frozenset(bare_type(name) for name in element.get("itemtype").split()[:8])
 
 
 def _owner(node: LexborNode, items: dict[int, Item]) -> Item | None:

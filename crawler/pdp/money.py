@@ -76,14 +76,10 @@ def find_in_prose(text: str, *, country: str = "") -> Money | None:
         if number > MAX_SIGNS:
             break
         money = find_money(text[max(0, sign.start() - _WINDOW) : sign.end() + _WINDOW], country=country)
-        if money is not None and money.amount > 0 and _is_part(sign[0], money.text):
+        # It may be that of a neighbour in the same window.
+        if money and money.amount > 0 and sign[0].strip().lower() in money.text.lower():
             return money
     return None
-
-
-def _is_part(sign: str, text: str) -> bool:
-    """Whether the money that was found is that of the sign, and not of a neighbour in the same window."""
-    return sign.strip().lower() in text.lower()
 
 
 def read_amount(text: str) -> Decimal | None:

@@ -19,19 +19,19 @@ _LIST_PRICE_TYPES = ("ListPrice", "MSRP", "StrikethroughPrice", "SRP")
 
 @frozen
 class Offer:
-    """The first priced offer of a product, with what stands beside its price."""
+    """The first priced offer of a product, with what stands beside its price; empty where there is none."""
 
-    amount: Decimal | None
-    currency: str
-    list_price: Decimal | None
-    availability: str  # bare name, as `InStock`
+    amount: Decimal | None = None
+    currency: str = ""
+    list_price: Decimal | None = None
+    availability: str = ""  # bare name, as `InStock`
 
 
-def offer_of(product: Mapping[str, Any]) -> Offer | None:
+def offer_of(product: Mapping[str, Any]) -> Offer:
     """Read the product's offer, or that of its first variant."""
     offers = list(_offers(product))
     if not offers:
-        return None
+        return Offer()
     first = next((offer for offer in offers if _amount(offer)), offers[0])
     return Offer(
         amount=_amount(first),

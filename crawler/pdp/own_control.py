@@ -128,7 +128,7 @@ def _is_own(control: BuyControl, around: Surroundings, url: str) -> bool:
 
 def _is_in_card(node: LexborNode, around: Surroundings, url: str) -> bool:
     """Whether the control stands under a heading and a picture that lead to the same other page: its card."""
-    for block, _ in zip(ancestors(node), range(NEAR), strict=False):
+    for block in ancestors(node, NEAR):
         if block.mem_id in around.titled:
             return False
         targets = {_target_of(heading) for heading in block.css("h2, h3, h4, h5")}
@@ -141,7 +141,7 @@ def _is_in_card(node: LexborNode, around: Surroundings, url: str) -> bool:
 def _target_of(heading: LexborNode) -> str:
     """Where a heading leads that holds a link or stands in one."""
     inner = heading.css_first("a[href]")
-    outer = (block for block, _ in zip(ancestors(heading), range(2), strict=False) if block.tag == "a")
+    outer = (block for block in ancestors(heading, 2) if block.tag == "a")
     link = inner or next(outer, None)
     return (link.attributes.get("href") or "") if link is not None else ""
 
@@ -186,21 +186,17 @@ def _leads_elsewhere(href: str, url: str) -> bool:
 
 def _is_priced(node: LexborNode, around: Surroundings) -> bool:
     """Whether a price element stands near."""
-    near = zip(ancestors(node), range(NEAR), strict=False)
-    return any(block.mem_id in around.priced for block, _ in near)
+    return any(block.mem_id in around.priced for block in ancestors(node, NEAR))
 
 
 def _is_near_title(node: LexborNode, around: Surroundings) -> bool:
     """Whether a part of the page that is not long holds the control and the title."""
-    shared = (block for block in ancestors(node) if block.mem_id in around.titled)
-    block = next(shared, None)
+    block = next((block for block in ancestors(node) if block.mem_id in around.titled), None)
     return block is not None and len(text_of(block, limit=NEAR_TITLE_CHARS * 20)) <= NEAR_TITLE_CHARS
 
 
 def _is_near_price(node: LexborNode, around: Surroundings) -> bool:
-    for place, block in enumerate(ancestors(node)):
-        if place >= NEAR:
-            return False
+    for block in ancestors(node, NEAR):
         if block.mem_id in around.priced:
             return True
         text = text_of(block, limit=NEAR_CHARS)

@@ -34,10 +34,10 @@ _ASIDE = re.compile(
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def ancestors(node: LexborNode) -> Iterator[LexborNode]:
-    """The elements around `node`, nearest first, up to the body."""
+def ancestors(node: LexborNode, most: int = MAX_CLIMB) -> Iterator[LexborNode]:
+    """The elements around `node`, at most so many, nearest first, up to the body."""
     parent = node.parent
-    for _ in range(MAX_CLIMB):
+    for _ in range(most):
         if parent is None or parent.tag in {"body", "html", "-document"}:
             return
         yield parent
@@ -56,11 +56,7 @@ class Surroundings:
     def of(cls, title: LexborNode | None, prices: Iterable[LexborNode]) -> Surroundings:
         """Collect the ancestors once for all questions about the page."""
         titled = {around.mem_id for around in ancestors(title)} if title is not None else set()
-        priced = {
-            around.mem_id
-            for price in prices
-            for around, _ in zip(ancestors(price), range(_NEAR), strict=False)
-        }
+        priced = {around.mem_id for price in prices for around in ancestors(price, _NEAR)}
         return cls(frozenset(titled), frozenset(priced))
 
     def is_aside(self, node: LexborNode) -> bool:
@@ -82,7 +78,7 @@ class Surroundings:
 
     def is_in_tile(self, node: LexborNode) -> bool:
         """Whether `node` stands in one of several neighbours alike that each have a picture and a price."""
-        for around, _ in zip(ancestors(node), range(_TILE_CLIMB), strict=False):
+        for around in ancestors(node, _TILE_CLIMB):
             if around.mem_id in self.titled:
                 return False
             if around.mem_id in self.priced and self._priced_neighbours(around) >= _TILES_FROM:
@@ -106,12 +102,7 @@ def _words(node: LexborNode) -> str:
 
 def shape_of(node: LexborNode, levels: int = 5) -> tuple[str, ...]:
     """The tags and first class names of `node` and what is right around it, alike for tiles of one grid."""
-    shape = [_name(node)]
-    for around in ancestors(node):
-        if len(shape) > levels:
-            break
-        shape.append(_name(around))
-    return tuple(shape)
+    return tuple(map(_name, (node, *ancestors(node, levels))))
 
 
 def _name(node: LexborNode) -> str:

@@ -60,19 +60,14 @@ class ShownPrice:
 
 def shown_price(page: Page, *, country: str = "") -> ShownPrice | None:
     """The first price of the page: a declared one, then a price element, then the text."""
-    for reader in (_declared, _in_meta, _in_element, _in_text):
-        found = next(reader(page, country), None)
-        if found is not None:
-            return found
-    return None
+    readers = (_declared, _in_meta, _in_element, _in_text)
+    return next((price for reader in readers for price in reader(page, country)), None)
 
 
 def _declared(page: Page, country: str) -> Iterator[ShownPrice]:
     for element in page.outline.properties[:2000]:
-        if _PRICE_PROPERTIES.isdisjoint(element.get("itemprop").lower().split()):
-            continue
-        text = value_of(element)
-        yield from _price(element, text, "microdata", country)
+        if not _PRICE_PROPERTIES.isdisjoint(element.get("itemprop").lower().split()):
+            yield from _price(element, value_of(element), "microdata", country)
 
 
 def _in_meta(page: Page, country: str) -> Iterator[ShownPrice]:
@@ -92,7 +87,7 @@ def _beside_subject(page: Page, country: str) -> Iterator[ShownPrice]:
     title = page.title
     subjects = [control.element for control in page.controls[:1]] + ([title[0]] if title else [])
     for subject in subjects:
-        for block, _ in zip(ancestors(subject.node), range(MAX_BLOCKS), strict=False):
+        for block in ancestors(subject.node, MAX_BLOCKS):
             text = text_of(block, limit=MAX_BLOCK_TEXT, without=CROSSED_OUT)
             money = find_in_prose(text, country=country)
             if money is not None:
@@ -144,16 +139,14 @@ def _price_elements(page: Page) -> Iterator[Element]:
 
 def _holds(element: Element, following: Element) -> bool:
     """Whether an element holds the price element that follows it, and so any."""
-    around = zip(ancestors(following.node), range(MAX_BLOCKS), strict=False)
-    return any(block.mem_id == element.node.mem_id for block, _ in around)
+    return any(block.mem_id == element.node.mem_id for block in ancestors(following.node, MAX_BLOCKS))
 
 
 def is_list_price(element: Element) -> bool:
     """Whether the element shows what the product cost before, or what others ask for it."""
     if element.tag in CROSSED_OUT or _LIST_PRICE.search(element.get("class")[:200]):
         return True
-    around = zip(ancestors(element.node), range(MAX_CROSSED), strict=False)
-    return any(block.tag in CROSSED_OUT for block, _ in around)
+    return any(block.tag in CROSSED_OUT for block in ancestors(element.node, MAX_CROSSED))
 
 
 def _in_text(page: Page, country: str) -> Iterator[ShownPrice]:
@@ -174,7 +167,7 @@ def _price(element: Element, text: str, source: str, country: str) -> Iterator[S
 
 def _currency_around(element: Element, amount: Decimal, country: str) -> str:
     """The currency that stands beside an amount, in the element around it that says no other amount."""
-    for block, _ in zip(ancestors(element.node), range(MAX_CROSSED), strict=False):
+    for block in ancestors(element.node, MAX_CROSSED):
         text = text_of(block, limit=MAX_PRICE_TEXT * 2)
         money = find_money(text, country=country) if len(text) <= MAX_PRICE_TEXT else None
         if money is not None:

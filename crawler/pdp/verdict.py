@@ -12,7 +12,6 @@ from crawler.pdp.declared import declarations
 from crawler.pdp.offers import offer_of
 from crawler.pdp.own_product import own_typed
 from crawler.pdp.place import selector_of
-from crawler.pdp.policies import DEFAULT_POLICY, POLICIES, SIGNALS, Policy, evaluate_pdp_validation_signals
 from crawler.pdp.price import shown_price
 from crawler.pdp.title import first_image
 from crawler.urls import redact
@@ -21,6 +20,42 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from crawler.pdp.page import Page
+
+
+DEFAULT_POLICY = "v1.2"
+SIGNALS = ("has_price", "has_title_and_image", "has_add_to_cart", "has_product_schema")
+
+
+@frozen
+class Policy:
+    """What a version of the rule reads as evidence, and what it refuses."""
+
+    version: str
+    schema_sources: frozenset[str]  # which kinds of structured data count as product schema
+    offer_is_price: bool  # whether a priced offer in JSON-LD counts as price
+    refuses_declared: bool  # whether a page that declares itself something else is refused
+
+
+POLICIES: Mapping[str, Policy] = {
+    "v1.2": Policy("v1.2", frozenset({"json-ld"}), offer_is_price=False, refuses_declared=False),
+    "v1.3": Policy(
+        "v1.3", frozenset({"json-ld", "microdata", "rdfa"}), offer_is_price=True, refuses_declared=True
+    ),
+}
+
+
+def evaluate_pdp_validation_signals(
+    *, has_price: bool, has_add_to_cart: bool, has_product_schema: bool, has_title_and_image: bool
+) -> tuple[bool, bool, bool]:
+    """Whether it is a product page, the base signals hold, and a strong one does (SPEC C61-64)."""
+    base_met = has_price and has_title_and_image
+    strong_signal_met = has_add_to_cart or has_product_schema
+    return base_met and strong_signal_met, base_met, strong_signal_met
+
+
+def is_valid_pdp_page(signals: Mapping[str, object]) -> bool:
+    """Whether the signals make a product page; one that is missing is false."""
+    return evaluate_pdp_validation_signals(**{name: bool(signals.get(name)) for name in SIGNALS})[0]
 
 
 logger = logging.getLogger(__name__)
@@ -74,8 +109,7 @@ def _read_price(page: Page, policy: Policy) -> Evidence | None:
     if price is not None:
         return evidence(price.selector, price.text)
     product = page.product_node if policy.offer_is_price else None
-    offer = offer_of(product.value) if product else None
-    if product is None or offer is None or not offer.amount:
+    if product is None or not (offer := offer_of(product.value)).amount:
         return None
     return evidence(f"{product.path}.offers", f"{offer.amount} {offer.currency}".strip())
 

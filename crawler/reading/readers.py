@@ -11,17 +11,21 @@ import pickle  # ruff: ignore[suspicious-pickle-import] - what is taken from a c
 import sys
 from decimal import Decimal
 from io import BytesIO
+from struct import Struct
 from typing import TYPE_CHECKING
 
 from crawler import logs
 from crawler.errors import CrawlerError
 from crawler.pdp import Evidence, Facts, Rating, Reading, Signals, Variant, Verdict
-from crawler.reading.frames import LENGTH
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
 
     from crawler.pdp import PageQuestion
+
+
+LENGTH = Struct("!I")
+
 
 # A page of the largest size takes a tenth of this.
 LIMIT_SECONDS = 60.0

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import BinaryIO
 
 from crawler.pdp import reading_of
-from crawler.reading.frames import LENGTH
+from crawler.reading.readers import LENGTH
 
 
 def main() -> None:

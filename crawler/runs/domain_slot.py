@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING, Self
 
 from attrs import define, field
@@ -28,6 +29,48 @@ log = logs.get_logger(__name__)
 
 
 @define(eq=False)
+class Line:
+    """The tasks that are leased of a domain, from the lease to the end."""
+
+    ready: deque[LeasedTask] = field(factory=deque)  # leased, and not begun
+    begun: deque[LeasedTask] = field(factory=deque)  # begun, and not handed out yet
+    open: dict[int, LeasedTask] = field(factory=dict)  # all that have not ended
+
+    def put(self, got: list[LeasedTask]) -> None:
+        """Take in what was leased."""
+        self.open.update((task.lease.id, task) for task in got)
+        self.ready.extend(got)
+
+    def next_ready(self, most: int) -> list[LeasedTask]:
+        """What is to be begun next: as much as may be wanted before the next of it can be begun."""
+        return list(islice(self.ready, max(0, most - len(self.begun))))
+
+    def begin(self, task: LeasedTask, *, is_ours: bool) -> None:
+        """A task's attempt is on record, or it is another's; one that was given back meanwhile is gone."""
+        if task in self.ready:
+            self.ready.remove(task)
+            if is_ours:
+                self.begun.append(task)
+            else:
+                del self.open[task.lease.id]
+
+    def out(self) -> list[LeasedTask]:
+        """What is begun and has not ended."""
+        waits = {task.lease.id for task in self.ready}
+        return [task for task_id, task in self.open.items() if task_id not in waits]
+
+    def untouched(self) -> list[LeasedTask]:
+        """What was not handed out."""
+        return [*self.ready, *self.begun]
+
+    def drop(self, *lost: int) -> None:
+        """Forget what is no longer ours; what is on its way already is refused when it is stored."""
+        for task in [task for task in self.untouched() if task.lease.id in lost]:
+            (self.ready if task in self.ready else self.begun).remove(task)
+            del self.open[task.lease.id]
+
+
+@define(eq=False)
 class DomainSlot:
     """The tasks that this process has of one domain, whose lock its visit holds.
 
@@ -39,8 +82,7 @@ class DomainSlot:
     domain: str
     visit: Visit
     window: int = field()
-    ready: deque[LeasedTask] = field(factory=deque)
-    open: dict[int, LeasedTask] = field(factory=dict)  # leased and not ended, the ready ones too
+    line: Line = field(factory=Line)
     at_site: set[int] = field(factory=set)  # handed out, and not answered yet
     ending: dict[int, asyncio.Task[None]] = field(factory=dict)  # those whose end is being written
     is_leaving: bool = False
@@ -77,7 +119,7 @@ class DomainSlot:
             log.exception("run.slot_failed", domain=self.domain)
         self.leave()
         await self._give_back()
-        while self.open:
+        while self.line.open:
             self.changed.clear()
             await news(self.changed, LOOK_SECONDS)
         try:
@@ -97,7 +139,7 @@ class DomainSlot:
                 got, due_in = await asyncio.to_thread(self.worker.store.lease, self.domain, wanted)
                 self.put(got, wanted)
                 is_due = due_in is not None and due_in.total_seconds() < LINGER_SECONDS
-                if not self.open and not is_due:
+                if not self.line.open and not is_due:
                     return
             if not await news(self.changed, LOOK_SECONDS):
                 self.is_dry = False
@@ -106,36 +148,33 @@ class DomainSlot:
 
     def wanted(self) -> int:
         """How many tasks to lease now; nothing until half of the window is free."""
-        room = self.window - len(self.open)
+        room = self.window - len(self.line.open)
         return 0 if self.is_dry or room * 2 < self.window else room
 
     def put(self, got: list[LeasedTask], asked: int) -> None:
         """Take in what was leased; a slot that ran empty although there was more looks further ahead."""
         self.is_dry = not got
-        if len(got) == asked and not self.ready:
+        if len(got) == asked and not self.line.ready:
             self.window = min(2 * self.window, LARGEST_WINDOW)
-        self.open.update((task.lease.id, task) for task in got)
-        self.ready.extend(got)
+        self.line.put(got)
         if got:
             self.worker.renewer.keep([task.lease for task in got])
-            self.worker.wake()
+            self.worker.outgoing.look()
 
     # ── out ──
 
     def may_hand_out(self) -> bool:
-        """Whether there is a task that may go out now.
-
-        One more than the site takes at once lies ready in the downloader, except where pauses come between.
-        """
-        most = self.worker.at_once + (not self.worker.run.jitter_seconds)
-        return bool(self.ready) and not (self.is_leaving or self.is_resting) and len(self.at_site) < most
+        """Whether there is a task that may go out now."""
+        held = self.is_leaving or self.is_resting
+        return bool(self.line.begun) and not held and len(self.at_site) < most_out(self.worker)
 
     def take(self) -> LeasedTask | None:
         """The next task that may go out now."""
         if not self.may_hand_out():
             return None
-        task = self.ready.popleft()
+        task = self.line.begun.popleft()
         self.at_site.add(task.lease.id)
+        self.worker.outgoing.look()
         if self.wanted():
             self.changed.set()
         return task
@@ -147,7 +186,7 @@ class DomainSlot:
             self.is_resting = True
             pause = random.uniform(0, longest)  # ruff: ignore[suspicious-non-cryptographic-random-usage] - jitter
             asyncio.get_running_loop().call_later(pause, self._rested)
-        elif self.ready:
+        elif self.line.begun:
             self.worker.wake()
 
     def _rested(self) -> None:
@@ -158,23 +197,23 @@ class DomainSlot:
 
     def lost(self) -> list[LeasedTask]:
         """What was handed out, and nobody is at it."""
-        waits = {task.lease.id for task in self.ready} | self.ending.keys()
-        return [task for task_id, task in self.open.items() if task_id not in waits]
+        waits = {task.lease.id for task in self.line.untouched()} | self.ending.keys()
+        return [task for task_id, task in self.line.open.items() if task_id not in waits]
 
     def drop(self, *lost: int) -> None:
         """Forget what is no longer ours; what is on its way already is refused when it is stored."""
-        for task in [task for task in self.ready if task.lease.id in lost]:
-            self.ready.remove(task)
-            self.open.pop(task.lease.id, None)
+        self.line.drop(*lost)
         self.changed.set()
+        self.worker.outgoing.look()
 
     def ended(self, task_id: int) -> None:
         """A task's end is stored, or will be somebody else's; a slot without any may find some again."""
-        self.open.pop(task_id, None)
+        self.line.open.pop(task_id, None)
         self.at_site.discard(task_id)
         self.ending.pop(task_id, None)
-        self.is_dry = self.is_dry and bool(self.open)
+        self.is_dry = self.is_dry and bool(self.line.open)
         self.changed.set()
+        self.worker.outgoing.look()
 
     def leave(self) -> None:
         """Hand nothing out any more."""
@@ -183,13 +222,21 @@ class DomainSlot:
 
     async def _give_back(self) -> None:
         """Let others have what was leased and not begun."""
-        untouched = list(self.ready)
+        untouched = self.line.untouched()
         if not untouched:
             return
         self.drop(*(task.lease.id for task in untouched))
         worker, reason = self.worker, self.worker.over.release if self.worker.over else Release.LEFT
         worker.renewer.forget([task.lease for task in untouched])
         await worker.written(untouched, worker.store.give_back, untouched, reason)
+
+
+def most_out(worker: RunWorker) -> int:
+    """How many tasks of a domain may be at its site, and how many lie begun for it.
+
+    One more than it takes at once lies ready in the downloader, except where pauses come between.
+    """
+    return worker.at_once + (not worker.run.jitter_seconds)
 
 
 async def news(event: asyncio.Event, seconds: float) -> bool:

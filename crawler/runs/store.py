@@ -123,7 +123,7 @@ class RunStore:
                 raise RunOverError(f"run {run_id} is {row and row.status}: nothing is left of it")
         rules, jitter = rules_of(self.settings, source), source.jitter_seconds
         jitter = self.settings.task_jitter_seconds if jitter is None else jitter
-        self.leases = Leases(Task, rules, task_ends.note_expired)
+        self.leases = Leases(Task, rules, task_ends.note_expired, ahead=True)
         self.run = RunAtWork(run_id, source, row is not None, scope, rules.max_attempts, jitter)
         return self.run
 
@@ -180,6 +180,10 @@ class RunStore:
         with self.database.write() as db:
             found, due = tasks.lease(db, self.leases, run_id, domain, owner=owner, now=db.now, limit=limit)
             return found, None if due is None else due - db.now
+
+    def begin(self, begun: Sequence[LeasedTask], db: Transaction) -> set[int]:
+        """Count an attempt of tasks that are about to go out; the ids of those that are ours."""
+        return self.leases.begin(db, [task.lease for task in begun], db.now)
 
     def renew(self, leases: Collection[Lease]) -> list[Lease]:
         """Keep leases, and say that this process lives; what comes back is still ours."""

@@ -128,7 +128,7 @@ def note_expired(db: Session, tasks: Sequence[RowMapping], now: datetime) -> Non
             _note(db, task, evolve(came, error=DIED_UNDER_IT), now)
 
 
-LEASES = Leases(Task, LeaseRules(), note_expired)  # for ends that ask for none of the numbers
+LEASES = Leases(Task, LeaseRules(), note_expired, ahead=True)  # for ends that ask for none of the numbers
 
 
 # ── the record, and the exception ──

@@ -19,6 +19,7 @@ from crawler.capture.failures import Cause
 from crawler.leases.backoff import Backoff, FailureBudget, persistently
 from crawler.leases.renewer import Renewer
 from crawler.runs.domain_slot import DomainSlot
+from crawler.runs.outgoing import Outgoing
 from crawler.runs.progress import Pace
 from crawler.runs.store import RunStore
 from crawler.runs.task_ends import Outcome, Release, TaskEnd
@@ -79,7 +80,7 @@ class RunWorker:
         self.done: Counter[str] = Counter()  # ends of tasks in this process, by what became of them
         self.over: Over | None = None
         self.dispatcher: Dispatcher | None = None  # None until there is a run
-        self._refused: Counter[int] = Counter()  # tasks whose pages a store refused and has not taken since
+        self.outgoing = Outgoing(self)
 
     # ── opening and closing ──
 
@@ -109,6 +110,7 @@ class RunWorker:
         await self.dispatcher.stop_looking()
         self.sweep()
         await self.dispatcher.settle()
+        await self.outgoing.close()
         await asyncio.to_thread(self.renewer.close)
         end = partial(asyncio.to_thread, self.store.end, failed=self.over.error)
         status = await persistently(end, PATIENCE_SECONDS, _write_delayed)
@@ -174,7 +176,7 @@ class RunWorker:
 
     def stored(self, task: LeasedTask, outcome: Outcome) -> None:
         """A page is stored, and with it the end of its task; there may be something new to lease."""
-        self._refused.pop(task.lease.id, None)
+        self.outgoing.refused.pop(task.lease.id, None)
         self.ended(task, outcome)
         if outcome is Outcome.STORED and self.dispatcher is not None:
             self.dispatcher.look_again.set()
@@ -184,8 +186,8 @@ class RunWorker:
 
     def store_refused(self, task: LeasedTask, error: str) -> None:
         """A store did not take what a task gave: it goes back without an attempt; too many fail the run."""
-        self._refused[task.lease.id] += 1
-        if self._refused.total() >= MOST_REFUSED:
+        self.outgoing.refused[task.lease.id] += 1
+        if self.outgoing.refused.total() >= MOST_REFUSED:
             self.end(evolve(FAILED, error=error or "a store refused pages"))
         self.end_soon(task, TaskEnd.given_back(Release.INTERRUPTED))
 

@@ -32,8 +32,6 @@ QUICK = {
     "TASK_JITTER_SECONDS": "0",
     "EGRESS_ALLOW": NETWORK,
     "SESSIONS_AT_ONCE": "6",
-    # Each kill costs what was under way an attempt; none is to run out of them here.
-    "TASK_MAX_RETRIES": "50",
 }
 LONGEST_SECONDS = 240
 

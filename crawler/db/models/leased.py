@@ -21,7 +21,9 @@ class Leased:
 
     status: Mapped[str] = mapped_column(default="pending")
     priority: Mapped[int] = mapped_column(default=0)  # higher goes first
-    attempts: Mapped[int] = mapped_column(default=0)  # counted when it is leased
+    attempts: Mapped[int] = mapped_column(default=0)  # counted when it is begun, not when it is leased
+    begun_at: Mapped[datetime | None]  # of the last lease; unset while it only lies ready
+    deaths: Mapped[int] = mapped_column(default=0)  # of workers under it; from one on it is tried alone
     next_run_at: Mapped[datetime]  # not before then
     lease_owner: Mapped[str | None]
     lease_epoch: Mapped[int] = mapped_column(

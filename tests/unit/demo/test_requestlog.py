@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
+from attrs import asdict
 
 from tests.unit.demo.asking import AGENT, ask, read
 
@@ -93,7 +94,7 @@ def test_the_log_can_be_asked_for_over_http(demo: DemoServer) -> None:
     read(demo.url("german"))
     entries = json.loads(read(f"{demo.front}-/log?shop=plain"))
     assert [entry["shop"] for entry in entries] == ["plain"]
-    assert entries[0] == demo.log.entries("plain")[0].as_dict()
+    assert entries[0] == asdict(demo.log.entries("plain")[0])
     assert len(json.loads(read(demo.url("plain", "/-/log")))) == 2
 
 

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from crawler.demo import serve
-from crawler.demo.pagecache import PageCache
+from crawler.demo.desk import PageCache
 from crawler.demo.server import running
 from crawler.demo.wire import Reply
 from tests.unit.demo.asking import ask, read

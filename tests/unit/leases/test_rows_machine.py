@@ -57,6 +57,8 @@ class Expected:
     expires_at: datetime | None = None
     deadline_at: datetime | None = None
     error: str | None = None
+    is_begun: bool = False
+    deaths: int = 0
 
     def leave(self, status: str, **facts: Any) -> None:
         """Go back, or to its end, without an owner."""
@@ -76,7 +78,7 @@ class LeaseMachine(RuleBasedStateMachine):
         connection = self.stack.enter_context(database.engine.connect())
         self.stack.callback(connection.rollback)
         self.db = self.stack.enter_context(Session(connection))
-        self.leases = Leases(Task, RULES)
+        self.leases = Leases(Task, RULES, ahead=True)
         self.now = NOON
         self.run_id = store.create(self.db, "shop", {}, max_pages=None, now=NOON)
         self.model: dict[int, Expected] = {}
@@ -108,7 +110,7 @@ class LeaseMachine(RuleBasedStateMachine):
         for number in expected:
             task = self.model[number]
             task.status, task.owner = "in_progress", owner
-            task.attempts, task.epoch = task.attempts + 1, task.epoch + 1
+            task.epoch, task.is_begun = task.epoch + 1, False
             task.expires_at, task.deadline_at = self.now + RULES.lease, self.now + RULES.deadline
         found, _ = tasks.lease(
             self.db, self.leases, self.run_id, domain, owner=owner, now=self.now, limit=limit
@@ -119,6 +121,16 @@ class LeaseMachine(RuleBasedStateMachine):
         assert not numbers & self.numbers, "a right was given out twice"
         self.numbers |= numbers
         return multiple(*taken)
+
+    @rule(leases=st.lists(issued, max_size=4))
+    def begin(self, leases: list[Lease]) -> None:
+        """Somebody begins with tasks that it has or had, perhaps not for the first time."""
+        expected = {lease.id for lease in leases if self._is_ours(lease)}
+        for number in expected:
+            task = self.model[number]
+            task.attempts += not task.is_begun
+            task.is_begun = True
+        assert self.leases.begin(self.db, leases, self.now) == expected
 
     @rule(leases=st.lists(issued, max_size=4))
     def renew(self, leases: list[Lease]) -> None:
@@ -135,7 +147,7 @@ class LeaseMachine(RuleBasedStateMachine):
         """Somebody is done."""
         expected = self._is_ours(lease)
         if expected:
-            self.model[lease.id].leave("finished", error=None)
+            self.model[lease.id].leave("finished", error=None, attempts=lease.attempts)
             self.done.add(lease.id)
         assert self.leases.finish(self.db, lease, self.now, outcome="stored") is expected
 
@@ -145,6 +157,7 @@ class LeaseMachine(RuleBasedStateMachine):
         expected = None
         if self._is_ours(lease):
             task = self.model[lease.id]
+            task.attempts, task.deaths = lease.attempts, 0
             expected = "error" if final or task.attempts == RULES.max_attempts else "pending"
             rest = {1: 1, 2: 2}.get(task.attempts, 0) * SECOND
             due = self.now + rest if expected == "pending" else task.next_run_at
@@ -157,7 +170,8 @@ class LeaseMachine(RuleBasedStateMachine):
         expected = {lease.id for lease in leases if self._is_ours(lease)}
         for number in expected:
             task = self.model[number]
-            task.leave("pending", error="stopped", attempts=task.attempts - 1, next_run_at=self.now)
+            attempts = task.attempts - task.is_begun
+            task.leave("pending", error="stopped", attempts=attempts, next_run_at=self.now)
         assert self.leases.release(self.db, leases, "stopped", self.now) == expected
 
     @rule(seconds=st.sampled_from([0.5, 1, 2, 5, 29, 30, 31, 70]))
@@ -196,6 +210,7 @@ class LeaseMachine(RuleBasedStateMachine):
             task = self.model[row["id"]]
             assert row["status"] == task.status
             assert (row["attempts"], row["lease_epoch"]) == (task.attempts, task.epoch)
+            assert row["deaths"] == task.deaths
             assert (row["lease_owner"], row["last_error"]) == (task.owner, task.error)
             assert (row["lease_expires_at"], row["lease_deadline_at"]) == (task.expires_at, task.deadline_at)
             assert row["next_run_at"] == task.next_run_at
@@ -252,16 +267,19 @@ class LeaseMachine(RuleBasedStateMachine):
 
     def _expect_freed(self, domain: str) -> None:
         for task in self._expired(domain):
-            was_last = task.attempts == RULES.max_attempts
-            task.leave(
-                "error" if was_last else "pending", error="lease expired", next_run_at=self.now + SECOND
-            )
+            was_alone = task.is_begun and task.deaths > 0
+            was_last = was_alone and task.attempts == RULES.max_attempts
+            task.attempts -= task.is_begun and not was_alone
+            task.deaths += task.is_begun
+            due = self.now + SECOND if was_alone else self.now
+            task.leave("error" if was_last else "pending", error="lease expired", next_run_at=due)
 
     def _lease_of(self, number: int, task: Expected) -> Lease:
         assert task.owner
         assert task.expires_at
         assert task.deadline_at
-        return Lease(number, task.owner, task.epoch, task.attempts, task.expires_at, task.deadline_at)
+        attempts = task.attempts + (not task.is_begun)
+        return Lease(number, task.owner, task.epoch, attempts, task.expires_at, task.deadline_at)
 
     def _rows(self) -> list[Any]:
         query = select(Task.__table__).where(Task.run_id == self.run_id)

@@ -22,7 +22,7 @@ def main() -> None:
     """Work until the time is over, or nothing is left."""
     url, run_id, owner, seconds, batch = sys.argv[1:]
     database = Database(url)
-    leases = Leases(Task, LeaseRules())
+    leases = Leases(Task, LeaseRules(), ahead=True)
     with database.read() as db:  # connected before it counts
         tasks.is_drained(db, int(run_id))
     sys.stdout.write("ready\n")

@@ -81,7 +81,7 @@ class Queue:
     def __init__(self, database: Database, run_id: int, rules: LeaseRules | None = None) -> None:
         self.database = database
         self.run_id = run_id
-        self.leases = Leases(Task, rules or LeaseRules())
+        self.leases = Leases(Task, rules or LeaseRules(), ahead=True)
 
     def acquire(self, now: datetime = NOON, *, owner: str = "one", limit: int = 10) -> list[Lease]:
         """Lease what is due."""
@@ -90,6 +90,11 @@ class Queue:
                 db, owner=owner, now=now, limit=limit, within=(Task.run_id == self.run_id,)
             )
         return [lease for _, lease in found]
+
+    def begin(self, leases: list[Lease], now: datetime = NOON) -> set[int]:
+        """Begin with tasks."""
+        with self.database.write() as db:
+            return self.leases.begin(db, leases, now)
 
     def renew(self, leases: list[Lease], now: datetime = NOON) -> set[int]:
         """Renew leases."""

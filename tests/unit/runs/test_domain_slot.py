@@ -9,7 +9,7 @@ from uuid import uuid4
 from attrs import define, field
 from scrapy.utils.defer import deferred_f_from_coro_f
 
-from crawler.runs.domain_slot import LARGEST_WINDOW, DomainSlot
+from crawler.runs.domain_slot import LARGEST_WINDOW, DomainSlot, most_out
 from crawler.runs.sources import Source
 from crawler.runs.store import RunAtWork
 from crawler.runs.task_ends import Release
@@ -43,11 +43,21 @@ class Worker:
     woken: asyncio.Event = field(factory=asyncio.Event)
     kept: set[int] = field(factory=set)
     given_back: list[tuple[list[int], Release]] = field(factory=list)
+    looked: int = 0
 
     @property
     def store(self) -> Worker:
         """Itself."""
         return self
+
+    @property
+    def outgoing(self) -> Worker:
+        """Itself."""
+        return self
+
+    def look(self) -> None:
+        """There may be something to begin."""
+        self.looked += 1
 
     @property
     def renewer(self) -> Worker:
@@ -97,11 +107,20 @@ def filled(count: int, **how: int) -> DomainSlot:
 
 
 def taken(slot: DomainSlot) -> list[int]:
-    """All that may go out now."""
-    found = []
-    while task := slot.take():
+    """All that may go out now, once it is begun."""
+    found: list[int] = []
+    while True:
+        begin(slot)
+        if (task := slot.take()) is None:
+            return found
         found.append(task.lease.id)
-    return found
+
+
+def begin(slot: DomainSlot) -> None:
+    """Have on record what may be begun next."""
+    if not slot.is_leaving:
+        for task in slot.line.next_ready(most_out(slot.worker)):
+            slot.line.begin(task, is_ours=True)
 
 
 def test_no_more_goes_out_than_the_site_takes_and_one_that_lies_ready() -> None:
@@ -128,14 +147,32 @@ async def test_a_pause_comes_between_an_answer_and_the_next_request() -> None:
     assert taken(slot) == [1]
 
 
-def test_what_is_leased_is_renewed_and_the_engine_is_told() -> None:
-    """At once; where nothing came, nobody is."""
+def test_what_is_leased_is_renewed_and_may_be_begun() -> None:
+    """At once; where nothing came, nobody is told."""
     slot = a_slot()
     worker: Any = slot.worker
     slot.put([], asked=4)
-    assert (worker.kept, worker.woken.is_set()) == (set(), False)
+    assert (worker.kept, worker.looked) == (set(), 0)
     slot.put(some(1, 2), asked=4)
-    assert (worker.kept, worker.woken.is_set()) == ({1, 2}, True)
+    assert (worker.kept, worker.looked) == ({1, 2}, 1)
+
+
+def test_only_what_is_on_record_as_begun_goes_out() -> None:
+    """A few are begun ahead; of those one may have become another's meanwhile, or have been given back."""
+    slot = filled(6)
+    assert slot.take() is None
+    line = slot.line
+    first, second = line.next_ready(2)
+    assert line.out() == []
+    line.begin(first, is_ours=False)
+    line.begin(second, is_ours=True)
+    line.begin(second, is_ours=True)
+    assert line.out() == [second]
+    [third] = line.next_ready(2)
+    slot.drop(third.lease.id)
+    line.begin(third, is_ours=True)
+    assert (slot.take(), slot.take()) == (second, None)
+    assert line.open.keys() == {1, 3, 4, 5}
 
 
 def test_leases_are_asked_for_when_half_of_the_window_is_free() -> None:
@@ -155,6 +192,7 @@ def test_who_takes_the_last_but_one_half_has_more_leased() -> None:
     """The slot is told when there is room, not before."""
     slot = a_slot(at_once=4, window=4)
     slot.put(some(0, 1, 2), asked=4)
+    begin(slot)
     slot.changed.clear()
     slot.take()
     assert not slot.changed.is_set()
@@ -172,8 +210,8 @@ def test_the_window_grows_while_it_is_too_small() -> None:
     for _ in range(10):
         slot.put(some(*range(slot.window)), asked=slot.window)
         taken(slot)
-        slot.drop(*slot.open)
-        for task_id in list(slot.open):
+        slot.drop(*slot.line.open)
+        for task_id in list(slot.line.open):
             slot.ended(task_id)
     assert slot.window == LARGEST_WINDOW
 
@@ -204,7 +242,7 @@ def test_what_is_no_longer_ours_is_not_handed_out() -> None:
     slot = filled(4)
     taken(slot)
     slot.drop(1, 2, 99)
-    assert slot.open.keys() == {0, 1, 3}
+    assert slot.line.open.keys() == {0, 1, 3}
     slot.at_site.clear()
     assert taken(slot) == [3]
 
@@ -217,9 +255,10 @@ async def test_what_was_not_begun_is_given_back() -> None:
         worker: Any = slot.worker
         worker.over = over
         taken(slot)
+        begin(slot)
         await slot._give_back()
         assert worker.given_back == [([2, 3], reason)]
-        assert slot.open.keys() == worker.kept == {0, 1}
+        assert slot.line.open.keys() == worker.kept == {0, 1}
         await slot._give_back()
         assert len(worker.given_back) == 1
 

@@ -31,7 +31,7 @@ class Run:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self.leases = Leases(Task, RULES, note_expired)
+        self.leases = Leases(Task, RULES, note_expired, ahead=True)
         self.id = a_run(database, page(1))
 
     def lease(self, now: datetime = NOON, owner: str = "one") -> LeasedTask | None:
@@ -45,6 +45,11 @@ class Run:
         task = self.lease(now)
         assert task
         return task
+
+    def begin(self, task: LeasedTask) -> None:
+        """Begin with it."""
+        with self.database.write() as db:
+            assert self.leases.begin(db, [task.lease], NOON)
 
     def end(self, task: LeasedTask, came: TaskEnd) -> Outcome | None:
         """End it."""
@@ -163,16 +168,20 @@ def test_what_is_given_back_costs_nothing(run: Run, reason: Release) -> None:
 
 def test_a_lease_that_ran_out_is_on_record(run: Run) -> None:
     """SPEC D87: by whoever finds it; the last one is an exception, since workers died under it."""
-    run.taken()
-    expiry = NOON + RULES.lease
-    assert run.lease(expiry, owner="two") is None
-    assert stand(run.row()) == ("pending", None, "lease_expired", "lease expired", None)
-    assert run.records() == [("pending", "expired", "lease_expired", 1)]
-    assert not run.noted()
-    run.taken(expiry + SECOND)
-    assert run.lease(expiry + SECOND + RULES.lease, owner="two") is None
+    now = NOON
+    for attempts in (0, 1):
+        run.begin(run.taken(now))
+        now += RULES.lease
+        with run.database.write() as db:
+            run.leases.reclaim(db, now=now)
+        assert stand(run.row()) == ("pending", None, "lease_expired", "lease expired", None)
+        assert run.records()[-1] == ("pending", "expired", "lease_expired", attempts)
+        assert not run.noted()
+        now += SECOND
+    run.begin(run.taken(now))
+    assert run.lease(now + RULES.lease, owner="two") is None
     assert stand(run.row()) == ("error", None, "lease_expired", "lease expired", None)
-    assert run.records()[1:] == [("error", "expired", "lease_expired", 2)]
+    assert run.records()[2:] == [("error", "expired", "lease_expired", 2)]
     context = {"cause": "lease_expired", "http_status": None, "attempts": 2}
     assert run.noted() == [("fetch", DIED_UNDER_IT, context)]
 
@@ -180,9 +189,7 @@ def test_a_lease_that_ran_out_is_on_record(run: Run) -> None:
 def test_who_has_the_task_no_more_writes_nothing(run: Run) -> None:
     """Neither an end nor a record nor an exception."""
     slow = run.taken()
-    expiry = NOON + RULES.lease
-    run.lease(expiry, owner="two")
-    quick = run.taken(expiry + SECOND)
+    quick = run.taken(NOON + RULES.lease)
     before = run.records()
     late = (
         TaskEnd(page_id=PAGE),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from crawler.config import Settings
     from crawler.runs.tasks import LeasedTask
+    from crawler.sessions.writes import Write
 
 STARTS = ("https://one.example/", "https://two.example/")
 SOURCE = Source("shops", "Shops", STARTS, ("one.example", "two.example"))
@@ -50,6 +51,17 @@ class Stores:
         """Whose owner it asks for."""
         return self
 
+    @property
+    def writes(self) -> Stores:
+        """Where it writes."""
+        return self
+
+    async def post(self, write: Write[Any]) -> Any:
+        """Write by itself, at once."""
+        with self.database.write() as db:
+            write.write_in(db)
+        return write.result
+
 
 @define
 class Visits:
@@ -64,9 +76,14 @@ class Visits:
     told: list[dict[str, Any]] = field(factory=list)
     listeners: tuple[object, ...] = ("somebody",)
 
+    @property
+    def stores(self) -> Stores:
+        """Once they are open."""
+        return Stores(self.database)
+
     async def open(self) -> Stores:
         """They are open."""
-        return Stores(self.database)
+        return self.stores
 
     async def begin_if_free(self, order: SessionOrder) -> Visit | None:
         """A visit, after what `answer` says."""
@@ -149,7 +166,7 @@ def test_a_run_ends_when_all_is_done(visits: Visits) -> None:
     """Domains take turns; each is visited and left; people are told how it stands."""
 
     async def work(worker: RunWorker) -> None:
-        await until(lambda: all(slot.ready for slot in worker.slots.values()) and len(worker.slots) == 2)
+        await until(lambda: all(slot.line.open for slot in worker.slots.values()) and len(worker.slots) == 2)
         tasks = [await next_of(worker), await next_of(worker)]
         assert {task.domain for task in tasks} == {"one.example", "two.example"}
         for task in tasks:
@@ -183,7 +200,7 @@ def test_a_wish_to_stop_is_heard(visits: Visits) -> None:
     """Whoever had it; what goes back says so (SPEC D88)."""
 
     async def work(worker: RunWorker) -> None:
-        await until(lambda: len(worker.slots) == 2 and all(slot.ready for slot in worker.slots.values()))
+        await until(lambda: len(worker.slots) == 2 and all(slot.line.open for slot in worker.slots.values()))
         with visits.database.write() as db:
             db.scalars(select(Run)).one().stop_requested_at = db.now
         await until(lambda: worker.over)
@@ -257,12 +274,12 @@ def test_a_visit_that_was_ended_gives_its_domain_back(visits: Visits) -> None:
     """As when its lock was lost: what it had leased is taken by the next visit."""
 
     async def work(worker: RunWorker) -> None:
-        await until(lambda: len(worker.slots) == 2 and all(slot.ready for slot in worker.slots.values()))
+        await until(lambda: len(worker.slots) == 2 and all(slot.line.open for slot in worker.slots.values()))
         visits.visits["one.example"].wake()
         await until(lambda: visits.ended == ["one.example"])
         assert rows(visits)[0].last_error == "left"
         await until(lambda: visits.begun.count("one.example") == 2)
-        await until(lambda: len(worker.slots) == 2 and all(slot.ready for slot in worker.slots.values()))
+        await until(lambda: len(worker.slots) == 2 and all(slot.line.open for slot in worker.slots.values()))
 
     at_work(visits, work)
     assert [row.attempts for row in rows(visits)] == [0, 0]
@@ -315,11 +332,11 @@ def test_what_a_store_takes_after_all_counts_no_more(visits: Visits) -> None:
     """A fault that passes costs nothing, one that comes back each time for one page ends the run."""
 
     async def work(worker: RunWorker) -> None:
-        await until(lambda: len(worker.slots) == 2 and all(slot.ready for slot in worker.slots.values()))
+        await until(lambda: len(worker.slots) == 2 and all(slot.line.open for slot in worker.slots.values()))
         for _ in range(module.MOST_REFUSED - 1):
             await refuse_one(worker)
         task = await next_of(worker)
-        refusals = worker._refused[task.lease.id]
+        refusals = worker.outgoing.refused[task.lease.id]
         await worker.end_task(task, TaskEnd())
         worker.stored(task, Outcome.STORED)
         for _ in range(refusals):

@@ -1,0 +1,1 @@
+"""Unit tests, in the shape of the package."""
