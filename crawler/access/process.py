@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from secrets import token_hex
 
-from attrs import astuple, frozen
+from attrs import astuple, evolve, frozen
 
 LOCK_PREFIX = "vitrine:"  # marks a lock as ours
 _TOKEN = re.compile(r"vitrine:(?P<host>[^:]*):(?P<pid>\d+):(?P<start>[^:]*):(?P<session>.*):(?P<nonce>[^:]*)")
@@ -47,6 +47,11 @@ class Holder:
 def this_process() -> ProcessMark:
     """The mark of the running process, also after a fork."""
     return _mark(os.getpid())
+
+
+def process_mark(pid: int) -> ProcessMark:
+    """The mark of another process of this machine."""
+    return evolve(this_process(), pid=pid, started=_started(pid) or "")
 
 
 def new_token(session_id: str) -> str:

@@ -26,6 +26,7 @@ COMMANDS = (
     "sessions",
     "runs",
     "jobs",
+    "worker",
     "domains",
     "pages",
     "artifacts",

@@ -1,9 +1,9 @@
 """Runs one program for as long as the process that asked for it lives, whatever ends that process.
 
 Run by path. The first line of its standard input is the order, `{"command": […], …}`; that pipe stays open
-for as long as its parent lives. SIGTERM asks the program to end, a second one ends it and all that it
-started at once. It exits with the program's code. It loads nothing but the standard library, so that it is
-there at once.
+for as long as its parent lives. SIGTERM asks the program to end; a second one, or SIGQUIT, ends it and all
+that it started at once. It exits with the program's code. It loads nothing but the standard library, so that
+it is there at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KILL_SECONDS = 5.0
 LAST_ORDER_SECONDS = 20.0
 SIGNALLED = 128  # and the signal's number: the exit code of a program that a signal ended
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER: what is orphaned below us becomes our child
-ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
 
 class Guard:
@@ -66,8 +66,9 @@ class Guard:
                 _run_shortly(command)
         return code if code >= 0 else SIGNALLED - code
 
-    def _heard(self, _number: int, _frame: Any) -> None:
-        self.asked += 1
+    def _heard(self, number: int, _frame: Any) -> None:
+        # Two of the same that come at once are one: whoever is in a hurry says SIGQUIT.
+        self.asked += 2 if number == signal.SIGQUIT else 1
         if self.asked == 1:
             self._ask(self.order.get("grace", 60.0))
 

@@ -51,6 +51,7 @@ class Guarded:
             start_new_session=True,  # a Ctrl-C reaches it once, through us
         )
         self.pid = self._process.pid
+        self._asked = False
         with suppress(BrokenPipeError):
             assert self._process.stdin is not None  # ruff: ignore[assert] - it is a pipe
             self._process.stdin.write(json.dumps(order).encode() + b"\n")
@@ -64,7 +65,8 @@ class Guarded:
     def stop(self) -> None:
         """Ask it to end; the second time it is ended."""
         if self._process.poll() is None:
-            self._process.send_signal(signal.SIGTERM)
+            self._process.send_signal(signal.SIGQUIT if self._asked else signal.SIGTERM)
+        self._asked = True
 
     def wait(self, seconds: float | None = None) -> int | None:
         """Its exit code; None where it is not at its end by then."""

@@ -97,6 +97,27 @@ class _Ended:
     tail: tuple[str, ...]
 
 
+class Output:
+    """Standard output, where several threads write whole lines; `unheard` is told when nobody listens."""
+
+    def __init__(self, unheard: Callable[[], object]) -> None:
+        self._unheard = unheard
+        self._writing = Lock()
+
+    def note(self, text: str) -> None:
+        """A line of our own."""
+        self.say(f"{utc_now().isoformat()} {text}")
+
+    def say(self, line: str) -> None:
+        """A line as it is."""
+        with self._writing:
+            try:
+                sys.stdout.buffer.write(line.encode("utf-8", "replace") + b"\n")
+                sys.stdout.buffer.flush()
+            except (OSError, ValueError):
+                self._unheard()
+
+
 class Tool:
     """Starts the engine, and starts it otherwise when it stands still."""
 
@@ -109,7 +130,7 @@ class Tool:
         self.stopping = Event()
         self._running: Guarded | None = None
         self._parent = os.getppid()
-        self._writing = Lock()
+        self._out = Output(self.stopping.set)  # who does not listen is gone
         self._engine_exit: int | None = None
 
     def run(self) -> int:
@@ -125,14 +146,16 @@ class Tool:
             stage = Stage.INFRASTRUCTURE if _os_error(error) == ToolExit.INFRASTRUCTURE else Stage.FAILED
         zim = newest_zim(self.folder) if stage in {Stage.COMPLETED, Stage.PARTLY, Stage.LIMIT_HIT} else None
         details = {"stage": stage, "engine_exit": self._engine_exit, "zim": str(zim) if zim else None}
-        self._say(end_line(details, at=utc_now().isoformat()))
+        self._out.say(end_line(details, at=utc_now().isoformat()))
         return EXIT_OF[stage]
 
     # ── from the beginning to the end ──
 
     def _archive(self) -> Stage:
-        if not self._prepare():
+        prepared = begun_or_new(self.order, self.folder, self._out)
+        if prepared is None:
             return Stage.EXISTS
+        self.state = prepared
         self.engine.require()
         stage = self._crawl()
         if EXIT_OF[stage] is ToolExit.DONE:
@@ -140,23 +163,6 @@ class Tool:
         if self.order.option("relax_perms"):
             relax(self.folder)
         return stage
-
-    def _prepare(self) -> bool:
-        """Decide whether this begins anew or goes on (SPEC 152); False where it is done already."""
-        zim = self.folder / f"{self.order.name}.zim"
-        if zim.exists() and not self.order.option("overwrite"):
-            self._note(f"{zim} is there already; --overwrite makes it anew")
-            return False
-        if zim.exists():
-            zim.unlink()
-            (self.folder / RESUME_FILE).unlink(missing_ok=True)
-            self.state = ArchiveState()
-        begun = self.state.run or self.state.stages or any(warc_files(self.folder))
-        if not begun or self.state.adaptation is None:
-            self.state.adaptation = Adaptation(self.order.option("initial_workers"))
-        how = "goes on with" if begun else "begins"
-        self._note(f"{how} {self.order.name} with {self.state.adaptation.workers} workers")
-        return True
 
     def _crawl(self) -> Stage:
         """Start the engine until it is through, or nothing helps any more."""
@@ -174,7 +180,7 @@ class Tool:
             answer = answer_to(self.order, self._adaptation, time.time(), progressed=ended.monitor.progressed)
             self.state.adaptation = answer.after
             self.state.save(self.folder)
-            self._note(f"{ended.trouble}: {answer.what}")
+            self._out.note(f"{ended.trouble}: {answer.what}")
             if answer.gives_up:
                 return Stage.STALLED
             if not self._rest(answer):
@@ -245,7 +251,7 @@ class Tool:
                 continue
             next_look = time.monotonic() + monitor.interval_seconds
             if (trouble := monitor.trouble()) is not None:
-                self._note(f"{trouble}: the engine is stopped")
+                self._out.note(f"{trouble}: the engine is stopped")
                 guarded.stop()
                 if guarded.wait(STOP_SECONDS) is None:
                     guarded.stop()
@@ -259,7 +265,7 @@ class Tool:
                 line = raw.decode("utf-8", "replace")
                 monitor.hear(line)
                 tail.append(line[:2000])
-                self._say(line)
+                self._out.say(line)
                 self._note_run(line)
 
         thread = Thread(target=listen, daemon=True)
@@ -280,7 +286,7 @@ class Tool:
         if answer.rotate:
             command = shlex.split(self.order.option("vpn_connect_command"))
             code, said = self._run_to_end(Launch(command, grace=5.0), VPN_SECONDS)
-            self._note(f"the way out was changed, exit {code}: {redacted(' '.join(said))[:2000]}")
+            self._out.note(f"the way out was changed, exit {code}: {redacted(' '.join(said))[:2000]}")
         until = time.monotonic() + answer.rest_seconds
         while time.monotonic() < until and not self.stopping.wait(
             min(LOOK_SECONDS, until - time.monotonic())
@@ -320,16 +326,23 @@ class Tool:
         if os.getppid() != self._parent and not self.stopping.is_set():
             self._interrupted(0, None)
 
-    def _note(self, text: str) -> None:
-        self._say(f"{utc_now().isoformat()} {text}")
 
-    def _say(self, line: str) -> None:
-        with self._writing:
-            try:
-                sys.stdout.buffer.write(line.encode("utf-8", "replace") + b"\n")
-                sys.stdout.buffer.flush()
-            except (OSError, ValueError):
-                self.stopping.set()  # nobody listens: they are gone
+def begun_or_new(order: ToolOrder, folder: Path, out: Output) -> ArchiveState | None:
+    """Whether an archive begins anew or goes on (SPEC 152); None where it is done already."""
+    zim, state = folder / f"{order.name}.zim", ArchiveState.load(folder)
+    if zim.exists() and not order.option("overwrite"):
+        out.note(f"{zim} is there already; --overwrite makes it anew")
+        return None
+    if zim.exists():
+        zim.unlink()
+        (folder / RESUME_FILE).unlink(missing_ok=True)
+        state = ArchiveState()
+    begun = state.run or state.stages or any(warc_files(folder))
+    if not begun or state.adaptation is None:
+        state.adaptation = Adaptation(order.option("initial_workers"))
+    how = "goes on with" if begun else "begins"
+    out.note(f"{how} {order.name} with {state.adaptation.workers} workers")
+    return state
 
 
 def relax(folder: Path) -> None:

@@ -65,13 +65,14 @@ CHANGING = {
     "exceptions": {"resolve"},
     "export": {""},  # it is put on record
     "hauls": {"create"},
-    "jobs": {"create", "retry", "register"},
+    "jobs": {"create", "crawl", "register", "retry", "run"},
     "prices": {"refresh"},
     "purge": {""},
     "retention": {"set", "hold", "unhold"},
     "runs": {"stop", "resume"},
     "sessions": {"retry"},
     "sources": {"seed"},
+    "worker": {""},
 }
 
 
