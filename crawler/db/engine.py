@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import create_engine, event, func, select
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.orm import Session
 
 from crawler.clock import utc_now
@@ -29,6 +30,8 @@ BUSY_TIMEOUT_SECONDS = 30
 CONNECT_TIMEOUT_SECONDS = 5
 # Below this release two connections that write or checkpoint a WAL at once can corrupt it.
 SQLITE_SAFE_WAL = (3, 51, 3)
+# SQLAlchemy would take what follows the first @ for the host, and show it.
+_PASSWORD_WITH_AT = re.compile(r"(?<=://)[^/?#]*@[^/?#]*(?=@)")
 _NOW = select(func.clock_timestamp(type_=UtcTime))
 
 
@@ -112,7 +115,7 @@ class Database:
     def _reachable(self) -> Generator[None]:
         try:
             yield
-        except OperationalError as error:
+        except DBAPIError as error:
             if not error.connection_invalidated and _is_connected(error):
                 raise
             raise self._unavailable(str(error.orig).strip().splitlines()[0]) from error
@@ -135,7 +138,7 @@ def sqlite_wal_is_safe() -> bool:
 
 def _parsed(url: str) -> URL:
     try:
-        parsed = make_url(url)
+        parsed = make_url(_PASSWORD_WITH_AT.sub(lambda part: part[0].replace("@", "%40"), url))
     except ArgumentError:
         raise ConfigError(f"DATABASE_URL is {redact(url)!r}; it is not a database URL") from None
     if parsed.get_backend_name() == "sqlite" and parsed.database in {None, "", ":memory:"}:
@@ -180,8 +183,10 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))
 
 
-def _is_connected(error: OperationalError) -> bool:
+def _is_connected(error: DBAPIError) -> bool:
     """Whether the error came from a statement on a live connection."""
+    if not isinstance(error, OperationalError):
+        return True
     if isinstance(error.orig, sqlite3.Error):
         return "unable to open" not in str(error.orig)
     return error.statement is not None

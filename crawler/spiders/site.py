@@ -27,11 +27,11 @@ from crawler.crawl.answers import (
 from crawler.crawl.context import SESSION, CrawlContext
 from crawler.errors import CrawlerError, UsageError
 from crawler.middlewares.scope import TASK
+from crawler.runs.outgoing import FINISHED
 from crawler.runs.sources import Source, find_source
 from crawler.runs.store import RunOrder
 from crawler.runs.task_ends import Outcome, Release, TaskEnd
 from crawler.runs.tasks import found_on
-from crawler.runs.worker import FINISHED
 from crawler.spiders.visiting import refusal
 from crawler.urls import require_http_url
 
@@ -137,7 +137,8 @@ class SiteSpider(Spider):
         if isinstance(error, KnownUrlError):
             await self.worker.end_task(task, TaskEnd(outcome=Outcome.REDIRECTED))
         elif isinstance(error, SessionStoppedError) or request.meta[SESSION] not in self.visits.running:
-            await self.worker.end_task(task, TaskEnd.given_back(Release.INTERRUPTED))
+            reason = self.worker.over.release if self.worker.over else Release.INTERRUPTED
+            await self.worker.end_task(task, TaskEnd.given_back(reason))
         elif cause.traits.is_stores_fault:
             self.worker.store_refused(task, words)
         elif page := await self._failed(request, cause, words):
