@@ -95,8 +95,8 @@ def clean_up(database: Database, settings: Settings, job_id: int, *, force: bool
         (folder / STATE_FILE).unlink(missing_ok=True)
         with database.write() as db:
             cleaned = {
-                "cleanup_status": CLEANED, "cleaned_at": db.now, "state_file_path": None, "tmp_bytes_total": 0,
-                "tmp_non_warc_bytes_total": 0, "updated_at": db.now,
+                "cleanup_status": CLEANED, "cleaned_at": db.now, "state_file_path": None,
+                "tmp_bytes_total": 0, "tmp_non_warc_bytes_total": 0, "updated_at": db.now,
             }  # fmt: skip
             db.execute(update(Job).where(Job.id == job_id).values(**cleaned))
             note_action(
