@@ -26,6 +26,7 @@ COMMANDS = (
     "sessions",
     "runs",
     "jobs",
+    "job_upkeep",
     "worker",
     "domains",
     "pages",

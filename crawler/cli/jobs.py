@@ -15,7 +15,7 @@ from crawler.clock import utc_now
 from crawler.config import load_settings
 from crawler.db import lookup
 from crawler.db.models import Job
-from crawler.engines.flags import checked_option
+from crawler.engines.flags import OPTIONS, checked_option
 from crawler.errors import ExitCode, UsageError
 from crawler.jobs import orders, registry, steps
 from crawler.jobs.crawling import Archive, Crawl
@@ -73,7 +73,11 @@ def create(
     settings = load_settings()
     known = registry.known_sources(settings.sources_file).get(source.lower())
     order = orders.JobOrder(
-        tuple(seed or ()), _options(option or ()), tuple(passthrough or ()), max_pages=page_limit, depth=depth
+        tuple(seed or ()),
+        given_options(option or ()),
+        tuple(passthrough or ()),
+        max_pages=page_limit,
+        depth=depth,
     )
     with writing() as db:
         row = registry.find_registered(db, source)
@@ -249,13 +253,14 @@ def tell(job: JobDocument) -> None:
             table(("began", "ended", "came to", "exit", "why"), rows, title=step.kind)
 
 
-def _options(given: Iterable[str]) -> dict[str, Any]:
-    options = {}
+def given_options(given: Iterable[str], *, removes: bool = False) -> dict[str, Any]:
+    """Options of the tool as the command line says them; an empty value may stand for none."""
+    options: dict[str, Any] = {}
     for pair in given:
         name, is_pair, value = pair.partition("=")
         if not is_pair:
             raise UsageError(f"--option {name} says no value", hint="write it as NAME=VALUE")
-        options[name] = checked_option(name, value)
+        options[name] = "" if removes and name in OPTIONS and not value else checked_option(name, value)
     return options
 
 

@@ -55,9 +55,7 @@ def plan(db: Session, job: Job) -> CleanupPlan:
     if job.status not in CLEANABLE:
         allowed = " or ".join(CLEANABLE)
         raise JobStateError(f"job {job.id} is {job.status}; only one that is {allowed} is cleaned up")
-    folder = Path(job.output_dir)
-    if not folder.is_dir() or folder.is_symlink():
-        raise NotFoundError(f"the folder of job {job.id} is not there: {folder}")
+    folder = folder_of(job)
     found = temp_folders(folder)
     warcs = [
         path
@@ -69,6 +67,14 @@ def plan(db: Session, job: Job) -> CleanupPlan:
         state_file=(folder / STATE_FILE).is_file(), bytes=sum(map(_bytes_of, found)), warc_files=len(warcs),
         records=db.scalar(select(func.count()).select_from(Record).where(_lie_in(job, found))) or 0,
     )  # fmt: skip
+
+
+def folder_of(job: Job) -> Path:
+    """A job's folder, which has to be there."""
+    folder = Path(job.output_dir)
+    if not folder.is_dir() or folder.is_symlink():
+        raise NotFoundError(f"the folder of job {job.id} is not there: {folder}")
+    return folder
 
 
 def clean_up(database: Database, settings: Settings, job_id: int, *, force: bool, who: str) -> CleanupPlan:

@@ -285,6 +285,7 @@ def _left_behind(db: Session, row: RowMapping, after: JobStatus, now: datetime) 
     job = db.get_one(Job, row["job_id"], with_for_update=True)
     if job.status == JobStatus.RUNNING:
         _move(db, job, after, now=now, facts={"finished_at": now} if after is JobStatus.FAILED else {})
+        _write_step(db, row["id"], next_run_at=now)  # due at once
     step = db.get_one(JobStep, row["id"], populate_existing=True)
     _close_attempt(db, step, "worker_died", Result(Came.INTERRUPTED, error=WORKER_DIED), now=now)
 

@@ -101,7 +101,7 @@ def test_a_killed_worker_takes_its_engine_along_and_another_goes_on(
     worker = home.start_vitrine("worker", "--once")
     endings.append(worker)
     wait_for(lambda: shown(home)["pages_crawled"] or shown(home)["run"] or _state(home))
-    engines = _below(worker.pid)
+    engines = below(worker.pid)
     assert len(engines) >= 3  # guard, tool, guard, engine
     worker.kill()
     worker.wait()
@@ -126,7 +126,7 @@ def test_a_foreign_tool_ends_with_its_worker(
     endings.append(worker)
     log = tmp_path / "stub.log"
     wait_for(lambda: log.exists() and (order != "fork" or Path(f"{log}.grandchild").exists()))
-    engines = _below(worker.pid)
+    engines = below(worker.pid)
     worker.kill()
     worker.wait()
     wait_for(lambda: not any(map(alive, engines)), 15)
@@ -147,7 +147,7 @@ def test_a_signal_puts_the_job_back(
     wait_for((tmp_path / "stub.log").exists)
     wait_for(lambda: shown(home)["status"] == "running")
     time.sleep(0.2)  # the stub is deaf from here on
-    engines = _below(worker.pid)
+    engines = below(worker.pid)
     for _ in range(signals):
         worker.send_signal(signal.SIGTERM)
         time.sleep(1)  # two at once would be one
@@ -177,7 +177,7 @@ def _state(home: Home) -> bool:
     return any('"run": 1' in path.read_text("utf-8") for path in home.path.rglob(".archive_state.json"))
 
 
-def _below(pid: int) -> list[int]:
+def below(pid: int) -> list[int]:
     """The processes below one."""
     parents: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
