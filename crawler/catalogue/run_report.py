@@ -7,11 +7,13 @@ import os
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from attrs import asdict
 from sqlalchemy import case, func, select
 
 from crawler.access.scope import permanent_lines
 from crawler.capture.failures import Cause
 from crawler.catalogue import assets
+from crawler.db import lookup
 from crawler.db.models import Artifact, CrawlException, CrawlSession, Page, Run, Task
 from crawler.errors import ExitCode
 from crawler.runs import exceptions, tasks
@@ -63,9 +65,7 @@ def report_of(db: Session, run: Run, now: datetime) -> dict[str, Any]:
         "domains": _domains(db, run.id),
         "exceptions": _exceptions(db, run.id),
         "failures": _failures(db, run.id),
-        "learnt": [
-            {"domain": denial.domain, "pattern": denial.pattern, "reason": denial.reason} for denial in learnt
-        ],
+        "learnt": list(map(asdict, learnt)),
         "permanent_lines": list(permanent_lines(learnt)),
         "plan": run.plan,
     }
@@ -153,21 +153,13 @@ def _outcomes(db: Session, run_id: int) -> dict[str, int]:
 
 def _pages(db: Session, run_id: int) -> dict[str, int]:
     sessions = select(CrawlSession.id).where(CrawlSession.run_id == run_id)
-    rows = db.execute(
-        select(Page.status, func.count()).where(Page.session_id.in_(sessions)).group_by(Page.status)
-    )
-    by_status = dict(rows.all())
-    size = db.scalar(
-        select(func.sum(Artifact.size_bytes)).where(
-            Artifact.session_id.in_(sessions), Artifact.deleted_at.is_(None)
-        )
-    )
-    visits = db.scalar(select(func.count()).where(CrawlSession.run_id == run_id))
+    pages = select(Page.status, func.count()).where(Page.session_id.in_(sessions)).group_by(Page.status)
+    by_status = dict(db.execute(pages).all())
     return {
         "stored": by_status.get("ok", 0),
         "failed": by_status.get("failed", 0),
-        "bytes": int(size or 0),
-        "visits": visits or 0,
+        "bytes": lookup.files(db, Artifact.session_id.in_(sessions), Artifact.deleted_at.is_(None))[1],
+        "visits": lookup.count(db, CrawlSession, CrawlSession.run_id == run_id),
     }
 
 
@@ -180,8 +172,7 @@ def _domains(db: Session, run_id: int) -> list[dict[str, Any]]:
         )
         .where(Task.run_id == run_id).group_by(Task.domain).order_by(func.count().desc()).limit(MOST)
     )  # fmt: skip
-    names = ("domain", "tasks", "finished", "error")
-    return [dict(zip(names, row, strict=True)) for row in rows]
+    return [dict(zip(("domain", "tasks", "finished", "error"), row, strict=True)) for row in rows]
 
 
 def _failures(db: Session, run_id: int) -> list[dict[str, Any]]:

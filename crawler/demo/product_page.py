@@ -6,6 +6,7 @@ import json
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from crawler.demo.goods import price_value
 from crawler.demo.layout import (
     Setting,
     buy_button,
@@ -18,7 +19,6 @@ from crawler.demo.layout import (
     picture,
     tile,
 )
-from crawler.demo.money import price_value
 from crawler.demo.shops import Markup
 
 if TYPE_CHECKING:

@@ -69,14 +69,9 @@ def _concatenated(text: str) -> list[Any]:
         except (ValueError, RecursionError):
             break
         found.append(value)
-        at = _skip(text, at)
+        while at < len(text) and text[at] in _BETWEEN:
+            at += 1
     return found
-
-
-def _skip(text: str, at: int) -> int:
-    while at < len(text) and text[at] in _BETWEEN:
-        at += 1
-    return at
 
 
 # ── typed nodes ──

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from attrs import Factory, asdict, define, frozen
 
 from crawler.errors import UsageError
-from crawler.pdp.declared import declarations
 from crawler.pdp.offers import offer_of
-from crawler.pdp.own_product import own_typed
+from crawler.pdp.own_product import declarations, own_typed
 from crawler.pdp.place import selector_of
 from crawler.pdp.price import shown_price
 from crawler.pdp.title import first_image

@@ -76,14 +76,14 @@ def find_orphans(
     return scan.report
 
 
+@define(eq=False)
 class _Scan:
     """Goes through the store and then through the table, a group at a time, each yield a step."""
 
-    def __init__(self, database: Database, blobs: BlobStore, order: OrphanOrder) -> None:
-        self.database = database
-        self.blobs = blobs
-        self.order = order
-        self.report = OrphanReport()
+    database: Database
+    blobs: BlobStore
+    order: OrphanOrder
+    report: OrphanReport = field(factory=OrphanReport)
 
     def look_at_files(self) -> Iterator[None]:
         entries = self.blobs.entries()
