@@ -1,7 +1,7 @@
 """Runs: how each stands, what it did, and what in it is worth a person's look.
 
-To show one more column of what is worth a look takes the column in `crawler/db/models/runs.py`, a migration, and
-a field of the same name here.
+To show one more column of what is worth a look takes the column in `crawler/db/models/runs.py`, a migration,
+and a field of the same name here.
 """
 
 from __future__ import annotations
