@@ -126,18 +126,15 @@ class Assortment:
         return ring[start : start + count]
 
 
-def _assortment(language: str, categories: list[dict[str, Any]]) -> Assortment:
-    return Assortment(
+ASSORTMENTS: dict[str, Assortment] = {
+    language: Assortment(
         language,
         tuple(
             Category(**{**category, "products": tuple(Product(**each) for each in category["products"])})
-            for category in categories
+            for category in sold["categories"]
         ),
     )
-
-
-ASSORTMENTS: dict[str, Assortment] = {
-    language: _assortment(language, sold["categories"]) for language, sold in LANGUAGES.items()
+    for language, sold in LANGUAGES.items()
 }
 
 

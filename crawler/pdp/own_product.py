@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from crawler.pdp.linked_data import bare_type, types_of
 from crawler.pdp.offers import as_list
+from crawler.pdp.structured_data import bare_type, types_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from crawler.pdp.linked_data import LinkedNode
-    from crawler.pdp.microdata import Item
     from crawler.pdp.outline import Element, Outline
     from crawler.pdp.page import Page
     from crawler.pdp.place import Surroundings
+    from crawler.pdp.structured_data import Item, LinkedNode
     from crawler.pdp.title import PageIdentity
 
 

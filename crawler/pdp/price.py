@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from crawler.html.visible import blocks_of, text_of
-from crawler.pdp.microdata import value_of
 from crawler.pdp.money import find_in_prose, find_money, read_plain
 from crawler.pdp.place import ancestors, selector_of
+from crawler.pdp.structured_data import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import asdict, frozen
 from sqlalchemy import and_, or_, select, text, union, update
 
 from crawler.db.models import (
@@ -148,11 +148,6 @@ class Target:
             return f"session {self.session_id}"
         return f"listing {self.listing_id}" if self.listing_id else f"domain {self.domain}"
 
-    @property
-    def columns(self) -> dict[str, Any]:
-        """The target as a hold's row has it."""
-        return {"session_id": self.session_id, "listing_id": self.listing_id, "domain": self.domain}
-
 
 @frozen
 class HoldResult:
@@ -168,7 +163,7 @@ def hold(
 ) -> HoldResult:
     """Set a hold, beside any others there may be."""
     retention_lock(db)
-    row = Hold(who=who, why=why, until=until, created_at=now, **target.columns)
+    row = Hold(who=who, why=why, until=until, created_at=now, **asdict(target))
     db.add(row)
     db.flush()
     claims = _mark(db, Hold.id == row.id)
@@ -183,7 +178,7 @@ def hold(
 def unhold(db: Session, target: Target, *, who: str, why: str, now: datetime) -> HoldResult:
     """Lift every hold on a target; what another hold covers stays."""
     retention_lock(db)
-    matches = [getattr(Hold, name) == value for name, value in target.columns.items() if value is not None]
+    matches = [getattr(Hold, name) == value for name, value in asdict(target).items() if value is not None]
     ids = _release(db, Hold.released_at.is_(None) & matches[0], released_at=now, released_by=who)
     if not ids:
         raise NotFoundError(f"there is no hold on {target}", hint="`vitrine retention holds` lists them")

@@ -59,9 +59,7 @@ class HoldDocument:
     @property
     def target(self) -> str:
         """What it is about."""
-        if self.session_id:
-            return f"session {self.session_id}"
-        return f"listing {self.listing_id}" if self.listing_id else f"domain {self.domain}"
+        return str(holds.Target(self.session_id, self.listing_id, self.domain))
 
 
 def policies(db: Session, now: datetime, html_days: int) -> PoliciesDocument:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crawler.html.visible import visible_text
 from crawler.pdp import POLICIES, discover, features, judge, read_facts, read_page
-from crawler.pdp.linked_data import read_json
+from crawler.pdp.structured_data import read_json
 
 PIECES = (
     "<h1>",
