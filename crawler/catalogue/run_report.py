@@ -108,9 +108,10 @@ def _plain(value: object) -> str:
 
 def as_markdown(report: dict[str, Any]) -> str:
     """The report as a page; what sites wrote stands in it as text, never as markup."""
+    begun, ended = _time(report["started_at"]), _time(report["completed_at"])
     parts = [
         f"# Run {report['id']} of {_text(report['source'])}: {report['status']}",
-        _span(report),
+        f"Started {begun}, ended {ended} ({report['seconds'] or 0} s).",
         _section("Tasks", ("status", "tasks"), report["tasks"].items()),
         _section("What came of them", ("outcome", "tasks"), report["outcomes"].items()),
         _section("Pages", ("", ""), report["pages"].items()),
@@ -208,11 +209,6 @@ def _text(value: str) -> str:
     plain = " ".join(value.replace("`", "'").split())[:MAX_CELL_CHARS]
     plain = plain.replace("\\", "\\\\").replace("|", "\\|")
     return f"`{plain}`" if any(mark in plain for mark in "<>[]*_#&:/") else plain
-
-
-def _span(report: dict[str, Any]) -> str:
-    begun, ended = _time(report["started_at"]), _time(report["completed_at"])
-    return f"Started {begun}, ended {ended} ({report['seconds'] or 0} s)."
 
 
 def _time(moment: datetime | None) -> str:

@@ -122,10 +122,8 @@ def _read_title_and_image(page: Page, _: Policy) -> Evidence | None:
 
 
 def _read_add_to_cart(page: Page, _: Policy) -> Evidence | None:
-    control = next(iter(page.controls), None)
-    if control is None:
-        return None
-    return evidence(selector_of(control.element.node), control.label)
+    found = (evidence(selector_of(control.element.node), control.label) for control in page.controls)
+    return next(found, None)
 
 
 def _read_product_schema(page: Page, policy: Policy) -> Evidence | None:

@@ -166,7 +166,11 @@ class _Scan:
 
     def _without_file(self, rows: Sequence[Artifact]) -> list[LostRow]:
         suspects = [(row, unsafe) for row in rows for there, unsafe in [self._look(row)] if not there]
-        live = self._still_live([row.id for row, _ in suspects]) if suspects else set()
+        if not suspects:
+            return []
+        with self.database.read() as db:  # leave out what a cleaner took while we looked
+            ids = [row.id for row, _ in suspects]
+            live = set(db.scalars(select(Artifact.id).where(Artifact.id.in_(ids), is_readable(db.now))))
         return [
             LostRow(
                 row.id, row.session_id, row.type, row.storage_uri, row.size_bytes,
@@ -182,12 +186,6 @@ class _Scan:
             return self.blobs.exists(row.storage_uri), False
         except UnsafePathError:
             return False, True
-
-    def _still_live(self, ids: Sequence[UUID]) -> set[UUID]:
-        """Leave out what a cleaner took while we looked."""
-        with self.database.read() as db:
-            query = select(Artifact.id).where(Artifact.id.in_(ids), is_readable(db.now))
-            return set(db.scalars(query))
 
     def _mark(self, ids: Sequence[UUID]) -> None:
         with self.database.write() as db:
