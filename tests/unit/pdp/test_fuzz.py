@@ -8,7 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crawler.html.visible import visible_text
-from crawler.pdp import POLICIES, discover, features, judge, read_facts, read_page
+from crawler.pdp import POLICIES, judge, read_facts, read_page
+from crawler.pdp.candidates import discover
+from crawler.pdp.features import features
 from crawler.pdp.structured_data import read_json
 
 PIECES = (
