@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from crawler.db.engine import Database
     from crawler.views.domains import DomainDocument
 
-COLUMNS = ("domain", "held by", "next visit")
 Domain = Annotated[str, typer.Argument(help="A domain, or any URL of it.")]
 
 
@@ -43,7 +42,8 @@ def list_domains(*, as_json: Json = False, as_jsonl: JsonLines = False, fail_emp
         found = views.of(db, gate.entries())
     where = "" if gate.shared else " on this machine"
     kind = Listing(
-        "domains", COLUMNS, lambda one: (one.domain, _holder_text(one), _delay_text(one)),
+        "domains", ("domain", "held by", "next visit"),
+        lambda one: (one.domain, _holder_text(one), _delay_text(one)),
         empty=f"no domain is held or delayed{where}",
     )  # fmt: skip
     return show_list(

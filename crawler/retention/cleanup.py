@@ -193,11 +193,5 @@ def claim_hour(database: Database) -> bool:
         policies.locked(db)
         now = db.now
         is_due = or_(RetentionConfig.triggered_at.is_(None), RetentionConfig.triggered_at <= now - EVERY)
-        claimed = db.execute(
-            update(RetentionConfig)
-            .where(RetentionConfig.id == CURRENT, is_due)
-            .values(triggered_at=now)
-            .returning(RetentionConfig.id)
-            .execution_options(synchronize_session=False)
-        )
-        return claimed.scalar_one_or_none() is not None
+        claiming = update(RetentionConfig).where(RetentionConfig.id == CURRENT, is_due)
+        return db.connection().execute(claiming.values(triggered_at=now)).rowcount > 0

@@ -199,14 +199,8 @@ def keep_up(db: Transaction) -> None:
 
 
 def _release(db: Session, which: ColumnElement[bool], **values: Any) -> list[UUID]:
-    done = db.scalars(
-        update(Hold)
-        .where(which)
-        .values(**values)
-        .returning(Hold.id)
-        .execution_options(synchronize_session=False)
-    )
-    return list(done)
+    lifting = update(Hold).where(which).values(**values).returning(Hold.id)
+    return list(db.connection().scalars(lifting))
 
 
 def _mark(db: Session, which: ColumnElement[bool]) -> Sequence[str | None]:
@@ -219,23 +213,15 @@ def _mark(db: Session, which: ColumnElement[bool]) -> Sequence[str | None]:
         .with_for_update()
         .cte("covered")
     )
-    marked = db.scalars(
-        update(Artifact)
-        .where(Artifact.id.in_(select(covered.c.id)), Artifact.deleted_at.is_(None))
-        .values(legal_hold=True)
-        .returning(Artifact.cleanup_claim)
-        .execution_options(synchronize_session=False)
-    )
-    return marked.all()
+    marking = update(Artifact).where(Artifact.id.in_(select(covered.c.id)), Artifact.deleted_at.is_(None))
+    return db.connection().scalars(marking.values(legal_hold=True).returning(Artifact.cleanup_claim)).all()
 
 
 def _unmark(db: Session, holds: Sequence[UUID], now: datetime) -> int:
-    freed = db.scalars(
+    freeing = (
         update(Artifact)
         .where(Artifact.session_id.in_(sessions_under(Hold.id.in_(holds))))
         .where(Artifact.legal_hold.is_(True), ~is_held(Artifact.session_id, now))
         .values(legal_hold=False)
-        .returning(Artifact.id)
-        .execution_options(synchronize_session=False)
     )
-    return len(freed.all())
+    return db.connection().execute(freeing).rowcount

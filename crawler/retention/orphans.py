@@ -190,13 +190,10 @@ class _Scan:
     def _mark(self, ids: Sequence[UUID]) -> None:
         with self.database.write() as db:
             now = db.now
-            marked = db.scalars(
-                update(Artifact)
-                .where(Artifact.id.in_(ids), is_readable(now), ~Artifact.legal_hold)
-                .values(deleted_at=now, cleanup_claim=None, cleanup_claimed_until=None)
-                .returning(Artifact.id)
-                .execution_options(synchronize_session=False)
-            ).all()
+            which = (Artifact.id.in_(ids), is_readable(now), ~Artifact.legal_hold)
+            values = {"deleted_at": now, "cleanup_claim": None, "cleanup_claimed_until": None}
+            marking = update(Artifact).where(*which).values(**values).returning(Artifact.id)
+            marked = db.connection().scalars(marking).all()
         for key in marked:
             log.info("retention_orphans.marked", artifact_id=str(key))
         self.report.marked += len(marked)
