@@ -13,10 +13,10 @@ from crawler.errors import NotFoundError, UsageError
 from crawler.retention.holds import note_action
 from crawler.runs import exceptions
 from crawler.runs.exceptions import MAX_RESOLUTION_CHARS, Stage
-from crawler.views import runs as views
+from crawler.views import exceptions as views
 
 if TYPE_CHECKING:
-    from crawler.views.runs import ExceptionDocument
+    from crawler.views.exceptions import ExceptionDocument
 
 MAX_IDS = 1000
 Run = Annotated[
@@ -46,7 +46,7 @@ def list_exceptions(
     Examples: vitrine exceptions list --run 7 --stage plugin
     """
     with reading() as db:
-        found = views.newest_exceptions(db, run_id=run, stage=stage, open_only=not show_all, limit=limit)
+        found = views.newest(db, run_id=run, stage=stage, open_only=not show_all, limit=limit)
     return show_list(EXCEPTIONS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
 
 

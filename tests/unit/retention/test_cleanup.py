@@ -16,6 +16,7 @@ from crawler.db.engine import Database
 from crawler.db.models import AuditEntry, Hold, RetentionConfig
 from crawler.evidence.blobs import StoreUnavailableError
 from crawler.evidence.folder_store import FolderStore
+from crawler.retention import sweep
 from crawler.retention.cleanup import CHANCE, CleanupOrder, Part, clean_up, maybe_clean_up
 from crawler.retention.plan import CleanupResult
 from crawler.retention.policies import DEFAULT_DAYS
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from crawler.retention.sweep import CollectionResult
     from tests.integration.catalogue.visits import Visits
 
 SIZE = len(PACKED.data)
@@ -139,6 +141,25 @@ def test_an_interrupted_pass_is_in_the_audit_log(evidence: Evidence) -> None:
         clean_up(evidence.database, Meddling(evidence, interrupted), CleanupOrder())
     [entry] = actions_of(evidence)
     assert entry.details["artifacts"] == 2
+
+
+def test_an_interrupted_pass_over_collections_is_in_the_audit_log(
+    evidence: Evidence, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the rows that it had deleted until then."""
+    let_an_action_expire(evidence)
+    attempted = sweep._attempted
+
+    def interrupted(database: Database, name: str, days: int, *, dry_run: bool) -> CollectionResult:
+        if name == "hauls":
+            raise KeyboardInterrupt
+        return attempted(database, name, days, dry_run=dry_run)
+
+    monkeypatch.setattr(sweep, "_attempted", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(evidence, only=None)
+    [entry] = actions_of(evidence)
+    assert entry.details["rows"] == {"audit_log": 1}
 
 
 def let_an_action_expire(evidence: Evidence) -> None:

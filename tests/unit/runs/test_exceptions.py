@@ -15,7 +15,7 @@ from crawler.clock import utc_now
 from crawler.db.models import CrawlException, Run
 from crawler.runs import exceptions
 from crawler.runs.exceptions import MAX_MESSAGE_CHARS, MAX_URL_CHARS, MAX_VALUE_CHARS, MAX_VALUES, Stage
-from crawler.views.runs import newest_exceptions
+from crawler.views.exceptions import newest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,7 @@ def rows(database: Database) -> Sequence[CrawlException]:
 def listed(database: Database, **which: Any) -> list[int]:
     """The ids of a listing."""
     with database.read() as db:
-        return [each.id for each in newest_exceptions(db, **{"limit": 9, **which})]
+        return [each.id for each in newest(db, **{"limit": 9, **which})]
 
 
 def resolve(database: Database, **which: Any) -> int:
@@ -153,8 +153,6 @@ def test_they_are_listed_the_newest_first(database: Database) -> None:
     assert listed(database) == [other, fetch]
     assert listed(database, open_only=False) == [other, parse, fetch]
     with database.read() as db:
-        assert (exceptions.open_count(db, first), exceptions.open_count(db, second)) == (1, 1)
-        assert exceptions.open_count(db, 999) == 0
         assert exceptions.unknown(db, [fetch, 998, 999]) == [998, 999]
 
 
