@@ -70,6 +70,7 @@ _BY_ERROR: tuple[tuple[type[Exception], Cause], ...] = (
     (UnsupportedURLSchemeError, Cause.BAD_URL),
     (DatabaseUnavailableError, Cause.DATABASE_UNAVAILABLE),
     (SQLAlchemyError, Cause.STORE_FAILED),
+    (HttpError, Cause.HTTP_ERROR),  # what is no callback's to see: a redirect without a target
     (OSError, Cause.CONNECTION_FAILED),
     (ValueError, Cause.BAD_REDIRECT),  # to what is no URL at all
 )
