@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-_UNSEEN_TAGS = frozenset(
+UNSEEN_TAGS = frozenset(
     {
         *("script", "style", "template", "noscript", "head", "svg", "math", "iframe", "object"),
         *("textarea", "datalist", "noframes", "audio", "video", "canvas"),
     }
 )
 # Text on both sides of these is one word; anything else parts words, as its style mostly does.
-_WITHIN_WORDS = frozenset({"b", "i", "em", "strong", "u", "font", "mark", "wbr", "small", "bdi", "bdo"})
+WITHIN_WORDS = frozenset({"b", "i", "em", "strong", "u", "font", "mark", "wbr", "small", "bdi", "bdo"})
 _TOP = frozenset({"body", "html", "-document"})
 MAX_CLIMB = 40
 BLOCK_CHARS = 3_000
@@ -68,9 +68,9 @@ def _pieces(root: LexborNode, without: frozenset[str] = frozenset()) -> Iterator
         tag = node.tag
         if tag == "-text":
             yield node.text_content or ""
-        elif tag in _UNSEEN_TAGS or tag in without or is_hidden(node):
-            skipped_to = _last_below(node)
-        elif tag not in _WITHIN_WORDS:
+        elif tag in UNSEEN_TAGS or tag in without or is_hidden(node):
+            skipped_to = last_below(node)
+        elif tag not in WITHIN_WORDS:
             yield " "
 
 
@@ -97,7 +97,7 @@ def is_hidden(node: LexborNode) -> bool:
     return bool(style) and bool(_HIDDEN_STYLE.search(style or ""))
 
 
-def _last_below(node: LexborNode) -> int | None:
+def last_below(node: LexborNode) -> int | None:
     """The identity of the last node below `node`; None where there is nothing below it."""
     last = None
     child = node.last_child

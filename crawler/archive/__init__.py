@@ -1,0 +1,1 @@
+"""What was captured, found again: words, queries, the index, the search."""

@@ -1,0 +1,229 @@
+"""What somebody looks for: any text becomes a tree that both databases understand. Pure; it never raises."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import urlsplit
+
+from attrs import field, frozen
+
+from crawler.archive.words import folded, words_of
+from crawler.errors import BadUrlError
+from crawler.urls import canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_CHARS = 256
+MAX_TOKENS = 128
+MAX_DEPTH = 32
+MAX_PLAIN_TERMS = 16
+FIELDS = ("title", "snippet", "url")
+_TOKEN = re.compile(
+    r"""
+    (?P<paren>[()])
+    | (?P<minus>-(?=[^\s()-]))?
+      (?:(?P<field>title|snippet|url):)?
+      (?: "(?P<phrase>(?:\\.|[^"\\])*)" | (?P<word>[^\s()"]+) )
+    | (?P<junk>["-])
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_LOOKS_LIKE_HOST = re.compile(
+    r"(?:[a-z0-9_-]{1,63}\.)+[a-z0-9-]{2,63}(?::\d{1,5})?(?:[/?#].*)?", re.IGNORECASE
+)
+
+
+@frozen
+class Term:
+    """One word or phrase: what it consists of, and where it is to stand; anywhere, without a field."""
+
+    text: str  # folded, for comparison with a part of title, snippet or URL
+    words: tuple[str, ...]
+    field: str = ""
+    is_phrase: bool = False
+
+
+@frozen
+class Not:
+    """What is not to be there."""
+
+    of: Node
+
+
+@frozen
+class And:
+    """All of it."""
+
+    parts: tuple[Node, ...]
+
+
+@frozen
+class Or:
+    """Any of it."""
+
+    parts: tuple[Node, ...]
+
+
+Node: TypeAlias = Term | Not | And | Or
+
+
+@frozen
+class Query:
+    """A text that was looked for, as it was understood."""
+
+    text: str
+    kind: str  # all, url, boolean or plain
+    node: Node | None = None  # of a boolean one
+    terms: tuple[
+        Term, ...
+    ] = ()  # what is to be there, of a plain one or a boolean one; they rank and are marked
+    urls: tuple[str, ...] = field(
+        default=()
+    )  # the spellings of a URL that is looked for, as groups have them
+
+
+def understood(text: str) -> Query:
+    """What is meant by a text (SPEC 82-84): a URL, a boolean expression, or plain words."""
+    text = " ".join(text[:MAX_CHARS].replace("\x00", " ").encode("utf-8", "replace").decode().split())
+    if not text:
+        return Query("", "all")
+    if urls := _urls_in(text):
+        return Query(text, "url", urls=urls)
+    tokens = list(_tokens(text))
+    if _is_boolean(tokens) and len(tokens) <= MAX_TOKENS:
+        node = _Parser(tokens).whole()
+        if node is not None:
+            return Query(text, "boolean", node, tuple(_wanted(node)))
+    return Query(text, "plain", terms=_plain_terms(tokens, text))
+
+
+@frozen
+class _Token:
+    kind: str  # term, and, or, not, (, )
+    term: Term | None = None
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    for match in _TOKEN.finditer(text):
+        if match["paren"]:
+            yield _Token(match["paren"])
+            continue
+        if match["junk"]:
+            continue
+        word, quoted, name = match["word"], match["phrase"], (match["field"] or "").lower()
+        if word in {"AND", "OR", "NOT"} and not name and not match["minus"]:
+            yield _Token(word.lower())
+            continue
+        if match["minus"]:
+            yield _Token("not")
+        said = re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else word
+        yield _Token("term", Term(folded(said), tuple(words_of(said)), name, is_phrase=quoted is not None))
+
+
+def _is_boolean(tokens: list[_Token]) -> bool:
+    """Quotes alone do not make an expression; operators, parentheses and fields do."""
+    return any(token.kind != "term" or (token.term is not None and token.term.field) for token in tokens)
+
+
+def _plain_terms(tokens: list[_Token], text: str) -> tuple[Term, ...]:
+    """The words and phrases of a text; where there is no word in it, the text itself."""
+    terms = tuple(token.term for token in tokens if token.term is not None and token.term.words)
+    if not terms:
+        return (Term(folded(text), ()),)
+    return tuple(Term(each.text, each.words, is_phrase=each.is_phrase) for each in terms[:MAX_PLAIN_TERMS])
+
+
+def _wanted(node: Node) -> Iterator[Term]:
+    if isinstance(node, Term):
+        yield node
+    elif not isinstance(node, Not):
+        for part in node.parts:
+            yield from _wanted(part)
+
+
+class _Parser:
+    """NOT binds closer than AND, AND closer than OR; terms beside each other are joined by AND."""
+
+    def __init__(self, tokens: list[_Token]) -> None:
+        self._tokens = tokens
+        self._at = 0
+
+    def whole(self) -> Node | None:
+        """The tree; None where the text is no expression."""
+        node = self._any_of(0)
+        return node if self._at == len(self._tokens) else None
+
+    def _next(self) -> str:
+        return self._tokens[self._at].kind if self._at < len(self._tokens) else ""
+
+    def _any_of(self, depth: int) -> Node | None:
+        parts = [self._all_of(depth)]
+        while parts[-1] is not None and self._next() == "or":
+            self._at += 1
+            parts.append(self._all_of(depth))
+        return _joined(Or, parts)
+
+    def _all_of(self, depth: int) -> Node | None:
+        parts = [self._one(depth)]
+        while parts[-1] is not None and self._next() in {"and", "not", "term", "("}:
+            if self._next() == "and":
+                self._at += 1
+            parts.append(self._one(depth))
+        return _joined(And, parts)
+
+    def _one(self, depth: int) -> Node | None:
+        kind = self._next()
+        if not kind or kind in {"and", "or", ")"} or depth >= MAX_DEPTH:
+            return None
+        token = self._tokens[self._at]
+        self._at += 1
+        if kind == "not":
+            inner = self._one(depth + 1)
+            return None if inner is None else Not(inner)
+        if kind == "(":
+            inner = self._any_of(depth + 1)
+            if inner is None or self._next() != ")":
+                return None
+            self._at += 1
+            return inner
+        return token.term if token.term is not None and token.term.text.strip() else None
+
+
+def _joined(kind: type[And | Or], parts: list[Node | None]) -> Node | None:
+    """None where a part is none: then the whole is no expression."""
+    known = tuple(part for part in parts if part is not None)
+    if len(known) < len(parts):
+        return None
+    return known[0] if len(known) == 1 else kind(known)
+
+
+# ── a URL that is looked for ──
+
+
+def _urls_in(text: str) -> tuple[str, ...]:
+    """The spellings of the URL that a text is; none where it is no URL (SPEC 82)."""
+    if " " in text or '"' in text:
+        return ()
+    asked = text[4:] if text.lower().startswith("url:") else text
+    has_scheme = "://" in asked
+    is_named = asked is not text and asked.lower().startswith("www.")
+    looks_so = asked is text and _LOOKS_LIKE_HOST.fullmatch(asked)
+    if not (has_scheme or is_named or looks_so):
+        return ()
+    try:
+        url = canonical(asked if has_scheme else f"https://{asked}")
+        parts = urlsplit(url)
+    except (BadUrlError, ValueError):
+        return ()
+    if parts.scheme not in {"http", "https"} or not parts.netloc:
+        return ()
+    bare = parts.netloc.removeprefix("www.")
+    paths = {parts.path, parts.path.rstrip("/") or "/", parts.path.rstrip("/") + "/"}
+    return tuple(
+        parts._replace(scheme=scheme, netloc=netloc, path=path).geturl()
+        for scheme in ("https", "http")
+        for netloc in (bare, f"www.{bare}")
+        for path in sorted(paths)
+    )

@@ -1,0 +1,40 @@
+"""What a word is, for the index and for queries alike, on every database. Pure.
+
+Both databases would cut text into words by rules of their own, and take a whole Japanese sentence for one
+word. So words are made here, and the databases are given nothing but words.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+MAX_WORD_CHARS = 100
+# Scripts without spaces between words: there a word is a character, and what is looked for a phrase.
+_SPACELESS = (
+    "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
+# Vowels and points that belong to the letter before them, and are no letters themselves.
+_MARKS = (
+    "\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u0900-\u0963\u0966-\u0dff"
+)
+_WORD = re.compile(f"[{_SPACELESS}]|(?:(?![{_SPACELESS}])(?:[^\\W_]|[{_MARKS}]))+")
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
+_ACCENTS = re.compile(r"[\u0300-\u036f]")
+
+
+def folded(text: str) -> str:
+    """`text` as it is compared: without case, accents and the difference between full and half width."""
+    if text.isascii():
+        return text.lower()
+    bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", text.casefold()))
+    return unicodedata.normalize("NFC", bare).casefold()
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text in their order, as they are compared."""
+    bare = folded(text)
+    pattern = _ASCII_WORD if bare.isascii() else _WORD
+    return [word[:MAX_WORD_CHARS] for word in pattern.findall(bare)]
