@@ -142,7 +142,7 @@ class Steps:
         _move(db, job, JobStatus.RUNNING, now=db.now, facts={**fresh, "started_at": db.now})
         begun = {"epoch": lease.epoch, "started_at": db.now.isoformat(), "worker": self.owner, "was": was}
         history = [*row["detail"].get("attempts", ()), begun][-MAX_HISTORY:]
-        _write_step(db, lease.id, process=str(this_process()), detail={"attempts": history})
+        _write_step(db, lease.id, process=this_process(), detail={"attempts": history})
         return Work(lease, job.id, job.name, job.engine, job.output_dir, dict(job.config or {}))
 
     def _expired(self, db: Session, rows: Sequence[RowMapping], now: datetime) -> None:

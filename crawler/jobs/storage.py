@@ -102,7 +102,7 @@ def locked(folder: Path) -> Generator[int]:
 def note_guard(descriptor: int, pid: int) -> None:
     """Write into the lock who ends what runs under it."""
     os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, json.dumps({"guard": str(process_mark(pid))}).encode(), 0)
+    os.pwrite(descriptor, json.dumps({"guard": process_mark(pid)}).encode(), 0)
 
 
 def _take(descriptor: int, folder: Path) -> None:
@@ -140,7 +140,7 @@ def pid_here(mark: str) -> int | None:
     if len(parts) != 5 or not parts[3].isdigit() or is_gone(mark):  # ruff: ignore[magic-value-comparison] - the mark's fields
         return None
     pid = int(parts[3])
-    return pid if str(process_mark(pid)) == mark else None
+    return pid if process_mark(pid) == mark else None
 
 
 # ── the log, and the last word of its statistics ──
