@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from crawler.demo import DemoServer
 
+SEEDS = ("https://shop.example/", "https://shop.example/2")
 STUB = ROOT / "tests" / "stubs" / "archive_tool.py"
 
 
@@ -161,10 +162,12 @@ def test_a_signal_puts_the_job_back(
 
 def test_an_archive_without_a_job(home: Home, tmp_path: Path) -> None:
     """SPEC 47: a folder of its own, no row; its exit code is the tool's."""
-    done = stub(home, "ok").vitrine("jobs", "run", "--name", "my shop", "--seeds", "https://shop.example/")
+    done = stub(home, "ok").vitrine("jobs", "run", "--name", "my shop", "--seeds", *SEEDS)
     assert done.returncode == 0, done.stderr
     [folder] = (home.path / "archive").iterdir()
     assert folder.name.endswith("Z__my_shop")
+    said = json.loads((tmp_path / "stub.log").read_text("utf-8").splitlines()[0])
+    assert said["arguments"][:3] == ["--seeds", *SEEDS]
     failed = stub(home, "fail", "fail").vitrine(
         "jobs", "run", "--name", "b", "--seeds", "https://shop.example/"
     )
