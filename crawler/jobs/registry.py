@@ -108,15 +108,8 @@ def job_config(
         "seeds": list(all_seeds),
         "zimit_passthrough_args": list(arguments),
         "tool_options": checked_options(said),
-        "source": evolve(
-            source, start_urls=all_seeds, allowed_domains=domains, plugins=_plugins_of(source), job={}
-        ).as_plan(),
+        "source": evolve(source, start_urls=all_seeds, allowed_domains=domains, job={}).as_plan(),
     }
-
-
-def _plugins_of(source: Source) -> tuple[str, ...]:
-    """Those of the source; with its requisites the one for which media are fetched."""
-    return each_once([*source.plugins, "media"]) if source.requisites else source.plugins
 
 
 def _limits(source: Source) -> list[str]:

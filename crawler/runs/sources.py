@@ -264,7 +264,7 @@ class Source:
     engine_args: tuple[str, ...] = ()  # for the engine as they are
     job_name: str = DEFAULT_JOB_NAME
     judge: bool = True  # whether pages are judged by the rule of product pages
-    requisites: bool = False  # whether pictures and other media are fetched along
+    requisites: bool = False  # whether stylesheets, pictures and fonts are fetched along
     group_by: str = "query"  # which URLs are one page: those of one path, or of one path and query
     ignore_selectors: tuple[str, ...] = ()  # what of a page is no part of its text
     ignore_text: tuple[str, ...] = ()

@@ -98,10 +98,10 @@ def test_a_killed_worker_takes_its_engine_along_and_another_goes_on(
     home: Home, endings: list[subprocess.Popen[str]]
 ) -> None:
     """Promises 1 and 2: nothing is left of it, the job does not say `running`, no page comes twice."""
-    ordered(home, "--", "-s", "DOWNLOAD_DELAY=0.5")
+    ordered(home, "--", "-s", "DOWNLOAD_DELAY=2")
     worker = home.start_vitrine("worker", "--once")
     endings.append(worker)
-    wait_for(lambda: shown(home)["pages_crawled"] or shown(home)["run"] or _state(home))
+    wait_for(lambda: _state(home))  # a file: asking the command takes long on a busy machine
     engines = below(worker.pid)
     assert len(engines) >= 3  # guard, tool, guard, engine
     worker.kill()

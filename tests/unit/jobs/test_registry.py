@@ -83,12 +83,6 @@ def test_what_a_job_is_told(settings: Settings) -> None:
     assert source.job == {"initial_workers": 2, "cleanup": True}
 
 
-def test_requisites_come_with_the_plugin_for_media(settings: Settings) -> None:
-    """A page that is shown again needs its pictures."""
-    config = registry.job_config(evolve(SHOP, requisites=True), settings)
-    assert config["source"]["plugins"] == ["page", "product", "media"]
-
-
 def test_zimit_is_told_its_arguments_and_the_limits(settings: Settings) -> None:
     """Which the other engine reads in the source."""
     config = registry.job_config(ZIMIT, settings, passthrough=["--x"])
