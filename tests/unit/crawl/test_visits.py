@@ -173,7 +173,7 @@ def test_a_session_that_is_anothers_ends_here_without_a_traceback(
 
     async def wake_up_late(visits: Visits) -> Any:
         await visits.open()
-        visit = await visits.visit_of("shop.example", "https://shop.example/")
+        visit: Any = await visits.visit_of("shop.example", "https://shop.example/")
         with visits.stores.database.write() as db:
             db.get_one(CrawlSession, visit.fence.session_id).epoch += 1
         if how == "woken":
