@@ -39,7 +39,9 @@ def visited_through(
     home.extra["LOG_FORMAT"] = "json"
     shops.forget()
     urls = " ".join(map(shops.url, SHOPS))
-    process = home.start_scrapy("crawl", "pdp", "-a", f"url={urls}", "-s", "DOWNLOAD_DELAY=0.5")
+    process = home.start_scrapy(
+        "crawl", "pdp", "-a", f"url={urls}", "-s", "DOWNLOAD_DELAY=0.5", "-s", "LOG_LEVEL=WARNING"
+    )
     endings.append(process)
     wait_for(
         lambda: len({entry.shop for entry in shops.log.entries() if entry.path == "/"}) >= len(SHOPS) // 2
