@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
 from crawler import logs
-from crawler.access.acquisition import Acquisitions, open_gate
+from crawler.access.acquisition import Acquisitions
 from crawler.catalogue.hooks import CatalogueHooks
 from crawler.catalogue.run_pages import RunHooks
 from crawler.db.engine import Database
@@ -55,10 +55,10 @@ class Stores:
 
     def open_gate(self) -> None:
         """Open the way to the locks of domains: for who fetches, no command needs it."""
-        gate = self.gate = open_gate(self.settings, self.database)
-        self.acquisitions = Acquisitions(gate, self.settings)
+        self.acquisitions = Acquisitions.open(self.settings, self.database)
         self._opened.callback(self.acquisitions.close)
-        _say_how_it_runs(self.settings, gate)
+        self.gate = self.acquisitions.gate
+        _say_how_it_runs(self.settings, self.gate)
 
     def close(self) -> None:
         """Let go of the connections, what was opened last first."""

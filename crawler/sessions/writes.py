@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 from uuid import uuid4
 
-from attrs import asdict, define, field, frozen
+from attrs import define, field, frozen
 from sqlalchemy import insert, select
 from sqlalchemy.exc import OperationalError
 
@@ -486,6 +486,6 @@ def _write_artifacts(
 
 def write_log(db: Session, lines: Iterable[tuple[UUID, LogLine]]) -> None:
     """Write lines of the logs of sessions."""
-    rows = [{"session_id": session_id, **asdict(line, recurse=False)} for session_id, line in lines]
+    rows = [{"session_id": session_id, **line._asdict()} for session_id, line in lines]
     if rows:
         db.connection().execute(_LOG, rows)
