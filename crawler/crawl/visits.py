@@ -224,6 +224,7 @@ def _open(settings: Settings, hooks: Sequence[Hooks]) -> Stores:
     stores = open_stores(settings, hooks)
     try:
         stores.open_gate()
+        stores.open_shelf()
         stores.sessions.abandon_stale()
     except BaseException:
         stores.close()
@@ -286,6 +287,8 @@ async def _write_end(visits: Visits, visit: Visit, end: Write[T]) -> T:
     finally:
         await visits.domains.let_go(visit)
     await visits.stores.writes.close_log(visit)
+    if (shelf := visits.stores.shelf) is not None:
+        await asyncio.wrap_future(shelf.seal(visit.fence.session_id))
     return result
 
 

@@ -108,13 +108,15 @@ def safe_parts(uri: str) -> list[str]:
     return parts
 
 
-def as_store_error(error: OSError, uri: str) -> CrawlerError:
+def as_store_error(
+    error: OSError, uri: str, hint: str = "check ARTIFACTS_DIR and its permissions"
+) -> CrawlerError:
     """What an error of the file system means for one file."""
     if error.errno in {errno.ELOOP, errno.ENOTDIR, errno.EISDIR}:
         return UnsafePathError(f"{uri!r} does not lead through folders to a regular file")
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return DiskFullError(f"no room for {uri}: {error.strerror}")
-    return CrawlerError(f"{uri}: {error.strerror}", hint="check ARTIFACTS_DIR and its permissions")
+    return CrawlerError(f"{uri}: {error.strerror}", hint=hint)
 
 
 def _is_unsafe(part: str) -> bool:

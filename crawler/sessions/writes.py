@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from crawler.db.engine import Database, Transaction
     from crawler.evidence.blobs import BlobStore
     from crawler.evidence.files import KeptFile
+    from crawler.evidence.warc_shelf import WarcShelf
     from crawler.sessions.journal import Journal, LogLine
     from crawler.sessions.rows import Fence
     from crawler.sessions.visit import Visit
@@ -139,6 +140,7 @@ class WriteQueue:
         self.database = database
         self.blobs = blobs
         self.hooks = hooks
+        self.shelf: WarcShelf | None = None  # of the WARC files that pages lie in
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="writes")
         self._waiting: deque[tuple[Write[Any], asyncio.Future[None]]] = deque()
         self._writing: asyncio.Task[None] | None = None
