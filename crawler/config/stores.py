@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
-from crawler.config.fields import SettingsPart, Takes, checked_url
+from crawler.config.fields import Seconds, SettingsPart, Takes, checked_url
 
 DATABASE_SCHEMES = ("sqlite", "postgresql", "postgresql+psycopg")
 S3_SCHEME = "s3://"
@@ -71,6 +71,12 @@ class StoreSettings(SettingsPart):
         repr=False,
         description="Redis that holds the locks for all machines; empty: locks reach this machine only.",
     )
+
+    store_patience_seconds: Seconds = Field(
+        30, ge=0, le=3_600,
+        description="How long a database or an artifact store that refuses is waited for, from its first "
+        "refusal; pages are held meanwhile, and none is asked for.",
+    )  # fmt: skip
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "INFO", description="The least level that is logged."

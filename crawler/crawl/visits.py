@@ -20,6 +20,7 @@ from crawler.capture.failures import Cause, Summary
 from crawler.config import shown
 from crawler.errors import LockedError
 from crawler.leases.backoff import Backoff, persistently
+from crawler.leases.patience import Patience
 from crawler.leases.renewer import Renewer
 from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Outcome, Status
@@ -57,6 +58,7 @@ class Visits:
         self.running: dict[str, Visit] = {}  # those that run, by id
         self.known: dict[str, Visit] = {}  # and those whose domains are not free yet
         self.slots = asyncio.Semaphore(settings.sessions_at_once)
+        self.patience = Patience(settings.store_patience_seconds)  # with the database, but for what is queued
         self.listeners: list[Callable[..., None]] = []  # hear of sessions: queued, started, ended
         self.stores: Stores  # once they are open, as are the domains
         self.domains: Domains

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import create_engine, event, func, select
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.orm import Session
 
 from crawler.clock import utc_now
@@ -112,7 +112,7 @@ class Database:
     def _reachable(self) -> Generator[None]:
         try:
             yield
-        except OperationalError as error:
+        except DBAPIError as error:
             if not error.connection_invalidated and _is_connected(error):
                 raise
             raise self._unavailable(str(error.orig).strip().splitlines()[0]) from error
@@ -180,8 +180,10 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))
 
 
-def _is_connected(error: OperationalError) -> bool:
+def _is_connected(error: DBAPIError) -> bool:
     """Whether the error came from a statement on a live connection."""
+    if not isinstance(error, OperationalError):
+        return True
     if isinstance(error.orig, sqlite3.Error):
         return "unable to open" not in str(error.orig)
     return error.statement is not None

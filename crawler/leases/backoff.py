@@ -1,4 +1,4 @@
-"""How long to wait after a failure, and when it is enough. Pure: chance and times come in."""
+"""How long to wait after a failure, and when it is enough."""
 
 from __future__ import annotations
 

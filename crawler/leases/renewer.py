@@ -74,6 +74,7 @@ class Renewer(Generic[T]):
         self._next_at = math.inf  # when to renew again
         self._changed = Condition()
         self._is_closed = False
+        self._is_failing = False
         self._thread = Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
@@ -146,6 +147,7 @@ class Renewer(Generic[T]):
             except Exception as error:  # ruff: ignore[blind-except] - the thread goes on, whatever it is
                 self._come_back_soon(batch, error)
                 break
+            self._is_failing = False
             for each in batch:
                 each.valid_until = began + self._lasts
             self._lose([each for each in batch if each.thing not in ours], Lost.LOCK)
@@ -177,5 +179,8 @@ class Renewer(Generic[T]):
                 log.exception("lease.loss_unheard", renewer=self._thread.name, reason=why.value)
 
     def _log_failure(self, things: list[T], error: Exception, _seconds: float) -> None:
-        """There are more tries before anything runs out."""
+        """Said once: there are more tries before anything runs out."""
+        if self._is_failing:
+            return
+        self._is_failing = True
         log.warning("lease.renewal_failed", renewer=self._thread.name, count=len(things), error=str(error))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Self
 
@@ -136,7 +137,8 @@ class DomainSlot:
         while not self.is_leaving and now() <= leave_at:
             self.changed.clear()
             if wanted := self.wanted():
-                got, due_in = await asyncio.to_thread(self.worker.store.lease, self.domain, wanted)
+                lease = partial(asyncio.to_thread, self.worker.store.lease, self.domain, wanted)
+                got, due_in = await self.worker.visits.patience.outlast(lease)
                 self.put(got, wanted)
                 is_due = due_in is not None and due_in.total_seconds() < LINGER_SECONDS
                 if not self.line.open and not is_due:

@@ -12,14 +12,14 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from attrs import asdict, evolve, frozen
+from attrs import asdict, evolve
 
 from crawler import logs
 from crawler.capture.failures import Cause
-from crawler.leases.backoff import Backoff, FailureBudget, persistently
+from crawler.leases.backoff import FailureBudget
 from crawler.leases.renewer import Renewer
 from crawler.runs.domain_slot import DomainSlot
-from crawler.runs.outgoing import Outgoing
+from crawler.runs.outgoing import FAILED, FINISHED, INTERRUPTED, STOPPED, Outgoing, Over
 from crawler.runs.progress import Pace
 from crawler.runs.store import RunStore
 from crawler.runs.task_ends import Outcome, Release, TaskEnd
@@ -38,28 +38,10 @@ T = TypeVar("T")
 LOOK_SECONDS = 1.0  # how often to see whether there is a domain to take
 BUSY_SECONDS = 2.0  # how long to leave a domain that somebody else holds
 GATE_PATIENCE_SECONDS = 60.0  # how long to go without any domain because none can be asked for
-# Between one try and the next: a database that is away for a moment must not cost what was done.
-PATIENCE_SECONDS = tuple(Backoff(0.5, maximum=8).delays(7))
-MOST_REFUSED = 5  # times that a store refused pages which it has not taken since; then no more are asked for
 COUNTING_PART = 20  # no more than a twentieth of the time goes into counting
 LOST = "lost"  # of an end: it was another's to write, or could not be written
 
 log = logs.get_logger(__name__)
-
-
-@frozen
-class Over:
-    """Why nothing more is handed out, and why what is not begun goes back."""
-
-    why: str
-    release: Release
-    error: str = ""
-
-
-FINISHED = Over("finished", Release.LEFT)
-STOPPED = Over("run_stopped", Release.STOPPED)  # somebody said `vitrine runs stop`
-INTERRUPTED = Over("interrupted", Release.INTERRUPTED)  # this process was told to stop
-FAILED = Over("run_failed", Release.INTERRUPTED)  # a store was away for too long
 
 
 class RunWorker:
@@ -113,7 +95,7 @@ class RunWorker:
         await self.outgoing.close()
         await asyncio.to_thread(self.renewer.close)
         end = partial(asyncio.to_thread, self.store.end, failed=self.over.error)
-        status = await persistently(end, PATIENCE_SECONDS, _write_delayed)
+        status = await self.visits.patience.outlast(end)
         log.info("run.ended", run=self.run.id, status=status, **self.done)
         return status
 
@@ -163,7 +145,7 @@ class RunWorker:
         """Write ends; those that cannot be written go back with the run's own."""
         attempt = partial(asyncio.to_thread, write, *args, **kwargs)
         try:
-            return await persistently(attempt, PATIENCE_SECONDS, _write_delayed)
+            return await self.visits.patience.outlast(attempt)
         except Exception as error:  # ruff: ignore[blind-except] - see above
             log.warning("run.ends_not_written", urls=[task.url for task in tasks], error=str(error))
             self.store.unended.extend(tasks)
@@ -185,9 +167,8 @@ class RunWorker:
                 slot.changed.set()
 
     def store_refused(self, task: LeasedTask, error: str) -> None:
-        """A store did not take what a task gave: it goes back without an attempt; too many fail the run."""
-        self.outgoing.refused[task.lease.id] += 1
-        if self.outgoing.refused.total() >= MOST_REFUSED:
+        """A store did not take what a task gave: it goes back without an attempt; too long fails the run."""
+        if self.outgoing.is_refused_for_long(task.lease.id):
             self.end(evolve(FAILED, error=error or "a store refused pages"))
         self.end_soon(task, TaskEnd.given_back(Release.INTERRUPTED))
 
@@ -239,7 +220,7 @@ class Dispatcher:
     async def _look(self) -> None:
         while self._worker.over is None:
             try:
-                self._act_on(await persistently(self._view, PATIENCE_SECONDS, self._look_failed))
+                self._act_on(await self._worker.visits.patience.outlast(self._view))
             except Exception as error:  # ruff: ignore[blind-except] - the run is given up for it
                 self._worker.end(evolve(FAILED, error=_told(error)))
             with suppress(TimeoutError):
@@ -261,9 +242,6 @@ class Dispatcher:
             standing = self._pace.note(view.left.counts, clock())
             worker.visits.tell("tasks", run=worker.run.id, slowest=view.left.slowest, **asdict(standing))
         return view
-
-    def _look_failed(self, error: Exception, wait: float) -> None:
-        log.warning("run.look_failed", run=self._worker.run.id, error=str(error), again_in_seconds=wait)
 
     def _act_on(self, view: View) -> None:
         worker, run = self._worker, self._worker.run
@@ -308,7 +286,3 @@ class Dispatcher:
 
 def _told(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
-
-
-def _write_delayed(error: Exception, wait: float) -> None:
-    log.warning("run.write_delayed", error=str(error), again_in_seconds=wait)

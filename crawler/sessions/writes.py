@@ -22,8 +22,9 @@ from crawler import logs
 from crawler.db.engine import DatabaseUnavailableError
 from crawler.db.models import Artifact, CrawlLog, Page
 from crawler.errors import LockedError
-from crawler.evidence.blobs import BlobExistsError
+from crawler.evidence.blobs import BlobExistsError, DiskFullError, StoreUnavailableError
 from crawler.evidence.files import files_of
+from crawler.leases.patience import Patience
 from crawler.pdp import facts_as_dict, verdict_as_dict
 from crawler.sessions.log_export import log_file
 from crawler.sessions.outcome import PageResult
@@ -55,6 +56,7 @@ MOST = 50  # writes a commit
 THREADS = 4  # one commits, the others pack
 SHORT_DAYS = 7
 LONG_DAYS = 30
+AWAY = (DatabaseUnavailableError, DiskFullError, LockedError, StoreUnavailableError)  # and may come back
 # Built once: building a statement costs more than running it.
 _PAGE = insert(cast("Table", Page.__table__))
 _ARTIFACTS = insert(cast("Table", Artifact.__table__))
@@ -76,13 +78,23 @@ class Write(Generic[T]):
     fence: Fence | None = None  # checked before anything is written
     journal: Journal | None = None
     then: Callable[[T], object] | None = None  # called once it is committed, where it was waited for
+    # Says of a commit whose answer got lost whether it went through; without it, that is not tried again.
+    was_written: Callable[[Transaction], bool] | None = None
     lines: list[LogLine] = field(factory=list, init=False)  # of the journal, that are written along with it
     error: BaseException | None = field(default=None, init=False)
+    is_published: bool = field(default=False, init=False)  # its files lie there
+    is_in_doubt: bool = field(default=False, init=False)  # its commit was not answered
     _results: list[T] = field(factory=list, init=False)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a store is away that may be there again, so that this may still be written."""
+        is_known = not self.is_in_doubt or self.was_written is not None
+        return isinstance(self.error, AWAY) and is_known
 
     def write_in(self, db: Transaction) -> None:
         """Write the rows, and remember what that brought; an earlier try is forgotten."""
-        self.error = None
+        self.error, self.is_in_doubt = None, False
         self._results = [self.rows(db)]
 
     def fail(self, error: BaseException) -> None:
@@ -141,6 +153,10 @@ class WriteQueue:
         self.blobs = blobs
         self.hooks = hooks
         self.shelf: WarcShelf | None = None  # of the WARC files that pages lie in
+        self.patience = Patience(settings.store_patience_seconds)
+        self.is_away = (
+            False  # a store has refused for longer than it is waited for, and not taken anything since
+        )
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="writes")
         self._waiting: deque[tuple[Write[Any], asyncio.Future[None]]] = deque()
         self._writing: asyncio.Task[None] | None = None
@@ -175,7 +191,12 @@ class WriteQueue:
             is_doubted = bool(capture.low_confidence_reasons)
             visit.kept[capture.page_id] = PageResult(capture.page_type, capture.cause, is_doubted=is_doubted)
 
-        return Write(write, files, fence=visit.fence, journal=visit.journal, then=note)
+        def was_written(db: Transaction) -> bool:
+            return db.scalar(select(Page.id).where(Page.id == capture.page_id)) is not None
+
+        return Write(
+            write, files, fence=visit.fence, journal=visit.journal, then=note, was_written=was_written
+        )
 
     def log(self, session_id: UUID, journal: Journal | None = None) -> Write[None]:
         """The last lines of a session's log, and all of it as a file if the session has ended."""
@@ -222,15 +243,10 @@ class WriteQueue:
         self._threads.shutdown()
 
     async def _write_groups(self) -> None:
-        loop = asyncio.get_running_loop()
         try:
             while self._waiting:
                 group = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
-                try:
-                    await loop.run_in_executor(self._threads, self._store, [write for write, _ in group])
-                except Exception as error:  # ruff: ignore[blind-except] - told to those who wait
-                    for write, _ in group:
-                        write.fail(error)
+                await self._store_patiently([write for write, _ in group])
                 for write, written in group:
                     write.follow_up()
                     if not written.done():  # its waiter may have been cancelled
@@ -238,41 +254,52 @@ class WriteQueue:
         finally:
             self._writing = None
 
+    async def _store_patiently(self, group: Sequence[Write[Any]]) -> None:
+        """Store a group; while a store is away it is held, and tried again until that has lasted too long."""
+        loop, held = asyncio.get_running_loop(), group
+
+        async def attempt() -> None:
+            nonlocal held
+            try:
+                await loop.run_in_executor(self._threads, self._store, held)
+            except Exception as error:  # ruff: ignore[blind-except] - told to those who wait
+                for write in held:
+                    write.fail(error)
+            held = [write for write in held if write.is_held]
+            if held:
+                raise cast("Exception", held[0].error)
+
+        try:
+            await (attempt() if self.is_away else self.patience.outlast(attempt))
+        except Exception:  # ruff: ignore[blind-except] - told to those who wait
+            self.is_away = True
+        else:
+            self.is_away = False
+        await loop.run_in_executor(self._threads, self._withdraw, group)
+
     def commit(self, writes: Sequence[Write[Any]]) -> None:
         """Store writes as one group; each carries what became of it."""
         self._store(writes)
+        self._withdraw(writes)
         for write in writes:
             write.follow_up()
 
     def _store(self, writes: Sequence[Write[Any]]) -> None:
-        """Publish the files, then write the rows; files whose rows came to nothing are taken back."""
-        _publish(self.blobs, [write for write in writes if write.files])
-        published = [write for write in writes if write.error is None]
-        self._write(published)
-        for write in published:
-            if write.error is not None and write.files:
-                self._withdraw_unclaimed(write.files)
+        """Publish the files, then write the rows."""
+        in_doubt = [write for write in writes if write.is_in_doubt]
+        if in_doubt:
+            _look_after(self.database, in_doubt)
+        left = [write for write in writes if not (write in in_doubt and write.error is None)]
+        _publish(self.blobs, [write for write in left if write.files and not write.is_published])
+        self._write([write for write in left if write.is_published or not write.files])
+
+    def _withdraw(self, writes: Sequence[Write[Any]]) -> None:
+        """Take back files whose rows came to nothing."""
+        for write in writes:
+            if write.error is not None and write.is_published:
+                _withdraw_unclaimed(self.database, self.blobs, write)
 
     # ── its files, and its rows ──
-
-    def _withdraw_unclaimed(self, files: Sequence[KeptFile]) -> None:
-        """Take files back, unless the write went through and only its answer got lost.
-
-        Where nobody can tell, they stay: a file without a row does no harm, and the orphan scan finds it.
-        """
-        try:
-            with self.database.read() as db:
-                uris = [file.uri for file in files]
-                if db.scalar(select(Artifact.id).where(Artifact.storage_uri.in_(uris)).limit(1)):
-                    return
-        except Exception:
-            log.exception("artifact.left_behind", uris=[file.uri for file in files])
-            return
-        for file in files:
-            try:
-                self.blobs.delete(file.uri)
-            except Exception:
-                log.exception("artifact.withdraw_failed", uri=file.uri)
 
     def _write(self, writes: Sequence[Write[Any]]) -> None:
         """Write the rows in one transaction; where that is refused as a whole, each write's in its own.
@@ -284,12 +311,13 @@ class WriteQueue:
         is_committing = False
         try:
             with self.database.write() as db:
-                self._write_rows(db, writes)
+                _write_rows(db, writes, timedelta(seconds=self.settings.domain_lock_ttl_seconds))
                 is_committing = True
         except BaseException as error:  # ruff: ignore[blind-except] - `result` raises it
             for write in writes:
                 if write.error is None:
                     write.fail(error)
+                    write.is_in_doubt = is_committing
             if is_committing or not _may_be_one_writes_doing(error):
                 return
         if len(writes) > 1:
@@ -298,21 +326,50 @@ class WriteQueue:
             for write in again:
                 self._write([write])
 
-    def _write_rows(self, db: Transaction, writes: Sequence[Write[Any]]) -> None:
-        ttl = timedelta(seconds=self.settings.domain_lock_ttl_seconds)
-        # The sessions that are still ours cannot be taken over before the transaction's end.
-        fences = {write.fence for write in writes if write.fence}
-        stale = {fence for fence in fences if not beat(db, fence, ttl)}
-        lines: list[tuple[UUID, LogLine]] = []
-        for write in writes:
-            if write.fence in stale:
-                write.fail(StaleSessionError())
-                continue
-            _write_in_savepoint(db, write)
-            if write.error is None and write.journal is not None:
-                write.lines += write.journal.take()
-                lines += [(write.journal.key, line) for line in write.lines]
-        write_log(db, lines)
+
+def _look_after(database: Database, in_doubt: Sequence[Write[Any]]) -> None:
+    """Find out which of them were written, although nobody heard so."""
+    with database.read() as db:
+        for write in in_doubt:
+            if write.was_written is not None and write.was_written(db):
+                write.error = None
+
+
+def _withdraw_unclaimed(database: Database, blobs: BlobStore, write: Write[Any]) -> None:
+    """Take files back, unless the write went through and only its answer got lost, or others need them.
+
+    Where nobody can tell, they stay: a file without a row does no harm, and the orphan scan finds it.
+    """
+    uris = [file.uri for file in write.files]
+    try:
+        with database.read() as db:
+            if db.scalar(select(Artifact.id).where(Artifact.storage_uri.in_(uris)).limit(1)):
+                return
+    except Exception as error:  # ruff: ignore[blind-except] - see below
+        if write.is_in_doubt or any(file.is_shared for file in write.files):
+            log.warning("artifact.left_behind", uris=uris, error=str(error))
+            return
+    for file in write.files:
+        try:
+            blobs.delete(file.uri)
+        except Exception:
+            log.exception("artifact.withdraw_failed", uri=file.uri)
+
+
+def _write_rows(db: Transaction, writes: Sequence[Write[Any]], ttl: timedelta) -> None:
+    # The sessions that are still ours cannot be taken over before the transaction's end.
+    fences = {write.fence for write in writes if write.fence}
+    stale = {fence for fence in fences if not beat(db, fence, ttl)}
+    lines: list[tuple[UUID, LogLine]] = []
+    for write in writes:
+        if write.fence in stale:
+            write.fail(StaleSessionError())
+            continue
+        _write_in_savepoint(db, write)
+        if write.error is None and write.journal is not None:
+            write.lines += write.journal.take()
+            lines += [(write.journal.key, line) for line in write.lines]
+    write_log(db, lines)
 
 
 def _publish(blobs: BlobStore, writes: Sequence[Write[Any]]) -> None:
@@ -325,12 +382,16 @@ def _publish(blobs: BlobStore, writes: Sequence[Write[Any]]) -> None:
         except Exception as error:  # ruff: ignore[blind-except] - told below, of whichever it is
             log.debug("group.published_singly", error=str(error))
         else:
+            for write in writes:
+                write.is_published = True
             return
     for write in writes:
         try:
             _publish_one(blobs, write)
         except BaseException as error:  # ruff: ignore[blind-except] - `result` raises it
             write.fail(error)
+        else:
+            write.is_published = True
 
 
 def _publish_one(blobs: BlobStore, write: Write[Any]) -> None:

@@ -25,11 +25,11 @@ from crawler.crawl.answers import (
 from crawler.crawl.context import SESSION, CrawlContext
 from crawler.errors import CrawlerError, UsageError
 from crawler.middlewares.scope import TASK
+from crawler.runs.outgoing import FINISHED
 from crawler.runs.sources import Source, find_source
 from crawler.runs.store import RunOrder
 from crawler.runs.task_ends import Outcome, Release, TaskEnd
 from crawler.runs.tasks import found_on
-from crawler.runs.worker import FINISHED
 from crawler.spiders.visiting import refusal
 from crawler.urls import require_http_url
 

@@ -55,6 +55,7 @@ SETTINGS = {
     "TASK_BACKOFF_MIN_SECONDS": 0,
     "TASK_JITTER_SECONDS": 0,
     "TASK_MAX_RETRIES": 5,
+    "STORE_PATIENCE_SECONDS": 2,
     "DOWNLOAD_DELAY": 0,
     "PROGRESS_FD": -1,
 }
@@ -153,7 +154,6 @@ def broken_call(call: Callable[..., Any]) -> Callable[..., Any]:
 
 def be_quick() -> None:
     """No fault is waited for longer than needed."""
-    worker_module.PATIENCE_SECONDS = QUICK_TRIES
     visits_module.END_WAITS = QUICK_TRIES
     worker_module.LOOK_SECONDS = slot_module.LOOK_SECONDS = 0.1
     worker_module.BUSY_SECONDS = 0.1

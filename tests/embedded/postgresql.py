@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, LiteralString
 from uuid import uuid4
 
 import psycopg
+from attrs import define, field
 from psycopg import sql
 from sqlalchemy.engine import make_url
 
@@ -23,10 +26,12 @@ from tests.embedded.process import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
     from pathlib import Path
 
     from sqlalchemy.engine import URL
+
+    from tests.embedded.process import GuardedServer
 
 SUPERUSER = "vitrine"
 # Nothing here outlives the run, so nothing needs to reach the disk.
@@ -41,9 +46,35 @@ OPTIONS = {
 }
 
 
+@define
+class OwnPostgresql:
+    """A server of our own, which can be away for a while."""
+
+    url: str
+    _start: Callable[[], GuardedServer]
+    _server: GuardedServer = field(init=False)
+
+    def start(self) -> None:
+        """Have it run, and answer."""
+        self._server = self._start()
+
+    def stop(self) -> None:
+        """Have it end at once, whoever is connected."""
+        with suppress(ProcessLookupError):
+            os.kill(self._server.pid, signal.SIGINT)
+        self._server.stop()
+
+
 @contextmanager
 def own_postgresql() -> Generator[str]:
     """The URL of a server that runs for the length of the block."""
+    with restartable_postgresql() as server:
+        yield server.url
+
+
+@contextmanager
+def restartable_postgresql() -> Generator[OwnPostgresql]:
+    """A server of the block's own."""
     user = unprivileged_user()
     with server_folder(user) as folder:
         programs = _runnable(postgresql_folder(), folder, user)
@@ -53,9 +84,10 @@ def own_postgresql() -> Generator[str]:
         options = [f"-c{name}={value}" for name, value in {**OPTIONS, "port": str(port)}.items()]
         url = f"postgresql://{SUPERUSER}@127.0.0.1:{port}/postgres"
         command = [str(programs / "postgres"), "-D", str(data), *options]
-        server = start_guarded(command, folder, user, partial(_answers, url))
+        server = OwnPostgresql(url, partial(start_guarded, command, folder, user, partial(_answers, url)))
+        server.start()
         try:
-            yield url
+            yield server
         finally:
             server.stop()
 

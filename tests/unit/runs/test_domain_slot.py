@@ -10,10 +10,10 @@ from attrs import define, field
 from scrapy.utils.defer import deferred_f_from_coro_f
 
 from crawler.runs.domain_slot import LARGEST_WINDOW, DomainSlot, most_out
+from crawler.runs.outgoing import STOPPED, Over
 from crawler.runs.sources import Source
 from crawler.runs.store import RunAtWork
 from crawler.runs.task_ends import Release
-from crawler.runs.worker import STOPPED, Over
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import Fence, SessionOrder
 from crawler.sessions.visit import Visit

@@ -17,12 +17,15 @@ from crawler.capture.failures import Cause
 from crawler.config import load_settings
 from crawler.db.engine import Database
 from crawler.db.models import Run, Task
+from crawler.leases.backoff import Backoff
+from crawler.leases.patience import Patience
 from crawler.runs import domain_slot
 from crawler.runs import worker as module
+from crawler.runs.outgoing import FAILED, FINISHED, INTERRUPTED, STOPPED
 from crawler.runs.sources import Source
 from crawler.runs.store import RunOrder, RunStore
 from crawler.runs.task_ends import Outcome, TaskEnd
-from crawler.runs.worker import FAILED, FINISHED, INTERRUPTED, STOPPED, RunWorker
+from crawler.runs.worker import RunWorker
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import Fence, SessionOrder
 from crawler.sessions.visit import Visit
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from crawler.runs.tasks import LeasedTask
     from crawler.sessions.writes import Write
 
+PATIENCE_SECONDS = 0.5
 STARTS = ("https://one.example/", "https://two.example/")
 SOURCE = Source("shops", "Shops", STARTS, ("one.example", "two.example"))
 
@@ -45,6 +49,7 @@ class Stores:
 
     database: Database
     owner: str = "first"
+    is_away: bool = False
 
     @property
     def sessions(self) -> Stores:
@@ -70,16 +75,18 @@ class Visits:
     settings: Settings
     database: Database
     answer: Callable[[str], float | None] = lambda _domain: 0  # seconds to wait; None: it is busy
+    away: bool = False
     begun: list[str] = field(factory=list)
     ended: list[str] = field(factory=list)
     visits: dict[str, Visit] = field(factory=dict)
     told: list[dict[str, Any]] = field(factory=list)
     listeners: tuple[object, ...] = ("somebody",)
+    patience: Patience = field(factory=lambda: Patience(PATIENCE_SECONDS, Backoff(0.01, maximum=0.1)))
 
     @property
     def stores(self) -> Stores:
         """Once they are open."""
-        return Stores(self.database)
+        return Stores(self.database, is_away=self.away)
 
     async def open(self) -> Stores:
         """They are open."""
@@ -111,7 +118,6 @@ def _quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LOOK_SECONDS", 0.02)
     monkeypatch.setattr(module, "BUSY_SECONDS", 0.02)
     monkeypatch.setattr(module, "GATE_PATIENCE_SECONDS", 0.3)
-    monkeypatch.setattr(module, "PATIENCE_SECONDS", (0.01, 0.01))
     monkeypatch.setattr(domain_slot, "LOOK_SECONDS", 0.02)
 
 
@@ -313,10 +319,12 @@ def test_a_store_that_takes_no_page_ends_the_run(visits: Visits) -> None:
     """That is never the page's fault: no attempt is counted, from the first page on."""
 
     async def work(worker: RunWorker) -> None:
-        for _ in range(module.MOST_REFUSED - 1):
+        for _ in range(9):
             await refuse_one(worker)
         assert not worker.over
-        await refuse_one(worker)
+        await asyncio.sleep(PATIENCE_SECONDS)
+        while not worker.over:
+            await refuse_one(worker)
 
     worker, status = at_work(visits, work)
     assert worker.over
@@ -333,19 +341,29 @@ def test_what_a_store_takes_after_all_counts_no_more(visits: Visits) -> None:
 
     async def work(worker: RunWorker) -> None:
         await until(lambda: len(worker.slots) == 2 and all(slot.line.open for slot in worker.slots.values()))
-        for _ in range(module.MOST_REFUSED - 1):
-            await refuse_one(worker)
         task = await next_of(worker)
-        refusals = worker.outgoing.refused[task.lease.id]
-        await worker.end_task(task, TaskEnd())
-        worker.stored(task, Outcome.STORED)
-        for _ in range(refusals):
-            await refuse_one(worker)
-        assert not worker.over
+        worker.store_refused(task, "disk full")
+        worker.outgoing.refused[task.lease.id] -= PATIENCE_SECONDS
+        await until(lambda: worker.done["given_back"])
+        await worker.end_task(await next_of(worker), TaskEnd())
+        await worker.end_task(again := await next_of(worker), TaskEnd())
+        worker.stored(again, Outcome.STORED)
+        await until(lambda: worker.over)
+
+    worker, status = at_work(visits, work)
+    assert (worker.over, status) == (FINISHED, "completed")
+    assert [(row.status, row.attempts) for row in rows(visits)] == [("finished", 1)] * 2
+
+
+def test_a_store_that_was_waited_for_in_vain_ends_the_run_at_once(visits: Visits) -> None:
+    """The queue of what is to be written has had its patience; nobody begins again."""
+
+    async def work(worker: RunWorker) -> None:
+        visits.away = True
         await refuse_one(worker)
+        assert worker.over
 
     assert at_work(visits, work)[1] == "failed"
-    assert sorted((row.status, row.attempts) for row in rows(visits)) == [("finished", 1), ("pending", 0)]
 
 
 def test_an_end_that_cannot_be_written_costs_no_attempt(

@@ -13,10 +13,12 @@ from sqlalchemy import event, func, select, text, update
 
 from crawler.capture.items import PageCapture
 from crawler.config import load_settings
-from crawler.db.engine import Database
+from crawler.db.engine import Database, DatabaseUnavailableError
 from crawler.db.models import Artifact, CrawlLog, CrawlSession, Diagnostic, DomainGate, Page
 from crawler.evidence.blobs import BlobExistsError, DiskFullError
 from crawler.evidence.folder_store import FolderStore
+from crawler.leases.backoff import Backoff
+from crawler.leases.patience import Patience
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 from crawler.sessions.store import SessionStore
@@ -314,6 +316,70 @@ def test_a_deadlock_with_somebody_else_costs_nothing(postgres_database: str, tmp
 
 
 # ── the queue: what comes while a group is being written goes with the next one ──
+
+
+class Away:
+    """A database that is away for some transactions, before they begin or after their commit."""
+
+    def __init__(self, database: Database, times: int, *, after: bool = False) -> None:
+        self.database, self.times, self.after = database, times, after
+        self.write_in = database.write
+
+    @contextmanager
+    def write(self) -> Generator[Any]:
+        """A transaction that may come to nothing, or seem to."""
+        self.times -= 1
+        if self.times >= 0 and not self.after:
+            raise DatabaseUnavailableError("the database does not answer")
+        with self.write_in() as db:
+            yield db
+        if self.times >= 0:
+            raise DatabaseUnavailableError("the server closed the connection")
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_store_that_is_away_for_a_moment_is_waited_for(
+    store: SessionStore, monkeypatch: pytest.MonkeyPatch, *, after: bool
+) -> None:
+    """Pages are held and stored once, also where a commit went through and its answer got lost."""
+    visit = visit_of(store)
+    store.writes.patience = Patience(60, Backoff(0.01))
+    monkeypatch.setattr(store.database, "write", Away(store.database, 1 if after else 3, after=after).write)
+
+    async def work() -> None:
+        pages = [page_of(store, visit, f"/{number}") for number in range(3)]
+        kept = await asyncio.gather(*(store.writes.post(page) for page in pages))
+        assert [one.page.url for one in kept] == [f"https://shop.example/{number}" for number in range(3)]
+
+    in_a_loop(work)
+    assert (count(store.database, Page), len(stored(store)), len(visit.kept)) == (3, 3, 3)
+    assert not store.writes.is_away
+
+
+def test_a_store_that_stays_away_is_given_up_once(
+    store: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What waited is told why, its files are gone; who comes after does not wait as long again."""
+    visit = visit_of(store)
+    store.writes.patience = Patience(0.3, Backoff(0.05))
+    away = Away(store.database, 1_000_000)
+
+    async def work() -> None:
+        for _ in range(2):
+            with pytest.raises(DatabaseUnavailableError):
+                await store.writes.post(page_of(store, visit, "/1"))
+            assert store.writes.is_away
+        tried = away.times
+        with pytest.raises(DatabaseUnavailableError):
+            await store.writes.post(page_of(store, visit, "/2"))
+        assert tried - away.times == 1
+        away.times = 0
+        await store.writes.post(page_of(store, visit, "/3"))
+        assert not store.writes.is_away
+
+    monkeypatch.setattr(store.database, "write", away.write)
+    in_a_loop(work)
+    assert (count(store.database, Page), len(stored(store))) == (1, 1)
 
 
 class SlowQueue(WriteQueue):

@@ -16,10 +16,10 @@ from crawler.crawl.answers import FilteredError, KnownUrlError, SessionStoppedEr
 from crawler.db.engine import DatabaseUnavailableError
 from crawler.errors import CrawlerError, UsageError
 from crawler.middlewares.scope import TASK
+from crawler.runs.outgoing import FINISHED, STOPPED, Over
 from crawler.runs.sources import Source
 from crawler.runs.store import RunAtWork, RunOrder
 from crawler.runs.task_ends import Outcome, Release, TaskEnd
-from crawler.runs.worker import FINISHED, STOPPED, Over
 from crawler.sessions.outcome import PageResult
 from crawler.spiders.site import SiteSpider, run_order
 from tests.unit.components import a_request, a_visit, an_answer, awaited, crawl_parts
