@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crawler.cli.options import Json
+from crawler.cli.options import Json, add_group
 from crawler.cli.output import emit, progress_bar, say, table
 from crawler.cli.stores import opened
 from crawler.errors import IntegrityError
@@ -17,17 +17,12 @@ from crawler.views import artifacts as views
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from crawler.views.artifacts import Verification
-
 ArtifactId = Annotated[str, typer.Argument(metavar="ID", help="Its id, or how it begins.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(no_args_is_help=True, help="The stored files: read one, check them all.")
-    group.command("verify")(verify)
-    group.command("cat")(cat)
-    app.add_typer(group, name="artifacts")
+    add_group(app, "artifacts", "The stored files: read one, check them all.", verify=verify, cat=cat)
 
 
 def verify(
@@ -50,7 +45,13 @@ def verify(
     if as_json:
         emit(done)
     else:
-        _show(done)
+        if done.failed:
+            damaged = [(each.id, each.finding, each.storage_uri) for each in done.failed]
+            table(("artifact", "finding", "storage_uri"), damaged)
+        say(
+            "{checked} artifacts, {bytes}: {intact} intact, {damaged} not",
+            checked=done.checked, bytes=done.bytes, intact=done.intact, damaged=len(done.failed),
+        )  # fmt: skip
     return IntegrityError.exit_code if done.failed else 0
 
 
@@ -66,13 +67,3 @@ def cat(
         for chunk in decoded(stores.blobs, row) if decode else stores.blobs.stream(row.storage_uri):
             sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
-
-
-def _show(done: Verification) -> None:
-    if done.failed:
-        rows = [(each.id, each.finding, each.storage_uri) for each in done.failed]
-        table(("artifact", "finding", "storage_uri"), rows)
-    say(
-        "{checked} artifacts, {bytes}: {intact} intact, {damaged} not",
-        checked=done.checked, bytes=done.bytes, intact=done.intact, damaged=len(done.failed),
-    )  # fmt: skip

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crawler.catalogue.assets import AssetStatus, Change, changes
-from crawler.cli.options import MAX_NUMBER, FailEmpty, Json, JsonLines, Limit
+from crawler.cli.options import MAX_NUMBER, FailEmpty, Json, JsonLines, Limit, add_group
 from crawler.cli.output import Listing, emit, say, show_list
 from crawler.cli.stores import reading
 from crawler.views import assets as views
 
 if TYPE_CHECKING:
-    from crawler.views.assets import AssetHistory, SeenAsset
+    from crawler.views.assets import SeenAsset
 
 MAX_SHOWN_CHARS = 120
 SIGNS = {"added": "+", "removed": "-", "changed": "~"}
@@ -22,10 +22,7 @@ SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(no_args_is_help=True, help="What plugins made of pages, and how it changed.")
-    group.command("list")(list_assets)
-    group.command("show")(show)
-    app.add_typer(group, name="assets")
+    add_group(app, "assets", "What plugins made of pages, and how it changed.", list=list_assets, show=show)
 
 
 def list_assets(
@@ -63,8 +60,26 @@ def show(
         found = views.history(db, asset, limit)
     if as_json:
         emit(found)
-    else:
-        _show(found)
+        return
+    say(
+        "[bold]{what}[/]  {kind} of {source}\n{url}  asset {id}, by {plugin}",
+        what=found.title or found.url, kind=found.kind, source=found.source, url=found.url, id=found.id,
+        plugin=found.plugin,
+    )  # fmt: skip
+    if found.listing_id:
+        say(f"listing {found.listing_id}")
+    if found.missing_since:
+        say("missing since {moment}", moment=found.missing_since)
+    for version in found.history:
+        say(
+            "version {number}  {seen}  {run}  {checksum}",
+            number=version.number, seen=version.seen_at, checksum=version.checksum[:12],
+            run=f"run {version.run_id}" if version.run_id else "outside of runs",
+        )  # fmt: skip
+        # A version that nothing is compared with is told as what it says.
+        for change in version.changes or changes({}, version.content):
+            told = _told(change)
+            say("  {sign} {path}: {told}", sign=SIGNS[change.kind], path=change.path, told=told)
 
 
 def _row(asset: SeenAsset) -> tuple[Any, ...]:
@@ -81,28 +96,6 @@ ASSETS = Listing(
     empty="no assets match; a run finds some: `vitrine crawl site URL`",
     then="vitrine assets show ASSET",
 )
-
-
-def _show(asset: AssetHistory) -> None:
-    say(
-        "[bold]{what}[/]  {kind} of {source}\n{url}  asset {id}, by {plugin}",
-        what=asset.title or asset.url, kind=asset.kind, source=asset.source, url=asset.url, id=asset.id,
-        plugin=asset.plugin,
-    )  # fmt: skip
-    if asset.listing_id:
-        say(f"listing {asset.listing_id}")
-    if asset.missing_since:
-        say("missing since {moment}", moment=asset.missing_since)
-    for version in asset.history:
-        say(
-            "version {number}  {seen}  {run}  {checksum}",
-            number=version.number, seen=version.seen_at, checksum=version.checksum[:12],
-            run=f"run {version.run_id}" if version.run_id else "outside of runs",
-        )  # fmt: skip
-        # A version that nothing is compared with is told as what it says.
-        for change in version.changes or changes({}, version.content):
-            told = _told(change)
-            say("  {sign} {path}: {told}", sign=SIGNS[change.kind], path=change.path, told=told)
 
 
 def _told(change: Change) -> str:

@@ -150,7 +150,9 @@ def purge(
     if as_json:
         emit({"target": str(target), **details})
     else:
-        _report_purge(str(target), details)
+        say(f"{target}: deleted {_in_words(details)}")
+        if failed := details["failed"]:
+            note(f"{failed} files could not be removed, and their rows stay; the same command goes on")
     return SOME_FAILED if details["failed"] else 0
 
 
@@ -159,12 +161,6 @@ def _ask(target: str, figures: Figures) -> None:
     if not sys.stdin.isatty():
         raise UsageError("a purge asks first, and nobody is there to answer", hint="give --yes")
     typer.confirm("Delete all of this now?", abort=True, err=True)
-
-
-def _report_purge(target: str, details: dict[str, Any]) -> None:
-    say(f"{target}: deleted {_in_words(details)}")
-    if details["failed"]:
-        note(f"{details['failed']} files could not be removed, and their rows stay; the same command goes on")
 
 
 def _in_words(figures: dict[str, Any]) -> str:

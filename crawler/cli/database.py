@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import typer
 
-from crawler.cli.options import Json
+from crawler.cli.options import Json, add_group
 from crawler.cli.output import emit, note, say
 from crawler.config import load_settings
 from crawler.db import revisions
@@ -13,20 +15,15 @@ from crawler.db.engine import Database
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(no_args_is_help=True, help="Bring the database to this program's revision.")
-    group.command("upgrade")(upgrade)
-    group.command("current")(current)
-    app.add_typer(group, name="db")
+    about = "Bring the database to this program's revision."
+    add_group(app, "db", about, upgrade=upgrade, current=current)
 
 
 def upgrade(*, as_json: Json = False) -> None:
     """Apply the migrations that the database lacks; safe to repeat, and from several places at once."""
-    database = Database(load_settings().database)
-    try:
+    with closing(Database(load_settings().database)) as database:
         before = revisions.current(database)
         revisions.upgrade(database)
-    finally:
-        database.close()
     if as_json:
         emit({"database": database.shown, "before": before, "after": revisions.HEAD})
     else:
@@ -36,11 +33,8 @@ def upgrade(*, as_json: Json = False) -> None:
 
 def current(*, as_json: Json = False) -> int:
     """Show the revision; exit 1 when it is not the one that this program needs."""
-    database = Database(load_settings().database)
-    try:
+    with closing(Database(load_settings().database)) as database:
         found = None if database.path and not database.path.exists() else revisions.current(database)
-    finally:
-        database.close()
     if as_json:
         emit({"database": database.shown, "current": found, "head": revisions.HEAD})
     else:

@@ -52,13 +52,8 @@ def demo(
     It has its own folder, emptied at each start, and never touches your database.
     """
     folder = (home or load_settings().vitrine_home / "demo").resolve()
-    with _alone(folder):
-        return _shown_in(_fresh_folder(folder), keep=keep, as_json=as_json)
-
-
-def _shown_in(folder: Path, *, keep: bool, as_json: bool) -> int:
-    environment = demo_environment(folder)
-    with serve() as server:
+    with _alone(folder), serve() as server:
+        environment = demo_environment(_fresh_folder(folder))
         urls = {server.url(shop.name, "/"): shop for shop in DEMO_SIX}
         if not as_json:
             note(f"six shops are open on {NETWORK}; each is visited once, one request at a time …")

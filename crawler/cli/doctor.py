@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import sys
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -91,37 +92,21 @@ def _check_python(_settings: Settings) -> Iterator[Finding]:
 
 
 def _check_database(settings: Settings) -> Iterator[Finding]:
-    database = Database(settings.database)
-    try:
+    with closing(Database(settings.database)) as database:
         if database.path and not database.path.exists():
             yield Finding("database", OK, f"{database.shown} will be made by the first crawl")
+        elif (found := revisions.current(database)) == revisions.HEAD:
+            yield Finding("database", OK, f"{database.shown}, revision {found}")
         else:
-            yield from _opened_database(database)
+            what = f"{database.shown} is at revision {found or 'none'}, this program needs {revisions.HEAD}"
+            yield Finding("database", BROKEN, what, "vitrine db upgrade")
         if database.is_sqlite:
-            yield from _embedded_database()
+            how = "may share a WAL" if sqlite_wal_is_safe() else "has the WAL bug of releases before 3.51.3"
+            what = f"{sqlite3.sqlite_version} {how}; the writers of all processes pass one file lock"
+            fix = "DATABASE_URL=postgresql://… lets several machines share one database"
+            yield Finding("sqlite", OK, what, fix)
         else:
             yield _skew("database", *_database_time(database))
-    finally:
-        database.close()
-
-
-def _opened_database(database: Database) -> Iterator[Finding]:
-    found = revisions.current(database)
-    if found == revisions.HEAD:
-        yield Finding("database", OK, f"{database.shown}, revision {found}")
-    else:
-        what = f"{database.shown} is at revision {found or 'none'}, this program needs {revisions.HEAD}"
-        yield Finding("database", BROKEN, what, "vitrine db upgrade")
-
-
-def _embedded_database() -> Iterator[Finding]:
-    how = "may share a WAL" if sqlite_wal_is_safe() else "has the WAL bug of releases before 3.51.3"
-    yield Finding(
-        "sqlite",
-        OK,
-        f"{sqlite3.sqlite_version} {how}; the writers of all processes pass one file lock",
-        "DATABASE_URL=postgresql://… lets several machines share one database",
-    )
 
 
 def _database_time(database: Database) -> tuple[float, float]:
@@ -136,18 +121,16 @@ def _check_redis(settings: Settings) -> Iterator[Finding]:
         fix = "REDIS_URL=redis://… makes locks and delays hold for all machines"
         yield Finding("redis", ABSENT, "domain locks reach the processes of this machine only", fix)
         return
-    client = connect(settings.redis_url, answer_seconds=ANSWER_SECONDS)
     try:
-        before = time.time()
-        seconds, micros = client.time()
-        ours = (before + time.time()) / 2
-        version = client.info("server")["redis_version"]
+        with closing(connect(settings.redis_url, answer_seconds=ANSWER_SECONDS)) as client:
+            before = time.time()
+            seconds, micros = client.time()
+            ours = (before + time.time()) / 2
+            version = client.info("server")["redis_version"]
     except RedisError as error:
         what = f"{redact(settings.redis_url)}: {redact(str(error))}"
         yield Finding("redis", BROKEN, what, "start it, or correct REDIS_URL; without it no crawl starts")
         return
-    finally:
-        client.close()
     yield Finding("redis", OK, f"{redact(settings.redis_url)}, version {version}")
     yield _skew("redis", seconds + micros / 1e6, ours)
 

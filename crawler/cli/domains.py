@@ -10,7 +10,7 @@ import typer
 
 from crawler.access.acquisition import open_gate
 from crawler.access.gate import NEVER
-from crawler.cli.options import FailEmpty, Json, JsonLines, person
+from crawler.cli.options import FailEmpty, Json, JsonLines, add_group, person
 from crawler.cli.output import Listing, emit, note, say, show_list
 from crawler.cli.stores import opened
 from crawler.config import load_settings
@@ -33,11 +33,8 @@ Domain = Annotated[str, typer.Argument(help="A domain, or any URL of it.")]
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(no_args_is_help=True, help="Who visits which domain, and when the next one may.")
-    group.command("list")(list_domains)
-    group.command("show")(show)
-    group.command("release")(release)
-    app.add_typer(group, name="domains")
+    about = "Who visits which domain, and when the next one may."
+    add_group(app, "domains", about, list=list_domains, show=show, release=release)
 
 
 def list_domains(*, as_json: Json = False, as_jsonl: JsonLines = False, fail_empty: FailEmpty = False) -> int:

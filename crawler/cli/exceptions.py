@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crawler.cli.options import MAX_NUMBER, FailEmpty, Json, JsonLines, Limit, person
+from crawler.cli.options import MAX_NUMBER, FailEmpty, Json, JsonLines, Limit, add_group, person
 from crawler.cli.output import Listing, emit, note, say, show_list
 from crawler.cli.stores import reading, writing
 from crawler.errors import NotFoundError, UsageError
@@ -16,8 +16,6 @@ from crawler.runs.exceptions import MAX_RESOLUTION_CHARS, Stage
 from crawler.views import exceptions as views
 
 if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
     from crawler.views.exceptions import ExceptionDocument
 
 MAX_IDS = 1000
@@ -29,10 +27,8 @@ StageOption = Annotated[Stage | None, typer.Option("--stage", help="Only those o
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(no_args_is_help=True, help="What in a run is worth a person's look.")
-    group.command("list")(list_exceptions)
-    group.command("resolve")(resolve)
-    app.add_typer(group, name="exceptions")
+    about = "What in a run is worth a person's look."
+    add_group(app, "exceptions", about, list=list_exceptions, resolve=resolve)
 
 
 def list_exceptions(
@@ -72,7 +68,11 @@ def resolve(
     _check(ids, run, stage, remark)
     with writing() as db:
         now = db.now
-        _require_known(db, ids)
+        if unknown := exceptions.unknown(db, ids or ()):
+            raise NotFoundError(
+                f"there is no exception {', '.join(map(str, unknown[:9]))}; nothing was resolved",
+                hint="`vitrine exceptions list` shows them",
+            )
         resolved = exceptions.resolve(
             db, ids=ids or None, run_id=run, stage=stage, by=person(), resolution=remark, now=now
         )
@@ -98,14 +98,6 @@ def _check(ids: list[int] | None, run: int | None, stage: Stage | None, remark: 
         raise UsageError(f"at most {MAX_IDS} at once", hint="--run ID resolves all of a run")
     if len(remark) > MAX_RESOLUTION_CHARS or "\x00" in remark:
         raise UsageError(f"--note takes up to {MAX_RESOLUTION_CHARS} characters")
-
-
-def _require_known(db: Session, ids: list[int] | None) -> None:
-    if unknown := exceptions.unknown(db, ids or ()):
-        raise NotFoundError(
-            f"there is no exception {', '.join(map(str, unknown[:9]))}; nothing was resolved",
-            hint="`vitrine exceptions list` shows them",
-        )
 
 
 def _subject(ids: list[int] | None, run: int | None) -> str:

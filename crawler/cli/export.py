@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -18,7 +18,7 @@ from crawler.errors import UsageError
 from crawler.views.exports import Form, What, lines
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Generator
 
 
 def register(app: typer.Typer) -> None:
@@ -43,9 +43,11 @@ def export(
     count, status = 0, "failed"
     with opened() as stores:
         try:
-            with _opened(out) as stream:
-                for written in _written(lines(stores.database, what, form), stream):
-                    count = written - (form is Form.CSV)
+            with nullcontext(sys.stdout) if out is None else _appearing(out) as stream:
+                # In CSV the first line has the names.
+                for number, line in enumerate(lines(stores.database, what, form), form is not Form.CSV):
+                    stream.write(line)
+                    count = number
             status = "complete"
         finally:
             with stores.database.write() as db:
@@ -57,19 +59,9 @@ def export(
     note(f"{count} {what} written to {out or 'standard output'}")
 
 
-def _written(texts: Iterable[str], stream: TextIO) -> Iterable[int]:
-    for number, text in enumerate(texts, start=1):
-        stream.write(text)
-        yield number
-
-
-def _opened(out: Path | None) -> AbstractContextManager[TextIO]:
-    """Standard output, or a file that takes its name when it is complete."""
-    return nullcontext(sys.stdout) if out is None else _appearing(out)
-
-
 @contextmanager
 def _appearing(out: Path) -> Generator[TextIO]:
+    """A file that takes its name when it is complete."""
     part = out.with_name(f".{out.name}.part-{os.getpid()}")
     try:
         with part.open("w", encoding="utf-8", newline="") as stream:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from crawler.catalogue import hauls
 from crawler.cli.crawl import INTERRUPTED, Crawl, FinishedCrawl, run_crawl
-from crawler.cli.options import FailEmpty, Json, JsonLines, Limit, Overrides, Verbose
+from crawler.cli.options import FailEmpty, Json, JsonLines, Limit, Overrides, Verbose, add_group
 from crawler.cli.output import Listing, emit, note, say, show_list, table
 from crawler.cli.sessions import exit_code
 from crawler.cli.stores import reading, writing
@@ -19,18 +20,15 @@ from crawler.views import hauls as views
 from crawler.views import sessions as session_views
 
 if TYPE_CHECKING:
-    from crawler.views.hauls import HaulDocument, MemberDocument
+    from crawler.views.hauls import MemberDocument
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The haul's name.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(no_args_is_help=True, help="Batches of URLs, captured and shown together.")
-    group.command("create")(create)
-    group.command("list")(list_hauls)
-    group.command("show")(show)
-    app.add_typer(group, name="hauls")
+    about = "Batches of URLs, captured and shown together."
+    add_group(app, "hauls", about, create=create, list=list_hauls, show=show)
 
 
 def create(
@@ -89,14 +87,10 @@ def _member_row(member: MemberDocument) -> tuple[Any, ...]:
     return member.url, member.status, member.name, price, str(member.session_id or "")[:8]
 
 
-def _row(haul: HaulDocument) -> tuple[Any, ...]:
-    return haul.name, haul.created_at, haul.urls, haul.captured
-
-
 HAULS = Listing(
     "hauls",
     ("haul", "created", "URLs", "captured"),
-    _row,
+    attrgetter("name", "created_at", "urls", "captured"),
     empty="no hauls; `vitrine hauls create NAME --urls FILE` makes one",
     then="vitrine hauls show NAME",
 )

@@ -15,6 +15,8 @@ from crawler.urls import domain_of
 from crawler.views.products import find as find_listing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sqlalchemy.orm import Session
 
 MAX_NUMBER = 2**63 - 1  # that a database takes
@@ -38,6 +40,14 @@ ListingOption = Annotated[
     str | None, typer.Option("--listing", metavar="ID", help="A product: its id, or its URL.")
 ]
 DomainOption = Annotated[str | None, typer.Option("--domain", metavar="D", help="A domain, as shop.example.")]
+
+
+def add_group(app: typer.Typer, name: str, about: str, **commands: Callable[..., object]) -> None:
+    """Add a group of commands, each under its name."""
+    group = typer.Typer(no_args_is_help=True, help=about)
+    for command, function in commands.items():
+        group.command(command)(function)
+    app.add_typer(group, name=name)
 
 
 def target_of(

@@ -6,13 +6,14 @@ import os
 import sys
 import zlib
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import track
 
-from crawler.cli.options import Json
+from crawler.cli.options import Json, add_group
 from crawler.cli.output import NOTHING_MATCHED, emit, emit_line, note, notes, say
 from crawler.config import load_settings
 from crawler.errors import UsageError
@@ -43,10 +44,7 @@ SIGNALS = {
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(no_args_is_help=True, help="Judge saved pages: product page or not, and why.")
-    group.callback()(lambda: None)
-    group.command("check")(check)
-    app.add_typer(group, name="pdp")
+    add_group(app, "pdp", "Judge saved pages: product page or not, and why.", check=check)
 
 
 def check(
@@ -106,13 +104,12 @@ def judge_file(name: str, url: str, policy: str) -> dict[str, Any]:
 def _judged(files: Sequence[str], url: str, policy: str) -> Iterator[dict[str, Any]]:
     """The verdicts in the order of the files, on all cores when there are many."""
     workers = min(os.cpu_count() or 1, len(files) // CHUNK)
+    work = partial(judge_file, url=url, policy=policy)
     if workers <= 1:
-        yield from _tracked((judge_file(name, url, policy) for name in files), len(files))
+        yield from _tracked(map(work, files), len(files))
         return
     with ProcessPoolExecutor(workers) as pool:
-        count = len(files)
-        verdicts = pool.map(judge_file, files, [url] * count, [policy] * count, chunksize=CHUNK)
-        yield from _tracked(verdicts, count)
+        yield from _tracked(pool.map(work, files, chunksize=CHUNK), len(files))
 
 
 def _tracked(verdicts: Iterable[dict[str, Any]], count: int) -> Iterable[dict[str, Any]]:
@@ -151,10 +148,8 @@ def _explain(document: dict[str, Any]) -> None:
             say(f"    [green]has[/] {what}: {{where}}", where=where)
         else:
             say(f"  [red]lacks[/] {what}")
-    facts = [
-        f"{key}: {value}" for key, value in document["facts"].items() if isinstance(value, str) and value
-    ]
-    if facts:
+    known = document["facts"].items()
+    if facts := [f"{key}: {value}" for key, value in known if isinstance(value, str) and value]:
         say("    {facts}", facts="  ".join(facts))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crawler.cli.crawl import Crawl, crawl_and_report
-from crawler.cli.options import FailEmpty, Json, JsonLines, Limit, Overrides, Verbose
+from crawler.cli.options import FailEmpty, Json, JsonLines, Limit, Overrides, Verbose, add_group
 from crawler.cli.output import NOTHING_MATCHED, Listing, emit, note, say, show_list, table
 from crawler.cli.stores import reading
 from crawler.errors import UsageError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from decimal import Decimal
 
-    from crawler.views.products import PricedListing, PriceHistory
+    from crawler.views.products import PricedListing
 
 BARS = "▁▂▃▄▅▆▇█"
 _AGE = re.compile(r"(\d{1,6})([mhdw])")
@@ -32,13 +32,8 @@ OfDomain = Annotated[str | None, typer.Option(help="Only those of this domain.")
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    listings = typer.Typer(no_args_is_help=True, help="The products that are known.")
-    listings.command("list")(list_listings)
-    app.add_typer(listings, name="listings")
-    prices = typer.Typer(no_args_is_help=True, help="What products cost, and when.")
-    prices.command("show")(show)
-    prices.command("refresh")(refresh)
-    app.add_typer(prices, name="prices")
+    add_group(app, "listings", "The products that are known.", list=list_listings)
+    add_group(app, "prices", "What products cost, and when.", show=show, refresh=refresh)
 
 
 def list_listings(
@@ -66,8 +61,25 @@ def show(
         found = views.history(db, product, limit)
     if as_json:
         emit(found)
-    else:
-        _show(found)
+        return
+    listing = found.listing
+    say(
+        "[bold]{name}[/]  {brand}\n{url}  listing {id}",
+        name=listing.name or listing.url, brand=listing.brand or "", url=listing.url, id=listing.id,
+    )  # fmt: skip
+    if not found.prices:
+        note("no price is known")
+        return
+    by_currency = sorted(found.prices, key=attrgetter("currency"))
+    for currency, of_it in groupby(by_currency, key=attrgetter("currency")):
+        amounts = [price.price for price in of_it]
+        say(f"{currency}  {sparkline(amounts)}  {amounts[-1]}  (from {min(amounts)} to {max(amounts)})")
+    rows = [
+        (price.seen_at, f"{price.price} {price.currency}", price.list_price, price.availability,
+         str(price.session_id)[:8], (price.content_sha256 or "")[:12])
+        for price in reversed(found.prices)
+    ]  # fmt: skip
+    table(("seen", "price", "list price", "availability", "session", "sha256"), rows)
 
 
 def refresh(
@@ -131,24 +143,3 @@ LISTINGS = Listing(
     empty="no products yet; `vitrine crawl pdp URL` finds some",
     then="vitrine prices show LISTING",
 )
-
-
-def _show(found: PriceHistory) -> None:
-    listing = found.listing
-    say(
-        "[bold]{name}[/]  {brand}\n{url}  listing {id}",
-        name=listing.name or listing.url, brand=listing.brand or "", url=listing.url, id=listing.id,
-    )  # fmt: skip
-    if not found.prices:
-        note("no price is known")
-        return
-    by_currency = sorted(found.prices, key=attrgetter("currency"))
-    for currency, of_it in groupby(by_currency, key=attrgetter("currency")):
-        amounts = [price.price for price in of_it]
-        say(f"{currency}  {sparkline(amounts)}  {amounts[-1]}  (from {min(amounts)} to {max(amounts)})")
-    rows = [
-        (price.seen_at, f"{price.price} {price.currency}", price.list_price, price.availability,
-         str(price.session_id)[:8], (price.content_sha256 or "")[:12])
-        for price in reversed(found.prices)
-    ]  # fmt: skip
-    table(("seen", "price", "list price", "availability", "session", "sha256"), rows)

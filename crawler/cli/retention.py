@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from crawler.retention.forecast import Forecast
     from crawler.retention.holds import HoldResult, Target
     from crawler.retention.orphans import LostRow, OrphanReport
-    from crawler.views.retention import HoldDocument
 
 MAX_WORDS = 1000
 GRACE_HOURS = GRACE.total_seconds() / 3600
@@ -195,11 +195,12 @@ def _report(target: Target, result: HoldResult, what: str, *, as_json: bool) -> 
         note(f"{result.too_late} of them were just being deleted by a cleanup; their files may be gone")
 
 
-def _row(each: HoldDocument) -> tuple[Any, ...]:
-    return each.target, each.who, each.why, each.created_at, each.until
-
-
-HOLDS = Listing("holds", ("on", "who", "why", "since", "until"), _row, empty="no holds")
+HOLDS = Listing(
+    "holds",
+    ("on", "who", "why", "since", "until"),
+    attrgetter("target", "who", "why", "created_at", "until"),
+    empty="no holds",
+)
 
 
 # ── files and rows without each other ──

@@ -18,7 +18,7 @@ from crawler.views import sessions as views
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from crawler.views.sessions import SessionDocument, SessionWithLog
+    from crawler.views.sessions import SessionDocument
 
 
 RESULT_COLUMNS = ("domain", "status", "product", "price", "artifacts", "bytes", "HTML goes", "why not")
@@ -55,8 +55,32 @@ def show(session: SessionId, *, as_json: Json = False) -> None:
         found = views.shown(db, db.now, session)
     if as_json:
         emit(found)
-    else:
-        _show(found)
+        return
+    say(
+        "[bold]{id}[/]  {status}  {why}\n{url}  policy {policy}  attempt {attempt}\n"
+        "created {created}  finished {finished}",
+        id=found.id, status=_shown_status(found), why=_why_not(found), url=found.url,
+        policy=found.crawl_policy_version, attempt=found.attempts, created=found.created_at,
+        finished=found.finished_at,
+    )  # fmt: skip
+    if found.pdp_url:
+        facts = found.product
+        price = f"{facts.get('price') or '?'} {facts.get('currency') or ''}"
+        say("product: {name}  {price}  {url}", name=facts.get("name"), price=price, url=found.pdp_url)
+    pages = [
+        (page.page_type, page.viewport, page.status, page.http_status, page.url,
+         ", ".join(page.low_confidence_reasons))
+        for page in found.pages
+    ]  # fmt: skip
+    table(("page", "viewport", "status", "http", "url", "doubts"), pages, title="\npages")
+    files = [
+        (file.type, file.storage_uri, file.size_bytes, file.checksum[:12], file.retention_until,
+         file.deleted_at)
+        for file in found.artifacts
+    ]  # fmt: skip
+    table(("artifact", "storage_uri", "bytes", "sha256", "goes", "deleted"), files, title="\nartifacts")
+    lines = [(line.timestamp, line.level, line.message, _as_text(line.details)) for line in found.log]
+    table(("time", "level", "event", "details"), lines, title="\nlog")
 
 
 def tell(sessions: Sequence[SessionDocument], *, as_json: bool) -> int:
@@ -114,34 +138,6 @@ SESSIONS = Listing(
     empty="no sessions; `vitrine crawl pdp URL` makes one",
     then="vitrine sessions show ID",
 )
-
-
-def _show(session: SessionWithLog) -> None:
-    say(
-        "[bold]{id}[/]  {status}  {why}\n{url}  policy {policy}  attempt {attempt}\n"
-        "created {created}  finished {finished}",
-        id=session.id, status=_shown_status(session), why=_why_not(session), url=session.url,
-        policy=session.crawl_policy_version, attempt=session.attempts, created=session.created_at,
-        finished=session.finished_at,
-    )  # fmt: skip
-    if session.pdp_url:
-        facts = session.product
-        price = f"{facts.get('price') or '?'} {facts.get('currency') or ''}"
-        say("product: {name}  {price}  {url}", name=facts.get("name"), price=price, url=session.pdp_url)
-    pages = [
-        (page.page_type, page.viewport, page.status, page.http_status, page.url,
-         ", ".join(page.low_confidence_reasons))
-        for page in session.pages
-    ]  # fmt: skip
-    table(("page", "viewport", "status", "http", "url", "doubts"), pages, title="\npages")
-    files = [
-        (file.type, file.storage_uri, file.size_bytes, file.checksum[:12], file.retention_until,
-         file.deleted_at)
-        for file in session.artifacts
-    ]  # fmt: skip
-    table(("artifact", "storage_uri", "bytes", "sha256", "goes", "deleted"), files, title="\nartifacts")
-    lines = [(line.timestamp, line.level, line.message, _as_text(line.details)) for line in session.log]
-    table(("time", "level", "event", "details"), lines, title="\nlog")
 
 
 def _as_text(details: dict[str, Any]) -> str:

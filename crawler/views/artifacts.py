@@ -11,6 +11,7 @@ from crawler.db import lookup
 from crawler.db.models import Artifact
 from crawler.errors import NotFoundError
 from crawler.evidence.bodies import Finding, is_readable
+from crawler.views.documents import document_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,10 +67,5 @@ def verification(found: Iterable[Examined]) -> Verification:
         checked += 1
         size += row.size_bytes
         if each.finding is not Finding.INTACT:
-            failed.append(
-                DamagedArtifact(
-                    id=row.id, session_id=row.session_id, type=row.type, storage_uri=row.storage_uri,
-                    finding=each.finding,
-                )
-            )  # fmt: skip
+            failed.append(document_of(DamagedArtifact, row, finding=each.finding))
     return Verification(checked, checked - len(failed), size, tuple(failed))

@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from crawler.access.process import holder_of
 from crawler.db.models import CrawlSession
+from crawler.views.documents import document_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,19 +54,16 @@ def of(db: Session, entries: Sequence[GateEntry]) -> list[DomainDocument]:
     for entry, holder in zip(entries, holders, strict=True):
         session = sessions.get(holder.session_id) if holder else None
         documents.append(
-            DomainDocument(
-                domain=entry.domain,
+            document_of(
+                DomainDocument,
+                entry,
                 state=HELD if entry.value else FREE,
-                value=entry.value,
                 host=holder.host if holder else None,
                 pid=holder.pid if holder else None,
                 session=holder.session_id if holder else None,
                 url=session.url if session else None,
                 since=session.started_at if session else None,
                 expires_in_ms=entry.expires_in_ms if entry.value else None,
-                throttled_for_ms=entry.throttled_for_ms,
-                delayed_for_ms=entry.delayed_for_ms,
-                delay_reason=entry.delay_reason,
             )
         )
     return documents

@@ -17,7 +17,7 @@ from crawler.views.documents import as_json
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sqlalchemy import ColumnElement, Row, Select
+    from sqlalchemy import Row, Select
     from sqlalchemy.orm import InstrumentedAttribute
 
     from crawler.db.engine import Database
@@ -86,11 +86,11 @@ TABLES = {
 
 def lines(database: Database, what: What, form: Form) -> Iterator[str]:
     """The export as text: for CSV a line of names first, then a line for each row."""
-    table = TABLES[what]
+    table, columns = TABLES[what], TABLES[what].columns
     if form is Form.CSV:
-        yield _csv_line(table.columns)
+        yield _csv_line(columns)
     for row in rows(database, table):
-        yield _csv_line(row) if form is Form.CSV else _json_line(table.columns, row)
+        yield _csv_line(row) if form is Form.CSV else as_json(dict(zip(columns, row, strict=True))) + "\n"
 
 
 def rows(database: Database, table: Table) -> Iterator[Row[Any]]:
@@ -113,12 +113,10 @@ def defused(value: str) -> str:
 
 def _page(table: Table, after: list[Any] | None) -> Select[Any]:
     query: Select[Any] = table.query.order_by(*table.key).limit(PAGE_ROWS)
-    return query if after is None else query.where(_is_after(table.key, after))
-
-
-def _is_after(key: Sequence[InstrumentedAttribute[Any]], values: list[Any]) -> ColumnElement[bool]:
-    is_after: ColumnElement[bool] = tuple_(*key) > tuple_(*values) if len(key) > 1 else key[0] > values[0]
-    return is_after
+    if after is None:
+        return query
+    is_after = tuple_(*table.key) > tuple_(*after) if len(table.key) > 1 else table.key[0] > after[0]
+    return query.where(is_after)
 
 
 def _csv_line(values: Sequence[Any]) -> str:
@@ -132,7 +130,3 @@ def _cell(value: Any) -> str:
         return ""
     text = value.isoformat() if isinstance(value, datetime) else str(value)
     return defused(text) if isinstance(value, str) else text
-
-
-def _json_line(columns: Sequence[str], row: Sequence[Any]) -> str:
-    return as_json(dict(zip(columns, row, strict=True))) + "\n"

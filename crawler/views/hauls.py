@@ -79,9 +79,9 @@ def shown(db: Session, now: datetime, name: str) -> HaulWithMembers:
 
 def _member(member: HaulMember, session: SessionDocument | None) -> MemberDocument:
     facts: dict[str, Any] = session.product if session else {}
-    return MemberDocument(
-        url=member.url,
-        session_id=member.session_id,
+    return document_of(
+        MemberDocument,
+        member,
         status=session.status if session else None,
         pdp_url=session.pdp_url if session else None,
         **{fact: facts.get(fact) for fact in ("name", "price", "currency", "availability")},

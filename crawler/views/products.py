@@ -6,7 +6,6 @@ same name in `ListingDocument` or `PriceDocument` here.
 
 from __future__ import annotations
 
-from itertools import starmap
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -99,7 +98,13 @@ def newest(db: Session, *, domain: str | None, limit: int) -> list[PricedListing
         .limit(limit)
     )
     query = query.where(Listing.domain == domain) if domain else query
-    return list(starmap(_priced, db.execute(query)))
+    return [
+        document_of(
+            PricedListing, listing, price_seen_at=getattr(price, "seen_at", None),
+            **{name: getattr(price, name, None) for name in ("price", "currency", "availability")},
+        )
+        for listing, price in db.execute(query)
+    ]  # fmt: skip
 
 
 def find(db: Session, given: str) -> Listing:
@@ -137,14 +142,3 @@ def unseen_since(db: Session, moment: datetime, *, domain: str | None, limit: in
     query = select(Listing.id).where(Listing.last_seen_at <= moment)
     query = query.where(Listing.domain == domain) if domain else query
     return db.scalars(query.order_by(Listing.last_seen_at, Listing.id).limit(limit)).all()
-
-
-def _priced(listing: Listing, price: Price | None) -> PricedListing:
-    return document_of(
-        PricedListing,
-        listing,
-        price=price.price if price else None,
-        currency=price.currency if price else None,
-        availability=price.availability if price else None,
-        price_seen_at=price.seen_at if price else None,
-    )
