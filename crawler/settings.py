@@ -81,6 +81,7 @@ SPIDER_MIDDLEWARES = {"crawler.middlewares.capture.CaptureMiddleware": 950}
 ITEM_PIPELINES = {"crawler.pipelines.evidence.EvidencePipeline": 300}
 EXTENSIONS = {
     "crawler.extensions.sessions.Sessions": 100,
+    "crawler.extensions.watch.Watch": 110,
 }
 SPIDER_CONTRACTS = {"crawler.contracts.saved_page.SavedPage": 10}
 FEED_EXPORT_ENCODING = "utf-8"

@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import define
 
-from crawler.urls import redacted
+from crawler.urls import without_passwords
 
 MAX_NUMBER = 2**63
 MAX_CHARS = 2000
@@ -23,7 +23,7 @@ def as_text(value: object, limit: int = MAX_CHARS) -> str:
         text = type(value).__name__
     # Twice as much is looked at, so that no password loses its end, and with it its mark, to the cut.
     text = text[: limit * 2].replace("\x00", "\ufffd")
-    return redacted(text if text.isascii() else text.encode("utf-8", "replace").decode())[:limit]
+    return without_passwords(text if text.isascii() else text.encode("utf-8", "replace").decode())[:limit]
 
 
 def as_leaf(value: object, limit: int = MAX_CHARS) -> bool | float | str | None:

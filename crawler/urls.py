@@ -21,11 +21,26 @@ MAX_HOST_CHARS = 253
 _LABEL = re.compile(r"[a-z0-9_-]{1,63}")
 _UNSPEAKABLE = re.compile(r"[\x00-\x20\x7f\\]")
 _HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://|//", re.IGNORECASE)
-# A password in a URL never reaches a line or a row, whoever wrote it.
+# A password never reaches a line or a row, whoever wrote it: in a URL, in one without its slashes, for libpq.
 _URL_PASSWORD = re.compile(r"(://[^/\s:@\"']*):[^/\s\"']*@")
+_BARE_PASSWORD = re.compile(r"\b([a-z][a-z0-9+.-]{0,20}:[^/\s:@\"',=(]*):[^/\s\"']*@", re.IGNORECASE)
+_WORD_PASSWORD = re.compile(
+    r"(?<![?&;\w])((?:pg|ssl)?password\s*=\s*)('[^'\"\\\n]*'|'?[^\s&#\"',;)\\]+)", re.IGNORECASE
+)
 _QUERY_PASSWORD = re.compile(r"([?&](?:ssl)?password=)[^&#\s\"']+", re.IGNORECASE)
+# Nor does what a parameter holds that is named like a secret; the URL that is fetched and stored keeps it.
+_SECRET_PARAMETER = re.compile(
+    r"""((?:[?&;]|%3f|%26)
+        (?:[\w.%\[\]-]{0,40}(?:token|secret|signature|passw|credential|session|api[_-]?key|
+                              (?:access|private|auth|licen[cs]e)[_-]?key)[\w.%\[\]-]{0,40}?
+          |(?:[\w.%\[\]-]{0,40}[_.\[-])?(?:sig|auth|oauth|authorization|pass|pwd|pin|otp|jwt|sid)(?:\]|%5d)?
+          |(?:php|asp|aspx|j)sess(?:ion)?id)
+        (?:=|%3d))
+        (?:(?!%26)[^&\#;\s"'<>\\])+""",
+    re.IGNORECASE | re.VERBOSE,
+)
 # Scrapy shows the settings that were overridden, and has one of this name itself.
-_SECRET_SETTING = re.compile(r"(AWS_(?:SECRET_ACCESS_KEY|SESSION_TOKEN)\W{1,6})[^\s'\",}]+")
+_SECRET_SETTING = re.compile(r"(AWS_(?:SECRET_ACCESS_KEY|SESSION_TOKEN)[\"']?\s*[:=,]\s*[\"']?)[^\s'\",}]+")
 _ENDS_IN_NUMBER = re.compile(r"(.*\.)?(\d+|0x[0-9a-f]*)")
 
 # The bundled suffix list, and nothing else: no list is fetched and no cache folder is written.
@@ -125,8 +140,8 @@ def root_of(url: str) -> str:
 
 
 def redact(url: str) -> str:
-    """`url` with its passwords replaced, fit for a log line; anything unreadable comes back as it is."""
-    url = _QUERY_PASSWORD.sub(r"\1***", url)
+    """`url` without its secrets, fit for a log line; anything unreadable comes back as it is."""
+    url = redacted(url)
     head, at, tail = url.rpartition("@")
     if not at:
         return url
@@ -136,10 +151,23 @@ def redact(url: str) -> str:
 
 
 def redacted(text: str) -> str:
-    """`text` without the passwords of the URLs in it."""
-    if "@" not in text and "=" not in text and "AWS_" not in text:
-        return text  # none of the patterns can be in it
-    return _SECRET_SETTING.sub(r"\1***", _QUERY_PASSWORD.sub(r"\1***", _URL_PASSWORD.sub(r"\1:***@", text)))
+    """`text` without passwords and without the secrets in its URLs' queries: for all that is shown."""
+    text = without_passwords(text)
+    return _SECRET_PARAMETER.sub(r"\1***", text) if "=" in text or "%3" in text else text
+
+
+def without_passwords(text: str, *, in_queries: bool = False) -> str:
+    """`text` without the passwords in it: for what is stored, where a URL's query stays what was fetched.
+
+    `in_queries` is for URLs that need not be: what a `password` parameter holds goes too.
+    """
+    if in_queries:
+        text = _QUERY_PASSWORD.sub(r"\1***", text)
+    if "@" in text:
+        text = _BARE_PASSWORD.sub(r"\1:***@", _URL_PASSWORD.sub(r"\1:***@", text))
+    if "=" in text:
+        text = _WORD_PASSWORD.sub(r"\1***", text)
+    return _SECRET_SETTING.sub(r"\1***", text) if "AWS_" in text else text
 
 
 def _split(url: str) -> SplitResult:

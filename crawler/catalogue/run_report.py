@@ -17,7 +17,7 @@ from crawler.errors import ExitCode
 from crawler.runs import exceptions, tasks
 from crawler.runs import rows as runs_rows
 from crawler.runs.rows import RunStatus
-from crawler.urls import redact
+from crawler.urls import redact, redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -99,7 +99,7 @@ def write_report(report: dict[str, Any], folder: Path) -> None:
 
 def as_json(report: dict[str, Any]) -> str:
     """The report for machines."""
-    return json.dumps(report, default=_plain, indent=2, ensure_ascii=False) + "\n"
+    return redacted(json.dumps(report, default=_plain, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _plain(value: object) -> str:
@@ -141,7 +141,7 @@ def as_markdown(report: dict[str, Any]) -> str:
     if report["permanent_lines"]:
         lines = "\n".join(f"    {line}" for line in report["permanent_lines"])
         parts.append(f"## Logins that it met\n\nTo leave them out for good, in sources.toml:\n\n{lines}")
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return redacted("\n\n".join(part for part in parts if part)) + "\n"
 
 
 def _outcomes(db: Session, run_id: int) -> dict[str, int]:

@@ -26,7 +26,7 @@ from crawler.db.engine import Database, sqlite_wal_is_safe
 from crawler.errors import CrawlerError
 from crawler.evidence.bodies import open_blobs
 from crawler.evidence.folder_store import FolderStore
-from crawler.urls import redact
+from crawler.urls import redact, redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -128,7 +128,7 @@ def _check_redis(settings: Settings) -> Iterator[Finding]:
             ours = (before + time.time()) / 2
             version = client.info("server")["redis_version"]
     except RedisError as error:
-        what = f"{redact(settings.redis_url)}: {redact(str(error))}"
+        what = f"{redact(settings.redis_url)}: {redacted(str(error))}"
         yield Finding("redis", BROKEN, what, "start it, or correct REDIS_URL; without it no crawl starts")
         return
     yield Finding("redis", OK, f"{redact(settings.redis_url)}, version {version}")
@@ -144,7 +144,7 @@ def _skew(check: str, theirs: float, ours: float) -> Finding:
 
 
 def _check_artifacts(settings: Settings) -> Iterator[Finding]:
-    where = settings.artifacts_dir or str(settings.artifacts)
+    where = redact(settings.artifacts_dir) or str(settings.artifacts)
     store, name = open_blobs(settings), f".doctor-{uuid4().hex}"
     try:
         store.publish(name, utc_now().isoformat().encode())
@@ -154,7 +154,7 @@ def _check_artifacts(settings: Settings) -> Iterator[Finding]:
         yield Finding("artifacts", BROKEN, f"{where}: {error}", hint)
         return
     if not isinstance(store, FolderStore):
-        yield Finding("artifacts", OK, f"{redact(where)} can be written")
+        yield Finding("artifacts", OK, f"{where} can be written")
         return
     free = shutil.disk_usage(settings.artifacts).free
     state = OK if free >= MIN_FREE_BYTES else WARN

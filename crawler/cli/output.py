@@ -134,8 +134,8 @@ def _shown(name: str, value: Any) -> str:
 
 
 def _harmless(text: str) -> str:
-    """`text` without what could steer a terminal or turn its words around; sites choose much of it."""
-    return _STEERING.sub("\ufffd", text)
+    """`text` without secrets, and without what could steer a terminal or turn its words around."""
+    return _STEERING.sub("\ufffd", redacted(text))
 
 
 # ── what every `list` command does ──

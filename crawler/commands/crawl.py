@@ -12,6 +12,7 @@ from crawler.config import load_settings, load_settings_from
 from crawler.errors import CrawlerError, UsageError
 from crawler.extensions.sessions import Sessions
 from crawler.logs import formatter_for
+from crawler.urls import redacted
 
 if TYPE_CHECKING:
     import argparse
@@ -70,7 +71,7 @@ class Command(ScrapyCrawl):
 
 def _say(code: str, error: str, hint: str) -> None:
     """An error is one line, and mostly a second one that helps."""
-    sys.stderr.write(f"error[{code}]: {error}\n" + (f"hint: {hint}\n" if hint else ""))
+    sys.stderr.write(redacted(f"error[{code}]: {error}\n" + (f"hint: {hint}\n" if hint else "")))
 
 
 def _handler(settings: BaseSettings) -> logging.Handler:

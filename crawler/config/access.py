@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator
 from pydantic_settings import NoDecode
 
-from crawler.config.fields import Milliseconds, Seconds, SettingsPart, Takes, checked_url
+from crawler.config.fields import Milliseconds, Seconds, SettingsPart, Takes, checked_url, without_user
 
 
 class AccessSettings(SettingsPart):
@@ -78,6 +78,7 @@ class AccessSettings(SettingsPart):
         for part in value:
             if "/" in part:
                 ipaddress.ip_network(part, strict=False)
+            without_user(part)
         return value
 
     @field_validator("proxy_url")
@@ -90,7 +91,7 @@ class AccessSettings(SettingsPart):
     def _contact_is_a_link(cls, value: str) -> str:
         if not value.startswith(("https://", "http://", "mailto:")) or any(c.isspace() for c in value):
             raise ValueError("scheme")
-        return value
+        return value if value.startswith("mailto:") else without_user(value)
 
     @cached_property
     def user_agent(self) -> str:

@@ -37,3 +37,10 @@ def checked_url(value: str, schemes: Collection[str]) -> str:
     if value and (value.partition("://")[0] not in schemes or urlsplit(value).port == 0):
         raise ValueError("URL")
     return value
+
+
+def without_user(value: str) -> str:
+    """A URL or host, if it names no user: what is shown to anybody has no place for a password."""
+    if "@" in value.partition("://")[2 if "://" in value else 0].partition("/")[0]:
+        raise ValueError("user")
+    return value

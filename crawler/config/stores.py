@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
-from crawler.config.fields import Seconds, SettingsPart, Takes, checked_url
+from crawler.config.fields import Seconds, SettingsPart, Takes, checked_url, without_user
 
 DATABASE_SCHEMES = ("sqlite", "postgresql", "postgresql+psycopg")
 S3_SCHEME = "s3://"
@@ -94,14 +94,14 @@ class StoreSettings(SettingsPart):
         scheme, is_url, bucket = value.partition("://")
         if is_url and (f"{scheme}://" != S3_SCHEME or not bucket.strip("/")):
             raise ValueError("scheme")
-        return value
+        return without_user(value) if is_url else value
 
     @field_validator("aws_endpoint_url")
     @classmethod
     def _endpoint_is_a_url(cls, value: str) -> str:
         if value and value.partition("://")[0] not in {"http", "https"}:
             raise ValueError("scheme")
-        return value
+        return without_user(value)
 
     @field_validator("redis_url")
     @classmethod
@@ -110,6 +110,8 @@ class StoreSettings(SettingsPart):
         # redis-py would take database 0 for one that is no number.
         if not value.startswith("unix") and not _REDIS_DATABASE.fullmatch(urlsplit(value).path):
             raise ValueError("database")
+        if "?" in value:
+            _require_known_options(value)
         return value
 
     @cached_property
@@ -141,3 +143,13 @@ class StoreSettings(SettingsPart):
     def archives(self) -> Path:
         """The folder of the archives, in full: the tool that makes one stands elsewhere."""
         return (Path(self.archive_root) if self.archive_root else self.vitrine_home / "archive").absolute()
+
+
+def _require_known_options(redis_url: str) -> None:
+    """Refuse what redis-py would find out with the first call, in a traceback."""
+    from redis import ConnectionPool  # ruff: ignore[import-outside-top-level] - slow to load, and seldom needed
+
+    try:
+        ConnectionPool.from_url(redis_url).make_connection()  # which connects later
+    except TypeError:
+        raise ValueError("option") from None

@@ -17,6 +17,7 @@ from scrapy.exceptions import (
     ResponseDataLossError,
     UnsupportedURLSchemeError,
 )
+from scrapy.spidermiddlewares.httperror import HttpError
 from sqlalchemy.exc import SQLAlchemyError
 
 from crawler.access.egress import EgressRefusedError
@@ -67,6 +68,7 @@ _BY_ERROR: tuple[tuple[type[Exception], Cause], ...] = (
     (UnsupportedURLSchemeError, Cause.BAD_URL),
     (DatabaseUnavailableError, Cause.DATABASE_UNAVAILABLE),
     (SQLAlchemyError, Cause.STORE_FAILED),
+    (HttpError, Cause.HTTP_ERROR),  # what is no callback's to see: a redirect without a target
     (OSError, Cause.CONNECTION_FAILED),
 )
 # Scrapy tells these apart in words only.

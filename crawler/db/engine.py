@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
@@ -29,6 +30,8 @@ BUSY_TIMEOUT_SECONDS = 30
 CONNECT_TIMEOUT_SECONDS = 5
 # Below this release two connections that write or checkpoint a WAL at once can corrupt it.
 SQLITE_SAFE_WAL = (3, 51, 3)
+# SQLAlchemy would take what follows the first @ for the host, and show it.
+_PASSWORD_WITH_AT = re.compile(r"(?<=://)[^/?#]*@[^/?#]*(?=@)")
 _NOW = select(func.clock_timestamp(type_=UtcTime))
 
 
@@ -135,7 +138,7 @@ def sqlite_wal_is_safe() -> bool:
 
 def _parsed(url: str) -> URL:
     try:
-        parsed = make_url(url)
+        parsed = make_url(_PASSWORD_WITH_AT.sub(lambda part: part[0].replace("@", "%40"), url))
     except ArgumentError:
         raise ConfigError(f"DATABASE_URL is {redact(url)!r}; it is not a database URL") from None
     if parsed.get_backend_name() == "sqlite" and parsed.database in {None, "", ":memory:"}:

@@ -19,6 +19,7 @@ from crawler.access.egress import EgressPolicy, EgressRefusedError, host_name
 from crawler.crawl.answers import SessionStoppedError
 from crawler.crawl.context import SESSION, CrawlContext
 from crawler.middlewares.bounded_headers import BoundedClientFactory, too_large
+from crawler.middlewares.scope import TASK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,10 +118,13 @@ class GuardedHandler(HTTP11DownloadHandler):
             ) from error
 
     def _require_lock(self, request: Request) -> None:
-        """While a request waited in Scrapy's queue its session may have lost the domain."""
+        """While a request waited in Scrapy's queue its session may have lost the domain, or its run ended."""
         if (session_id := request.meta.get(SESSION)) is None:
-            return
-        visits = CrawlContext.of(self._crawler).visits  # a crawl by Scrapy alone, with this handler, has none
+            return  # a crawl by Scrapy alone, with this handler, has none
+        context = CrawlContext.of(self._crawler)
+        if TASK in request.meta and (over := context.run_worker.over) is not None:
+            raise SessionStoppedError(f"nothing more goes out: {over.why}")
+        visits = context.visits
         visit = visits.running.get(session_id)
         domain = request.meta.get("download_slot", "")
         if visit is None or visit.stopped or not visits.domains.may_fetch(visit, domain):

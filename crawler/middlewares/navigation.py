@@ -16,10 +16,10 @@ from scrapy.exceptions import (
 )
 from scrapy.http.request import NO_CALLBACK
 
-from crawler.crawl.answers import BLOCKED, RATE_LIMITED, is_bot_block, retry_after
+from crawler.crawl.answers import BLOCKED, RATE_LIMITED, BadRequestUrlError, is_bot_block, retry_after
 from crawler.crawl.context import SESSION, Component
 from crawler.leases.backoff import Backoff
-from crawler.urls import domain_of
+from crawler.urls import SCHEMES, domain_of
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -39,6 +39,8 @@ RETRYABLE = (
     DownloadTimeoutError,
     ResponseDataLossError,
 )
+FIRST_ERROR = 400
+REDIRECTS = {301, 302, 303, 307, 308}
 # Meta keys; they live as long as the page is tried.
 ATTEMPT = "navigation_attempt"
 BEGUN = "navigation_begun"
@@ -54,12 +56,27 @@ class NavigationMiddleware(Component):
         request.meta.setdefault(BEGUN, time.monotonic())
 
     async def process_response(self, request: Request, response: Response) -> Request | Response:
-        """Decide whether an answer is the page, or a reason to come again."""
-        if request.callback is NO_CALLBACK:
-            return response
-        if response.status in {*BLOCKED, RATE_LIMITED}:
+        """Decide whether an answer is the page, or a reason to come again; robots.txt's is passed on."""
+        asked = await self._asked_delay(response)
+        is_page = request.callback is not NO_CALLBACK
+        if is_page and response.status in {*BLOCKED, RATE_LIMITED}:
             reason = "status_429" if response.status == RATE_LIMITED else "status_403_503"
-            return await self._again(request, reason, asked=await self._asked_delay(response)) or response
+            return await self._again(request, reason, asked=asked) or response
+        if asked:
+            # Nobody tries this again, but the session's next request waits as everybody's does.
+            visit = self.visits.running.get(request.meta.get(SESSION, ""))
+            _note(
+                visit,
+                "info",
+                "navigation.wait",
+                request.url,
+                reason="Retry-After",
+                wait_ms=round(asked * 1000),
+            )
+            await self._wait(visit, min(asked, PAGE_LIMIT_SECONDS))
+        if not is_page:
+            return response
+        _refuse_foreign_redirect(response)
         if is_bot_block(response) and not request.meta.get(RELOADED) and _allowed(request) > 1:
             return await self._reload(request) or response
         return response
@@ -97,12 +114,18 @@ class NavigationMiddleware(Component):
         self, request: Request, visit: Visit | None, wait: float, meta: dict[str, object]
     ) -> Request | None:
         """The request once more, after a wait that the end of the session or of the crawl cuts short."""
-        until = time.monotonic() + wait
+        if not await self._wait(visit, wait):
+            return None
+        return request.replace(dont_filter=True, meta={**request.meta, **meta})
+
+    async def _wait(self, visit: Visit | None, seconds: float) -> bool:
+        """Whether the session and the crawl are still at it after that time."""
+        until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             if self._is_closing() or (visit is not None and visit.stopped):
-                return None
+                return False
             await asyncio.sleep(min(left, LOOK_AROUND_SECONDS))
-        return request.replace(dont_filter=True, meta={**request.meta, **meta})
+        return True
 
     def _is_closing(self) -> bool:
         engine = self.crawler.engine
@@ -114,10 +137,18 @@ class NavigationMiddleware(Component):
 
     async def _asked_delay(self, response: Response) -> float:
         """What the site asked for with Retry-After; every process keeps to it."""
-        asked = retry_after(response)
+        asked = retry_after(response) if response.status >= FIRST_ERROR else 0
         if asked:
             await self.visits.ask_delay(domain_of(response.url), asked, "Retry-After")
         return asked
+
+
+def _refuse_foreign_redirect(response: Response) -> None:
+    """A redirect that Scrapy does not follow leads out of the web; any other is an answer without a page."""
+    location = (response.headers.get("Location") or b"").decode("latin-1").strip()
+    scheme, colon, _ = location.partition(":")
+    if response.status in REDIRECTS and colon and scheme.isalpha() and scheme.lower() not in SCHEMES:
+        raise BadRequestUrlError(f"redirected to a {scheme.lower()[:20]}: URL")
 
 
 def _allowed(request: Request) -> int:

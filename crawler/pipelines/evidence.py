@@ -11,6 +11,7 @@ from crawler.capture.items import PageCapture, StoredPage
 from crawler.crawl.context import Component
 from crawler.evidence.blobs import DiskFullError
 from crawler.sessions.rows import StaleSessionError
+from crawler.urls import redacted
 
 if TYPE_CHECKING:
     from crawler.sessions.writes import KeptPage
@@ -49,7 +50,7 @@ def _as_stored(capture: PageCapture, kept: KeptPage) -> StoredPage:
         page_id=str(kept.page.id),
         page_type=capture.page_type,
         viewport=capture.viewport,
-        url=capture.url,
+        url=redacted(capture.url),
         status=kept.page.status,
         http_status=capture.http_status,
         is_pdp=verdict is not None and verdict.is_pdp,

@@ -16,6 +16,7 @@ from sqlalchemy import delete
 from crawler import logs
 from crawler.db.models import RetentionResult
 from crawler.retention import claims, holds, policies
+from crawler.retention.orphans import remove_unclaimed
 from crawler.retention.plan import CleanupResult
 from crawler.retention.sweep import sessions_to_go, sweep
 
@@ -66,15 +67,19 @@ def clean_up(
         claims.free_dead_claims(db)
     work = claims.ClaimedPass(database, blobs, claims.take_expired, on_progress)
     swept: tuple[CollectionResult, ...] = ()
+    unclaimed = 0
     try:
         if order.only is not Part.COLLECTIONS:
             work.run(order.batch_size, order.max_seconds)
         if order.only is not Part.ARTIFACTS:
-            left = None if order.max_seconds is None else order.max_seconds - (time.monotonic() - began)
-            swept = sweep(database, partial(_remove_files, work, order.batch_size), seconds=left)
+            swept = sweep(
+                database, partial(_remove_files, work, order.batch_size), seconds=_left(order, began)
+            )
+        if order.only is not Part.COLLECTIONS:
+            unclaimed = remove_unclaimed(database, blobs, seconds=_left(order, began))
     finally:
         result = _with_collections(work.result, swept)
-        _write_down(database, order, result, began)
+        _write_down(database, order, result, began, unclaimed=unclaimed)
     if order.only is not Part.COLLECTIONS:
         with database.read() as db:
             result = evolve(result, remaining=claims.count_due(db, db.now))
@@ -118,10 +123,16 @@ def _with_collections(result: CleanupResult, swept: Iterable[CollectionResult]) 
     return evolve(result, collections=details, collections_processed=processed)
 
 
-def _write_down(database: Database, order: CleanupOrder, result: CleanupResult, began: float) -> None:
+def _left(order: CleanupOrder, began: float) -> float | None:
+    return None if order.max_seconds is None else order.max_seconds - (time.monotonic() - began)
+
+
+def _write_down(
+    database: Database, order: CleanupOrder, result: CleanupResult, began: float, *, unclaimed: int
+) -> None:
     """Keep what came of the collections; what was deleted is in the audit log (SPEC E120)."""
     rows = {each["collection"]: each["deleted_docs"] for each in result.collections if each["deleted_docs"]}
-    if not (result.collections or result.deleted):
+    if not (result.collections or result.deleted or unclaimed):
         return
     with database.write() as db:
         now = db.now
@@ -133,8 +144,9 @@ def _write_down(database: Database, order: CleanupOrder, result: CleanupResult, 
             db.add(kept)
             db.flush()
             db.execute(delete(RetentionResult).where(RetentionResult.id <= kept.id - RESULTS_KEPT))
-        if result.deleted or rows:
+        if result.deleted or rows or unclaimed:
             holds.note_action(
                 db, "retention.cleanup", "what is past its date", actor=order.who, now=now,
                 artifacts=result.deleted, reclaimed_bytes=result.reclaimed_bytes, rows=rows,
+                **({"unclaimed_files": unclaimed} if unclaimed else {}),
             )  # fmt: skip

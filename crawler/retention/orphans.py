@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from datetime import timedelta
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 log = logs.get_logger(__name__)
 GRACE = timedelta(hours=72)  # a younger file may still get its row
 GROUP_ROWS = 500
+UNCLAIMED_AFTER = timedelta(days=1)
+HTML = "html.gz"
 
 
 @frozen
@@ -74,6 +78,27 @@ def find_orphans(
     if order.mark_rows:
         scan.mark()
     return scan.report
+
+
+def remove_unclaimed(database: Database, blobs: BlobStore, *, seconds: float | None = None) -> int:
+    """Remove HTML that never got its row, and with it no date to go on; how many files that were.
+
+    Its writer died between file and row, a day ago or more. What has a row, whatever that says, is not meant.
+    """
+    until = math.inf if seconds is None else time.monotonic() + seconds
+    entries, removed = (entry for entry in blobs.entries() if entry.uri.endswith(HTML)), 0
+    while time.monotonic() < until and (group := list(islice(entries, GROUP_ROWS))):
+        with database.read() as db:
+            youngest = db.now - UNCLAIMED_AFTER
+            old = [entry.uri for entry in group if entry.modified < youngest]
+            named = set(db.scalars(select(Artifact.storage_uri).where(Artifact.storage_uri.in_(old))))
+        for removal in blobs.delete_all(sorted(set(old) - named)):
+            if removal.error:
+                log.warning("retention_unclaimed.failed", storage_uri=removal.uri, error=str(removal.error))
+            elif removal.found:
+                log.info("retention_unclaimed.deleted", storage_uri=removal.uri)
+                removed += 1
+    return removed
 
 
 class _Scan:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from uuid import UUID
 
+    from sqlalchemy import ColumnElement
+
     from crawler.db.engine import Transaction
     from crawler.sessions.rows import SessionOrder
     from crawler.sessions.store import SessionStore
@@ -92,7 +94,10 @@ class OpenBatch:
 
 
 def open_batch(sessions: SessionStore, source: str) -> OpenBatch:
-    """The batch of a URL file that was interrupted, with what is left of it; else a new one."""
+    """The batch of a URL file that was interrupted, with all that is left of it; else a new one.
+
+    While a part of it is somebody else's, nothing is taken up: that part would be nobody's afterwards.
+    """
     with sessions.database.write() as db:
         batch = db.scalars(
             select(Batch)
@@ -105,12 +110,12 @@ def open_batch(sessions: SessionStore, source: str) -> OpenBatch:
             db.add(batch)
             db.flush()
             return OpenBatch(batch.id, frozenset(), ())
-        left = _take_up(db, batch, sessions)
-        if not left:
+        if count := db.scalar(select(func.count()).where(*_held(db, batch))):
             raise LockedError(
-                f"another process is working through {source}",
+                f"another process is working through {source}, and has {count} of its sessions",
                 hint=f"if that process has died, its file is free in {_free_in_seconds(db, batch)} s",
             )
+        left = _take_up(db, batch, sessions)
         urls = frozenset(db.scalars(select(CrawlSession.url).where(CrawlSession.batch_id == batch.id)))
         return OpenBatch(batch.id, urls, tuple((row.id, order_of(row)) for row in left))
 
@@ -138,13 +143,19 @@ def _take_up(db: Transaction, batch: Batch, sessions: SessionStore) -> Sequence[
     ).all()  # fmt: skip
 
 
-def _free_in_seconds(db: Transaction, batch: Batch) -> int:
-    """After which time something of a batch can be taken up, if those who work on it have died."""
-    open_ones = CrawlSession.status.in_([Status.QUEUED, Status.RUNNING])
-    soonest = db.scalar(
-        select(func.min(CrawlSession.alive_until)).where(CrawlSession.batch_id == batch.id, open_ones)
+def _held(db: Transaction, batch: Batch) -> Sequence[ColumnElement[bool]]:
+    """What holds of a batch's sessions that somebody has: they run, or wait for a living owner."""
+    waits = and_(CrawlSession.status == Status.QUEUED, CrawlSession.owner.is_not(None))
+    runs_or_waits = or_(
+        CrawlSession.status == Status.RUNNING, and_(waits, CrawlSession.alive_until >= db.now)
     )
-    return max(0, math.ceil((soonest - db.now).total_seconds())) if soonest else 0
+    return CrawlSession.batch_id == batch.id, runs_or_waits
+
+
+def _free_in_seconds(db: Transaction, batch: Batch) -> int:
+    """After which time all of a batch can be taken up, if those who work on it have died."""
+    latest = db.scalar(select(func.max(CrawlSession.alive_until)).where(*_held(db, batch)))
+    return max(0, math.ceil((latest - db.now).total_seconds())) if latest else 0
 
 
 def _close_finished(db: Transaction, batch_id: int) -> bool:

@@ -10,6 +10,7 @@ from attrs import field, frozen
 
 from crawler import clock, logs
 from crawler.storable import as_json
+from crawler.urls import redacted
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -64,6 +65,8 @@ class Journal:
 
     def _keep(self, level: str, event_type: str, message: str, details: dict[str, Any]) -> None:
         details.pop("exc_info", None)
-        line = LogLine(clock.utc_now(), level, event_type, message, as_json(details, depth=1))
+        told = as_json(details, depth=1).items()
+        shown = {name: redacted(value) if isinstance(value, str) else value for name, value in told}
+        line = LogLine(clock.utc_now(), level, event_type, message, shown)
         with self._lock:
             self._waiting.append(line)

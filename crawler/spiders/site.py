@@ -136,7 +136,8 @@ class SiteSpider(Spider):
         if isinstance(error, KnownUrlError):
             await self.worker.end_task(task, TaskEnd(outcome=Outcome.REDIRECTED))
         elif isinstance(error, SessionStoppedError) or request.meta[SESSION] not in self.visits.running:
-            await self.worker.end_task(task, TaskEnd.given_back(Release.INTERRUPTED))
+            reason = self.worker.over.release if self.worker.over else Release.INTERRUPTED
+            await self.worker.end_task(task, TaskEnd.given_back(reason))
         elif cause.traits.is_stores_fault:
             self.worker.store_refused(task, words)
         elif page := await self._failed(request, cause, words):

@@ -11,6 +11,8 @@ from uuid import UUID
 
 from attrs import fields, has
 
+from crawler.urls import redacted
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -34,8 +36,11 @@ def documents(
 
 
 def as_json(document: Any, *, indent: int | None = None) -> str:
-    """A document for machines: its fields by their names, times in ISO 8601, ids and amounts as text."""
-    return json.dumps(document, default=_plain, ensure_ascii=False, indent=indent)
+    """A document for machines: its fields by their names, times in ISO 8601, ids and amounts as text.
+
+    No secret of a URL is in it.
+    """
+    return redacted(json.dumps(document, default=_plain, ensure_ascii=False, indent=indent))
 
 
 def _plain(value: Any) -> Any:

@@ -12,6 +12,7 @@ from attrs import frozen
 from sqlalchemy import select, tuple_
 
 from crawler.db.models import CrawlSession, Listing, Price
+from crawler.urls import redacted
 from crawler.views.documents import as_json
 
 if TYPE_CHECKING:
@@ -128,5 +129,5 @@ def _csv_line(values: Sequence[Any]) -> str:
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    text = value.isoformat() if isinstance(value, datetime) else str(value)
+    text = value.isoformat() if isinstance(value, datetime) else redacted(str(value))
     return defused(text) if isinstance(value, str) else text

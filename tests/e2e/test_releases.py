@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from crawler.demo import DemoServer
     from tests.e2e.conftest import Home
 
+AT_ONCE = ("-s", "DOWNLOAD_DELAY=0")
+# What is kept of the visit to which shop.
+KEPT = {"start": "hub", "next": "german", "all": "french", "errback": "swiss", "nothing": "plain"}
+
 
 def added(setting: str, component: str, order: int) -> tuple[str, str]:
     """`-s` with one component more than the project has."""
@@ -52,3 +56,23 @@ def test_the_domain_is_released_and_the_end_is_stored(
     assert session["finished_at"]
     assert not list(redis_client.scan_iter("lock:*"))
     assert [a["type"] for a in session["artifacts"]].count("session_logs_jsonl") == 1
+
+
+def test_a_visit_whose_request_somebody_kept_ends_soon(
+    home: Home, shops: DemoServer, redis_database: str, redis_client: redis.Redis
+) -> None:
+    """Whoever kept it, a visit with nothing under way lets go of domain, lock and slot; the others go on."""
+    home.extra["REDIS_URL"] = redis_database
+    kept = {name: shops.url(shop, f"/?keep={name}") for name, shop in KEPT.items()}
+    options = (
+        *added("SPIDER_MIDDLEWARES", "KeepsRequests", 500),
+        *added("DOWNLOADER_MIDDLEWARES", "KeepsRequests", 500),
+    )
+    done = home.scrapy("crawl", "pdp", "-a", f"url={' '.join(kept.values())}", *AT_ONCE, *options, timeout=60)
+    assert done.returncode == 3
+    ends = {session["url"]: (session["status"], session["cause"]) for session in home.sessions()}
+    lost = ("failed", "lost")
+    assert {name: ends[url] for name, url in kept.items()} == {
+        "start": lost, "next": lost, "all": lost, "errback": lost, "nothing": ("completed", None),
+    }  # fmt: skip
+    assert not list(redis_client.scan_iter("lock:*"))

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import func, select, update
 
 from crawler.db.models import CrawlSession, Page, Run, RunWorker, ScrapeRecord, Task
+from crawler.runs.store import request_stop
 from tests.e2e.conftest import Home, wait_for
 from tests.e2e.farm import farm
 from tests.e2e.test_runs import QUICK, page
@@ -207,6 +208,44 @@ def test_a_run_is_stopped_from_outside(
         assert "stopped" in out
         assert "vitrine runs resume 1" in err
         assert shown(home)["status"] == "stopped"
+
+
+def test_no_request_goes_out_after_a_stop(
+    home: Home, stored: Database, endings: list[subprocess.Popen[str]]
+) -> None:
+    """What lay in Scrapy's queue already, to wait its seconds there, goes back with its attempts."""
+    with farm(hosts=3, pages=30) as sites:
+        (home.path.parent / "sources.toml").write_text(THREE.format(*sites.starts), encoding="utf-8")
+        home.extra["SOURCES_FILE"] = str(home.path.parent / "sources.toml")
+        endings.append(
+            home.start_scrapy(
+                "crawl", "site", "-a", "source=three",
+                "-s", "DOWNLOAD_DELAY=5", "-s", "RANDOMIZE_DOWNLOAD_DELAY=False",
+            )
+        )  # fmt: skip
+        # The robots.txt files and the starts are answered, and what comes next waits its five seconds.
+        wait_for(lambda: len(sites.asked) == 6 and some_stored(stored, 3) and leased(stored) >= 6)
+        with stored.write() as db:
+            assert request_stop(db, 1, db.now)
+        endings[0].communicate(timeout=120)
+        assert len(sites.asked) == 6
+        assert shown(home)["status"] == "stopped"
+        with stored.read() as db:
+            waiting = select(Task.attempts, Task.last_error).where(Task.status == "pending")
+            assert {attempts for attempts, _ in db.execute(waiting)} == {0}
+
+
+def leased(database: Database) -> int:
+    """How many tasks somebody has."""
+    with database.read() as db:
+        return db.scalar(select(func.count()).where(Task.lease_owner.is_not(None))) or 0
+
+
+THREE = """
+[sources.three]
+start_urls = ["{}", "{}", "{}"]
+jitter_seconds = 0
+"""
 
 
 def test_a_stop_gives_back_at_once_what_a_killed_process_held(

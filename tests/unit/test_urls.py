@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import time
+
 import pytest
 
 from crawler.errors import BadUrlError
@@ -15,16 +18,33 @@ from crawler.urls import (
     root_of,
     same_site,
     site_of,
+    without_passwords,
 )
 
 PASSWORDS = [
     ("redis://:geheim@host:6379/0", "redis://:***@host:6379/0"),
     ("postgresql://user:ge@heim@host/name", "postgresql://user:***@host/name"),
     ("postgresql://host/name?password=geheim&x=1", "postgresql://host/name?password=***&x=1"),
+    ("no http:user:ge@heim@host today", "no http:user:***@host today"),
+    ("host=db password=geheim dbname=v", "host=db password=*** dbname=v"),
+    ("host=db password = 'ge heim' dbname=v", "host=db password = *** dbname=v"),
+    ("PGPASSWORD=geheim psql", "PGPASSWORD=*** psql"),
     ('"https://u:geheim@a.example/" and "http://v:geheim@b.example/"',
      '"https://u:***@a.example/" and "http://v:***@b.example/"'),
 ]  # fmt: skip
+SECRETS = [
+    ("https://a.example/p?token=geheim&x=1#t", "https://a.example/p?token=***&x=1#t"),
+    ("https://a.example/p?a=1&X-Amz-Signature=geheim", "https://a.example/p?a=1&X-Amz-Signature=***"),
+    ("/p?sig=geheim&api_key=geheim&apikey=geheim", "/p?sig=***&api_key=***&apikey=***"),
+    ("/p?auth=geheim&a_token=geheim&u[password]=geheim", "/p?auth=***&a_token=***&u[password]=***"),
+    ("/p;jsessionid=geheim?session=geheim&PHPSESSID=geheim", "/p;jsessionid=***&PHPSESSID=***"),
+    ("/go?next=https%3A%2F%2Fb.example%3Fsecret%3Dgeheim%26x%3D1",
+     "/go?next=https%3A%2F%2Fb.example%3Fsecret%3D***%26x%3D1"),
+]  # fmt: skip
 HARMLESS = [
+    "/p?author=me&design=2&monkey=3&passenger=2&signal=5&key=1",
+    "session_id=5c1e token=7",
+    "a = 'password' and b",
     "http://127.0.0.1:8080/@someone",
     "https://user@host/",
     "mail me@example.com, see https://host:8443/",
@@ -269,6 +289,31 @@ def test_a_shown_url_has_no_password(url: str, shown: str) -> None:
 def test_passwords_are_replaced(text: str, safe: str) -> None:
     """Whatever stands around the URL, and whatever is in the password."""
     assert redacted(text) == safe
+
+
+@pytest.mark.parametrize(("text", "safe"), SECRETS)
+def test_secrets_of_a_query_are_not_shown(text: str, safe: str) -> None:
+    """By the parameter's name; what is stored keeps them, as it is what was fetched."""
+    assert redacted(text) == redact(text) == safe
+    assert without_passwords(text) == text
+
+
+@pytest.mark.parametrize(("text", "_"), [*PASSWORDS, *SECRETS])
+def test_json_stays_json(text: str, _: str) -> None:
+    """The redaction of a document hides what it has to, and no quote of the document."""
+    document = json.dumps(
+        {"AWS_SECRET_ACCESS_KEY": "", "a": text, "password=": f'"{text}"', "b": f"{text}\n"}
+    )
+    assert "geheim" not in "".join(json.loads(redacted(document)).values())
+
+
+def test_redacting_takes_no_time() -> None:
+    """Hostile text is no more work than any other."""
+    for piece in ("&a", "?token", "a:", "://a:", "password", "%26pass", "a:b:", "&" + "x" * 60):
+        text = piece * (100_000 // len(piece)) + "=@"
+        began = time.process_time()
+        redacted(text)
+        assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize("text", HARMLESS)

@@ -17,7 +17,7 @@ from crawler.catalogue.product_facts import identity_of
 from crawler.errors import BadUrlError
 from crawler.html.parse import as_utf8, charset_of
 from crawler.pdp import facts_as_dict, verdict_as_dict
-from crawler.urls import redacted, require_http_url
+from crawler.urls import require_http_url, without_passwords
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -211,7 +211,7 @@ def _kind(kind: object) -> str:
 
 
 def _key(key: object) -> str:
-    text = redacted(_text("key", key))
+    text = without_passwords(_text("key", key), in_queries=True)
     if not 0 < len(text) <= MAX_KEY_CHARS:
         raise BadValueError(f"a key has 1 to {MAX_KEY_CHARS} characters")
     return text
@@ -219,7 +219,7 @@ def _key(key: object) -> str:
 
 def _url(url: object) -> str:
     try:
-        return require_http_url(redacted(_text("url", url)))
+        return require_http_url(without_passwords(_text("url", url), in_queries=True))
     except BadUrlError:
         raise BadValueError("url is none that a crawl could fetch") from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from scrapy.exceptions import (
 from scrapy.http.request import NO_CALLBACK
 
 from crawler.capture.failures import Cause
+from crawler.crawl.answers import BadRequestUrlError
 from crawler.leases.backoff import Backoff
 from crawler.middlewares import navigation
 from crawler.middlewares.navigation import ATTEMPT, ATTEMPTS_ALLOWED, BEGUN, RELOADED, NavigationMiddleware
@@ -52,6 +54,32 @@ def test_an_answer_is_passed_on(parts: Parts, status: int) -> None:
     """Whatever it is worth; trying again would not help."""
     answer = judged(parts, a_request(), status)
     assert answer.status == status
+
+
+@pytest.mark.parametrize("status", [404, 500, 502, 503, 429])
+@pytest.mark.parametrize("is_robots", [True, False])
+def test_every_error_may_ask_for_a_delay(parts: Parts, status: int, *, is_robots: bool) -> None:
+    """Whoever asks next waits for it, and so does this session; robots.txt's answer counts like a page's."""
+    visit = parts.visits.add(a_visit())
+    request = a_request(visit=visit, callback=NO_CALLBACK if is_robots else None)
+    began = time.monotonic()
+    answer = judged(parts, request, status, Retry_After="1")
+    assert parts.visits.delays == [("shop.example", 1.0, "Retry-After")]
+    assert time.monotonic() - began >= 1
+    assert hasattr(answer, "status") == (is_robots or status not in {503, 429})
+
+
+def test_a_page_that_is_there_asks_for_nothing(parts: Parts) -> None:
+    """Whatever its headers say."""
+    assert judged(parts, a_request(), Retry_After="100").status == 200
+    assert parts.visits.delays == []
+
+
+@pytest.mark.parametrize("location", ["file:///etc/passwd", "FTP://shop.example/x", "data:text/html,hi"])
+def test_a_redirect_out_of_the_web_is_a_bad_url(parts: Parts, location: str) -> None:
+    """Scrapy leaves it as it is, and nobody could say what was wrong with the page."""
+    with pytest.raises(BadRequestUrlError, match="redirected to a"):
+        judged(parts, a_request(), 302, Location=location)
 
 
 @pytest.mark.parametrize(

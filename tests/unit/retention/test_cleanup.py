@@ -18,6 +18,7 @@ from crawler.retention.plan import CleanupResult
 from crawler.retention.policies import DEFAULT_DAYS
 from tests.unit.retention.contents import contents_of
 from tests.unit.retention.stored import DAY, PACKED, Evidence, Meddling, row
+from tests.unit.retention.test_orphans import write_old
 
 SIZE = len(PACKED.data)
 
@@ -51,6 +52,25 @@ def test_oldest_first_up_to_the_batch(evidence: Evidence) -> None:
     result = run(evidence, batch_size=2)
     assert (result.candidates, result.deleted, result.remaining) == (2, 2, 1)
     assert evidence.deleted() == {ids[1], ids[2]}
+
+
+def test_html_that_never_got_its_row_goes_after_a_day(evidence: Evidence) -> None:
+    """Its writer died between file and row; nothing that is younger, has a row, or is no HTML."""
+    evidence.add("kept/html.gz", age=-DAY)
+    named = ("kept/desktop.html.gz", "held/page.html.gz", "gone/page.html.gz")
+    evidence.add(named[0], age=-DAY)
+    evidence.add(named[1], legal_hold=True)
+    evidence.change(evidence.add(named[2], age=-DAY), deleted_at=utc_now())
+    for name in (*named, "a/homepage/desktop/html_gz.html.gz", "b/x.response.html.gz", "b/visible_text.txt"):
+        write_old(evidence, name, hours=25)
+    write_old(evidence, "b/young.html.gz", hours=23)
+    run(evidence, dry_run=True)
+    assert "b/x.response.html.gz" in evidence.files()
+    run(evidence)
+    assert evidence.files() == {"kept/html.gz", *named, "b/visible_text.txt", "b/young.html.gz"}
+    with evidence.database.read() as db:
+        [noted] = db.scalars(select(AuditEntry.details))
+        assert noted["unclaimed_files"] == 2
 
 
 @pytest.mark.parametrize("only", [None, *Part])

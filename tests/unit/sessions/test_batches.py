@@ -65,9 +65,26 @@ def test_a_batch_of_which_nothing_is_left_is_closed_by_the_next(process_of: Proc
 
 
 def test_whoever_finds_a_file_taken_hears_when_it_is_free(process_of: ProcessOf) -> None:
-    """The time is that of the process which works through it."""
+    """The time is that of the process which works through it, and of the last of its sessions."""
     first = process_of(SHORT)
-    first.queue(open_batch(first.store, FILE).id)
+    batch = open_batch(first.store, FILE)
+    first.let_pass(first.queue(batch.id), timedelta(seconds=20))
+    first.queue(batch.id)
     with pytest.raises(LockedError, match="another process is working through") as refused:
         open_batch(process_of(LONG).store, FILE)
     assert refused.value.hint in {f"if that process has died, its file is free in {s} s" for s in (29, 30)}
+
+
+def test_a_file_is_gone_on_with_when_all_of_it_can_be_had(process_of: ProcessOf) -> None:
+    """Not when its first session has run out: the others would be skipped, and nobody told."""
+    dead, next_one = process_of(SHORT), process_of()
+    batch = open_batch(dead.store, FILE)
+    first, last = dead.queue(batch.id), dead.begin(batch.id).fence.session_id
+    dead.let_pass(first, timedelta(seconds=2 * SHORT))
+    with pytest.raises(LockedError, match="and has 1 of its sessions") as refused:
+        open_batch(next_one.store, FILE)
+    assert refused.value.hint in {f"if that process has died, its file is free in {s} s" for s in (29, 30)}
+    assert dead.load(first).owner == dead.store.owner
+    dead.let_pass(last, timedelta(seconds=2 * SHORT))
+    next_one.store.abandon_stale()
+    assert {session_id for session_id, _ in open_batch(next_one.store, FILE).left} == {first, last}

@@ -1,0 +1,124 @@
+"""Processes that were stopped for longer than their locks live: what the sites see of them afterwards."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+from attrs import frozen
+
+from tests.e2e.conftest import Home, wait_for
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from crawler.demo import DemoServer
+    from crawler.demo.requestlog import Seen
+
+TTL_SECONDS = 2
+# A request waits so long in Scrapy's own queue, where it has passed every middleware.
+DELAY = ("-s", "DOWNLOAD_DELAY=3", "-s", "RANDOMIZE_DOWNLOAD_DELAY=False")
+
+
+@frozen
+class Takeover:
+    """A domain that a stopped process held, and somebody else took."""
+
+    shop: str
+    at: float  # when the other one's first request came
+    zombie: tuple[Seen, ...]  # what came of the first one after that
+
+
+def stopped_and_taken_over(
+    home: Home, shops: DemoServer, names: list[str], endings: list[subprocess.Popen[str]]
+) -> list[Takeover]:
+    """Stop a process which is in all these shops, have another one take them, and wake the first."""
+    shops.forget()
+    urls = " ".join(shops.url(name) for name in names)
+    crawl = ("crawl", "pdp", "-a", f"url={urls}", *DELAY)
+    zombie = home.start_scrapy(*crawl, "-s", "USER_AGENT=zombie")
+    endings.append(zombie)
+    wait_for(
+        lambda: {entry.shop for entry in shops.log.entries() if entry.path != "/robots.txt"} >= set(names)
+    )
+    zombie.send_signal(signal.SIGSTOP)
+    other = home.start_scrapy(*crawl, "-s", "USER_AGENT=other", "-s", "DOMAIN_QUEUE_WAIT_SECONDS=60")
+    endings.append(other)
+    wait_for(lambda: {e.shop for e in shops.log.entries() if e.user_agent == "other"} >= set(names))
+    zombie.send_signal(signal.SIGCONT)
+    said = [process.communicate(timeout=300)[1] for process in (zombie, other)]
+    assert "Traceback" not in said[0]
+    assert zombie.returncode == 1  # all its sessions are another's
+    return [takeover_of(shops, name) for name in names]
+
+
+def takeover_of(shops: DemoServer, name: str) -> Takeover:
+    """Whatever the shop saw of the first process once the second one had come."""
+    seen = shops.log.entries(name)
+    at = next(entry.at for entry in seen if entry.user_agent == "other")
+    return Takeover(name, at, tuple(e for e in seen if e.user_agent == "zombie" and e.at > at))
+
+
+def take_over(
+    home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]], count: int
+) -> list[Takeover]:
+    """So many takeovers, of as many shops at a time as there are."""
+    names = [name for name in shops.urls if name.startswith("shop-")]
+    found: list[Takeover] = []
+    while len(found) < count:
+        found += stopped_and_taken_over(home, shops, names[: count - len(found)], endings)
+    return found
+
+
+@pytest.fixture
+def locked(home: Home, redis_database: str) -> Home:
+    """A home whose locks are in Redis, and live for two seconds."""
+    home.extra.update(
+        REDIS_URL=redis_database, DOMAIN_LOCK_TTL_SECONDS=str(TTL_SECONDS), SESSIONS_AT_ONCE="20"
+    )
+    return home
+
+
+def test_a_woken_process_sends_nothing_to_a_site_that_is_anothers(
+    locked: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
+) -> None:
+    """Its requests had passed every middleware; the site's own log says that none was sent."""
+    found = take_over(locked, shops, endings, 10)
+    assert [takeover for takeover in found if takeover.zombie] == []
+
+
+@pytest.mark.soak
+def test_two_hundred_takeovers(locked: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]) -> None:
+    """The same, for as long as it takes."""
+    found = take_over(locked, shops, endings, 200)
+    assert len(found) == 200
+    assert [takeover for takeover in found if takeover.zombie] == []
+
+
+@pytest.mark.parametrize("how", ["released", "too long"])
+def test_nothing_goes_out_after_a_loss(
+    locked: Home, shops: DemoServer, endings: list[subprocess.Popen[str]], how: str
+) -> None:
+    """An operator breaks the locks, or the sessions' time is over, while their requests wait."""
+    names = [name for name in shops.urls if name.startswith("shop-")][: 1 if how == "released" else 5]
+    shops.forget()
+    locked.extra.update(LOG_FORMAT="json", DOMAIN_LOCK_TTL_SECONDS="3")
+    if how == "too long":
+        locked.extra["SESSION_MAX_SECONDS"] = "7"
+    urls = " ".join(shops.url(name) for name in names)
+    process = locked.start_scrapy(
+        "crawl", "pdp", "-a", f"url={urls}", "-s", "DOWNLOAD_DELAY=5", "-s", "RANDOMIZE_DOWNLOAD_DELAY=False"
+    )
+    endings.append(process)
+    wait_for(lambda: {e.shop for e in shops.log.entries() if e.path == "/robots.txt"} >= set(names))
+    if how == "released":
+        for name in names:
+            assert locked.vitrine("domains", "release", shops.domain(name), "--yes").returncode == 0
+    _, log = process.communicate(timeout=120)
+    lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+    lost = {line["domain"]: line["reason"] for line in lines if line["event"] == "lock.lost"}
+    assert lost == dict.fromkeys(map(shops.domain, names), "lock_lost" if how == "released" else "too_long")
+    assert {e.path for name in names for e in shops.log.entries(name)} <= {"/robots.txt", "/"}
+    assert {session["cause"] for session in locked.sessions()} == set(lost.values())
