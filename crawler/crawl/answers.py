@@ -24,6 +24,7 @@ from crawler.capture.failures import Cause
 from crawler.capture.items import FetchedPage
 from crawler.clock import utc_now
 from crawler.db.engine import DatabaseUnavailableError
+from crawler.evidence.blobs import DiskFullError, StoreUnavailableError
 from crawler.pdp import PageQuestion
 from crawler.reading import ReadingFailedError
 
@@ -67,6 +68,8 @@ _BY_ERROR: tuple[tuple[type[Exception], Cause], ...] = (
     (UnsupportedURLSchemeError, Cause.BAD_URL),
     (DatabaseUnavailableError, Cause.DATABASE_UNAVAILABLE),
     (SQLAlchemyError, Cause.STORE_FAILED),
+    (DiskFullError, Cause.DISK_FULL),
+    (StoreUnavailableError, Cause.STORE_FAILED),
     (OSError, Cause.CONNECTION_FAILED),
 )
 # Scrapy tells these apart in words only.

@@ -19,11 +19,13 @@ from sqlalchemy import insert, select
 from sqlalchemy.exc import OperationalError
 
 from crawler import logs
+from crawler.capture.artifact_types import HTML, MEDIA
 from crawler.db.engine import DatabaseUnavailableError
 from crawler.db.models import Artifact, CrawlLog, Page
 from crawler.errors import LockedError
 from crawler.evidence.blobs import BlobExistsError
-from crawler.evidence.files import files_of
+from crawler.evidence.files import files_of, sha256
+from crawler.evidence.warc_files import write_record
 from crawler.pdp import facts_as_dict, verdict_as_dict
 from crawler.sessions.log_export import log_file
 from crawler.sessions.outcome import PageResult
@@ -72,6 +74,7 @@ class Write(Generic[T]):
 
     rows: Callable[[Transaction], T]  # called again where the first time was taken back
     files: Sequence[KeptFile] = ()  # published before anything is written
+    is_shelved: bool = False  # what it tells of lies in a WARC file, which is flushed before
     replaces: bool = False  # what a dead process left under the files' names gives way
     fence: Fence | None = None  # checked before anything is written
     journal: Journal | None = None
@@ -158,12 +161,13 @@ class WriteQueue:
         A row exists only for a file that does; whoever else writes about the page does it in its transaction.
         """
         files = files_of(visit, capture)
-        row = _page_row(visit, capture)
+        row = {**_page_row(visit, capture), "content_sha256": _content_digest(files, capture)}
         standard = self.settings.html_retention_days
         days = {"short": SHORT_DAYS, "long": LONG_DAYS}.get(visit.order.retention_policy, standard)
 
         def write(db: Transaction) -> KeptPage:
-            page = {**row, "created_at": db.now}
+            record_id = None if capture.record is None else write_record(db, capture.record)
+            page = {**row, "created_at": db.now, "record_id": record_id}
             db.connection().execute(_PAGE, page)
             _write_artifacts(db, files, visit.fence.session_id, page_id=capture.page_id, days=days)
             kept = Page(**page)
@@ -175,7 +179,8 @@ class WriteQueue:
             is_doubted = bool(capture.low_confidence_reasons)
             visit.kept[capture.page_id] = PageResult(capture.page_type, capture.cause, is_doubted=is_doubted)
 
-        return Write(write, files, fence=visit.fence, journal=visit.journal, then=note)
+        is_shelved = capture.record is not None
+        return Write(write, files, is_shelved=is_shelved, fence=visit.fence, journal=visit.journal, then=note)
 
     def log(self, session_id: UUID, journal: Journal | None = None) -> Write[None]:
         """The last lines of a session's log, and all of it as a file if the session has ended."""
@@ -247,6 +252,7 @@ class WriteQueue:
     def _store(self, writes: Sequence[Write[Any]]) -> None:
         """Publish the files, then write the rows; files whose rows came to nothing are taken back."""
         _publish(self.blobs, [write for write in writes if write.files])
+        self._flush([write for write in writes if write.is_shelved])
         published = [write for write in writes if write.error is None]
         self._write(published)
         for write in published:
@@ -254,6 +260,16 @@ class WriteQueue:
                 self._withdraw_unclaimed(write.files)
 
     # ── its files, and its rows ──
+
+    def _flush(self, writes: Sequence[Write[Any]]) -> None:
+        """Make what lies in WARC files last, before any row names it."""
+        if not writes or self.shelf is None:
+            return
+        try:
+            self.shelf.sync()
+        except Exception as error:  # ruff: ignore[blind-except] - `result` raises it
+            for write in writes:
+                write.fail(error)
 
     def _withdraw_unclaimed(self, files: Sequence[KeptFile]) -> None:
         """Take files back, unless the write went through and only its answer got lost.
@@ -371,6 +387,15 @@ def _write_in_savepoint(db: Transaction, write: Write[Any]) -> None:
 
 
 # ── rows ──
+
+
+def _content_digest(files: Sequence[KeptFile], capture: PageCapture) -> str | None:
+    """The digest of a page's content, wherever that lies."""
+    for file in files:
+        if file.type in {HTML, MEDIA}:
+            return file.packed.content_sha256
+    content = capture.body if capture.body is not None else capture.media
+    return None if content is None or capture.record is None else sha256(content)
 
 
 def _page_row(visit: Visit, capture: PageCapture) -> Row:
