@@ -29,6 +29,7 @@ COMMANDS = (
     "domains",
     "pages",
     "artifacts",
+    "warcs",
     "products",
     "hauls",
     "assets",

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from crawler.db.engine import Database
-    from crawler.evidence.warc_shelf import FileFacts, Shelved
+    from crawler.evidence.warc_shelf import FileFacts
+    from crawler.evidence.warc_tools import Erasure
+    from crawler.warc.records import Shelved
 
 _RECORDS = cast("Table", Record.__table__)
 # Built once: building a statement costs more than running it.
@@ -81,6 +83,21 @@ def write_record(db: Session, shelved: Shelved) -> int:
         "status_code": pair.status, "payload_digest": pair.payload_digest,
     }  # fmt: skip
     return int(db.connection().execute(_RECORD, row).scalar_one())
+
+
+def note_erasure(db: Session, path: Path, done: Erasure, reason: str) -> None:
+    """Have a file's row say that it is another now, and the rows of what was erased that it is gone."""
+    file = db.scalar(
+        select(WarcFile).where(WarcFile.folder == _named(path.parent), WarcFile.path == path.name)
+    )
+    if file is None:
+        return
+    said = {"sha256_before": done.sha256_before, "records": len(done.records), "why": reason}
+    file.damage = {**(file.damage or {}), "erased": [*(file.damage or {}).get("erased", ()), said]}
+    file.sha256 = done.sha256
+    offsets = [each["offset"] for each in done.records]
+    gone = update(Record).where(Record.warc_file_id == file.id, Record.offset.in_(offsets))
+    db.execute(gone.values(gone_at=utc_now()))
 
 
 def _named(folder: Path) -> str:

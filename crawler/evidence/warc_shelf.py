@@ -21,7 +21,7 @@ from crawler import logs
 from crawler.clock import utc_now
 from crawler.evidence.blobs import CHUNK_BYTES, StoreUnavailableError, as_store_error
 from crawler.warc.reader import Entry, walk
-from crawler.warc.records import PairWriter, read_date
+from crawler.warc.records import PairWriter, Shelved, read_date
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from crawler.warc.messages import Exchange
-    from crawler.warc.records import About, Pair
+    from crawler.warc.records import About
 
 ENDING = ".warc.gz"
 OPEN = ".open"
@@ -72,16 +72,6 @@ class Register(Protocol):
 
     def sealed(self, folder: Path, facts: FileFacts) -> None:
         """A file will not be written any more; without a size it is gone, for nothing was in it."""
-
-
-@frozen
-class Shelved:
-    """Where an answer lies, and what its record says."""
-
-    file_id: int | None
-    path: str
-    offset: int
-    pair: Pair
 
 
 @define(eq=False)

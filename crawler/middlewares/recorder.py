@@ -17,7 +17,7 @@ from scrapy.exceptions import NotConfigured
 
 from crawler import logs
 from crawler.clock import utc_now
-from crawler.crawl.context import SESSION, Component
+from crawler.crawl.context import RECORD, SESSION, Component
 from crawler.errors import CrawlerError
 from crawler.warc.messages import Exchange
 
@@ -30,10 +30,9 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawler.crawl.context import CrawlContext
-    from crawler.evidence.warc_shelf import Shelved
     from crawler.warc.messages import Headers
+    from crawler.warc.records import Shelved
 
-RECORD = "warc_record"  # the meta key that says where an answer lies
 MOST_WAITING_BYTES = 64 * 1024 * 1024  # of answers that the disk has not taken; then no request goes out
 _TRUNCATED = {"dataloss": "disconnect", "download_stopped": "length"}
 

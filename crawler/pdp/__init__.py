@@ -6,7 +6,7 @@ from crawler.pdp.facts import Facts, read_facts
 from crawler.pdp.features import facts_as_dict, features, verdict_as_dict
 from crawler.pdp.links import page_links, page_media, robots_directives
 from crawler.pdp.page import Page, read_page
-from crawler.pdp.reading import PageQuestion, Reading, reading_of
+from crawler.pdp.reading import UNJUDGED, PageQuestion, Reading, reading_of
 from crawler.pdp.sitemaps import sitemap_urls
 from crawler.pdp.verdict import (
     POLICIES,
@@ -22,6 +22,7 @@ from crawler.pdp.verdict import (
 
 __all__ = [
     "POLICIES",
+    "UNJUDGED",
     "Evidence",
     "Facts",
     "Page",

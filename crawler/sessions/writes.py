@@ -19,11 +19,13 @@ from sqlalchemy import insert, select
 from sqlalchemy.exc import OperationalError
 
 from crawler import logs
+from crawler.capture.artifact_types import HTML, MEDIA
 from crawler.db.engine import DatabaseUnavailableError
 from crawler.db.models import Artifact, CrawlLog, Page
 from crawler.errors import LockedError
 from crawler.evidence.blobs import BlobExistsError, DiskFullError, StoreUnavailableError
-from crawler.evidence.files import files_of
+from crawler.evidence.files import files_of, sha256
+from crawler.evidence.warc_files import write_record
 from crawler.leases.patience import Patience
 from crawler.pdp import facts_as_dict, verdict_as_dict
 from crawler.sessions.log_export import log_file
@@ -74,6 +76,7 @@ class Write(Generic[T]):
 
     rows: Callable[[Transaction], T]  # called again where the first time was taken back
     files: Sequence[KeptFile] = ()  # published before anything is written
+    is_shelved: bool = False  # what it tells of lies in a WARC file, which is flushed before
     replaces: bool = False  # what a dead process left under the files' names gives way
     fence: Fence | None = None  # checked before anything is written
     journal: Journal | None = None
@@ -174,12 +177,13 @@ class WriteQueue:
         A row exists only for a file that does; whoever else writes about the page does it in its transaction.
         """
         files = files_of(visit, capture)
-        row = _page_row(visit, capture)
+        row = {**_page_row(visit, capture), "content_sha256": _content_digest(files, capture)}
         standard = self.settings.html_retention_days
         days = {"short": SHORT_DAYS, "long": LONG_DAYS}.get(visit.order.retention_policy, standard)
 
         def write(db: Transaction) -> KeptPage:
-            page = {**row, "created_at": db.now}
+            record_id = None if capture.record is None else write_record(db, capture.record)
+            page = {**row, "created_at": db.now, "record_id": record_id}
             db.connection().execute(_PAGE, page)
             _write_artifacts(db, files, visit.fence.session_id, page_id=capture.page_id, days=days)
             kept = Page(**page)
@@ -195,7 +199,13 @@ class WriteQueue:
             return db.scalar(select(Page.id).where(Page.id == capture.page_id)) is not None
 
         return Write(
-            write, files, fence=visit.fence, journal=visit.journal, then=note, was_written=was_written
+            write,
+            files,
+            is_shelved=capture.record is not None,
+            fence=visit.fence,
+            journal=visit.journal,
+            then=note,
+            was_written=was_written,
         )
 
     def log(self, session_id: UUID, journal: Journal | None = None) -> Write[None]:
@@ -285,13 +295,27 @@ class WriteQueue:
             write.follow_up()
 
     def _store(self, writes: Sequence[Write[Any]]) -> None:
-        """Publish the files, then write the rows."""
+        """Publish the files, have what lies in WARC files last, then write the rows."""
         in_doubt = [write for write in writes if write.is_in_doubt]
         if in_doubt:
             _look_after(self.database, in_doubt)
         left = [write for write in writes if not (write in in_doubt and write.error is None)]
         _publish(self.blobs, [write for write in left if write.files and not write.is_published])
-        self._write([write for write in left if write.is_published or not write.files])
+        ready = [write for write in left if write.is_published or not write.files]
+        self._write(self._lasting(ready))
+
+    def _lasting(self, writes: Sequence[Write[Any]]) -> Sequence[Write[Any]]:
+        """Those of which nothing lies in a WARC file, or whatever does is on the disk now."""
+        shelved = [write for write in writes if write.is_shelved]
+        if not shelved or self.shelf is None:
+            return writes
+        try:
+            self.shelf.sync()
+        except Exception as error:  # ruff: ignore[blind-except] - `result` raises it
+            for write in shelved:
+                write.fail(error)
+            return [write for write in writes if not write.is_shelved]
+        return writes
 
     def _withdraw(self, writes: Sequence[Write[Any]]) -> None:
         """Take back files whose rows came to nothing."""
@@ -432,6 +456,15 @@ def _write_in_savepoint(db: Transaction, write: Write[Any]) -> None:
 
 
 # ── rows ──
+
+
+def _content_digest(files: Sequence[KeptFile], capture: PageCapture) -> str | None:
+    """The digest of a page's content, wherever that lies."""
+    for file in files:
+        if file.type in {HTML, MEDIA}:
+            return file.packed.content_sha256
+    content = capture.body if capture.body is not None else capture.media
+    return None if content is None or capture.record is None else sha256(content)
 
 
 def _page_row(visit: Visit, capture: PageCapture) -> Row:

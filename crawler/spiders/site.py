@@ -22,9 +22,10 @@ from crawler.crawl.answers import (
     read,
     retry_after,
 )
-from crawler.crawl.context import SESSION, CrawlContext
+from crawler.crawl.context import RECORD, SESSION, CrawlContext
 from crawler.errors import CrawlerError, UsageError
 from crawler.middlewares.scope import TASK
+from crawler.pdp import UNJUDGED
 from crawler.runs.outgoing import FINISHED
 from crawler.runs.sources import Source, find_source
 from crawler.runs.store import RunOrder
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from crawler.crawl.visits import Visits
     from crawler.runs.tasks import LeasedTask
     from crawler.runs.worker import RunWorker
+    from crawler.warc.records import Shelved
 
 SERVER_ERROR = 500
 KNOWN = ("start_url", "source", "max_pages", "depth", "resume", "run_id")
@@ -115,10 +117,12 @@ class SiteSpider(Spider):
         """One page, one item: all that it gave, links included."""
         task: LeasedTask = response.meta[TASK]
         self.worker.arrived(task)
-        policy = self.context.settings.crawl_policy_version
+        settings = self.context.settings
+        policy = settings.crawl_policy_version if settings.judge_pages else UNJUDGED
         page = await page_of(self.context.readers, response, policy, all_links=True)
         if not isinstance(page, Cause):
-            yield self._page(response.meta[SESSION], task, page)
+            record = response.meta.get(RECORD) if settings.pages_in_warcs else None
+            yield self._page(response.meta[SESSION], task, page, record)
             return
         if retry_after(response) and (slot := self.worker.slots.get(task.domain)):
             slot.leave()  # what the site asked for is waited out by whoever comes next
@@ -143,12 +147,16 @@ class SiteSpider(Spider):
         elif page := await self._failed(request, cause, words):
             yield page
 
-    def _page(self, session_id: str, task: LeasedTask, fetched: FetchedPage) -> RunPage:
+    def _page(
+        self, session_id: str, task: LeasedTask, fetched: FetchedPage, record: Shelved | None
+    ) -> RunPage:
         reading, run, depth = fetched.reading, self.worker.run, task.depth + 1
         capture = RunPage.of(
             fetched, session_id, "pdp" if reading.verdict.is_pdp else "page", task=task,
-            source=run.source.code, links=found_on(reading, run.source, run.scope, depth),
+            source=run.source.code, links=found_on(reading, run.source, run.scope, depth), record=record,
         )  # fmt: skip
+        if reading.is_html and not reading.is_judged:
+            return capture
         page = plugin_page(capture, depth=task.depth, links=reading.links, media=reading.media)
         assets, failures = run_plugins(self.plugins, page)
         return evolve(capture, assets=assets, plugin_failures=failures)

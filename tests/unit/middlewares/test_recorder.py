@@ -13,8 +13,9 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
 from crawler.config import load_settings
+from crawler.crawl.context import RECORD
 from crawler.evidence.blobs import DiskFullError
-from crawler.middlewares.recorder import MOST_WAITING_BYTES, RECORD, RecorderMiddleware
+from crawler.middlewares.recorder import MOST_WAITING_BYTES, RecorderMiddleware
 from tests.unit.components import a_request, awaited, crawl_parts
 
 if TYPE_CHECKING:
