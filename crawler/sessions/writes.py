@@ -76,7 +76,6 @@ class Write(Generic[T]):
 
     rows: Callable[[Transaction], T]  # called again where the first time was taken back
     files: Sequence[KeptFile] = ()  # published before anything is written
-    is_shelved: bool = False  # what it tells of lies in a WARC file, which is flushed before
     replaces: bool = False  # what a dead process left under the files' names gives way
     fence: Fence | None = None  # checked before anything is written
     journal: Journal | None = None
@@ -121,6 +120,11 @@ class Write(Generic[T]):
         if self.error is not None:
             raise self.error
         return self._results[0]
+
+
+@define(eq=False)
+class ShelvedWrite(Write[T]):
+    """What it tells of lies in a WARC file, which is flushed before."""
 
 
 @frozen
@@ -302,20 +306,7 @@ class WriteQueue:
         left = [write for write in writes if not (write in in_doubt and write.error is None)]
         _publish(self.blobs, [write for write in left if write.files and not write.is_published])
         ready = [write for write in left if write.is_published or not write.files]
-        self._write(self._lasting(ready))
-
-    def _lasting(self, writes: Sequence[Write[Any]]) -> Sequence[Write[Any]]:
-        """Those of which nothing lies in a WARC file, or whatever does is on the disk now."""
-        shelved = [write for write in writes if write.is_shelved]
-        if not shelved or self.shelf is None:
-            return writes
-        try:
-            self.shelf.sync()
-        except Exception as error:  # ruff: ignore[blind-except] - `result` raises it
-            for write in shelved:
-                write.fail(error)
-            return [write for write in writes if not write.is_shelved]
-        return writes
+        self._write(_lasting(self.shelf, ready))
 
     def _withdraw(self, writes: Sequence[Write[Any]]) -> None:
         """Take back files whose rows came to nothing."""
@@ -394,6 +385,20 @@ def _write_rows(db: Transaction, writes: Sequence[Write[Any]], ttl: timedelta) -
             write.lines += write.journal.take()
             lines += [(write.journal.key, line) for line in write.lines]
     write_log(db, lines)
+
+
+def _lasting(shelf: WarcShelf | None, writes: Sequence[Write[Any]]) -> Sequence[Write[Any]]:
+    """Those of which nothing lies in a WARC file, or whatever does is on the disk now."""
+    shelved = [write for write in writes if isinstance(write, ShelvedWrite)]
+    if not shelved or shelf is None:
+        return writes
+    try:
+        shelf.sync()
+    except Exception as error:  # ruff: ignore[blind-except] - `result` raises it
+        for write in shelved:
+            write.fail(error)
+        return [write for write in writes if not isinstance(write, ShelvedWrite)]
+    return writes
 
 
 def _publish(blobs: BlobStore, writes: Sequence[Write[Any]]) -> None:
