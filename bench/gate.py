@@ -17,7 +17,7 @@ from redis import Redis
 from scrapy import Request
 from scrapy.utils.test import get_crawler
 
-from crawler.access.acquisition import Acquisitions, Wait, Waiter
+from crawler.access.acquisition import Acquisitions, DomainAcquisition, Wait, Waiter
 from crawler.access.gate import GateTimes, Held
 from crawler.access.local_gate import LocalGate
 from crawler.access.redis_gate import RedisGate
@@ -36,7 +36,6 @@ from tests.embedded.redis import own_redis
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from crawler.access.acquisition import DomainAcquisition
     from crawler.access.gate import Gate
     from crawler.stores import Stores as OpenStores
 
@@ -162,7 +161,7 @@ def the_way_in(gate: Gate, settings: dict[str, Any]) -> Acquisitions:
 def visit(acquisitions: Acquisitions, domain: str, seconds: float) -> None:
     """One session."""
     waiter = Waiter(str(uuid4()), domain, Untold(), lambda *_: None)
-    acquisition = acquisitions.acquisition(waiter)
+    acquisition = DomainAcquisition(acquisitions, waiter)
     while isinstance(step := acquisition.advance(), Wait):
         time.sleep(step.milliseconds / 1000)
     time.sleep(seconds)

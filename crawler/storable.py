@@ -52,6 +52,8 @@ class _Copy:
 
     def of(self, value: object, depth: int) -> Any:
         self.left -= 1
+        if isinstance(value, str):  # most are, and telling what is a mapping takes long
+            return as_text(value, self.limit)
         if depth < self.depth:
             if isinstance(value, Mapping):
                 return {

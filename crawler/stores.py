@@ -5,8 +5,13 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
+<<<<<<< HEAD
 from crawler import __version__, logs
 from crawler.access.acquisition import Acquisitions, open_gate
+=======
+from crawler import logs
+from crawler.access.acquisition import Acquisitions
+>>>>>>> main
 from crawler.catalogue.hooks import CatalogueHooks
 from crawler.catalogue.run_pages import RunHooks
 from crawler.db.engine import Database
@@ -60,10 +65,10 @@ class Stores:
 
     def open_gate(self) -> None:
         """Open the way to the locks of domains: for who fetches, no command needs it."""
-        gate = self.gate = open_gate(self.settings, self.database)
-        self.acquisitions = Acquisitions(gate, self.settings)
+        self.acquisitions = Acquisitions.open(self.settings, self.database)
         self._opened.callback(self.acquisitions.close)
-        _say_how_it_runs(self.settings, gate)
+        self.gate = self.acquisitions.gate
+        _say_how_it_runs(self.settings, self.gate)
 
     def open_shelf(self) -> None:
         """Open the WARC files that this process writes, where it is to write any."""

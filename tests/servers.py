@@ -18,7 +18,6 @@ from sqlalchemy import text
 
 from crawler.db import revisions
 from crawler.db.engine import Database
-from crawler.db.models.base import Base
 from tests.embedded.binaries import MissingServerError
 from tests.embedded.database_pool import DatabasePool
 from tests.embedded.postgresql import fresh_database, own_postgresql
@@ -130,12 +129,9 @@ def set_revision(url: str, revision: str) -> None:
 
 
 def _make_tables(url: str) -> URL:
-    """Make every table as the models say, marked with the revision that they stand for."""
+    """Make every table."""
     database = Database(url)
-    Base.metadata.create_all(database.engine)
-    with database.write() as session:
-        session.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
-        session.execute(text("INSERT INTO alembic_version VALUES (:head)"), {"head": revisions.HEAD})
+    revisions.upgrade(database)
     database.close()
     return database.url
 

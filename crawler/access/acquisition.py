@@ -2,7 +2,7 @@
 
 An acquisition is driven from outside, so that crawls (which sleep without blocking) and commands share it:
 
-    acquisition = acquisitions.acquisition(waiter)
+    acquisition = DomainAcquisition(acquisitions, waiter)
     while isinstance(step := acquisition.advance(), Wait):
         sleep(step.milliseconds / 1000)
     …
@@ -16,7 +16,7 @@ import random
 import time
 from contextlib import suppress
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
 
 from attrs import frozen
 
@@ -146,9 +146,10 @@ class Acquisitions:
         self._lines: dict[str, list[DomainAcquisition]] = {}
         self._guard = Lock()
 
-    def acquisition(self, waiter: Waiter) -> DomainAcquisition:
-        """The way in for one session and one domain."""
-        return DomainAcquisition(self, waiter)
+    @classmethod
+    def open(cls, settings: Settings, database: Database) -> Self:
+        """With the gate that the settings ask for."""
+        return cls(open_gate(settings, database), settings)
 
     def first_in_line(self, acquisition: DomainAcquisition) -> DomainAcquisition:
         """Whose turn it is at a domain; who asks stands in line from then on."""

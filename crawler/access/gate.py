@@ -38,14 +38,6 @@ class GateTimes:
     max_delay_ms: int  # the bound of what a site may ask for
     stamps: bool = True  # whether it is noted when a session starts, lives and ends
 
-    def throttle_left_ms(self, since_stamp_ms: int) -> int:
-        """What is left of the least delay; a stamp in the future counts as one just now (SPEC A23)."""
-        return min(max(self.min_delay_ms - since_stamp_ms, 0), self.min_delay_ms)
-
-    def starts_in_ms(self, since_stamp_ms: int) -> int:
-        """How long a holder with that stamp still waits; never longer than any delay lasts."""
-        return min(max(-since_stamp_ms, 0), max(self.min_delay_ms, self.max_delay_ms))
-
     def bounded(self, seconds: float) -> int:
         """A delay that a site asked for, in milliseconds and within the bound."""
         return max(0, min(round(seconds * 1000), self.max_delay_ms))
@@ -82,7 +74,7 @@ class Release(Enum):
 
 
 @frozen
-class GateEntry:
+class DomainState:
     """What the gate knows of one domain, for people."""
 
     domain: str
@@ -125,10 +117,10 @@ class Gate(Protocol):
     def ask_delay(self, domain: str, seconds: float, reason: str) -> None:
         """Hold everyone off a domain for that long (within the configured bound); never shortens."""
 
-    def entries(self) -> Sequence[GateEntry]:
+    def states(self) -> Sequence[DomainState]:
         """Every domain that is held or delayed, by name."""
 
-    def entry(self, domain: str) -> GateEntry:
+    def state(self, domain: str) -> DomainState:
         """What is known of one domain; a free one when nothing is."""
 
     def break_lock(self, domain: str, value: str) -> bool:

@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from crawler.access.gate import (
     MIN_DELAY,
     Busy,
-    GateEntry,
+    DomainState,
     GateTimes,
     Held,
     LocalGateUnavailableError,
@@ -103,14 +103,14 @@ class LocalGate:
             if row.delay_until is None or row.delay_until < until:
                 _change(db, domain, delay_until=until, delay_reason=reason)
 
-    def entries(self) -> Sequence[GateEntry]:
+    def states(self) -> Sequence[DomainState]:
         """Every row that is held or delayed."""
         with self._read() as db:
             rows = db.connection().execute(select(_GATES).order_by(_GATES.c.domain))
             shown = [self._shown(row, db.now) for row in rows]
-        return [entry for entry in shown if entry.is_of_interest]
+        return [state for state in shown if state.is_of_interest]
 
-    def entry(self, domain: str) -> GateEntry:
+    def state(self, domain: str) -> DomainState:
         """What one row says."""
         with self._read() as db:
             return self._shown(_row(db, domain) or DomainGate(domain=domain), db.now)
@@ -130,7 +130,7 @@ class LocalGate:
                 return busy
             wait_ms, reason = _wait(self.times, row, now, again=busy is not None) if waits else (0, MIN_DELAY)
             _change(
-                db, domain, token=token, holder=str(this_process()),
+                db, domain, token=token, holder=this_process(),
                 expires_at=now + self.times.lock_ttl_ms * MILLISECOND,
                 last_end_at=now + wait_ms * MILLISECOND if self.times.stamps else row.last_end_at,
             )  # fmt: skip
@@ -155,14 +155,14 @@ class LocalGate:
         _, delay_left = _left(self.times, row, now)
         return Busy(
             row.domain, row.token, -_ms_since(row.expires_at, now),
-            wait_ms=self.times.starts_in_ms(_ms_since(row.last_end_at, now)),
+            wait_ms=starts_in_ms(self.times, _ms_since(row.last_end_at, now)),
             wait_reason=row.delay_reason or "" if delay_left else MIN_DELAY,
         )  # fmt: skip
 
-    def _shown(self, row: GateRow, now: datetime) -> GateEntry:
+    def _shown(self, row: GateRow, now: datetime) -> DomainState:
         busy = self._busy(row, now)
         throttle_left, delay_left = _left(self.times, row, now)
-        return GateEntry(
+        return DomainState(
             row.domain,
             value=busy.value if busy else None,
             expires_in_ms=busy.expires_in_ms if busy else 0,
@@ -180,6 +180,16 @@ class LocalGate:
     def _write(self) -> Generator[Transaction]:
         with _available(), self._database.write() as db:
             yield db
+
+
+def throttle_left_ms(times: GateTimes, since_stamp_ms: int) -> int:
+    """What is left of the least delay; a stamp in the future counts as one just now (SPEC A23)."""
+    return min(max(times.min_delay_ms - since_stamp_ms, 0), times.min_delay_ms)
+
+
+def starts_in_ms(times: GateTimes, since_stamp_ms: int) -> int:
+    """How long a holder with that stamp still waits; never longer than any delay lasts."""
+    return min(max(-since_stamp_ms, 0), max(times.min_delay_ms, times.max_delay_ms))
 
 
 def _row(db: Transaction, domain: str) -> Row[Any] | None:
@@ -227,11 +237,11 @@ def _wait(times: GateTimes, row: GateRow, now: datetime, *, again: bool) -> tupl
     """How long a new holder waits, and why; one that asks again, until it said that it would start."""
     throttle_left, delay_left = _left(times, row, now)
     if again:
-        throttle_left = times.starts_in_ms(_ms_since(row.last_end_at, now))
+        throttle_left = starts_in_ms(times, _ms_since(row.last_end_at, now))
     elif row.token is not None and row.expires_at is not None and row.expires_at > now:
         # Its process is gone. It may have been at the site until a moment ago: between two signs
         # of life nobody can tell.
-        throttle_left = times.throttle_left_ms(0)
+        throttle_left = throttle_left_ms(times, 0)
     if delay_left > throttle_left:
         return delay_left, row.delay_reason or ""
     return throttle_left, MIN_DELAY
@@ -240,6 +250,6 @@ def _wait(times: GateTimes, row: GateRow, now: datetime, *, again: bool) -> tupl
 def _left(times: GateTimes, row: GateRow, now: datetime) -> tuple[int, int]:
     """What is left of the least delay and of the delay that the site asked for."""
     return (
-        times.throttle_left_ms(_ms_since(row.last_end_at, now)),
+        throttle_left_ms(times, _ms_since(row.last_end_at, now)),
         max(0, -_ms_since(row.delay_until, now)),
     )

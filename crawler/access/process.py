@@ -27,7 +27,9 @@ class ProcessMark:
     pid: int
     started: str  # the process's start; empty where the system does not say
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """As it is stored."""
         return "|".join(map(str, astuple(self)))
 
     def shares_processes_with(self, other: ProcessMark) -> bool:
@@ -44,9 +46,9 @@ class Holder:
     session_id: str
 
 
-def this_process() -> ProcessMark:
-    """The mark of the running process, also after a fork."""
-    return _mark(os.getpid())
+def this_process() -> str:
+    """The running process, told from every other; also after a fork."""
+    return _mark(os.getpid()).text
 
 
 def new_token(session_id: str) -> str:
@@ -73,13 +75,13 @@ def holder_of(value: str) -> Holder | None:
 def is_gone(mark_text: str | None) -> bool:
     """Whether that process has certainly ended; False where it cannot be known from here."""
     mark = _parsed(mark_text)
-    if mark is None or not this_process().shares_processes_with(mark):
+    if mark is None or not _mark(os.getpid()).shares_processes_with(mark):
         return False
     return _started(mark.pid) != mark.started if mark.started else not _exists(mark.pid)
 
 
 def _token_start() -> str:
-    mark = this_process()
+    mark = _mark(os.getpid())
     return f"{LOCK_PREFIX}{mark.host}:{mark.pid}:{mark.boot[:8]}-{mark.started}:"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import field, frozen
 from redis.exceptions import NoScriptError, RedisError
 
-from crawler.access.gate import MIN_DELAY, Busy, GateEntry, GateTimes, GateUnavailableError, Held, Release
+from crawler.access.gate import MIN_DELAY, Busy, DomainState, GateTimes, GateUnavailableError, Held, Release
 from crawler.access.process import new_token
 from crawler.access.redis_client import HINT, connect, refusal
 
@@ -202,17 +202,17 @@ class RedisGate:
         if delay_ms:
             self._run(DELAY, [DELAY_KEY_PREFIX + domain], delay_ms, reason)
 
-    def entries(self) -> Sequence[GateEntry]:
+    def states(self) -> Sequence[DomainState]:
         """Look at every domain that has a lock, an end or a delay."""
-        found = (self.entry(domain) for domain in sorted(self._domains()))
-        return [entry for entry in found if entry.is_of_interest]
+        found = (self.state(domain) for domain in sorted(self._domains()))
+        return [state for state in found if state.is_of_interest]
 
-    def entry(self, domain: str) -> GateEntry:
+    def state(self, domain: str) -> DomainState:
         """What the keys of one domain say."""
         value, expires_in, throttled, delayed, reason = self._run(
             LOOK, _keys(domain), self.times.min_delay_ms, self._longest_ms
         )
-        return GateEntry(
+        return DomainState(
             domain,
             value=value or None,
             expires_in_ms=expires_in if value else 0,

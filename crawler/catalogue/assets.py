@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from enum import StrEnum
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
 from attrs import frozen
-from sqlalchemy import and_, bindparam, case, func, literal, select, update
+from sqlalchemy import and_, bindparam, case, literal, select, update
 
 from crawler.catalogue.plugins import AssetRecord
 from crawler.catalogue.plugins.built_in import ProductPlugin
@@ -80,7 +81,7 @@ def _adding_assets(adding: Insert) -> ReturningInsert[str, str, int, int]:
             "missing_since": None,
             "listing_id": new.listing_id,
         },
-    ).returning(Asset.plugin, Asset.key_sha256, Asset.id, Asset.versions)
+    ).returning(Asset.plugin, Asset.key, Asset.id, Asset.versions)
 
 
 def _adding_versions(adding: Insert) -> ReturningInsert[int]:
@@ -133,7 +134,7 @@ def see(
     records: dict[tuple[str, str], AssetRecord] = {}
     for plugin, record in found:
         kept = _record_of(product) if product and plugin == ProductPlugin.name else record
-        records.setdefault((plugin, kept.key_sha256), kept)
+        records.setdefault((plugin, kept.key), kept)
     seen = _see(db, sight, dict(sorted(records.items(), key=itemgetter(0))), product) if records else []
     if product is not None and not product.is_new:
         own = (each.asset_id for each in seen if each.plugin == ProductPlugin.name)
@@ -205,7 +206,7 @@ def _row(sight: Sight, plugin: str, record: AssetRecord, product: Product | None
         "plugin": plugin,
         "kind": record.kind,
         "key": record.key,
-        "key_sha256": record.key_sha256,
+        "key_sha256": hashlib.sha256(record.key.encode()).hexdigest(),  # stands for the key in the index
         "url": record.url,
         "title": record.title,
         "checksum": record.checksum,
@@ -249,21 +250,6 @@ def mark_missing(
         marking.returning(Asset.id, Asset.plugin, Asset.url), execution_options={"synchronize_session": False}
     )
     return [(row.id, row.plugin, row.url) for row in marked]
-
-
-def counts(db: Session, run_id: int) -> dict[str, dict[str, int]]:
-    """How many assets a run found new, updated, unchanged and missing, by plugin."""
-    query = (
-        select(Asset.plugin, AssetSighting.status, func.count())
-        .join(Asset, Asset.id == AssetSighting.asset_id)
-        .where(AssetSighting.run_id == run_id)
-        .group_by(Asset.plugin, AssetSighting.status)
-        .order_by(Asset.plugin)
-    )
-    by_plugin: dict[str, dict[str, int]] = {}
-    for plugin, status, number in db.execute(query):
-        by_plugin.setdefault(plugin, dict.fromkeys(map(str, AssetStatus), 0))[status] = number
-    return by_plugin
 
 
 # ── what changed from one version of an asset to the next. Pure ──

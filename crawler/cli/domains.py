@@ -40,7 +40,7 @@ def register(app: typer.Typer) -> None:
 def list_domains(*, as_json: Json = False, as_jsonl: JsonLines = False, fail_empty: FailEmpty = False) -> int:
     """List the domains that are held or delayed."""
     with _gate() as (database, gate), database.read() as db:
-        found = views.of(db, gate.entries())
+        found = views.of(db, gate.states())
     where = "" if gate.shared else " on this machine"
     kind = Listing("domains", COLUMNS, _row, empty=f"no domain is held or delayed{where}")
     return show_list(
@@ -101,7 +101,7 @@ def _gate() -> Generator[tuple[Database, Gate]]:
 
 def _one(database: Database, gate: Gate, domain: str) -> DomainDocument:
     with database.read() as db:
-        [found] = views.of(db, [gate.entry(domain_of(domain))])
+        [found] = views.of(db, [gate.state(domain_of(domain))])
     return found
 
 

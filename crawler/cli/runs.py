@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crawler.catalogue.run_report import as_json as json_of
-from crawler.catalogue.run_report import as_markdown, exit_code_of
 from crawler.cli.options import FailEmpty, Json, JsonLines, RunId, person
 from crawler.cli.output import LEFT, Listing, emit, note, say, show_list, table
 from crawler.cli.stores import reading, writing
@@ -17,9 +15,11 @@ from crawler.retention.holds import note_action
 from crawler.runs import rows
 from crawler.runs.store import request_stop
 from crawler.views import runs as views
+from crawler.views.documents import as_json as json_of
+from crawler.views.run_report import as_markdown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from crawler.views.runs import RunDocument, RunReport
 
 
 group = typer.Typer(no_args_is_help=True, help="Durable runs: how they stand, stop and go on.")
@@ -79,7 +79,7 @@ def report(
     """Write a run's report, as Markdown or JSON."""
     with reading() as db:
         document = views.shown(db, db.now, run)
-    text = json_of(document) if as_json else as_markdown(document)
+    text = json_of(document, indent=2) + "\n" if as_json else as_markdown(document)
     if output is None:
         typer.echo(text, nl=False)
     else:
@@ -87,57 +87,56 @@ def report(
         note(f"written to {output}")
 
 
-def tell(run: Mapping[str, Any], *, as_json: bool) -> int:
+def tell(run: RunReport, *, as_json: bool) -> int:
     """What a run came to, and the exit code that says so."""
     if as_json:
         emit(run)
     else:
         _show(run)
-    return exit_code_of(run)
+    return run.exit_code
 
 
-def _show(run: Mapping[str, Any]) -> None:
+def _show(run: RunReport) -> None:
     """A run for people."""
-    pages = run["pages"]
+    pages = run.pages
     say(
         "run {id} of [bold]{source}[/]: {status}\n  started {started}, ended {ended}\n  tasks: {tasks}\n"
         "  pages: {stored} stored in {visits} visits",
-        id=run["id"], source=run["source"], status=shown_status(run), started=run["started_at"],
-        ended=run["completed_at"], tasks=_counts(run["tasks"]), stored=pages["stored"],
-        visits=pages["visits"],
+        id=run.id, source=run.source, status=_shown_status(run), started=run.started_at,
+        ended=run.completed_at, tasks=_counts(run.tasks), stored=pages.stored,
+        visits=pages.visits,
     )  # fmt: skip
-    if run["last_error"]:
-        say("  [red]{error}[/]", error=run["last_error"])
-    for plugin, counts in run["assets"].items():
+    if run.last_error:
+        say("  [red]{error}[/]", error=run.last_error)
+    for plugin, counts in run.assets.items():
         say("  {plugin}: {counts}", plugin=plugin, counts=_counts(counts))
-    if run["failures"]:
-        failures = [(row["attempts"], row["url"], row["cause"], row["last_error"]) for row in run["failures"]]
+    if run.failures:
+        failures = [(row.attempts, row.url, row.cause, row.last_error) for row in run.failures]
         table(("tries", "URL", "cause", "why"), failures)
-    if run["permanent_lines"]:
-        lines = "\n  ".join(run["permanent_lines"])
+    if run.permanent_lines:
+        lines = "\n  ".join(run.permanent_lines)
         say("\nLogins were met; to leave them out for good, in sources.toml:\n  {lines}", lines=lines)
-    if run["exceptions_open"]:
-        note(f"{run['exceptions_open']} worth a look: `vitrine exceptions list --run {run['id']}`")
-    if run["status"] in {"stopped", "failed"} or shown_status(run).endswith(LEFT):
-        note(f"`vitrine runs resume {run['id']}` goes on with it")
+    if run.exceptions_open:
+        note(f"{run.exceptions_open} worth a look: `vitrine exceptions list --run {run.id}`")
+    if run.status in {"stopped", "failed"} or run.silent:
+        note(f"`vitrine runs resume {run.id}` goes on with it")
 
 
-def shown_status(run: Mapping[str, Any]) -> str:
+def _shown_status(run: RunDocument) -> str:
     """How it stands, and whether anybody is at it."""
-    is_left = run["status"] == "running" and not run["workers"]
-    return str(run["status"]) + (LEFT if is_left else "")
+    return run.status + LEFT if run.silent else run.status
 
 
-def _counts(counts: Mapping[str, int]) -> str:
+def _counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {what}" for what, count in counts.items())
 
 
-def _row(run: Mapping[str, Any]) -> tuple[Any, ...]:
-    counts = run["tasks"]
+def _row(run: RunDocument) -> tuple[Any, ...]:
+    counts = run.tasks
     waiting = counts["pending"] + counts["in_progress"]
     return (
-        run["id"], run["source"], shown_status(run), run["started_at"], counts["finished"], waiting,
-        counts["error"], run["exceptions_open"],
+        run.id, run.source, _shown_status(run), run.started_at, counts["finished"], waiting,
+        counts["error"], run.exceptions_open,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from uuid import uuid4
 
 from crawler import logs
-from crawler.access.acquisition import DELAY, DomainLockTimeoutError, Entered, Waiter
+from crawler.access.acquisition import DELAY, DomainAcquisition, DomainLockTimeoutError, Entered, Waiter
 from crawler.access.gate import GateUnavailableError
 from crawler.capture.failures import Cause, Summary
 from crawler.config import shown
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Hashable, Sequence
     from uuid import UUID
 
-    from crawler.access.acquisition import DomainAcquisition
     from crawler.access.gate import Held
     from crawler.capture.items import PageCapture
     from crawler.config import Settings
@@ -302,7 +301,7 @@ async def _patiently(writes: WriteQueue, visit: Visit, end: Write[T]) -> T:
             raise error
         log.error("session.end_delayed", session_id=visit.id, again_in_seconds=wait, exc_info=error)
 
-    return await persistently(lambda: writes.post(end), END_WAITS, delayed)
+    return await persistently(partial(writes.post, end), END_WAITS, delayed)
 
 
 def _as_told(session: str, order: SessionOrder, outcome: Outcome) -> dict[str, Any]:
@@ -326,11 +325,9 @@ class Domains:
         self._loop = asyncio.get_running_loop()
         self._held: dict[str, dict[str, DomainAcquisition]] = {}  # by session and domain
         self._lost_early: dict[str, Cause] = {}  # by sessions that are just being started
-        # Tells other processes that what waits and runs here is not forgotten.
-        self.beats = Renewer(
-            "session-beats", stores.sessions.beat, self._tell_taken_over,
-            lasts=stores.sessions.ttl.total_seconds(), runs_out=False,
-        )  # fmt: skip
+        self.beats: Renewer[None] = Renewer(
+            "session-beats", self._beat, lasts=stores.sessions.ttl.total_seconds()
+        )
         self.beats.start()
 
     async def acquire(
@@ -338,7 +335,7 @@ class Domains:
     ) -> DomainAcquisition:
         """Go into a domain; of the slots one is lent to others while somebody else is there."""
         waiter = Waiter(journal.session_id, order.domain, journal, self._tell_loss, mode=order.mode, **how)
-        acquisition = self._stores.acquisitions.acquisition(waiter)
+        acquisition = DomainAcquisition(self._stores.acquisitions, waiter)
         try:
             while not isinstance(step := await to_its_end(self._threads.run(acquisition.advance)), Entered):
                 lent = slots if step.why != DELAY else None
@@ -351,7 +348,6 @@ class Domains:
     def belong_to(self, visit: Visit, acquisition: DomainAcquisition) -> None:
         """The visit that a domain was acquired for has begun; a loss from before is told now."""
         self._held[visit.id] = {visit.order.domain: acquisition}
-        self.beats.keep([visit])
         if (lost := self._lost_early.pop(visit.id, None)) is not None:
             self._visits.stop(visit.id, lost)
 
@@ -376,7 +372,6 @@ class Domains:
 
     async def let_go(self, visit: Visit) -> None:
         """Leave every domain of a visit, and ask others for the delays that its robots.txt files want."""
-        self.beats.forget([visit])
         await self._threads.run(self._let_go, visit)
 
     def _let_go(self, visit: Visit) -> None:
@@ -395,10 +390,15 @@ class Domains:
         else:
             self._lost_early[held.session_id] = cause
 
-    def _tell_taken_over(self, visit: Visit, _why: Lost) -> None:
-        """Called in the renewer's thread."""
-        stop = partial(self._visits.stop, visit.id, Cause.LOCK_LOST, reason="taken over")
-        self._loop.call_soon_threadsafe(stop)
+    def _beat(self, _kept: list[None]) -> list[None]:
+        """Called in the renewer's thread: tell other processes that what waits and runs here lives."""
+        running = list(self._visits.running.values())
+        ours = self._stores.sessions.beat(running)
+        for visit in running:
+            if visit not in ours:
+                stop = partial(self._visits.stop, visit.id, Cause.LOCK_LOST, reason="taken over")
+                self._loop.call_soon_threadsafe(stop)
+        return []
 
 
 async def _sleep(seconds: float, slots: asyncio.Semaphore | None) -> None:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from sqlalchemy import inspect, text
 
 from crawler import logs
+from crawler.db.models import Base
 from crawler.errors import RevisionError
 
 if TYPE_CHECKING:
-    from alembic.config import Config
-
     from crawler.db.engine import Database
 
 # The newest script in migrations/versions/; a test holds the two together. Knowing it here spares every
@@ -34,17 +33,27 @@ def current(database: Database) -> str | None:
 
 def upgrade(database: Database) -> None:
     """Apply what is missing; safe to call from several processes at once."""
-    # It would introduce each of its plug-ins; what happened is said below.
-    logging.getLogger("alembic").setLevel(logging.WARNING)
-    from alembic import command  # ruff: ignore[import-outside-top-level] - slow to load, seldom needed
-
     with database.exclusive():
         found = current(database)
         if found == HEAD:
             return
         _refuse_newer(database, found)
-        command.upgrade(_alembic_config(database), "head")
+        if not _make_tables(database):
+            migrate(database)
     log.info("database.upgraded", database=database.shown, before=found, after=HEAD)
+
+
+def migrate(database: Database, to: str = "head") -> None:
+    """Run the scripts that a database has not seen, up to a revision."""
+    # It would introduce each of its plug-ins; what happened is said by who asked.
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    from alembic import command  # ruff: ignore[import-outside-top-level] - slow to load, seldom needed
+    from alembic.config import Config  # ruff: ignore[import-outside-top-level] - the same
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.attributes["database"] = database
+    command.upgrade(config, to)
 
 
 def require_current(database: Database) -> None:
@@ -74,10 +83,18 @@ def _refuse_newer(database: Database, found: str | None) -> None:
         )
 
 
-def _alembic_config(database: Database) -> Config:
-    from alembic.config import Config  # ruff: ignore[import-outside-top-level] - slow to load, seldom needed
+def _make_tables(database: Database) -> bool:
+    """Make all tables at once in a SQLite database that has none, as the scripts would in ten times the time.
 
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    config.attributes["database"] = database
-    return config
+    A server's are made by the scripts: it happens once, and SQLAlchemy's way to make tables that refer to
+    each other in a circle there spoils its models for SQLite in the same process.
+    """
+    if not database.is_sqlite:
+        return False
+    with database.engine.begin() as connection:
+        if inspect(connection).get_table_names():
+            return False
+        Base.metadata.create_all(connection)
+        connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) PRIMARY KEY)"))
+        connection.execute(text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
+    return True

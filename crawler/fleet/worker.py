@@ -185,12 +185,12 @@ class Worker:
         settings = self.visits.settings
         if settings.disable_locks:
             return 0
-        entry = self.visits.stores.gate.entry(order.domain)
-        if entry.value is not None:  # a lock that nobody renews any more is over sooner
-            return min(max(entry.expires_in_ms / 1000, LOOK_SECONDS), BUSY_SECONDS)
+        state = self.visits.stores.gate.state(order.domain)
+        if state.value is not None:  # a lock that nobody renews any more is over sooner
+            return min(max(state.expires_in_ms / 1000, LOOK_SECONDS), BUSY_SECONDS)
         if settings.disable_throttle or order.mode == DEBUG:
             return 0
-        delay = max(entry.throttled_for_ms, entry.delayed_for_ms) / 1000
+        delay = max(state.throttled_for_ms, state.delayed_for_ms) / 1000
         return delay if delay > SHORT_DELAY_SECONDS else 0
 
     async def _run(self, waiting: Waiting, see_through: Callable[[Visit], Awaitable[None]]) -> None:
@@ -229,7 +229,7 @@ class Worker:
 async def _pause(error: Exception, failures: int) -> None:
     """Tell once that something is away, and wait a little longer each time."""
     if not isinstance(error, CrawlerError):
-        log.error("fleet.turn_failed", exc_info=error)
+        log.error("fleet.look_failed", exc_info=error)
     if failures == 1:
         log.warning("fleet.paused", error=str(error), note="nothing is begun; it goes on by itself")
     await asyncio.sleep(PAUSES.delay(failures, random.random()))  # ruff: ignore[suspicious-non-cryptographic-random-usage] - jitter

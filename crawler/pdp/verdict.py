@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from attrs import Factory, asdict, define, frozen
+from attrs import Factory, define, frozen
 
 from crawler.errors import UsageError
 from crawler.pdp.declared import declarations
@@ -185,7 +185,7 @@ class Signals:
 
     def as_dict(self) -> dict[str, bool]:
         """The signals by name, in the order of the rule."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in SIGNALS}
 
 
 @frozen

@@ -66,19 +66,18 @@ def clean_up(
         holds.keep_up(db)
         claims.free_dead_claims(db)
     work = claims.ClaimedPass(database, blobs, claims.take_expired, on_progress)
-    swept: tuple[CollectionResult, ...] = ()
+    swept: dict[str, CollectionResult] = {}
     unclaimed = 0
     try:
         if order.only is not Part.COLLECTIONS:
             work.run(order.batch_size, order.max_seconds)
         if order.only is not Part.ARTIFACTS:
-            swept = sweep(
-                database, partial(_remove_files, work, order.batch_size), seconds=_left(order, began)
-            )
+            remove_files = partial(_remove_files, work, order.batch_size)
+            sweep(database, remove_files, seconds=_left(order, began), results=swept)
         if order.only is not Part.COLLECTIONS:
             unclaimed = remove_unclaimed(database, blobs, seconds=_left(order, began))
     finally:
-        result = _with_collections(work.result, swept)
+        result = _with_collections(work.result, swept.values())
         _write_down(database, order, result, began, unclaimed=unclaimed)
     if order.only is not Part.COLLECTIONS:
         with database.read() as db:

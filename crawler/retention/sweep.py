@@ -183,42 +183,50 @@ def sweep(
     *,
     seconds: float | None = None,
     dry_run: bool = False,
+    results: dict[str, CollectionResult] | None = None,
 ) -> tuple[CollectionResult, ...]:
     """One pass over all collections, or for a backlog as many as fit into the time.
 
     The figures are the first pass's, with all deletions. A collection that fails does not hide the others.
-    `remove_files` is given sessions whose files go with their rows, and how long it may take.
+    `remove_files` is given sessions whose files go with their rows, and how long it may take; `results` has
+    what was done so far, should the pass be interrupted.
     """
     ends_at = None if seconds is None else time.monotonic() + seconds
-    results = last = _pass(database, remove_files, ends_at, dry_run=dry_run)
-    while not dry_run and ends_at and _is_more_due(last) and time.monotonic() < ends_at:
-        last = _pass(database, remove_files, ends_at)
-        results = tuple(map(_with_later, results, last))
-    if deleted := sum(result.deleted_docs for result in results):
-        touched = sum(result.deleted_docs > 0 for result in results)
+    results = {} if results is None else results
+    while _pass(database, remove_files, ends_at, results, dry_run=dry_run):
+        if dry_run or ends_at is None or time.monotonic() >= ends_at:
+            break
+    if deleted := sum(result.deleted_docs for result in results.values()):
+        touched = sum(result.deleted_docs > 0 for result in results.values())
         log.info("retention_collections.complete", deleted=deleted, collections=touched)
-    return results
+    return tuple(results.values())
 
 
 def _pass(
-    database: Database, remove_files: RemoveFiles | None, ends_at: float | None, *, dry_run: bool = False
-) -> tuple[CollectionResult, ...]:
+    database: Database,
+    remove_files: RemoveFiles | None,
+    ends_at: float | None,
+    results: dict[str, CollectionResult],
+    *,
+    dry_run: bool,
+) -> bool:
+    """Look at each collection once; whether another pass would find something to delete."""
     with database.read() as db:
         days = policies.load(db)
         sessions = sessions_to_go(db, days) if remove_files else ()
     if remove_files and sessions:
         remove_files(sessions, None if ends_at is None else ends_at - time.monotonic())
-    return tuple(_attempted(database, name, days[name], dry_run=dry_run) for name in COLLECTIONS)
+    is_more_due = False
+    for name in COLLECTIONS:
+        result = _attempted(database, name, days[name], dry_run=dry_run)
+        is_more_due |= 0 < result.deleted_docs < result.expired_docs
+        results[name] = _with_later(results[name], result) if name in results else result
+    return is_more_due
 
 
 def _with_later(first: CollectionResult, later: CollectionResult) -> CollectionResult:
     deleted = first.deleted_docs + later.deleted_docs
     return evolve(first, deleted_docs=deleted, error=first.error or later.error)
-
-
-def _is_more_due(results: tuple[CollectionResult, ...]) -> bool:
-    """Whether another pass would find something to delete."""
-    return any(each.deleted_docs and each.expired_docs > each.deleted_docs for each in results)
 
 
 def _attempted(database: Database, name: str, days: int, *, dry_run: bool) -> CollectionResult:

@@ -122,12 +122,6 @@ def unknown(db: Session, ids: Collection[int]) -> list[int]:
     return sorted(set(ids) - known)
 
 
-def open_count(db: Session, run_id: int) -> int:
-    """How many of a run are open."""
-    query = select(func.count()).where(*_which(run_id=run_id, open_only=True))
-    return db.execute(query).scalar_one()
-
-
 def _which(
     *,
     ids: Collection[int] | None = None,

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from itertools import starmap
 from typing import TYPE_CHECKING, TypeVar
 
-from attrs import frozen
-from sqlalchemy import and_, func, select
+from sqlalchemy import and_, select
 
 from crawler.access.process import is_gone
 from crawler.access.scope import Denial
+from crawler.db import lookup
 from crawler.db.models import Run, RunDenial, RunWorker
-from crawler.errors import NotFoundError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -21,9 +19,6 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     Change = TypeVar("Change", Update, Delete)
-
-
-_MAX_ID_DIGITS = 18
 
 
 class RunStatus(StrEnum):
@@ -42,42 +37,18 @@ ENDED = (RunStatus.STOPPED, RunStatus.COMPLETED, RunStatus.FAILED)
 REACH = ("start_urls", "allowed_domains", "allow", "deny", "depth")  # of a plan: how far a run goes
 
 
-@frozen
-class Listed:
-    """A run, and how many processes are alive that work on it; a running one without any was left."""
-
-    run: Run
-    workers: int
-
-
 # ── made and found ──
 
 
 def find(db: Session, given: str) -> Run:
     """The run with this id, or the newest of the source with this name."""
-    is_id = given.isascii() and given.isdecimal() and len(given) <= _MAX_ID_DIGITS
-    run = (db.get(Run, int(given)) if is_id else None) or db.scalars(_newest(given)).first()
-    if run is None:
-        raise NotFoundError(f"there is no run {given!r}", hint="`vitrine runs list` shows them")
-    return run
+    newest = None if lookup.candidates(db, Run, given) else db.scalars(_newest(given)).first()
+    return newest or lookup.find(db, Run, given)
 
 
 def resumable(db: Session, source: str) -> Run | None:
     """The newest run of a source that was not completed (SPEC D98); why one failed may be over by now."""
     return db.scalars(_newest(source).where(Run.status != RunStatus.COMPLETED)).first()
-
-
-def listing(db: Session, now: datetime, *, limit: int, source: str | None = None) -> list[Listed]:
-    """Runs with the number of their living workers, the newest first."""
-    living = (
-        select(func.count())
-        .where(RunWorker.run_id == Run.id, RunWorker.alive_until > now)
-        .correlate(Run)
-        .scalar_subquery()
-    )
-    query = select(Run, living).order_by(Run.id.desc()).limit(limit)
-    query = query if source is None else query.where(Run.source == source)
-    return list(starmap(Listed, db.execute(query)))
 
 
 def living_workers(db: Session, run_id: int, now: datetime) -> list[str]:

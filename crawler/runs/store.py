@@ -290,7 +290,7 @@ def join(db: Session, run_id: int, owner: str, alive_until: datetime) -> bool:
     if _taken(db, run_id).status != RunStatus.RUNNING:
         return False
     worker = insert_into(db, RunWorker).values(
-        run_id=run_id, owner=owner, alive_until=alive_until, process=str(this_process())
+        run_id=run_id, owner=owner, alive_until=alive_until, process=this_process()
     )
     db.execute(
         worker.on_conflict_do_update(index_elements=["run_id", "owner"], set_={"alive_until": alive_until})

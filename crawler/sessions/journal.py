@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
-
-from attrs import field, frozen
 
 from crawler import clock, logs
 from crawler.storable import as_json
@@ -16,15 +14,14 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
-@frozen
-class LogLine:
+class LogLine(NamedTuple):
     """One line of a session's log (SPEC F145)."""
 
     timestamp: datetime
     level: str
     event_type: str
     message: str
-    details: dict[str, Any] = field(factory=dict)
+    details: dict[str, Any]
 
 
 class Journal:

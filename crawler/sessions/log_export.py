@@ -6,7 +6,6 @@ import json
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
-from attrs import asdict
 from sqlalchemy import bindparam, select
 
 from crawler.capture.artifact_types import SESSION_LOG
@@ -57,7 +56,7 @@ def log_file(
     last = journal.take() if journal is not None else []
     if status not in ENDED:
         return None, last
-    lines = [*written, *(asdict(line, recurse=False) for line in last)]
+    lines = [*written, *(line._asdict() for line in last)]
     content = as_jsonl(sorted(lines, key=itemgetter("timestamp")))
     return session_log(content, domain=domain, session_id=session_id, epoch=epoch, taken=taken), last
 

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 from uuid import uuid4
 
-from attrs import asdict, define, field, frozen
+from attrs import define, field, frozen
 from sqlalchemy import insert, select
 from sqlalchemy.exc import OperationalError
 
@@ -202,10 +202,10 @@ class WriteQueue:
         def was_written(db: Transaction) -> bool:
             return db.scalar(select(Page.id).where(Page.id == capture.page_id)) is not None
 
-        return Write(
+        kind = Write if capture.record is None else ShelvedWrite
+        return kind(
             write,
             files,
-            is_shelved=capture.record is not None,
             fence=visit.fence,
             journal=visit.journal,
             then=note,
@@ -526,6 +526,6 @@ def _write_artifacts(
 
 def write_log(db: Session, lines: Iterable[tuple[UUID, LogLine]]) -> None:
     """Write lines of the logs of sessions."""
-    rows = [{"session_id": session_id, **asdict(line, recurse=False)} for session_id, line in lines]
+    rows = [{"session_id": session_id, **line._asdict()} for session_id, line in lines]
     if rows:
         db.connection().execute(_LOG, rows)

@@ -11,13 +11,13 @@ from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro
 
 from crawler import logs
-from crawler.catalogue.run_report import exit_code_of, read_report, write_report
 from crawler.crawl.context import SESSION, CrawlContext
 from crawler.errors import ExitCode
 from crawler.middlewares.navigation import ATTEMPTS_ALLOWED
 from crawler.middlewares.scope import TASK
 from crawler.runs.task_ends import Release, TaskEnd
 from crawler.spiders.visiting import ANSWERS
+from crawler.views.run_report import read_report, write_report
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -67,7 +67,7 @@ class RunScheduler(BaseScheduler):
         worker, code = self.worker, ExitCode.FAILED
         try:
             report = await run_in_thread(read_report, worker.store.database, worker.run.id)
-            code = exit_code_of(report)
+            code = report.exit_code
             await run_in_thread(write_report, report, worker.visits.settings.vitrine_home / "reports")
         except Exception:
             log.exception("run.report_not_written", run=worker.run.id)

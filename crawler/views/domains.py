@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
-    from crawler.access.gate import GateEntry
+    from crawler.access.gate import DomainState
 
 FREE, HELD = "free", "held"
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -43,27 +43,27 @@ class DomainDocument:
     delay_reason: str | None
 
 
-def of(db: Session, entries: Sequence[GateEntry]) -> list[DomainDocument]:
+def of(db: Session, states: Sequence[DomainState]) -> list[DomainDocument]:
     """Domains, in the order in which the gate gave them."""
-    holders = [holder_of(entry.value) if entry.value else None for entry in entries]
+    holders = [holder_of(state.value) if state.value else None for state in states]
     # A lock's value is anybody's text.
     ids = [UUID(one.session_id) for one in holders if one and _UUID.fullmatch(one.session_id)]
     columns = select(CrawlSession.id, CrawlSession.url, CrawlSession.started_at)
     sessions = {str(row.id): row for row in db.execute(columns.where(CrawlSession.id.in_(ids)))}
     documents = []
-    for entry, holder in zip(entries, holders, strict=True):
+    for state, holder in zip(states, holders, strict=True):
         session = sessions.get(holder.session_id) if holder else None
         documents.append(
             document_of(
                 DomainDocument,
-                entry,
-                state=HELD if entry.value else FREE,
+                state,
+                state=HELD if state.value else FREE,
                 host=holder.host if holder else None,
                 pid=holder.pid if holder else None,
                 session=holder.session_id if holder else None,
                 url=session.url if session else None,
                 since=session.started_at if session else None,
-                expires_in_ms=entry.expires_in_ms if entry.value else None,
+                expires_in_ms=state.expires_in_ms if state.value else None,
             )
         )
     return documents

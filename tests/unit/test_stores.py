@@ -62,4 +62,4 @@ def test_a_gate_is_opened_for_who_fetches_only(settings: Settings) -> None:
     with open_stores(settings) as stores:
         assert not hasattr(stores, "gate")
         stores.open_gate()
-        assert stores.gate.entries() == []
+        assert stores.gate.states() == []

@@ -140,11 +140,6 @@ class AssetRecord:
     details: Mapping[str, Any] = Factory(dict)  # kept beside a version; a change of it is none
 
     @cached_property
-    def key_sha256(self) -> str:
-        """A short stand-in for the key."""
-        return hashlib.sha256(self.key.encode()).hexdigest()
-
-    @cached_property
     def checksum(self) -> str:
         """The digest of what decides the version."""
         return hashlib.sha256(canonical_json({"kind": self.kind, "content": self.content})).hexdigest()

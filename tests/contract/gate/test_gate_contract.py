@@ -107,7 +107,7 @@ def test_extending_gives_the_full_time_again(make_gate: MakeGate) -> None:
     held = taken(make_gate(lock_ttl_ms=5_000))
     gate = make_gate(lock_ttl_ms=30_000)
     assert gate.extend(held)
-    assert gate.entry(DOMAIN).expires_in_ms > 25_000
+    assert gate.state(DOMAIN).expires_in_ms > 25_000
 
 
 def test_expired_lock_is_not_extended(make_gate: MakeGate) -> None:
@@ -121,10 +121,10 @@ def test_foreign_lock_is_neither_extended_nor_freed(make_gate: MakeGate) -> None
     gate = make_gate(lock_ttl_ms=SHORT_MS)
     late = outlived(gate)
     present = taken(make_gate(), OTHER_SESSION)
-    before = gate.entry(DOMAIN)
+    before = gate.state(DOMAIN)
     assert not gate.extend(late)
     assert gate.release(late) is Release.FOREIGN
-    after = gate.entry(DOMAIN)
+    after = gate.state(DOMAIN)
     assert after.value == before.value == present.token
     assert after.expires_in_ms > 20_000
 
@@ -150,7 +150,7 @@ def test_releasing_an_expired_lock(make_gate: MakeGate) -> None:
     """It is told apart, and the end still counts: the site was visited until now (SPEC A38)."""
     gate = make_gate(lock_ttl_ms=SHORT_MS)
     assert gate.release(outlived(gate)) is Release.EXPIRED
-    assert gate.entry(DOMAIN).throttled_for_ms > 15_000
+    assert gate.state(DOMAIN).throttled_for_ms > 15_000
 
 
 def test_delay_ends(make_gate: MakeGate) -> None:
@@ -229,9 +229,9 @@ def test_others_learn_that_a_holder_only_waits(gate: Gate, make_gate: MakeGate) 
     assert isinstance(busy, Busy)
     assert 15_000 < busy.wait_ms <= held.wait_ms
     assert busy.wait_reason == MIN_DELAY
-    entry = gate.entry(DOMAIN)
-    assert entry.value == held.token
-    assert 15_000 < entry.throttled_for_ms <= held.wait_ms
+    state = gate.state(DOMAIN)
+    assert state.value == held.token
+    assert 15_000 < state.throttled_for_ms <= held.wait_ms
 
 
 def test_others_learn_what_the_site_asked_for(gate: Gate) -> None:
@@ -283,15 +283,15 @@ def test_late_release_of_another_does_not_end_a_wait(make_gate: MakeGate) -> Non
     late = outlived(gate)
     assert taken(make_gate(), OTHER_SESSION).wait_ms > 15_000
     assert gate.release(late) is Release.FOREIGN
-    assert gate.entry(DOMAIN).throttled_for_ms > 15_000
+    assert gate.state(DOMAIN).throttled_for_ms > 15_000
 
 
 def test_holder_that_gives_up_waiting_was_there(gate: Gate) -> None:
     """Its start is void; who comes next waits for the least delay at most."""
     gate.ask_delay(DOMAIN, 60, "retry_after")
     gate.release(taken(gate))
-    entry = gate.entry(DOMAIN)
-    assert 15_000 < entry.throttled_for_ms <= 20_000
+    state = gate.state(DOMAIN)
+    assert 15_000 < state.throttled_for_ms <= 20_000
 
 
 # ── delays that sites ask for ──
@@ -304,7 +304,7 @@ def test_site_asks_for_a_longer_delay(gate: Gate) -> None:
     held = taken(gate, OTHER_SESSION)
     assert 115_000 < held.wait_ms <= 120_000
     assert held.wait_reason == "retry_after"
-    assert 115_000 < gate.entry(DOMAIN).delayed_for_ms <= 120_000
+    assert 115_000 < gate.state(DOMAIN).delayed_for_ms <= 120_000
 
 
 def test_shorter_request_changes_nothing(gate: Gate) -> None:
@@ -312,22 +312,22 @@ def test_shorter_request_changes_nothing(gate: Gate) -> None:
     gate.release(taken(gate))
     gate.ask_delay(DOMAIN, 120, "retry_after")
     gate.ask_delay(DOMAIN, 40, "crawl_delay")
-    entry = gate.entry(DOMAIN)
-    assert 115_000 < entry.delayed_for_ms <= 120_000
-    assert entry.delay_reason == "retry_after"
+    state = gate.state(DOMAIN)
+    assert 115_000 < state.delayed_for_ms <= 120_000
+    assert state.delay_reason == "retry_after"
 
 
 def test_request_is_bounded(gate: Gate) -> None:
     """DOMAIN_MAX_DELAY_SECONDS holds, however long a site would like us to stay away."""
     gate.ask_delay(DOMAIN, 10**9, "retry_after")
-    assert 295_000 < gate.entry(DOMAIN).delayed_for_ms <= 300_000
+    assert 295_000 < gate.state(DOMAIN).delayed_for_ms <= 300_000
 
 
 def test_request_for_nothing_is_nothing(gate: Gate) -> None:
     """Zero and less are no delay."""
     gate.ask_delay(DOMAIN, 0, "retry_after")
     gate.ask_delay(DOMAIN, -5, "retry_after")
-    assert gate.entries() == []
+    assert gate.states() == []
 
 
 def test_entries_are_what_is_held_or_delayed(gate: Gate) -> None:
@@ -335,7 +335,7 @@ def test_entries_are_what_is_held_or_delayed(gate: Gate) -> None:
     held = taken(gate, domain="held.example")
     gate.release(taken(gate, domain="ended.example"))
     gate.ask_delay("delayed.example", 100, "crawl_delay")
-    delayed, ended, holding = gate.entries()
+    delayed, ended, holding = gate.states()
     assert (delayed.domain, ended.domain, holding.domain) == (
         "delayed.example",
         "ended.example",
@@ -349,9 +349,9 @@ def test_entries_are_what_is_held_or_delayed(gate: Gate) -> None:
 
 def test_unknown_domain_is_free(gate: Gate) -> None:
     """Nothing is known of it, and asking leaves nothing behind."""
-    entry = gate.entry("unknown.example")
-    assert (entry.value, entry.throttled_for_ms, entry.delayed_for_ms) == (None, 0, 0)
-    assert gate.entries() == []
+    state = gate.state("unknown.example")
+    assert (state.value, state.throttled_for_ms, state.delayed_for_ms) == (None, 0, 0)
+    assert gate.states() == []
 
 
 def test_operator_breaks_a_lock(gate: Gate, make_gate: MakeGate) -> None:
@@ -370,7 +370,7 @@ def test_breaking_a_lock_that_changed_hands(gate: Gate) -> None:
     gate.release(first)
     second = taken(gate, OTHER_SESSION)
     assert not gate.break_lock(DOMAIN, first.token)
-    assert gate.entry(DOMAIN).value == second.token
+    assert gate.state(DOMAIN).value == second.token
 
 
 def test_repeated_release_leaves_the_next_holder_alone(gate: Gate) -> None:
@@ -380,4 +380,4 @@ def test_repeated_release_leaves_the_next_holder_alone(gate: Gate) -> None:
     second = taken(gate, OTHER_SESSION)
     gate.release(first)
     gate.release(first)
-    assert gate.entry(DOMAIN).value == second.token
+    assert gate.state(DOMAIN).value == second.token

@@ -18,6 +18,7 @@ from crawler.catalogue.plugins import AssetRecord
 from crawler.clock import utc_now
 from crawler.db.engine import Database
 from crawler.db.models import Asset, AssetSighting, AssetVersion, Run
+from crawler.views.runs import assets_found as counts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -205,11 +206,11 @@ def test_counts_are_by_plugin(database: Database) -> None:
     see(database, second, record("a"), plugin="product")
     with database.write() as db:
         assets.mark_missing(db, SOURCE, second, NOW)
-        assert assets.counts(db, second) == {
+        assert counts(db, second) == {
             "page": {"new": 1, "updated": 1, "unchanged": 1, "missing": 1},
             "product": {"new": 1, "updated": 0, "unchanged": 0, "missing": 0},
         }
-        assert assets.counts(db, 999) == {}
+        assert counts(db, 999) == {}
 
 
 def test_writers_at_once_make_no_version_twice(database: Database) -> None:
@@ -236,7 +237,7 @@ def test_writers_at_once_make_no_version_twice(database: Database) -> None:
     versions = rows(database, AssetVersion)
     assert len({(version.asset_id, version.number) for version in versions}) == len(versions) == 90
     with database.read() as db:
-        assert assets.counts(db, second) == {"page": {"new": 10, "updated": 40, "unchanged": 0, "missing": 0}}
+        assert counts(db, second) == {"page": {"new": 10, "updated": 40, "unchanged": 0, "missing": 0}}
 
 
 def test_writers_that_disagree_leave_a_history_without_gaps(database: Database) -> None:
@@ -246,7 +247,9 @@ def test_writers_that_disagree_leave_a_history_without_gaps(database: Database) 
 
     def write(writer: int) -> int:
         barrier.wait()
-        return sum(see(database, now, record("a", f"{writer}.{turn}")) != ["unchanged"] for turn in range(10))
+        return sum(
+            see(database, now, record("a", f"{writer}.{number}")) != ["unchanged"] for number in range(10)
+        )
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         changes = sum(pool.map(write, range(AT_ONCE)))
@@ -256,7 +259,7 @@ def test_writers_that_disagree_leave_a_history_without_gaps(database: Database) 
     assert [version.number for version in versions] == list(range(1, 10 * AT_ONCE + 1))
     assert versions[-1].checksum == asset.checksum
     assert {version.content["is"] for version in versions} == {
-        f"{writer}.{turn}" for writer in range(AT_ONCE) for turn in range(10)
+        f"{writer}.{number}" for writer in range(AT_ONCE) for number in range(10)
     }
 
 

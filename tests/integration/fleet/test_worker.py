@@ -177,7 +177,7 @@ def test_a_long_delay_holds_up_its_domain_only(settings: Settings, redis_client:
         working = asyncio.ensure_future(bench.work())
         await bench.until_done(len(others))
         assert sorted(bench.done) == others
-        assert bench.stores.gate.entry(delayed).value is None
+        assert bench.stores.gate.state(delayed).value is None
         assert [each.order.domain for each in bench.worker.store.waiting(9, ())] == [delayed]
         working.cancel()
         with suppress(asyncio.CancelledError):

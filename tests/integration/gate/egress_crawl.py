@@ -78,7 +78,7 @@ def main() -> None:
         "DOWNLOAD_TIMEOUT": 5,
         "TELNETCONSOLE_ENABLED": False,
         "REMOTE_CONTROL_ENABLED": False,
-        "LOG_LEVEL": "CRITICAL",
+        "LOG_ENABLED": False,
         "EGRESS_ALLOW": ORDER["allow"],
     }
     if ORDER["guarded"]:

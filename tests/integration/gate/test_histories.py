@@ -14,7 +14,7 @@ from attrs import frozen
 from redis import Redis
 
 from crawler.access import acquisition as acquisition_module
-from crawler.access.acquisition import Entered, Wait, Waiter
+from crawler.access.acquisition import DomainAcquisition, Entered, Wait, Waiter
 from crawler.access.gate import Busy, Release
 from crawler.config import load_settings
 from crawler.sessions.journal import Journal
@@ -191,8 +191,8 @@ def the_way_in(stores: OpenStores, url: str, **settings: Any) -> Acquisitions:
 
 def visit(acquisitions: Acquisitions, session_id: str, seconds: float, history: History) -> None:
     """One session: in, hold, out."""
-    acquisition = acquisitions.acquisition(
-        Waiter(session_id, DOMAIN, Journal(str(uuid4()), DOMAIN), _unexpectedly)
+    acquisition = DomainAcquisition(
+        acquisitions, Waiter(session_id, DOMAIN, Journal(str(uuid4()), DOMAIN), _unexpectedly)
     )
     while isinstance(step := acquisition.advance(), Wait):
         time.sleep(step.milliseconds / 1000)

@@ -25,8 +25,8 @@ def test_waiting_does_not_hold_writers_up(sqlite_database: str) -> None:
     assert isinstance(gate.acquire(DOMAIN, "5c1e"), Held)
     with writer.write():
         assert isinstance(gate.acquire(DOMAIN, "0ff5"), Busy)
-        assert gate.entry(DOMAIN).value
-        assert len(gate.entries()) == 1
+        assert gate.state(DOMAIN).value
+        assert len(gate.states()) == 1
     database.close()
     writer.close()
 

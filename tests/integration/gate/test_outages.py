@@ -46,7 +46,7 @@ class Session:
         gate = self.stores.gate(self.url, times(TTL_MS, self.min_delay_ms))
         settings = load_settings({"domain_lock_backoff_base_ms": 100})
         acquisitions = self.stores.acquisitions(gate, settings, chance=lambda: 0.0)
-        self.acquisition = acquisitions.acquisition(Waiter("5c1e", DOMAIN, self, self.hear_of_loss))
+        self.acquisition = DomainAcquisition(acquisitions, Waiter("5c1e", DOMAIN, self, self.hear_of_loss))
 
     def go_in(self) -> Held:
         """Wait as the acquisition says, until the domain is ours."""
@@ -113,7 +113,7 @@ class TestRedisAway:
         session = Session(stores, proxy.url)
         held = session.go_in()
         assert session.events() == ["lock.acquire.retry", "lock.acquire.success"]
-        assert stores.gate(proxy.url, times(TTL_MS)).entry(DOMAIN).value == held.token
+        assert stores.gate(proxy.url, times(TTL_MS)).state(DOMAIN).value == held.token
 
     def test_during_the_delay(self, proxy: FlakyProxy, stores: OpenStores) -> None:
         """A blip in the wait under the lock costs nothing."""
@@ -183,7 +183,7 @@ class TestRedisRestarted:
             server.start()
             time.sleep(TTL_MS * 1.5 / 1000)
             assert session.lost.empty()
-            assert stores.gate(server.url, times(TTL_MS)).entry(DOMAIN).value == held.token
+            assert stores.gate(server.url, times(TTL_MS)).state(DOMAIN).value == held.token
             session.acquisition.leave()
             assert session.events()[-1] == "lock.release.success"
 
@@ -199,7 +199,7 @@ class TestRedisRestarted:
             held = successor.go_in()
             session.acquisition.leave()
             assert session.events()[-1] == "lock.release.stale"
-            assert stores.gate(server.url, times(TTL_MS)).entry(DOMAIN).value == held.token
+            assert stores.gate(server.url, times(TTL_MS)).state(DOMAIN).value == held.token
 
 
 class PausingRedis:
@@ -257,7 +257,7 @@ def test_pause_between_any_two_commands(
         assert released is Release.FOREIGN
         assert extended is (pause_at > 3)
     assert isinstance(others, Held)
-    assert other.entry(DOMAIN).value == others.token
+    assert other.state(DOMAIN).value == others.token
     assert other.extend(others)
 
 

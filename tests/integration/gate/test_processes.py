@@ -139,7 +139,7 @@ def torture(store_url: str, stores: OpenStores, register: Database, rounds: int)
 
 def stop_holder(gate: Gate, seconds: float) -> None:
     """Stop whoever holds the domain for a while."""
-    held_by = holder_of(gate.entry(DOMAIN).value or "")
+    held_by = holder_of(gate.state(DOMAIN).value or "")
     if held_by is None:
         return
     os.kill(held_by.pid, signal.SIGSTOP)
@@ -187,10 +187,10 @@ def test_killed_holder_of_a_local_lock(
         assert answer.value == token
         os.kill(process.pid, signal.SIGKILL)
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        assert gate.entries() == []
+        assert gate.states() == []
         held = gate.acquire(DOMAIN, "next")
         assert isinstance(held, Held)
-        assert gate.entry(DOMAIN).value == held.token
+        assert gate.state(DOMAIN).value == held.token
 
 
 @pytest.mark.parametrize("backend", ["sqlite_database", "postgres_database"])

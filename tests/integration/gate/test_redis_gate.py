@@ -121,7 +121,7 @@ def test_lock_without_expiry(gate: RedisGate, redis_client: Redis) -> None:
     """Somebody's lock that never ends is shown as such; an operator can break it."""
     redis_client.set(LOCK, "somebody")
     assert gate.acquire(DOMAIN, SESSION) == Busy(DOMAIN, "somebody", NEVER)
-    assert gate.entry(DOMAIN).expires_in_ms == NEVER
+    assert gate.state(DOMAIN).expires_in_ms == NEVER
     assert gate.break_lock(DOMAIN, "somebody")
     taken(gate)
 
@@ -166,7 +166,7 @@ def test_scripts_that_redis_forgot(gate: RedisGate, redis_client: Redis) -> None
         redis_client.script_flush()
         call(DOMAIN, SESSION)
     redis_client.script_flush()
-    assert gate.entry(DOMAIN).value
+    assert gate.state(DOMAIN).value
 
 
 def test_session_takes_two_round_trips() -> None:
@@ -196,7 +196,7 @@ class TestOneSpoiledCall:
         """A lock whose answer got lost is ours, not a stranger's."""
         proxy.faults = [fault]
         held = taken(spoiled_gate)
-        assert gate.entry(DOMAIN).value == held.token
+        assert gate.state(DOMAIN).value == held.token
         assert proxy.faults == []
 
     def test_extend(self, proxy: FlakyProxy, spoiled_gate: RedisGate, fault: Fault) -> None:
@@ -210,7 +210,7 @@ class TestOneSpoiledCall:
         held = taken(spoiled_gate)
         proxy.faults = [fault]
         assert spoiled_gate.release(held) is Release.RELEASED
-        assert gate.entry(DOMAIN).value is None
+        assert gate.state(DOMAIN).value is None
 
     def test_release_that_another_session_followed(
         self, proxy: FlakyProxy, spoiled_gate: RedisGate, gate: RedisGate, fault: Fault
@@ -221,7 +221,7 @@ class TestOneSpoiledCall:
         present = taken(gate)
         proxy.faults = [fault]
         assert spoiled_gate.release(held) is Release.RELEASED
-        assert gate.entry(DOMAIN).value == present.token
+        assert gate.state(DOMAIN).value == present.token
 
 
 def test_silent_redis_is_given_up_on(redis_database: str, proxy: FlakyProxy) -> None:

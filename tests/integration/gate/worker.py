@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import text
 
-from crawler.access.acquisition import DomainLockTimeoutError, Wait, Waiter
+from crawler.access.acquisition import DomainAcquisition, DomainLockTimeoutError, Wait, Waiter
 from crawler.access.gate import Held
 from crawler.config import load_settings
 from tests.integration.gate.stores import OpenStores, times
@@ -48,7 +48,7 @@ def visit(stores: OpenStores, order: dict[str, Any]) -> None:
     settings = load_settings({"domain_queue_wait_seconds": order["queue_wait_seconds"]})
     acquisitions = stores.acquisitions(gate, settings)
     for session_id in order["sessions"]:
-        acquisition = acquisitions.acquisition(Waiter(session_id, DOMAIN, Told(), _on_lost))
+        acquisition = DomainAcquisition(acquisitions, Waiter(session_id, DOMAIN, Told(), _on_lost))
         try:
             while isinstance(step := acquisition.advance(), Wait):
                 time.sleep(step.milliseconds / 1000)

@@ -11,7 +11,7 @@ from crawler.access.gate import Busy, GateTimes, GateUnavailableError, Held, Rel
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from crawler.access.gate import GateEntry
+    from crawler.access.gate import DomainState
 
 AWAY = GateUnavailableError("Redis at redis:6379 does not answer")
 TIMES = GateTimes(lock_ttl_ms=300_000, min_delay_ms=2000, throttle_ttl_ms=60_000, max_delay_ms=300_000)
@@ -59,11 +59,11 @@ class FakeGate:
     def ask_delay(self, domain: str, seconds: float, reason: str) -> None:
         """Forget it."""
 
-    def entries(self) -> Sequence[GateEntry]:
+    def states(self) -> Sequence[DomainState]:
         """None."""
         return []
 
-    def entry(self, domain: str) -> GateEntry:
+    def state(self, domain: str) -> DomainState:
         """Nobody asks for it."""
         raise NotImplementedError
 

@@ -88,12 +88,13 @@ class Scene:
 
     def acquisition(self, **options: Any) -> DomainAcquisition:
         """One session's way in."""
-        return self.acquisitions.acquisition(
+        return DomainAcquisition(
+            self.acquisitions,
             Waiter(
                 **{"session_id": SESSION, "domain": DOMAIN, **options},
                 log=self,
                 on_lost=lambda _held, why: self.lost.append(why),
-            )
+            ),
         )
 
     def info(self, event_type: str, message: str, **details: Any) -> None:
@@ -128,7 +129,8 @@ def test_free_domain_is_entered_at_once() -> None:
     """One call to the gate, one event."""
     scene = Scene(gate=FakeGate(acquires=[HELD]))
     assert scene.acquisition().advance() == Entered(HELD)
-    worker = f"{this_process().host}:{this_process().pid}"
+    host, _, _, pid, _ = this_process().split("|")
+    worker = f"{host}:{pid}"
     assert scene.told == [("lock.acquire.success", "info", {**WHO, "worker_id": worker, "attempt": 1})]
     assert scene.gate.calls == ["acquire"]
     assert [each.held for each in scene.renewer.kept] == [HELD]

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawler.cli.runs import shown_status
 from crawler.db.engine import Database
 from crawler.runs import store, tasks
 from crawler.runs.sources import Source
@@ -105,10 +104,3 @@ def test_what_is_unknown_costs_a_line(vitrine: Vitrine, stored: Database, comman
     assert done.err.splitlines() == [
         "error[not_found]: there is no run '77'", "hint: `vitrine runs list` shows them",
     ]  # fmt: skip
-
-
-def test_a_status_is_that_of_its_workers_too() -> None:
-    """A running run that nobody is at was left."""
-    assert "no process is at it" in shown_status({"status": "running", "workers": []})
-    assert "no process" not in shown_status({"status": "running", "workers": ["one"]})
-    assert "no process" not in shown_status({"status": "stopped", "workers": []})

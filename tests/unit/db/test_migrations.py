@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import pytest
-from alembic import command
 from sqlalchemy import text
 
 from crawler.db import revisions
@@ -26,8 +25,7 @@ LISTING = UUID(int=7)
 def old(empty_database_url: str) -> Generator[Database]:
     """A database of the first release."""
     database = Database(empty_database_url)
-    config = revisions._alembic_config(database)
-    command.upgrade(config, "0001")
+    revisions.migrate(database, "0001")
     yield database
     database.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import select
@@ -13,12 +13,17 @@ from crawler.clock import utc_now
 from crawler.db.models import AuditEntry, Hold
 from crawler.evidence.blobs import StoreUnavailableError
 from crawler.evidence.folder_store import FolderStore
+from crawler.retention import sweep
 from crawler.retention.cleanup import CleanupOrder, Part, clean_up
 from crawler.retention.plan import CleanupResult
 from crawler.retention.policies import DEFAULT_DAYS
 from tests.unit.retention.contents import contents_of
 from tests.unit.retention.stored import DAY, PACKED, Evidence, Meddling, row
 from tests.unit.retention.test_orphans import write_old
+
+if TYPE_CHECKING:
+    from crawler.db.engine import Database
+    from crawler.retention.sweep import CollectionResult
 
 SIZE = len(PACKED.data)
 
@@ -130,6 +135,25 @@ def test_an_interrupted_pass_is_in_the_audit_log(evidence: Evidence) -> None:
         clean_up(evidence.database, Meddling(evidence, interrupted), CleanupOrder())
     [entry] = actions_of(evidence)
     assert entry.details["artifacts"] == 2
+
+
+def test_an_interrupted_pass_over_collections_is_in_the_audit_log(
+    evidence: Evidence, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the rows that it had deleted until then."""
+    let_an_action_expire(evidence)
+    attempted = sweep._attempted
+
+    def interrupted(database: Database, name: str, days: int, *, dry_run: bool) -> CollectionResult:
+        if name == "hauls":
+            raise KeyboardInterrupt
+        return attempted(database, name, days, dry_run=dry_run)
+
+    monkeypatch.setattr(sweep, "_attempted", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(evidence, only=None)
+    [entry] = actions_of(evidence)
+    assert entry.details["rows"] == {"audit_log": 1}
 
 
 def let_an_action_expire(evidence: Evidence) -> None:

@@ -153,8 +153,6 @@ def test_they_are_listed_the_newest_first(database: Database) -> None:
     assert listed(database) == [other, fetch]
     assert listed(database, open_only=False) == [other, parse, fetch]
     with database.read() as db:
-        assert (exceptions.open_count(db, first), exceptions.open_count(db, second)) == (1, 1)
-        assert exceptions.open_count(db, 999) == 0
         assert exceptions.unknown(db, [fetch, 998, 999]) == [998, 999]
 
 

@@ -162,19 +162,24 @@ def test_the_end_of_a_run_is_told_and_written(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, fails: bool
 ) -> None:
     """A report that cannot be written costs nothing else; without a run there is neither."""
+    asked: list[tuple[object, ...]] = []
     written: list[tuple[object, ...]] = []
-    report = {"status": "stopped", "tasks": {"finished": 2, "error": 0}, "outcomes": {}}
+    report = SimpleNamespace(exit_code=3)
+
+    def read(*given: object) -> SimpleNamespace:
+        asked.append(given)
+        return report
 
     def write(*given: object) -> None:
         written.append(given)
         if fails:
             raise OSError("no disk")
 
-    monkeypatch.setattr(module, "read_report", lambda database, run: {"of": (database, run), **report})
+    monkeypatch.setattr(module, "read_report", read)
     monkeypatch.setattr(module, "write_report", write)
     scheduler = a_scheduler(status="stopped", home=tmp_path)
     closed(scheduler)
-    assert written == [({"of": ("the database", 7), **report}, tmp_path / "reports")]
+    assert (asked, written) == ([("the database", 7)], [(report, tmp_path / "reports")])
     worker: Any = scheduler.worker
     assert worker.told == [("run_ended", {"run": 7, "status": "stopped", "exit_code": 3, "stored": 2})]
     nothing = a_scheduler()

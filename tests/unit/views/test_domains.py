@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawler.access.gate import GateEntry
+from crawler.access.gate import DomainState
 from crawler.views import domains
 from tests.unit.views.rows import THEN, a_session
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from crawler.db.engine import Database
 
 
-def entry(domain: str, value: str | None = None, **delays: int) -> GateEntry:
+def state(domain: str, value: str | None = None, **delays: int) -> DomainState:
     """What a gate says of a domain."""
     given = {"throttled_for_ms": 0, "delayed_for_ms": 0, **delays}
-    return GateEntry(domain, value, expires_in_ms=9000, delay_reason=None, **given)
+    return DomainState(domain, value, expires_in_ms=9000, delay_reason=None, **given)
 
 
 def test_a_held_domain_names_its_session(database: Database) -> None:
@@ -28,7 +28,7 @@ def test_a_held_domain_names_its_session(database: Database) -> None:
     value = f"vitrine:host:7:0:{session.id}:nonce"
     with database.read() as db:
         [found, free] = domains.of(
-            db, [entry("shop.example", value), entry("free.example", delayed_for_ms=5)]
+            db, [state("shop.example", value), state("free.example", delayed_for_ms=5)]
         )
     assert (found.state, found.value, found.host, found.pid) == ("held", value, "host", 7)
     assert (found.session, found.url, found.since) == (str(session.id), "https://shop.example/", THEN)
@@ -41,5 +41,5 @@ def test_a_held_domain_names_its_session(database: Database) -> None:
 def test_a_lock_may_be_anybodys(database: Database, value: str) -> None:
     """It is held, and nothing is known of a session."""
     with database.read() as db:
-        [found] = domains.of(db, [entry("shop.example", value)])
+        [found] = domains.of(db, [state("shop.example", value)])
     assert (found.state, found.url, found.since) == ("held", None, None)

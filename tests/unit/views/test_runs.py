@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,9 +10,22 @@ import pytest
 from crawler.db.models import Run, RunWorker
 from crawler.errors import NotFoundError
 from crawler.views import runs
-from tests.unit.views.rows import HOUR, NOW, a_run, a_task, an_exception
+from crawler.views.documents import as_json
+from crawler.views.runs import DomainCounts, PageCounts, Waiting
+from tests.unit.views.rows import (
+    HOUR,
+    NOW,
+    a_page,
+    a_run,
+    a_session,
+    a_task,
+    an_artifact,
+    an_exception,
+)
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from crawler.db.engine import Database
 
 # What other programs rely on.
@@ -40,11 +54,42 @@ def test_a_run_says_how_it_stands(database: Database, run: Run) -> None:
         assert runs.shown(db, NOW, "shop") == found
         with pytest.raises(NotFoundError, match="there is no run '77'"):
             runs.shown(db, NOW, "77")
-    assert found.keys() >= CONTRACT
-    assert found["tasks"] == {"pending": 1, "in_progress": 0, "finished": 1, "error": 0}
-    assert (found["exceptions_open"], found["workers"]) == (1, ["here"])
-    assert found["waiting"] == [{"domain": "shop.example", "tasks": 1}]
-    assert found["outcomes"] == {"stored": 1}
+    assert json.loads(as_json(found)).keys() >= CONTRACT
+    assert found.tasks == {"pending": 1, "in_progress": 0, "finished": 1, "error": 0}
+    assert (found.exceptions_open, found.workers) == (1, ["here"])
+    assert found.waiting == [Waiting(domain="shop.example", tasks=1)]
+    assert found.outcomes == {"stored": 1}
+    assert [each.message for each in found.exceptions] == ["HTTP 500"]
+    assert found.domains == [DomainCounts(domain="shop.example", tasks=2, finished=1, error=0)]
+
+
+@pytest.mark.parametrize(
+    ("status", "at", "silent"),
+    [("running", NOW, False), ("running", NOW + 2 * HOUR, True), ("stopped", NOW + 2 * HOUR, False)],
+)
+def test_a_run_that_nobody_is_at_was_left(
+    database: Database, run: Run, status: str, at: datetime, *, silent: bool
+) -> None:
+    """It still stands as running."""
+    with database.write() as db:
+        db.get_one(Run, run.id).status = status
+    with database.read() as db:
+        [found] = runs.newest(db, at, limit=9)
+    assert (found.status, found.silent) == (status, silent)
+
+
+def test_pages_and_their_files_are_counted(database: Database, run: Run) -> None:
+    """Those of its visits, and only files that are there."""
+    visits = [a_session(run_id=run.id, kind="run"), a_session()]
+    with database.write() as db:
+        db.add_all(visits)
+        db.flush()
+        for visit in visits:
+            db.add_all([a_page(visit.id), a_page(visit.id, status="failed"), an_artifact(visit.id)])
+        db.add(an_artifact(visits[0].id, deleted_at=NOW))
+    with database.read() as db:
+        pages = runs.shown(db, NOW, str(run.id)).pages
+    assert pages == PageCounts(stored=1, failed=1, bytes=100, visits=1)
 
 
 def test_the_newest_stand_first(database: Database, run: Run) -> None:
@@ -53,6 +98,6 @@ def test_the_newest_stand_first(database: Database, run: Run) -> None:
         other = a_run(source="pots", status="completed")
         db.add(other)
     with database.read() as db:
-        assert [each["id"] for each in runs.newest(db, NOW, limit=9)] == [other.id, run.id]
-        assert [each["id"] for each in runs.newest(db, NOW, limit=1)] == [other.id]
-        assert [each["id"] for each in runs.newest(db, NOW, source="shop", limit=9)] == [run.id]
+        assert [each.id for each in runs.newest(db, NOW, limit=9)] == [other.id, run.id]
+        assert [each.id for each in runs.newest(db, NOW, limit=1)] == [other.id]
+        assert [each.id for each in runs.newest(db, NOW, source="shop", limit=9)] == [run.id]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from attrs import evolve
 
 from crawler.capture.failures import Cause
-from crawler.catalogue.run_report import MOST, as_json, as_markdown, exit_code_of, report_of, write_report
-from crawler.db.models import Run
 from crawler.runs import task_ends, tasks
 from crawler.runs.task_ends import Outcome, TaskEnd
+from crawler.views import runs
+from crawler.views.run_report import as_markdown, write_report
+from crawler.views.runs import MOST, RunReport, Waiting
 from tests.unit.runs.queues import DOMAIN, NOON, SECOND, Queue, a_run, page
 
 if TYPE_CHECKING:
@@ -38,22 +40,22 @@ def run_id(database: Database) -> int:
     return queue.run_id
 
 
-def report(database: Database, run_id: int) -> dict[str, Any]:
+def report(database: Database, run_id: int) -> RunReport:
     """What it did."""
     with database.read() as db:
-        return report_of(db, db.get_one(Run, run_id), NOON + 60 * SECOND)
+        return runs.shown(db, NOON + 60 * SECOND, str(run_id))
 
 
 def test_ends_are_counted_by_outcome_and_cause(database: Database, run_id: int) -> None:
     """The most frequent first; each failure has its cause and its words."""
     found = report(database, run_id)
-    assert found["outcomes"] == {"http_error": 2, "stored": 2, "filtered": 1, "redirected": 1}
-    assert list(found["outcomes"].values()) == [2, 2, 1, 1]
-    assert found["tasks"] == {"pending": 1, "in_progress": 0, "finished": 3, "error": 3}
-    assert (found["failures"][0]["cause"], found["failures"][0]["last_error"]) == ("http_error", "HTTP 410")
-    assert {row["cause"] for row in found["failures"]} == {"http_error", "filtered"}
-    assert found["exceptions_open"] == len(found["exceptions"]) == 2
-    assert (found["seconds"], found["waiting"]) == (60.0, [{"domain": "shop.example", "tasks": 1}])
+    assert found.outcomes == {"http_error": 2, "stored": 2, "filtered": 1, "redirected": 1}
+    assert list(found.outcomes.values()) == [2, 2, 1, 1]
+    assert found.tasks == {"pending": 1, "in_progress": 0, "finished": 3, "error": 3}
+    assert (found.failures[0].cause, found.failures[0].last_error) == ("http_error", "HTTP 410")
+    assert {row.cause for row in found.failures} == {"http_error", "filtered"}
+    assert found.exceptions_open == len(found.exceptions) == 2
+    assert (found.seconds, found.waiting) == (60.0, [Waiting(domain="shop.example", tasks=1)])
 
 
 def test_lists_have_an_end(database: Database) -> None:
@@ -63,8 +65,8 @@ def test_lists_have_an_end(database: Database) -> None:
     for lease in queue.acquire(limit=count):
         queue.fail(lease, final=True)
     found = report(database, queue.run_id)
-    assert found["tasks"]["error"] == count
-    assert len(found["failures"]) == MOST
+    assert found.tasks["error"] == count
+    assert len(found.failures) == MOST
 
 
 def test_the_page_has_what_the_document_has(database: Database, run_id: int) -> None:
@@ -84,7 +86,8 @@ def test_a_report_is_written_beside_the_data(database: Database, run_id: int, tm
     assert sorted(path.name for path in folder.iterdir()) == [f"run-{run_id}.json", f"run-{run_id}.md"]
     document = json.loads((folder / f"run-{run_id}.json").read_text(encoding="utf-8"))
     assert document["outcomes"]["stored"] == 2
-    assert json.loads(as_json(report(database, run_id)))["id"] == document["id"] == run_id
+    assert document["id"] == run_id
+    assert document["failures"][0]["last_error"] == "HTTP 410"
 
 
 @pytest.mark.parametrize(
@@ -100,8 +103,12 @@ def test_a_report_is_written_beside_the_data(database: Database, run_id: int, tm
         ("running", {"stored": 5}, 3),
     ],
 )
-def test_the_exit_code_tells_the_truth(status: str, outcomes: dict[str, int], code: int) -> None:
+def test_the_exit_code_tells_the_truth(
+    database: Database, run_id: int, status: str, outcomes: dict[str, int], code: int
+) -> None:
     """0 only where all is there that may be had."""
     finished = outcomes.get("stored", 0)
-    tasks = {"pending": 0, "in_progress": 0, "finished": finished, "error": sum(outcomes.values()) - finished}
-    assert exit_code_of({"status": status, "tasks": tasks, "outcomes": outcomes}) == code
+    error = sum(outcomes.values()) - finished
+    tasks = {"pending": 0, "in_progress": 0, "finished": finished, "error": error}
+    found = evolve(report(database, run_id), status=status, tasks=tasks, outcomes=outcomes)
+    assert found.exit_code == code
