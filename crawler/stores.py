@@ -5,13 +5,8 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
-<<<<<<< HEAD
 from crawler import __version__, logs
-from crawler.access.acquisition import Acquisitions, open_gate
-=======
-from crawler import logs
 from crawler.access.acquisition import Acquisitions
->>>>>>> main
 from crawler.catalogue.hooks import CatalogueHooks
 from crawler.catalogue.run_pages import RunHooks
 from crawler.db.engine import Database
