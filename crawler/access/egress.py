@@ -59,10 +59,10 @@ class EgressPolicy:
     def of(cls, allowed: Iterable[str]) -> Self:
         """Read `EGRESS_ALLOW`: host names, `*.names`, addresses and networks."""
         networks = {text: network for text in allowed if (network := _network(text)) is not None}
-        names = [_pattern(text) for text in allowed if text not in networks]
+        names = [text for text in allowed if text not in networks]
         return cls(
-            hosts=frozenset(name for name in names if not name.startswith("*.")),
-            suffixes=tuple(name[1:] for name in names if name.startswith("*.")),
+            hosts=frozenset(host_name(name) for name in names if not name.startswith("*.")),
+            suffixes=tuple(f".{host_name(name[2:])}" for name in names if name.startswith("*.")),
             networks=tuple(networks.values()),
         )
 
@@ -116,7 +116,3 @@ def _network(text: str) -> Network | None:
         return ip_network(text.strip("[]"), strict=False)
     except ValueError:
         return None
-
-
-def _pattern(text: str) -> str:
-    return f"*.{host_name(text[2:])}" if text.startswith("*.") else host_name(text)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from secrets import token_hex
 
-from attrs import astuple, frozen
+from attrs import astuple, evolve, frozen
 
 LOCK_PREFIX = "vitrine:"  # marks a lock as ours
 _TOKEN = re.compile(r"vitrine:(?P<host>[^:]*):(?P<pid>\d+):(?P<start>[^:]*):(?P<session>.*):(?P<nonce>[^:]*)")
@@ -49,6 +49,11 @@ class Holder:
 def this_process() -> str:
     """The running process, told from every other; also after a fork."""
     return _mark(os.getpid()).text
+
+
+def process_mark(pid: int) -> str:
+    """Another process of this machine, told from every other."""
+    return evolve(_mark(os.getpid()), pid=pid, started=_started(pid) or "").text
 
 
 def new_token(session_id: str) -> str:

@@ -84,13 +84,6 @@ def _adding_assets(adding: Insert) -> ReturningInsert[str, str, int, int]:
     ).returning(Asset.plugin, Asset.key, Asset.id, Asset.versions)
 
 
-def _adding_versions(adding: Insert) -> ReturningInsert[int]:
-    """Versions whose number is not there yet."""
-    return adding.on_conflict_do_nothing(
-        index_elements=[AssetVersion.asset_id, AssetVersion.number]
-    ).returning(AssetVersion.asset_id)
-
-
 def _adding_sightings(adding: Insert) -> Insert:
     """What a run finds; what it found first stays, unless what it finds later is a change."""
     before, found = AssetSighting.status, adding.excluded.status
@@ -103,7 +96,13 @@ def _adding_sightings(adding: Insert) -> Insert:
 
 _ASSETS = cast("Table", Asset.__table__)
 _ADD_ASSETS = for_both(Asset, _adding_assets)
-_ADD_VERSIONS = for_both(AssetVersion, _adding_versions)
+# Versions whose number is not there yet.
+_ADD_VERSIONS = for_both(
+    AssetVersion,
+    lambda adding: adding.on_conflict_do_nothing(
+        index_elements=[AssetVersion.asset_id, AssetVersion.number]
+    ).returning(AssetVersion.asset_id),
+)
 _ADD_SIGHTINGS = for_both(AssetSighting, _adding_sightings)
 _FOLLOW = (
     update(_ASSETS)
@@ -204,12 +203,8 @@ def _row(sight: Sight, plugin: str, record: AssetRecord, product: Product | None
         "source": sight.source,
         "domain": sight.domain,
         "plugin": plugin,
-        "kind": record.kind,
-        "key": record.key,
+        **{name: getattr(record, name) for name in ("kind", "key", "url", "title", "checksum")},
         "key_sha256": hashlib.sha256(record.key.encode()).hexdigest(),  # stands for the key in the index
-        "url": record.url,
-        "title": record.title,
-        "checksum": record.checksum,
         "versions": 1,
         "first_seen_at": sight.now,
         "last_seen_at": sight.now,

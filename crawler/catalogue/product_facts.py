@@ -56,6 +56,7 @@ def _believed(final_url: str, declared: str | None) -> str | None:
 # ── what a page says of its product, made fit to be kept: no endless, unspeakable or absurd value. Pure ──
 
 
+CODES = ("brand", "sku", "gtin", "mpn")
 MAX_NAME_CHARS = 500
 MAX_CODE_CHARS = 100
 MAX_IMAGE_CHARS = 2048
@@ -95,10 +96,7 @@ def sighting_of(url: str, declared: str | None, facts: Facts) -> Sighting:
     return Sighting(
         identity=identity_of(url, declared),
         name=text_of(facts.name, MAX_NAME_CHARS),
-        brand=text_of(facts.brand, MAX_CODE_CHARS),
-        sku=text_of(facts.sku, MAX_CODE_CHARS),
-        gtin=text_of(facts.gtin, MAX_CODE_CHARS),
-        mpn=text_of(facts.mpn, MAX_CODE_CHARS),
+        **{name: text_of(getattr(facts, name), MAX_CODE_CHARS) for name in CODES},
         image=image if image and len(image) <= MAX_IMAGE_CHARS and image.startswith("http") else None,
         tag=_tag_of(facts),
     )
@@ -108,11 +106,7 @@ def content_of(sighting: Sighting) -> dict[str, str | None]:
     """What is compared of a product from one day to the next; a picture's address changes too often."""
     tag = sighting.tag
     return {
-        "name": sighting.name,
-        "brand": sighting.brand,
-        "sku": sighting.sku,
-        "gtin": sighting.gtin,
-        "mpn": sighting.mpn,
+        **{name: getattr(sighting, name) for name in ("name", *CODES)},
         "price": str(tag.price) if tag else None,
         "list_price": str(tag.list_price) if tag and tag.list_price is not None else None,
         "currency": tag.currency if tag else None,

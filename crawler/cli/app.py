@@ -26,6 +26,8 @@ COMMANDS = (
     "sessions",
     "runs",
     "jobs",
+    "job_upkeep",
+    "worker",
     "domains",
     "pages",
     "artifacts",

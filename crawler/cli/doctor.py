@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 import sqlite3
+import subprocess
 import sys
 import time
 from contextlib import closing
@@ -26,6 +27,8 @@ from crawler.db.engine import Database, sqlite_wal_is_safe
 from crawler.errors import CrawlerError
 from crawler.evidence.bodies import open_blobs
 from crawler.evidence.folder_store import FolderStore
+from crawler.jobs.crawling import tool_command
+from crawler.jobs.registry import known_sources
 from crawler.urls import redact, redacted
 
 if TYPE_CHECKING:
@@ -41,6 +44,7 @@ SIGNS = {
 MIN_FREE_BYTES = 1024 * 1024 * 1024
 MAX_SKEW_SECONDS = 2.0
 ANSWER_SECONDS = 2.0  # nobody waits longer for a Redis here
+TOOL_SECONDS = 10.0
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -162,6 +166,41 @@ def _check_artifacts(settings: Settings) -> Iterator[Finding]:
     yield Finding("artifacts", state, f"{where} can be written, {size(free)} free", fix)
 
 
+def _check_archive(settings: Settings) -> Iterator[Finding]:
+    """Whether jobs could write, and their tool answers."""
+    root, name = settings.archives, f".doctor-{uuid4().hex}"
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(b"")
+        (root / name).unlink()
+        yield Finding("archive", OK, f"{root} can be written, {size(shutil.disk_usage(root).free)} free")
+    except OSError as error:
+        what = f"{root} cannot be written: {error.strerror}"
+        yield Finding("archive", BROKEN, what, "check ARCHIVE_ROOT, its mount and its permissions")
+    yield _answer([*tool_command(settings), "--help"], "tool", "check TOOL_CMD")
+
+
+def _check_docker(settings: Settings) -> Iterator[Finding]:
+    """Docker, where a source wants the engine that runs in it."""
+    if any(source.engine == "zimit" for source in known_sources(settings.sources_file).values()):
+        yield _answer(["docker", "info"], "docker", "start its daemon; sources with engine zimit need it")
+
+
+def _answer(command: list[str], check: str, fix: str) -> Finding:
+    shown_command = redact(" ".join(command))
+    try:
+        done = subprocess.run(  # ruff: ignore[subprocess-without-shell-equals-true] - the operator's own command
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TOOL_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return Finding(check, BROKEN, f"`{shown_command}` says nothing within {TOOL_SECONDS:.0f} s", fix)
+    except OSError as error:
+        return Finding(check, BROKEN, f"`{shown_command}`: {error.strerror}", fix)
+    if done.returncode:
+        return Finding(check, BROKEN, f"`{shown_command}` exits with {done.returncode}", fix)
+    return Finding(check, OK, f"`{shown_command}` answers")
+
+
 def _check_browser(_settings: Settings) -> Iterator[Finding]:
     found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     can_drive = importlib.util.find_spec("scrapy_playwright") is not None
@@ -185,6 +224,8 @@ CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     _check_database,
     _check_redis,
     _check_artifacts,
+    _check_archive,
+    _check_docker,
     _check_browser,
     _check_contact,
 )

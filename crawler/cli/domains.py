@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from crawler.db.engine import Database
     from crawler.views.domains import DomainDocument
 
-COLUMNS = ("domain", "held by", "next visit")
 Domain = Annotated[str, typer.Argument(help="A domain, or any URL of it.")]
 
 
@@ -42,7 +41,11 @@ def list_domains(*, as_json: Json = False, as_jsonl: JsonLines = False, fail_emp
     with _gate() as (database, gate), database.read() as db:
         found = views.of(db, gate.states())
     where = "" if gate.shared else " on this machine"
-    kind = Listing("domains", COLUMNS, _row, empty=f"no domain is held or delayed{where}")
+    kind = Listing(
+        "domains", ("domain", "held by", "next visit"),
+        lambda one: (one.domain, _holder_text(one), _delay_text(one)),
+        empty=f"no domain is held or delayed{where}",
+    )  # fmt: skip
     return show_list(
         kind, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, shared=gate.shared
     )
@@ -136,7 +139,3 @@ def _delay_text(found: DomainDocument) -> str:
     if not longest:
         return "as soon as it is free" if found.state != FREE else "at once"
     return f"in {longest / 1000:.1f} s: {why}"
-
-
-def _row(found: DomainDocument) -> tuple[Any, ...]:
-    return found.domain, _holder_text(found), _delay_text(found)

@@ -76,9 +76,11 @@ def resolve(
         resolved = exceptions.resolve(
             db, ids=ids or None, run_id=run, stage=stage, by=person(), resolution=remark, now=now
         )
+        numbers = " ".join(map(str, sorted(ids or ())[:20]))
         if resolved:
+            subject = f"run {run}" if run is not None else f"exceptions {numbers}"
             note_action(
-                db, "exceptions.resolve", _subject(ids, run), actor=person(), now=now, resolved=resolved,
+                db, "exceptions.resolve", subject, actor=person(), now=now, resolved=resolved,
                 ids=sorted(ids or ()), stage=stage.value if stage else None, note=remark,
             )  # fmt: skip
     if as_json:
@@ -98,10 +100,6 @@ def _check(ids: list[int] | None, run: int | None, stage: Stage | None, remark: 
         raise UsageError(f"at most {MAX_IDS} at once", hint="--run ID resolves all of a run")
     if len(remark) > MAX_RESOLUTION_CHARS or "\x00" in remark:
         raise UsageError(f"--note takes up to {MAX_RESOLUTION_CHARS} characters")
-
-
-def _subject(ids: list[int] | None, run: int | None) -> str:
-    return f"run {run}" if run is not None else f"exceptions {' '.join(map(str, sorted(ids or ())[:20]))}"
 
 
 def _row(each: ExceptionDocument) -> tuple[Any, ...]:

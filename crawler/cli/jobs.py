@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,14 +10,18 @@ import typer
 
 from crawler.cli.options import FailEmpty, Json, JsonLines, person
 from crawler.cli.output import Listing, emit, note, say, show_list, table
-from crawler.cli.stores import reading, writing
+from crawler.cli.stores import opened, reading, writing
+from crawler.clock import utc_now
 from crawler.config import load_settings
 from crawler.db import lookup
 from crawler.db.models import Job
-from crawler.engines.flags import checked_option
-from crawler.errors import UsageError
-from crawler.jobs import orders, registry
-from crawler.jobs.lifecycle import JobStatus
+from crawler.engines.flags import OPTIONS, checked_option
+from crawler.errors import ExitCode, UsageError
+from crawler.jobs import orders, registry, steps
+from crawler.jobs.crawling import Archive, Crawl
+from crawler.jobs.lifecycle import JobStateError, JobStatus
+from crawler.jobs.steps import Came
+from crawler.jobs.worker import Worker, passing_on_signals
 from crawler.retention.holds import note_action
 from crawler.views import jobs as views
 
@@ -28,6 +33,13 @@ if TYPE_CHECKING:
 
 JobId = Annotated[str, typer.Argument(metavar="JOB", help="Its number.")]
 SourceCode = Annotated[str, typer.Option("--source", metavar="CODE", help="A registered source.")]
+
+# What a crawl in the foreground ends with.
+CRAWL_EXITS = {
+    Came.SUCCESS: ExitCode.DONE, Came.FAILED: ExitCode.FAILED, Came.USAGE: ExitCode.USAGE,
+    Came.INFRASTRUCTURE: ExitCode.FAILED, Came.NOT_BEGUN: ExitCode.LOCKED,
+    Came.INTERRUPTED: ExitCode.INTERRUPTED,
+}  # fmt: skip
 
 group = typer.Typer(no_args_is_help=True, help="Archives of whole sources, made on order by workers.")
 
@@ -61,7 +73,11 @@ def create(
     settings = load_settings()
     known = registry.known_sources(settings.sources_file).get(source.lower())
     order = orders.JobOrder(
-        tuple(seed or ()), _options(option or ()), tuple(passthrough or ()), max_pages=page_limit, depth=depth
+        tuple(seed or ()),
+        given_options(option or ()),
+        tuple(passthrough or ()),
+        max_pages=page_limit,
+        depth=depth,
     )
     with writing() as db:
         row = registry.find_registered(db, source)
@@ -115,11 +131,71 @@ def show(job: JobId, *, as_json: Json = False) -> None:
 def retry(job: JobId) -> None:
     """Let a job be tried again that failed; exit 5 when there is nothing to try again."""
     with writing() as db:
+        steps.tidy(db)
         row = lookup.find(db, Job, job)
         before = row.status
         after = orders.retry(db, row, db.now)
         note_action(db, "job.retry", f"job {row.id}", actor=person(), now=db.now, before=before, after=after)
     note(f"job {job} is {after}")
+
+
+@group.command("crawl")
+def crawl(job: JobId, *, as_json: Json = False) -> int:
+    """Crawl one job here and now that is queued or retryable, whatever it waits for.
+
+    Exit 5 when a worker is at it, or its state does not allow it.
+    """
+    settings = load_settings()
+    with opened(settings) as stores:
+        worker = Worker(stores.database, settings)
+        with stores.database.write() as db:
+            row = lookup.find(db, Job, job)
+            steps.make_due(db, row, worker.steps.leases)
+        work = worker.steps.acquire(row.id)
+        if work is None:
+            raise JobStateError(f"job {row.id} is worked on already")
+        with worker.hearing_signals():
+            result, _ = worker.work_on(work)
+        with stores.database.read() as db:
+            document = views.shown(db, db.get_one(Job, row.id), db.now)
+    if as_json:
+        emit(document)
+    else:
+        tell(document)
+    return CRAWL_EXITS[result.came]
+
+
+@group.command("run")
+def run_crawl(
+    *,
+    name: Annotated[str, typer.Option(help="The archive's name.")],
+    seeds: Annotated[list[str], typer.Option(help="A URL to begin at; may be said several times.")],
+    initial_workers: Annotated[int, typer.Option(min=1, max=64, help="Workers of the engine.")] = 1,
+    log_level: Annotated[str, typer.Option(help="How much the tool logs.")] = "INFO",
+    cleanup: Annotated[bool, typer.Option("--cleanup", help="Remove temporary folders afterwards.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Make what is there anew.")] = False,
+) -> int:
+    """Make an archive here and now, in a folder of its own, without any job.
+
+    Examples: vitrine jobs run --name shop --seeds https://shop.example/
+    """
+    settings = load_settings()
+    name = orders.checked_name(name.replace(" ", "_"))
+    options = {
+        "initial_workers": initial_workers, "log_level": checked_option("log_level", log_level),
+        "cleanup": cleanup, "overwrite": overwrite,
+    }  # fmt: skip
+    config = {"seeds": registry.checked_seeds(seeds, settings), "tool_options": options}
+    folder = settings.archives / f"{utc_now().strftime(registry.STAMP)}__{name}"
+    if os.path.lexists(folder):
+        raise JobStateError(f"{folder} is there already")
+    crawl = Crawl(settings, Archive(name, folder, config))
+    with passing_on_signals(crawl):
+        result = crawl.run()
+    say("{stage}: {folder}", stage=result.stage or str(result.came), folder=folder)
+    if result.error:
+        note("{error}", error=result.error)
+    return CRAWL_EXITS[result.came]
 
 
 @group.command("register")
@@ -177,13 +253,14 @@ def tell(job: JobDocument) -> None:
             table(("began", "ended", "came to", "exit", "why"), rows, title=step.kind)
 
 
-def _options(given: Iterable[str]) -> dict[str, Any]:
-    options = {}
+def given_options(given: Iterable[str], *, removes: bool = False) -> dict[str, Any]:
+    """Options of the tool as the command line says them; an empty value may stand for none."""
+    options: dict[str, Any] = {}
     for pair in given:
         name, is_pair, value = pair.partition("=")
         if not is_pair:
             raise UsageError(f"--option {name} says no value", hint="write it as NAME=VALUE")
-        options[name] = checked_option(name, value)
+        options[name] = "" if removes and name in OPTIONS and not value else checked_option(name, value)
     return options
 
 

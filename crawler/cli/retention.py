@@ -29,9 +29,9 @@ from crawler.retention.policies import days_of
 from crawler.views import retention as views
 
 if TYPE_CHECKING:
-    from crawler.retention.forecast import Forecast
     from crawler.retention.holds import HoldResult, Target
     from crawler.retention.orphans import LostRow, OrphanReport
+    from crawler.views.retention import Forecast
 
 MAX_WORDS = 1000
 GRACE_HOURS = GRACE.total_seconds() / 3600

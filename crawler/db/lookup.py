@@ -1,4 +1,4 @@
-"""One row by its id, as people and programs name it: a number whole, any other id by how it begins."""
+"""One row by its id, as people and programs name it, whole or how it begins; and how many rows there are."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
 from attrs import frozen
-from sqlalchemy import inspect, select
+from sqlalchemy import func, inspect, select
 
 from crawler.db.models import Artifact, Asset, Base, CrawlSession, Job, Listing, Run
 from crawler.errors import NotFoundError
 
 if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement
     from sqlalchemy.orm import Session
 
 Row = TypeVar("Row", bound=Base)
@@ -59,3 +60,15 @@ def candidates(db: Session, kind: type[Row], given: str) -> list[Row]:
     is_number = given.isascii() and given.isdecimal() and len(given) <= _MAX_NUMBER_DIGITS
     row = db.get(kind, int(given)) if is_number else None
     return [] if row is None else [row]
+
+
+def count(db: Session, table: type[Base], *which: ColumnElement[bool]) -> int:
+    """How many rows of a table fit all of it."""
+    return db.execute(select(func.count()).select_from(table).where(*which)).scalar_one()
+
+
+def files(db: Session, *which: ColumnElement[bool]) -> tuple[int, int]:
+    """How many artifacts fit all of it, and how large they are together."""
+    size = func.coalesce(func.sum(Artifact.size_bytes), 0)
+    number, total = db.execute(select(func.count(), size).where(*which)).one()
+    return number, int(total)

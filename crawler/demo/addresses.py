@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import socket
 import threading
+from contextlib import suppress
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING
@@ -156,16 +157,14 @@ def names_resolve() -> bool:
 
     Asked in a thread of its own: without a network the answer can take as long as a name server's time-out.
     """
-    found: list[bool] = []
-    asking = threading.Thread(target=lambda: found.append(_resolves()), daemon=True)
+    found: list[object] = []
+
+    def ask() -> None:
+        with suppress(OSError):
+            answers = socket.getaddrinfo(f"plain.{SUFFIX}", None, type=socket.SOCK_STREAM)
+            found.extend(answer[4][0] for answer in answers)
+
+    asking = threading.Thread(target=ask, daemon=True)
     asking.start()
     asking.join(_PROBE_SECONDS)
-    return found == [True]
-
-
-def _resolves() -> bool:
-    try:
-        answers = socket.getaddrinfo(f"plain.{SUFFIX}", None, type=socket.SOCK_STREAM)
-    except OSError:
-        return False
-    return LOOPBACK in {answer[4][0] for answer in answers}
+    return LOOPBACK in found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import asdict
 
 from crawler.demo.addresses import FRONT, Doors
-from crawler.demo.money import moved
+from crawler.demo.goods import moved
 from crawler.demo.pages import directory
 from crawler.demo.requestlog import RequestLog
 from crawler.demo.scenarios import SCENARIOS, Call, not_found, split_prefix

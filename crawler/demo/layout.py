@@ -7,8 +7,7 @@ from html import escape
 
 from attrs import frozen
 
-from crawler.demo.goods import ASSORTMENTS, WORDS, Assortment, Category, Product, Words
-from crawler.demo.money import price_text
+from crawler.demo.goods import ASSORTMENTS, WORDS, Assortment, Category, Product, Words, price_text
 from crawler.demo.shops import Buy, Layout, Shop
 
 _SHEET = """

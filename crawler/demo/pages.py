@@ -42,24 +42,19 @@ def featured(setting: Setting) -> tuple[Product, ...]:
 def start_page(setting: Setting, path: str, *, first: str = "") -> str:
     """The start page; `first` is a tile that stands before all others."""
     tiles = [tile(setting, product) for product in featured(setting)]
-    main = (
-        f'<section class="banner"><p>{escape(setting.words.welcome)}</p></section>\n'
-        f'<section class="featured"><h2>{setting.words.featured}</h2>\n'
-        f"{grid([first, *tiles] if first else tiles)}\n</section>\n"
-        f"{_shelves(setting)}"
-    )
-    return page(setting, path, setting.words.home, main)
-
-
-def _shelves(setting: Setting) -> str:
-    """The way to each category."""
-    items = "\n".join(
+    shelves = "\n".join(
         f'<li class="shelf"><a href="{category_path(category)}"><h3>{escape(category.name)}</h3></a>'
         f"<p>{escape(category.blurb)}</p></li>"
         for category in setting.goods.categories
     )
-    heading = f"<h2>{setting.words.all_categories}</h2>"
-    return f'<section>{heading}\n<ul class="grid shelves">\n{items}\n</ul></section>'
+    main = (
+        f'<section class="banner"><p>{escape(setting.words.welcome)}</p></section>\n'
+        f'<section class="featured"><h2>{setting.words.featured}</h2>\n'
+        f"{grid([first, *tiles] if first else tiles)}\n</section>\n"
+        f"<section><h2>{setting.words.all_categories}</h2>\n"
+        f'<ul class="grid shelves">\n{shelves}\n</ul></section>'
+    )
+    return page(setting, path, setting.words.home, main)
 
 
 def category_page(setting: Setting, category: Category, path: str) -> str:
@@ -91,7 +86,12 @@ def hub_start(setting: Setting, path: str) -> str:
         f"<section><h2>{escape(category.name)}</h2>\n{grid(_hub_tiles(setting, category, 4))}\n</section>"
         for category in setting.goods.categories
     )
-    main = f"<h1>{escape(setting.shop.title)}</h1>\n{_stalls(setting)}\n{aisles}"
+    stalls = "".join(
+        f'<li class="shelf"><a href="{hub_aisle_path(category)}">'
+        f"{picture(category.products[-1])}<h3>{escape(category.name)}</h3></a></li>"
+        for category in setting.goods.categories
+    )
+    main = f'<h1>{escape(setting.shop.title)}</h1>\n<ul class="grid stalls">{stalls}</ul>\n{aisles}'
     return page(setting, path, setting.words.home, main, head=list_script(setting, featured(setting)))
 
 
@@ -113,15 +113,6 @@ def hub_aisle_path(category: Category) -> str:
 def _hub_tiles(setting: Setting, category: Category, count: int) -> list[str]:
     address = hub_aisle_path(category)
     return [tile(setting, product, path=address, buy=True) for product in category.products[:count]]
-
-
-def _stalls(setting: Setting) -> str:
-    items = "".join(
-        f'<li class="shelf"><a href="{hub_aisle_path(category)}">'
-        f"{picture(category.products[-1])}<h3>{escape(category.name)}</h3></a></li>"
-        for category in setting.goods.categories
-    )
-    return f'<ul class="grid stalls">{items}</ul>'
 
 
 # ── pages that sell nothing: texts, a story, three false friends, and the page in front of all shops ──

@@ -75,17 +75,13 @@ def spawn(
     # ruff: ignore[subprocess-without-shell-equals-true] - this interpreter, this package, numbers
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
-            yield _read_place(process)
+            line = process.stdout.readline() if process.stdout else ""
+            if not line:
+                raise UsageError("the demo did not start; it says why on stderr")
+            place = json.loads(line)
+            yield DemoProcess(process.pid, place["port"], place["front"], place["shops"])
         finally:
             _end(process)
-
-
-def _read_place(process: subprocess.Popen[str]) -> DemoProcess:
-    line = process.stdout.readline() if process.stdout else ""
-    if not line:
-        raise UsageError("the demo did not start; it says why on stderr")
-    place = json.loads(line)
-    return DemoProcess(process.pid, place["port"], place["front"], place["shops"])
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -6,6 +6,7 @@ import json
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from crawler.demo.goods import price_value
 from crawler.demo.layout import (
     Setting,
     buy_button,
@@ -18,7 +19,6 @@ from crawler.demo.layout import (
     picture,
     tile,
 )
-from crawler.demo.money import price_value
 from crawler.demo.shops import Markup
 
 if TYPE_CHECKING:
@@ -29,11 +29,15 @@ _RELATED = 4
 
 def product_page(setting: Setting, product: Product, path: str) -> str:
     """The page that sells `product`, served at `path`."""
+    category = setting.goods.shelf[product.slug]
+    way = (("/", setting.words.home), (category_path(category), category.name))
+    first = picture(product, product.name, extra=prop(setting, "image"))
+    thumbs = "".join(picture(product, view=view) for view in (2, 3))
     main = "\n".join(
         (
-            _trail(setting, product),
+            crumbs(*way, (setting.path(product), product.name)),
             f'<article class="product"{scope(setting, "Product")}>',
-            _gallery(setting, product),
+            f'<div class="gallery">{first}\n<div class="thumbs">{thumbs}</div></div>',
             _counter(setting, product),
             "</article>",
             _texts(setting, product),
@@ -49,21 +53,6 @@ def _head(setting: Setting, product: Product) -> str:
         f'<meta property="og:title" content="{escape(product.name)}">\n'
         f'<meta property="og:image" content="/photo/{product.slug}.png">\n{product_script(setting, product)}'
     )
-
-
-def _trail(setting: Setting, product: Product) -> str:
-    category = setting.goods.shelf[product.slug]
-    return crumbs(
-        ("/", setting.words.home),
-        (category_path(category), category.name),
-        (setting.path(product), product.name),
-    )
-
-
-def _gallery(setting: Setting, product: Product) -> str:
-    first = picture(product, product.name, extra=prop(setting, "image"))
-    thumbs = "".join(picture(product, view=view) for view in (2, 3))
-    return f'<div class="gallery">{first}\n<div class="thumbs">{thumbs}</div></div>'
 
 
 def _counter(setting: Setting, product: Product) -> str:

@@ -51,7 +51,11 @@ def page_of(shop: Shop, path: str, price_of: Prices, page_bytes: int = 0) -> Fou
     if path.startswith(EXEMPT):
         return _file(shop, path), None
     setting = Setting(shop, price_of)
-    html, product = _html(setting, path)
+    product = _product_at(setting, path)
+    if product is not None:
+        html = product_page(setting, product, path)
+    else:
+        html = _start(setting, path) if path in _START else _other(setting, path)
     if not html:
         return not_found(path), None
     if page_bytes:
@@ -59,36 +63,25 @@ def page_of(shop: Shop, path: str, price_of: Prices, page_bytes: int = 0) -> Fou
     return Reply(html.encode()), product
 
 
-def _html(setting: Setting, path: str) -> tuple[str, Product | None]:
-    if path in _START:
-        return _start(setting, path)
-    product = _product_at(setting, path)
-    if product is not None:
-        return product_page(setting, product, path), product
-    return _other(setting, path), None
-
-
-def _start(setting: Setting, path: str) -> tuple[str, Product | None]:
-    first = setting.goods.products[0]
+def _start(setting: Setting, path: str) -> str:
     match setting.shop.layout:
         case Layout.HUB:
-            return hub_start(setting, path), None
+            return hub_start(setting, path)
         case Layout.STORY:
-            return story_page(setting, path), None
-        case Layout.ONE_PRODUCT:
-            return product_page(setting, first, path), first
+            return story_page(setting, path)
         case Layout.GUARDED:
-            return start_page(setting, path, first=members_tile(setting, first)), None
+            return start_page(setting, path, first=members_tile(setting, setting.goods.products[0]))
         case Layout.DECOYS:
-            return start_page(setting, path, first=decoy_tiles(setting)), None
-        case Layout.STOREFRONT:
-            return start_page(setting, path), None
+            return start_page(setting, path, first=decoy_tiles(setting))
+    return start_page(setting, path)
 
 
 def _product_at(setting: Setting, path: str) -> Product | None:
     """The product whose page is at `path`, on the members' shelf too."""
     if setting.shop.layout in _LAYOUTS_WITHOUT_PRODUCTS:
         return None
+    if path in _START:
+        return setting.goods.products[0] if setting.shop.layout is Layout.ONE_PRODUCT else None
     own = path.removeprefix(MEMBERS.removesuffix("/"))
     before, after = setting.shop.product_path.split("{}")
     if not (own.startswith(before) and own.endswith(after)):

@@ -8,7 +8,7 @@ import stat
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
-from itertools import chain, groupby
+from itertools import chain, groupby, takewhile
 from operator import attrgetter
 from typing import IO, TYPE_CHECKING, Self, TypeVar
 from uuid import uuid4
@@ -70,7 +70,8 @@ class FolderWalk:
 
     def enter(self, names: Sequence[str], *, create: bool = False) -> int:
         """Go to a folder; `create` makes what is missing on the way, and makes that last."""
-        self._back_to(self._shared_with(names))
+        alike = takewhile(lambda pair: pair[0] == pair[1], zip(self._names, names, strict=False))
+        self._back_to(len(list(alike)))
         for name in names[len(self._names) :]:
             self._open.append(self._open_inner(name, create=create))
             self._names.append(name)
@@ -79,10 +80,6 @@ class FolderWalk:
     def leave(self) -> None:
         """Go back to the root, and look at every folder anew."""
         self._back_to(0)
-
-    def note_change(self) -> None:
-        """Here is a new entry."""
-        self.changed.add(self.here)
 
     def prune(self) -> None:
         """Remove the folders on the way back that are empty."""
@@ -93,14 +90,6 @@ class FolderWalk:
             except OSError:
                 return  # not empty, or gone
             self._back_to(len(self._names) - 1)
-
-    def _shared_with(self, names: Sequence[str]) -> int:
-        count = 0
-        for ours, theirs in zip(self._names, names, strict=False):
-            if ours != theirs:
-                break
-            count += 1
-        return count
 
     def _back_to(self, depth: int) -> None:
         while len(self._names) > depth:
@@ -119,7 +108,7 @@ class FolderWalk:
                 raise
         with suppress(FileExistsError):  # another thread was faster
             os.mkdir(name, dir_fd=self.here)
-        self.note_change()
+        self.changed.add(self.here)
         return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=self.here)
 
 
@@ -330,7 +319,7 @@ def _give_names(walk: FolderWalk, folders: Sequence[str], drafts: Sequence[_Draf
             for draft in drafts:
                 with _as_store_errors(draft.uri, missing=False):
                     draft.link(folder)
-            walk.note_change()
+            walk.changed.add(folder)
             return
         walk.leave()
     raise CrawlerError(f"the folder of {drafts[0].uri} goes whenever it is made")
@@ -367,14 +356,12 @@ def _entries(walk: FolderWalk, names: tuple[str, ...]) -> Iterator[BlobEntry]:
                 folders.append(entry.name)
             elif entry.is_file(follow_symlinks=False):
                 with suppress(FileNotFoundError):  # it went while we looked
-                    yield _entry("/".join((*names, entry.name)), entry.stat(follow_symlinks=False))
+                    status = entry.stat(follow_symlinks=False)
+                    modified = datetime.fromtimestamp(status.st_mtime, UTC)
+                    yield BlobEntry("/".join((*names, entry.name)), status.st_size, modified)
     for folder in folders:
         with suppress(BlobMissingError):
             yield from _entries(walk, (*names, folder))
-
-
-def _entry(uri: str, status: os.stat_result) -> BlobEntry:
-    return BlobEntry(uri, status.st_size, datetime.fromtimestamp(status.st_mtime, UTC))
 
 
 @contextmanager

@@ -126,19 +126,16 @@ class ObjectStore:
 
     def delete_all(self, uris: Iterable[str]) -> Iterator[Removal]:
         """Remove many in one request; S3 does not say which of them were missing before."""
-        group: list[str] = []
+        wanted: list[str] = []
         for uri in uris:
             try:
                 safe_parts(uri)
             except UnsafePathError as error:
                 yield Removal(uri, error=error)
-                continue
-            group.append(uri)
-            if len(group) == _DELETE_ROWS:
-                yield from self._delete_group(group)
-                group = []
-        if group:
-            yield from self._delete_group(group)
+            else:
+                wanted.append(uri)
+        for start in range(0, len(wanted), _DELETE_ROWS):
+            yield from self._delete_group(wanted[start : start + _DELETE_ROWS])
 
     def entries(self) -> Iterator[BlobEntry]:
         """All objects below the prefix."""

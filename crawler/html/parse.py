@@ -83,18 +83,11 @@ def _nesting_problem(body: bytes) -> str:
 def _is_too_deep(body: bytes, tags: int) -> bool:
     """Whether elements nest deeper, or more formatting is left open, than a page has reason to."""
     if tags > FORMATTING_MATTERS_FROM and len(_FORMATTING.findall(body)) * tags > MAX_COPIES:
-        return _deepest(body, _FORMATTING_NAMES) * tags > MAX_COPIES
-    return tags > DEPTH_MATTERS_FROM and _depth(body) > MAX_DEPTH
-
-
-def _deepest(body: bytes, names: frozenset[bytes]) -> int:
-    """How often elements of some names stand open at once, each name at its most."""
-    return sum(deepest for name, deepest in _standing(body).items() if name in names)
-
-
-def _depth(body: bytes) -> int:
-    """How often elements of one name stand open at once, at most."""
-    return max((deepest for name, deepest in _standing(body).items() if name not in _SHALLOW), default=0)
+        open_at_once = sum(most for name, most in _standing(body).items() if name in _FORMATTING_NAMES)
+        return open_at_once * tags > MAX_COPIES
+    return tags > DEPTH_MATTERS_FROM and any(
+        most > MAX_DEPTH for name, most in _standing(body).items() if name not in _SHALLOW
+    )
 
 
 def _standing(body: bytes) -> Counter[bytes]:

@@ -12,21 +12,8 @@ if TYPE_CHECKING:
 
 _UNSEEN_TAGS = frozenset(
     {
-        "script",
-        "style",
-        "template",
-        "noscript",
-        "head",
-        "svg",
-        "math",
-        "iframe",
-        "object",
-        "textarea",
-        "datalist",
-        "noframes",
-        "audio",
-        "video",
-        "canvas",
+        *("script", "style", "template", "noscript", "head", "svg", "math", "iframe", "object"),
+        *("textarea", "datalist", "noframes", "audio", "video", "canvas"),
     }
 )
 # Text on both sides of these is one word; anything else parts words, as its style mostly does.

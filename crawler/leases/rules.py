@@ -12,6 +12,7 @@ from crawler.storable import as_text
 
 MAX_ERROR_CHARS = 1_000
 _DAY = 86_400.0
+MAX_DEADLINE_DAYS = 365  # an archive may take weeks
 
 
 @frozen
@@ -28,7 +29,7 @@ class LeaseRules:
 
     def __attrs_post_init__(self) -> None:
         self._require("lease_seconds", 0.01, _DAY)
-        self._require("deadline_seconds", self.lease_seconds, 7 * _DAY)
+        self._require("deadline_seconds", self.lease_seconds, MAX_DEADLINE_DAYS * _DAY)
         self._require("max_attempts", 1, 1_000)
         self._require("backoff_min_seconds", 0, _DAY)
         self._require("backoff_max_seconds", self.backoff_min_seconds, _DAY)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from crawler.pdp.buy_labels import MAX_LABEL_CHARS, fold, read_label, speaking
-from crawler.pdp.hints import Haystack
+from crawler.pdp.outline import Haystack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from crawler.pdp.buy_words import ADD, BUY, NOT_BUYING, STEMS, WAITING
-from crawler.pdp.hints import BETWEEN, Haystack
+from crawler.pdp.outline import BETWEEN, Haystack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -16,7 +16,7 @@ from crawler.pdp.place import ancestors
 from crawler.urls import canonical, site_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from selectolax.lexbor import LexborNode
 
@@ -115,9 +115,9 @@ def discover(page: Page, *, limit: int = MAX_CANDIDATES) -> list[Candidate]:
 
 def _canonical_ones(page: Page, links: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
     """The links by canonical URL, each once, as they are asked for: to make a URL canonical takes long."""
-    seen = {"", _canonical(page.url)}
+    seen = {"", _if_good(canonical, page.url)}
     for url, rank in links:
-        key = _canonical(url)
+        key = _if_good(canonical, url)
         if key not in seen:
             seen.add(key)
             yield key, rank
@@ -204,32 +204,26 @@ def _site_links(page: Page) -> dict[str, list[Element]]:
         href = link.get("href").strip().partition("#")[0]
         if href and not href.startswith(NO_ADDRESS):
             by_href.setdefault(href, []).append(link)
-    site, top = _site(page.url), top_of(base)
+    site, top = _if_good(site_of, page.url), top_of(base)
     by_url: dict[str, list[Element]] = {}
     sites: dict[str, str] = {}
     for href, links in by_href.items():
         url = resolved(base, top, href)
         host = urlsplit(url).netloc
         if host not in sites:
-            sites[host] = _site(url)
+            sites[host] = _if_good(site_of, url)
         if sites[host] == site and _may_lead_on(url):
             by_url.setdefault(url, []).extend(links)
     return by_url
 
 
-def _site(url: str) -> str:
+def _if_good(made_of: Callable[[str], str], url: str) -> str:
+    """What is made of a URL; empty where that is none."""
     try:
-        return site_of(url)
+        return made_of(url)
     except BadUrlError:
         return ""
 
 
 def _may_lead_on(url: str) -> bool:
     return _NO_PAGE.search(urlsplit(url).path) is None
-
-
-def _canonical(url: str) -> str:
-    try:
-        return canonical(url)
-    except BadUrlError:
-        return ""

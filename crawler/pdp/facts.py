@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from decimal import Decimal
 
-    from crawler.pdp.microdata import Item
     from crawler.pdp.page import Page
+    from crawler.pdp.structured_data import Item
 
 
 # ── in JSON-LD ──

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -12,9 +11,9 @@ from crawler.pdp.candidates import NO_ADDRESS, base_of, looks_like_product, reso
 from crawler.urls import MAX_URL_CHARS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from crawler.pdp.outline import Element, Outline
+    from crawler.pdp.outline import Element
     from crawler.pdp.page import Page
 
 MAX_LINKS = 5_000
@@ -44,7 +43,7 @@ def page_links(page: Page) -> dict[str, bool]:
     base, top = _start(page)
     blocks: dict[int, str] = {}
     found: dict[str, bool] = {}
-    for link in islice(_anchors(page.outline), MAX_ANCHORS):
+    for link in sorted(page.outline.all("a", "area"), key=_BY_ORDER)[:MAX_ANCHORS]:
         url, path = _place(base, top, link.get("href"))
         # Where a link stands may tell more the second time.
         if url and not found.get(url) and path[-4:].lower() != _PDF:
@@ -77,12 +76,6 @@ def robots_directives(page: Page) -> tuple[str, ...]:
     if "none" in said:
         said |= {"noindex": None, "nofollow": None}
     return tuple(said)[:MAX_DIRECTIVES]
-
-
-def _anchors(outline: Outline) -> Iterable[Element]:
-    """Links and the parts of image maps, in document order."""
-    areas = outline.by_tag["area"]
-    return sorted([*outline.by_tag["a"], *areas], key=_BY_ORDER) if areas else outline.by_tag["a"]
 
 
 def _start(page: Page) -> tuple[str, str]:

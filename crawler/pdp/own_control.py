@@ -46,7 +46,11 @@ def own_controls(controls: list[BuyControl], around: Surroundings, url: str) -> 
         control
         for control in single[:MAX_SINGLE]
         if _is_own(control, around, url)
-        and (looks.isdisjoint(_looks(control)) or not _is_among(control, grids))
+        # What looks like the repeated ones and stands in their grid is in its last row, say.
+        and (
+            looks.isdisjoint(_looks(control))
+            or not any(block.mem_id in grids for block in ancestors(control.element.node))
+        )
     ]
     return [control for control in own if control.reason != "waiting"] or own
 
@@ -58,11 +62,6 @@ def _grids(repeated: list[BuyControl]) -> frozenset[int]:
         next((block for block in one if block in set(other)), 0) for one, other in pairwise(chains)
     )
     return frozenset(block for block, pairs in shared.items() if pairs >= PAIRS_OF_GRID)
-
-
-def _is_among(control: BuyControl, grids: frozenset[int]) -> bool:
-    """Whether a control that looks like the repeated ones stands in their grid, in its last row say."""
-    return any(block.mem_id in grids for block in ancestors(control.element.node))
 
 
 def _parted(controls: list[BuyControl]) -> tuple[list[BuyControl], list[BuyControl]]:
@@ -122,7 +121,8 @@ def _is_own(control: BuyControl, around: Surroundings, url: str) -> bool:
     if _is_in_card(node, around, url):
         return False
     if control.reason == "waiting":
-        return control.element.tag != "a" and _is_near_title(node, around) and _is_priced(node, around)
+        is_priced = any(block.mem_id in around.priced for block in ancestors(node, NEAR))
+        return control.element.tag != "a" and is_priced and _is_near_title(node, around)
     return control.reason != "buy" or _is_believable(control.element, around, url)
 
 
@@ -182,11 +182,6 @@ def _leads_elsewhere(href: str, url: str) -> bool:
         return not same_site(urljoin(url, href), url)
     except (ValueError, BadUrlError):
         return True
-
-
-def _is_priced(node: LexborNode, around: Surroundings) -> bool:
-    """Whether a price element stands near."""
-    return any(block.mem_id in around.priced for block in ancestors(node, NEAR))
 
 
 def _is_near_title(node: LexborNode, around: Surroundings) -> bool:

@@ -9,12 +9,11 @@ from attrs import field, frozen
 
 from crawler.html.parse import DEFAULT_MAX_BYTES, parse
 from crawler.pdp.buy_controls import BuyControl, buy_controls
-from crawler.pdp.linked_data import LinkedNode, read_linked_data
-from crawler.pdp.microdata import Item, read_items
 from crawler.pdp.outline import Element, Outline, read_outline
 from crawler.pdp.own_control import own_controls
 from crawler.pdp.own_product import is_range, own_item, own_node
 from crawler.pdp.place import Surroundings
+from crawler.pdp.structured_data import Item, LinkedNode, read_items, read_linked_data
 from crawler.pdp.title import PageIdentity, declares_product, identity_of, titles
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from crawler.html.visible import blocks_of, text_of
-from crawler.pdp.microdata import value_of
 from crawler.pdp.money import find_in_prose, find_money, read_plain
 from crawler.pdp.place import ancestors, selector_of
+from crawler.pdp.structured_data import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,7 +101,9 @@ def _in_element(page: Page, country: str) -> Iterator[ShownPrice]:
     current: list[ShownPrice] = []
     outdated: list[ShownPrice] = []
     for element in _price_elements(page):
-        text = _text_of(element)
+        # What it has for programs where it says nothing.
+        shown = text_of(element.node, limit=MAX_PRICE_TEXT * 2, without=CROSSED_OUT)
+        text = shown or element.get("aria-label") or element.get("data-price")
         if not any(map(str.isdigit, text)) or len(text) > MAX_PRICE_TEXT:
             continue
         if page.surroundings.is_aside(element.node):
@@ -114,12 +116,6 @@ def _in_element(page: Page, country: str) -> Iterator[ShownPrice]:
             break
     yield from sorted(current, key=lambda price: not price.currency)
     yield from outdated
-
-
-def _text_of(element: Element) -> str:
-    """What a price element says, or what it has for programs where it says nothing."""
-    shown = text_of(element.node, limit=MAX_PRICE_TEXT * 2, without=CROSSED_OUT)
-    return shown or element.get("aria-label") or element.get("data-price")
 
 
 def _price_elements(page: Page) -> Iterator[Element]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import zlib
+from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -58,28 +59,24 @@ class _Reading:
                 (self.sitemaps if self.in_index else self.pages)[_address(match[2])] = None
         self.rest = self.rest[max(end, len(self.rest) - 2 * MAX_URL_CHARS) :]
 
-    def result(self, limit: int, *, is_complete: bool) -> SitemapUrls:
-        pages = tuple(self.pages)[:limit]
-        return SitemapUrls(pages, tuple(self.sitemaps)[: limit - len(pages)], is_complete=is_complete)
-
 
 def sitemap_urls(
     chunks: Iterable[bytes], *, limit: int = MAX_URLS, max_bytes: int = MAX_BYTES
 ) -> SitemapUrls:
     """Read pages and child sitemaps in order; stop at `limit` addresses or `max_bytes` of unpacked text."""
-    reading = _Reading()
-    read = 0
-    try:
+    reading, read, is_complete = _Reading(), 0, False
+    with suppress(_DamagedError):
         for piece in _unpacked(chunks):
             read += len(piece)
             if read > max_bytes:
-                return reading.result(limit, is_complete=False)
+                break
             reading.take(piece)
             if len(reading.pages) + len(reading.sitemaps) > limit:
-                return reading.result(limit, is_complete=False)
-    except _DamagedError:
-        return reading.result(limit, is_complete=False)
-    return reading.result(limit, is_complete=True)
+                break
+        else:
+            is_complete = True
+    pages = tuple(reading.pages)[:limit]
+    return SitemapUrls(pages, tuple(reading.sitemaps)[: limit - len(pages)], is_complete=is_complete)
 
 
 def _address(raw: bytes) -> str:

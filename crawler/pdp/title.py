@@ -10,7 +10,7 @@ from attrs import frozen
 
 from crawler.html.visible import is_out_of_sight
 from crawler.pdp.buy_labels import fold, kind_of
-from crawler.pdp.microdata import value_of
+from crawler.pdp.structured_data import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

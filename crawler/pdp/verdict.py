@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from attrs import Factory, define, frozen
 
 from crawler.errors import UsageError
-from crawler.pdp.declared import declarations
 from crawler.pdp.offers import offer_of
-from crawler.pdp.own_product import own_typed
+from crawler.pdp.own_product import declarations, own_typed
 from crawler.pdp.place import selector_of
 from crawler.pdp.price import shown_price
 from crawler.pdp.title import first_image
@@ -123,10 +122,8 @@ def _read_title_and_image(page: Page, _: Policy) -> Evidence | None:
 
 
 def _read_add_to_cart(page: Page, _: Policy) -> Evidence | None:
-    control = next(iter(page.controls), None)
-    if control is None:
-        return None
-    return evidence(selector_of(control.element.node), control.label)
+    found = (evidence(selector_of(control.element.node), control.label) for control in page.controls)
+    return next(found, None)
 
 
 def _read_product_schema(page: Page, policy: Policy) -> Evidence | None:

@@ -9,7 +9,6 @@ import os
 import pickle  # ruff: ignore[suspicious-pickle-import] - between us and our own parent
 import sys
 from contextlib import suppress
-from typing import BinaryIO
 
 from crawler.pdp import reading_of
 from crawler.reading.readers import LENGTH
@@ -21,21 +20,11 @@ def main() -> None:
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     with suppress(BrokenPipeError):  # nobody waits for the answer any more
-        _answer(answers)
-
-
-def _answer(answers: BinaryIO) -> None:
-    while (question := _next(sys.stdin.buffer)) is not None:
-        answer = pickle.dumps(reading_of(pickle.loads(question)), pickle.HIGHEST_PROTOCOL)  # ruff: ignore[suspicious-pickle-usage] - from our own parent
-        answers.write(LENGTH.pack(len(answer)) + answer)
-        answers.flush()
-
-
-def _next(stream: BinaryIO) -> bytes | None:
-    head = stream.read(LENGTH.size)
-    if len(head) < LENGTH.size:
-        return None
-    return stream.read(LENGTH.unpack(head)[0])
+        while len(head := sys.stdin.buffer.read(LENGTH.size)) == LENGTH.size:
+            question = pickle.loads(sys.stdin.buffer.read(LENGTH.unpack(head)[0]))  # ruff: ignore[suspicious-pickle-usage] - from our own parent
+            answer = pickle.dumps(reading_of(question), pickle.HIGHEST_PROTOCOL)
+            answers.write(LENGTH.pack(len(answer)) + answer)
+            answers.flush()
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from sqlalchemy import String, and_, bindparam, cast, delete, exists, false, func, or_, select, update
 
+from crawler.db import lookup
 from crawler.db.models import (
     Asset,
     AssetVersion,
@@ -270,8 +271,7 @@ ROWS: tuple[Belonging, ...] = (
 
 def count(db: Transaction, each: Belonging, scope: Scope) -> int:
     """How many rows of a table belong to it."""
-    query = select(func.count()).select_from(each.table).where(each.which(db, scope))
-    return db.execute(query).scalar_one()
+    return lookup.count(db, each.table, each.which(db, scope))
 
 
 def remove(db: Transaction, each: Belonging, scope: Scope) -> int:

@@ -5,16 +5,19 @@ It may be killed at any moment, and any number may run at once: what is to go is
 
 from __future__ import annotations
 
+import random
 import time
+from datetime import timedelta
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING
 
 from attrs import asdict, evolve, frozen
-from sqlalchemy import delete
+from sqlalchemy import delete, or_, update
 
 from crawler import logs
-from crawler.db.models import RetentionResult
+from crawler.db.models import RetentionConfig, RetentionResult
+from crawler.db.models.retention import CURRENT
 from crawler.retention import claims, holds, policies
 from crawler.retention.orphans import remove_unclaimed
 from crawler.retention.plan import CleanupResult
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from uuid import UUID
 
+    from crawler.config import Settings
     from crawler.db.engine import Database
     from crawler.evidence.blobs import BlobStore
     from crawler.retention.plan import DueRow
@@ -149,3 +153,44 @@ def _write_down(
                 artifacts=result.deleted, reclaimed_bytes=result.reclaimed_bytes, rows=rows,
                 **({"unclaimed_files": unclaimed} if unclaimed else {}),
             )  # fmt: skip
+
+
+# ── a cleanup now and then on the back of requests, for hosts without a cron (SPEC B49, E111-115) ──
+
+
+log = logs.get_logger(__name__)
+CHANCE = 0.01
+EVERY = timedelta(hours=1)
+
+
+def maybe_clean_up(
+    settings: Settings,
+    database: Database,
+    run: Callable[[], object],
+    dice: Callable[[], float] = random.random,  # ruff: ignore[suspicious-non-cryptographic-random-usage] - no secret
+) -> bool:
+    """Run a cleanup after a request: where it is enabled, with a chance of one in a hundred, once an hour.
+
+    The hour is that of all processes together. Called after an answer was sent, in a thread that nobody waits
+    for; no error leaves it.
+    """
+    if not settings.retention_cleanup_enabled:
+        return False
+    try:
+        if dice() >= CHANCE or not claim_hour(database):
+            return False
+        run()
+    except Exception as error:
+        log.exception("retention_trigger.failed", error_type=type(error).__name__)
+        return False
+    return True
+
+
+def claim_hour(database: Database) -> bool:
+    """Take the right to start a cleanup; at its start, so that nobody else starts one meanwhile."""
+    with database.write() as db:
+        policies.locked(db)
+        now = db.now
+        is_due = or_(RetentionConfig.triggered_at.is_(None), RetentionConfig.triggered_at <= now - EVERY)
+        claiming = update(RetentionConfig).where(RetentionConfig.id == CURRENT, is_due)
+        return db.connection().execute(claiming.values(triggered_at=now)).rowcount > 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import asdict, frozen
 from sqlalchemy import and_, or_, select, text, union, update
 
 from crawler.db.models import (
@@ -148,11 +148,6 @@ class Target:
             return f"session {self.session_id}"
         return f"listing {self.listing_id}" if self.listing_id else f"domain {self.domain}"
 
-    @property
-    def columns(self) -> dict[str, Any]:
-        """The target as a hold's row has it."""
-        return {"session_id": self.session_id, "listing_id": self.listing_id, "domain": self.domain}
-
 
 @frozen
 class HoldResult:
@@ -168,7 +163,7 @@ def hold(
 ) -> HoldResult:
     """Set a hold, beside any others there may be."""
     retention_lock(db)
-    row = Hold(who=who, why=why, until=until, created_at=now, **target.columns)
+    row = Hold(who=who, why=why, until=until, created_at=now, **asdict(target))
     db.add(row)
     db.flush()
     claims = _mark(db, Hold.id == row.id)
@@ -183,7 +178,7 @@ def hold(
 def unhold(db: Session, target: Target, *, who: str, why: str, now: datetime) -> HoldResult:
     """Lift every hold on a target; what another hold covers stays."""
     retention_lock(db)
-    matches = [getattr(Hold, name) == value for name, value in target.columns.items() if value is not None]
+    matches = [getattr(Hold, name) == value for name, value in asdict(target).items() if value is not None]
     ids = _release(db, Hold.released_at.is_(None) & matches[0], released_at=now, released_by=who)
     if not ids:
         raise NotFoundError(f"there is no hold on {target}", hint="`vitrine retention holds` lists them")
@@ -204,14 +199,8 @@ def keep_up(db: Transaction) -> None:
 
 
 def _release(db: Session, which: ColumnElement[bool], **values: Any) -> list[UUID]:
-    done = db.scalars(
-        update(Hold)
-        .where(which)
-        .values(**values)
-        .returning(Hold.id)
-        .execution_options(synchronize_session=False)
-    )
-    return list(done)
+    lifting = update(Hold).where(which).values(**values).returning(Hold.id)
+    return list(db.connection().scalars(lifting))
 
 
 def _mark(db: Session, which: ColumnElement[bool]) -> Sequence[str | None]:
@@ -224,23 +213,15 @@ def _mark(db: Session, which: ColumnElement[bool]) -> Sequence[str | None]:
         .with_for_update()
         .cte("covered")
     )
-    marked = db.scalars(
-        update(Artifact)
-        .where(Artifact.id.in_(select(covered.c.id)), Artifact.deleted_at.is_(None))
-        .values(legal_hold=True)
-        .returning(Artifact.cleanup_claim)
-        .execution_options(synchronize_session=False)
-    )
-    return marked.all()
+    marking = update(Artifact).where(Artifact.id.in_(select(covered.c.id)), Artifact.deleted_at.is_(None))
+    return db.connection().scalars(marking.values(legal_hold=True).returning(Artifact.cleanup_claim)).all()
 
 
 def _unmark(db: Session, holds: Sequence[UUID], now: datetime) -> int:
-    freed = db.scalars(
+    freeing = (
         update(Artifact)
         .where(Artifact.session_id.in_(sessions_under(Hold.id.in_(holds))))
         .where(Artifact.legal_hold.is_(True), ~is_held(Artifact.session_id, now))
         .values(legal_hold=False)
-        .returning(Artifact.id)
-        .execution_options(synchronize_session=False)
     )
-    return len(freed.all())
+    return db.connection().execute(freeing).rowcount

@@ -101,14 +101,14 @@ def remove_unclaimed(database: Database, blobs: BlobStore, *, seconds: float | N
     return removed
 
 
+@define(eq=False)
 class _Scan:
     """Goes through the store and then through the table, a group at a time, each yield a step."""
 
-    def __init__(self, database: Database, blobs: BlobStore, order: OrphanOrder) -> None:
-        self.database = database
-        self.blobs = blobs
-        self.order = order
-        self.report = OrphanReport()
+    database: Database
+    blobs: BlobStore
+    order: OrphanOrder
+    report: OrphanReport = field(factory=OrphanReport)
 
     def look_at_files(self) -> Iterator[None]:
         entries = self.blobs.entries()
@@ -166,7 +166,11 @@ class _Scan:
 
     def _without_file(self, rows: Sequence[Artifact]) -> list[LostRow]:
         suspects = [(row, unsafe) for row in rows for there, unsafe in [self._look(row)] if not there]
-        live = self._still_live([row.id for row, _ in suspects]) if suspects else set()
+        if not suspects:
+            return []
+        with self.database.read() as db:  # leave out what a cleaner took while we looked
+            ids = [row.id for row, _ in suspects]
+            live = set(db.scalars(select(Artifact.id).where(Artifact.id.in_(ids), is_readable(db.now))))
         return [
             LostRow(
                 row.id, row.session_id, row.type, row.storage_uri, row.size_bytes,
@@ -183,22 +187,13 @@ class _Scan:
         except UnsafePathError:
             return False, True
 
-    def _still_live(self, ids: Sequence[UUID]) -> set[UUID]:
-        """Leave out what a cleaner took while we looked."""
-        with self.database.read() as db:
-            query = select(Artifact.id).where(Artifact.id.in_(ids), is_readable(db.now))
-            return set(db.scalars(query))
-
     def _mark(self, ids: Sequence[UUID]) -> None:
         with self.database.write() as db:
             now = db.now
-            marked = db.scalars(
-                update(Artifact)
-                .where(Artifact.id.in_(ids), is_readable(now), ~Artifact.legal_hold)
-                .values(deleted_at=now, cleanup_claim=None, cleanup_claimed_until=None)
-                .returning(Artifact.id)
-                .execution_options(synchronize_session=False)
-            ).all()
+            which = (Artifact.id.in_(ids), is_readable(now), ~Artifact.legal_hold)
+            values = {"deleted_at": now, "cleanup_claim": None, "cleanup_claimed_until": None}
+            marking = update(Artifact).where(*which).values(**values).returning(Artifact.id)
+            marked = db.connection().scalars(marking).all()
         for key in marked:
             log.info("retention_orphans.marked", artifact_id=str(key))
         self.report.marked += len(marked)

@@ -13,8 +13,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, evolve, frozen
-from sqlalchemy import and_, delete, func, or_, select, update
+from sqlalchemy import and_, delete, or_, select, update
 
+from crawler.db import lookup
 from crawler.db.models import (
     Artifact,
     AuditEntry,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
 
     from crawler.db.engine import Database, Transaction
-    from crawler.db.models import Base
     from crawler.evidence.blobs import BlobStore
     from crawler.retention.belongings import Belonging
     from crawler.retention.holds import Target
@@ -101,9 +101,9 @@ def preview(db: Transaction, order: PurgeOrder) -> Figures:
         rows[each.figure] += belongings.count(db, each, scope) if each.figure else 0
     return evolve(
         _gone(db, Artifact.session_id.in_(scope.sessions), Artifact.deleted_at.is_(None)),
-        sessions=_number(db, CrawlSession, CrawlSession.id.in_(scope.sessions)),
-        pages=_number(db, Page, Page.session_id.in_(scope.sessions)),
-        log_lines=_number(db, CrawlLog, CrawlLog.session_id.in_(scope.sessions)),
+        sessions=lookup.count(db, CrawlSession, CrawlSession.id.in_(scope.sessions)),
+        pages=lookup.count(db, Page, Page.session_id.in_(scope.sessions)),
+        log_lines=lookup.count(db, CrawlLog, CrawlLog.session_id.in_(scope.sessions)),
         reports=len(_reports(db, order)),
         **+rows,
     )
@@ -243,8 +243,8 @@ def _left_open(db: Transaction, order: PurgeOrder) -> AuditEntry | None:
 def _remove_sessions(db: Transaction, keys: Sequence[UUID], *, since: datetime) -> Figures:
     """Delete sessions whose files are gone; pages, log lines and traces follow by their foreign keys."""
     files = _gone(db, Artifact.session_id.in_(keys), Artifact.deleted_at >= since)
-    pages = _number(db, Page, Page.session_id.in_(keys))
-    lines = _number(db, CrawlLog, CrawlLog.session_id.in_(keys))
+    pages = lookup.count(db, Page, Page.session_id.in_(keys))
+    lines = lookup.count(db, CrawlLog, CrawlLog.session_id.in_(keys))
     connection = db.connection()
     connection.execute(update(Listing).where(Listing.last_session_id.in_(keys)).values(last_session_id=None))
     connection.execute(delete(Artifact).where(Artifact.session_id.in_(keys)))
@@ -254,9 +254,8 @@ def _remove_sessions(db: Transaction, keys: Sequence[UUID], *, since: datetime) 
 
 def _gone(db: Transaction, *which: ColumnElement[bool]) -> Figures:
     """How many files, and how large."""
-    query = select(func.count(), func.coalesce(func.sum(Artifact.size_bytes), 0)).where(*which)
-    files, size = db.execute(query).one()
-    return Figures(files=files, bytes=int(size))
+    number, size = lookup.files(db, *which)
+    return Figures(files=number, bytes=size)
 
 
 def _reports(db: Transaction, order: PurgeOrder) -> list[Path]:
@@ -264,10 +263,6 @@ def _reports(db: Transaction, order: PurgeOrder) -> list[Path]:
     runs = db.scalars(select(Run.id).where(order.scope.runs))
     names = (name for run in runs for name in (f"run-{run}.*", f".run-{run}.*"))
     return [path for name in names for path in sorted(order.reports.glob(name))]
-
-
-def _number(db: Transaction, table: type[Base], which: ColumnElement[bool]) -> int:
-    return db.execute(select(func.count()).select_from(table).where(which)).scalar_one()
 
 
 # ── what forbids it: a hold, or somebody at work ──

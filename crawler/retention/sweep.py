@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from datetime import timedelta
+from functools import partial
 from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
-from sqlalchemy import and_, delete, exists, func, or_, select, true
+from sqlalchemy import and_, delete, exists, or_, select, true
 
 from crawler import logs
 from crawler.capture.artifact_types import EXPIRING, MEDIA
+from crawler.db import lookup
 from crawler.db.models import (
     Artifact,
     Asset,
@@ -43,14 +45,11 @@ if TYPE_CHECKING:
 
     from crawler.db.engine import Database, Transaction
 
+    MayGo = Callable[[datetime | None], ColumnElement[bool]]
     RemoveFiles = Callable[[Sequence[UUID], float | None], None]
 
 log = logs.get_logger(__name__)
 MOST_AT_ONCE = 100
-
-
-def _always(_now: datetime | None) -> ColumnElement[bool]:
-    return true()
 
 
 @frozen
@@ -59,7 +58,7 @@ class RetainedTable:
 
     table: type[Base]
     time: InstrumentedAttribute[Any]  # a row without one is never expired (SPEC E118)
-    may_go: Callable[[datetime | None], ColumnElement[bool]] = _always  # None: no hold stands
+    may_go: MayGo = lambda _: true()  # None: no hold stands
     is_ready: ColumnElement[bool] = field(factory=true)  # nothing has to go before it
 
     @property
@@ -70,10 +69,6 @@ class RetainedTable:
     def is_expired(self, cutoff: datetime, held: datetime | None) -> ColumnElement[bool]:
         """Strictly older than the cutoff, and neither held nor needed."""
         return and_(self.time < cutoff, self.may_go(held))
-
-    def total(self) -> Select[Any]:
-        """How many rows there are."""
-        return select(func.count()).select_from(self.table)
 
     def oldest(self, cutoff: datetime, held: datetime | None, limit: int) -> Select[Any]:
         """The rows to go first, locked; those that another cleaner is just taking are passed over."""
@@ -94,21 +89,11 @@ class RetainedTable:
         return len(db.execute(gone.execution_options(synchronize_session=False)).all())
 
 
-def _unless_held(
-    session_id: InstrumentedAttribute[Any],
-) -> Callable[[datetime | None], ColumnElement[bool]]:
-    return lambda held: true() if held is None else ~holds.is_held(session_id, held)
-
-
-def _price_may_go(held: datetime | None) -> ColumnElement[bool]:
-    return true() if held is None else ~holds.is_held_price(held)
-
-
-def _asset_may_go(held: datetime | None) -> ColumnElement[bool]:
-    return true() if held is None else ~holds.is_held_asset(held)
-
-
 _HAS_FILES = exists().where(Artifact.session_id == CrawlSession.id, Artifact.deleted_at.is_(None))
+
+
+def _unless(is_held: Callable[[datetime], ColumnElement[bool]]) -> MayGo:
+    return lambda held: true() if held is None else ~is_held(held)
 
 
 def _session_may_go(held: datetime | None) -> ColumnElement[bool]:
@@ -121,7 +106,8 @@ def _session_may_go(held: datetime | None) -> ColumnElement[bool]:
     has_end = or_(Artifact.type.in_(EXPIRING), and_(Artifact.type == MEDIA.name, is_of_asset))
     file = exists().where(Artifact.session_id == CrawlSession.id, Artifact.deleted_at.is_(None), has_end)
     price = exists().where(Price.session_id == CrawlSession.id)
-    return and_(CrawlSession.status.in_(ENDED), ~price, ~file, _unless_held(CrawlSession.id)(held))
+    is_free = _unless(partial(holds.is_held, CrawlSession.id))(held)
+    return and_(CrawlSession.status.in_(ENDED), ~price, ~file, is_free)
 
 
 def _run_may_go(_held: datetime | None) -> ColumnElement[bool]:
@@ -133,11 +119,13 @@ def _run_may_go(_held: datetime | None) -> ColumnElement[bool]:
 SESSIONS = RetainedTable(CrawlSession, CrawlSession.finished_at, _session_may_go, ~_HAS_FILES)
 COLLECTIONS: dict[str, tuple[RetainedTable, ...]] = {
     "diagnostics": (
-        RetainedTable(Diagnostic, Diagnostic.timestamp, _unless_held(Diagnostic.session_id)),
-        RetainedTable(CrawlLog, CrawlLog.timestamp, _unless_held(CrawlLog.session_id)),
+        RetainedTable(
+            Diagnostic, Diagnostic.timestamp, _unless(partial(holds.is_held, Diagnostic.session_id))
+        ),
+        RetainedTable(CrawlLog, CrawlLog.timestamp, _unless(partial(holds.is_held, CrawlLog.session_id))),
     ),
-    "price_history": (RetainedTable(Price, Price.seen_at, _price_may_go),),
-    "assets": (RetainedTable(Asset, Asset.last_seen_at, _asset_may_go),),
+    "price_history": (RetainedTable(Price, Price.seen_at, _unless(holds.is_held_price)),),
+    "assets": (RetainedTable(Asset, Asset.last_seen_at, _unless(holds.is_held_asset)),),
     "scrape_metadata": (
         RetainedTable(ScrapeRecord, ScrapeRecord.timestamp),
         SESSIONS,
@@ -249,22 +237,14 @@ def _swept(database: Database, result: CollectionResult, *, dry_run: bool) -> Co
         now = db.now
         cutoff = now - timedelta(days=result.ttl_days)
         held = holds.standing_at(db, now)
-        result = evolve(result, **_counts(db, tables, cutoff, held))
+        result = evolve(
+            result,
+            total_docs=sum(lookup.count(db, each.table) for each in tables),
+            expired_docs=sum(lookup.count(db, each.table, each.is_expired(cutoff, held)) for each in tables),
+        )
         if dry_run or not result.expired_docs:
             return result
         return evolve(result, deleted_docs=_delete_oldest(db, tables, cutoff, held))
-
-
-def _counts(
-    db: Session, tables: tuple[RetainedTable, ...], cutoff: datetime, held: datetime | None
-) -> dict[str, Any]:
-    expired = (
-        select(func.count()).select_from(each.table).where(each.is_expired(cutoff, held)) for each in tables
-    )
-    return {
-        "total_docs": sum(db.execute(each.total()).scalar_one() for each in tables),
-        "expired_docs": sum(db.execute(query).scalar_one() for query in expired),
-    }
 
 
 def _delete_oldest(

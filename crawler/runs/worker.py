@@ -240,7 +240,8 @@ class Dispatcher:
         if counted:
             self._count_at = clock() + COUNTING_PART * (clock() - begun)
             standing = self._pace.note(view.left.counts, clock())
-            worker.visits.tell("tasks", run=worker.run.id, slowest=view.left.slowest, **asdict(standing))
+            slowest, held = view.left.slowest, len(worker.slots)
+            worker.visits.tell("tasks", run=worker.run.id, slowest=slowest, held=held, **asdict(standing))
         return view
 
     def _act_on(self, view: View) -> None:

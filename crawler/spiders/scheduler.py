@@ -58,20 +58,21 @@ class RunScheduler(BaseScheduler):
             self.worker.end_soon(request.meta[TASK], TaskEnd.given_back(Release.INTERRUPTED))
         status = await self.worker.close()
         if status:
-            code = await self._report()
-            run = self.worker.run.id
-            self.worker.visits.tell("run_ended", run=run, status=status, exit_code=code, **self.worker.done)
+            code, tasks = await self._report()
+            told = {"run": self.worker.run.id, "status": status, "exit_code": code, "tasks": tasks}
+            self.worker.visits.tell("run_ended", **told, **self.worker.done)
 
-    async def _report(self) -> ExitCode:
-        """Write the run's report; what the crawl exits with."""
+    async def _report(self) -> tuple[ExitCode, dict[str, int]]:
+        """Write the run's report; what the crawl exits with, and the run's tasks by status."""
         worker, code = self.worker, ExitCode.FAILED
+        tasks: dict[str, int] = {}
         try:
             report = await run_in_thread(read_report, worker.store.database, worker.run.id)
-            code = report.exit_code
+            code, tasks = report.exit_code, dict(report.tasks)
             await run_in_thread(write_report, report, worker.visits.settings.vitrine_home / "reports")
         except Exception:
             log.exception("run.report_not_written", run=worker.run.id)
-        return code
+        return code, tasks
 
     def has_pending_requests(self) -> bool:
         """Whether there is anything that could be handed out."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from attrs import evolve
@@ -36,7 +38,6 @@ from crawler.urls import require_http_url
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
-    from pathlib import Path
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from crawler.warc.records import Shelved
 
 SERVER_ERROR = 500
-KNOWN = ("start_url", "source", "max_pages", "depth", "resume", "run_id")
+KNOWN = ("start_url", "source", "plan", "max_pages", "depth", "resume", "run_id")
 TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
 log = logs.get_logger(__name__)
 
@@ -241,8 +242,9 @@ def run_order(given: Mapping[str, str], sources_file: Path) -> RunOrder:
     unknown = sorted(name for name in given if name not in KNOWN and not name.startswith("_"))
     if unknown:
         raise UsageError(f"-a {unknown[0]}=… is unknown", hint="it takes " + ", ".join(KNOWN))
-    if given.get("start_url") and given.get("source"):
-        raise UsageError("-a start_url=… and -a source=… exclude each other")
+    named = [name for name in ("start_url", "source", "plan") if given.get(name)]
+    if len(named) > 1:
+        raise UsageError(f"-a {named[0]}=… and -a {named[1]}=… exclude each other")
     run_id = _number(given, "run_id")
     source = _source(given, sources_file)
     if source is None and run_id is None:
@@ -256,14 +258,25 @@ def _source(given: Mapping[str, str], sources_file: Path) -> Source | None:
     max_pages, depth = _number(given, "max_pages"), _number(given, "depth", least=0)
     if url := given.get("start_url"):
         return Source.of_url(require_http_url(url), max_pages=max_pages, depth=depth)
-    if not (code := given.get("source")):
+    if plan := given.get("plan"):
+        source = _planned(plan)
+    elif code := given.get("source"):
+        source = find_source(sources_file, code)
+    else:
         return None
-    source = find_source(sources_file, code)
     return evolve(
         source,
         max_pages=source.max_pages if max_pages is None else max_pages,
         depth=source.depth if depth is None else depth,
     )
+
+
+def _planned(path: str) -> Source:
+    """The source that a file has as JSON, as a job keeps it."""
+    try:
+        return Source.of_plan(json.loads(Path(path).read_bytes()))
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise UsageError(f"-a plan={path} is no plan of a source: {error}") from None
 
 
 def _number(given: Mapping[str, str], name: str, least: int = 1) -> int | None:

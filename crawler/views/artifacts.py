@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attrs import frozen
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from crawler.db import lookup
 from crawler.db.models import Artifact
@@ -55,7 +55,7 @@ def readable(db: Session, now: datetime, given: str) -> Artifact:
 
 def count(db: Session, now: datetime) -> int:
     """How many there are to be read."""
-    return db.execute(select(func.count()).select_from(Artifact).where(is_readable(now))).scalar_one()
+    return lookup.count(db, Artifact, is_readable(now))
 
 
 def verification(found: Iterable[Examined]) -> Verification:

@@ -109,10 +109,41 @@ def shown(db: Session, job: Job, now: datetime) -> JobDocument:
     )  # fmt: skip
 
 
-def counts(db: Session) -> dict[str, int]:
-    """How many jobs there are of each state that the rows say."""
-    found = dict(db.execute(select(Job.status, func.count()).group_by(Job.status)).tuples().all())
+def counts(db: Session, now: datetime) -> dict[str, int]:
+    """How many jobs there are of each state, as they are shown."""
+    found: dict[str, int] = {}
+    for status, count in db.execute(select(Job.status, func.count()).group_by(Job.status)):
+        found[status] = found.get(status, 0) + count
+    for job in db.scalars(select(Job).where(Job.status.in_(LEFT_BEHIND))):
+        if (status := shown(db, job, now).status) != job.status:
+            found[job.status] -= 1
+            found[status] = found.get(status, 0) + 1
     return {str(status): found.get(status, 0) for status in JobStatus}
+
+
+@frozen(kw_only=True)
+class StorageDocument:
+    """What a job's archive takes on the disk, as it was counted last."""
+
+    id: int
+    name: str
+    output_dir: str
+    warc_file_count: int
+    warc_bytes_total: int
+    output_bytes_total: int
+    tmp_bytes_total: int
+    tmp_non_warc_bytes_total: int
+    storage_scanned_at: datetime | None
+
+
+def storage_of(job: Job) -> StorageDocument:
+    """What is known of it."""
+    return document_of(StorageDocument, job)
+
+
+def all_jobs(db: Session) -> list[Job]:
+    """Every job, the newest first."""
+    return list(db.scalars(select(Job).order_by(Job.id.desc())))
 
 
 def _step(row: JobStep, now: datetime) -> StepDocument:

@@ -99,13 +99,14 @@ def plugin_page(
     capture: PageCapture, *, depth: int = 0, links: Iterable[str] = (), media: Iterable[str] = ()
 ) -> PluginPage:
     """The page of a capture."""
+    title = json.loads(capture.features).get("meta", {}).get("title") if capture.features else None
     return PluginPage(
         url=capture.url,
         canonical_url=identity_of(capture.url, capture.canonical_url).url,
         content_type=capture.content_type or "",
         charset=capture.charset or "",
         body=capture.body or capture.media or b"",
-        title=_page_title(capture.features),
+        title=title if isinstance(title, str) else None,
         visible_text=(capture.visible_text or b"").decode("utf-8", "replace"),
         verdict=capture.verdict,
         facts=capture.facts,
@@ -118,11 +119,6 @@ def plugin_page(
 def normalised(text: str) -> str:
     """A text whose digest does not change with blanks, line ends, or the way an accent is composed."""
     return " ".join(unicodedata.normalize("NFC", text).split())
-
-
-def _page_title(features: bytes | None) -> str | None:
-    title = json.loads(features).get("meta", {}).get("title") if features else None
-    return title if isinstance(title, str) else None
 
 
 # ── what it gives, what it is, and what is said of one that failed ──

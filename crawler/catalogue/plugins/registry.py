@@ -173,19 +173,14 @@ def _offered(plugin: AssetPlugin, page: PluginPage) -> list[object]:
 
 
 def _crashed(name: str, page: PluginPage, error: BaseException) -> PluginFailure:
-    failure = PluginFailure(name, said(error), {"at": _place(error)})
+    [frame] = traceback.extract_tb(error.__traceback__, limit=-1)  # the line that raised it
+    file = "/".join(Path(frame.filename).parts[-2:])
+    failure = PluginFailure(name, said(error), {"at": f"{file}:{frame.lineno} in {frame.name}"})
     log.warning(
         "plugin.failed", plugin=name, url=page.url, error=failure.message, **failure.context,
         exc_info=error if log.isEnabledFor(logging.DEBUG) else None,
     )  # fmt: skip
     return failure
-
-
-def _place(error: BaseException) -> str:
-    """The line that raised it."""
-    [frame] = traceback.extract_tb(error.__traceback__, limit=-1)
-    file = "/".join(Path(frame.filename).parts[-2:])
-    return f"{file}:{frame.lineno} in {frame.name}"
 
 
 def _keep(name: str, offered: list[object], found: list[tuple[str, AssetRecord]]) -> list[PluginFailure]:

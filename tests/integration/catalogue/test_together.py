@@ -10,8 +10,8 @@ from sqlalchemy import insert
 from crawler.clock import utc_now
 from crawler.config import load_settings
 from crawler.db.models import AuditEntry, DomainDay, Listing, Price, RetentionConfig
+from crawler.retention.cleanup import maybe_clean_up
 from crawler.retention.sweep import sweep
-from crawler.retention.trigger import maybe_clean_up
 from tests.integration.catalogue.visits import DAY, new_visits
 
 if TYPE_CHECKING:

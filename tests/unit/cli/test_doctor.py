@@ -10,6 +10,8 @@ from tests.servers import set_revision
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
+
     from tests.unit.cli.conftest import Done, Vitrine
 
 
@@ -29,6 +31,8 @@ def test_an_empty_machine_is_well(vitrine: Vitrine) -> None:
         "sqlite": "ok",
         "redis": "absent",
         "artifacts": "ok",
+        "archive": "ok",
+        "tool": "ok",
         "contact": "warning",
     }
     assert sys.executable in found["python"]["what"]
@@ -76,6 +80,29 @@ def test_a_folder_that_cannot_be_written_is_told(vitrine: Vitrine, tmp_path: Pat
     artifacts = findings(done)["artifacts"]
     assert (done.code, artifacts["state"]) == (1, "broken")
     assert str(tmp_path / "file") in artifacts["what"]
+
+
+def test_an_archive_that_cannot_be_made_is_told(vitrine: Vitrine, tmp_path: Path) -> None:
+    """Its root cannot be written, its tool is missing or fails, Docker is away and wanted."""
+    (tmp_path / "file").touch()
+    (tmp_path / "sources.toml").write_text(
+        '[sources.a]\nengine = "zimit"\nstart_urls = ["https://a.example/"]\n', encoding="utf-8"
+    )
+    root = str(tmp_path / "file" / "archive")
+    found: dict[str, dict[str, Any]] = {}
+    for command in ("/nowhere/tool", f"'{sys.executable}' -c 1/0"):
+        found = findings(vitrine("doctor", "--json", ARCHIVE_ROOT=root, TOOL_CMD=command, PATH="/nowhere"))
+        states = [found[name]["state"] for name in ("archive", "tool", "docker")]
+        assert states == ["broken", "broken", "broken"]
+    assert str(tmp_path / "file") in found["archive"]["what"]
+    assert "TOOL_CMD" in found["tool"]["fix"]
+
+
+def test_a_tool_that_says_nothing_is_told(vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for it for ever."""
+    monkeypatch.setattr("crawler.cli.doctor.TOOL_SECONDS", 0.3)
+    found = findings(vitrine("doctor", "--json", TOOL_CMD="sleep 60"))["tool"]
+    assert (found["state"], "says nothing" in found["what"]) == ("broken", True)
 
 
 def test_working_servers_are_told_with_their_clocks(

@@ -51,6 +51,9 @@ ASKING: dict[str, int] = {
     "doctor": 0,
     "jobs list": 0,
     "jobs show 1": 0,
+    "jobs status": 0,
+    "jobs storage": 0,
+    "jobs validate 1": 1,
     "sources list": 0,
     "sources check": 0,
     "pdp check page.html": 0,
@@ -65,13 +68,24 @@ CHANGING = {
     "exceptions": {"resolve"},
     "export": {""},  # it is put on record
     "hauls": {"create"},
-    "jobs": {"create", "retry", "register"},
+    "jobs": {
+        "consolidate",
+        "crawl",
+        "create",
+        "cleanup",
+        "patch",
+        "register",
+        "reset-retries",
+        "retry",
+        "run",
+    },
     "prices": {"refresh"},
     "purge": {""},
     "retention": {"set", "hold", "unhold"},
     "runs": {"stop", "resume"},
     "sessions": {"retry"},
     "sources": {"seed"},
+    "worker": {""},
 }
 
 

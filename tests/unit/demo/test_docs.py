@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from crawler.demo import DEMO_SIX, SCENARIOS, SHOPS
+from crawler.demo import DEMO_SIX, SHOPS
+from crawler.demo.scenarios import SCENARIOS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "demo-shop.md").read_text(encoding="utf-8")
 

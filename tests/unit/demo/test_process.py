@@ -18,7 +18,8 @@ from tests.unit.demo.asking import ask, read
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from crawler.demo import DemoProcess, DemoServer
+    from crawler.demo import DemoServer
+    from crawler.demo.process import DemoProcess
 
 COMMAND = [sys.executable, "-W", "error", "-m", "crawler.demo"]
 

@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from crawler.demo import SCENARIOS, SHOPS
+from crawler.demo import SHOPS
+from crawler.demo.scenarios import SCENARIOS
 from tests.unit.demo.asking import ask, read, send
 
 if TYPE_CHECKING:

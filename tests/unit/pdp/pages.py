@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from crawler.pdp import Page, read_page
+from crawler.pdp import read_page
+
+if TYPE_CHECKING:
+    from crawler.pdp.page import Page
 
 URL = "https://shop.example/p/jug"
 OFFER = {"@type": "Offer", "price": "48.00", "priceCurrency": "EUR"}

@@ -8,7 +8,9 @@ import tracemalloc
 import pytest
 
 from crawler.html.visible import visible_text
-from crawler.pdp import Verdict, discover, features, judge, read_facts, read_page
+from crawler.pdp import Verdict, judge, read_facts, read_page
+from crawler.pdp.candidates import discover
+from crawler.pdp.features import features
 from crawler.pdp.verdict import READERS
 
 SECONDS = 5.0

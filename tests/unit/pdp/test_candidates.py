@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from crawler.pdp import discover, fallback_links, read_page
-from crawler.pdp.candidates import base_of, joined, resolved, top_of
+from crawler.pdp import read_page
+from crawler.pdp.candidates import base_of, discover, fallback_links, joined, resolved, top_of
 from tests.unit.pdp.pages import URL, page
 
 HOME = """

@@ -6,15 +6,8 @@ import json
 from decimal import Decimal
 from typing import Any
 
-from crawler.pdp import (
-    Facts,
-    Variant,
-    facts_as_dict,
-    features,
-    judge,
-    read_facts,
-    verdict_as_dict,
-)
+from crawler.pdp import Facts, Variant, facts_as_dict, judge, read_facts, verdict_as_dict
+from crawler.pdp.features import features
 from tests.unit.pdp.pages import OFFER, page, script
 
 HEAD = (

@@ -8,8 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crawler.html.visible import visible_text
-from crawler.pdp import POLICIES, discover, features, judge, read_facts, read_page
-from crawler.pdp.linked_data import read_json
+from crawler.pdp import POLICIES, judge, read_facts, read_page
+from crawler.pdp.candidates import discover
+from crawler.pdp.features import features
+from crawler.pdp.structured_data import read_json
 
 PIECES = (
     "<h1>",

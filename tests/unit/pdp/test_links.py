@@ -6,16 +6,9 @@ import time
 
 import pytest
 
-from crawler.pdp import (
-    PageQuestion,
-    discover,
-    page_links,
-    page_media,
-    read_page,
-    reading_of,
-    robots_directives,
-)
-from crawler.pdp.links import MAX_LINKS, MAX_MEDIA
+from crawler.pdp import PageQuestion, read_page, reading_of
+from crawler.pdp.candidates import discover
+from crawler.pdp.links import MAX_LINKS, MAX_MEDIA, page_links, page_media, robots_directives
 
 HERE = "https://shop.example/c/cups?page=2"
 PAGE = """

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawler.pdp import judge, read_page
+from crawler.pdp.own_product import declarations
+from tests.unit.pdp.pages import page, script
 
 if TYPE_CHECKING:
     from crawler.pdp.page import Page
@@ -23,7 +25,7 @@ TILES = "".join(
 SEEN = '<img src="/jug.jpg"><p class="price">€48.00</p>'
 
 
-def page(*nodes: dict[str, Any], heading: str = "Jug", body: str = SEEN) -> Page:
+def page_of(*nodes: dict[str, Any], heading: str = "Jug", body: str = SEEN) -> Page:
     """A page with that JSON-LD under that heading."""
     data = json.dumps({"@context": "https://schema.org", "@graph": list(nodes)})
     script = f'<script type="application/ld+json">{data}</script>'
@@ -47,7 +49,7 @@ def page(*nodes: dict[str, Any], heading: str = "Jug", body: str = SEEN) -> Page
 )
 def test_a_page_with_one_priced_thing_is_its_product_page(node: dict[str, Any], policy: str) -> None:
     """A name with an offer is enough, and so is the page's name; no number, no maker, no buy control."""
-    verdict = judge(page(node), policy)
+    verdict = judge(page_of(node), policy)
     assert verdict.is_pdp, verdict.reasons
     assert verdict.signals.has_product_schema
 
@@ -67,7 +69,7 @@ def test_a_page_with_one_priced_thing_is_its_product_page(node: dict[str, Any], 
 )
 def test_what_is_listed_or_related_is_not_the_pages_own(node: dict[str, Any]) -> None:
     """Nor what is neither named nor offered."""
-    assert page(node).product_node is None
+    assert page_of(node).product_node is None
 
 
 @pytest.mark.parametrize("kind", ["Article", "NewsArticle", "BlogPosting"])
@@ -75,8 +77,8 @@ def test_what_is_listed_or_related_is_not_the_pages_own(node: dict[str, Any]) ->
 def test_an_editorial_pick_is_not_the_pages_own(pick: dict[str, Any], kind: str) -> None:
     """Unless the article is named after it, which only v1.3 holds against the page."""
     article = {"@type": kind, "headline": "Ten of them"}
-    assert page(article, pick, heading="Ten of them").product_node is None
-    named = page(article, pick, heading="Jug")
+    assert page_of(article, pick, heading="Ten of them").product_node is None
+    named = page_of(article, pick, heading="Jug")
     assert named.product_node is not None
     assert (judge(named, "v1.2").is_pdp, judge(named, "v1.3").reasons) == (True, ("declared_article",))
 
@@ -84,20 +86,20 @@ def test_an_editorial_pick_is_not_the_pages_own(pick: dict[str, Any], kind: str)
 def test_of_several_the_one_that_bears_the_pages_name_counts() -> None:
     """The others are what else there is."""
     others = [{**JUG, "name": f"Jug {number}", "sku": str(number)} for number in range(3)]
-    node = page(*others, {"@type": "Product", "name": "Jug"}).product_node
+    node = page_of(*others, {"@type": "Product", "name": "Jug"}).product_node
     assert node is not None
     assert node.value["name"] == "Jug"
-    assert page(*others).product_node is None
+    assert page_of(*others).product_node is None
 
 
 @pytest.mark.parametrize("more", [{}, {"description": "All of them."}])
 def test_a_whole_list_is_no_product(more: dict[str, Any]) -> None:
     """A range of offers on a page whose prices are all those of its tiles; with a number it is one thing."""
     listed = {**JUG, "name": "Jugs", "offers": RANGE, **more}
-    assert page(listed, heading="Jugs", body=f"<ul>{TILES}</ul>").product_node is None
-    assert page(listed, heading="Jugs", body=f"{SEEN}<ul>{TILES}</ul>").product_node is not None
+    assert page_of(listed, heading="Jugs", body=f"<ul>{TILES}</ul>").product_node is None
+    assert page_of(listed, heading="Jugs", body=f"{SEEN}<ul>{TILES}</ul>").product_node is not None
     numbered = {**listed, "sku": "J-1"}
-    assert page(numbered, heading="Jugs", body=f"<ul>{TILES}</ul>").product_node is not None
+    assert page_of(numbered, heading="Jugs", body=f"<ul>{TILES}</ul>").product_node is not None
 
 
 @pytest.mark.parametrize(
@@ -112,7 +114,28 @@ def test_a_whole_list_is_no_product(more: dict[str, Any]) -> None:
 def test_microdata_means_the_same(item: str, *, is_own: bool) -> None:
     """In v1.3, which reads it."""
     body = f'<div itemscope itemtype="https://schema.org/Product">{item}</div>{SEEN}'
-    judged = page(body=body)
+    judged = page_of(body=body)
     assert (judged.product_item is not None) is is_own
     assert judge(judged, "v1.3").is_pdp is is_own
     assert not judge(judged, "v1.2").is_pdp
+
+
+@pytest.mark.parametrize(
+    ("head", "reasons"),
+    [
+        (script({"@type": "NewsArticle"}), [("declared_article", True)]),
+        (script({"@type": ["WebPage", "CollectionPage"]}), [("declared_collection", True)]),
+        (script({"@type": "RealEstateListing"}), [("declared_property", True)]),
+        (script({"@type": "WebPage", "mainEntity": {"@type": "Recipe"}}), [("declared_article", True)]),
+        (script({"@type": "ItemList"}), [("declared_collection", False)]),
+        ('<meta property="og:type" content="Article">', [("declared_article", False)]),
+        ('<meta property="og:type" content="product.group">', [("declared_collection", False)]),
+        (script({"@type": "WebPage", "isPartOf": {"@type": "Blog"}}), []),
+        (script({"@type": "Product"}), []),
+        ('<meta property="og:type" content="product">', []),
+        ('<meta property="og:title" content="article">', []),
+    ],
+)
+def test_what_is_declared(head: str, reasons: list[tuple[str, bool]]) -> None:
+    """At the top of the data or in the head; a list and Open Graph are believed less."""
+    assert [(found.reason, found.is_firm) for found in declarations(page(head=head))] == reasons

@@ -6,16 +6,8 @@ from itertools import product
 
 import pytest
 
-from crawler.pdp import (
-    POLICIES,
-    UnknownPolicyError,
-    evaluate_pdp_validation_signals,
-    is_valid_pdp_page,
-    judge,
-    policy_of,
-    read_page,
-)
-from crawler.pdp.verdict import MAX_SNIPPET, evidence
+from crawler.pdp import POLICIES, evaluate_pdp_validation_signals, is_valid_pdp_page, judge, read_page
+from crawler.pdp.verdict import MAX_SNIPPET, UnknownPolicyError, evidence, policy_of
 from tests.unit.pdp.pages import OFFER, page, script
 
 JUG = '<h1>Tall jug</h1><img src="/j.png"><p class="price">€48.00</p>'

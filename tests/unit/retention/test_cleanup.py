@@ -5,16 +5,19 @@ from __future__ import annotations
 import logging
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 from sqlalchemy import select
 
 from crawler.clock import utc_now
-from crawler.db.models import AuditEntry, Hold
+from crawler.config import load_settings
+from crawler.db.engine import Database
+from crawler.db.models import AuditEntry, Hold, RetentionConfig
 from crawler.evidence.blobs import StoreUnavailableError
 from crawler.evidence.folder_store import FolderStore
 from crawler.retention import sweep
-from crawler.retention.cleanup import CleanupOrder, Part, clean_up
+from crawler.retention.cleanup import CHANCE, CleanupOrder, Part, clean_up, maybe_clean_up
 from crawler.retention.plan import CleanupResult
 from crawler.retention.policies import DEFAULT_DAYS
 from tests.unit.retention.contents import contents_of
@@ -22,8 +25,11 @@ from tests.unit.retention.stored import DAY, PACKED, Evidence, Meddling, row
 from tests.unit.retention.test_orphans import write_old
 
 if TYPE_CHECKING:
-    from crawler.db.engine import Database
+    from collections.abc import Callable
+    from pathlib import Path
+
     from crawler.retention.sweep import CollectionResult
+    from tests.integration.catalogue.visits import Visits
 
 SIZE = len(PACKED.data)
 
@@ -213,3 +219,49 @@ def test_collections_alone_touch_no_artifact(evidence: Evidence) -> None:
     assert (result.candidates, result.deleted, result.remaining) == (0, 0, 0)
     assert [each["collection"] for each in result.collections] == list(DEFAULT_DAYS)
     assert evidence.files() == {"a/html.gz"}
+
+
+def test_requests_start_nothing_unless_that_is_enabled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By default cron does it: no dice are thrown, and the database is not even opened."""
+    monkeypatch.delenv("RETENTION_CLEANUP_ENABLED", raising=False)
+    database = Database(f"sqlite:///{tmp_path / 'none.db'}")
+    asked: list[str] = []
+
+    def dice() -> float:
+        asked.append("dice")
+        return 0.0
+
+    assert not maybe_clean_up(load_settings(), database, lambda: asked.append("run"), dice)
+    assert asked == []
+    assert not (tmp_path / "none.db").exists()
+
+
+def triggered(visits: Visits, run: Callable[[], object], *, dice: float = 0.0) -> bool:
+    """A request, where requests may start a cleanup."""
+    settings = load_settings({"retention_cleanup_enabled": True})
+    return maybe_clean_up(settings, visits.database, run, lambda: dice)
+
+
+def test_the_trigger_runs_once_an_hour(visits: Visits) -> None:
+    """For all processes together; the hour is claimed when a run begins."""
+    ran: list[str] = []
+    assert triggered(visits, lambda: ran.append("first"))
+    assert not triggered(visits, lambda: ran.append("second"))
+    visits.change(RetentionConfig, triggered_at=utc_now() - timedelta(minutes=59))
+    assert not triggered(visits, lambda: ran.append("third"))
+    visits.change(RetentionConfig, triggered_at=utc_now() - timedelta(hours=1))
+    assert triggered(visits, lambda: ran.append("fourth"), dice=CHANCE - 0.0001)
+    assert ran == ["first", "fourth"]
+
+
+def test_the_trigger_needs_luck_and_loses_no_error(visits: Visits) -> None:
+    """Ninety-nine of a hundred requests do nothing; a failure stays in the log."""
+    assert not triggered(visits, lambda: None, dice=CHANCE)
+    assert visits.count(RetentionConfig) == 0
+
+    def fail() -> None:
+        raise RuntimeError(str(uuid4()))
+
+    assert not triggered(visits, fail)

@@ -6,8 +6,7 @@ import itertools
 
 import pytest
 
-from crawler.demo.goods import ASSORTMENTS
-from crawler.demo.money import NOTATIONS, moved, price_text, price_value
+from crawler.demo.goods import ASSORTMENTS, NOTATIONS, moved, price_text, price_value
 from crawler.demo.shops import SHOPS
 
 

@@ -1,0 +1,334 @@
+"""Steps of jobs on loan to workers: a step and its job change together, and only for who has the lease.
+
+All of it blocks. Times are the database's.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, cast
+from uuid import uuid4
+
+from attrs import frozen
+from sqlalchemy import bindparam, exists, insert, or_, select, update
+
+from crawler import logs
+from crawler.access.process import is_gone, this_process
+from crawler.db.models import Job, JobStep, RegisteredSource, ScrapeRecord
+from crawler.errors import UsageError
+from crawler.jobs.lifecycle import CRAWLABLE, JobStateError, JobStatus, after_failed_crawl, require_change
+from crawler.leases.rows import Leases
+from crawler.leases.rules import LeaseRules
+from crawler.storable import as_json
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import RowMapping, Table
+    from sqlalchemy.orm import Session
+
+    from crawler.config import Settings
+    from crawler.db.engine import Database, Transaction
+    from crawler.engines.statistics import Statistics
+    from crawler.leases.rows import Lease
+
+MAX_LEASES = 1_000  # of one step; whatever kills its worker so often is given up
+MAX_INFRA_ERRORS = 5
+REST_SECONDS, MAX_REST_SECONDS = 600.0, 3600.0
+MAX_HISTORY = 50
+MAX_COUNT = 2**31 - 1  # that a column takes
+_OF_THE_LAST_CRAWL = (
+    "finished_at", "crawler_exit_code", "crawler_status", "crawler_stage", "combined_log_path",
+)  # fmt: skip
+WORKER_DIED = "its worker died"
+_OF_JOB = JobStep.job_id == bindparam("of_job")
+_IS_CRAWL = JobStep.kind == "crawl"
+_HAS_SOURCE = JobStep.job_id.in_(select(Job.id).where(Job.source_id.is_not(None)))
+
+log = logs.get_logger(__name__)
+
+
+class Came(StrEnum):
+    """What an attempt at a crawl came to."""
+
+    SUCCESS = "success"
+    FAILED = "failed"
+    USAGE = "infra_error_config"  # the tool does not take its arguments: never tried again
+    INFRASTRUCTURE = "infra_error"  # what it stands on is broken
+    NOT_BEGUN = "not_begun"  # its disk is too full to begin
+    INTERRUPTED = "interrupted"  # its worker was told to stop
+
+
+@frozen
+class Work:
+    """A crawl to be done, and the right to say what came of it."""
+
+    lease: Lease
+    job_id: int
+    name: str
+    engine: str
+    output_dir: str
+    config: dict[str, Any]
+
+
+@frozen
+class Result:
+    """What an attempt came to, with what is to be known of it."""
+
+    came: Came
+    exit_code: int | None = None
+    stage: str = ""
+    error: str = ""
+    cause: str | None = None
+    facts: dict[str, Any] | None = None  # columns of the job: statistics, paths, sizes
+
+
+class Steps:
+    """Leases steps to one worker, and writes what becomes of them."""
+
+    def __init__(self, database: Database, settings: Settings) -> None:
+        self.database = database
+        self.settings = settings
+        self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:12]}"
+        rules = LeaseRules(
+            lease_seconds=settings.job_lease_seconds, deadline_seconds=settings.job_max_seconds,
+            max_attempts=MAX_LEASES, backoff_min_seconds=0, backoff_max_seconds=0, jitter_seconds=0,
+        )  # fmt: skip
+        self.leases = Leases(JobStep, rules, self._expired)
+
+    # ── to whom a step belongs ──
+
+    def acquire(self, job_id: int | None = None) -> Work | None:
+        """The next crawl that is due, or that of one job; None where there is none (SPEC 113)."""
+        if job_id is None and not self._may_have_some():
+            return None
+        within = (_IS_CRAWL, _HAS_SOURCE) if job_id is None else (_IS_CRAWL, _OF_JOB)
+        values = {} if job_id is None else {"of_job": job_id}
+        with self.database.write() as db:
+            take_back_dead(db, self.leases)
+            while found := self.leases.acquire(
+                db, owner=self.owner, now=db.now, limit=1, within=within, values=values
+            ):
+                if (work := self._begun(db, *found[0])) is not None:
+                    return work
+        return None
+
+    def renew(self, leases: Sequence[Lease]) -> Collection[Lease]:
+        """Those that are ours still."""
+        with self.database.write() as db:
+            ours = self.leases.renew(db, leases, db.now)
+        return [lease for lease in leases if lease.id in ours]
+
+    def _may_have_some(self) -> bool:
+        """One look, which no other writer waits for: is anything due, or held by one who may be gone?"""
+        with self.database.read() as db:
+            rests = JobStep.status == "pending"
+            due = or_(JobStep.status == "in_progress", rests & (JobStep.next_run_at <= db.now))
+            return bool(db.scalar(select(exists().where(_IS_CRAWL, due))))
+
+    def _begun(self, db: Transaction, row: RowMapping, lease: Lease) -> Work | None:
+        """The job is running from here on (SPEC 37); None for one whose state says otherwise."""
+        job = db.get_one(Job, row["job_id"], with_for_update=True)
+        if job.status not in CRAWLABLE:
+            error = f"job {job.id} is {job.status}; nothing of it is to be crawled"
+            self.leases.fail(db, lease, error, db.now, final=True)
+            return None
+        was = job.status
+        fresh = dict.fromkeys(_OF_THE_LAST_CRAWL)
+        _move(db, job, JobStatus.RUNNING, now=db.now, facts={**fresh, "started_at": db.now})
+        begun = {"epoch": lease.epoch, "started_at": db.now.isoformat(), "worker": self.owner, "was": was}
+        history = [*row["detail"].get("attempts", ()), begun][-MAX_HISTORY:]
+        _write_step(db, lease.id, process=this_process(), detail={"attempts": history})
+        return Work(lease, job.id, job.name, job.engine, job.output_dir, dict(job.config or {}))
+
+    def _expired(self, db: Session, rows: Sequence[RowMapping], now: datetime) -> None:
+        """The jobs of steps whose lease ran out."""
+        for row in rows:
+            after = JobStatus.FAILED if row["status"] == "error" else JobStatus.RETRYABLE
+            _left_behind(db, row, after, now)
+
+    # ── how far it is, and what came of it ──
+
+    def progress(self, work: Work, said: Statistics) -> None:
+        """Write down how far a crawl is, while it is ours."""
+        with self.database.write() as db:
+            if self.leases.renew(db, [work.lease], db.now):
+                _write_job(db, work.job_id, db.now, **columns_of(said))
+
+    def end(self, work: Work, result: Result) -> JobStatus | None:
+        """Write what an attempt came to; the job's state then, or None where it is not ours to say."""
+        with self.database.write() as db:
+            job = db.get_one(Job, work.job_id, with_for_update=True)
+            ending = _Ending(job, db.get_one(JobStep, work.lease.id), work.lease, result, db.now)
+            if result.came is Came.SUCCESS:
+                after = self._done(db, ending)
+            elif result.came in {Came.INTERRUPTED, Came.NOT_BEGUN}:
+                after = self._put_back(db, ending)
+            else:
+                after = self._failed(db, ending)
+            if after is None:
+                log.warning("job.not_ours", job=work.job_id, epoch=work.lease.epoch)
+                return None
+            _close_attempt(db, ending.step, str(result.came), result, now=db.now)
+            if after in {JobStatus.COMPLETED, JobStatus.FAILED}:
+                _put_on_record(db, job, db.now)
+            return after
+
+    def _done(self, db: Session, ending: _Ending) -> JobStatus | None:
+        if not self.leases.finish(db, ending.lease, ending.now, outcome=str(Came.SUCCESS)):
+            return None
+        _move(db, ending.job, JobStatus.COMPLETED, now=ending.now, facts={**ending.facts, "infra_errors": 0})
+        return JobStatus.COMPLETED
+
+    def _put_back(self, db: Session, ending: _Ending) -> JobStatus | None:
+        """As if it were untouched: the state that it had, no attempt counted."""
+        result, now = ending.result, ending.now
+        if not self.leases.release(db, [ending.lease], result.error, now):
+            return None
+        attempts = ending.step.detail.get("attempts") or [{}]
+        was = JobStatus(attempts[-1].get("was", JobStatus.QUEUED))
+        if result.came is Came.NOT_BEGUN:
+            again = now + timedelta(seconds=REST_SECONDS)
+            _write_step(db, ending.step.id, next_run_at=again, cause=result.cause)
+        _move(db, ending.job, was, now=now, facts=dict(result.facts or {}))
+        return was
+
+    def _failed(self, db: Session, ending: _Ending) -> JobStatus | None:
+        """Tried again at once, so often; after a rest that grows, where it was the machine; or never."""
+        job, result, now = ending.job, ending.result, ending.now
+        counted, rest = {"infra_errors": 0, "retry_count": job.retry_count}, timedelta()
+        after = JobStatus.FAILED
+        if result.came is Came.INFRASTRUCTURE:
+            counted["infra_errors"] = errors = job.infra_errors + 1
+            rest = timedelta(seconds=min(REST_SECONDS * 2 ** (errors - 1), MAX_REST_SECONDS))
+            after = JobStatus.RETRYABLE if errors < MAX_INFRA_ERRORS else JobStatus.FAILED
+        elif result.came is Came.FAILED:
+            after = after_failed_crawl(job.retry_count, self.settings.max_crawl_retries)
+            counted["retry_count"] += after is JobStatus.RETRYABLE
+        is_final = after is JobStatus.FAILED
+        failed = self.leases.fail(db, ending.lease, result.error, now, cause=result.cause, final=is_final)
+        if failed is None:
+            return None
+        if not is_final:
+            _write_step(db, ending.step.id, next_run_at=now + rest)
+        _move(db, job, after, now=now, facts={**ending.facts, **counted})
+        return after
+
+
+@frozen
+class _Ending:
+    """The end of an attempt, as it is written."""
+
+    job: Job
+    step: JobStep
+    lease: Lease
+    result: Result
+    now: datetime
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The job's columns that say what came of its crawl (SPEC 45)."""
+        result = self.result
+        return {
+            **(result.facts or {}), "crawler_exit_code": result.exit_code,
+            "crawler_status": str(result.came), "crawler_stage": result.stage or None,
+            "finished_at": self.now,
+        }  # fmt: skip
+
+
+def columns_of(said: Statistics) -> dict[str, Any]:
+    """Statistics as a job's columns (SPEC 46)."""
+    counts = {"crawled": said.crawled, "total": said.total, "failed": said.failed}
+    columns = {f"pages_{name}": min(count, MAX_COUNT) for name, count in counts.items()}
+    return {**columns, "last_stats_json": as_json(said.raw, values=500, depth=6)}
+
+
+def take_back_dead(db: Transaction, leases: Leases) -> int:
+    """Put back what workers of this machine held that are gone; how many steps that were."""
+    held = db.execute(
+        select(JobStep.id, JobStep.lease_epoch, JobStep.process).where(JobStep.status == "in_progress")
+    )
+    taken = 0
+    for step_id, epoch, process in held.all():
+        if is_gone(process):
+            within = (JobStep.id == bindparam("the_step"), JobStep.lease_epoch == bindparam("the_epoch"))
+            values = {"the_step": step_id, "the_epoch": epoch}
+            for row in leases.take_back(db, reason=WORKER_DIED, now=db.now, within=within, values=values):
+                _left_behind(db, row, JobStatus.RETRYABLE, db.now)
+                taken += 1
+    return taken
+
+
+def tidy(db: Transaction) -> None:
+    """Put back what the dead held, for a command that looks at states to change them."""
+    take_back_dead(db, Leases(JobStep, LeaseRules(max_attempts=MAX_LEASES)))
+
+
+def make_due(db: Transaction, job: Job, leases: Leases) -> None:
+    """Let a job's crawl begin now that somebody asks for it, wherever its rest would end (SPEC 36)."""
+    take_back_dead(db, leases)
+    db.refresh(job)
+    if job.status not in CRAWLABLE:
+        allowed = " or ".join(CRAWLABLE)
+        raise JobStateError(f"job {job.id} is {job.status}; only one that is {allowed} can be crawled")
+    if not (job.config or {}).get("seeds"):
+        raise UsageError(f"job {job.id} has no seeds", hint="make another one of its source")
+    waits = update(JobStep).where(JobStep.job_id == job.id, JobStep.status == "pending", _IS_CRAWL)
+    db.execute(waits.values(next_run_at=db.now), execution_options={"synchronize_session": False})
+
+
+def _left_behind(db: Session, row: RowMapping, after: JobStatus, now: datetime) -> None:
+    job = db.get_one(Job, row["job_id"], with_for_update=True)
+    if job.status == JobStatus.RUNNING:
+        _move(db, job, after, now=now, facts={"finished_at": now} if after is JobStatus.FAILED else {})
+        _write_step(db, row["id"], next_run_at=now)  # due at once
+    step = db.get_one(JobStep, row["id"], populate_existing=True)
+    _close_attempt(db, step, "worker_died", Result(Came.INTERRUPTED, error=WORKER_DIED), now=now)
+
+
+def _close_attempt(db: Session, step: JobStep, outcome: str, result: Result, *, now: datetime) -> None:
+    """Write the end of the newest attempt into the step's history."""
+    *before, last = step.detail.get("attempts") or [{}]
+    ended = {
+        **last, "ended_at": now.isoformat(), "outcome": str(outcome), "exit_code": result.exit_code,
+        "stage": result.stage, "error": result.error[:1000],
+    }  # fmt: skip
+    _write_step(db, step.id, detail={"attempts": [*before, ended]}, outcome=str(outcome), process=None)
+
+
+def _put_on_record(db: Session, job: Job, now: datetime) -> None:
+    """Write down what is to be known when the job's own row is gone."""
+    db.flush()
+    source = db.get(RegisteredSource, job.source_id) if job.source_id else None
+    took = now - job.started_at if job.started_at else None
+    details = {
+        "name": job.name, "engine": job.engine, "retry_count": job.retry_count, "stage": job.crawler_stage,
+        "exit_code": job.crawler_exit_code, "pages": job.pages_crawled, "warc_files": job.warc_file_count,
+    }  # fmt: skip
+    record = {
+        "timestamp": now, "kind": "job", "subject_id": str(job.id), "domain": source.code if source else "",
+        "url": "", "status": job.status, "cause": job.crawler_status, "details": details,
+        "duration_ms": round(took.total_seconds() * 1000) if took else None,
+    }  # fmt: skip
+    db.connection().execute(insert(cast("Table", ScrapeRecord.__table__)), record)
+
+
+def _move(db: Session, job: Job, after: JobStatus, *, now: datetime, facts: Mapping[str, Any]) -> None:
+    """Change a job's state and whatever comes with it; no way that a job does not have."""
+    require_change(job.id, job.status, after)
+    _write_job(db, job.id, now, status=str(after), **facts)
+    db.refresh(job)
+
+
+def _write_job(db: Session, job_id: int, now: datetime, **values: Any) -> None:
+    statement = update(Job).where(Job.id == job_id).values(updated_at=now, **values)
+    db.execute(statement, execution_options={"synchronize_session": False})
+
+
+def _write_step(db: Session, step_id: int, **values: Any) -> None:
+    statement = update(JobStep).where(JobStep.id == step_id).values(**values)
+    db.execute(statement, execution_options={"synchronize_session": False})

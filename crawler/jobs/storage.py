@@ -1,0 +1,201 @@
+"""What an archive's folder holds: its log, its lock, its files and their sizes. No link is followed."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import stat
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from crawler import logs
+from crawler.access.process import is_gone, process_mark
+from crawler.engines.state import STATE_FILE, is_temp_folder
+from crawler.engines.statistics import MAX_LINE_CHARS, statistics_of
+from crawler.errors import LockedError
+from crawler.urls import redacted
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+    from datetime import datetime
+
+    from crawler.engines.statistics import Statistics
+
+LOCK_FILE = ".archive.lock"
+LOG_PATTERN = "archive_*.combined.log"
+STAMP = "%Y%m%dT%H%M%S%fZ"
+PATIENCE_SECONDS = 15.0  # with an engine that was left behind
+MAX_LOCK_BYTES = 4096
+_BLOCK = 64 * 1024
+_STEERING = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "�")
+
+log = logs.get_logger(__name__)
+
+
+class ArchiveBusyError(LockedError):
+    """Somebody else writes to that archive."""
+
+    code = "archive_busy"
+
+
+@frozen
+class Sizes:
+    """How much an archive takes (SPEC 21)."""
+
+    warc_file_count: int = 0
+    warc_bytes_total: int = 0
+    output_bytes_total: int = 0
+    tmp_bytes_total: int = 0
+    tmp_non_warc_bytes_total: int = 0
+
+
+def sizes_of(folder: Path) -> Sizes:
+    """Count the files of an archive; what goes meanwhile is not counted."""
+    counts = dict.fromkeys(("files", "warc", "output", "tmp", "tmp_other"), 0)
+    for path, size in _files(folder):
+        is_warc = path.name.endswith((".warc", ".warc.gz")) and size > 0
+        top = folder / path.relative_to(folder).parts[0]
+        is_temp = is_temp_folder(top)
+        counts["output"] += size
+        counts["tmp"] += size * is_temp
+        counts["tmp_other"] += size * (is_temp and not is_warc)
+        if is_warc and (is_temp or top.name == "warcs"):
+            counts["files"] += 1
+            counts["warc"] += size
+    return Sizes(counts["files"], counts["warc"], counts["output"], counts["tmp"], counts["tmp_other"])
+
+
+def _files(folder: Path) -> Iterator[tuple[Path, int]]:
+    for where, _, names in os.walk(folder):
+        for name in names:
+            path = Path(where) / name
+            with suppress(FileNotFoundError):
+                found = path.lstat()
+                if stat.S_ISREG(found.st_mode):
+                    yield path, found.st_size
+
+
+# ── one writer at a time ──
+
+
+@contextmanager
+def locked(folder: Path) -> Generator[int]:
+    """Hold an archive's lock; an engine that a dead worker left behind is ended first.
+
+    The tool inherits the descriptor, so that the lock is held for as long as anything may write.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(folder / LOCK_FILE, flags, 0o640)
+    try:
+        _take(descriptor, folder)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def note_guard(descriptor: int, pid: int) -> None:
+    """Write into the lock who ends what runs under it."""
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, json.dumps({"guard": process_mark(pid)}).encode(), 0)
+
+
+def _take(descriptor: int, folder: Path) -> None:
+    until, asked = time.monotonic() + PATIENCE_SECONDS, 0
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise ArchiveBusyError(f"something else still writes to {folder}") from None
+            asked += _end_left(descriptor, asked)
+            time.sleep(0.1)
+        else:
+            return
+
+
+def _end_left(descriptor: int, asked: int) -> int:
+    """Tell the guard of what was left behind to end it at once; once is enough."""
+    said: Any = None
+    with suppress(ValueError, OSError, RecursionError):
+        said = json.loads(os.pread(descriptor, MAX_LOCK_BYTES, 0))
+    mark = said.get("guard") if isinstance(said, dict) else None
+    pid = pid_here(mark) if isinstance(mark, str) else None
+    if pid is None or asked:
+        return 0
+    log.warning("job.engine_left_behind", guard=pid)
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGQUIT)
+    return 1
+
+
+def pid_here(mark: str) -> int | None:
+    """The id of a process that runs on this machine, by its mark."""
+    parts = mark.split("|")
+    if len(parts) != 5 or not parts[3].isdigit() or is_gone(mark):  # ruff: ignore[magic-value-comparison] - the mark's fields
+        return None
+    pid = int(parts[3])
+    return pid if process_mark(pid) == mark else None
+
+
+# ── the log, and the last word of its statistics ──
+
+
+class CombinedLog:
+    """All that the tool says, without passwords, fit for a terminal."""
+
+    def __init__(self, folder: Path, stage: str, now: datetime) -> None:
+        self.path = folder / f"archive_{stage}_{now.strftime(STAMP)}.combined.log"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        self._file = os.fdopen(os.open(self.path, flags, 0o640), "wb")
+
+    def write(self, raw: bytes) -> str:
+        """Keep a line; the text that may be shown."""
+        text = redacted(raw.decode("utf-8", "replace").translate(_STEERING))
+        self._file.write(text.encode() + b"\n")
+        self._file.flush()
+        return text
+
+    def close(self) -> None:
+        """No more comes."""
+        self._file.close()
+
+
+def last_statistics(folder: Path, since: float) -> tuple[Path, Statistics] | None:
+    """The newest log that was written since then and has statistics, and their last line (SPEC 46, K36)."""
+    logs_found = []
+    for path in folder.glob(LOG_PATTERN):
+        with suppress(OSError):
+            found = path.lstat()
+            if stat.S_ISREG(found.st_mode) and found.st_mtime >= since:
+                logs_found.append((found.st_mtime, path))
+    for _, path in sorted(logs_found, reverse=True):
+        said = next((said for line in lines_backwards(path) if (said := statistics_of(line))), None)
+        if said is not None:
+            return path, said
+    return None
+
+
+def lines_backwards(path: Path) -> Iterator[str]:
+    """The lines of a file, the last one first; of a line that is too long only its end."""
+    with path.open("rb") as file:
+        at, rest = file.seek(0, os.SEEK_END), b""
+        while at > 0:
+            size = min(_BLOCK, at)
+            at -= size
+            file.seek(at)
+            first, *whole = (file.read(size) + rest).split(b"\n")
+            yield from (line.decode("utf-8", "replace") for line in reversed(whole))
+            rest = first[-MAX_LINE_CHARS:]
+        yield rest.decode("utf-8", "replace")
+
+
+def state_path(folder: Path) -> str | None:
+    """Where the tool's memory lies, if it has one."""
+    path = folder / STATE_FILE
+    return str(path) if path.is_file() else None

@@ -1,0 +1,153 @@
+"""Jobs put right by hand: their options changed, their counts reset, their WARCs brought to one place."""
+
+from __future__ import annotations
+
+import filecmp
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import asdict, frozen
+from sqlalchemy import update
+
+from crawler.db.models import Job, WarcFile
+from crawler.engines.flags import checked_options, checked_passthrough
+from crawler.engines.state import temp_folders, warc_files, write_atomically
+from crawler.jobs.lifecycle import CRAWLABLE, JobStateError, JobStatus
+from crawler.jobs.registry import checked_seeds
+from crawler.jobs.storage import locked, sizes_of
+from crawler.retention.holds import note_action
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from sqlalchemy.orm import Session
+
+    from crawler.config import Settings
+    from crawler.db.engine import Database, Transaction
+
+MANIFEST = "manifest.json"
+PATCHABLE = (*CRAWLABLE, JobStatus.FAILED)
+
+
+@frozen
+class MovedFile:
+    """A WARC file that has a place of its own below `warcs/`."""
+
+    name: str
+    found_at: str  # below the archive's folder
+    size_bytes: int
+    sha256: str
+
+
+def validate(job: Job, settings: Settings) -> None:
+    """Raise what is wrong with a job's configuration; what is right says nothing."""
+    config = job.config or {}
+    checked_seeds(config.get("seeds") or (), settings)
+    checked_options(config.get("tool_options") or {})
+    checked_passthrough(config.get("zimit_passthrough_args") or ())
+
+
+def patched(job: Job, options: Mapping[str, Any]) -> dict[str, Any]:
+    """A job's configuration with some options otherwise, checked as a whole; an empty text takes one out."""
+    if job.status not in PATCHABLE:
+        allowed = " or ".join(PATCHABLE)
+        raise JobStateError(f"job {job.id} is {job.status}; only one that is {allowed} is changed")
+    config = dict(job.config or {})
+    said = {**(config.get("tool_options") or {}), **options}
+    kept = {name: value for name, value in said.items() if not isinstance(value, str) or value}
+    return {**config, "tool_options": checked_options(kept)}
+
+
+def write_config(db: Session, job: Job, config: dict[str, Any], *, who: str, now: datetime) -> None:
+    """Store a configuration, and who changed it."""
+    before = (job.config or {}).get("tool_options")
+    job.config, job.updated_at = config, now
+    note_action(
+        db, "job.patch", f"job {job.id}", actor=who, now=now, before=before, after=config["tool_options"]
+    )
+
+
+def reset_retries(db: Session, job: Job, *, who: str, now: datetime) -> None:
+    """Let a job's failures be forgotten; its state stays."""
+    if job.status == JobStatus.RUNNING:
+        raise JobStateError(f"job {job.id} is {job.status}; its counts are its worker's")
+    before = {"retry_count": job.retry_count, "infra_errors": job.infra_errors}
+    job.retry_count = job.infra_errors = 0
+    job.updated_at = now
+    note_action(db, "job.reset_retries", f"job {job.id}", actor=who, now=now, **before)
+
+
+def measure(db: Transaction, job: Job) -> None:
+    """Count a job's files anew."""
+    for name, value in asdict(sizes_of(Path(job.output_dir))).items():
+        setattr(job, name, value)
+    job.storage_scanned_at = db.now
+
+
+def to_move(folder: Path) -> dict[str, Path]:
+    """The WARC files of temporary folders by the names that they get below `warcs/`."""
+    stable = folder / "warcs"
+    taken = {path.name for path in stable.iterdir()} if stable.is_dir() else set()
+    moved: dict[str, Path] = {}
+    temporary = {path.name for path in temp_folders(folder)}
+    for path in warc_files(folder):
+        top = path.relative_to(folder).parts[0]
+        if top not in temporary or not path.stat().st_size:
+            continue
+        name = path.name
+        if (stable / name).exists() and filecmp.cmp(stable / name, path, shallow=False):
+            continue
+        if name in taken or name in moved:
+            name = f"{top.lstrip('.')}-{name}"
+        if not (stable / name).exists():
+            moved[name] = path
+    return moved
+
+
+def consolidate(database: Database, job_id: int, *, who: str) -> list[MovedFile]:
+    """Give each WARC file of a temporary folder a place that a cleanup leaves alone, with a manifest.
+
+    It is the same file where the file system can do that, and a copy elsewhere; rows follow it.
+    """
+    with database.read() as db:
+        job = db.get_one(Job, job_id)
+    if job.status == JobStatus.RUNNING:
+        raise JobStateError(f"job {job.id} is {job.status}; its files are its worker's")
+    folder = Path(job.output_dir)
+    with locked(folder):
+        stable = folder / "warcs"
+        stable.mkdir(exist_ok=True)
+        moved = [_moved(folder, stable / name, path) for name, path in to_move(folder).items()]
+        _write_manifest(stable / MANIFEST, moved)
+        with database.write() as db:
+            for each in moved:
+                there = (WarcFile.folder == str(folder), WarcFile.path == each.found_at)
+                db.execute(update(WarcFile).where(*there).values(path=f"warcs/{each.name}"))
+            note_action(db, "job.consolidate", f"job {job_id}", actor=who, now=db.now, files=len(moved))
+    return moved
+
+
+def _moved(folder: Path, to: Path, path: Path) -> MovedFile:
+    try:
+        os.link(path, to, follow_symlinks=False)
+    except OSError:  # another file system, or one that knows no links
+        beside = to.with_name(f".{to.name}.part")
+        shutil.copyfile(path, beside, follow_symlinks=False)
+        beside.replace(to)
+    with to.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return MovedFile(to.name, str(path.relative_to(folder)), to.stat().st_size, digest)
+
+
+def _write_manifest(path: Path, moved: list[MovedFile]) -> None:
+    try:
+        before = json.loads(path.read_bytes())["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        before = []
+    files = [*before, *map(asdict, moved)] if isinstance(before, list) else [asdict(each) for each in moved]
+    write_atomically(path, json.dumps({"files": files}, indent=1).encode())

@@ -1,0 +1,163 @@
+"""The worker of jobs: takes one that is due, has it crawled, goes on, whatever one did (SPEC 113-118)."""
+
+from __future__ import annotations
+
+import signal
+import time
+from contextlib import closing, contextmanager
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from crawler import logs
+from crawler.errors import CrawlerError
+from crawler.jobs.crawling import Archive, Crawl
+from crawler.jobs.steps import Came, Result, Steps
+from crawler.leases.backoff import Backoff
+from crawler.leases.renewer import Lost, Renewer
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from crawler.config import Settings
+    from crawler.db.engine import Database
+    from crawler.engines.statistics import Statistics
+    from crawler.jobs.lifecycle import JobStatus
+    from crawler.jobs.steps import Work
+    from crawler.leases.rows import Lease
+
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+# An engine is ended after so much of its lease without a renewal, so that it is gone before the end.
+SAFE_PART = 0.75
+# A database that is away for a moment must not cost what was crawled for days.
+PATIENCE_SECONDS = tuple(Backoff(0.5, maximum=30).delays(12))
+
+log = logs.get_logger(__name__)
+
+
+class Worker:
+    """One process that works on jobs, one after the other."""
+
+    def __init__(self, database: Database, settings: Settings) -> None:
+        self.settings = settings
+        self.steps = Steps(database, settings)
+        self.stopping = Event()
+        self._crawl: Crawl | None = None
+
+    def run(self, *, poll_interval: float, once: bool) -> None:
+        """Work until somebody says stop; with `once` on one job, if there is one."""
+        with self.hearing_signals():
+            while not self.stopping.is_set():
+                try:
+                    worked = self.work_once()
+                except Exception as error:
+                    if once:
+                        raise
+                    known = isinstance(error, CrawlerError)
+                    log.exception("worker.pass_failed", error=str(error), exc_info=not known)
+                    worked = False
+                if once:
+                    return
+                if not worked:
+                    self.stopping.wait(poll_interval)
+
+    def work_once(self) -> bool:
+        """Take one job and work on it; False where none is due (SPEC 114)."""
+        work = self.steps.acquire()
+        if work is None:
+            return False
+        self.work_on(work)
+        return True
+
+    def work_on(self, work: Work) -> tuple[Result, JobStatus | None]:
+        """Crawl what was leased, and write what came of it."""
+        log.info("job.begin", job=work.job_id, name=work.name, engine=work.engine, epoch=work.lease.epoch)
+        archive = Archive(
+            work.name, Path(work.output_dir), work.config, work.engine, work.job_id, work.lease.epoch
+        )
+        crawl = self._crawl = Crawl(self.settings, archive, lambda said: self._progress(work, said))
+        if self.stopping.is_set():
+            crawl.stop()
+        with closing(self._renewer(work, crawl)) as renewer:
+            try:
+                result = crawl.run()
+            except CrawlerError as error:  # such as a folder that lies elsewhere
+                result = Result(Came.USAGE, error=str(error), cause=error.code)
+            self._crawl = None
+            status = None if crawl.lost else self._end(work, result)
+            renewer.forget([work.lease])
+        log.info(
+            "job.end",
+            job=work.job_id,
+            came=str(result.came),
+            status=status and str(status),
+            error=result.error,
+        )
+        return result, status
+
+    def _renewer(self, work: Work, crawl: Crawl) -> Renewer[Lease]:
+        """Keeps the lease; where it cannot, the engine is ended before somebody else begins."""
+
+        def lost(_lease: Lease, why: Lost) -> None:
+            crawl.too_long, crawl.lost = why is Lost.TIME, why is Lost.LOCK
+            log.error("job.stopped", job=work.job_id, reason=why.value)
+            crawl.stop()
+            if crawl.lost:
+                crawl.stop()  # there is no time to be polite
+
+        safe = self.settings.job_lease_seconds * SAFE_PART
+        renewer = Renewer("job-lease", self.steps.renew, lost, lasts=safe)
+        ends_at = (
+            time.monotonic()
+            + self.settings.job_max_seconds
+            - self.settings.job_lease_seconds * (1 - SAFE_PART)
+        )
+        renewer.keep([work.lease], ends_at=ends_at)
+        return renewer
+
+    def _progress(self, work: Work, said: Statistics) -> None:
+        """How far it is may be told late, or not at all."""
+        try:
+            self.steps.progress(work, said)
+        except Exception as error:  # ruff: ignore[blind-except] - see above
+            log.warning("job.progress_not_written", job=work.job_id, error=str(error))
+
+    def _end(self, work: Work, result: Result) -> JobStatus | None:
+        """Write the end, persistently; what cannot be written is found by the next worker."""
+        for wait in (*PATIENCE_SECONDS, None):
+            try:
+                return self.steps.end(work, result)
+            except CrawlerError as error:
+                if wait is None:
+                    raise
+                log.warning("job.end_delayed", job=work.job_id, error=str(error), again_in_seconds=wait)
+                time.sleep(wait)
+        return None
+
+    @contextmanager
+    def hearing_signals(self) -> Generator[None]:
+        """The first one stops the engine and puts the job back; the second one does not wait for it."""
+
+        def heard(number: int, _frame: Any) -> None:
+            self.stopping.set()
+            if self._crawl is not None:
+                self._crawl.stop()
+            log.info("worker.stopping", signal=signal.Signals(number).name)
+
+        before = {number: signal.signal(number, heard) for number in ENDING}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+@contextmanager
+def passing_on_signals(crawl: Crawl) -> Generator[None]:
+    """A crawl outside of any job hears what this process is told."""
+    before = {number: signal.signal(number, lambda *_: crawl.stop()) for number in ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,194 @@
+"""A source archived on order by real processes: the real engine, killed workers, the command line."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.e2e.conftest import ROOT, Home, wait_for
+from tests.unit.engines.test_process import alive
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from crawler.demo import DemoServer
+
+STUB = ROOT / "tests" / "stubs" / "archive_tool.py"
+
+
+@pytest.fixture
+def home(tmp_path: Path, shops: DemoServer) -> Home:
+    """A home that knows one of the shops as a source."""
+    file = tmp_path / "sources.toml"
+    source = f'[sources.shop]\nstart_urls = ["{shops.url("plain")}"]\nmax_pages = 6\njudge = false\n'
+    file.write_text(source, encoding="utf-8")
+    extra = {
+        "SOURCES_FILE": str(file), "TASK_JITTER_SECONDS": "0", "JOB_DISK_LIMIT_PERCENT": "100",
+        "STUB_LOG": str(tmp_path / "stub.log"),
+    }  # fmt: skip
+    home = Home(tmp_path / "home", extra)
+    assert home.vitrine("sources", "seed").returncode == 0
+    return home
+
+
+def ordered(home: Home, *more: str) -> dict[str, Any]:
+    """A new job of the shop."""
+    done = home.vitrine("jobs", "create", "--source", "shop", "--json", *more)
+    assert done.returncode == 0, done.stderr
+    job: dict[str, Any] = json.loads(done.stdout)
+    return job
+
+
+def shown(home: Home, job: int = 1) -> dict[str, Any]:
+    """What `jobs show` says."""
+    document: dict[str, Any] = json.loads(home.vitrine("jobs", "show", str(job), "--json").stdout)
+    return document
+
+
+def stub(home: Home, *plan: str) -> Home:
+    """The same home with the stub as its tool."""
+    tool = {"TOOL_CMD": f"'{sys.executable}' '{STUB}'", "STUB_PLAN": json.dumps(plan)}
+    return Home(home.path, {**home.extra, **tool})
+
+
+def test_a_source_is_archived(home: Home, shops: DemoServer) -> None:
+    """SPEC 138 up to `completed`, by our own engine: a run, its pages, its log, its last word."""
+    shops.forget()
+    ordered(home, "--", "-s", "DOWNLOAD_DELAY=0")
+    worker = home.vitrine("worker", "--once")
+    job = shown(home)
+    assert (worker.returncode, job["status"], job["crawler_stage"]) == (0, "completed", "completed"), (
+        worker.stderr
+    )
+    assert (job["pages_crawled"], job["pages_total"], job["pages_failed"], job["run"]) == (6, 6, 0, 1)
+    assert '"Crawl statistics"' in worker.stderr  # the tool's output is the worker's too
+    run = json.loads(home.vitrine("runs", "show", "1", "--json").stdout)
+    assert (run["status"], run["tasks"]["finished"]) == ("completed", 6)
+    assert '"Archive ended"' in Path(job["combined_log_path"]).read_text("utf-8")
+    assert home.vitrine("worker", "--once").returncode == 0  # there is nothing to do
+
+
+def test_a_crawl_that_fails_says_so(home: Home, shops: DemoServer) -> None:
+    """SPEC 139 with our own engine: nothing of a site can be had, and the job is not `completed`."""
+    Path(home.extra["SOURCES_FILE"]).write_text(
+        f'[sources.shop]\nstart_urls = ["{shops.url("404")}"]\n', encoding="utf-8"
+    )
+    ordered(home)
+    environment = {**home.extra, "MAX_CRAWL_RETRIES": "1", "TASK_MAX_RETRIES": "1"}
+    home = Home(home.path, environment)
+    seen = []
+    for _ in range(2):
+        home.vitrine("worker", "--once")
+        job = shown(home)
+        seen.append((job["status"], job["retry_count"], job["crawler_status"]))
+    assert seen == [("retryable", 1, "failed"), ("failed", 1, "failed")]
+    assert home.vitrine("jobs", "retry", "1").returncode == 0
+    assert shown(home)["status"] == "retryable"
+    assert home.vitrine("jobs", "retry", "1").returncode == 5
+
+
+def test_a_killed_worker_takes_its_engine_along_and_another_goes_on(
+    home: Home, endings: list[subprocess.Popen[str]]
+) -> None:
+    """Promises 1 and 2: nothing is left of it, the job does not say `running`, no page comes twice."""
+    ordered(home, "--", "-s", "DOWNLOAD_DELAY=0.5")
+    worker = home.start_vitrine("worker", "--once")
+    endings.append(worker)
+    wait_for(lambda: shown(home)["pages_crawled"] or shown(home)["run"] or _state(home))
+    engines = below(worker.pid)
+    assert len(engines) >= 3  # guard, tool, guard, engine
+    worker.kill()
+    worker.wait()
+    wait_for(lambda: not any(map(alive, engines)), 15)
+    assert (shown(home)["status"], shown(home)["retry_count"]) == ("retryable", 0)
+    assert home.vitrine("worker", "--once").returncode == 0
+    job = shown(home)
+    assert (job["status"], job["retry_count"], job["pages_crawled"]) == ("completed", 0, 6)
+    assert [one["outcome"] for one in job["steps"][0]["history"]] == ["worker_died", "success"]
+    runs = json.loads(home.vitrine("runs", "list", "--json").stdout)["runs"]
+    assert len(runs) == 1
+
+
+@pytest.mark.parametrize("order", ["silence", "deaf", "fork"])
+def test_a_foreign_tool_ends_with_its_worker(
+    home: Home, endings: list[subprocess.Popen[str]], order: str, tmp_path: Path
+) -> None:
+    """It cannot be asked to watch anybody; its guard does."""
+    home = stub(home, order, "ok")
+    ordered(home)
+    worker = home.start_vitrine("worker", "--once")
+    endings.append(worker)
+    log = tmp_path / "stub.log"
+    wait_for(lambda: log.exists() and (order != "fork" or Path(f"{log}.grandchild").exists()))
+    engines = below(worker.pid)
+    worker.kill()
+    worker.wait()
+    wait_for(lambda: not any(map(alive, engines)), 15)
+    assert shown(home)["status"] == "retryable"
+    assert home.vitrine("worker", "--once").returncode == 0
+    assert shown(home)["status"] == "completed"
+
+
+@pytest.mark.parametrize(("order", "signals"), [("silence", 1), ("deaf", 2)])
+def test_a_signal_puts_the_job_back(
+    home: Home, endings: list[subprocess.Popen[str]], tmp_path: Path, order: str, signals: int
+) -> None:
+    """SIGTERM once: the engine ends by itself, the step is untouched; twice, and nobody waits for it."""
+    at_work = stub(home, order, "ok")
+    ordered(at_work)
+    worker = at_work.start_vitrine("worker", "--poll-interval", "0.1")
+    endings.append(worker)
+    wait_for((tmp_path / "stub.log").exists)
+    wait_for(lambda: shown(home)["status"] == "running")
+    time.sleep(0.2)  # the stub is deaf from here on
+    engines = below(worker.pid)
+    for _ in range(signals):
+        worker.send_signal(signal.SIGTERM)
+        time.sleep(1)  # two at once would be one
+    assert worker.wait(60) == 0
+    wait_for(lambda: not any(map(alive, engines)), 15)
+    job = shown(home)
+    assert (job["status"], job["retry_count"], job["steps"][0]["attempts"]) == ("queued", 0, 0)
+    assert at_work.vitrine("jobs", "crawl", "1").returncode == 0
+    assert at_work.vitrine("jobs", "crawl", "1").returncode == 5
+
+
+def test_an_archive_without_a_job(home: Home, tmp_path: Path) -> None:
+    """SPEC 47: a folder of its own, no row; its exit code is the tool's."""
+    done = stub(home, "ok").vitrine("jobs", "run", "--name", "my shop", "--seeds", "https://shop.example/")
+    assert done.returncode == 0, done.stderr
+    [folder] = (home.path / "archive").iterdir()
+    assert folder.name.endswith("Z__my_shop")
+    failed = stub(home, "fail", "fail").vitrine(
+        "jobs", "run", "--name", "b", "--seeds", "https://shop.example/"
+    )
+    assert failed.returncode == 1
+    assert json.loads(home.vitrine("jobs", "list", "--json").stdout)["jobs"] == []
+
+
+def _state(home: Home) -> bool:
+    """Whether the tool knows its run."""
+    return any('"run": 1' in path.read_text("utf-8") for path in home.path.rglob(".archive_state.json"))
+
+
+def below(pid: int) -> list[int]:
+    """The processes below one."""
+    parents: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text("utf-8").rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents.setdefault(int(fields[1]), []).append(int(stat.parent.name))
+    found, looked_at = [], [pid]
+    while looked_at:
+        below = parents.get(looked_at.pop(), [])
+        found += below
+        looked_at += below
+    return found

@@ -1,0 +1,1 @@
+"""Programs that stand in for others in tests, and misbehave on order."""

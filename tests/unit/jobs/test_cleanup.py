@@ -1,0 +1,166 @@
+"""Cleaning up: what goes, what stays, who is told; and WARC files brought to safety before."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import select, update
+
+from crawler.config import load_settings
+from crawler.db.models import AuditEntry, Job, Record, WarcFile
+from crawler.errors import NotFoundError
+from crawler.jobs import cleanup, upkeep
+from crawler.jobs.lifecycle import JobStateError
+from crawler.jobs.storage import sizes_of
+from tests.unit.views.rows import THEN, a_job
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from crawler.db.engine import Database
+
+FILES = {
+    ".archive_state.json": b"{}", ".tmpa/collections/crawl-1/archive/a.warc.gz": b"a" * 50,
+    ".tmpa/log": b"b" * 7,
+    ".tmpb/a.warc.gz": b"c" * 60, "warcs/s.warc.gz": b"d" * 10, "x.zim": b"e" * 3, "tmpc/stays": b"",
+}  # fmt: skip
+
+
+@pytest.fixture
+def archive(tmp_path: Path, database: Database) -> Path:
+    """An indexed job with two temporary folders, a link among them, and what is known of its WARC files."""
+    folder = tmp_path / "archive"
+    for name, data in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "file").touch()
+    (folder / ".tmplink").symlink_to(tmp_path / "precious")
+    (folder / ".tmpa" / "link").symlink_to(tmp_path / "precious")
+    with database.write() as db:
+        db.add(a_job(id=1, output_dir=str(folder), status="indexed", state_file_path="x"))
+        for number, name in enumerate(
+            (".tmpa/collections/crawl-1/archive/a.warc.gz", "warcs/s.warc.gz"), start=1
+        ):
+            db.add(WarcFile(id=number, folder=str(folder), path=name, state="sealed", created_at=THEN))
+            db.flush()
+            db.add(a_record(number))
+    return folder
+
+
+def a_record(number: int) -> Record:
+    """An answer in a WARC file."""
+    return Record(
+        warc_file_id=number, offset=0, length=10, kind="response", url="https://shop.example/",
+        url_key="example,shop)/", captured_at=THEN,
+    )  # fmt: skip
+
+
+def job_of(database: Database) -> Job:
+    """The job's row."""
+    with database.read() as db:
+        return db.get_one(Job, 1)
+
+
+def cleaned(database: Database, **more: Any) -> cleanup.CleanupPlan:
+    """Clean up."""
+    settings = load_settings({"DATABASE_URL": database.url.render_as_string(hide_password=False)})
+    return cleanup.clean_up(database, settings, 1, who="me", **{"force": False, **more})
+
+
+def test_a_plan_changes_nothing(archive: Path, database: Database) -> None:
+    """It says what would go, how much that is, and what it costs."""
+    with database.read() as db:
+        plan = cleanup.plan(db, db.get_one(Job, 1))
+    assert sorted(plan.folders) == [".tmpa", ".tmpb"]
+    assert (plan.bytes, plan.warc_files, plan.records, plan.state_file) == (117, 2, 1, True)
+    assert all((archive / name).exists() for name in FILES)
+
+
+def test_temporary_folders_go_and_nothing_else(archive: Path, database: Database, tmp_path: Path) -> None:
+    """SPEC 125-127: no link is followed, readers are told, the audit log too."""
+    assert not cleaned(database).is_empty
+    left = sorted(str(path.relative_to(archive)) for path in archive.rglob("*") if path.is_file())
+    assert left == [".archive.lock", "tmpc/stays", "warcs/s.warc.gz", "x.zim"]
+    assert (tmp_path / "precious" / "file").exists()
+    job = job_of(database)
+    assert (job.cleanup_status, job.state_file_path, job.cleaned_at is not None) == (
+        "temp_cleaned",
+        None,
+        True,
+    )
+    with database.read() as db:
+        gone = db.scalars(select(Record).where(Record.gone_at.is_not(None))).all()
+        files = db.execute(select(WarcFile.id, WarcFile.state, WarcFile.gone_why)).all()
+        [entry] = db.scalars(select(AuditEntry))
+    assert [record.warc_file_id for record in gone] == [1]
+    assert sorted(files) == [(1, "gone", "removed_by_cleanup"), (2, "sealed", None)]
+    assert (entry.action, entry.actor, entry.details["bytes"]) == ("job.cleanup", "me", 117)
+
+
+def test_where_nothing_is_there_nothing_is_written(archive: Path, database: Database) -> None:
+    """SPEC 124: the row stays as it is."""
+    cleaned(database)
+    first = job_of(database).cleaned_at
+    assert cleaned(database).is_empty
+    assert job_of(database).cleaned_at == first
+
+
+@pytest.mark.parametrize("status", ["queued", "running", "retryable", "failed", "completed", "indexing"])
+def test_only_what_is_through_is_cleaned_up(archive: Path, database: Database, status: str) -> None:
+    """SPEC 121."""
+    with database.write() as db:
+        db.execute(update(Job).values(status=status))
+    with pytest.raises(JobStateError, match=f"job 1 is {status}; only one that is indexed or index_failed"):
+        cleaned(database)
+    assert (archive / ".tmpa").exists()
+
+
+def test_replay_is_not_pulled_away(
+    archive: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SPEC 128: refused before anything is touched, unless it is forced."""
+    monkeypatch.setattr(cleanup, "replay_is_enabled", lambda _: True)
+    with pytest.raises(JobStateError, match="replay is enabled, and 1 captures"):
+        cleaned(database)
+    assert (archive / ".tmpa").exists()
+    assert not cleaned(database, force=True).is_empty
+
+
+def test_a_folder_that_is_gone_is_an_error(archive: Path, database: Database) -> None:
+    """SPEC 122."""
+    with database.write() as db:
+        db.execute(update(Job).values(output_dir=str(archive / "none")))
+    with pytest.raises(NotFoundError, match="is not there"):
+        cleaned(database)
+
+
+@pytest.mark.parametrize("name", [".tmplink", "tmpc", "warcs", ".archive_state.json"])
+def test_what_is_no_temporary_folder_is_never_removed(archive: Path, name: str) -> None:
+    """SPEC 126."""
+    with pytest.raises(NotFoundError):
+        cleanup.remove_temp_folder(archive / name)
+    assert (archive / name).exists()
+
+
+def test_warc_files_are_brought_to_safety(archive: Path, database: Database) -> None:
+    """Each under a name of its own, by its content, with a manifest; what a cleanup takes is no loss then."""
+    moved = upkeep.consolidate(database, 1, who="me")
+    names = sorted(each.name for each in moved)
+    assert (len(names), names[0], names[1][-10:]) == (2, "a.warc.gz", "-a.warc.gz"[-10:])
+    manifest = json.loads((archive / "warcs" / "manifest.json").read_text("utf-8"))["files"]
+    assert {each["size_bytes"] for each in manifest} == {50, 60}
+    assert upkeep.consolidate(database, 1, who="me") == []
+    assert cleaned(database).records == 0
+    assert sorted(path.name for path in (archive / "warcs").glob("*.gz")) == sorted([*names, "s.warc.gz"])
+    with database.read() as db:
+        assert db.scalars(select(Record).where(Record.gone_at.is_not(None))).all() == []
+
+
+def test_sizes(archive: Path) -> None:
+    """SPEC 21: links and what is empty count for nothing."""
+    found = sizes_of(archive)
+    assert (found.warc_file_count, found.warc_bytes_total) == (3, 120)
+    assert (found.output_bytes_total, found.tmp_bytes_total, found.tmp_non_warc_bytes_total) == (132, 117, 7)
