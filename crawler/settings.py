@@ -49,6 +49,8 @@ DOWNLOADER_MIDDLEWARES = {
     # sees answers decompressed and after redirects, and decides about attempts
     "crawler.middlewares.navigation.NavigationMiddleware": 550,
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
+    # sees answers still packed
+    "crawler.middlewares.whole_bodies.WholeBodiesMiddleware": 595,
     # proxies of the environment would resolve names past our resolver
     "scrapy.downloadermiddlewares.httpproxy.HttpProxyMiddleware": None,
     "crawler.middlewares.proxy.ProxyMiddleware": 750,

@@ -42,6 +42,7 @@ class Cause(StrEnum):
     """A stable code that says more than the summary may; what follows from it stands in `TRAITS`."""
 
     ABANDONED = "abandoned"  # its process died; found by its old heartbeat
+    BAD_REDIRECT = "bad_redirect"  # to nowhere, or to what is no web page
     BAD_URL = "bad_url"
     BLOCKED = "blocked"
     BOT_BLOCK = "bot_block"
@@ -64,10 +65,12 @@ class Cause(StrEnum):
     NOT_HTML = "not_html"
     NOT_PDP = "not_pdp"  # the named product page is none
     NOT_STORED = "not_stored"  # a pipeline dropped it, or failed at it
+    ODD_STATUS = "odd_status"  # an answer that is neither a page nor an error
     RATE_LIMITED = "rate_limited"
     REDIRECT_LOOP = "redirect_loop"
     REDIS_UNAVAILABLE = "redis_unavailable"
     ROBOTS_REFUSED = "robots_refused"
+    ROBOTS_UNAVAILABLE = "robots_unavailable"  # nobody knows what it forbids
     STORE_FAILED = "store_failed"
     TIMEOUT = "timeout"
     TOO_LARGE = "too_large"
@@ -91,6 +94,7 @@ _CRAWL, _NAVIGATION, _LOCK = Summary.CRAWL_FAILED, Summary.NAVIGATION_FAILED, Su
 
 TRAITS: dict[Cause, Traits] = {
     Cause.ABANDONED: Traits(_CRAWL, cuts_short=True),
+    Cause.BAD_REDIRECT: Traits(_NAVIGATION),
     Cause.BAD_URL: Traits(_NAVIGATION),
     Cause.BLOCKED: Traits(Summary.BLOCKED, is_transient=True, is_block=True),
     Cause.BOT_BLOCK: Traits(Summary.BOT_BLOCK_RELOAD, is_transient=True, is_block=True),
@@ -113,10 +117,12 @@ TRAITS: dict[Cause, Traits] = {
     Cause.NOT_HTML: Traits(_NAVIGATION),
     Cause.NOT_PDP: Traits(Summary.PDP_NOT_FOUND),
     Cause.NOT_STORED: Traits(_CRAWL, is_transient=True, is_of_content=True),
+    Cause.ODD_STATUS: Traits(_NAVIGATION),
     Cause.RATE_LIMITED: Traits(Summary.RATE_LIMITED, is_transient=True, is_block=True),
     Cause.REDIRECT_LOOP: Traits(_NAVIGATION),
     Cause.REDIS_UNAVAILABLE: Traits(_LOCK),
     Cause.ROBOTS_REFUSED: Traits(_NAVIGATION, is_refusal=True),
+    Cause.ROBOTS_UNAVAILABLE: Traits(_NAVIGATION, is_transient=True),
     Cause.STORE_FAILED: Traits(_CRAWL, is_stores_fault=True),
     Cause.TIMEOUT: Traits(Summary.NAVIGATION_TIMEOUT, is_transient=True),
     Cause.TOO_LARGE: Traits(_NAVIGATION),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
-    from sqlalchemy import Table
+    from sqlalchemy import ColumnElement, Table
     from sqlalchemy.orm import Session
     from sqlalchemy.sql.dml import ReturningInsert
 
@@ -224,16 +224,25 @@ def _version(sight: Sight, asset_id: int, number: int, record: AssetRecord) -> d
 
 
 def mark_missing(
-    db: Session, source: str, run_id: int, now: datetime, *, plugins: Collection[str] | None = None
+    db: Session,
+    source: str,
+    run_id: int,
+    now: datetime,
+    *,
+    plugins: Collection[str] | None = None,
+    within: ColumnElement[bool] | None = None,
 ) -> list[tuple[int, str, str]]:
     """Note what a completed run did not see; give back id, plugin and URL of what was there until now.
 
     With `plugins` only their assets are looked at: one that was not asked to look has missed nothing.
+    `within` says what the run can tell anything about.
     """
     # A run that began later has seen the others; what this one did not see of them says nothing.
     is_unseen = and_(Asset.source == source, Asset.last_run_id < run_id)
     if plugins is not None:
         is_unseen = and_(is_unseen, Asset.plugin.in_(plugins))
+    if within is not None:
+        is_unseen = and_(is_unseen, within)
     unseen = select(literal(run_id), Asset.id, literal(AssetStatus.MISSING.value)).where(is_unseen)
     db.execute(
         insert_into(db, AssetSighting)

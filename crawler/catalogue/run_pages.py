@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
+from sqlalchemy import and_, exists, false, func, not_, or_, select
 
+from crawler.capture.failures import Cause
 from crawler.capture.items import PageCapture
 from crawler.catalogue import assets
+from crawler.db.models import Asset, Task
 from crawler.runs import exceptions, rows, task_ends, tasks
 from crawler.runs.task_ends import TaskEnd
 from crawler.sessions.rows import StaleSessionError
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
+    from sqlalchemy import ColumnElement
     from sqlalchemy.orm import Session
 
     from crawler.catalogue.plugins import AssetRecord, PluginFailure
@@ -24,6 +28,9 @@ if TYPE_CHECKING:
     from crawler.evidence.files import KeptFile
     from crawler.runs.sources import Source
     from crawler.runs.tasks import LeasedTask, NewTask
+
+
+GONE = ("HTTP 404", "HTTP 410")
 
 
 class StaleLeaseError(StaleSessionError):
@@ -58,6 +65,7 @@ class RunHooks:
         )  # fmt: skip
         if task_ends.end(db, task_ends.LEASES, capture.task, came, now=now) is None:
             raise StaleLeaseError(f"{capture.task.url} is another process's by now")
+        tasks.go_by(db, capture.task, capture.url)
         tasks.add(db, run_id, capture.links, now)
         for failure in capture.plugin_failures:
             context = {"plugin": failure.plugin, **failure.context}
@@ -68,7 +76,24 @@ class RunHooks:
 
     def run_completed(self, db: Session, run_id: int, source: Source, now: datetime) -> None:
         """Note what the run did not see again, if it looked wherever the one before it had looked."""
-        if not rows.looked_everywhere(db, run_id):
-            return
-        assets.mark_missing(db, source.code, run_id, now, plugins=source.plugins)
+        proven = _can_tell_of(db, run_id)
+        assets.mark_missing(db, source.code, run_id, now, plugins=source.plugins, within=proven)
         exceptions.note_disappeared(db, run_id, now)
+
+
+def _can_tell_of(db: Session, run_id: int) -> ColumnElement[bool]:
+    """Which assets are missing where a run did not see them: that is a claim, and needs proof.
+
+    Proof is the asset's own page, which was had without it or is gone; or a run that went as far as the one
+    before it and had every page, but those that it was not to have: then the asset's page is one of these, or
+    nothing leads there any more.
+    """
+    own = and_(Task.run_id == run_id, Task.url == Asset.url)
+    is_gone = and_(Task.cause == Cause.HTTP_ERROR.value, Task.last_error.in_(GONE))
+    is_had = and_(Task.status == "finished", Task.outcome == "stored")
+    answered = exists().where(own, or_(is_gone, is_had))
+    failed = and_(Task.run_id == run_id, Task.status == "error", not_(func.coalesce(is_gone, false())))
+    faults = failed & Task.cause.not_in([cause.value for cause in Cause if cause.traits.is_refusal])
+    if not rows.looked_everywhere(db, run_id) or db.scalar(select(Task.id).where(faults).limit(1)):
+        return answered
+    return or_(answered, not_(exists().where(own, failed)))

@@ -130,11 +130,21 @@ def retry(
     return crawl_and_report(crawl, as_json=as_json)
 
 
-def resume(run: RunId, *, settings: Overrides = None, verbose: Verbose = False, as_json: Json = False) -> int:
+def resume(
+    run: RunId,
+    *,
+    retry_errors: Annotated[
+        bool, typer.Option("--retry-errors", help="Try again what ended as an error, of a completed run too.")
+    ] = False,
+    settings: Overrides = None,
+    verbose: Verbose = False,
+    as_json: Json = False,
+) -> int:
     """Go on with a run where it stopped; beside others that are at it, help them."""
     with reading() as db:
         run_id = rows.find(db, run).id
-    crawl = Crawl("site", (f"run_id={run_id}",), tuple(settings or ()), verbose=verbose)
+    arguments = (f"run_id={run_id}", *(["retry_errors=1"] if retry_errors else []))
+    crawl = Crawl("site", arguments, tuple(settings or ()), verbose=verbose)
     return crawl_and_report(crawl, as_json=as_json)
 
 

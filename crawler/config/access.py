@@ -54,6 +54,13 @@ class AccessSettings(SettingsPart):
         le=86_400,
         description="The longest delay that a site may ask for with Retry-After or Crawl-delay.",
     )
+    robots_patience_seconds: Seconds = Field(
+        300,
+        ge=0,
+        le=2_592_000,
+        description="How long a run asks again for a robots.txt that cannot be had, before that domain's "
+        "pages fail.",
+    )
     domain_queue_wait_seconds: Seconds = Field(
         0,
         ge=0,

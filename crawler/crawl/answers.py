@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from crawler.reading import Readers
 
 OK = 200
+REDIRECTS = (301, 302, 303, 307, 308)
+CLIENT_ERROR, NO_ERROR = 400, 600
 BLOCKED = (403, 503)
 RATE_LIMITED = 429
 MAX_DIGITS = 10  # of a Retry-After: three centuries
@@ -73,6 +75,7 @@ _BY_ERROR: tuple[tuple[type[Exception], Cause], ...] = (
     (DiskFullError, Cause.DISK_FULL),
     (StoreUnavailableError, Cause.STORE_FAILED),
     (OSError, Cause.CONNECTION_FAILED),
+    (ValueError, Cause.BAD_REDIRECT),  # to what is no URL at all
 )
 # Scrapy tells these apart in words only.
 _BY_REASON = (
@@ -99,6 +102,12 @@ class BadRequestUrlError(RequestRefusedError):
     """The URL is none that is fetched: another scheme, a user name in it, no host."""
 
     cause = Cause.BAD_URL
+
+
+class RobotsUnavailableError(RequestRefusedError):
+    """The site cannot say what it forbids."""
+
+    cause = Cause.ROBOTS_UNAVAILABLE
 
 
 class SessionStoppedError(RequestRefusedError):
@@ -151,7 +160,7 @@ async def read(
 def cause_of_answer(response: Response) -> Cause | None:
     """Why an answer is not the page that was asked for; None when it is."""
     if response.status != OK:
-        return _BY_STATUS.get(response.status, Cause.HTTP_ERROR)
+        return _BY_STATUS.get(response.status) or _by_class(response.status)
     if "truncated" in response.flags or "partial" in response.flags:
         return Cause.TRUNCATED
     if is_bot_block(response):
@@ -161,10 +170,19 @@ def cause_of_answer(response: Response) -> Cause | None:
     return None
 
 
+def _by_class(status: int) -> Cause:
+    if CLIENT_ERROR <= status < NO_ERROR:
+        return Cause.HTTP_ERROR
+    # One that was not followed: it led nowhere, or to what is no web page.
+    return Cause.BAD_REDIRECT if status in REDIRECTS else Cause.ODD_STATUS
+
+
 def cause_of_error(error: BaseException) -> Cause:
     """What a failed request means."""
     if isinstance(error, RequestRefusedError):
         return error.cause
+    if isinstance(error, HttpError):
+        return cause_of_answer(error.response) or Cause.ODD_STATUS
     for kind, cause in _BY_ERROR:
         if isinstance(error, kind):
             return cause
@@ -173,6 +191,11 @@ def cause_of_error(error: BaseException) -> Cause:
             if words in str(error):
                 return cause
     return Cause.CRASHED
+
+
+def status_of(error: BaseException) -> int | None:
+    """The status of an answer that was no page."""
+    return error.response.status if isinstance(error, HttpError) else None
 
 
 def is_bot_block(response: Response) -> bool:

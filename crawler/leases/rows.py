@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 
 from crawler.capture.failures import Cause
-from crawler.db.models.leased import IS_IN_PROGRESS, IS_PENDING, Leased
+from crawler.db.models.leased import IS_ERROR, IS_IN_PROGRESS, IS_PENDING, Leased
 from crawler.db.types import UtcTime
 from crawler.leases.rules import LeaseRules, stored_error
 
@@ -171,6 +171,19 @@ class Leases:
         """Put back, as if it were untouched, what those hold who are gone; `within` says which."""
         parameters = {**values, "now": now, "reason": stored_error(reason)}
         return db.connection().execute(_taking_back(self._table, within), parameters).mappings().all()
+
+    def retry(
+        self,
+        db: Session,
+        *,
+        now: datetime,
+        within: tuple[ColumnElement[bool], ...],
+        values: Mapping[str, Any],
+    ) -> Sequence[RowMapping]:
+        """Have things tried again that ended as errors, as if for the first time; `within` says which."""
+        return (
+            db.connection().execute(_retrying(self._table, within), {**values, "now": now}).mappings().all()
+        )
 
     def renew(self, db: Session, leases: Sequence[Lease], now: datetime) -> set[int]:
         """Move expiries on, never beyond the deadline; the ids of those that are still their owner's.
@@ -362,6 +375,15 @@ def _taking_back(table: Table, within: tuple[ColumnElement[bool], ...]) -> Retur
     held = update(table).where(text(IS_IN_PROGRESS), *within)
     deaths = table.c.deaths + _was_begun(table)
     return held.values({**_put_back(table), "deaths": deaths}).returning(*_told(table))
+
+
+@lru_cache(maxsize=64)
+def _retrying(table: Table, within: tuple[ColumnElement[bool], ...]) -> ReturningUpdate[Any]:
+    afresh = {
+        "status": literal("pending"), "attempts": literal(0), "deaths": literal(0), "next_run_at": _NOW,
+        "finished_at": null(), "updated_at": _NOW,
+    }  # fmt: skip
+    return update(table).where(text(IS_ERROR), *within).values(afresh).returning(*_told(table))
 
 
 def _was_begun(table: Table) -> ColumnElement[int]:

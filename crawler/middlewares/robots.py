@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
+import time
 from typing import TYPE_CHECKING
 
+from attrs import define
 from scrapy import signals
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
-from scrapy.exceptions import IgnoreRequest
+from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest
 from scrapy.utils.httpobj import urlparse_cached
 
+from crawler.crawl.answers import RequestRefusedError, RobotsUnavailableError, SessionStoppedError
 from crawler.crawl.context import SESSION, CrawlContext
+from crawler.leases.backoff import Backoff
+from crawler.middlewares.scope import TASK
 from crawler.urls import domain_of
 
 if TYPE_CHECKING:
@@ -19,18 +26,42 @@ if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
 
 SERVER_ERROR = 500
-CLOSED = b"User-agent: *\nDisallow: /\n"
+MAX_AGE_SECONDS = 86_400.0  # of rules; RFC 9309 has them asked for again after a day
+AGAIN = Backoff(1.0, maximum=60.0)
+LOOK_AROUND_SECONDS = 0.5
+
+
+@define
+class _Unavailable:
+    """A site whose robots.txt cannot be had for now; times are of the monotonic clock."""
+
+    error: Exception
+    since: float
+    failures: int = 0
+    again_at: float = 0.0
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the site is there, and only cannot say what it forbids."""
+        return isinstance(self.error, RobotsUnavailableError | DownloadTimeoutError)
 
 
 class RobotsMiddleware(RobotsTxtMiddleware):
-    """Scrapy's middleware, with RFC 9309's word on server errors, and with Crawl-delay."""
+    """Scrapy's middleware, with RFC 9309's word on what cannot be had or is old, and with Crawl-delay.
+
+    While a site cannot say what it forbids nothing is fetched from it. The tasks of a run wait for that,
+    within their visit, and for no longer than `ROBOTS_PATIENCE_SECONDS` from the first failure.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         context = CrawlContext.of(crawler)
         self.visits = context.visits
         self.max_delay = context.settings.domain_max_delay_seconds
-        self._unreachable: dict[str, Exception] = {}  # by network location
+        self.context = context
+        self.patience = context.settings.robots_patience_seconds
+        self._unavailable: dict[str, _Unavailable] = {}  # by network location
+        self._had_at: dict[str, float] = {}
         self._delays: dict[str, float] = {}  # by domain
         crawler.signals.connect(self.robots_parsed, signal=signals.robots_parsed)
 
@@ -41,25 +72,51 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._keep_delay(request)
 
     async def robot_parser(self, request: Request) -> RobotParser | None:
-        """The site's rules; where they cannot be had nothing is fetched, and the next request asks again."""
+        """The site's rules; where they cannot be had nothing is fetched, and they are asked for again."""
         netloc = urlparse_cached(request).netloc
-        if netloc in self._unreachable and self._parsers.get(netloc) is None:
-            del self._unreachable[netloc]
+        while True:
+            self._forget(netloc, TASK in request.meta)
+            parser = await super().robot_parser(request)
+            if (away := self._unavailable.get(netloc)) is None:
+                return parser
+            if not (away.may_pass and TASK in request.meta):
+                raise away.error
+            if time.monotonic() - away.since >= self.patience:
+                raise RobotsUnavailableError(f"robots.txt cannot be had: {away.error}")
+            await self._wait(request, away)
+
+    def _forget(self, netloc: str, is_patient: bool) -> None:  # ruff: ignore[boolean-type-hint-positional-argument] - of one caller
+        """Have rules asked for again that could not be had, or are old."""
+        now, parser = time.monotonic(), self._parsers.get(netloc)
+        away = self._unavailable.get(netloc)
+        is_due = away is not None and not (is_patient and away.may_pass and now < away.again_at)
+        if (parser is None and is_due) or now - self._had_at.get(netloc, math.inf) > MAX_AGE_SECONDS:
             self._parsers.pop(netloc, None)
-        parser = await super().robot_parser(request)
-        if netloc in self._unreachable:
-            raise self._unreachable[netloc]
-        return parser
+            self._had_at.pop(netloc, None)
+
+    async def _wait(self, request: Request, away: _Unavailable) -> None:
+        """Wait until it is time to ask again; a visit that is over, or lets go, waits for nothing."""
+        worker, session_id = self.context.run_worker, request.meta.get(SESSION, "")
+        while time.monotonic() < away.again_at:
+            visit, slot = self.visits.running.get(session_id), worker.slots.get(domain_of(request.url))
+            if visit is None or visit.stopped or (slot is not None and slot.is_leaving):
+                raise SessionStoppedError("robots.txt could not be had before the visit was over")
+            await asyncio.sleep(LOOK_AROUND_SECONDS)
 
     def _robots_error(self, exc: Exception, netloc: str) -> None:
-        if not isinstance(exc, IgnoreRequest):
-            self._unreachable[netloc] = exc
+        if not isinstance(exc, IgnoreRequest) or isinstance(exc, RequestRefusedError):
+            now = time.monotonic()
+            away = self._unavailable.setdefault(netloc, _Unavailable(exc, now))
+            away.error, away.failures = exc, away.failures + 1
+            away.again_at = now + AGAIN.delay(away.failures)
         super()._robots_error(exc, netloc)
 
     async def _parse_robots(self, response: Response, netloc: str, request: Request) -> None:
-        """While a site cannot say what it forbids, it forbids everything."""
+        """While a site cannot say what it forbids, nobody knows it."""
         if response.status >= SERVER_ERROR:
-            response = response.replace(body=CLOSED)
+            raise RobotsUnavailableError(f"robots.txt cannot be had: HTTP {response.status}")
+        self._unavailable.pop(netloc, None)
+        self._had_at[netloc] = time.monotonic()
         await super()._parse_robots(response, netloc, request)
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import run_in_thread
@@ -14,15 +16,23 @@ from crawler.urls import canonical
 
 if TYPE_CHECKING:
     from scrapy import Request
+    from scrapy.crawler import Crawler
 
+    from crawler.crawl.context import CrawlContext
     from crawler.runs.tasks import LeasedTask
 
 TASK = "task"  # the meta key that ties a request to its task
+LONGEST_SECONDS = 30.0
+LOOK_AROUND_SECONDS = 0.05
 log = get_logger(__name__)
 
 
 class ScopeMiddleware(Component):
     """Judges each request of a task anew, since a redirect or a login may have led it elsewhere."""
+
+    def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
+        super().__init__(crawler, context)
+        self.led: dict[str, LeasedTask] = {}  # who was led to a URL last
 
     async def process_request(self, request: Request) -> None:
         """Let a request go on that the run may ask for."""
@@ -36,8 +46,22 @@ class ScopeMiddleware(Component):
         reason = run.scope.judge(request.url, kind=task.kind)
         if reason is not None:
             raise FilteredError(reason)
-        if was_redirected and await run_in_thread(store.has_own_task, task, request.url):
-            raise KnownUrlError(f"redirected to {request.url}, which the run knows")
+        if was_redirected:
+            await self._let_first(task, canonical(request.url))
+            if await run_in_thread(store.has_own_task, task, request.url):
+                raise KnownUrlError(f"redirected to {request.url}, which the run knows")
+
+    async def _let_first(self, task: LeasedTask, url: str) -> None:
+        """Wait for another task that was led to the same URL: the page is one, and it may have it soon."""
+        until = time.monotonic() + LONGEST_SECONDS
+        while time.monotonic() < until:
+            first = self.led.setdefault(url, task)
+            slot = self.context.run_worker.slots.get(first.domain)
+            is_open = slot is not None and slot.line.open.get(first.lease.id) is first
+            if first is task or not is_open:
+                self.led[url] = task
+                return
+            await asyncio.sleep(LOOK_AROUND_SECONDS)
 
     async def _learn(self, task: LeasedTask, request: Request) -> None:
         """A redirect to a login closes the part of the site behind it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections import deque
 from functools import partial
 from itertools import islice
@@ -25,6 +26,7 @@ LARGEST_WINDOW = 100
 LOOK_SECONDS = 1.0  # how often to see whether there is something to lease again
 LINGER_SECONDS = 10.0  # how long to hold a domain whose tasks wait for their next try
 PART_OF_SESSION = 0.7  # of SESSION_MAX_SECONDS; then the domain is let go of, and asked for again
+TURN_SECONDS = 120.0  # after which a domain is let go of where others wait
 
 log = logs.get_logger(__name__)
 
@@ -84,6 +86,7 @@ class DomainSlot:
     visit: Visit
     window: int = field()
     line: Line = field(factory=Line)
+    begun_at: float = field(factory=time.monotonic)
     at_site: set[int] = field(factory=set)  # handed out, and not answered yet
     ending: dict[int, asyncio.Task[None]] = field(factory=dict)  # those whose end is being written
     is_leaving: bool = False

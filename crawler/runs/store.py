@@ -58,6 +58,7 @@ class RunOrder:
     source: Source | None = None
     resume: bool = False
     run_id: int | None = None
+    retry_errors: bool = False  # tasks that ended as errors are tried again
 
 
 @define(eq=False)
@@ -117,7 +118,8 @@ class RunStore:
             else:
                 run_id, source = row.id, Source.of_plan(row.plan)
                 scope = source.scope.with_denials(rows.learnt_of(db, run_id))
-                if not reopen(db, run_id, db.now):
+                again = task_ends.retry_errors(db, run_id, db.now) if order.retry_errors else 0
+                if not reopen(db, run_id, db.now, has_more=again > 0):
                     start(db, run_id, db.now)
             if not join(db, run_id, self.owner, db.now + self._alive_for):
                 raise RunOverError(f"run {run_id} is {row and row.status}: nothing is left of it")
@@ -266,13 +268,16 @@ def start(db: Session, run_id: int, now: datetime) -> bool:
     return True
 
 
-def reopen(db: Session, run_id: int, now: datetime) -> bool:
+def reopen(db: Session, run_id: int, now: datetime, *, has_more: bool = False) -> bool:
     """Have a run go on that was stopped, failed or left; False when there is nothing to go on with.
+
+    One that was completed goes on where it `has_more` to do by now.
 
     One that others are at work on stays as it is, their wish to stop it included.
     """
     status = _taken(db, run_id).status
-    if status not in {RunStatus.STOPPED, RunStatus.FAILED, RunStatus.RUNNING}:
+    left = {RunStatus.STOPPED, RunStatus.FAILED, RunStatus.RUNNING}
+    if status not in (left | {RunStatus.COMPLETED} if has_more else left):
         return False
     living = rows.living_workers(db, run_id, now)
     if status == RunStatus.RUNNING and living:

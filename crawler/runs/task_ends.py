@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 DIED_UNDER_IT = "workers died under it"
 _TASKS = cast("Table", Task.__table__)
 _RECORD = insert(cast("Table", ScrapeRecord.__table__))
+_OF_THE_RUN = (_TASKS.c.run_id == bindparam("its_run"),)
 _OF_THE_DEAD = (
     _TASKS.c.run_id == bindparam("its_run"),
     _TASKS.c.lease_owner.not_in(bindparam("living", expanding=True)),
@@ -116,6 +117,13 @@ def give_back_of_the_dead(db: Session, run_id: int, living: Collection[str], now
     given = LEASES.take_back(db, reason=Release.STOPPED, now=now, within=_OF_THE_DEAD, values=values)
     _record(db, given, "pending", TaskEnd.given_back(Release.STOPPED), now=now)
     return len(given)
+
+
+def retry_errors(db: Session, run_id: int, now: datetime) -> int:
+    """Have every task of a run tried again that ended as an error; how many there are."""
+    again = LEASES.retry(db, now=now, within=_OF_THE_RUN, values={"its_run": run_id})
+    _record(db, again, "pending", TaskEnd(outcome=Outcome.RETRIED, error="retried by a person"), now=now)
+    return len(again)
 
 
 def note_expired(db: Session, tasks: Sequence[RowMapping], now: datetime) -> None:

@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any, cast
 
 from attrs import frozen
-from sqlalchemy import bindparam, exists, func, or_, select, text, update
+from sqlalchemy import bindparam, delete, exists, func, or_, select, text, update
 
 from crawler.capture.items import MEDIA
 from crawler.db.models import Run, RunDomain, Task
@@ -120,6 +120,23 @@ def add(db: Session, run_id: int, tasks: Iterable[NewTask], now: datetime) -> in
     if added:
         db.connection().execute(_RAISE_PLANNED, {"its_run": run_id, "more": added})
     return added
+
+
+def go_by(db: Session, task: LeasedTask, url: str) -> None:
+    """Have a task go by the URL that it was led to: whoever is led there too finds that it is known.
+
+    A task that somebody has found a link for meanwhile, and nobody has begun, is the same.
+    """
+    if canonical(url) == canonical(task.url):
+        return
+    digest = task_of(url).url_sha256
+    connection, values = db.connection(), {"its_run": task.run_id, "digest": digest}
+    connection.execute(_ROOM, {"its_run": task.run_id})
+    if connection.execute(_DROP_UNTOUCHED, values).rowcount:
+        connection.execute(_RAISE_PLANNED, {"its_run": task.run_id, "more": -1})
+    elif connection.execute(_KNOWN, {"its_run": task.run_id, "digests": [digest]}).first():
+        return  # it is being fetched for itself
+    connection.execute(_GO_BY, {"its_id": task.lease.id, "digest": digest})
 
 
 def known(db: Session, run_id: int, url_sha256: str) -> bool:
@@ -299,6 +316,10 @@ _RAISE_PLANNED = (
     .where(_RUNS.c.id == bindparam("its_run"))
     .values(planned=_RUNS.c.planned + bindparam("more"))
 )
+_DROP_UNTOUCHED = delete(_TASKS).where(
+    _OF_RUN, _AT.url_sha256 == bindparam("digest"), text(IS_NEW), _AT.deaths == 0
+)
+_GO_BY = update(_TASKS).where(_AT.id == bindparam("its_id")).values(url_sha256=bindparam("digest"))
 _WITH_PENDING = _walk()
 _WITH_EXPIRED = (
     select(_AT.domain)

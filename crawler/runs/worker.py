@@ -7,6 +7,7 @@ runs in threads. `DomainSlot` does the work of one domain.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from contextlib import suppress
 from functools import partial
@@ -18,7 +19,7 @@ from crawler import logs
 from crawler.capture.failures import Cause
 from crawler.leases.backoff import FailureBudget
 from crawler.leases.renewer import Renewer
-from crawler.runs.domain_slot import DomainSlot
+from crawler.runs.domain_slot import TURN_SECONDS, DomainSlot
 from crawler.runs.outgoing import FAILED, FINISHED, INTERRUPTED, STOPPED, Outgoing, Over
 from crawler.runs.progress import Pace
 from crawler.runs.store import RunStore
@@ -233,7 +234,8 @@ class Dispatcher:
         worker, clock = self._worker, asyncio.get_running_loop().time
         begun = clock()
         self._busy_until = {domain: until for domain, until in self._busy_until.items() if until > begun}
-        free = max(0, worker.visits.settings.sessions_at_once - len(self._works))
+        # Who has had a turn makes room where others wait.
+        free = max(0, worker.visits.settings.sessions_at_once - len(self._works)) or len(self._overdue())
         counted = bool(worker.visits.listeners) and begun >= self._count_at
         but = self._busy_until.keys() | self._works.keys()
         view = await asyncio.to_thread(worker.store.view, but, free, counted=counted)
@@ -255,9 +257,19 @@ class Dispatcher:
         elif not worker.slots and self._gate_failures.is_spent(asyncio.get_running_loop().time()):
             worker.end(evolve(FAILED, error=self._gate_failures.error))
         else:
+            overdue = self._overdue()
             for domain in view.left.domains:
-                work = self._works[domain] = asyncio.ensure_future(self._work(domain))
-                work.add_done_callback(partial(self._left, domain))
+                if len(self._works) < worker.visits.settings.sessions_at_once:
+                    work = self._works[domain] = asyncio.ensure_future(self._work(domain))
+                    work.add_done_callback(partial(self._left, domain))
+                elif overdue:
+                    overdue.pop(0).leave()
+
+    def _overdue(self) -> list[DomainSlot]:
+        """Domains whose turn was long enough, the longest first."""
+        turn_ended = time.monotonic() - TURN_SECONDS
+        slots = [slot for slot in self._worker.slots.values() if not slot.is_leaving]
+        return sorted((slot for slot in slots if slot.begun_at <= turn_ended), key=lambda slot: slot.begun_at)
 
     async def _work(self, domain: str) -> None:
         """Work on a domain, if it can be had."""

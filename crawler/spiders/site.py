@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -23,9 +24,11 @@ from crawler.crawl.answers import (
     page_of,
     read,
     retry_after,
+    status_of,
 )
 from crawler.crawl.context import RECORD, SESSION, CrawlContext
 from crawler.errors import CrawlerError, UsageError
+from crawler.leases.backoff import Backoff
 from crawler.middlewares.scope import TASK
 from crawler.pdp import UNJUDGED
 from crawler.runs.outgoing import FINISHED
@@ -51,7 +54,9 @@ if TYPE_CHECKING:
     from crawler.warc.records import Shelved
 
 SERVER_ERROR = 500
-KNOWN = ("start_url", "source", "plan", "max_pages", "depth", "resume", "run_id")
+PAUSE = Backoff(10.0)
+MOST_PAUSES = 5  # five minutes in all; after that a 429 is a failed attempt like others
+KNOWN = ("start_url", "source", "plan", "max_pages", "depth", "resume", "run_id", "retry_errors")
 TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
 log = logs.get_logger(__name__)
 
@@ -65,6 +70,7 @@ class SiteSpider(Spider):
     context: CrawlContext
     visits: Visits
     worker: RunWorker
+    hurried: Counter[str]  # answers in a row with which a domain asked to be left alone, and not for how long
     custom_settings = {  # ruff: ignore[mutable-class-default] - Scrapy's declaration
         "SCHEDULER": "crawler.spiders.scheduler.RunScheduler",
         # Its callback yields what is to be kept.
@@ -78,6 +84,7 @@ class SiteSpider(Spider):
         spider.given, spider.order = given, order
         spider.context = context = CrawlContext.of(crawler)
         spider.visits, spider.worker = context.visits, context.run_worker
+        spider.hurried = Counter()
         crawler.signals.connect(spider.page_left, signal=signals.item_scraped)
         crawler.signals.connect(spider.page_lost, signal=signals.item_dropped)
         crawler.signals.connect(spider.page_lost, signal=signals.item_error)
@@ -125,8 +132,11 @@ class SiteSpider(Spider):
             record = response.meta.get(RECORD) if settings.pages_in_warcs else None
             yield self._page(response.meta[SESSION], task, page, record)
             return
-        if retry_after(response) and (slot := self.worker.slots.get(task.domain)):
+        asked = retry_after(response)
+        if asked and (slot := self.worker.slots.get(task.domain)):
             slot.leave()  # what the site asked for is waited out by whoever comes next
+        if page is Cause.RATE_LIMITED and not asked and await self._slowed_down(task):
+            return
         request = cast("Request", response.request)
         if failed := await self._failed(request, page, f"HTTP {response.status}", response.status):
             yield failed
@@ -145,8 +155,22 @@ class SiteSpider(Spider):
             await self.worker.end_task(task, TaskEnd.given_back(reason))
         elif cause.traits.is_stores_fault:
             self.worker.store_refused(task, words)
-        elif page := await self._failed(request, cause, words):
+        elif page := await self._failed(request, cause, words, status_of(error)):
             yield page
+
+    async def _slowed_down(self, task: LeasedTask) -> bool:
+        """Leave a site alone that has had enough and does not say for how long, longer each time.
+
+        The task goes back without an attempt; False where the site was left alone often enough.
+        """
+        times = self.hurried[task.domain] = self.hurried[task.domain] + 1
+        if times > MOST_PAUSES:
+            return False
+        await self.visits.ask_delay(task.domain, PAUSE.delay(times), "429")
+        if slot := self.worker.slots.get(task.domain):
+            slot.leave()
+        await self.worker.end_task(task, TaskEnd.given_back(Release.LEFT))
+        return True
 
     def _page(
         self, session_id: str, task: LeasedTask, fetched: FetchedPage, record: Shelved | None
@@ -182,6 +206,7 @@ class SiteSpider(Spider):
         """A page is stored."""
         task = _task_of(response)
         if task is not None and isinstance(item, StoredPage):
+            self.hurried.pop(task.domain, None)
             self.worker.stored(task, Outcome.STORED if item.status == "ok" else Outcome.FAILED)
 
     def page_lost(
@@ -251,7 +276,12 @@ def run_order(given: Mapping[str, str], sources_file: Path) -> RunOrder:
         raise UsageError("there is nothing to crawl", hint="give -a start_url=https://… or -a source=CODE")
     if source is not None and run_id is not None:
         raise UsageError("-a run_id=… goes on with a run as it is", hint="leave start_url and source out")
-    return RunOrder(source, resume=_flag(given, "resume"), run_id=run_id)
+    order = RunOrder(
+        source, resume=_flag(given, "resume"), run_id=run_id, retry_errors=_flag(given, "retry_errors")
+    )
+    if order.retry_errors and run_id is None:
+        raise UsageError("-a retry_errors=1 is about a run that there is", hint="name it with -a run_id=…")
+    return order
 
 
 def _source(given: Mapping[str, str], sources_file: Path) -> Source | None:

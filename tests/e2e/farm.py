@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     # Path to status, extra header lines and body; None: an ordinary page. With SILENCE no answer comes.
-    Special = Callable[[str], tuple[int, str, str] | None]
+    Special = Callable[[str], tuple[int, str, str | bytes] | None]
 
 NETWORK = "127.0.0.0/8"
 SILENCE = 0
@@ -63,11 +63,11 @@ class Farm:
                 await writer.drain()
         writer.close()
 
-    def reply(self, path: str, special: tuple[int, str, str] | None) -> bytes:
+    def reply(self, path: str, special: tuple[int, str, str | bytes] | None) -> bytes:
         """The whole answer to a request for a path."""
         ordinary = (404, "", "") if path == "/robots.txt" else (200, "", self.body(path))
         status, headers, body = special or ordinary
-        data = body.encode()
+        data = body if isinstance(body, bytes) else body.encode()
         kind = "" if "Content-Type" in headers else "Content-Type: text/html; charset=utf-8\r\n"
         head = f"HTTP/1.1 {status} X\r\nContent-Length: {len(data)}\r\n{headers}{kind}\r\n"
         return head.encode() + data

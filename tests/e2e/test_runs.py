@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import random
 import socket
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -34,7 +36,8 @@ OUTSIDE = "http://127.9.9.9:9/elsewhere"
 SPECIAL = (
     "account", "404", "500", "429", "moved", "moved-new", "away", "loop", "private/x", "silence",
     "callback-fails", "swallowed", "dropped", "pipeline-fails", "dropped-late", "fails-late", "pdf", "empty",
-    "1", "1#twice", "account/orders",
+    "1", "1#twice", "account/orders", "cut", "to-mail", "to-nowhere", "odd",
+    "led-1", "led-2", "led-3", "led-4",
 )  # fmt: skip
 DEEP = "2"
 NEVER = "account/orders/7"  # named when the run knows already that it is behind a login
@@ -45,6 +48,12 @@ def redirect(to: str) -> tuple[int, str, str]:
     return 302, f"Location: {to}\r\n", ""
 
 
+def packed_and_cut() -> bytes:
+    """Half of a page, packed."""
+    data = gzip.compress(page(["/1"]).encode() + random.Random(3).randbytes(9_000).hex().encode())
+    return data[: len(data) // 2]
+
+
 class Site:
     """A site with a page of every kind; it counts what it is asked for."""
 
@@ -52,10 +61,10 @@ class Site:
         self.refused = refused
         self.asked: list[str] = []
 
-    def __call__(self, path: str) -> tuple[int, str, str] | None:
+    def __call__(self, path: str) -> tuple[int, str, str | bytes] | None:
         """The answer to a request for a path."""
         self.asked.append(path)
-        answers = {
+        answers: dict[str, tuple[int, str, str | bytes]] = {
             "/robots.txt": (200, "", "User-agent: *\nDisallow: /private\n"),
             "/": (200, "", page([*SPECIAL, self.refused, OUTSIDE, "mailto:me@example.com"])),
             "/1": (200, "", page(["/", DEEP, NEVER])),
@@ -70,6 +79,12 @@ class Site:
             "/silence": (SILENCE, "", ""),
             "/pdf": (200, "Content-Type: application/pdf\r\n", "%PDF-1.4 no page"),
             "/empty": (200, "", " "),
+            "/cut": (200, "Content-Encoding: gzip\r\nContent-Type: text/html\r\n", packed_and_cut()),
+            "/to-mail": redirect("mailto:me@example.com"),
+            "/to-nowhere": (302, "", ""),
+            "/odd": (299, "", page([])),
+            **{f"/led-{number}": redirect("/the-one") for number in range(1, 5)},
+            "/the-one": (200, "", page([DEEP])),
         }
         if path == "/429" and self.asked.count("/429") == 1:
             return 429, "Retry-After: 1\r\n", "slow down"
@@ -225,6 +240,7 @@ def test_an_answer_that_is_no_page_is_tried_again_only_where_that_may_help(crawl
         ("/dropped", "not_stored", "not to my taste"),
         ("/pipeline-fails", "not_stored", "cannot digest this"),
         ("/empty", "empty_page", "HTTP 200"),
+        ("/cut", "truncated", "HTTP 200"),
     ],
 )
 def test_what_may_pass_is_tried_again_and_then_given_up(
@@ -270,6 +286,24 @@ def test_a_redirect_to_a_known_page_stores_nothing(crawled: Crawled) -> None:
     assert crawled.ended("/moved") == ("finished", "redirected", None)
     assert crawled.tasks["/moved"].page_id is None
     assert crawled.site.asked.count("/1") == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "cause"), [("/to-mail", "bad_redirect"), ("/to-nowhere", "bad_redirect"), ("/odd", "odd_status")]
+)
+def test_what_leads_nowhere_is_asked_for_once(crawled: Crawled, path: str, cause: str) -> None:
+    """It has a cause of its own, and a person is told."""
+    assert crawled.ended(path)[:2] == ("error", cause)
+    assert crawled.tasks[path].attempts == crawled.site.asked.count(path) == 1
+    [noted] = crawled.noted(path)
+    assert noted.context["cause"] == cause
+
+
+def test_one_url_is_one_page_however_many_are_led_there(crawled: Crawled) -> None:
+    """The first that is led there keeps it, and the others are redirected to what the run has."""
+    ends = Counter(crawled.ended(f"/led-{number}")[:2] for number in range(1, 5))
+    assert ends == {("finished", "stored"): 1, ("finished", "redirected"): 3}
+    assert crawled.site.asked.count("/the-one") == 1
 
 
 def test_a_redirect_that_never_ends_is_given_up(crawled: Crawled) -> None:

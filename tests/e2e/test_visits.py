@@ -24,7 +24,7 @@ CAUSES = {
     "hub": "no_valid_candidate",
     "no-links": "no_valid_candidate",
     "robots-forbids": "robots_refused",
-    "robots-500": "robots_refused",
+    "robots-500": "robots_unavailable",
     "404": "http_error",
     "403": "blocked",
     "429": "rate_limited",

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from crawler.capture.failures import Cause
 from crawler.catalogue.plugins import PluginFailure
 from crawler.catalogue.run_pages import RunHooks, RunPage, StaleLeaseError
-from crawler.db.models import Asset, AssetSighting, CrawlException, Page, ScrapeRecord
+from crawler.db.models import Asset, AssetSighting, CrawlException, Page, Run, ScrapeRecord
 from crawler.runs import tasks
 from crawler.runs.sources import Source
+from crawler.runs.tasks import task_of
 from tests.unit.runs.queues import DOMAIN, NOON, SECOND, Queue, a_run, page, rows_of
 
 if TYPE_CHECKING:
@@ -67,6 +68,41 @@ def test_a_page_ends_its_task_and_brings_new_ones(queue: Queue) -> None:
     assert row.context == {"plugin": "headings", "level": 1}
 
 
+def test_a_task_goes_by_the_url_that_it_was_led_to(queue: Queue) -> None:
+    """Who is led there later, or finds a link to it, finds it known; no room is taken for it."""
+    target = f"https://{DOMAIN}/target"
+    digest = task_of(target).url_sha256
+    task = leased(queue)
+    with queue.database.write() as db:
+        assert (
+            tasks.add(db, queue.run_id, [task_of(target)], NOON) == 1
+        )  # somebody has found a link meanwhile
+    capture = RunPage(session_id="", page_type="page", url=target, task=task, source="shop", page_id=PAGE)
+    with queue.database.write() as db:
+        RunHooks().page_kept(db, capture, Page(id=PAGE, created_at=NOON + SECOND), ())
+        assert tasks.known(db, queue.run_id, digest)
+        assert tasks.add(db, queue.run_id, [task_of(target)], NOON) == 0
+    [row] = rows_of(queue.database, queue.run_id)
+    assert (row.url, row.url_sha256, row.status) == (task.url, digest, "finished")
+    with queue.database.read() as db:
+        assert db.get_one(Run, queue.run_id).planned == 1
+
+
+def test_a_task_that_is_being_fetched_for_itself_stays(queue: Queue) -> None:
+    """Its page comes twice, rather than not at all."""
+    target = f"https://{DOMAIN}/target"
+    task = leased(queue)
+    with queue.database.write() as db:
+        tasks.add(db, queue.run_id, [task_of(target)], NOON)
+    other = leased(queue)
+    capture = RunPage(session_id="", page_type="page", url=target, task=task, source="shop", page_id=PAGE)
+    with queue.database.write() as db:
+        RunHooks().page_kept(db, capture, Page(id=PAGE, created_at=NOON + SECOND), ())
+    first, second = rows_of(queue.database, queue.run_id)
+    assert (first.status, first.url_sha256, second.status) == ("finished", task.url_sha256, "in_progress")
+    assert second.id == other.lease.id
+
+
 def test_a_page_that_failed_ends_its_task_for_good(queue: Queue) -> None:
     """Whatever tries it had left, for whoever yields such a page has given it up."""
     keep(queue, leased(queue), cause=Cause.HTTP_ERROR, error="HTTP 404", http_status=404)
@@ -92,6 +128,55 @@ def test_a_page_of_a_session_has_no_task(queue: Queue) -> None:
     with queue.database.write() as db:
         RunHooks().page_kept(db, object(), Page(id=PAGE, created_at=NOON), ())  # type: ignore[arg-type]
     assert rows_of(queue.database, queue.run_id)[0].status == "pending"
+
+
+CHAIR, TABLE = f"https://{DOMAIN}/chair", f"https://{DOMAIN}/table"
+
+
+@pytest.mark.parametrize(
+    ("chair", "table", "gone"),
+    [
+        ("stored", "timeout", [CHAIR]),  # its own page was had without it
+        ("HTTP 404", "timeout", [CHAIR]),
+        ("HTTP 410", "timeout", [CHAIR]),
+        ("HTTP 500", "stored", [TABLE]),
+        ("timeout", "timeout", []),  # a shop that was down
+        ("robots_refused", "HTTP 404", [TABLE]),
+        ("robots_refused", "stored", [TABLE]),
+        (None, "timeout", []),  # nobody knows what the other page would have led to
+        (None, "HTTP 404", [CHAIR, TABLE]),
+        (None, "robots_refused", [CHAIR]),
+        (None, None, [CHAIR, TABLE]),
+    ],
+)
+def test_that_something_is_missing_takes_proof(
+    database: Database, chair: str | None, table: str | None, gone: list[str]
+) -> None:
+    """Of a run that was as wide as the one before: its own page says so, or no page had any fault."""
+    before = a_run(database)
+    ends = {CHAIR: chair, TABLE: table}
+    queue = Queue(database, a_run(database, *(task_of(url) for url, end in ends.items() if end)))
+    for lease, end in zip(queue.acquire(), filter(None, ends.values()), strict=True):
+        with database.write() as db:
+            if end == "stored":
+                queue.leases.finish(db, lease, NOON, outcome="stored")
+            else:
+                cause = Cause.HTTP_ERROR if end.startswith("HTTP") else Cause(end)
+                queue.leases.fail(db, lease, end, NOON, cause=cause, final=True)
+    with database.write() as db:
+        for url in ends:
+            asset = Asset(
+                source="shop", domain=DOMAIN, plugin="page", kind="page", key=url, key_sha256=url,
+                url=url, checksum="c", versions=1, first_seen_at=NOON, last_seen_at=NOON,
+                last_run_id=before,
+            )  # fmt: skip
+            db.add(asset)
+    with database.write() as db:
+        source = Source("shop", "Shop", SHOP.start_urls, SHOP.allowed_domains, plugins=("page",))
+        RunHooks().run_completed(db, queue.run_id, source, NOON + SECOND)
+        assert sorted(row.url for row in db.scalars(select(CrawlException))) == gone
+        missing = select(func.count()).where(AssetSighting.status == "missing")
+        assert db.scalar(missing) == len(gone)
 
 
 @pytest.mark.parametrize("is_full", [False, True])

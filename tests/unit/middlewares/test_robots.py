@@ -9,13 +9,19 @@ import pytest
 from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest, NotConfigured
 from scrapy.http import TextResponse
 
+from crawler.crawl.answers import RobotsUnavailableError, SessionStoppedError
 from crawler.crawl.context import CrawlContext
+from crawler.leases.backoff import Backoff
+from crawler.middlewares import robots as module
 from crawler.middlewares.robots import RobotsMiddleware
+from crawler.middlewares.scope import TASK
 from tests.unit.components import a_request, a_visit, awaited, crawl_parts, lines_of
+from tests.unit.runs.queues import leased
 
 if TYPE_CHECKING:
     from scrapy import Request
 
+    from crawler.sessions.visit import Visit
     from tests.unit.components import Parts
 
 URL = "https://shop.example/p/1"
@@ -95,6 +101,66 @@ def test_without_an_answer_nothing_is_fetched_and_the_next_request_asks_again(
     with pytest.raises(DownloadTimeoutError):
         awaited(middleware.process_request(a_request(URL)))
     assert awaited(middleware.process_request(a_request(URL))) is None
+    assert site.asked == 2
+
+
+def of_a_task(url: str, visit: Visit) -> Request:
+    """A request of a run's task."""
+    return a_request(url, visit, meta={TASK: leased(1)})
+
+
+@pytest.fixture
+def _quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "AGAIN", Backoff(0.02))
+    monkeypatch.setattr(module, "LOOK_AROUND_SECONDS", 0.01)
+
+
+@pytest.mark.usefixtures("_quickly")
+@pytest.mark.parametrize("away", [(503, b""), DownloadTimeoutError("30 s")])
+def test_a_task_waits_for_rules_that_cannot_be_had(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch, away: tuple[int, bytes] | Exception
+) -> None:
+    """They are asked for again, less and less often; then they hold like any other."""
+    visit, site = parts.visits.add(a_visit()), Site(away, away, away, (200, b"User-agent: *\nDisallow: /p/"))
+    parts.context.run_worker = SimpleNamespace(slots={})
+    middleware = obedient(parts, site, monkeypatch)
+    with pytest.raises(IgnoreRequest, match="Forbidden"):
+        awaited(middleware.process_request(of_a_task(URL, visit)))
+    assert site.asked == 4
+    assert awaited(middleware.process_request(of_a_task("https://shop.example/", visit))) is None
+    assert site.asked == 4
+
+
+@pytest.mark.usefixtures("_quickly")
+def test_rules_that_stay_away_fail_the_domains_tasks(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the patience, which all of them have together; no word of the site forbids anything."""
+    visit, site = parts.visits.add(a_visit()), Site((503, b""))
+    parts.context.run_worker = SimpleNamespace(slots={})
+    middleware = obedient(parts, site, monkeypatch)
+    middleware.patience = 0.1  # type: ignore[assignment]
+    for _ in range(9):
+        with pytest.raises(RobotsUnavailableError):
+            awaited(middleware.process_request(of_a_task(URL, visit)))
+    assert site.asked < 9
+
+
+@pytest.mark.usefixtures("_quickly")
+def test_nobody_waits_for_rules_whose_visit_is_over(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The task goes back: others wait, or the run was stopped."""
+    visit, site = parts.visits.add(a_visit()), Site((503, b""))
+    parts.context.run_worker = SimpleNamespace(slots={"shop.example": SimpleNamespace(is_leaving=True)})
+    with pytest.raises(SessionStoppedError):
+        awaited(obedient(parts, site, monkeypatch).process_request(of_a_task(URL, visit)))
+
+
+def test_rules_are_old_after_a_day(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """RFC 9309: a run may take weeks."""
+    site = Site((200, b""), (200, b"User-agent: *\nDisallow: /p/"))
+    middleware = obedient(parts, site, monkeypatch)
+    awaited(middleware.process_request(a_request(URL)))
+    middleware._had_at["shop.example"] -= module.MAX_AGE_SECONDS + 1
+    with pytest.raises(IgnoreRequest, match="Forbidden"):
+        awaited(middleware.process_request(a_request(URL)))
     assert site.asked == 2
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from attrs import define, field
 
 from crawler.access.scope import Denial, Scope
 from crawler.crawl.answers import FilteredError, KnownUrlError
+from crawler.middlewares import scope as module
 from crawler.middlewares.scope import TASK, ScopeMiddleware
 from tests.unit.components import a_request, awaited, crawl_parts
 from tests.unit.runs.queues import leased
@@ -50,7 +52,7 @@ class RunStore:
 def parts() -> Parts:
     """A crawl of a run."""
     parts = crawl_parts()
-    parts.context.run_worker = SimpleNamespace(run=Run(), store=RunStore())
+    parts.context.run_worker = SimpleNamespace(run=Run(), store=RunStore(), slots={})
     return parts
 
 
@@ -73,6 +75,33 @@ def test_a_redirect_does_not_lead_out_of_the_scope(parts: Parts, url: str) -> No
     """Neither to another site nor to what the source leaves out."""
     with pytest.raises(FilteredError, match="filtered"):
         asked(parts, url)
+
+
+def test_of_two_that_are_led_to_one_url_the_second_waits(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until the first has ended: by then the run knows the URL. It does not wait for ever."""
+    monkeypatch.setattr(module, "LONGEST_SECONDS", 0.3)
+    monkeypatch.setattr(module, "LOOK_AROUND_SECONDS", 0.01)
+    target, middleware = "https://shop.example/target", parts.make(ScopeMiddleware)
+    first, second = leased(1), leased(2)
+    open_ones = {1: first, 2: second}
+    worker = parts.context.run_worker
+    worker.slots["shop.example"] = SimpleNamespace(line=SimpleNamespace(open=open_ones))
+    awaited(middleware.process_request(a_request(target, meta={TASK: first})))
+
+    async def second_comes() -> None:
+        asyncio.get_running_loop().call_later(0.05, ended)
+        await middleware.process_request(a_request(target, meta={TASK: second}))
+
+    def ended() -> None:
+        del open_ones[1]
+        worker.store.has_tasks.add(target)
+
+    with pytest.raises(KnownUrlError):
+        awaited(second_comes())
+    worker.store.has_tasks.clear()
+    awaited(middleware.process_request(a_request(target, meta={TASK: leased(3)})))
 
 
 def test_media_lie_anywhere(parts: Parts) -> None:

@@ -201,6 +201,19 @@ def test_who_has_the_task_no_more_writes_nothing(run: Run) -> None:
     assert run.end(quick, TaskEnd()) is Outcome.STORED
 
 
+def test_errors_are_tried_again_as_if_for_the_first_time(run: Run) -> None:
+    """By whoever asks for it; that is on record, and what failed before says so still."""
+    run.end(run.taken(), TaskEnd(Cause.HTTP_ERROR, "HTTP 404", http_status=404, is_final=True))
+    with run.database.write() as db:
+        assert task_ends.retry_errors(db, run.id, NOON) == 1
+        assert task_ends.retry_errors(db, run.id, NOON) == 0
+    assert stand(run.row())[0] == "pending"
+    assert run.records()[1:] == [("pending", "retried", None, 0)]
+    task = run.taken()
+    assert (task.lease.attempts, run.row().finished_at) == (1, None)
+    assert run.end(task, TaskEnd()) is Outcome.STORED
+
+
 def test_only_what_the_dead_hold_is_given_back(database: Database) -> None:
     """SPEC D96: of this run, at once, whatever is left of their leases; no attempt is counted."""
     run, other = Run(database), Run(database)

@@ -291,6 +291,28 @@ def test_a_visit_that_was_ended_gives_its_domain_back(visits: Visits) -> None:
     assert [row.attempts for row in rows(visits)] == [0, 0]
 
 
+def test_a_domain_that_had_its_turn_makes_room_where_others_wait(
+    visits: Visits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nowhere else: one that nobody waits for is worked on to its end."""
+    monkeypatch.setattr(module, "TURN_SECONDS", 0.2)
+    visits.settings = visits.settings.model_copy(update={"sessions_at_once": 1})
+
+    async def work(worker: RunWorker) -> None:
+        first = await next_of(worker)
+        await until(lambda: worker.slots[first.domain].is_leaving)
+        worker.arrived(first)
+        await worker.end_task(first, TaskEnd())
+        second = await next_of(worker)
+        assert {first.domain, second.domain} == {"one.example", "two.example"}
+        await asyncio.sleep(1)
+        assert not worker.slots[second.domain].is_leaving
+        await worker.end_task(second, TaskEnd())
+        await until(lambda: worker.over)
+
+    assert at_work(visits, work)[1] == "completed"
+
+
 def test_only_what_nobody_works_on_is_swept(visits: Visits) -> None:
     """Not what lies ready, nor what is just being written."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
 from attrs import define, field
 from scrapy.exceptions import CloseSpider, DontCloseSpider, DropItem
+from scrapy.spidermiddlewares.httperror import HttpError
 from twisted.python.failure import Failure
 
 from crawler.capture.failures import Cause
@@ -21,7 +23,7 @@ from crawler.runs.sources import Source
 from crawler.runs.store import RunAtWork, RunOrder
 from crawler.runs.task_ends import Outcome, Release, TaskEnd
 from crawler.sessions.outcome import PageResult
-from crawler.spiders.site import SiteSpider, run_order
+from crawler.spiders.site import MOST_PAUSES, SiteSpider, run_order
 from tests.unit.components import a_request, a_visit, an_answer, awaited, crawl_parts
 from tests.unit.runs.queues import DOMAIN, leased
 
@@ -216,6 +218,7 @@ def crawl() -> Crawl:
     parts.visits.add(visit)
     spider: Any = SiteSpider()
     spider.context, spider.visits, spider.worker = parts.context, parts.visits, worker
+    spider.hurried = Counter()
     request = a_request(f"{URL}1", visit, meta={TASK: leased(1)})
     return Crawl(spider, worker, visit, request)
 
@@ -293,10 +296,46 @@ def test_a_callback_that_fails_is_the_pages_fault(crawl: Crawl) -> None:
 
 def test_a_site_that_asks_for_a_pause_is_left(crawl: Crawl) -> None:
     """Whoever takes the domain next waits it out."""
-    crawl.answered(429)
+    crawl.answered(503)
     assert not crawl.worker.slots[DOMAIN].left
     crawl.answered(429, Retry_After="20")
     assert crawl.worker.slots[DOMAIN].left
+
+
+def test_a_site_that_only_says_that_it_is_too_much_is_left_for_longer_each_time(crawl: Crawl) -> None:
+    """That costs no attempt, as long as it is within bounds; a page that is stored begins anew."""
+    visits: Any = crawl.spider.visits
+    asked = visits.delays
+    for _ in range(MOST_PAUSES):
+        crawl.worker.slots[DOMAIN].left = False
+        assert crawl.answered(429) == []
+        assert crawl.worker.slots[DOMAIN].left
+    assert asked == [(DOMAIN, seconds, "429") for seconds in (10, 20, 40, 80, 160)]
+    assert crawl.worker.told == [("ended", TaskEnd.given_back(Release.LEFT))] * MOST_PAUSES
+    assert crawl.answered(429) == []
+    assert crawl.worker.told[-1] == ("ended", TaskEnd(Cause.RATE_LIMITED, "HTTP 429", http_status=429))
+    assert len(asked) == MOST_PAUSES
+    crawl.spider.hurried.clear()
+    crawl.answered(429)
+    assert asked[-1] == (DOMAIN, 10, "429")
+
+
+@pytest.mark.parametrize(
+    ("status", "cause"),
+    [(302, Cause.BAD_REDIRECT), (204, Cause.ODD_STATUS), (304, Cause.ODD_STATUS), (999, Cause.ODD_STATUS)],
+)
+def test_what_is_neither_a_page_nor_an_error_is_not_asked_for_again(
+    crawl: Crawl, status: int, cause: Cause
+) -> None:
+    """Whether it comes as an answer, or as Scrapy's refusal of one."""
+    [page] = crawl.answered(status)
+    refused = HttpError(an_answer(crawl.request, b"", status), "Ignoring non-200 response")
+    [other] = crawl.failed(refused)
+    assert page.cause == other.cause == cause
+    assert page.http_status == other.http_status == status
+    [no_url] = crawl.failed(ValueError("Invalid IPv6 URL"))
+    assert no_url.cause == Cause.BAD_REDIRECT
+    assert crawl.worker.told == []
 
 
 def test_an_idle_crawl_ends_with_its_run(crawl: Crawl) -> None:
