@@ -12,7 +12,7 @@ from crawler.catalogue.run_pages import RunHooks
 from crawler.db.engine import Database
 from crawler.db.revisions import require_current
 from crawler.evidence.bodies import open_blobs
-from crawler.evidence.warc_files import WarcRows
+from crawler.evidence.warc_files import NoRows, WarcRows
 from crawler.evidence.warc_shelf import WarcShelf
 from crawler.sessions.store import SessionStore
 from crawler.warc.records import About
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 log = logs.get_logger(__name__)
 ROBOTS = "obey"  # as settings.py has it
+_NO_LIMIT = 2**62  # a session has one file
 # Who writes along in the transactions of pages, sessions and runs, whoever opens the stores.
 RUN_HOOKS = RunHooks()
 HOOKS: tuple[Hooks, ...] = (CatalogueHooks(), RUN_HOOKS)
@@ -70,12 +71,19 @@ class Stores:
         if not self.settings.is_recording:
             return
         settings = self.settings
-        about = About(f"Vitrine/{__version__}", settings.user_agent, ROBOTS, settings.contact_url)
         self.shelf = self.writes.shelf = WarcShelf(
-            settings.warcs, about, WarcRows(self.database),
+            settings.warcs, _about(settings), WarcRows(self.database),
             max_bytes=settings.warc_max_bytes, revisits=settings.warc_revisits,
         )  # fmt: skip
         self._opened.callback(self.shelf.close)
+
+    def open_spool(self) -> WarcShelf:
+        """Open, once, where the WARC files of sessions lie until these end."""
+        if self.writes.spool is None:
+            folder = self.settings.vitrine_home / "spool"
+            self.writes.spool = WarcShelf(folder, _about(self.settings), NoRows(), max_bytes=_NO_LIMIT)
+            self._opened.callback(self.writes.spool.close)
+        return self.writes.spool
 
     def close(self) -> None:
         """Let go of the connections, what was opened last first."""
@@ -86,6 +94,10 @@ class Stores:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _about(settings: Settings) -> About:
+    return About(f"Vitrine/{__version__}", settings.user_agent, ROBOTS, settings.contact_url)
 
 
 def _say_how_it_runs(settings: Settings, gate: Gate) -> None:

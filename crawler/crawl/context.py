@@ -31,6 +31,7 @@ class CrawlContext:
         self.settings = load_settings_from(crawler.settings)
         self.visits = Visits(self.settings)
         self.readers = Readers()
+        self.records_sessions = False  # each session is to keep a WARC file of its own
 
     @classmethod
     def of(cls, crawler: Crawler) -> CrawlContext:

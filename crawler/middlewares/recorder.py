@@ -43,7 +43,7 @@ class RecorderMiddleware(Component):
     """On where WARC_DIR or PAGE_STORE=warc is set, or the spider's sessions are to have a WARC."""
 
     def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
-        if not (context.settings.is_recording or getattr(crawler.spider, "records_sessions", False)):
+        if not (context.settings.is_recording or context.records_sessions):
             raise NotConfigured("no WARC is wanted")
         super().__init__(crawler, context)
         # What was let out, and when its answer began; None as long as it did not.
@@ -84,9 +84,12 @@ class RecorderMiddleware(Component):
 
     async def _write(self, exchange: Exchange, session: str | None) -> Shelved:
         stores = await self.visits.open()
-        shelf = stores.shelf
-        assert shelf is not None  # ruff: ignore[assert] - it is open where this middleware is on
-        return await asyncio.wrap_future(shelf.append(exchange, UUID(session) if session else None))
+        key = UUID(session) if session else None
+        shelves = [stores.shelf] if stores.shelf else []
+        if self.context.records_sessions:
+            shelves.insert(0, stores.open_spool())
+        written = [asyncio.wrap_future(shelf.append(exchange, key)) for shelf in shelves]
+        return (await asyncio.gather(*written))[-1]
 
     def _take(self, size: int) -> None:
         self._waiting_bytes += size

@@ -19,12 +19,12 @@ from sqlalchemy import insert, select
 from sqlalchemy.exc import OperationalError
 
 from crawler import logs
-from crawler.capture.artifact_types import HTML, MEDIA
+from crawler.capture.artifact_types import HTML, MEDIA, WARC
 from crawler.db.engine import DatabaseUnavailableError
 from crawler.db.models import Artifact, CrawlLog, Page
 from crawler.errors import LockedError
 from crawler.evidence.blobs import BlobExistsError, DiskFullError, StoreUnavailableError
-from crawler.evidence.files import files_of, sha256
+from crawler.evidence.files import KeptFile, files_of, session_folder, sha256
 from crawler.evidence.warc_files import write_record
 from crawler.leases.patience import Patience
 from crawler.pdp import facts_as_dict, verdict_as_dict
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from crawler.config import Settings
     from crawler.db.engine import Database, Transaction
     from crawler.evidence.blobs import BlobStore
-    from crawler.evidence.files import KeptFile
     from crawler.evidence.warc_shelf import WarcShelf
     from crawler.sessions.journal import Journal, LogLine
     from crawler.sessions.rows import Fence
@@ -160,6 +159,7 @@ class WriteQueue:
         self.blobs = blobs
         self.hooks = hooks
         self.shelf: WarcShelf | None = None  # of the WARC files that pages lie in
+        self.spool: WarcShelf | None = None  # of those that become artifacts of their sessions
         self.patience = Patience(settings.store_patience_seconds)
         self.is_away = (
             False  # a store has refused for longer than it is waited for, and not taken anything since
@@ -182,8 +182,7 @@ class WriteQueue:
         """
         files = files_of(visit, capture)
         row = {**_page_row(visit, capture), "content_sha256": _content_digest(files, capture)}
-        standard = self.settings.html_retention_days
-        days = {"short": SHORT_DAYS, "long": LONG_DAYS}.get(visit.order.retention_policy, standard)
+        days = _days_of(self.settings, visit)
 
         def write(db: Transaction) -> KeptPage:
             record_id = None if capture.record is None else write_record(db, capture.record)
@@ -458,6 +457,26 @@ def _write_in_savepoint(db: Transaction, write: Write[Any]) -> None:
         except Exception:  # ruff: ignore[blind-except] - what came first says more
             raise error from None
         write.fail(error)
+
+
+def _days_of(settings: Settings, visit: Visit) -> int:
+    """How long what shows a session's pages is kept."""
+    standard = settings.html_retention_days
+    return {"short": SHORT_DAYS, "long": LONG_DAYS}.get(visit.order.retention_policy, standard)
+
+
+def keep_warc(writes: WriteQueue, visit: Visit) -> None:
+    """Publish what a session sent and received as its artifact, dated as its HTML; called in a thread."""
+    facts = writes.spool.seal(visit.fence.session_id).result() if writes.spool else None
+    if facts is None or writes.spool is None:
+        return
+    path = writes.spool.folder / facts.path
+    folder = session_folder(visit.order.domain, visit.fence.session_id, visit.fence.epoch)
+    file = KeptFile.of(WARC, f"{folder}/{WARC.file_name}", path.read_bytes())
+    days = _days_of(writes.settings, visit)
+    rows = partial(_write_artifacts, files=[file], session_id=visit.fence.session_id, days=days)
+    writes.post_now(Write(rows, [file], replaces=True))
+    path.unlink()
 
 
 # ── rows ──
