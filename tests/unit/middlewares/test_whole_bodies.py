@@ -20,7 +20,7 @@ RAW = DEFLATE[2:-4]
 
 @pytest.mark.parametrize(
     ("data", "coding"),
-    ids=["gzip", "x-gzip", "deflate", "raw", "twice", "trailing", "not-packed", "short", "other", "empty", "large"],
+    ids=["gzip", "x-gzip", "deflate", "raw", "twice", "more", "plain", "short", "other", "empty", "large"],
     argvalues=[
         (GZIP, b"gzip"), (GZIP, b"x-gzip"), (DEFLATE, b"deflate"), (RAW, b"deflate"), (GZIP + GZIP, b"gzip"),
         (GZIP + b"\0\0trailing", b"gzip"), (PAGE, b"gzip"), (PAGE[:9], b""), (GZIP[:99], b"br"),
