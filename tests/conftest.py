@@ -1,3 +1,3 @@
 """What every test shares."""
 
-pytest_plugins = ["tests.side_by_side", "tests.servers", "tests.example_plugins"]
+pytest_plugins = ["tests.bounds", "tests.side_by_side", "tests.servers", "tests.example_plugins"]
