@@ -30,7 +30,7 @@ def _bounded(request: pytest.FixtureRequest) -> Generator[None]:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    reactions = {signal.SIGALRM: out_of_time, signal.SIGTERM: interrupted, signal.SIGINT: interrupted}
+    reactions = {signal.SIGALRM: out_of_time, signal.SIGINT: interrupted}
     with ExitStack() as stack:
         for number, reaction in reactions.items():
             stack.callback(signal.signal, number, signal.signal(number, reaction))

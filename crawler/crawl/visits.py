@@ -90,7 +90,7 @@ class Visits:
             await self._shared.settle()
             await self.stores.writes.settle()
             for visit in list(self.running.values()):
-                await (self.end(visit) if completed else _interrupt(self, visit))
+                await (_end_own(self, visit) if completed else _interrupt(self, visit))
             await self.threads.run(_close, self.stores, self.domains)
         finally:
             self.threads.close()
@@ -252,13 +252,23 @@ async def _begin_own(visits: Visits, domain: str, url: str) -> Visit:
     if visit is None:
         raise LockedError(f"{domain} is held by another session")
     visit.pdp = ProductPage(missing=None)
-    visit.wake = lambda: asyncio.ensure_future(visits.end(visit))
+    visit.wake = lambda: asyncio.ensure_future(_end_own(visits, visit))
     if visit.stopped:
         visit.wake()
     return visit
 
 
 # ── ends ──
+
+
+async def _end_own(visits: Visits, visit: Visit) -> None:
+    """End a session that nobody waits for; one that is another's by now, or cannot be ended, stops nobody."""
+    try:
+        await visits.end(visit)
+    except StaleSessionError:
+        log.warning("session.taken_over", session_id=visit.id, domain=visit.order.domain)
+    except Exception:
+        log.exception("session.failed", session_id=visit.id, domain=visit.order.domain)
 
 
 async def _interrupt(visits: Visits, visit: Visit) -> None:
@@ -273,6 +283,8 @@ async def _interrupt(visits: Visits, visit: Visit) -> None:
         await _write_end(visits, visit, end)
         if visit.stopped:
             visits.tell("ended", **_as_told(visit.id, visit.order, visit.stopped))
+    except StaleSessionError:
+        log.warning("session.taken_over", session_id=visit.id, domain=visit.order.domain)
     except Exception:
         log.exception("session.interrupt_failed", session_id=visit.id)
 

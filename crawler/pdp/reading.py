@@ -11,7 +11,7 @@ from crawler.html.visible import visible_text
 from crawler.pdp.candidates import discover, fallback_links
 from crawler.pdp.facts import read_facts
 from crawler.pdp.features import features
-from crawler.pdp.links import page_links, page_media, robots_directives
+from crawler.pdp.links import page_links, page_media, page_styles, robots_directives
 from crawler.pdp.page import read_page
 from crawler.pdp.verdict import judge
 
@@ -54,6 +54,7 @@ class Reading:
     robots_directives: tuple[str, ...]  # what a robots meta element says: nofollow, noindex …
     has_h1: bool
     has_cta: bool
+    styles: tuple[str, ...] = ()  # stylesheets, icons and preloaded fonts
 
 
 def reading_of(question: PageQuestion) -> Reading:
@@ -78,4 +79,5 @@ def reading_of(question: PageQuestion) -> Reading:
         robots_directives=robots_directives(page) if question.all_links else (),
         has_h1=bool(found["headings"]["h1"]),
         has_cta=bool(found["ctas"]),
+        styles=page_styles(page) if question.all_links else (),
     )

@@ -15,6 +15,7 @@ from sqlalchemy import String, and_, cast, func, literal, select, update
 from crawler.db.models import Asset, AssetSighting, CrawlException
 from crawler.db.upsert import insert_into
 from crawler.storable import as_json, as_text
+from crawler.urls import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -54,7 +55,7 @@ def note(  # ruff: ignore[too-many-positional-arguments] - they stand as in the 
 ) -> int:
     """Note one; its texts are cut and its passwords go, so that nothing in it can fail a page. Its id."""
     stage = Stage(stage)
-    url, message = as_text(url, MAX_URL_CHARS), as_text(message, MAX_MESSAGE_CHARS)
+    url, message = as_text(url, MAX_URL_CHARS), as_text(redacted(message), MAX_MESSAGE_CHARS)
     adding = insert_into(db, CrawlException).values(
         run_id=run_id, stage=stage.value, url=url, message=message, key=_key(stage, url, message),
         context=as_json(context, MAX_VALUE_CHARS, values=MAX_VALUES, depth=MAX_DEPTH),

@@ -28,13 +28,14 @@ from crawler.crawl.answers import (
 )
 from crawler.crawl.context import SESSION, CrawlContext
 from crawler.errors import CrawlerError, UsageError
+from crawler.html.styles import style_references
 from crawler.leases.backoff import Backoff
 from crawler.middlewares.scope import TASK
 from crawler.runs.outgoing import FINISHED
 from crawler.runs.sources import Source, find_source
 from crawler.runs.store import RunOrder
 from crawler.runs.task_ends import Outcome, Release, TaskEnd
-from crawler.runs.tasks import found_on
+from crawler.runs.tasks import found_on, media_tasks
 from crawler.spiders.visiting import refusal
 from crawler.urls import require_http_url
 
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from crawler.runs.worker import RunWorker
 
 SERVER_ERROR = 500
+STYLESHEET = "text/css"
 PAUSE = Backoff(10.0)
 MOST_PAUSES = 5  # five minutes in all; after that a 429 is a failed attempt like others
 KNOWN = ("start_url", "source", "plan", "max_pages", "depth", "resume", "run_id", "retry_errors")
@@ -170,9 +172,13 @@ class SiteSpider(Spider):
 
     def _page(self, session_id: str, task: LeasedTask, fetched: FetchedPage) -> RunPage:
         reading, run, depth = fetched.reading, self.worker.run, task.depth + 1
+        links = found_on(reading, run.source, run.scope, depth)
+        if run.source.requisites and fetched.content_type.lower().startswith(STYLESHEET):
+            named = style_references(fetched.body.decode("utf-8", "replace"), fetched.url)
+            links = media_tasks(named, run.scope, task.depth)
         capture = RunPage.of(
             fetched, session_id, "pdp" if reading.verdict.is_pdp else "page", task=task,
-            source=run.source.code, links=found_on(reading, run.source, run.scope, depth),
+            source=run.source.code, links=links,
         )  # fmt: skip
         page = plugin_page(capture, depth=task.depth, links=reading.links, media=reading.media)
         assets, failures = run_plugins(self.plugins, page)

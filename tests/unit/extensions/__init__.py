@@ -1,1 +1,1 @@
-"""What middlewares decide."""
+"""Unit tests of the extensions."""

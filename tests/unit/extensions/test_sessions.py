@@ -1,0 +1,126 @@
+"""What a crawl tells of its sessions, what it exits with, and that it closes what it leaves open."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from crawler.capture.failures import Cause, Summary
+from crawler.errors import ExitCode
+from crawler.extensions.sessions import Sessions
+from crawler.sessions.outcome import Status
+from tests.unit.components import awaited, crawl_parts
+
+if TYPE_CHECKING:
+    from tests.unit.components import Parts
+
+
+class Readers:
+    """Readers that remember that they were closed."""
+
+    is_closed = False
+
+    async def close(self) -> None:
+        """Remember it."""
+        self.is_closed = True
+
+
+@pytest.fixture
+def parts() -> Parts:
+    """A crawl with readers."""
+    made = crawl_parts()
+    made.context.readers = Readers()
+    return made
+
+
+def ended(status: Status, summary: Summary | None = None) -> dict[str, Any]:
+    """What is told of a session's end."""
+    return {"session": "s", "status": status, "summary": summary, "cause": None}
+
+
+def closed(parts: Parts, *ends: dict[str, Any], reason: str = "finished", queued: int | None = None) -> int:
+    """The exit code of a crawl whose sessions ended like that."""
+    sessions = parts.make(Sessions)
+    parts.visits.tell("queued", sessions=["s"] * (len(ends) if queued is None else queued))
+    for end in ends:
+        parts.visits.tell("ended", **end)
+    awaited(sessions.spider_closed(reason))
+    return sessions.exit_code()
+
+
+DONE, FAILED = ended(Status.COMPLETED), ended(Status.FAILED, Summary.CRAWL_FAILED)
+
+
+def test_a_crawl_without_sessions_is_done(parts: Parts) -> None:
+    """As one by a spider of somebody else's that fetched nothing."""
+    sessions = parts.make(Sessions)
+    awaited(sessions.spider_closed("finished"))
+    assert sessions.exit_code() == ExitCode.DONE
+
+
+@pytest.mark.parametrize(
+    ("ends", "code"),
+    [
+        ([DONE, DONE], ExitCode.DONE),
+        ([DONE, FAILED], ExitCode.PARTLY),
+        ([FAILED], ExitCode.FAILED),
+        ([ended(Status.FAILED, Summary.LOCK_TIMEOUT)], ExitCode.LOCKED),
+    ],
+)
+def test_what_it_exits_with(parts: Parts, ends: list[dict[str, Any]], code: ExitCode) -> None:
+    """The same as `vitrine crawl`."""
+    assert closed(parts, *ends) == code
+
+
+def test_a_session_that_was_never_begun_is_not_done(parts: Parts) -> None:
+    """A crawl does not exit 0 with work left."""
+    assert closed(parts, DONE, queued=2) != ExitCode.DONE
+
+
+def test_an_interrupted_crawl_says_so(parts: Parts) -> None:
+    """Whatever its sessions came to."""
+    assert closed(parts, DONE, reason="shutdown") == ExitCode.INTERRUPTED
+
+
+def test_a_run_and_a_refusal_know_their_exit_code(parts: Parts) -> None:
+    """Sessions have no part in it; why nothing was run is kept for the command to say."""
+    sessions = parts.make(Sessions)
+    parts.visits.tell("refused", exit_code=2, code="bad", error="no", hint="do")
+    awaited(sessions.spider_closed("bad"))
+    assert (sessions.exit_code(), sessions.refusal) == (2, {"code": "bad", "error": "no", "hint": "do"})
+
+
+def test_a_worker_of_a_fleet_is_meant_to_be_stopped() -> None:
+    """What its sessions come to is the fleet's business."""
+    parts = crawl_parts(vitrine={"FLEET": "1", "REDIS_URL": "redis://127.0.0.1:1/0"})
+    parts.context.readers = Readers()
+    assert closed(parts, FAILED, reason="shutdown") == ExitCode.DONE
+
+
+@pytest.mark.parametrize(("reason", "completed"), [("finished", True), ("shutdown", False), ("bad", False)])
+def test_what_is_open_is_closed(parts: Parts, reason: str, completed: bool) -> None:  # ruff: ignore[boolean-type-hint-positional-argument] - a parameter of the test
+    """Sessions first, then the readers."""
+    awaited(parts.make(Sessions).spider_closed(reason))
+    assert (parts.visits.closed, parts.context.readers.is_closed) == ([completed], True)
+
+
+def test_events_go_into_the_pipe_and_the_statistics() -> None:
+    """A line of JSON each; a listener that has gone does not end the crawl."""
+    ours, theirs = os.pipe()
+    parts = crawl_parts(PROGRESS_FD=theirs)
+    parts.make(Sessions)
+    parts.visits.tell("queued", sessions=["a"])
+    parts.visits.tell("ended", **ended(Status.FAILED, Summary.CRAWL_FAILED) | {"cause": Cause.TIMEOUT})
+    with os.fdopen(ours, encoding="utf-8") as pipe:
+        first, second = json.loads(pipe.readline()), json.loads(pipe.readline())
+    assert first == {"event": "queued", "sessions": ["a"]}
+    assert (second["event"], second["status"], second["cause"]) == ("ended", "failed", "timeout")
+    parts.visits.tell("started", session="b")  # nobody reads any more
+    os.close(theirs)
+    stats = parts.crawler.stats.get_stats()
+    assert stats == {
+        "vitrine/sessions/queued": 1, "vitrine/sessions/failed": 1, "vitrine/sessions/started": 1,
+    }  # fmt: skip
