@@ -3,7 +3,7 @@
 import signal
 import threading
 
-pytest_plugins = ["tests.side_by_side", "tests.servers", "tests.example_plugins"]
+pytest_plugins = ["tests.bounds", "tests.side_by_side", "tests.servers", "tests.example_plugins"]
 
 
 def pytest_configure() -> None:

@@ -26,6 +26,7 @@ from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Outcome, Status
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 from crawler.sessions.visit import ProductPage
+from crawler.sessions.writes import keep_warc
 from crawler.stores import HOOKS, Stores, open_stores
 
 if TYPE_CHECKING:
@@ -225,6 +226,7 @@ def _open(settings: Settings, hooks: Sequence[Hooks]) -> Stores:
     stores = open_stores(settings, hooks)
     try:
         stores.open_gate()
+        stores.open_shelf()
         stores.sessions.abandon_stale()
     except BaseException:
         stores.close()
@@ -299,7 +301,19 @@ async def _write_end(visits: Visits, visit: Visit, end: Write[T]) -> T:
     finally:
         await visits.domains.let_go(visit)
     await visits.stores.writes.close_log(visit)
+    if visits.stores.writes.spool is not None:
+        await visits.threads.run(_keep_warc, visits.stores, visit)
+    if (shelf := visits.stores.shelf) is not None:
+        await asyncio.wrap_future(shelf.seal(visit.fence.session_id))
     return result
+
+
+def _keep_warc(stores: Stores, visit: Visit) -> None:
+    """A WARC that cannot be kept stays where it was written, and that is told."""
+    try:
+        keep_warc(stores.writes, visit)
+    except Exception as error:
+        log.exception("session.warc_not_kept", session_id=visit.id, error=str(error))
 
 
 async def _patiently(writes: WriteQueue, visit: Visit, end: Write[T]) -> T:

@@ -26,11 +26,12 @@ from crawler.crawl.answers import (
     retry_after,
     status_of,
 )
-from crawler.crawl.context import SESSION, CrawlContext
+from crawler.crawl.context import RECORD, SESSION, CrawlContext
 from crawler.errors import CrawlerError, UsageError
 from crawler.html.styles import style_references
 from crawler.leases.backoff import Backoff
 from crawler.middlewares.scope import TASK
+from crawler.pdp import UNJUDGED
 from crawler.runs.outgoing import FINISHED
 from crawler.runs.sources import Source, find_source
 from crawler.runs.store import RunOrder
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from crawler.crawl.visits import Visits
     from crawler.runs.tasks import LeasedTask
     from crawler.runs.worker import RunWorker
+    from crawler.warc.records import Shelved
 
 SERVER_ERROR = 500
 STYLESHEET = "text/css"
@@ -125,10 +127,12 @@ class SiteSpider(Spider):
         """One page, one item: all that it gave, links included."""
         task: LeasedTask = response.meta[TASK]
         self.worker.arrived(task)
-        policy = self.context.settings.crawl_policy_version
+        settings = self.context.settings
+        policy = settings.crawl_policy_version if settings.judge_pages else UNJUDGED
         page = await page_of(self.context.readers, response, policy, all_links=True)
         if not isinstance(page, Cause):
-            yield self._page(response.meta[SESSION], task, page)
+            record = response.meta.get(RECORD) if settings.pages_in_warcs else None
+            yield self._page(response.meta[SESSION], task, page, record)
             return
         asked = retry_after(response)
         if asked and (slot := self.worker.slots.get(task.domain)):
@@ -170,7 +174,9 @@ class SiteSpider(Spider):
         await self.worker.end_task(task, TaskEnd.given_back(Release.LEFT))
         return True
 
-    def _page(self, session_id: str, task: LeasedTask, fetched: FetchedPage) -> RunPage:
+    def _page(
+        self, session_id: str, task: LeasedTask, fetched: FetchedPage, record: Shelved | None
+    ) -> RunPage:
         reading, run, depth = fetched.reading, self.worker.run, task.depth + 1
         links = found_on(reading, run.source, run.scope, depth)
         if run.source.requisites and fetched.content_type.lower().startswith(STYLESHEET):
@@ -178,8 +184,10 @@ class SiteSpider(Spider):
             links = media_tasks(named, run.scope, task.depth)
         capture = RunPage.of(
             fetched, session_id, "pdp" if reading.verdict.is_pdp else "page", task=task,
-            source=run.source.code, links=links,
+            source=run.source.code, links=links, record=record,
         )  # fmt: skip
+        if reading.is_html and not reading.is_judged:
+            return capture
         page = plugin_page(capture, depth=task.depth, links=reading.links, media=reading.media)
         assets, failures = run_plugins(self.plugins, page)
         return evolve(capture, assets=assets, plugin_failures=failures)
