@@ -32,6 +32,7 @@ from crawler.html.styles import style_references
 from crawler.leases.backoff import Backoff
 from crawler.middlewares.scope import TASK
 from crawler.pdp import UNJUDGED
+from crawler.pdp.links import MAX_LINKS
 from crawler.runs.outgoing import FINISHED
 from crawler.runs.sources import Source, find_source
 from crawler.runs.store import RunOrder
@@ -185,6 +186,7 @@ class SiteSpider(Spider):
         capture = RunPage.of(
             fetched, session_id, "pdp" if reading.verdict.is_pdp else "page", task=task,
             source=run.source.code, links=links, record=record,
+            has_more_links=len(reading.links) >= MAX_LINKS,
         )  # fmt: skip
         if reading.is_html and not reading.is_judged:
             return capture
