@@ -54,6 +54,8 @@ DOWNLOADER_MIDDLEWARES = {
     # proxies of the environment would resolve names past our resolver
     "scrapy.downloadermiddlewares.httpproxy.HttpProxyMiddleware": None,
     "crawler.middlewares.proxy.ProxyMiddleware": 750,
+    # innermost: what goes over the wire, and nothing that was answered before it got there
+    "crawler.middlewares.recorder.RecorderMiddleware": 980,
     # a session follows what the server says, not what the page's markup says
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
 }

@@ -5,14 +5,17 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
-from crawler import logs
+from crawler import __version__, logs
 from crawler.access.acquisition import Acquisitions
 from crawler.catalogue.hooks import CatalogueHooks
 from crawler.catalogue.run_pages import RunHooks
 from crawler.db.engine import Database
 from crawler.db.revisions import require_current
 from crawler.evidence.bodies import open_blobs
+from crawler.evidence.warc_files import NoRows, WarcRows
+from crawler.evidence.warc_shelf import WarcShelf
 from crawler.sessions.store import SessionStore
+from crawler.warc.records import About
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from crawler.sessions.writes import Hooks
 
 log = logs.get_logger(__name__)
+ROBOTS = "obey"  # as settings.py has it
+_NO_LIMIT = 2**62  # a session has one file
 # Who writes along in the transactions of pages, sessions and runs, whoever opens the stores.
 RUN_HOOKS = RunHooks()
 HOOKS: tuple[Hooks, ...] = (CatalogueHooks(), RUN_HOOKS)
@@ -49,6 +54,7 @@ class Stores:
         self.gate: Gate  # once it is opened
         self.acquisitions: Acquisitions
         self.writes = self.sessions.writes
+        self.shelf: WarcShelf | None = None  # once it is opened, where traffic is recorded
         self._opened = ExitStack()
         self._opened.callback(database.close)
         self._opened.callback(self.writes.close)
@@ -60,6 +66,25 @@ class Stores:
         self.gate = self.acquisitions.gate
         _say_how_it_runs(self.settings, self.gate)
 
+    def open_shelf(self) -> None:
+        """Open the WARC files that this process writes, where it is to write any."""
+        if not self.settings.is_recording:
+            return
+        settings = self.settings
+        self.shelf = self.writes.shelf = WarcShelf(
+            settings.warcs, _about(settings), WarcRows(self.database),
+            max_bytes=settings.warc_max_bytes, revisits=settings.warc_revisits,
+        )  # fmt: skip
+        self._opened.callback(self.shelf.close)
+
+    def open_spool(self) -> WarcShelf:
+        """Open, once, where the WARC files of sessions lie until these end."""
+        if self.writes.spool is None:
+            folder = self.settings.vitrine_home / "spool"
+            self.writes.spool = WarcShelf(folder, _about(self.settings), NoRows(), max_bytes=_NO_LIMIT)
+            self._opened.callback(self.writes.spool.close)
+        return self.writes.spool
+
     def close(self) -> None:
         """Let go of the connections, what was opened last first."""
         self._opened.close()
@@ -69,6 +94,10 @@ class Stores:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _about(settings: Settings) -> About:
+    return About(f"Vitrine/{__version__}", settings.user_agent, ROBOTS, settings.contact_url)
 
 
 def _say_how_it_runs(settings: Settings, gate: Gate) -> None:

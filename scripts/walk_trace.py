@@ -45,7 +45,7 @@ ONE_FILE = "pdp"  # the rule reads as one thing: HTML in, values out
 _POOL = "_ConnectionRecord.__connect"  # SQLAlchemy's; it makes a connection for whoever comes first
 _UNTOLD = frozenset({"__repr__"})
 _IMPORT = "<frozen importlib._bootstrap>"
-_POLL = "ExecutionEngine.spider_is_idle"  # Scrapy's
+_POLLS = frozenset({"ExecutionEngine.spider_is_idle", "ExecutionEngine._spider_idle"})  # Scrapy's
 _FUNCTION = 0x1  # the flag that modules and class bodies lack
 _PAUSES = 0x20 | 0x80 | 0x200  # the flags of generators, coroutines and both at once
 _GOES_ON = 3  # the bits of RESUME's argument that are 0 where a function begins
@@ -125,7 +125,7 @@ def _is_left_out(frame: FrameType) -> bool:
     """Whether a call only serves an import, or a question that is asked by the clock."""
     up: FrameType | None = frame
     while up is not None and up.f_code is not _LOOP_CODE:
-        if up.f_code.co_filename == _IMPORT or up.f_code.co_qualname == _POLL:
+        if up.f_code.co_filename == _IMPORT or up.f_code.co_qualname in _POLLS:
             return True
         up = up.f_back
     return False

@@ -1,3 +1,12 @@
 """What every test shares."""
 
-pytest_plugins = ["tests.side_by_side", "tests.servers", "tests.example_plugins"]
+import signal
+import threading
+
+pytest_plugins = ["tests.bounds", "tests.side_by_side", "tests.servers", "tests.example_plugins"]
+
+
+def pytest_configure() -> None:
+    """Have a run that is told to end take its processes along, by whichever signal."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)

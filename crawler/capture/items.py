@@ -13,6 +13,7 @@ from crawler.urls import spelling
 if TYPE_CHECKING:
     from crawler.capture.failures import Cause
     from crawler.pdp import Facts, Reading, Verdict
+    from crawler.warc.records import Shelved
 
 MEDIA = "media"  # the page type of what is no HTML
 MIN_TEXT_CHARS = 100
@@ -53,6 +54,7 @@ class PageCapture:
     facts: Facts | None = field(default=None, repr=False)
     canonical_url: str | None = None  # as the page declares it
     low_confidence_reasons: tuple[str, ...] = ()
+    record: Shelved | None = field(default=None, repr=False)  # where it lies already; it gets no files then
     cause: Cause | None = None  # why the page failed; such a page has no files
     page_id: UUID = field(factory=uuid4)
 
@@ -79,10 +81,10 @@ class PageCapture:
             page_type=page_type,
             charset=reading.charset,
             body=page.body,
-            visible_text=reading.text,
-            features=reading.features,
-            verdict=reading.verdict,
-            facts=reading.facts,
+            visible_text=reading.text if reading.is_judged else None,
+            features=reading.features if reading.is_judged else None,
+            verdict=reading.verdict if reading.is_judged else None,
+            facts=reading.facts if reading.is_judged else None,
             canonical_url=reading.canonical_url,
             low_confidence_reasons=(*doubts_about(page_type, reading), *doubts),
             **fetched,
@@ -96,6 +98,8 @@ class PageCapture:
 
 def doubts_about(page_type: str, reading: Reading) -> tuple[str, ...]:
     """Why a page that loaded is not to be trusted much (SPEC F140)."""
+    if not reading.is_judged:
+        return ()
     is_pdp, signals, chars = page_type == "pdp", reading.verdict.signals, len(reading.text.decode())
     doubts = [
         ("missing_h1", not reading.has_h1),

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 from attrs import frozen
 from sqlalchemy import bindparam, func, insert, select, update
 
-from crawler.capture.artifact_types import HTML
 from crawler.capture.failures import Cause
 from crawler.catalogue import assets, products
 from crawler.catalogue.run_pages import RunPage
@@ -36,14 +35,13 @@ _JUDGED = insert(cast("Table", Diagnostic.__table__))
 class CatalogueHooks:
     """Products, prices and assets of a page, how it was judged, and what stays known of sessions."""
 
-    def page_kept(self, db: Session, capture: PageCapture, page: Page, files: Sequence[KeptFile]) -> None:
+    def page_kept(self, db: Session, capture: PageCapture, page: Page, _files: Sequence[KeptFile]) -> None:
         """Note how a page was judged, the product that it shows, and the assets of a run's page."""
         product, verdict, facts = None, capture.verdict, capture.facts
         if verdict is not None and facts is not None:
             db.connection().execute(_JUDGED, _diagnostic(page, verdict, quality_of(facts)))
             if verdict.is_pdp:
-                digest = next((file.packed.content_sha256 for file in files if file.type is HTML), None)
-                product = products.see(db, page, capture, digest)
+                product = products.see(db, page, capture, page.content_sha256)
         if isinstance(capture, RunPage):
             task = capture.task
             sight = assets.Sight(page.id, page.created_at, task.run_id, capture.source, task.domain)

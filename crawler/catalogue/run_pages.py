@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from crawler.runs.tasks import LeasedTask, NewTask
 
 
+MORE_LINKS = "the page has more links than are looked at; those beyond were not followed"
 GONE = ("HTTP 404", "HTTP 410")
 
 
@@ -48,6 +49,7 @@ class RunPage(PageCapture):
     links: Sequence[NewTask] = field(factory=tuple, repr=False)
     assets: Sequence[tuple[str, AssetRecord]] = field(factory=tuple, repr=False)  # with the plugin's name
     plugin_failures: Sequence[PluginFailure] = field(factory=tuple, repr=False)
+    has_more_links: bool = False  # than are looked at
     error: str = ""  # of a page that failed for good
 
 
@@ -67,6 +69,8 @@ class RunHooks:
             raise StaleLeaseError(f"{capture.task.url} is another process's by now")
         tasks.go_by(db, capture.task, capture.url)
         tasks.add(db, run_id, capture.links, now)
+        if capture.has_more_links:
+            exceptions.note(db, run_id, "parse", capture.url, MORE_LINKS, {}, now)
         for failure in capture.plugin_failures:
             context = {"plugin": failure.plugin, **failure.context}
             exceptions.note(db, run_id, "plugin", capture.url, failure.message, context, now)

@@ -31,6 +31,7 @@ COMMANDS = (
     "domains",
     "pages",
     "artifacts",
+    "warcs",
     "products",
     "hauls",
     "assets",

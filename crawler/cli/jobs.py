@@ -167,6 +167,9 @@ def crawl(job: JobId, *, as_json: Json = False) -> int:
 
 @group.command("run")
 def run_crawl(
+    more: Annotated[
+        list[str] | None, typer.Argument(metavar="[URL]...", help="More seeds.", show_default=False)
+    ] = None,
     *,
     name: Annotated[str, typer.Option(help="The archive's name.")],
     seeds: Annotated[list[str], typer.Option(help="A URL to begin at; may be said several times.")],
@@ -185,7 +188,7 @@ def run_crawl(
         "initial_workers": initial_workers, "log_level": checked_option("log_level", log_level),
         "cleanup": cleanup, "overwrite": overwrite,
     }  # fmt: skip
-    config = {"seeds": registry.checked_seeds(seeds, settings), "tool_options": options}
+    config = {"seeds": registry.checked_seeds([*seeds, *(more or ())], settings), "tool_options": options}
     folder = settings.archives / f"{utc_now().strftime(registry.STAMP)}__{name}"
     if os.path.lexists(folder):
         raise JobStateError(f"{folder} is there already")

@@ -26,6 +26,11 @@ class CrawlSettings(SettingsPart):
     )
 
     # Durable runs
+    judge_pages: bool = Field(
+        default=True,
+        description="Judge the pages of durable runs; without it a page gives its links alone, and no "
+        "verdict, facts or product.",
+    )
     sources_file: Annotated[Path, Takes("a file")] = Field(
         Path("sources.toml"), description="The file of sources, for crawls of whole sites by name."
     )

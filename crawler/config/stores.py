@@ -45,6 +45,27 @@ class StoreSettings(SettingsPart):
     aws_secret_access_key: Annotated[SecretStr, Takes("the key's secret")] = Field(
         SecretStr(""), description="The secret of that key."
     )
+    warc_dir: Annotated[str, Takes("a folder")] = Field(
+        "",
+        description="Folder for WARC files of everything that a crawl sends and receives; empty: none are "
+        "written, unless `PAGE_STORE` is `warc`, which then has them in `warcs` in `VITRINE_HOME`.",
+    )
+    warc_max_bytes: Annotated[int, "bytes"] = Field(
+        1_000_000_000,
+        ge=1,
+        le=1_000_000_000_000,
+        description="The size from which on a WARC file is ended, and another begun.",
+    )
+    warc_revisits: Literal["off", "url", "payload"] = Field(
+        "off",
+        description="What a WARC file has already is stored as a revisit: never, when the same URL gives it "
+        "again, or whichever gives it.",
+    )
+    page_store: Literal["auto", "files", "warc"] = Field(
+        "auto",
+        description="Where pages of durable runs are kept: as files of their own, in WARC files, or `auto`, "
+        "which is the latter where `WARC_DIR` is set.",
+    )
     redis_url: Annotated[str, Takes("redis://HOST:PORT/DB (or rediss://, unix://)")] = Field(
         "",
         repr=False,
@@ -97,6 +118,21 @@ class StoreSettings(SettingsPart):
     def database(self) -> str:
         """The database's URL, the embedded one where none is set."""
         return self.database_url or f"sqlite:///{self.vitrine_home / 'vitrine.db'}"
+
+    @cached_property
+    def warcs(self) -> Path:
+        """The folder of the WARC files."""
+        return Path(self.warc_dir) if self.warc_dir else self.vitrine_home / "warcs"
+
+    @cached_property
+    def pages_in_warcs(self) -> bool:
+        """Whether pages of durable runs are kept in WARC files."""
+        return self.page_store == "warc" or (self.page_store == "auto" and bool(self.warc_dir))
+
+    @cached_property
+    def is_recording(self) -> bool:
+        """Whether all that a crawl sends and receives is written into WARC files."""
+        return bool(self.warc_dir) or self.pages_in_warcs
 
     @cached_property
     def artifacts(self) -> Path:

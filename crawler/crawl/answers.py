@@ -25,6 +25,7 @@ from crawler.capture.failures import Cause
 from crawler.capture.items import FetchedPage
 from crawler.clock import utc_now
 from crawler.db.engine import DatabaseUnavailableError
+from crawler.evidence.blobs import DiskFullError, StoreUnavailableError
 from crawler.pdp import PageQuestion
 from crawler.reading import ReadingFailedError
 
@@ -71,6 +72,8 @@ _BY_ERROR: tuple[tuple[type[Exception], Cause], ...] = (
     (DatabaseUnavailableError, Cause.DATABASE_UNAVAILABLE),
     (SQLAlchemyError, Cause.STORE_FAILED),
     (HttpError, Cause.HTTP_ERROR),  # what is no callback's to see: a redirect without a target
+    (DiskFullError, Cause.DISK_FULL),
+    (StoreUnavailableError, Cause.STORE_FAILED),
     (OSError, Cause.CONNECTION_FAILED),
     (ValueError, Cause.BAD_REDIRECT),  # to what is no URL at all
 )

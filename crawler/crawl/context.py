@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 
+RECORD = "warc_record"  # the meta key that says where an answer lies
 SESSION = "session_id"  # the meta key that ties a request to its session
 # A context does not hold its crawl, which would otherwise stay for as long as the process.
 _contexts: WeakKeyDictionary[Crawler, CrawlContext] = WeakKeyDictionary()
@@ -30,6 +31,7 @@ class CrawlContext:
         self.settings = load_settings_from(crawler.settings)
         self.visits = Visits(self.settings)
         self.readers = Readers()
+        self.records_sessions = False  # each session is to keep a WARC file of its own
 
     @classmethod
     def of(cls, crawler: Crawler) -> CrawlContext:

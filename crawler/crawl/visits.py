@@ -26,6 +26,7 @@ from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Outcome, Status
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 from crawler.sessions.visit import ProductPage
+from crawler.sessions.writes import keep_warc
 from crawler.stores import HOOKS, Stores, open_stores
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Visits:
             await self._shared.settle()
             await self.stores.writes.settle()
             for visit in list(self.running.values()):
-                await (self.end(visit) if completed else _interrupt(self, visit))
+                await (_end_own(self, visit) if completed else _interrupt(self, visit))
             await self.threads.run(_close, self.stores, self.domains)
         finally:
             self.threads.close()
@@ -225,6 +226,7 @@ def _open(settings: Settings, hooks: Sequence[Hooks]) -> Stores:
     stores = open_stores(settings, hooks)
     try:
         stores.open_gate()
+        stores.open_shelf()
         stores.sessions.abandon_stale()
     except BaseException:
         stores.close()
@@ -252,13 +254,23 @@ async def _begin_own(visits: Visits, domain: str, url: str) -> Visit:
     if visit is None:
         raise LockedError(f"{domain} is held by another session")
     visit.pdp = ProductPage(missing=None)
-    visit.wake = lambda: asyncio.ensure_future(visits.end(visit))
+    visit.wake = lambda: asyncio.ensure_future(_end_own(visits, visit))
     if visit.stopped:
         visit.wake()
     return visit
 
 
 # ── ends ──
+
+
+async def _end_own(visits: Visits, visit: Visit) -> None:
+    """End a session that nobody waits for; one that is another's by now, or cannot be ended, stops nobody."""
+    try:
+        await visits.end(visit)
+    except StaleSessionError:
+        log.warning("session.taken_over", session_id=visit.id, domain=visit.order.domain)
+    except Exception:
+        log.exception("session.failed", session_id=visit.id, domain=visit.order.domain)
 
 
 async def _interrupt(visits: Visits, visit: Visit) -> None:
@@ -273,6 +285,8 @@ async def _interrupt(visits: Visits, visit: Visit) -> None:
         await _write_end(visits, visit, end)
         if visit.stopped:
             visits.tell("ended", **_as_told(visit.id, visit.order, visit.stopped))
+    except StaleSessionError:
+        log.warning("session.taken_over", session_id=visit.id, domain=visit.order.domain)
     except Exception:
         log.exception("session.interrupt_failed", session_id=visit.id)
 
@@ -287,7 +301,19 @@ async def _write_end(visits: Visits, visit: Visit, end: Write[T]) -> T:
     finally:
         await visits.domains.let_go(visit)
     await visits.stores.writes.close_log(visit)
+    if visits.stores.writes.spool is not None:
+        await visits.threads.run(_keep_warc, visits.stores, visit)
+    if (shelf := visits.stores.shelf) is not None:
+        await asyncio.wrap_future(shelf.seal(visit.fence.session_id))
     return result
+
+
+def _keep_warc(stores: Stores, visit: Visit) -> None:
+    """A WARC that cannot be kept stays where it was written, and that is told."""
+    try:
+        keep_warc(stores.writes, visit)
+    except Exception as error:
+        log.exception("session.warc_not_kept", session_id=visit.id, error=str(error))
 
 
 async def _patiently(writes: WriteQueue, visit: Visit, end: Write[T]) -> T:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
 
-from crawler.errors import CrawlerError, NotFoundError
+from crawler.errors import CrawlerError, IntegrityError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -45,6 +45,12 @@ class DiskFullError(CrawlerError):
     """There is no room left for artifacts."""
 
     code = "disk_full"
+
+
+class ShortBlobError(IntegrityError):
+    """The stored file is shorter than it was."""
+
+    code = "artifact_short"
 
 
 class StoreUnavailableError(CrawlerError):
@@ -108,13 +114,15 @@ def safe_parts(uri: str) -> list[str]:
     return parts
 
 
-def as_store_error(error: OSError, uri: str) -> CrawlerError:
+def as_store_error(
+    error: OSError, uri: str, hint: str = "check ARTIFACTS_DIR and its permissions"
+) -> CrawlerError:
     """What an error of the file system means for one file."""
     if error.errno in {errno.ELOOP, errno.ENOTDIR, errno.EISDIR}:
         return UnsafePathError(f"{uri!r} does not lead through folders to a regular file")
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return DiskFullError(f"no room for {uri}: {error.strerror}")
-    return CrawlerError(f"{uri}: {error.strerror}", hint="check ARTIFACTS_DIR and its permissions")
+    return CrawlerError(f"{uri}: {error.strerror}", hint=hint)
 
 
 def _is_unsafe(part: str) -> bool:
@@ -146,6 +154,9 @@ class BlobStore(Protocol):
 
     def stream(self, uri: str) -> Iterator[bytes]:
         """The same, a chunk at a time; what can be refused is refused at the first chunk."""
+
+    def read_range(self, uri: str, offset: int, length: int) -> bytes:
+        """A part of the bytes stored under `uri`; an error where there are fewer."""
 
     def exists(self, uri: str) -> bool:
         """Whether `uri` can be read."""

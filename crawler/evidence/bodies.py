@@ -1,23 +1,27 @@
-"""Which artifacts may be read, and whether their files are what they were."""
+"""The one way to a body, in whichever file it lies; and whether stored files are what they were."""
 
 from __future__ import annotations
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from enum import StrEnum
 from itertools import starmap
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
 from attrs import frozen
 from sqlalchemy import and_, or_, select
 
-from crawler.capture.artifact_types import GZIPPED
+from crawler.capture.artifact_types import GZIPPED, HTML, MEDIA
 from crawler.config import S3_SCHEME
-from crawler.db.models.evidence import Artifact
-from crawler.errors import IntegrityError
+from crawler.db.models import Artifact, Page, Record, WarcFile
+from crawler.errors import IntegrityError, NotFoundError
 from crawler.evidence import files
 from crawler.evidence.blobs import BlobMissingError, UnsafePathError
 from crawler.evidence.folder_store import FolderStore
+from crawler.warc.messages import decoded as unpacked
+from crawler.warc.reader import body_of, open_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -50,6 +54,115 @@ def decoded(blobs: BlobStore, artifact: Artifact) -> Iterator[bytes]:
     """An artifact's content, unpacked where it is packed, a piece at a time."""
     chunks = blobs.stream(artifact.storage_uri)
     return files.gunzipped_chunks(chunks) if artifact.type in GZIPPED else chunks
+
+
+# ── the body of a record, in whichever file it lies ──
+
+
+class BodyGoneError(NotFoundError):
+    """The body is not kept any more."""
+
+    code = "body_gone"
+    http_status = 410
+
+
+class BodyMissingError(NotFoundError):
+    """The body should be there, and is not."""
+
+    code = "body_missing"
+
+
+@frozen
+class Body:
+    """What a site sent, unpacked; the pieces can be read once."""
+
+    content_type: str | None
+    charset: str | None
+    pieces: Iterator[bytes]
+
+    def read(self) -> bytes:
+        """All of it."""
+        return b"".join(self.pieces)
+
+
+class Bodies:
+    """Finds and opens what records say of."""
+
+    def __init__(self, database: Database, blobs: BlobStore) -> None:
+        self._database = database
+        self._blobs = blobs
+
+    def of_page(self, page_id: UUID) -> Body:
+        """The body of a page, whatever keeps it."""
+        with self._database.read() as db:
+            page = db.get(Page, page_id)
+            if page is None:
+                raise NotFoundError(f"there is no page {page_id}")
+            record = page.record_id
+            html = select(Artifact).where(Artifact.page_id == page_id, Artifact.type.in_(_BODIES))
+            artifact = None if record else db.scalars(html.order_by(Artifact.created_at).limit(1)).first()
+        if record:
+            return self.of_record(record)
+        if artifact is None:
+            raise BodyMissingError(f"page {page_id} has no body")
+        return self._of_artifact(artifact)
+
+    def of_record(self, record_id: int) -> Body:
+        """The body of a record; of a revisit that of the answer that it repeats."""
+        with self._database.read() as db:
+            record = db.get(Record, record_id)
+            if record is not None and record.kind == "revisit" and record.original_id is not None:
+                record = db.get(Record, record.original_id)
+            if record is None:
+                raise NotFoundError(f"there is no record {record_id}")
+            artifact = record.artifact_id and db.get(Artifact, record.artifact_id)
+            file = record.warc_file_id and db.get(WarcFile, record.warc_file_id)
+        if artifact:
+            return self._of_artifact(artifact)
+        if not file:
+            raise BodyMissingError(f"nothing keeps record {record_id}")
+        gone_at, why = record.gone_at or file.gone_at, file.gone_why or "erased"
+        if gone_at is not None:
+            raise BodyGoneError(f"the body of {record.url} is gone since {gone_at:%Y-%m-%d %H:%M}Z: {why}")
+        return self._of_warc(file, record)
+
+    def _of_artifact(self, artifact: Artifact) -> Body:
+        if artifact.deleted_at is not None or artifact.cleanup_claim is not None:
+            when = f" at {artifact.deleted_at:%Y-%m-%d %H:%M}Z" if artifact.deleted_at else " just now"
+            raise BodyGoneError(f"artifact {artifact.id} was deleted{when}, as its retention says")
+        return Body(artifact.content_type, artifact.charset, decoded(self._blobs, artifact))
+
+    def _of_warc(self, file: WarcFile, record: Record) -> Body:
+        opened = _opened_warc(file)
+        with ExitStack() as stack:
+            stack.enter_context(opened)
+            stream = open_record(opened, record.offset or 0)
+            if record.record_urn not in {None, stream.head.get("warc-record-id")}:
+                raise BodyMissingError(f"{file.path} has another record at {record.offset}")
+            head, pieces = body_of(stream)
+            stack.pop_all()
+        content_type = head.get(b"content-type") if head else stream.head.get("content-type")
+        return Body(content_type, None, _until_read(opened, unpacked(head, pieces) if head else pieces))
+
+
+_BODIES = [HTML.name, MEDIA.name]
+
+
+def _opened_warc(file: WarcFile) -> BinaryIO:
+    """A file under the name that it has once it is sealed, or the one that it has before."""
+    for name in (file.path, f"{file.path}.open"):
+        try:
+            return (Path(file.folder) / name).open("rb")
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise BodyMissingError(f"{file.path} cannot be read: {error.strerror}") from error
+    raise BodyMissingError(f"{file.path} is not in {file.folder}", hint="was the folder moved?")
+
+
+def _until_read(file: BinaryIO, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    with file:
+        yield from pieces
 
 
 # ── re-reads stored files and compares them with what was recorded when they were written ──

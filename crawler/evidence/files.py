@@ -154,7 +154,9 @@ class KeptFile:
 
 
 def files_of(visit: Visit, capture: PageCapture) -> list[KeptFile]:
-    """A capture's files, named and packed."""
+    """A capture's files, named and packed; none of one that lies in a WARC file."""
+    if capture.record is not None:
+        return []
     folder = session_folder(visit.order.domain, visit.fence.session_id, visit.fence.epoch)
     # a run has many pages of every type
     page_type = SPIDER_PAGE if visit.order.run_id else capture.page_type

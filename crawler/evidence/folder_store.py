@@ -21,6 +21,7 @@ from crawler.evidence.blobs import (
     BlobMissingError,
     BlobWriter,
     Removal,
+    ShortBlobError,
     StoreUnavailableError,
     UnsafePathError,
     as_store_error,
@@ -151,19 +152,28 @@ class FolderStore:
 
     def read(self, uri: str) -> bytes:
         """The bytes stored under `uri`."""
-        with self._opened(uri) as file:
+        with _opened(self.root, uri) as file:
             return file.read()
 
     def stream(self, uri: str) -> Iterator[bytes]:
         """The same, a chunk at a time."""
-        with self._opened(uri) as file:
+        with _opened(self.root, uri) as file:
             while chunk := file.read(CHUNK_BYTES):
                 yield chunk
+
+    def read_range(self, uri: str, offset: int, length: int) -> bytes:
+        """A part of the bytes stored under `uri`."""
+        with _opened(self.root, uri) as file:
+            file.seek(offset)
+            data = file.read(length)
+        if len(data) < length:
+            raise ShortBlobError(f"{uri} ends before byte {offset + length}")
+        return data
 
     def exists(self, uri: str) -> bool:
         """Whether a file of that name can be read."""
         try:
-            with self._opened(uri):
+            with _opened(self.root, uri):
                 return True
         except BlobMissingError:
             return False
@@ -228,15 +238,16 @@ class FolderStore:
         else:
             list(map(flush, things))
 
-    @contextmanager
-    def _opened(self, uri: str) -> Generator[IO[bytes]]:
-        *folders, name = safe_parts(uri)
-        with _as_store_errors(uri), FolderWalk(self.root) as walk:
-            file = os.fdopen(os.open(name, _READING, dir_fd=walk.enter(folders)), "rb", closefd=True)
-            with file:
-                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    raise UnsafePathError(f"{uri!r} is not a regular file")
-                yield file
+
+@contextmanager
+def _opened(root: Path, uri: str) -> Generator[IO[bytes]]:
+    *folders, name = safe_parts(uri)
+    with _as_store_errors(uri), FolderWalk(root) as walk:
+        file = os.fdopen(os.open(name, _READING, dir_fd=walk.enter(folders)), "rb", closefd=True)
+        with file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise UnsafePathError(f"{uri!r} is not a regular file")
+            yield file
 
 
 class _Draft:

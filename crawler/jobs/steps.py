@@ -17,7 +17,7 @@ from sqlalchemy import bindparam, exists, insert, or_, select, update
 
 from crawler import logs
 from crawler.access.process import is_gone, this_process
-from crawler.db.models import Job, JobStep, RegisteredSource, ScrapeRecord
+from crawler.db.models import Job, JobStep, RegisteredSource, ScrapeRecord, WarcFile
 from crawler.errors import UsageError
 from crawler.jobs.lifecycle import CRAWLABLE, JobStateError, JobStatus, after_failed_crawl, require_change
 from crawler.leases.rows import Leases
@@ -173,6 +173,7 @@ class Steps:
             if after is None:
                 log.warning("job.not_ours", job=work.job_id, epoch=work.lease.epoch)
                 return None
+            _claim_files(db, job)
             _close_attempt(db, ending.step, str(result.came), result, now=db.now)
             if after in {JobStatus.COMPLETED, JobStatus.FAILED}:
                 _put_on_record(db, job, db.now)
@@ -298,6 +299,13 @@ def _close_attempt(db: Session, step: JobStep, outcome: str, result: Result, *, 
         "stage": result.stage, "error": result.error[:1000],
     }  # fmt: skip
     _write_step(db, step.id, detail={"attempts": [*before, ended]}, outcome=str(outcome), process=None)
+
+
+def _claim_files(db: Session, job: Job) -> None:
+    """The WARC files that the crawl wrote into its folder are the job's."""
+    folders = (job.output_dir, f"{job.output_dir}/warcs")
+    theirs = update(WarcFile).where(WarcFile.folder.in_(folders), WarcFile.job_id.is_(None))
+    db.execute(theirs.values(job_id=job.id), execution_options={"synchronize_session": False})
 
 
 def _put_on_record(db: Session, job: Job, now: datetime) -> None:

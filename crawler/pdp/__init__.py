@@ -5,7 +5,7 @@ from crawler.pdp.candidates import is_product_like
 from crawler.pdp.facts import Facts, read_facts
 from crawler.pdp.features import facts_as_dict, verdict_as_dict
 from crawler.pdp.page import read_page
-from crawler.pdp.reading import PageQuestion, Reading, reading_of
+from crawler.pdp.reading import UNJUDGED, PageQuestion, Reading, reading_of
 from crawler.pdp.sitemaps import sitemap_urls
 from crawler.pdp.verdict import (
     POLICIES,
@@ -19,6 +19,7 @@ from crawler.pdp.verdict import (
 
 __all__ = [
     "POLICIES",
+    "UNJUDGED",
     "Evidence",
     "Facts",
     "PageQuestion",

@@ -32,6 +32,7 @@ _DESCRIPTOR = re.compile(r"\d{1,6}(?:\.\d{1,3})?[wx]")
 _DIRECTIVE = re.compile(r"[a-z][a-z0-9:_-]{0,39}")
 _PDF = ".pdf"
 _MEDIA_TAGS = ("img", "source", "video", "audio", "a")
+_STYLES = {"stylesheet", "icon", "preload"}
 _BY_ORDER = attrgetter("order")
 
 
@@ -64,6 +65,17 @@ def page_media(page: Page) -> tuple[str, ...]:
             if len(found) == MAX_MEDIA:
                 break
     return tuple(found)
+
+
+def page_styles(page: Page) -> tuple[str, ...]:
+    """The addresses of stylesheets, icons and preloaded fonts in document order, each once."""
+    base, top = _start(page)
+    found: dict[str, None] = {}
+    for element in page.outline.by_tag["link"]:
+        is_one = _STYLES & set(element.get("rel").lower().split())
+        if is_one and (url := _address(base, top, element.get("href"))):
+            found[url] = None
+    return tuple(found)[:MAX_MEDIA]
 
 
 def robots_directives(page: Page) -> tuple[str, ...]:

@@ -9,17 +9,17 @@ from attrs import frozen
 
 from crawler.html.visible import visible_text
 from crawler.pdp.candidates import discover, fallback_links
-from crawler.pdp.facts import read_facts
+from crawler.pdp.facts import Facts, read_facts
 from crawler.pdp.features import features
-from crawler.pdp.links import page_links, page_media, robots_directives
+from crawler.pdp.links import page_links, page_media, page_styles, robots_directives
 from crawler.pdp.page import read_page
-from crawler.pdp.verdict import judge
+from crawler.pdp.verdict import Signals, Verdict, judge
 
 if TYPE_CHECKING:
-    from crawler.pdp.facts import Facts
-    from crawler.pdp.verdict import Verdict
+    from crawler.pdp.page import Page
 
 ANY_LINK = 3  # the tier of links that say nothing about where they lead
+UNJUDGED = ""  # the policy of who judges nothing
 NO_HTML = {"not_html", "empty_page"}
 
 
@@ -30,7 +30,7 @@ class PageQuestion:
     body: bytes
     url: str
     content_type: str
-    policy: str
+    policy: str  # UNJUDGED: only where the page leads is wanted
     with_links: bool  # look for candidates and hubs as well
     all_links: bool = False  # collect every link, the media and what robots are told
 
@@ -54,11 +54,19 @@ class Reading:
     robots_directives: tuple[str, ...]  # what a robots meta element says: nofollow, noindex …
     has_h1: bool
     has_cta: bool
+    styles: tuple[str, ...] = ()  # stylesheets, icons and preloaded fonts
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the verdict, the facts, the text and what else is not of links say anything."""
+        return self.verdict.policy != UNJUDGED
 
 
 def reading_of(question: PageQuestion) -> Reading:
     """Judge and read a page."""
     page = read_page(question.body, url=question.url, content_type=question.content_type)
+    if question.policy == UNJUDGED:
+        return _unjudged(page)
     verdict, facts = judge(page, question.policy), read_facts(page)
     found = features(page, verdict, facts)
     links = discover(page) if question.with_links else []
@@ -78,4 +86,26 @@ def reading_of(question: PageQuestion) -> Reading:
         robots_directives=robots_directives(page) if question.all_links else (),
         has_h1=bool(found["headings"]["h1"]),
         has_cta=bool(found["ctas"]),
+        styles=page_styles(page) if question.all_links else (),
+    )
+
+
+def _unjudged(page: Page) -> Reading:
+    """Where a page leads, and nothing else."""
+    return Reading(
+        verdict=Verdict(UNJUDGED, is_pdp=False, signals=Signals()),
+        facts=Facts(),
+        is_html=page.problem not in NO_HTML,
+        features=b"{}",
+        text=b"",
+        charset=page.charset,
+        canonical_url=None,
+        candidates=(),
+        others=(),
+        hubs=(),
+        links=page_links(page),
+        media=page_media(page),
+        robots_directives=robots_directives(page),
+        has_h1=False,
+        has_cta=False,
     )

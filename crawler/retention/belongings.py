@@ -8,6 +8,7 @@ asset. The audit log alone stays: it says what was done to what, and goes after 
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -33,8 +34,10 @@ from crawler.db.models import (
     RunDomain,
     ScrapeRecord,
     Task,
+    WarcFile,
 )
 from crawler.errors import BadUrlError
+from crawler.evidence.blobs import as_store_error
 from crawler.runs.rows import ENDED
 from crawler.urls import domain_of
 
@@ -203,6 +206,11 @@ def _gates(db: Transaction, scope: Scope) -> ColumnElement[bool]:
     return and_(_of(DomainGate.domain)(db, scope), is_over, is_free)
 
 
+def _warc_files(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
+    """Those of its visits; their records go with them. A session's artifact is a file of the session."""
+    return and_(WarcFile.session_id.is_not(None), WarcFile.session_id.in_(scope.sessions))
+
+
 def _prices(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
     if not scope.with_prices:
         return false()
@@ -258,6 +266,7 @@ ROWS: tuple[Belonging, ...] = (
     Belonging(Haul, _whole_hauls),
     Belonging(HaulMember, _members_of_others),
     Belonging(Hold, _holds, ""),
+    Belonging(WarcFile, _warc_files),
     Belonging(Price, _prices, "prices"),
     Belonging(Listing, _listings, "listings"),
     Belonging(Task, _tasks, "tasks"),
@@ -279,12 +288,24 @@ def remove(db: Transaction, each: Belonging, scope: Scope) -> int:
     which = each.which(db, scope)
     if each.table is Task:
         _lower_planned(db, which)
+    if each.table is WarcFile:
+        _unlink(db.scalars(select(WarcFile).where(which)))
     gone = delete(each.table).where(which)
     if each.table is AssetVersion:
         assets = list(db.connection().scalars(gone.returning(AssetVersion.asset_id)))
         _show_newest_left(db, set(assets))
         return len(assets)
     return db.connection().execute(gone).rowcount
+
+
+def _unlink(files: Iterable[WarcFile]) -> None:
+    """Remove files under the name that they have, or had while they were written."""
+    for file in files:
+        for name in (file.path, f"{file.path}.open"):
+            try:
+                (Path(file.folder) / name).unlink(missing_ok=True)
+            except OSError as error:
+                raise as_store_error(error, f"{file.folder}/{name}", hint="then purge again") from error
 
 
 def _lower_planned(db: Transaction, which: ColumnElement[bool]) -> None:

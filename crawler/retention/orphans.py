@@ -86,7 +86,7 @@ def remove_unclaimed(database: Database, blobs: BlobStore, *, seconds: float | N
     Its writer died between file and row, a day ago or more. What has a row, whatever that says, is not meant.
     """
     until = math.inf if seconds is None else time.monotonic() + seconds
-    entries, removed = (entry for entry in blobs.entries() if entry.uri.endswith(HTML)), 0
+    entries, removed = _html_in(database, blobs), 0
     while time.monotonic() < until and (group := list(islice(entries, GROUP_ROWS))):
         with database.read() as db:
             youngest = db.now - UNCLAIMED_AFTER
@@ -99,6 +99,16 @@ def remove_unclaimed(database: Database, blobs: BlobStore, *, seconds: float | N
                 log.info("retention_unclaimed.deleted", storage_uri=removal.uri)
                 removed += 1
     return removed
+
+
+def _html_in(database: Database, blobs: BlobStore) -> Iterator[BlobEntry]:
+    """The HTML in the store; none where there is no store yet, as no row needs one."""
+    try:
+        yield from (entry for entry in blobs.entries() if entry.uri.endswith(HTML))
+    except StoreUnavailableError:
+        with database.read() as db:
+            if db.scalar(select(Artifact.id).where(is_readable(db.now)).limit(1)) is not None:
+                raise
 
 
 @define(eq=False)

@@ -92,10 +92,15 @@ def found_on(reading: Reading, source: Source, scope: Scope, depth: int) -> tupl
             if scope.judge(url) is None:
                 priority = LIKELY_PRODUCT * is_product_like - 2 * depth
                 pages.append(task_of(url, depth=depth, priority=priority))
-    if "media" not in source.plugins:
-        return tuple(pages)
-    media = (url for url in reading.media if scope.judge(url, kind=MEDIA) is None)
-    return (*pages, *(task_of(url, depth=depth, priority=-2 * depth, kind=MEDIA) for url in media))
+    media = reading.media if "media" in source.plugins or source.requisites else ()
+    styles = reading.styles if source.requisites else ()
+    return (*pages, *media_tasks((*styles, *media), scope, depth))
+
+
+def media_tasks(urls: Iterable[str], scope: Scope, depth: int) -> tuple[NewTask, ...]:
+    """What belongs to a page and is none."""
+    fit = (url for url in urls if scope.judge(url, kind=MEDIA) is None)
+    return tuple(task_of(url, depth=depth, priority=-2 * depth, kind=MEDIA) for url in fit)
 
 
 # ── in ──

@@ -19,11 +19,13 @@ from sqlalchemy import insert, select
 from sqlalchemy.exc import OperationalError
 
 from crawler import logs
+from crawler.capture.artifact_types import HTML, MEDIA, WARC
 from crawler.db.engine import DatabaseUnavailableError
 from crawler.db.models import Artifact, CrawlLog, Page
 from crawler.errors import LockedError
 from crawler.evidence.blobs import BlobExistsError, DiskFullError, StoreUnavailableError
-from crawler.evidence.files import files_of
+from crawler.evidence.files import KeptFile, files_of, session_folder, sha256
+from crawler.evidence.warc_files import write_record
 from crawler.leases.patience import Patience
 from crawler.pdp import facts_as_dict, verdict_as_dict
 from crawler.sessions.log_export import log_file
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from crawler.config import Settings
     from crawler.db.engine import Database, Transaction
     from crawler.evidence.blobs import BlobStore
-    from crawler.evidence.files import KeptFile
+    from crawler.evidence.warc_shelf import WarcShelf
     from crawler.sessions.journal import Journal, LogLine
     from crawler.sessions.rows import Fence
     from crawler.sessions.visit import Visit
@@ -119,6 +121,11 @@ class Write(Generic[T]):
         return self._results[0]
 
 
+@define(eq=False)
+class ShelvedWrite(Write[T]):
+    """What it tells of lies in a WARC file, which is flushed before."""
+
+
 @frozen
 class KeptPage:
     """A page that is stored, and its files."""
@@ -151,6 +158,8 @@ class WriteQueue:
         self.database = database
         self.blobs = blobs
         self.hooks = hooks
+        self.shelf: WarcShelf | None = None  # of the WARC files that pages lie in
+        self.spool: WarcShelf | None = None  # of those that become artifacts of their sessions
         self.patience = Patience(settings.store_patience_seconds)
         self.is_away = (
             False  # a store has refused for longer than it is waited for, and not taken anything since
@@ -172,12 +181,12 @@ class WriteQueue:
         A row exists only for a file that does; whoever else writes about the page does it in its transaction.
         """
         files = files_of(visit, capture)
-        row = _page_row(visit, capture)
-        standard = self.settings.html_retention_days
-        days = {"short": SHORT_DAYS, "long": LONG_DAYS}.get(visit.order.retention_policy, standard)
+        row = {**_page_row(visit, capture), "content_sha256": _content_digest(files, capture)}
+        days = _days_of(self.settings, visit)
 
         def write(db: Transaction) -> KeptPage:
-            page = {**row, "created_at": db.now}
+            record_id = None if capture.record is None else write_record(db, capture.record)
+            page = {**row, "created_at": db.now, "record_id": record_id}
             db.connection().execute(_PAGE, page)
             _write_artifacts(db, files, visit.fence.session_id, page_id=capture.page_id, days=days)
             kept = Page(**page)
@@ -192,8 +201,14 @@ class WriteQueue:
         def was_written(db: Transaction) -> bool:
             return db.scalar(select(Page.id).where(Page.id == capture.page_id)) is not None
 
-        return Write(
-            write, files, fence=visit.fence, journal=visit.journal, then=note, was_written=was_written
+        kind = Write if capture.record is None else ShelvedWrite
+        return kind(
+            write,
+            files,
+            fence=visit.fence,
+            journal=visit.journal,
+            then=note,
+            was_written=was_written,
         )
 
     def log(self, session_id: UUID, journal: Journal | None = None) -> Write[None]:
@@ -283,13 +298,14 @@ class WriteQueue:
             write.follow_up()
 
     def _store(self, writes: Sequence[Write[Any]]) -> None:
-        """Publish the files, then write the rows."""
+        """Publish the files, have what lies in WARC files last, then write the rows."""
         in_doubt = [write for write in writes if write.is_in_doubt]
         if in_doubt:
             _look_after(self.database, in_doubt)
         left = [write for write in writes if not (write in in_doubt and write.error is None)]
         _publish(self.blobs, [write for write in left if write.files and not write.is_published])
-        self._write([write for write in left if write.is_published or not write.files])
+        ready = [write for write in left if write.is_published or not write.files]
+        self._write(_lasting(self.shelf, ready))
 
     def _withdraw(self, writes: Sequence[Write[Any]]) -> None:
         """Take back files whose rows came to nothing."""
@@ -370,6 +386,20 @@ def _write_rows(db: Transaction, writes: Sequence[Write[Any]], ttl: timedelta) -
     write_log(db, lines)
 
 
+def _lasting(shelf: WarcShelf | None, writes: Sequence[Write[Any]]) -> Sequence[Write[Any]]:
+    """Those of which nothing lies in a WARC file, or whatever does is on the disk now."""
+    shelved = [write for write in writes if isinstance(write, ShelvedWrite)]
+    if not shelved or shelf is None:
+        return writes
+    try:
+        shelf.sync()
+    except Exception as error:  # ruff: ignore[blind-except] - `result` raises it
+        for write in shelved:
+            write.fail(error)
+        return [write for write in writes if not isinstance(write, ShelvedWrite)]
+    return writes
+
+
 def _publish(blobs: BlobStore, writes: Sequence[Write[Any]]) -> None:
     """Publish all files with one flush; where that is refused, each write's for themselves."""
     files = {file.uri: file.packed.data for write in writes for file in write.files}
@@ -429,7 +459,36 @@ def _write_in_savepoint(db: Transaction, write: Write[Any]) -> None:
         write.fail(error)
 
 
+def _days_of(settings: Settings, visit: Visit) -> int:
+    """How long what shows a session's pages is kept."""
+    standard = settings.html_retention_days
+    return {"short": SHORT_DAYS, "long": LONG_DAYS}.get(visit.order.retention_policy, standard)
+
+
+def keep_warc(writes: WriteQueue, visit: Visit) -> None:
+    """Publish what a session sent and received as its artifact, dated as its HTML; called in a thread."""
+    facts = writes.spool.seal(visit.fence.session_id).result() if writes.spool else None
+    if facts is None or writes.spool is None:
+        return
+    path = writes.spool.folder / facts.path
+    folder = session_folder(visit.order.domain, visit.fence.session_id, visit.fence.epoch)
+    file = KeptFile.of(WARC, f"{folder}/{WARC.file_name}", path.read_bytes())
+    days = _days_of(writes.settings, visit)
+    rows = partial(_write_artifacts, files=[file], session_id=visit.fence.session_id, days=days)
+    writes.post_now(Write(rows, [file], replaces=True))
+    path.unlink()
+
+
 # ── rows ──
+
+
+def _content_digest(files: Sequence[KeptFile], capture: PageCapture) -> str | None:
+    """The digest of a page's content, wherever that lies."""
+    for file in files:
+        if file.type in {HTML, MEDIA}:
+            return file.packed.content_sha256
+    content = capture.body if capture.body is not None else capture.media
+    return None if content is None or capture.record is None else sha256(content)
 
 
 def _page_row(visit: Visit, capture: PageCapture) -> Row:

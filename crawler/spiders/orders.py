@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 MODES = ("standard", "debug")
 RETENTIONS = ("short", "standard", "long")
 RENDERS = ("0", "auto")
+WARCS = ("0", "1")
 TARGETS = ("url", "urls", "pdp", "session", "listing")
-KNOWN = (*TARGETS, "mode", "render", "retention", "policy")
+KNOWN = (*TARGETS, "mode", "render", "retention", "policy", "warc")
 # Stands for the URLs to come where a worker's arguments are checked.
 _ANY_URL = "https://shop.example/"
 
@@ -54,6 +55,7 @@ class PdpArguments:
     mode: str = "standard"
     retention: str = "standard"
     policy: str | None = None  # None: CRAWL_POLICY_VERSION
+    warc: bool = False  # each session keeps what was sent as well, in one file
 
     @classmethod
     def parse(cls, given: Mapping[str, str]) -> Self:
@@ -72,6 +74,7 @@ class PdpArguments:
             mode=given.get("mode", "standard"),
             retention=given.get("retention", "standard"),
             policy=given.get("policy") or None,
+            warc=given.get("warc") == "1",
         )
 
     def order(self, line: UrlLine, policy: str) -> SessionOrder:
@@ -108,7 +111,13 @@ def _check_names(given: Mapping[str, str]) -> None:
 
 
 def _check_choices(given: Mapping[str, str]) -> None:
-    choices = {"mode": MODES, "retention": RETENTIONS, "render": RENDERS, "policy": tuple(POLICIES)}
+    choices = {
+        "mode": MODES,
+        "retention": RETENTIONS,
+        "render": RENDERS,
+        "policy": tuple(POLICIES),
+        "warc": WARCS,
+    }
     for name, takes in choices.items():
         if given.get(name) and given[name] not in takes:
             raise UsageError(f"-a {name}={given[name]} is unknown", hint=f"{name} takes " + ", ".join(takes))

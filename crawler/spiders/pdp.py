@@ -68,6 +68,7 @@ class PdpSpider(VisitingSpider):
             return cast("Self", FleetSpider.from_crawler(crawler, *args, **given))
         spider = super().from_crawler(crawler, *args, **given)
         spider.given, spider.arguments = given, arguments
+        spider.context.records_sessions = arguments is not None and arguments.warc
         return spider
 
     async def orders(self) -> Sequence[tuple[UUID, SessionOrder]]:

@@ -26,15 +26,18 @@ from crawler.crawl.answers import (
     retry_after,
     status_of,
 )
-from crawler.crawl.context import SESSION, CrawlContext
+from crawler.crawl.context import RECORD, SESSION, CrawlContext
 from crawler.errors import CrawlerError, UsageError
+from crawler.html.styles import style_references
 from crawler.leases.backoff import Backoff
 from crawler.middlewares.scope import TASK
+from crawler.pdp import UNJUDGED
+from crawler.pdp.links import MAX_LINKS
 from crawler.runs.outgoing import FINISHED
 from crawler.runs.sources import Source, find_source
 from crawler.runs.store import RunOrder
 from crawler.runs.task_ends import Outcome, Release, TaskEnd
-from crawler.runs.tasks import found_on
+from crawler.runs.tasks import found_on, media_tasks
 from crawler.spiders.visiting import refusal
 from crawler.urls import require_http_url
 
@@ -50,8 +53,10 @@ if TYPE_CHECKING:
     from crawler.crawl.visits import Visits
     from crawler.runs.tasks import LeasedTask
     from crawler.runs.worker import RunWorker
+    from crawler.warc.records import Shelved
 
 SERVER_ERROR = 500
+STYLESHEET = "text/css"
 PAUSE = Backoff(10.0)
 MOST_PAUSES = 5  # five minutes in all; after that a 429 is a failed attempt like others
 KNOWN = ("start_url", "source", "plan", "max_pages", "depth", "resume", "run_id", "retry_errors")
@@ -123,10 +128,12 @@ class SiteSpider(Spider):
         """One page, one item: all that it gave, links included."""
         task: LeasedTask = response.meta[TASK]
         self.worker.arrived(task)
-        policy = self.context.settings.crawl_policy_version
+        settings = self.context.settings
+        policy = settings.crawl_policy_version if settings.judge_pages else UNJUDGED
         page = await page_of(self.context.readers, response, policy, all_links=True)
         if not isinstance(page, Cause):
-            yield self._page(response.meta[SESSION], task, page)
+            record = response.meta.get(RECORD) if settings.pages_in_warcs else None
+            yield self._page(response.meta[SESSION], task, page, record)
             return
         asked = retry_after(response)
         if asked and (slot := self.worker.slots.get(task.domain)):
@@ -168,12 +175,21 @@ class SiteSpider(Spider):
         await self.worker.end_task(task, TaskEnd.given_back(Release.LEFT))
         return True
 
-    def _page(self, session_id: str, task: LeasedTask, fetched: FetchedPage) -> RunPage:
+    def _page(
+        self, session_id: str, task: LeasedTask, fetched: FetchedPage, record: Shelved | None
+    ) -> RunPage:
         reading, run, depth = fetched.reading, self.worker.run, task.depth + 1
+        links = found_on(reading, run.source, run.scope, depth)
+        if run.source.requisites and fetched.content_type.lower().startswith(STYLESHEET):
+            named = style_references(fetched.body.decode("utf-8", "replace"), fetched.url)
+            links = media_tasks(named, run.scope, task.depth)
         capture = RunPage.of(
             fetched, session_id, "pdp" if reading.verdict.is_pdp else "page", task=task,
-            source=run.source.code, links=found_on(reading, run.source, run.scope, depth),
+            source=run.source.code, links=links, record=record,
+            has_more_links=len(reading.links) >= MAX_LINKS,
         )  # fmt: skip
+        if reading.is_html and not reading.is_judged:
+            return capture
         page = plugin_page(capture, depth=task.depth, links=reading.links, media=reading.media)
         assets, failures = run_plugins(self.plugins, page)
         return evolve(capture, assets=assets, plugin_failures=failures)

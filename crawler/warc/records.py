@@ -65,6 +65,16 @@ class Pair:
         return Original(self.record_id, self.url, self.date)
 
 
+@frozen
+class Shelved:
+    """Where an answer lies, and what its record says."""
+
+    file_id: int | None  # of the file's row
+    path: str
+    offset: int
+    pair: Pair
+
+
 # ── one record ──
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attrs import define, field
 
+from crawler.views.jobs import newest
 from tests.e2e.conftest import ROOT, Home, wait_for
 from tests.e2e.test_jobs import below
 from tests.unit.engines.test_process import alive
@@ -24,6 +25,8 @@ from tests.unit.engines.test_process import alive
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
+
+    from crawler.views.jobs import JobDocument
 
 STUB = ROOT / "tests" / "stubs" / "archive_tool.py"
 SOURCE = '[sources.shop]\nstart_urls = ["https://shop.example/"]\n'
@@ -79,11 +82,14 @@ class Yard:
         lines = self.log.read_text("utf-8").splitlines() if self.log.exists() else []
         return [json.loads(line) for line in lines]
 
-    def jobs(self) -> list[dict[str, Any]]:
-        """All of them, as they are shown."""
-        done = self.home.vitrine("jobs", "list", "--json", "--limit", "100")
-        found: list[dict[str, Any]] = json.loads(done.stdout)["jobs"]
-        return found
+    def jobs(self) -> list[JobDocument]:
+        """All of them, as they are shown; read here, so that looking costs the workers little."""
+        database = self.home.database()
+        try:
+            with database.read() as db:
+                return newest(db, db.now, limit=100)
+        finally:
+            database.close()
 
 
 @pytest.fixture
@@ -134,7 +140,7 @@ def torment(yard: Yard, *, jobs: int, workers: int, kills: int) -> None:
         for since, engines in yard.left:
             if time.monotonic() - since > GONE_SECONDS:
                 assert not [pid for pid in engines if alive(pid)]
-    wait_for(lambda: {job["status"] for job in yard.jobs()} <= {"completed", "failed"}, 600)
+    wait_for(lambda: {job.status for job in yard.jobs()} <= {"completed", "failed"}, 600)
 
 
 def check(yard: Yard, jobs: int) -> None:
@@ -143,12 +149,12 @@ def check(yard: Yard, jobs: int) -> None:
     assert len(found) == jobs
     assert overlapping(notes) == []
     for job in found:
-        history = job["steps"][0]["history"]
+        history = job.steps[0].history
         outcomes = [one["outcome"] for one in history]
         failed = outcomes.count("failed")
-        assert job["retry_count"] == min(failed, 2), history
-        assert (job["status"] == "failed") == (failed > 2), history
-        assert (job["status"] == "completed") == (outcomes[-1] == "success"), history
+        assert job.retry_count == min(failed, 2), history
+        assert (job.status == "failed") == (failed > 2), history
+        assert (job.status == "completed") == (outcomes[-1] == "success"), history
         assert set(outcomes) <= {"success", "failed", "worker_died", "interrupted"}
 
 

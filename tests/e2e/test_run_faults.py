@@ -147,22 +147,30 @@ def test_every_fault(homes: Path) -> None:
 
 @pytest.mark.soak
 def test_death_at_every_commit(homes: Path) -> None:
-    """Each transaction of the crawl, before and after its commit."""
-    deaths = [f"{point}:{n}" for point in ("commit", "answer") for n in range(1, 25)]
+    """Each transaction of the crawl, before and after its commit.
+
+    How many there are depends on what came at the same time: writes share commits. A crawl that passes fewer
+    than the number of its death has come to its end.
+    """
+    deaths = [f"{point}:{n}" for point in ("commit", "answer") for n in range(1, 41)]
     make_homes(homes, deaths)
-    look_at_deaths(homes, deaths)
+    look_at_deaths(homes, deaths, least=40)
 
 
-def look_at_deaths(homes: Path, deaths: list[str]) -> None:
-    """Die at each point, and go on with what is left."""
+def look_at_deaths(homes: Path, deaths: list[str], least: int | None = None) -> None:
+    """Die at each point that is reached, which are all or at least so many, and go on with what is left."""
     with farm(hosts=1, pages=PAGES) as sites:
         url = sites.starts[0]
         with ThreadPoolExecutor(2) as threads:
             codes = list(threads.map(lambda death: drive(url, homes, "--die", death).returncode, deaths))
-        assert set(codes) == {DIED}
-        done = drive(url, homes, "--finish", *deaths)
+        reached = [death for death, code in zip(deaths, codes, strict=True) if code == DIED]
+        assert set(codes) <= {DIED, 0}
+        assert len(reached) >= (len(deaths) if least is None else least)
+        for death in set(deaths) - set(reached):
+            assert state(homes / death)["status"] == "completed"
+        done = drive(url, homes, "--finish", *reached)
     told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert {one["fault"] for one in told} == set(deaths), done.stderr
+    assert {one["fault"] for one in told} == set(reached), done.stderr
     for one in told:
         assert_truthful(one)
         assert_finished(one)

@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import func, select, text
 from sqlalchemy.exc import SQLAlchemyError
+from warcio.archiveiterator import ArchiveIterator
 
 from crawler.db.engine import Database
 from crawler.db.models import Artifact, Page, Run, Task
 from crawler.errors import CrawlerError
+from crawler.evidence.bodies import Bodies
+from crawler.evidence.files import sha256
+from crawler.evidence.folder_store import FolderStore
+from crawler.evidence.warc_shelf import left_open
 from tests.e2e.conftest import wait_for
 from tests.e2e.farm import NETWORK, Farm, farm
 
@@ -126,7 +131,9 @@ def look_at_what_is_stored(home: Home, database: Database, pages: int) -> None:
         assert db.scalar(select(func.count(func.distinct(Task.page_id)))) == pages
         assert db.scalar(select(func.count()).where(Page.status == "ok")) == pages
         html = select(func.count()).where(Artifact.type == "html_gz", Artifact.page_id.is_not(None))
-        assert db.scalar(html) == pages
+        recorded = select(func.count()).where(Page.record_id.is_not(None))
+        in_files = 0 if IN_WARCS.items() <= home.extra.items() else pages
+        assert (db.scalar(html), db.scalar(recorded)) == (in_files, pages - in_files)
         assert db.scalar(select(Run.status)) == "completed"
         missing = [
             uri for uri in db.scalars(select(Artifact.storage_uri)) if not (home.artifacts / uri).is_file()
@@ -134,6 +141,26 @@ def look_at_what_is_stored(home: Home, database: Database, pages: int) -> None:
         assert not missing
         if database.is_sqlite:
             assert db.scalar(text("PRAGMA integrity_check")) == "ok"
+        digests = {row.id: row.content_sha256 for row in db.scalars(select(Page))}
+    bodies = Bodies(database, FolderStore(home.artifacts))
+    assert {page: sha256(bodies.of_page(page).read()) for page in digests} == digests
+
+
+IN_WARCS = {"PAGE_STORE": "warc"}
+
+
+def look_at_the_warcs(home: Home) -> None:
+    """Each is sealed once somebody has looked, and nothing in any of them is damaged."""
+    assert home.vitrine("warcs", "recover").returncode == 0
+    folder = home.path / "warcs"
+    assert left_open(folder) == []
+    done = home.vitrine("warcs", "verify", str(folder), "--json")
+    assert done.returncode == 0, done.stdout
+    for path in folder.iterdir():
+        with path.open("rb") as file:
+            for each in ArchiveIterator(file, check_digests=True):
+                each.raw_stream.read()
+                assert each.digest_checker.passed is not False
 
 
 @pytest.fixture
@@ -166,6 +193,28 @@ def test_kills_of_four_workers_on_postgresql(
     home.extra["DATABASE_URL"] = postgres_database
     with farm(hosts=12, pages=15) as sites:
         torture(home, sites, tmp_path, opened(postgres_database), workers=4, kills=6)
+
+
+def test_kills_of_a_worker_that_writes_warcs(
+    home: Home, tmp_path: Path, opened: Callable[[str], Database]
+) -> None:
+    """Each page has a body that can be read, in files that everybody reads."""
+    home.extra.update(IN_WARCS)
+    with farm(hosts=6, pages=20) as sites:
+        database = opened(f"sqlite:///{home.path / 'vitrine.db'}")
+        torture(home, sites, tmp_path, database, workers=1, kills=3)
+    look_at_the_warcs(home)
+
+
+@pytest.mark.soak
+def test_many_kills_of_workers_that_write_warcs(
+    home: Home, tmp_path: Path, postgres_database: str, opened: Callable[[str], Database]
+) -> None:
+    """The same with four workers, and forty of them killed."""
+    home.extra.update(IN_WARCS, DATABASE_URL=postgres_database)
+    with farm(hosts=50, pages=60) as sites:
+        torture(home, sites, tmp_path, opened(postgres_database), workers=4, kills=40)
+    look_at_the_warcs(home)
 
 
 @pytest.mark.soak

@@ -55,3 +55,36 @@ def test_pictures_are_kept_by_their_digest(home: Home, tmp_path: Path) -> None:
     assert (home.artifacts / uri).read_text() == PICTURE
     assert sorted(kinds) == ["media", "media", "page"]
     assert [url.rpartition("/")[2] for url in assets] == ["a.png", "b.png"]
+
+
+def dressed(path: str) -> tuple[int, str, str] | None:
+    """A page with a stylesheet, which names another, a picture and a font."""
+    styles = {
+        "/main.css": '@import "more.css"; body { background: url(/bg.png) }',
+        "/more.css": "@font-face { src: url(fonts/a.woff2) }",
+    }
+    if path in styles:
+        return 200, "Content-Type: text/css; charset=utf-8\r\n", styles[path]
+    if path in {"/bg.png", "/icon.png", "/fonts/a.woff2"}:
+        return 200, "Content-Type: application/octet-stream\r\n", PICTURE
+    if path == "/":
+        links = '<link rel="stylesheet" href="/main.css"><link rel=icon href="/icon.png">'
+        return 200, "", f"<html><head><title>Home</title>{links}</head><body><p>Hello</p></body></html>"
+    return None
+
+
+def test_requisites_come_with_their_page(home: Home, tmp_path: Path) -> None:
+    """A page that is shown again looks as it did: what its stylesheets name is fetched along."""
+    with farm(hosts=1, pages=1, special=dressed) as sites:
+        sources = tmp_path / "sources.toml"
+        sources.write_text(f"[sources.farm]\nstart_urls = {json.dumps(sites.starts)}\nrequisites = true\n")
+        home.extra.update(EGRESS_ALLOW=NETWORK, SOURCES_FILE=str(sources))
+        done = home.vitrine("crawl", "site", "--source", "farm", "--json", "-s", "DOWNLOAD_DELAY=0")
+    assert done.stdout, done.stderr
+    database = home.database()
+    with database.read() as db:
+        ended = dict(db.execute(select(Task.url, Task.status)).all())
+    database.close()
+    paths = {"/" + url.split("/", 3)[3]: status for url, status in ended.items()}
+    asked = ("/", "/main.css", "/icon.png", "/more.css", "/bg.png", "/fonts/a.woff2")
+    assert paths == dict.fromkeys(asked, "finished"), done.stderr

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, LiteralString
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from tests.embedded.process import GuardedServer
 
 SUPERUSER = "vitrine"
+STARTS = 10  # tries after a kill
 # Nothing here outlives the run, so nothing needs to reach the disk.
 OPTIONS = {
     "listen_addresses": "127.0.0.1",
@@ -58,6 +60,19 @@ class OwnPostgresql:
         """Have it run, and answer."""
         self._server = self._start()
 
+    def start_again(self) -> None:
+        """Have it run after a kill, once the last of its processes has gone."""
+        for _ in range(STARTS - 1):
+            with suppress(ServerError):
+                return self.start()
+            time.sleep(1)
+        return self.start()
+
+    def kill(self) -> None:
+        """Have it end as in a crash."""
+        os.kill(self._server.pid, signal.SIGKILL)
+        self._server.stop()
+
     def stop(self) -> None:
         """Have it end at once, whoever is connected."""
         with suppress(ProcessLookupError):
@@ -73,15 +88,15 @@ def own_postgresql() -> Generator[str]:
 
 
 @contextmanager
-def restartable_postgresql() -> Generator[OwnPostgresql]:
-    """A server of the block's own."""
+def restartable_postgresql(**settings: str) -> Generator[OwnPostgresql]:
+    """A server of the block's own, with these settings of PostgreSQL's."""
     user = unprivileged_user()
     with server_folder(user) as folder:
         programs = _runnable(postgresql_folder(), folder, user)
         data = folder / "data"
         _make_cluster(programs, data, user)
         port = free_port()
-        options = [f"-c{name}={value}" for name, value in {**OPTIONS, "port": str(port)}.items()]
+        options = [f"-c{name}={value}" for name, value in {**OPTIONS, **settings, "port": str(port)}.items()]
         url = f"postgresql://{SUPERUSER}@127.0.0.1:{port}/postgres"
         command = [str(programs / "postgres"), "-D", str(data), *options]
         server = OwnPostgresql(url, partial(start_guarded, command, folder, user, partial(_answers, url)))

@@ -124,7 +124,11 @@ def crawl_parts(*, vitrine: dict[str, Any] | None = None, **settings: Any) -> Pa
     engine: Any = SimpleNamespace(running=True, _slot=SimpleNamespace(closing=None))
     crawler.engine = engine
     context = SimpleNamespace(
-        visits=visits, settings=load_settings(vitrine or {}), readers=None, run_worker=None
+        visits=visits,
+        settings=load_settings(vitrine or {}),
+        readers=None,
+        run_worker=None,
+        records_sessions=False,
     )
     return Parts(crawler, visits, context)
 

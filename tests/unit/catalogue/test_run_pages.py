@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 
 from crawler.capture.failures import Cause
 from crawler.catalogue.plugins import PluginFailure
-from crawler.catalogue.run_pages import RunHooks, RunPage, StaleLeaseError
+from crawler.catalogue.run_pages import MORE_LINKS, RunHooks, RunPage, StaleLeaseError
 from crawler.db.models import Asset, AssetSighting, CrawlException, Page, Run, ScrapeRecord
 from crawler.runs import tasks
 from crawler.runs.sources import Source
@@ -101,6 +101,13 @@ def test_a_task_that_is_being_fetched_for_itself_stays(queue: Queue) -> None:
     first, second = rows_of(queue.database, queue.run_id)
     assert (first.status, first.url_sha256, second.status) == ("finished", task.url_sha256, "in_progress")
     assert second.id == other.lease.id
+
+
+def test_links_that_nobody_looks_at_are_told(queue: Queue) -> None:
+    """Of a page with thousands; the report has the line."""
+    keep(queue, leased(queue), has_more_links=True)
+    [row] = noted(queue.database)
+    assert (row.stage, row.message) == ("parse", MORE_LINKS)
 
 
 def test_a_page_that_failed_ends_its_task_for_good(queue: Queue) -> None:

@@ -101,7 +101,9 @@ def test_an_archive_that_cannot_be_made_is_told(vitrine: Vitrine, tmp_path: Path
 def test_a_tool_that_says_nothing_is_told(vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for it for ever."""
     monkeypatch.setattr("crawler.cli.doctor.TOOL_SECONDS", 0.3)
-    found = findings(vitrine("doctor", "--json", TOOL_CMD="sleep 60"))["tool"]
+    found = findings(
+        vitrine("doctor", "--json", TOOL_CMD=f"'{sys.executable}' -c 'import time; time.sleep(60)'")
+    )["tool"]
     assert (found["state"], "says nothing" in found["what"]) == ("broken", True)
 
 

@@ -165,6 +165,27 @@ def test_a_session_that_was_taken_over_stops_at_the_next_sign_of_life(settings: 
     assert visit.stopped.cause == Cause.LOCK_LOST
 
 
+@pytest.mark.parametrize("how", ["closed", "interrupted", "woken"])
+def test_a_session_that_is_anothers_ends_here_without_a_traceback(
+    settings: Settings, caplog: pytest.LogCaptureFixture, how: str
+) -> None:
+    """Whoever woke up too late has a line about it, lets go of what it has, and changes nothing."""
+
+    async def wake_up_late(visits: Visits) -> Any:
+        await visits.open()
+        visit: Any = await visits.visit_of("shop.example", "https://shop.example/")
+        with visits.stores.database.write() as db:
+            db.get_one(CrawlSession, visit.fence.session_id).epoch += 1
+        if how == "woken":
+            await visit.wake()
+        return visit
+
+    visit = in_loop(wake_up_late, settings, completed=how == "closed")
+    assert load(settings, visit.fence.session_id).status == "running"
+    assert [record.getMessage() for record in caplog.records if record.exc_info] == []
+    assert "session.taken_over" in {record.getMessage() for record in caplog.records}
+
+
 def test_what_waits_is_kept_alive(settings: Settings) -> None:
     """Other processes see that it is not forgotten, without any session that runs."""
 

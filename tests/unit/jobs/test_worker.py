@@ -16,7 +16,7 @@ from sqlalchemy import event, select, update
 
 from crawler.config import load_settings
 from crawler.db.engine import DatabaseUnavailableError
-from crawler.db.models import Job, JobStep, ScrapeRecord
+from crawler.db.models import Job, JobStep, ScrapeRecord, WarcFile
 from crawler.jobs import orders, steps
 from crawler.jobs.lifecycle import JobStateError
 from crawler.jobs.storage import locked
@@ -75,6 +75,19 @@ def test_a_job_is_crawled(bench: Bench) -> None:
         "completed",
         "shop",
     )
+
+
+def test_warc_files_in_a_jobs_folder_are_the_jobs(bench: Bench) -> None:
+    """Whoever wrote them."""
+    job_id = bench.order()
+    folder = bench.shown(job_id).output_dir
+    with bench.database.write() as db:
+        for where in (folder, f"{folder}/warcs", "/elsewhere"):
+            db.add(WarcFile(folder=where, path="a.warc.gz", state="sealed", created_at=db.now))
+    assert work(bench)
+    with bench.database.read() as db:
+        found = db.scalars(select(WarcFile.job_id).order_by(WarcFile.id)).all()
+    assert found == [job_id, job_id, None]
 
 
 def test_a_crawl_that_fails_is_tried_again_twice(bench: Bench) -> None:

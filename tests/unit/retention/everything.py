@@ -27,11 +27,13 @@ from crawler.db.models import (
     Listing,
     Page,
     Price,
+    Record,
     Run,
     RunDenial,
     RunDomain,
     ScrapeRecord,
     Task,
+    WarcFile,
 )
 
 if TYPE_CHECKING:
@@ -93,6 +95,14 @@ def rows_of_session(word: Word, run_id: int | None = None) -> tuple[CrawlSession
         Price(listing_id=listing_id, currency="EUR", price=Decimal(1), seen_at=now, url=word.url("p"),
               session_id=session.id),
         record(word, "session", str(session.id)),
+    ]  # fmt: skip
+    file_id = uuid4().int >> 66
+    rows += [
+        WarcFile(
+            id=file_id, folder="/nowhere", path=f"{word.canary}-{file_id}.warc.gz", session_id=session.id,
+            state="sealed", created_at=now,
+        ),
+        Record(warc_file_id=file_id, offset=0, length=1, url=word.url("p"), url_key=f"{word.domain})/"),
     ]  # fmt: skip
     return session, rows, page
 

@@ -18,10 +18,12 @@ from crawler.db.models import (
     HaulMember,
     Listing,
     Price,
+    Record,
     Run,
     RunWorker,
     ScrapeRecord,
     Task,
+    WarcFile,
 )
 from crawler.errors import LockedError
 from crawler.evidence.folder_store import FolderStore
@@ -53,7 +55,7 @@ DOMAIN = Target(domain=GONE.domain)
 # Tables that know of no domain, or know it of what an operator did or gave.
 SILENT = {
     "alembic_version", "asset_sightings", "audit_log", "batches", "export_history", "retention_config",
-    "records", "retention_results", "run_workers", "warc_files",
+    "retention_results", "run_workers",
 }  # fmt: skip
 
 
@@ -299,3 +301,19 @@ def test_prices_alone_are_something(place: Place) -> None:
     place.purge(with_prices=False)
     assert place.purge()["listings"] == 3
     assert {row.listing_id for row in place.rows(Price)} <= {row.id for row in place.rows(Listing)}
+
+
+def test_archives_of_a_domain_go(place: Place) -> None:
+    """The files first, whether they were sealed or not, then their rows and those of what is in them."""
+    folder = place.folder / "warcs"
+    folder.mkdir()
+    names = {row.path: row.session_id for row in place.rows(WarcFile)}
+    place.change(WarcFile, folder=str(folder))
+    for name in names:
+        (folder / name).write_bytes(b"sealed")
+        (folder / f"{name}.open").write_bytes(b"open")
+    place.purge()
+    left = {path.name for path in folder.iterdir()}
+    assert left == {each for name in names if KEPT.canary in name for each in (name, f"{name}.open")}
+    assert {row.path for row in place.rows(WarcFile)} == {name for name in names if KEPT.canary in name}
+    assert all(KEPT.canary in row.url for row in place.rows(Record))

@@ -84,6 +84,15 @@ def test_html_that_never_got_its_row_goes_after_a_day(evidence: Evidence) -> Non
         assert noted["unclaimed_files"] == 2
 
 
+def test_a_store_that_is_not_there_matters_where_something_lies_in_it(evidence: Evidence) -> None:
+    """Before the first page there need be no folder; afterwards its absence is told."""
+    evidence.root.rmdir()
+    assert run(evidence) == CleanupResult()
+    evidence.add("a/html.gz", file=False, age=-DAY)
+    with pytest.raises(StoreUnavailableError):
+        run(evidence)
+
+
 @pytest.mark.parametrize("only", [None, *Part])
 def test_a_dry_run_writes_nothing(
     evidence: Evidence, caplog: pytest.LogCaptureFixture, only: Part | None

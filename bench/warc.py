@@ -1,0 +1,209 @@
+"""WARC files: writing, reading and indexing beside warcio and cdxj-indexer; crawls with and without them.
+
+cdxj-indexer is taken from PEERS, the `bin` folder of an environment that has it; else its line is left out.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from warcio.archiveiterator import ArchiveIterator
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
+
+from bench import site
+from crawler.demo import spawn
+from crawler.evidence.warc_tools import index
+from crawler.warc.messages import Exchange
+from crawler.warc.reader import Bad, Entry, walk
+from crawler.warc.records import About, PairWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+PAGES = 400
+ROUNDS = 3
+MB = 1024 * 1024
+LARGE_BYTES = 2 * 1024 * MB
+SHOPS = 16
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+HEADERS = ((b"Content-Type", b"text/html; charset=utf-8"), (b"Set-Cookie", b"a=1"))
+
+
+def main() -> None:
+    """Print the figures as ratios, each of one run."""
+    bodies = [_page(number) for number in range(PAGES)]
+    size = sum(map(len, bodies)) / PAGES / 1024
+    print(f"{PAGES} pages of {size:.0f} KB, best of {ROUNDS} rounds, {os.cpu_count()} cores\n")
+    print("| what | ours | peer | ratio |\n|---|---|---|---|")
+    _row("pairs written a second, beside warcio", PAGES, lambda: _ours(bodies), lambda: _warcios(bodies))
+    data = _ours(bodies)
+    records = 2 * PAGES
+    _row("records read a second with CRC and digests, beside warcio without", records,
+         lambda: _read(data), lambda: _read_by_warcio(data))  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "bench.warc.gz"
+        path.write_bytes(data)
+        if "PEERS" in os.environ:
+            peer = [str(Path(os.environ["PEERS"]) / "cdxj-indexer"), "-s", str(path)]
+            _row("records indexed a second, beside cdxj-indexer", records, lambda: list(index([path])),
+                 lambda: subprocess.run(peer, check=True, capture_output=True))  # fmt: skip
+    print(f"\npeak memory for a record of 2 GB: {_peak_of_a_large_record():.0f} MiB")
+    print("records lost of 400 by each damage: " + ", ".join(f"{k} {n}" for k, n in _lost(bodies).items()))
+    _crawls()
+
+
+def _row(what: str, count: int, ours: Callable[[], Any], peer: Callable[[], Any]) -> None:
+    mine, theirs = (min(_seconds(work) for _ in range(ROUNDS)) for work in (ours, peer))
+    print(f"| {what} | {count / mine:.0f} | {count / theirs:.0f} | {theirs / mine:.1f} |", flush=True)
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def _page(number: int) -> bytes:
+    dice = random.Random(number)  # ruff: ignore[suspicious-non-cryptographic-random-usage] - the same pages each time
+    words = [f"w{dice.randrange(4000):x}" for _ in range(9000)]
+    return ("<html><title>page</title>" + "".join(f"<p>{word}</p>" for word in words)).encode()
+
+
+def _exchange(number: int, body: bytes) -> Exchange:
+    return Exchange(
+        url=f"https://shop.example/p/{number}", captured_at=AT, method=b"GET",
+        request_headers=((b"User-Agent", b"Vitrine"), (b"Accept", b"*/*")), protocol=b"HTTP/1.1", status=200,
+        reason=b"OK", headers=HEADERS, body=body, ip_address="127.0.0.1",
+    )  # fmt: skip
+
+
+def _ours(bodies: list[bytes]) -> bytes:
+    writer, file = PairWriter(), BytesIO()
+    file.write(About("Vitrine", "Vitrine", "obey").member("bench.warc.gz", writer.file_id, AT))
+    for number, body in enumerate(bodies):
+        file.write(writer.pair(_exchange(number, body)).data)
+    return file.getvalue()
+
+
+def _warcios(bodies: list[bytes]) -> None:
+    writer = WARCWriter(BytesIO(), gzip=True)
+    for number, body in enumerate(bodies):
+        url = f"https://shop.example/p/{number}"
+        head = StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
+        answer = writer.create_warc_record(url, "response", payload=BytesIO(body), http_headers=head)
+        asked = StatusAndHeaders("GET /p HTTP/1.1", [("User-Agent", "Vitrine")], is_http_request=True)
+        request = writer.create_warc_record(url, "request", http_headers=asked)
+        writer.write_request_response_pair(request, answer)
+
+
+def _read(data: bytes) -> None:
+    for each in walk(BytesIO(data)):
+        assert isinstance(each, Entry)  # ruff: ignore[assert] - the file is whole
+        assert not each.digests_wrong  # ruff: ignore[assert] - the same
+
+
+def _read_by_warcio(data: bytes) -> None:
+    for each in ArchiveIterator(BytesIO(data)):
+        each.content_stream().read()
+
+
+def _peak_of_a_large_record() -> float:
+    """In a process of its own, which reads one record of zeros with its digest."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "large.warc.gz"
+        digest = hashlib.sha256()
+        for _ in range(LARGE_BYTES // MB):
+            digest.update(bytes(MB))
+        with gzip.open(path, "wb", compresslevel=1) as file:
+            said = f"WARC-Type: resource\r\nWARC-Block-Digest: sha256:{digest.hexdigest()}"
+            file.write(f"WARC/1.1\r\n{said}\r\nContent-Length: {LARGE_BYTES}\r\n\r\n".encode())
+            for _ in range(LARGE_BYTES // MB):
+                file.write(bytes(MB))
+            file.write(b"\r\n\r\n")
+        done = subprocess.run(
+            [sys.executable, "-m", "bench.warc", str(path)], check=True, stdout=subprocess.PIPE, text=True
+        )
+    return float(done.stdout)
+
+
+def _read_alone(path: str) -> None:
+    with Path(path).open("rb") as file:
+        [found] = walk(file)
+    assert isinstance(found, Entry)  # ruff: ignore[assert] - it is whole
+    assert found.block_ok  # ruff: ignore[assert] - the same
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def _lost(bodies: list[bytes]) -> dict[str, int]:
+    data = _ours(bodies)
+    whole = [each for each in walk(BytesIO(data)) if isinstance(each, Entry)]
+    victim = whole[len(whole) // 2]
+    begin, end = victim.offset, victim.offset + victim.length
+    middle, noise = (begin + end) // 2, random.Random(1).randbytes(64)  # ruff: ignore[suspicious-non-cryptographic-random-usage] - the same noise each time
+    damaged = {
+        "noise": data[:middle] + noise + data[middle + 64 :],
+        "no head": data[:begin] + bytes(16) + data[begin + 16 :],
+        "checksum": data[: end - 8] + b"\1\2\3\4" + data[end - 4 :],
+        "cut out": data[:middle] + data[middle + 100 :],
+        "put in": data[:middle] + noise + data[middle:],
+        "cut off": data[: whole[-1].offset + 20],
+    }
+    return {
+        kind: len(whole) - sum(not isinstance(each, Bad) for each in walk(BytesIO(each_data)))
+        for kind, each_data in damaged.items()
+    }
+
+
+def _crawls() -> None:
+    """The crawls of `bench site` with pages in files, in WARC files, and unjudged; and a recorded one."""
+    shapes = {
+        "pages in files": ("site", {}),
+        "pages in WARC files": ("site", {"PAGE_STORE": "warc"}),
+        "the same, not judged": ("site", {"PAGE_STORE": "warc", "JUDGE_PAGES": "0"}),
+        "Scrapy's queue": ("memory", {}),
+        "the same, recorded": ("memory", {"WARC_DIR": "warcs", "PAGE_STORE": "files"}),
+    }
+    best: dict[str, float] = {}
+    with spawn(bulk=SHOPS) as shops, tempfile.TemporaryDirectory() as folder:
+        homes = [shops.url(f"shop-{number:04}") for number in range(1, SHOPS + 1)]
+        for _ in range(ROUNDS):
+            for name, (mode, settings) in shapes.items():
+                named = {k: str(Path(folder) / v) if k == "WARC_DIR" else v for k, v in settings.items()}
+                with _set(named):
+                    figures = site._run(mode, homes)  # ruff: ignore[private-member-access] - the same crawl
+                best[name] = max(best.get(name, 0), float(figures["per_second"]))
+    print("\n| crawl | pages/s | ratio |\n|---|---|---|")
+    for name, rate in best.items():
+        beside = best["Scrapy's queue" if "recorded" in name or "queue" in name else "pages in files"]
+        print(f"| {name} | {rate:.0f} | {rate / beside:.2f} |")
+
+
+@contextmanager
+def _set(settings: dict[str, str]) -> Generator[None]:
+    os.environ.update(settings)
+    try:
+        yield
+    finally:
+        for name in settings:
+            del os.environ[name]
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        _read_alone(sys.argv[1])
+    else:
+        main()

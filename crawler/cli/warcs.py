@@ -1,0 +1,226 @@
+"""`vitrine warcs`: the files in which crawls are archived, listed, read, verified, erased from."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crawler.cli.options import FailEmpty, Json, Limit, person
+from crawler.cli.output import Listing, emit, note, say, show_list, table
+from crawler.cli.stores import opened, reading
+from crawler.clock import utc_now
+from crawler.config import load_settings
+from crawler.errors import ExitCode, NotFoundError, UsageError
+from crawler.evidence import warc_tools as tools
+from crawler.evidence.warc_files import WarcRows, note_erasure
+from crawler.evidence.warc_shelf import recover as recover_folder
+from crawler.retention.holds import note_action
+from crawler.views import warcs as views
+from crawler.warc.messages import decoded
+from crawler.warc.reader import body_of, open_record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FILES = Listing(
+    "files",
+    ("id", "session", "state", "records", "bad", "bytes", "first", "path"),
+    lambda w: (w.id, w.session, w.state, w.records, w.records_bad, w.size_bytes, w.first_at, w.path),
+    "no WARC file is known; crawl with -s WARC_DIR=DIR, or name a folder",
+)
+Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="WARC files, or folders of them.")]
+OneFile = Annotated[Path, typer.Argument(metavar="FILE", help="A WARC file.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(no_args_is_help=True, help="WARC files: list, verify, read, index, recover, erase.")
+    for command in (list_, verify, cat, cdxj, recover, erase):
+        group.command(command.__name__.strip("_"))(command)
+    app.add_typer(group, name="warcs")
+
+
+def list_(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FOLDER]", help="Of a crawl's output; else all that are known."),
+    ] = None,
+    *,
+    limit: Limit = 100,
+    as_json: Json = False,
+    fail_empty: FailEmpty = False,
+) -> int:
+    """The WARC files that crawls have written, the newest first; or those of a folder."""
+    if folder is not None:
+        files = [views.found(path) for path in tools.discover(folder)]
+    else:
+        with reading() as db:
+            files = views.known(db, limit)
+    return show_list(FILES, files, as_json=as_json, fail_empty=fail_empty)
+
+
+def verify(
+    files: Files,
+    *,
+    manifest: Annotated[
+        bool, typer.Option("--manifest", help="Compare folders with their manifest.json instead.")
+    ] = False,
+    as_json: Json = False,
+) -> int:
+    """Read files to their ends: members, lengths, digests; exit 6 if anything is bad."""
+    found = (
+        [each for folder in files for each in tools.verify_manifest(folder)]
+        if manifest
+        else [tools.verify(path) for path in _named(files)]
+    )
+    if as_json:
+        emit({"files": found})
+    else:
+        _show(found)
+    return ExitCode.DONE if all(each.is_well for each in found) else ExitCode.BROKEN
+
+
+def cat(
+    file: OneFile,
+    offset: Annotated[int, typer.Argument(metavar="OFFSET", min=0, help="Where the record begins.")],
+    *,
+    payload: Annotated[bool, typer.Option("--payload", help="Only what was sent, unpacked.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a record's block to standard output; with --json its fields."""
+    with tools.reading(file) as opened_file:
+        record = open_record(opened_file, offset)
+        if as_json:
+            emit(
+                {
+                    "file": str(file),
+                    "offset": offset,
+                    "length": record.length,
+                    "fields": dict(record.head.fields),
+                }
+            )
+            return
+        pieces = record.block()
+        if payload:
+            head, pieces = body_of(record)
+            pieces = pieces if head is None else decoded(head, pieces)
+        for piece in pieces:
+            sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+
+
+def cdxj(
+    files: Files,
+    *,
+    pywb: Annotated[
+        Path | None, typer.Option("--pywb", metavar="DIR", help="Make a collection of pywb's there.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write the sorted index of files to standard output, or make a collection that pywb serves."""
+    paths = list(_named(files))
+    if pywb is not None:
+        tools.make_collection(paths, pywb)
+        if as_json:
+            emit({"collection": str(pywb), "files": [str(path) for path in paths]})
+        else:
+            note("{count} files in the collection {folder}", count=len(paths), folder=pywb)
+        return
+    lines = tools.index(paths)
+    if as_json:
+        emit({"lines": [line.decode().rstrip("\n") for line in lines]})
+        return
+    for line in lines:
+        sys.stdout.buffer.write(line)
+    sys.stdout.buffer.flush()
+
+
+def recover(
+    folders: Annotated[
+        list[Path] | None, typer.Argument(metavar="[FOLDER]...", help="Else the folder that is set.")
+    ] = None,
+    *,
+    as_json: Json = False,
+) -> None:
+    """Seal what killed crawls have left open: what is not whole at the end is cut off, and counted."""
+    with opened() as stores:
+        register_rows = WarcRows(stores.database)
+        named = folders or [load_settings().warcs]
+        for folder in named:
+            if not folder.is_dir():
+                raise NotFoundError(f"there is no folder {folder}")
+        done = [facts for folder in named for facts in recover_folder(folder, register_rows)]
+    if as_json:
+        emit({"recovered": done})
+        return
+    for each in done:
+        say(
+            "{path}: {records} answers, {cut} bytes cut off",
+            path=each.path, records=each.records, cut=each.cut_bytes,
+        )  # fmt: skip
+    note("{count} files recovered", count=len(done))
+
+
+def erase(
+    file: OneFile,
+    *,
+    url: Annotated[str, typer.Option("--url", help="Whose records are to go.")],
+    reason: Annotated[str, typer.Option("--reason", help="Goes on record.")] = "asked for",
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; else it is only shown.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Overwrite a URL's records in place: answers, requests, revisits of them; a dry run without --yes."""
+    if file.name.endswith(".open"):
+        raise UsageError(f"{file} is being written", hint="wait for its end, or `vitrine warcs recover`")
+    with opened() as stores:
+        now = utc_now()
+        done = tools.erase(file, url, now, dry_run=not yes)
+        if done.is_done:
+            with stores.database.write() as db:
+                note_erasure(db, file, done, reason)
+                note_action(
+                    db, "warc.erase", str(file.absolute()), actor=person(), now=db.now, reason=reason,
+                    records=len(done.records), sha256_before=done.sha256_before, sha256=done.sha256,
+                )  # fmt: skip
+    if as_json:
+        emit(done)
+    else:
+        table(("offset", "length", "type", "url"), [tuple(each.values()) for each in done.records])
+        verb = "erased" if done.is_done else "would be erased; --yes does it"
+        note("{count} records {verb}", count=len(done.records), verb=verb)
+    return ExitCode.DONE if done.records else ExitCode.NOTHING_MATCHED
+
+
+def _named(files: Sequence[Path]) -> list[Path]:
+    """Files as they are named, and of folders those that lie in them."""
+    found: list[Path] = []
+    for path in files:
+        if path.is_dir():
+            inside = tools.discover(path) or tools.in_folder(path)
+            if not inside:
+                raise NotFoundError(f"there is no WARC file in {path}")
+            found += inside
+        else:
+            found.append(path)
+    return found
+
+
+def _show(found: Sequence[tools.Verified]) -> None:
+    for each in found:
+        for bad in each.bad:
+            say(
+                "{file}: {length} bytes at {offset}: {reason}",
+                file=each.file, length=bad.length, offset=bad.offset, reason=bad.reason,
+            )  # fmt: skip
+        for offset in each.wrong:
+            say("{file}: the record at {offset} has another digest", file=each.file, offset=offset)
+        if each.error:
+            say("{file}: {error}", file=each.file, error=each.error)
+    rows = [
+        (each.file, each.state, each.records, each.records_bad, each.digests_checked, each.digests_wrong)
+        for each in found
+    ]
+    table(("file", "state", "records", "bad", "digests", "wrong"), rows)

@@ -1,0 +1,303 @@
+"""The WARC files that a process writes: appended to in one thread, flushed when asked, sealed at the end.
+
+A file is called `NAME.warc.gz.open` and locked while it is written. What a killed process leaves has no lock:
+whoever opens the folder next cuts off what is not whole, and seals it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from threading import Lock
+from typing import TYPE_CHECKING, Protocol
+from uuid import uuid4
+
+from attrs import define, evolve, field, frozen
+
+from crawler import logs
+from crawler.clock import utc_now
+from crawler.evidence.blobs import CHUNK_BYTES, StoreUnavailableError, as_store_error
+from crawler.warc.reader import Entry, walk
+from crawler.warc.records import PairWriter, Shelved, read_date
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from concurrent.futures import Future
+    from datetime import datetime
+    from pathlib import Path
+    from uuid import UUID
+
+    from crawler.warc.messages import Exchange
+    from crawler.warc.records import About
+
+ENDING = ".warc.gz"
+OPEN = ".open"
+ANSWERS = {"response", "revisit", "resource"}
+FLUSHERS = 4
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_NEW = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOUND = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+
+log = logs.get_logger(__name__)
+
+
+@frozen
+class FileFacts:
+    """What is known of a file: its row says it, and `vitrine warcs list` shows it."""
+
+    path: str  # below its folder, as it is called once it is sealed
+    size_bytes: int = 0
+    sha256: str | None = None
+    records: int = 0  # answers
+    cut_bytes: int = 0  # that a killed process had left of a record
+    first_at: datetime | None = None
+    last_at: datetime | None = None
+
+    def with_answer(self, at: datetime | None) -> FileFacts:
+        """The same after one more answer."""
+        if at is None:
+            return evolve(self, records=self.records + 1)
+        first, last = min(self.first_at or at, at), max(self.last_at or at, at)
+        return evolve(self, records=self.records + 1, first_at=first, last_at=last)
+
+
+class Register(Protocol):
+    """Hears of files; called in the thread that writes them."""
+
+    def opened(self, folder: Path, path: str, session_id: UUID | None) -> int | None:
+        """A file was begun; its number."""
+
+    def sealed(self, folder: Path, facts: FileFacts) -> None:
+        """A file will not be written any more; without a size it is gone, for nothing was in it."""
+
+
+@define(eq=False)
+class _OpenFile:
+    """A file that is being written."""
+
+    handle: int
+    facts: FileFacts
+    file_id: int | None
+    writer: PairWriter
+    digest: hashlib._Hash = field(factory=hashlib.sha256)
+    is_dirty: bool = False
+
+    def write(self, data: bytes) -> None:
+        """Append all of it or nothing."""
+        begin = self.facts.size_bytes
+        try:
+            if not os.fstat(self.handle).st_nlink:
+                raise StoreUnavailableError(f"{self.facts.path}{OPEN} was removed while it was written")
+            view = memoryview(data)
+            while view:
+                view = view[os.write(self.handle, view) :]
+        except OSError as error:
+            with suppress(OSError):
+                os.ftruncate(self.handle, begin)
+            raise as_store_error(error, self.facts.path) from error
+        self.digest.update(data)
+        self.is_dirty = True
+        self.facts = evolve(self.facts, size_bytes=begin + len(data))
+
+
+class WarcShelf:
+    """Takes exchanges from any thread; each visit has a file of its own, or several, one after the other."""
+
+    def __init__(
+        self, folder: Path, about: About, register: Register, *, max_bytes: int, revisits: str = "off"
+    ) -> None:
+        """Make the folder if it is not there, and bring what others left in it in order."""
+        self.folder = folder
+        self._about = about
+        self._register = register
+        self._max_bytes = max_bytes
+        self._revisits = revisits
+        with _told(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            self._at = os.open(folder, _FOLDER)
+        self._files: dict[UUID | None, _OpenFile] = {}
+        self._closing = Lock()  # a file is not closed while it is picked for a flush
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="warc")
+        self._flushers = ThreadPoolExecutor(FLUSHERS, thread_name_prefix="warc-flush")
+        self._thread.submit(recover, folder, register).result()
+
+    def append(self, exchange: Exchange, session_id: UUID | None = None) -> Future[Shelved]:
+        """Have an answer and its request written."""
+        return self._thread.submit(self._append, exchange, session_id)
+
+    def sync(self) -> None:
+        """Make everything last that was appended so far; any thread may ask."""
+        with self._closing:
+            dirty = [file for file in self._files.values() if file.is_dirty]
+            handles = [os.dup(file.handle) for file in dirty]
+            for file in dirty:
+                file.is_dirty = False
+        try:
+            with _told(self.folder):
+                list(self._flushers.map(os.fdatasync, handles))
+        except BaseException:
+            for file in dirty:
+                file.is_dirty = True
+            raise
+        finally:
+            for handle in handles:
+                os.close(handle)
+
+    def seal(self, session_id: UUID | None) -> Future[FileFacts | None]:
+        """Have a visit's file sealed; None where it has none."""
+        return self._thread.submit(self._seal, session_id)
+
+    def close(self) -> None:
+        """Seal what is open, and let go of the folder."""
+        ends = [self.seal(key) for key in list(self._files)]
+        self._thread.shutdown()
+        self._flushers.shutdown()
+        os.close(self._at)
+        for end in ends:
+            end.result()
+
+    # ── in the writing thread ──
+
+    def _append(self, exchange: Exchange, key: UUID | None) -> Shelved:
+        file = self._files.get(key) or self._begin(key)
+        pair = file.writer.pair(exchange)
+        offset = file.facts.size_bytes
+        file.write(pair.data)
+        file.facts = file.facts.with_answer(pair.captured_at)
+        shelved = Shelved(file.file_id, file.facts.path, offset, pair)
+        if file.facts.size_bytes >= self._max_bytes:
+            self._seal(key)
+        return shelved
+
+    def _begin(self, key: UUID | None) -> _OpenFile:
+        now = utc_now()
+        path = f"vitrine-{now:%Y%m%d%H%M%S}-{uuid4().hex}{ENDING}"
+        with _told(self.folder):
+            if not os.fstat(self._at).st_nlink:
+                raise StoreUnavailableError(f"the folder {self.folder} was removed", hint="check WARC_DIR")
+            handle = os.open(path + OPEN, _NEW, 0o640, dir_fd=self._at)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            os.fsync(self._at)
+        try:
+            file_id = self._register.opened(self.folder, path, key)
+            file = _OpenFile(handle, FileFacts(path), file_id, PairWriter(self._revisits))
+            file.write(self._about.member(path, file.writer.file_id, now))
+        except BaseException:
+            os.close(handle)
+            raise
+        with self._closing:
+            self._files[key] = file
+        return file
+
+    def _seal(self, key: UUID | None) -> FileFacts | None:
+        with self._closing:
+            file = self._files.pop(key, None)
+        if file is None:
+            return None
+        try:
+            _name(self._at, self.folder, file.handle, file.facts.path)
+        finally:
+            with self._closing:
+                os.close(file.handle)
+        facts = evolve(file.facts, sha256=file.digest.hexdigest())
+        self._register.sealed(self.folder, facts)
+        log.info("warc.sealed", file=facts.path, records=facts.records, bytes=facts.size_bytes)
+        return facts
+
+
+# ── what a killed process left ──
+
+
+def recover(folder: Path, register: Register) -> list[FileFacts]:
+    """Seal the files that nobody writes any more, without what is not whole at their ends."""
+    with _told(folder):
+        at = os.open(folder, _FOLDER)
+    try:
+        names = [name for name in _names(folder) if name.endswith(ENDING + OPEN)]
+        found = [_recovered(at, folder, name, register) for name in names]
+        return [facts for facts in found if facts is not None]
+    finally:
+        os.close(at)
+
+
+def _recovered(at: int, folder: Path, name: str, register: Register) -> FileFacts | None:
+    try:
+        handle = os.open(name, _FOUND, dir_fd=at)
+    except OSError as error:  # a link, or gone since
+        log.warning("warc.not_recovered", file=name, error=error.strerror)
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not os.fstat(handle).st_nlink:
+            return None  # another was faster
+        facts = _brought_in_order(at, folder, handle, name)
+    except BlockingIOError:
+        return None  # it is being written
+    finally:
+        os.close(handle)
+    register.sealed(folder, facts)
+    log.warning("warc.recovered", file=facts.path, records=facts.records, cut_bytes=facts.cut_bytes)
+    return facts
+
+
+def _brought_in_order(at: int, folder: Path, handle: int, name: str) -> FileFacts:
+    """Cut off what is not whole, and seal the rest; a file without an answer goes."""
+    facts = _whole_part(handle, name.removesuffix(OPEN))
+    with _told(folder):
+        if not facts.records:
+            os.unlink(name, dir_fd=at)
+            return FileFacts(facts.path)
+        os.ftruncate(handle, facts.size_bytes)
+        _name(at, folder, handle, facts.path)
+    return facts
+
+
+def _whole_part(handle: int, path: str) -> FileFacts:
+    """How much of a file is whole records; damage before the last of them is not this function's business."""
+    facts = FileFacts(path)
+    with os.fdopen(os.dup(handle), "rb") as file:
+        for each in walk(file, keep=0):
+            if isinstance(each, Entry):
+                facts = evolve(facts, size_bytes=each.offset + each.length)
+                if each.head.kind in ANSWERS:
+                    facts = facts.with_answer(read_date(each.head.get("warc-date")))
+    cut = os.fstat(handle).st_size - facts.size_bytes
+    return evolve(facts, cut_bytes=cut, sha256=_digest(handle, facts.size_bytes))
+
+
+def _digest(handle: int, size: int) -> str:
+    digest, at = hashlib.sha256(), 0
+    while at < size and (data := os.pread(handle, min(CHUNK_BYTES, size - at), at)):
+        digest.update(data)
+        at += len(data)
+    return digest.hexdigest()
+
+
+def _name(at: int, folder: Path, handle: int, path: str) -> None:
+    """Make a file last, then give it the name of one that is whole; never that of another."""
+    with _told(folder):
+        os.fsync(handle)
+        os.link(path + OPEN, path, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
+        os.unlink(path + OPEN, dir_fd=at)
+        os.fsync(at)
+
+
+@contextmanager
+def _told(folder: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise as_store_error(error, str(folder), hint="check WARC_DIR and its permissions") from error
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def left_open(folder: Path) -> list[str]:
+    """The files that are being written, or were by a process that is gone."""
+    with _told(folder):
+        return [name for name in _names(folder) if name.endswith(ENDING + OPEN)]

@@ -1,0 +1,289 @@
+"""What is done to WARC files that lie somewhere: found, verified, erased from, indexed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from attrs import evolve, field, frozen
+
+from crawler.errors import CrawlerError, IntegrityError, NotFoundError
+from crawler.evidence.blobs import CHUNK_BYTES, as_store_error
+from crawler.warc.cdxj import line_of, sorted_lines
+from crawler.warc.eraser import erasure
+from crawler.warc.reader import Bad, Entry, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator
+    from datetime import datetime
+
+ENDINGS = (".warc.gz", ".warc")
+STATE_FILE = ".archive_state.json"
+TEMP = ".tmp"
+MANIFEST = "manifest.json"
+_MAX_STATE_BYTES = 1024 * 1024
+_MANY = 1000  # bad stretches are named up to so many, and counted beyond
+
+
+# ── which there are ──
+
+
+def discover(output_dir: Path, *, allow_fallback: bool = True) -> list[Path]:
+    """The WARC files of a crawl's output folder, each once (SPEC 50-52, K26-27).
+
+    Its stable copies in `warcs/` come first; of a file that lies in a temporary folder as well, by name and
+    size, only the copy counts. Nothing is written, and no link is followed.
+    """
+    found = list(_files_below(output_dir / "warcs"))
+    known = {(path.name, path.stat().st_size) for path in found}
+    for folder in _temp_folders(output_dir, allow_fallback=allow_fallback):
+        inside = folder / "collections"
+        for path in _files_below(inside if inside.is_dir() else folder):
+            if (key := (path.name, path.stat().st_size)) not in known:
+                known.add(key)
+                found.append(path)
+    return found
+
+
+def _temp_folders(output_dir: Path, *, allow_fallback: bool) -> list[Path]:
+    """Those that the state file names and that are there; else the newest."""
+    named = [folder for name in _named_in_state(output_dir) if (folder := _temp_folder(output_dir, name))]
+    if named or not allow_fallback or not output_dir.is_dir():
+        return list(dict.fromkeys(named))
+    there = [folder for path in output_dir.iterdir() if (folder := _temp_folder(output_dir, path.name))]
+    return sorted(there, key=lambda folder: (folder.stat().st_mtime_ns, folder.name))[-1:]
+
+
+def _named_in_state(output_dir: Path) -> list[str]:
+    try:
+        with (output_dir / STATE_FILE).open("rb") as file:
+            said = json.loads(file.read(_MAX_STATE_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return []
+    paths = said.get("temp_dirs_host_paths") if isinstance(said, dict) else None
+    return [each for each in paths if isinstance(each, str)] if isinstance(paths, list) else []
+
+
+def _temp_folder(output_dir: Path, named: str) -> Path | None:
+    """A folder called `.tmp…` directly below the output folder, and no link; whatever a state file says."""
+    path = Path(named) if Path(named).is_absolute() else output_dir / named
+    if path.parent != output_dir or not path.name.startswith(TEMP) or "\0" in named:
+        return None
+    return path if path.is_dir() and not path.is_symlink() else None
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    """The files that are not empty, sorted."""
+    if folder.is_symlink() or not folder.is_dir():
+        return
+    for at, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(at) / name
+            if name.endswith(ENDINGS) and path.is_file() and not path.is_symlink() and path.stat().st_size:
+                yield path
+
+
+def in_folder(folder: Path) -> list[Path]:
+    """The files directly in a folder, those that are being written left out."""
+    return [path for path in _files_below(folder) if path.parent == folder]
+
+
+# ── whether they are whole ──
+
+
+@frozen
+class Verified:
+    """What came of reading a file to its end."""
+
+    file: str
+    state: str  # sealed, open, damaged, missing
+    records: int = 0
+    records_bad: int = 0
+    bad: tuple[Bad, ...] = ()
+    digests_checked: int = 0
+    digests_wrong: int = 0
+    wrong: tuple[int, ...] = ()  # where records begin whose digests are others
+    error: str | None = field(default=None)
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing is bad."""
+        return not (self.records_bad or self.digests_wrong or self.state in {"damaged", "missing"})
+
+
+def verify(path: Path) -> Verified:
+    """Read all of a file: members, records, lengths, digests."""
+    state = "open" if path.name.endswith(".open") else "sealed"
+    try:
+        with path.open("rb") as file:
+            found = _tally(Verified(str(path), state), walk(file))
+            size = file.tell()
+    except OSError as error:
+        return Verified(str(path), "missing", records_bad=1, error=error.strerror)
+    if not size:
+        return evolve(found, state="damaged", records_bad=1, error="the file is empty")
+    return found if found.is_well else evolve(found, state="damaged")
+
+
+def _tally(begin: Verified, found: Iterable[Entry | Bad]) -> Verified:
+    records, count, checked, wrong_digests = 0, 0, 0, 0
+    bad: list[Bad] = []
+    wrong: list[int] = []
+    for each in found:
+        if isinstance(each, Bad):
+            count += 1
+            if count <= _MANY:
+                bad.append(each)
+            continue
+        records += 1
+        checked += each.digests_checked
+        if each.digests_wrong:
+            wrong_digests += each.digests_wrong
+            wrong.append(each.offset)
+    return evolve(
+        begin, records=records, records_bad=count, bad=tuple(bad), digests_checked=checked,
+        digests_wrong=wrong_digests, wrong=tuple(wrong[:_MANY]),
+    )  # fmt: skip
+
+
+def verify_manifest(folder: Path) -> list[Verified]:
+    """The files that a `warcs/manifest.json` names, by size and digest (SPEC 137)."""
+    try:
+        with (folder / MANIFEST).open("rb") as file:
+            said = json.loads(file.read(_MAX_STATE_BYTES))
+        entries = said["entries"] if isinstance(said, dict) else said
+        named = [(str(each["path"]), each.get("size_bytes"), each.get("sha256")) for each in entries]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise NotFoundError(f"there is no manifest to be read in {folder}: {error}") from error
+    return [_as_listed(folder, *each) for each in named]
+
+
+def _as_listed(folder: Path, name: str, size: Any, sha256: Any) -> Verified:
+    path = folder / Path(name).name
+    try:
+        has_size, has_digest = path.stat().st_size, digest_of(path)
+    except (OSError, CrawlerError) as error:
+        return Verified(str(path), "missing", records_bad=1, error=str(error))
+    if size not in {None, has_size}:
+        return Verified(str(path), "damaged", records_bad=1, error=f"{has_size} bytes instead of {size}")
+    if sha256 not in {None, has_digest}:
+        return Verified(str(path), "damaged", records_bad=1, error="the file's digest is another")
+    return Verified(str(path), "sealed")
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file."""
+    digest = hashlib.sha256()
+    with reading(path) as file:
+        while data := file.read(CHUNK_BYTES):
+            digest.update(data)
+    return digest.hexdigest()
+
+
+@contextmanager
+def reading(path: Path) -> Generator[BinaryIO]:
+    """A file, opened to be read; what keeps it from that is an error in one line."""
+    try:
+        with path.open("rb") as file:
+            yield file
+    except FileNotFoundError:
+        raise NotFoundError(f"there is no file {path}") from None
+    except OSError as error:
+        raise as_store_error(error, str(path), hint="check the path and its permissions") from error
+
+
+# ── records taken out ──
+
+
+@frozen
+class Erasure:
+    """The records of a URL in a file, and what came of them."""
+
+    file: str
+    url: str
+    records: tuple[dict[str, Any], ...]
+    is_done: bool
+    sha256_before: str | None = None
+    sha256: str | None = None
+
+
+def erase(path: Path, url: str, at: datetime, *, dry_run: bool) -> Erasure:
+    """Overwrite the records of a URL in place: answers, their requests, and revisits of them."""
+    with reading(path) as file:
+        found = _records_of(file, url)
+        file.seek(0)
+        begin = file.read(4)
+    records = tuple(
+        {"offset": each.offset, "length": each.length, "type": each.head.kind, "url": each.head.url}
+        for each in found
+    )
+    if dry_run or not found:
+        return Erasure(str(path), url, records, is_done=False)
+    if any(not each.is_seekable for each in found):
+        raise IntegrityError(f"records of {path} share a member", hint="run `warcio recompress` first")
+    before = digest_of(path)
+    is_packed = not begin.startswith(b"WARC")
+    pieces = [(each.offset, list(erasure(each.length, at, is_packed=is_packed))) for each in found]
+    try:
+        with path.open("r+b") as file:
+            for offset, data in pieces:
+                file.seek(offset)
+                file.writelines(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise as_store_error(error, str(path), hint="check the path and its permissions") from error
+    return Erasure(str(path), url, records, is_done=True, sha256_before=before, sha256=digest_of(path))
+
+
+def _records_of(file: BinaryIO, url: str) -> list[Entry]:
+    entries = [each for each in walk(file, keep=0) if isinstance(each, Entry)]
+    for each in entries:
+        each.message = None
+    ids = {each.head.get("warc-record-id") for each in entries if each.head.url == url}
+    named = ("warc-concurrent-to", "warc-refers-to")
+    return [
+        each
+        for each in entries
+        if each.head.url == url
+        or each.head.get("warc-refers-to-target-uri") == url
+        or any(each.head.get(name) in ids for name in named if each.head.get(name))
+    ]
+
+
+# ── their index ──
+
+
+def index(paths: Iterable[Path]) -> Iterator[bytes]:
+    """The lines of all files, sorted, in bounded memory."""
+    return sorted_lines(_lines(paths), tempfile.TemporaryFile)
+
+
+def _lines(paths: Iterable[Path]) -> Iterator[bytes]:
+    for path in paths:
+        with reading(path) as file:
+            for each in walk(file):
+                if isinstance(each, Entry) and (line := line_of(each, path.name)) is not None:
+                    yield line
+
+
+def make_collection(paths: Iterable[Path], folder: Path) -> None:
+    """A collection as pywb has it: the files linked, or copied, and one index."""
+    archive, indexes = folder / "archive", folder / "indexes"
+    paths = [path.resolve() for path in paths]
+    for each in (archive, indexes):
+        each.mkdir(parents=True, exist_ok=True)
+    for path in paths:
+        link = archive / path.name
+        if not link.exists():
+            link.symlink_to(path)
+    part = indexes / "index.cdxj.part"
+    with part.open("wb") as file:
+        file.writelines(index(paths))
+    part.replace(indexes / "index.cdxj")

@@ -1,0 +1,132 @@
+"""Writes down what was sent and received, into WARC files, as it went over the wire.
+
+It stands innermost: the last to see a request, the first to see an answer, its body packed as it came.
+What was not let out to the site, such as a saved or cached page, passes by.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from uuid import UUID
+from weakref import WeakKeyDictionary
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+
+from crawler import logs
+from crawler.clock import utc_now
+from crawler.crawl.context import RECORD, SESSION, Component
+from crawler.errors import CrawlerError
+from crawler.warc.messages import Exchange
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Headers as ScrapyHeaders
+    from scrapy.http import Response
+
+    from crawler.crawl.context import CrawlContext
+    from crawler.warc.messages import Headers
+    from crawler.warc.records import Shelved
+
+MOST_WAITING_BYTES = 64 * 1024 * 1024  # of answers that the disk has not taken; then no request goes out
+_TRUNCATED = {"dataloss": "disconnect", "download_stopped": "length"}
+
+log = logs.get_logger(__name__)
+
+
+class RecorderMiddleware(Component):
+    """On where WARC_DIR or PAGE_STORE=warc is set, or the spider's sessions are to have a WARC."""
+
+    def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
+        if not (context.settings.is_recording or context.records_sessions):
+            raise NotConfigured("no WARC is wanted")
+        super().__init__(crawler, context)
+        # What was let out, and when its answer began; None as long as it did not.
+        self._out: WeakKeyDictionary[Request, datetime | None] = WeakKeyDictionary()
+        self._waiting_bytes = 0
+        self._has_room = asyncio.Event()
+        self._has_room.set()
+        crawler.signals.connect(self.answer_began, signal=signals.headers_received)
+
+    def answer_began(self, request: Request) -> None:
+        """The site has begun to answer."""
+        if request in self._out:
+            self._out[request] = utc_now()
+
+    async def process_request(self, request: Request) -> None:
+        """Let a request out once the disk has taken enough of what came before."""
+        request.meta.pop(RECORD, None)
+        await self._has_room.wait()
+        self._out[request] = None
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        """Write an answer down before anybody makes anything of it; what cannot be written is an error."""
+        if request not in self._out:
+            request.meta.pop(RECORD, None)
+            return response
+        exchange = exchange_of(request, response, self._out.pop(request) or utc_now())
+        size = len(exchange.body)
+        self._take(size)
+        try:
+            request.meta[RECORD] = await self._write(exchange, request.meta.get(SESSION))
+        except CrawlerError as error:
+            self._give_up(error)
+            raise
+        finally:
+            self._take(-size)
+        self.crawler.stats.inc_value("vitrine/warc/records")
+        return response
+
+    async def _write(self, exchange: Exchange, session: str | None) -> Shelved:
+        stores = await self.visits.open()
+        key = UUID(session) if session else None
+        shelves = [stores.shelf] if stores.shelf else []
+        if self.context.records_sessions:
+            shelves.insert(0, stores.open_spool())
+        written = [asyncio.wrap_future(shelf.append(exchange, key)) for shelf in shelves]
+        return (await asyncio.gather(*written))[-1]
+
+    def _take(self, size: int) -> None:
+        self._waiting_bytes += size
+        if self._waiting_bytes < MOST_WAITING_BYTES:
+            self._has_room.set()
+        else:
+            self._has_room.clear()
+
+    def _give_up(self, error: CrawlerError) -> None:
+        """A crawl that was to be recorded is not gone on with unrecorded."""
+        log.error("warc.not_written", code=error.code, error=str(error), hint=error.hint)
+        self._ending = asyncio.ensure_future(self.crawler.engine.close_spider_async(reason=error.code))
+
+
+def exchange_of(request: Request, response: Response, began: datetime) -> Exchange:
+    """What was asked and answered, as Scrapy shows it: without reason phrase, and the case of headers."""
+    protocol = (response.protocol or "HTTP/1.1").encode()
+    try:
+        reason = HTTPStatus(response.status).phrase.encode()
+    except ValueError:
+        reason = b""
+    truncated = next((_TRUNCATED[flag] for flag in response.flags if flag in _TRUNCATED), None)
+    return Exchange(
+        url=request.url,
+        captured_at=began,
+        method=request.method.encode(),
+        request_headers=_flat(request.headers),
+        protocol=protocol,
+        status=response.status,
+        reason=reason,
+        headers=_flat(response.headers),
+        body=response.body,
+        request_body=request.body,
+        ip_address=str(response.ip_address) if response.ip_address else None,
+        truncated=truncated,
+    )
+
+
+def _flat(headers: ScrapyHeaders) -> Headers:
+    return tuple((name, value) for name, values in headers.items() for value in values or ())

@@ -1,0 +1,54 @@
+"""WARC files: those that crawls have written down, and those of a folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+from sqlalchemy import select
+
+from crawler.db.models import WarcFile
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+    from uuid import UUID
+
+    from sqlalchemy.orm import Session
+
+
+@frozen(kw_only=True)
+class WarcView:
+    """A file of records."""
+
+    id: int | None
+    job: int | None
+    session: UUID | None
+    path: str
+    state: str
+    size_bytes: int
+    records: int | None
+    records_bad: int | None
+    first_at: datetime | None
+    last_at: datetime | None
+
+
+def known(db: Session, limit: int) -> list[WarcView]:
+    """Those that are written down, the newest first."""
+    rows = db.scalars(select(WarcFile).order_by(WarcFile.id.desc()).limit(limit))
+    return [
+        WarcView(
+            id=row.id, job=row.job_id, session=row.session_id, path=f"{row.folder}/{row.path}",
+            state=row.state, size_bytes=row.size_bytes, records=row.records, records_bad=row.records_bad,
+            first_at=row.first_at, last_at=row.last_at,
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+def found(path: Path) -> WarcView:
+    """One that was found in a folder, and not read."""
+    return WarcView(
+        id=None, job=None, session=None, path=str(path), state="sealed", size_bytes=path.stat().st_size,
+        records=None, records_bad=None, first_at=None, last_at=None,
+    )  # fmt: skip

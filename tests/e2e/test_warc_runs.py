@@ -1,0 +1,67 @@
+"""A durable run whose pages lie in WARC files: nothing is stored twice, and everything can be read again."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import func, select
+
+from crawler.db.models import Artifact, Diagnostic, Page, Record, Task, WarcFile
+from crawler.evidence.bodies import Bodies
+from crawler.evidence.files import sha256
+from crawler.evidence.folder_store import FolderStore
+from tests.e2e.conftest import Home
+from tests.e2e.test_warc import urls
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from crawler.demo import DemoServer
+
+QUICK = {"DOMAIN_MIN_DELAY_MS": "0", "TASK_JITTER_SECONDS": "0"}
+
+
+@pytest.mark.parametrize("judge", ["1", "0"], ids=["judged", "links alone"])
+def test_pages_lie_in_warcs(tmp_path: Path, shops: DemoServer, judge: str) -> None:
+    """No page has a file; each has a record whose body is the one that was read."""
+    home = Home(tmp_path / "home", {**QUICK, "PAGE_STORE": "warc", "JUDGE_PAGES": judge})
+    done = home.scrapy(
+        "crawl",
+        "site",
+        "-a",
+        f"start_url={shops.url('plain')}",
+        "-a",
+        "max_pages=8",
+        "-s",
+        "DOWNLOAD_DELAY=0",
+    )
+    assert done.returncode == 0, done.stderr
+    database = home.database()
+    with database.read() as db:
+        pages = list(db.scalars(select(Page)))
+        assert len(pages) > 5
+        assert set(db.scalars(select(Artifact.type))) == {"session_logs_jsonl"}
+        assert db.scalar(select(func.count()).select_from(Task).where(Task.page_id.is_not(None))) == len(
+            pages
+        )
+        assert db.scalar(select(func.count()).select_from(Record)) == len(pages)
+        [file] = db.scalars(select(WarcFile))
+        assert bool(db.scalar(select(func.count()).select_from(Diagnostic))) == (judge == "1")
+    assert {bool(page.verdict and page.facts) for page in pages} == {judge == "1"}
+    bodies = Bodies(database, FolderStore(home.artifacts))
+    for page in pages:
+        body = bodies.of_page(page.id)
+        content = body.read()
+        assert (sha256(content), b"<html" in content) == (page.content_sha256, True)
+        assert (body.content_type or "").startswith("text/html")
+    database.close()
+    assert file.state == "sealed"
+    assert file.session_id == pages[0].session_id
+    found = urls(home.path / "warcs")
+    assert {page.url for page in pages} <= {url for kind, url in found if kind == "response"}
+    listed = json.loads(home.vitrine("warcs", "list", "--json").stdout)["files"]
+    assert [(each["records"], each["state"], each["session"]) for each in listed] == [
+        (len(found) // 2, "sealed", str(file.session_id))
+    ]

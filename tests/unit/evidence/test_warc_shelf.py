@@ -1,0 +1,278 @@
+"""A file is whole or open; what a row names is on the disk; what a dead process left is brought in order."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import select
+
+from crawler.db.models import WarcFile
+from crawler.evidence.blobs import DiskFullError, StoreUnavailableError
+from crawler.evidence.warc_files import NoRows, WarcRows
+from crawler.evidence.warc_shelf import WarcShelf, left_open, recover
+from crawler.warc.reader import Bad, Entry, walk
+from tests.unit.warc.made import ABOUT, exchange, page
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+    from crawler.db.engine import Database
+
+PAIR_BYTES = 1500
+
+
+def opened(folder: Path, **how: Any) -> WarcShelf:
+    """A shelf whose files no database knows."""
+    return WarcShelf(folder, ABOUT, how.pop("register", NoRows()), **{"max_bytes": 10**9, **how})
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Generator[WarcShelf]:
+    """An empty one."""
+    shelf = opened(tmp_path / "warcs")
+    yield shelf
+    shelf.close()
+
+
+def read(path: Path) -> list[Entry]:
+    """A file's records, of which none may be damaged."""
+    with path.open("rb") as file:
+        found = list(walk(file))
+    assert [each for each in found if isinstance(each, Bad)] == []
+    return [each for each in found if isinstance(each, Entry)]
+
+
+def files(folder: Path) -> list[Path]:
+    """What is in a folder."""
+    return sorted(folder.iterdir())
+
+
+def test_an_answer_lies_where_it_is_said_to(shelf: WarcShelf) -> None:
+    """At once, in the open file, and after it is sealed."""
+    places = [shelf.append(exchange(body=page(number))).result() for number in range(3)]
+    [file] = files(shelf.folder)
+    assert [file.name] == left_open(shelf.folder) == [places[0].path + ".open"]
+    facts = shelf.seal(None).result()
+    assert facts is not None
+    [file] = files(shelf.folder)
+    answers = [each for each in read(file) if each.head.kind == "response"]
+    assert [(each.offset, each.length) for each in answers] == [(p.offset, p.pair.length) for p in places]
+    assert [each.head.get("warc-record-id") for each in answers] == [p.pair.record_id for p in places]
+    data = file.read_bytes()
+    assert (facts.records, facts.size_bytes, facts.sha256) == (3, len(data), sha256(data).hexdigest())
+    assert (facts.first_at, facts.last_at) == (places[0].pair.captured_at, places[2].pair.captured_at)
+
+
+def test_each_visit_has_its_own_file(shelf: WarcShelf) -> None:
+    """So that one can go without the other."""
+    one, other = uuid4(), uuid4()
+    for session in (one, other, one):
+        shelf.append(exchange(), session).result()
+    assert shelf.seal(one).result() is not None
+    assert shelf.seal(one).result() is None
+    assert len(files(shelf.folder)) == 2
+    assert len(left_open(shelf.folder)) == 1
+
+
+def test_a_file_ends_after_a_pair(tmp_path: Path) -> None:
+    """Never in the midst of one, and with no record of a larger file lost."""
+    shelf = opened(tmp_path, max_bytes=4000)
+    for number in range(10):
+        shelf.append(exchange(body=page(number))).result()
+    shelf.close()
+    found = [read(path) for path in files(tmp_path)]
+    assert len(found) > 3
+    for each in found:
+        assert [entry.head.kind for entry in each] == [
+            "warcinfo",
+            *["response", "request"] * (len(each) // 2),
+        ]
+        assert sum(entry.length for entry in each[:-2]) < 4000
+    assert sum(len(each) // 2 for each in found) == 10
+
+
+def test_revisits_stay_in_their_file(tmp_path: Path) -> None:
+    """What they refer to goes with them, or stays."""
+    shelf = opened(tmp_path, max_bytes=10**9, revisits="url")
+    one, other = uuid4(), uuid4()
+    kinds = [shelf.append(exchange(), session).result().pair.kind for session in (one, other, one)]
+    shelf.close()
+    assert kinds == ["response", "response", "revisit"]
+
+
+def test_what_was_flushed_is_flushed_once(shelf: WarcShelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One wait a file, and none for what has not changed."""
+    waits: list[int] = []
+    monkeypatch.setattr(os, "fdatasync", waits.append)
+    for session in (uuid4(), uuid4()):
+        shelf.append(exchange(), session).result()
+    shelf.sync()
+    shelf.sync()
+    assert len(waits) == 2
+
+
+def test_a_failed_flush_is_tried_again(shelf: WarcShelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is told that bytes are safe which are not."""
+
+    def fail(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    shelf.append(exchange()).result()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fdatasync", fail)
+        for _ in range(2):
+            with pytest.raises(DiskFullError):
+                shelf.sync()
+    shelf.sync()
+
+
+def test_a_full_disk_leaves_no_half_record(shelf: WarcShelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file ends where it ended before, and goes on when there is room again."""
+    shelf.append(exchange(body=page(1))).result()
+    write = os.write
+
+    def some(handle: int, data: memoryview) -> int:
+        if len(data) < 700:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(handle, data[:500])
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", some)
+        with pytest.raises(DiskFullError, match="no room"):
+            shelf.append(exchange(body=page(2))).result()
+    last = shelf.append(exchange(body=page(3))).result()
+    shelf.seal(None).result()
+    [file] = files(shelf.folder)
+    assert [each.head.kind for each in read(file)].count("response") == 2
+    assert read(file)[-2].offset == last.offset
+
+
+def test_a_folder_that_vanishes_is_told(shelf: WarcShelf) -> None:
+    """Bytes that go into a file without a name are lost."""
+    shelf.append(exchange()).result()
+    shutil.rmtree(shelf.folder)
+    with pytest.raises(StoreUnavailableError, match="was removed"):
+        shelf.append(exchange()).result()
+    with pytest.raises(StoreUnavailableError, match="was removed"):
+        shelf.append(exchange(), uuid4()).result()
+    shelf._files.clear()
+
+
+def test_the_folder_may_be_a_link_but_no_file_in_it(tmp_path: Path) -> None:
+    """Whoever set it meant it; what lies in it may be a stranger's."""
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to("there")
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"precious")
+    (tmp_path / "there" / "x.warc.gz.open").symlink_to(victim)
+    shelf = opened(tmp_path / "link")
+    shelf.append(exchange()).result()
+    shelf.close()
+    assert victim.read_bytes() == b"precious"
+    assert len(files(tmp_path / "there")) == 2
+
+
+WRITER = """
+import os, sys, time
+from pathlib import Path
+from crawler.evidence.warc_files import NoRows
+from crawler.evidence.warc_shelf import WarcShelf
+from tests.unit.warc.made import ABOUT, exchange, page
+shelf = WarcShelf(Path(sys.argv[1]), ABOUT, NoRows(), max_bytes=10**9)
+for number in range(5):
+    shelf.append(exchange(body=page(number))).result()
+print("written", flush=True)
+time.sleep(100)
+"""
+
+
+def test_what_a_killed_process_left(tmp_path: Path) -> None:
+    """Nothing of it is touched while it lives; then all that was whole is sealed by whoever comes next."""
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "written\n"
+        assert recover(tmp_path, NoRows()) == []
+        process.send_signal(signal.SIGKILL)
+    [file] = files(tmp_path)
+    data = file.read_bytes()
+    os.truncate(file, len(data) - 100)
+    shelf = opened(tmp_path)
+    shelf.close()
+    [sealed] = files(tmp_path)
+    assert sealed.name == file.name.removesuffix(".open")
+    assert [each.head.kind for each in read(sealed)] == ["warcinfo", *["response", "request"] * 4, "response"]
+    assert data.startswith(sealed.read_bytes())
+
+
+@pytest.mark.parametrize("left", [b"", b"\x1f", ABOUT.member("a", "<urn:1>", exchange().captured_at)])
+def test_a_file_without_an_answer_goes(tmp_path: Path, left: bytes) -> None:
+    """There is nothing in it."""
+    (tmp_path / "x.warc.gz.open").write_bytes(left)
+    [facts] = recover(tmp_path, NoRows())
+    assert (facts.size_bytes, files(tmp_path)) == (0, [])
+
+
+def test_a_name_that_is_taken_is_not_overwritten(tmp_path: Path) -> None:
+    """Whoever has copied such a file beside the open one loses neither."""
+    shelf = opened(tmp_path)
+    place = shelf.append(exchange()).result()
+    (tmp_path / place.path).write_bytes(b"precious")
+    with pytest.raises(Exception, match="File exists"):
+        shelf.seal(None).result()
+    shelf.close()
+    assert (tmp_path / place.path).read_bytes() == b"precious"
+
+
+def rows(database: Database) -> list[WarcFile]:
+    """What is written down of files."""
+    with database.read() as db:
+        return list(db.scalars(select(WarcFile).order_by(WarcFile.id)))
+
+
+def test_files_have_rows(database: Database, tmp_path: Path) -> None:
+    """While they are open, and once they are sealed."""
+    shelf = opened(tmp_path, register=WarcRows(database))
+    place = shelf.append(exchange()).result()
+    [row] = rows(database)
+    assert (row.id, row.path, row.state, row.folder) == (place.file_id, place.path, "open", str(tmp_path))
+    shelf.close()
+    [row] = rows(database)
+    assert (row.state, row.records, row.records_bad, row.damage) == ("sealed", 1, 0, None)
+    assert row.size_bytes == (tmp_path / row.path).stat().st_size
+    assert row.sealed_at is not None
+    assert row.first_at == row.last_at == place.pair.captured_at
+
+
+def test_recovered_files_have_rows(database: Database, tmp_path: Path) -> None:
+    """Whether somebody had written them down before or not; what was cut off is on record."""
+    for name in ("a", "b", "c"):
+        folder = tmp_path / name
+        shelf = opened(folder)
+        shelf.append(exchange()).result()
+        shelf.close()
+        [file] = files(folder)
+        (tmp_path / f"{name}.warc.gz.open").write_bytes(file.read_bytes() + b"\x1f\x8b\x08torn")
+        shutil.rmtree(folder)
+    (tmp_path / "c.warc.gz.open").write_bytes(b"")
+    register = WarcRows(database)
+    for name in ("a", "c"):
+        register.opened(tmp_path, f"{name}.warc.gz", None)
+    recover(tmp_path, register)
+    found = {row.path: row for row in rows(database)}
+    assert {path: row.state for path, row in found.items()} == {
+        "a.warc.gz": "sealed", "b.warc.gz": "sealed", "c.warc.gz": "gone",
+    }  # fmt: skip
+    assert found["a.warc.gz"].damage == {"cut_bytes": 7, "why": "its writer died"}
+    assert found["c.warc.gz"].gone_why == "empty"

@@ -1,0 +1,153 @@
+"""What goes over the wire is written; what does not is none of the recorder's business."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+from unittest.mock import AsyncMock
+
+import pytest
+from scrapy.exceptions import NotConfigured
+from scrapy.http import Response
+
+from crawler.config import load_settings
+from crawler.crawl.context import RECORD
+from crawler.evidence.blobs import DiskFullError
+from crawler.middlewares.recorder import MOST_WAITING_BYTES, RecorderMiddleware
+from tests.unit.components import a_request, awaited, crawl_parts
+
+if TYPE_CHECKING:
+    from scrapy import Request
+
+    from crawler.warc.messages import Exchange
+
+
+class Shelf:
+    """Takes what is written, or refuses it."""
+
+    def __init__(self) -> None:
+        self.written: list[Exchange] = []
+        self.error: Exception | None = None
+        self.slow: Future[Any] | None = None
+
+    def append(self, exchange: Exchange, _session: object) -> Future[Any]:
+        """As the real one."""
+        self.written.append(exchange)
+        if self.slow is not None:
+            return self.slow
+        done: Future[Any] = Future()
+        if self.error:
+            done.set_exception(self.error)
+        else:
+            done.set_result("a place")
+        return done
+
+
+@pytest.fixture
+def shelf() -> Shelf:
+    """Takes everything."""
+    return Shelf()
+
+
+@pytest.fixture
+def recorder(shelf: Shelf) -> RecorderMiddleware:
+    """The middleware of a crawl that is recorded."""
+    parts = crawl_parts(WARC_DIR="warcs")
+    parts.context.settings = load_settings({"warc_dir": "warcs"})
+
+    recorder = parts.make(RecorderMiddleware)
+    visits: Any = SimpleNamespace(open=AsyncMock(return_value=SimpleNamespace(shelf=shelf)))
+    recorder.visits = visits
+    return recorder
+
+
+def answered(recorder: RecorderMiddleware, request: Request, **how: Any) -> Response:
+    """A request that goes out, and what comes back."""
+
+    async def way() -> Response:
+        await recorder.process_request(request)
+        recorder.answer_began(request)
+        return await recorder.process_response(request, Response(request.url, request=request, **how))
+
+    return awaited(way())
+
+
+def test_an_answer_is_written_as_it_came(recorder: RecorderMiddleware, shelf: Shelf) -> None:
+    """With all that Scrapy knows of both; whoever keeps the page learns where it lies."""
+    request = a_request()
+    request.headers["X-Ours"] = "1"
+    answered(
+        recorder, request, status=404, body=b"packed", protocol="HTTP/1.0",
+        headers={"Set-Cookie": ["a=1", "b=2"], "Content-Encoding": "br"}, flags=["dataloss"],
+    )  # fmt: skip
+    [exchange] = shelf.written
+    assert (exchange.url, exchange.status, exchange.reason) == (request.url, 404, b"Not Found")
+    assert (exchange.protocol, exchange.body, exchange.truncated) == (b"HTTP/1.0", b"packed", "disconnect")
+    assert exchange.headers == (
+        (b"Set-Cookie", b"a=1"), (b"Set-Cookie", b"b=2"), (b"Content-Encoding", b"br"),
+    )  # fmt: skip
+    assert (b"X-Ours", b"1") in exchange.request_headers
+    assert request.meta[RECORD] == "a place"
+
+
+def test_what_was_not_let_out_is_not_written(recorder: RecorderMiddleware, shelf: Shelf) -> None:
+    """A saved or cached page; and where another answer lay says nothing of it."""
+    request = a_request()
+    request.meta[RECORD] = "of the redirect before"
+    awaited(recorder.process_response(request, Response(request.url, request=request)))
+    assert shelf.written == []
+    assert RECORD not in request.meta
+
+
+def test_a_status_that_nobody_knows(recorder: RecorderMiddleware, shelf: Shelf) -> None:
+    """Has no reason."""
+    answered(recorder, a_request(), status=599)
+    assert shelf.written[0].reason == b""
+
+
+def test_a_slow_disk_holds_requests_up(recorder: RecorderMiddleware, shelf: Shelf) -> None:
+    """Memory is not filled with what waits to be written."""
+
+    async def way() -> bool:
+        shelf.slow = Future()
+        first, second = a_request(), a_request()
+        await recorder.process_request(first)
+        writing = asyncio.ensure_future(
+            recorder.process_response(first, Response(first.url, body=bytes(MOST_WAITING_BYTES)))
+        )
+        await asyncio.sleep(0)
+        going = asyncio.ensure_future(recorder.process_request(second))
+        done, _ = await asyncio.wait([going], timeout=0.05)
+        was_held = not done
+        shelf.slow.set_result("a place")
+        await writing
+        await going
+        return was_held
+
+    assert awaited(way())
+
+
+def test_a_crawl_that_cannot_be_recorded_ends(recorder: RecorderMiddleware, shelf: Shelf) -> None:
+    """The answer is an error, and no further request goes out."""
+    close = AsyncMock()
+    engine: Any = SimpleNamespace(close_spider_async=close)
+    recorder.crawler.engine = engine
+    shelf.error = DiskFullError("no room")
+
+    async def way() -> None:
+        request = a_request()
+        await recorder.process_request(request)
+        with pytest.raises(DiskFullError):
+            await recorder.process_response(request, Response(request.url))
+        await asyncio.sleep(0)
+
+    awaited(way())
+    close.assert_awaited_once_with(reason="disk_full")
+
+
+def test_it_is_off_unless_wanted() -> None:
+    """A crawl without WARC files does not pass it."""
+    with pytest.raises(NotConfigured):
+        crawl_parts().make(RecorderMiddleware)
