@@ -33,6 +33,7 @@ COMMANDS = (
     "artifacts",
     "warcs",
     "products",
+    "snapshots",
     "hauls",
     "assets",
     "exceptions",

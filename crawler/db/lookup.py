@@ -8,7 +8,7 @@ from uuid import UUID
 from attrs import frozen
 from sqlalchemy import func, inspect, select
 
-from crawler.db.models import Artifact, Asset, Base, CrawlSession, Job, Listing, Run
+from crawler.db.models import Artifact, Asset, Base, CrawlSession, Job, Listing, Run, Snapshot
 from crawler.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ _NAMES: dict[type[Base], _Named] = {
     Job: _Named("job", "jobs list"),
     Listing: _Named("listing", "listings list"),
     Run: _Named("run", "runs list"),
+    Snapshot: _Named("snapshot", "search"),
 }
 
 

@@ -12,19 +12,22 @@ import sys
 from decimal import Decimal
 from io import BytesIO
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from crawler import logs
 from crawler.errors import CrawlerError
+from crawler.html.content import Content, Section
 from crawler.pdp import Evidence, Facts, Rating, Reading, Signals, Variant, Verdict
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
 
+    from crawler.html.content import ContentQuestion
     from crawler.pdp import PageQuestion
 
 
 LENGTH = Struct("!I")
+A = TypeVar("A")
 
 
 # A page of the largest size takes a tenth of this.
@@ -33,7 +36,7 @@ MOST_BYTES = 256 * 1024 * 1024  # of an answer; a page of the largest size has a
 # All that an answer is made of, beside numbers, texts and their lists.
 _VALUES: dict[tuple[str, str], type] = {
     (each.__module__, each.__qualname__): each
-    for each in (Reading, Verdict, Signals, Evidence, Facts, Rating, Variant, Decimal)
+    for each in (Reading, Verdict, Signals, Evidence, Facts, Rating, Variant, Decimal, Content, Section)
 }
 
 log = logs.get_logger(__name__)
@@ -55,11 +58,18 @@ class Readers:
 
     async def read(self, question: PageQuestion) -> Reading:
         """Have a page read by whichever process is free."""
+        return await self._answer(question, Reading)
+
+    async def content(self, question: ContentQuestion) -> Content:
+        """Have it said what of a page counts."""
+        return await self._answer(question, Content)
+
+    async def _answer(self, question: PageQuestion | ContentQuestion, kind: type[A]) -> A:
         async with self._free:
             process = await self._living() or await _started()
             try:
                 async with asyncio.timeout(self._limit):
-                    reading = await _ask(process, question)
+                    answer = await _ask(process, question, kind)
             except BaseException as error:
                 await _killed(process)
                 if isinstance(error, TimeoutError | EOFError | OSError | pickle.UnpicklingError):
@@ -67,7 +77,7 @@ class Readers:
                     raise ReadingFailedError(f"reading {question.url} came to nothing") from error
                 raise
             self._idle.append(process)
-            return reading
+            return answer
 
     async def _living(self) -> Process | None:
         """An idle process, if one is alive: what killed it while it did nothing was no page's doing."""
@@ -95,7 +105,7 @@ async def _started() -> Process:
     )  # fmt: skip
 
 
-async def _ask(process: Process, question: PageQuestion) -> Reading:
+async def _ask(process: Process, question: PageQuestion | ContentQuestion, kind: type[A]) -> A:
     if process.stdin is None or process.stdout is None:
         raise EOFError
     data = pickle.dumps(question, pickle.HIGHEST_PROTOCOL)
@@ -104,18 +114,18 @@ async def _ask(process: Process, question: PageQuestion) -> Reading:
     (length,) = LENGTH.unpack(await process.stdout.readexactly(LENGTH.size))
     if length > MOST_BYTES:
         raise pickle.UnpicklingError(f"an answer of {length} bytes")
-    return _reading_in(await process.stdout.readexactly(length))
+    return _answer_in(await process.stdout.readexactly(length), kind)
 
 
-def _reading_in(answer: bytes) -> Reading:
+def _answer_in(answer: bytes, kind: type[A]) -> A:
     """What a reader says; it has looked at a stranger's page, and may be that page's by now."""
     try:
-        reading = _Answers(BytesIO(answer)).load()
+        found = _Answers(BytesIO(answer)).load()
     except Exception as error:
         raise pickle.UnpicklingError(f"no answer: {error}") from error
-    if not isinstance(reading, Reading):
-        raise pickle.UnpicklingError("no reading")
-    return reading
+    if not isinstance(found, kind):
+        raise pickle.UnpicklingError(f"no {kind.__name__}")
+    return found
 
 
 class _Answers(pickle.Unpickler):  # ruff: ignore[suspicious-pickle-usage] - see `find_class`

@@ -10,6 +10,7 @@ import pickle  # ruff: ignore[suspicious-pickle-import] - between us and our own
 import sys
 from contextlib import suppress
 
+from crawler.html.content import ContentQuestion, content_of
 from crawler.pdp import reading_of
 from crawler.reading.readers import LENGTH
 
@@ -22,7 +23,8 @@ def main() -> None:
     with suppress(BrokenPipeError):  # nobody waits for the answer any more
         while len(head := sys.stdin.buffer.read(LENGTH.size)) == LENGTH.size:
             question = pickle.loads(sys.stdin.buffer.read(LENGTH.unpack(head)[0]))  # ruff: ignore[suspicious-pickle-usage] - from our own parent
-            answer = pickle.dumps(reading_of(question), pickle.HIGHEST_PROTOCOL)
+            found = content_of(question) if isinstance(question, ContentQuestion) else reading_of(question)
+            answer = pickle.dumps(found, pickle.HIGHEST_PROTOCOL)
             answers.write(LENGTH.pack(len(answer)) + answer)
             answers.flush()
 

@@ -1,5 +1,6 @@
 """The tables; importing this package registers all of them."""
 
+from crawler.db.models.archive import PageGroup, Snapshot, Text
 from crawler.db.models.assets import Asset, AssetSighting, AssetVersion
 from crawler.db.models.base import Base
 from crawler.db.models.diagnostics import Diagnostic
@@ -36,6 +37,7 @@ __all__ = [
     "JobStep",
     "Listing",
     "Page",
+    "PageGroup",
     "Price",
     "Record",
     "RegisteredSource",
@@ -46,6 +48,8 @@ __all__ = [
     "RunDomain",
     "RunWorker",
     "ScrapeRecord",
+    "Snapshot",
     "Task",
+    "Text",
     "WarcFile",
 ]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 NEWER = "9999"
 # SQLite does not tell Alembic that an index of it runs downwards.
 UNREADABLE_ON_SQLITE = {"ix_tasks_pending"}
+OF_ONE_DATABASE = "text_words"  # how its tables begin that no model stands for
 OPEN_FIRST = """
 import sys
 from crawler.db.engine import Database
@@ -82,7 +83,8 @@ def test_migrations_make_what_the_models_say(empty: Database) -> None:
                 "compare_type": True,
                 "compare_server_default": True,
                 "include_object": lambda _object, name, *_: (
-                    name not in UNREADABLE_ON_SQLITE or not empty.is_sqlite
+                    not str(name).startswith(OF_ONE_DATABASE)
+                    and (name not in UNREADABLE_ON_SQLITE or not empty.is_sqlite)
                 ),
             },
         )
@@ -114,7 +116,10 @@ def test_scripts_make_the_very_same_tables_on_a_server(postgres_url: str) -> Non
             table.to_metadata(models)
         models.create_all(made.engine)
         revisions.migrate(migrated)
-        assert shape(made) == shape(migrated)
+        tables = shape(migrated)
+        of_its_own = [name for name in tables if name.startswith(OF_ONE_DATABASE)]
+        assert [tables.pop(name)["key"]["constrained_columns"] for name in of_its_own] == [["text_id"]]
+        assert shape(made) == tables
         made.close()
         migrated.close()
 

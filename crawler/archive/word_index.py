@@ -1,0 +1,66 @@
+"""The index of words: one port, written as each database has it. Neither is given anything but words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import text
+
+from crawler.archive.words import words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sqlalchemy import TextClause
+
+    from crawler.db.engine import Transaction
+
+# PostgreSQL keeps so many places of a word, and knows no place behind the last.
+MAX_PLACES = 255
+LAST_PLACE = 16_383
+GAP = 10  # between title and body, over which no phrase reaches
+
+
+def add(db: Transaction, text_id: int, title: str, body: str) -> None:
+    """Have a text found by its words."""
+    title_words, body_words = words_of(title), words_of(body)
+    values: dict[str, Any]
+    if _is_sqlite(db):
+        statement = "INSERT INTO text_words (rowid, title, body) VALUES (:id, :title, :body)"
+        values = {"title": " ".join(title_words), "body": " ".join(body_words)}
+    else:
+        statement = "INSERT INTO text_words (text_id, words) VALUES (:id, CAST(:words AS tsvector))"
+        values = {"words": _vector(title_words, body_words)}
+    db.execute(text(statement), {"id": text_id, **values})
+
+
+def having(db: Transaction, phrases: Iterable[Sequence[str]], name: str = "words") -> TextClause:
+    """A query for the ids of the texts that have all of the phrases, in title or body."""
+    if _is_sqlite(db):
+        wanted = " AND ".join(f'"{" ".join(words)}"' for words in phrases)
+        found = f"SELECT rowid FROM text_words WHERE text_words MATCH :{name}"
+    else:
+        wanted = " & ".join("(" + " <-> ".join(f"'{word}'" for word in words) + ")" for words in phrases)
+        found = f"SELECT text_id FROM text_words WHERE words @@ CAST(:{name} AS tsquery)"
+    return text(found).bindparams(**{name: wanted})
+
+
+def forget_deleted(db: Transaction) -> None:
+    """Take the words of deleted texts out of the file too; SQLite only marks them as deleted."""
+    if _is_sqlite(db):
+        db.execute(text("INSERT INTO text_words (text_words) VALUES ('optimize')"))
+
+
+def _is_sqlite(db: Transaction) -> bool:
+    return db.get_bind().dialect.name == "sqlite"
+
+
+def _vector(title: list[str], body: list[str]) -> str:
+    """A tsvector as it is written: words are letters and digits, so none needs an escape."""
+    places: dict[str, list[str]] = {}
+    for words, first, weight in ((title, 1, "A"), (body, len(title) + GAP, "")):
+        for place, word in enumerate(words, first):
+            seen = places.setdefault(word, [])
+            if len(seen) < MAX_PLACES:
+                seen.append(f"{min(place, LAST_PLACE)}{weight}")
+    return " ".join(f"'{word}':{','.join(dict.fromkeys(seen))}" for word, seen in places.items())

@@ -1,0 +1,166 @@
+"""`vitrine search` and `vitrine snapshots`: captured pages, found again."""
+
+from __future__ import annotations
+
+import sys
+from datetime import date
+from typing import Annotated
+
+import typer
+
+from crawler.archive.indexing import IndexResult, index_pages
+from crawler.archive.search import MAX_PAGE_SIZE, SORTS, VIEWS, SearchOrder
+from crawler.cli.options import FailEmpty, Json, add_group
+from crawler.cli.output import NOTHING_MATCHED, emit, note, progress_bar, say, table
+from crawler.cli.stores import opened, reading
+from crawler.errors import NotFoundError, UsageError
+from crawler.evidence.bodies import decoded
+from crawler.views import snapshots as views
+
+LAST_PAGE = 10**12
+SnapshotId = Annotated[str, typer.Argument(metavar="ID", help="Its number.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("search")(search)
+    add_group(
+        app, "snapshots", "Captured pages that can be found: index them, show one, read its body.",
+        index=index, show=show, cat=cat,
+    )  # fmt: skip
+
+
+def search(
+    query: Annotated[str, typer.Argument(help="Words, a phrase in quotes, a URL, or an expression.")] = "",
+    *,
+    source: Annotated[str | None, typer.Option(help="Of this source, or this domain, only.")] = None,
+    since: Annotated[
+        str | None, typer.Option("--from", metavar="DAY", help="Captured on or after it.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--to", metavar="DAY", help="Captured on or before it.")
+    ] = None,
+    view: Annotated[str, typer.Option(help="snapshots, or pages: of each the newest.")] = "snapshots",
+    sort: Annotated[str | None, typer.Option(help="relevance, or newest.")] = None,
+    with_non_2xx: Annotated[
+        bool, typer.Option("--include-non-2xx", help="Redirects and errors too, after the rest.")
+    ] = False,
+    page: Annotated[int, typer.Option(min=1, max=LAST_PAGE, help="Which page of hits.")] = 1,
+    page_size: Annotated[int, typer.Option(min=1, max=MAX_PAGE_SIZE, help="Hits on a page.")] = 20,
+    explain: Annotated[bool, typer.Option("--explain", help="Say how the query was understood.")] = False,
+    as_json: Json = False,
+    fail_empty: FailEmpty = False,
+) -> int:
+    """Find captured pages by what they say.
+
+    Examples:
+      vitrine search "red shoes"
+
+      vitrine search 'title:sale AND NOT (kids OR "gift card")' --from 2026-01-01
+    """
+    order = SearchOrder(
+        query, source, _day("--from", since), _day("--to", until), _one_of("--view", view, VIEWS),
+        _one_of("--sort", sort, SORTS) if sort else None, with_non_2xx, page, page_size,
+    )  # fmt: skip
+    with reading() as db:
+        found = views.results(db, order, explain=explain)
+    if as_json:
+        emit(found)
+    else:
+        _show_hits(found)
+    return NOTHING_MATCHED if fail_empty and not found.total else 0
+
+
+def index(
+    *,
+    again: Annotated[bool, typer.Option("--force", help="Read those again that are indexed.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Make the kept pages of sessions and runs findable; what is indexed stays as it is.
+
+    Examples:
+      vitrine snapshots index
+    """
+    with opened() as stores, progress_bar() as bar:
+        task = bar.add_task("indexing", total=None)
+
+        def tell(so_far: IndexResult) -> None:
+            bar.update(task, completed=so_far.indexed + so_far.bad, total=so_far.total)
+
+        result = index_pages(stores.database, stores.blobs, again=again, on_progress=tell)
+    if as_json:
+        emit(result)
+    else:
+        table(
+            ("indexed", "without text", "bad", "of"),
+            [(result.indexed, result.without_text, result.bad, result.total)],
+        )
+        note("next: vitrine search WORDS")
+    if not result.bad:
+        return 0
+    return 3 if result.indexed else 1
+
+
+def show(snapshot: SnapshotId, *, as_json: Json = False) -> int:
+    """Show a snapshot, and where its body lies.
+
+    Examples:
+      vitrine snapshots show 1
+    """
+    with reading() as db:
+        document, _ = views.snapshot(db, snapshot)
+    if as_json:
+        emit(document)
+        return 0
+    say("[bold]{title}[/]", title=document.title or document.url)
+    for name in ("url", "captured_at", "source", "session", "status_code", "language", "container", "body"):
+        say("  {name}: {value}", name=name, value=getattr(document, name))
+    say("  {snippet}", snippet=document.snippet)
+    return 0
+
+
+def cat(snapshot: SnapshotId) -> int:
+    """Write a snapshot's body, as the server sent it, to standard output.
+
+    Examples:
+      vitrine snapshots cat 1 > page.html
+    """
+    with opened() as stores:
+        with stores.database.read() as db:
+            document, artifact = views.snapshot(db, snapshot)
+        if artifact is None:
+            raise NotFoundError(f"the body of snapshot {document.id} is not there: {document.body}")
+        for chunk in decoded(stores.blobs, artifact):
+            sys.stdout.buffer.write(chunk)
+    sys.stdout.buffer.flush()
+    return 0
+
+
+def _show_hits(found: views.SearchResults) -> None:
+    if found.explain:
+        for name, value in found.explain.items():
+            note("{name}: {value}", name=name.replace("_", " "), value=value)
+    if not found.total:
+        note("nothing was found; `vitrine snapshots index` makes kept pages findable")
+        return
+    for hit in found.results:
+        say("[bold]{id}[/] {title}", id=hit.id, title=hit.title or hit.url)
+        say("    {url}  {at}  {language}", url=hit.url, at=hit.captured_at, language=hit.language)
+        if hit.snippet:
+            say("    {snippet}", snippet=hit.snippet)
+    note(f"{found.total} found, page {found.page}; next: vitrine snapshots show ID")
+
+
+def _day(option: str, given: str | None) -> date | None:
+    if given is None:
+        return None
+    try:
+        return date.fromisoformat(given)
+    except ValueError:
+        raise UsageError(f"{option} {given[:40]!r} is no day", hint="write it as 2026-05-31") from None
+
+
+def _one_of(option: str, given: str, known: tuple[str, ...]) -> str:
+    if given not in known:
+        raise UsageError(f"{option} {given[:40]!r} is unknown", hint="it takes " + ", ".join(known))
+    return given
