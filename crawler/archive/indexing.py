@@ -1,7 +1,7 @@
-"""Makes kept pages findable: each is read once, in a process beside this one, and written in small transactions.
+"""Makes kept pages findable: each is read once, in a process beside this one, and written with a few others.
 
 A page that was indexed keeps its snapshot's id when it is indexed again. What cannot be read has a snapshot
-without a text, so that it is found by its URL; a file that is not there is counted and looked at again next time.
+without a text, so that it is found by its URL; a file that is not there is counted, and tried again next time.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _added(result: IndexResult, written: Sequence[_Read], *, bad: int) -> IndexR
 
 
 def _kept_pages(now: datetime, *, again: bool) -> Select[Any]:
-    query = (
+    query: Select[Any] = (
         select(Artifact, Page, CrawlSession.domain, Run.source)
         .join(Page, Page.id == Artifact.page_id)
         .join(CrawlSession, CrawlSession.id == Page.session_id)
@@ -259,7 +259,7 @@ def _group(db: Transaction, source_id: int, url: str) -> int:
 def _text(db: Transaction, content: Content) -> int:
     """The id of a text, which is stored and made findable when it is new."""
     body = content.text
-    digest = hashlib.sha256("\n".join((NORMALIZATION, content.title, body)).encode()).hexdigest()
+    digest = hashlib.sha256(f"{NORMALIZATION}\n{content.title}\n{body}".encode()).hexdigest()
     new = insert_into(db, Text).values(
         text_hash=digest, title=content.title, body=body, is_cut=content.is_cut
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from datetime import UTC, date, datetime, time, timedelta
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy import ColumnElement
+    from sqlalchemy.orm import InstrumentedAttribute
 
     from crawler.archive.query import Node
     from crawler.db.engine import Transaction
@@ -53,7 +55,7 @@ class Found:
     snapshots: list[Snapshot]
     total: int
     query: Query
-    how: str  # all, url, boolean, words, or parts: where no page has all the words, they are looked for as parts
+    how: str  # all, url, boolean, words; or parts, where no page has all the words
 
 
 def search(db: Transaction, order: SearchOrder) -> Found:
@@ -62,7 +64,8 @@ def search(db: Transaction, order: SearchOrder) -> Found:
         raise UsageError("the first day is after the last one", hint="--from comes before --to")
     query = understood(order.text)
     how, hits, total = "", select(Snapshot), 0
-    for how, condition in _ways(db, query):
+    for way, condition in _ways(db, query):
+        how = way
         hits = _of_view(select(Snapshot).where(condition, *_filters(order)), order)
         total = db.scalar(select(func.count()).select_from(hits.order_by(None).subquery())) or 0
         if total:
@@ -106,7 +109,7 @@ class _Conditions:
     def _term(self, term: Term) -> ColumnElement[bool]:
         """A part of the field that is named; else of any field, or a word or phrase of the text."""
         if term.field:
-            return _columns()[term.field].contains(term.text, autoescape=True)
+            return _has(_columns()[term.field], term.text)
         if not term.words:
             return _part(term.text)
         self._looks += 1
@@ -118,10 +121,15 @@ def _have(db: Transaction, phrases: list[tuple[str, ...]], name: str) -> ColumnE
 
 
 def _part(text: str) -> ColumnElement[bool]:
-    return or_(*(column.contains(text, autoescape=True) for column in _columns().values()))
+    return or_(*(_has(column, text) for column in _columns().values()))
 
 
-def _columns() -> dict[str, Any]:
+def _has(column: InstrumentedAttribute[str], text: str) -> ColumnElement[bool]:
+    """Whether a text has another in it; both are folded, and nothing in them is a wildcard."""
+    return column.contains(text, autoescape=True)
+
+
+def _columns() -> dict[str, InstrumentedAttribute[str]]:
     return {"title": Snapshot.find_title, "snippet": Snapshot.find_snippet, "url": Snapshot.find_url}
 
 
@@ -184,5 +192,5 @@ def _score(terms: tuple[Term, ...]) -> ColumnElement[int]:
     ]
     phrase = " ".join(term.text for term in terms)
     points.append((Snapshot.find_title, phrase, PHRASE_POINTS))
-    parts = [case((column.contains(text, autoescape=True), value), else_=0) for column, text, value in points]
-    return reduce(lambda one, other: one + other, parts)
+    parts = [case((_has(column, text), value), else_=0) for column, text, value in points]
+    return reduce(operator.add, parts)

@@ -38,11 +38,11 @@ def having(db: Transaction, phrases: Iterable[Sequence[str]], name: str = "words
     """A query for the ids of the texts that have all of the phrases, in title or body."""
     if _is_sqlite(db):
         wanted = " AND ".join(f'"{" ".join(words)}"' for words in phrases)
-        found = f"SELECT rowid FROM text_words WHERE text_words MATCH :{name}"
+        found = "SELECT rowid FROM text_words WHERE text_words MATCH :"
     else:
         wanted = " & ".join("(" + " <-> ".join(f"'{word}'" for word in words) + ")" for words in phrases)
-        found = f"SELECT text_id FROM text_words WHERE words @@ CAST(:{name} AS tsquery)"
-    return text(found).bindparams(**{name: wanted})
+        found = "SELECT text_id FROM text_words WHERE words @@ CAST(:"
+    return text(f"{found}{name}{'' if _is_sqlite(db) else ' AS tsquery)'}").bindparams(**{name: wanted})
 
 
 def forget_deleted(db: Transaction) -> None:

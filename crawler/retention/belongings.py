@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from sqlalchemy import String, and_, bindparam, cast, delete, exists, false, func, or_, select, update
 
+from crawler.archive import word_index
 from crawler.db import lookup
 from crawler.db.models import (
     Asset,
@@ -26,14 +27,19 @@ from crawler.db.models import (
     Haul,
     HaulMember,
     Hold,
+    Job,
     Listing,
     Page,
+    PageGroup,
     Price,
+    RegisteredSource,
     Run,
     RunDenial,
     RunDomain,
     ScrapeRecord,
+    Snapshot,
     Task,
+    Text,
     WarcFile,
 )
 from crawler.errors import BadUrlError
@@ -232,6 +238,35 @@ def _listings(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
     )
 
 
+def _snapshots(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
+    return Snapshot.page_id.in_(scope.pages)
+
+
+def _all_in_it(
+    key: InstrumentedAttribute[int],
+    snapshots: InstrumentedAttribute[int | None],
+    db: Transaction,
+    scope: Scope,
+) -> ColumnElement[bool]:
+    """What has snapshots, all of which belong to it: no other page says the same, or has the same URL."""
+    others = or_(Snapshot.page_id.is_(None), Snapshot.page_id.not_in(scope.pages))
+    return and_(
+        exists().where(snapshots == key, _snapshots(db, scope)), ~exists().where(snapshots == key, others)
+    )
+
+
+def _sources(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
+    """What was registered for the domain because it was indexed."""
+    if scope.domain is None:
+        return false()
+    is_wanted = or_(
+        exists().where(Job.source_id == RegisteredSource.id),
+        exists().where(Snapshot.source_id == RegisteredSource.id),
+        exists().where(PageGroup.source_id == RegisteredSource.id),
+    )
+    return and_(RegisteredSource.code == scope.domain.lower(), ~is_wanted)
+
+
 def _of_shared_runs(table: type[RunDomain | RunDenial], db: Transaction, scope: Scope) -> ColumnElement[bool]:
     """What runs that stay know of the domain."""
     going = select(Run.id).where(_whole_runs(db, scope))
@@ -259,6 +294,10 @@ def _domain_of(url: str) -> str | None:
 
 # In the order in which they go: what is found by tasks, pages and sessions goes while these are still there.
 ROWS: tuple[Belonging, ...] = (
+    Belonging(Text, partial(_all_in_it, Text.id, Snapshot.text_id), "texts"),
+    Belonging(PageGroup, partial(_all_in_it, PageGroup.id, Snapshot.group_id), ""),
+    Belonging(Snapshot, _snapshots, "snapshots"),
+    Belonging(RegisteredSource, _sources, ""),
     Belonging(CrawlException, _exceptions, "exceptions"),
     Belonging(ScrapeRecord, _records, "records"),
     Belonging(Asset, _assets, "assets"),
@@ -295,7 +334,10 @@ def remove(db: Transaction, each: Belonging, scope: Scope) -> int:
         assets = list(db.connection().scalars(gone.returning(AssetVersion.asset_id)))
         _show_newest_left(db, set(assets))
         return len(assets)
-    return db.connection().execute(gone).rowcount
+    rows = db.connection().execute(gone).rowcount
+    if each.table is Text and rows:
+        word_index.forget_deleted(db)
+    return rows
 
 
 def _unlink(files: Iterable[WarcFile]) -> None:

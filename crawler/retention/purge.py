@@ -63,6 +63,8 @@ class Figures:
     files: int = 0
     bytes: int = 0
     assets: int = 0
+    snapshots: int = 0
+    texts: int = 0  # that no other page has
     versions: int = 0  # of assets; those that go with their asset are not counted
     tasks: int = 0
     exceptions: int = 0

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 from attrs import frozen
 from sqlalchemy import select
@@ -16,6 +14,8 @@ from crawler.evidence.bodies import is_readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
+    from uuid import UUID
 
     from crawler.db.engine import Transaction
 

@@ -1,4 +1,4 @@
-"""What was captured, as it is found again: snapshots of pages, their texts, and the groups that they belong to."""
+"""What was captured, as it is found again: snapshots of pages, their texts, and the groups of one URL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Text(Base):
     __table_args__ = (UniqueConstraint("text_hash"),)
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
-    text_hash: Mapped[str]  # SHA-256 of the normalisation's name, the title and the lines
+    text_hash: Mapped[str]  # SHA-256 of the normalisation, the title and the lines
     title: Mapped[str]
     body: Mapped[str]  # a line for each block
     is_cut: Mapped[bool]  # the page says more than is kept
@@ -75,7 +75,8 @@ class Snapshot(Base):
 # where a new SQLite database is made from the models.
 for _statement in (
     "CREATE VIRTUAL TABLE text_words USING fts5(title, body, tokenize='ascii')",
-    "CREATE TRIGGER texts_lose_words AFTER DELETE ON texts BEGIN "
-    "DELETE FROM text_words WHERE rowid = old.id; END",
+    """CREATE TRIGGER texts_lose_words AFTER DELETE ON texts
+    BEGIN DELETE FROM text_words WHERE rowid = old.id; END""",
 ):
-    event.listen(Text.__table__, "after_create", DDL(_statement).execute_if(dialect="sqlite"))
+    _ddl = DDL(_statement).execute_if(dialect="sqlite")  # type: ignore[no-untyped-call]
+    event.listen(Text.__table__, "after_create", _ddl)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
 from attrs import frozen
+from sqlalchemy import select
 
+from crawler.archive import word_index
 from crawler.clock import utc_now
 from crawler.db.models import (
     Artifact,
@@ -26,13 +28,17 @@ from crawler.db.models import (
     Hold,
     Listing,
     Page,
+    PageGroup,
     Price,
     Record,
+    RegisteredSource,
     Run,
     RunDenial,
     RunDomain,
     ScrapeRecord,
+    Snapshot,
     Task,
+    Text,
     WarcFile,
 )
 
@@ -132,6 +138,28 @@ def files_of(word: Word, blobs: FolderStore, session: CrawlSession, page: Page) 
             content_sha256="0", created_at=utc_now(),
             retention_until=utc_now() if kind == "html_gz" else None,
         )  # fmt: skip
+
+
+def add_snapshot(db: Session, word: Word, artifact: Artifact, page: Page) -> None:
+    """A page that can be found: its record, its text with the words of it, its group, its source."""
+    source = db.scalars(select(RegisteredSource).where(RegisteredSource.code == word.domain)).one_or_none()
+    now = utc_now()
+    if source is None:
+        source = RegisteredSource(code=word.domain, name=word.domain, created_at=now, updated_at=now)
+    mine = Record(artifact_id=artifact.id, url=word.url("p"), url_key=word.url("p"))
+    text = Text(text_hash=str(page.id), title=word.canary, body=f"{word.domain} {word.canary}", is_cut=False)
+    add_in_order(db, [source, mine, text])
+    word_index.add(db, text.id, text.title, text.body)
+    group = PageGroup(source_id=source.id, group_key=f"{word.url('p')}?{page.id}")
+    add_in_order(db, [group])
+    db.add(
+        Snapshot(
+            record_id=mine.id, source_id=source.id, page_id=page.id, group_id=group.id, text_id=text.id,
+            url=word.url("p"), captured_at=now, status_class=2, title=word.canary, snippet=word.canary,
+            language="en", content_hash="0", find_title=word.canary, find_snippet=word.canary,
+            find_url=word.url("p"),
+        )
+    )  # fmt: skip
 
 
 def a_run(db: Session, source: str, *words: Word) -> int:
@@ -248,7 +276,10 @@ def lay_out(database: Database, blobs: FolderStore, reports: Path, *words: Word)
             for run_id in (None, runs[word.domain], shared):
                 session, rows, page = rows_of_session(word, run_id)
                 add_in_order(db, rows)
-                db.add_all(files_of(word, blobs, session, page))
+                files = list(files_of(word, blobs, session, page))
+                db.add_all(files)
+                db.flush()
+                add_snapshot(db, word, files[0], page)
                 if run_id:
                     add_share_of_run(db, run_id, word, page)
                 else:

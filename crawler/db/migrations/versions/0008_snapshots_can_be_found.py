@@ -14,13 +14,16 @@ _TIME = sa.DateTime(timezone=True)
 _KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _SQLITE_WORDS = (
     "CREATE VIRTUAL TABLE text_words USING fts5(title, body, tokenize='ascii')",
-    "CREATE TRIGGER texts_lose_words AFTER DELETE ON texts BEGIN "
-    "DELETE FROM text_words WHERE rowid = old.id; END",
+    """CREATE TRIGGER texts_lose_words AFTER DELETE ON texts
+    BEGIN DELETE FROM text_words WHERE rowid = old.id; END""",
 )
 _POSTGRESQL_WORDS = (
-    "CREATE TABLE text_words (text_id BIGINT NOT NULL, words TSVECTOR NOT NULL, "
-    "CONSTRAINT pk_text_words PRIMARY KEY (text_id), CONSTRAINT fk_text_words_text_id "
-    "FOREIGN KEY (text_id) REFERENCES texts (id) ON DELETE CASCADE)",
+    """CREATE TABLE text_words (
+        text_id BIGINT NOT NULL,
+        words TSVECTOR NOT NULL,
+        CONSTRAINT pk_text_words PRIMARY KEY (text_id),
+        CONSTRAINT fk_text_words_text_id FOREIGN KEY (text_id) REFERENCES texts (id) ON DELETE CASCADE
+    )""",
     "CREATE INDEX ix_text_words_words ON text_words USING gin (words)",
 )
 
