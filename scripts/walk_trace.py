@@ -20,7 +20,7 @@ what only the clock decides, so that a count is the same each time:
 
 - what runs in daemon threads: such a thread may be cut off at any moment, so a page's way cannot depend on
   it; it keeps a lock or a lease alive;
-- what answers Scrapy when it asks, now and then, whether a spider is idle.
+- what only looks, now and then, whether a spider or a visit is idle.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ ONE_FILE = "pdp"  # the rule reads as one thing: HTML in, values out
 _POOL = "_ConnectionRecord.__connect"  # SQLAlchemy's; it makes a connection for whoever comes first
 _UNTOLD = frozenset({"__repr__"})
 _IMPORT = "<frozen importlib._bootstrap>"
-_POLLS = frozenset({"ExecutionEngine.spider_is_idle", "ExecutionEngine._spider_idle"})  # Scrapy's
+_POLLS = frozenset({"ExecutionEngine.spider_is_idle", "ExecutionEngine._spider_idle", "Watch.look"})
 _FUNCTION = 0x1  # the flag that modules and class bodies lack
 _PAUSES = 0x20 | 0x80 | 0x200  # the flags of generators, coroutines and both at once
 _GOES_ON = 3  # the bits of RESUME's argument that are 0 where a function begins

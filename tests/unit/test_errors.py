@@ -13,7 +13,7 @@ from crawler.errors import ConfigError, CrawlerError, LockedError, NotFoundError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-EXIT_CODES = {1, 2, 5, 6}
+EXIT_CODES = {1, 2, 5, 6, 75}  # 75: what the archive tool says of a disk or a Docker that fails
 
 
 def every_kind() -> list[type[CrawlerError]]:

@@ -54,8 +54,8 @@ KEPT = Word("other.example", "timbuktu")
 DOMAIN = Target(domain=GONE.domain)
 # Tables that know of no domain, or know it of what an operator did or gave.
 SILENT = {
-    "alembic_version", "asset_sightings", "audit_log", "batches", "export_history", "retention_config",
-    "retention_results", "run_workers",
+    "alembic_version", "asset_sightings", "audit_log", "batches", "export_history", "job_steps", "jobs",
+    "retention_config", "retention_results", "run_workers", "sources",
 }  # fmt: skip
 
 

@@ -164,7 +164,7 @@ def test_the_end_of_a_run_is_told_and_written(
     """A report that cannot be written costs nothing else; without a run there is neither."""
     asked: list[tuple[object, ...]] = []
     written: list[tuple[object, ...]] = []
-    report = SimpleNamespace(exit_code=3)
+    report = SimpleNamespace(exit_code=3, tasks={"finished": 2})
 
     def read(*given: object) -> SimpleNamespace:
         asked.append(given)
@@ -181,7 +181,8 @@ def test_the_end_of_a_run_is_told_and_written(
     closed(scheduler)
     assert (asked, written) == ([("the database", 7)], [(report, tmp_path / "reports")])
     worker: Any = scheduler.worker
-    assert worker.told == [("run_ended", {"run": 7, "status": "stopped", "exit_code": 3, "stored": 2})]
+    told = {"run": 7, "status": "stopped", "exit_code": 3, "tasks": {"finished": 2}, "stored": 2}
+    assert worker.told == [("run_ended", told)]
     nothing = a_scheduler()
     closed(nothing)
     assert (nothing.worker.told, len(written)) == ([], 1)  # type: ignore[attr-defined]
