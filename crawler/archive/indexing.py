@@ -1,7 +1,7 @@
 """Makes kept pages findable: each is read once, in a process beside this one, and written with a few others.
 
 A page that was indexed keeps its snapshot's id when it is indexed again. What cannot be read has a snapshot
-without a text, so that it is found by its URL; a file that is not there is counted, and tried again next time.
+without a text, so that it is found by its URL. A file that is not there is counted, and tried the next time.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ def _added(result: IndexResult, written: Sequence[_Read], *, bad: int) -> IndexR
 # ── what is to be indexed, and what is in it ──
 
 
-def _kept_pages(now: datetime, *, again: bool) -> Select[Any]:
-    query: Select[Any] = (
+def _kept_pages(now: datetime, *, again: bool) -> Select[Artifact, Page, str, str]:
+    query = (
         select(Artifact, Page, CrawlSession.domain, Run.source)
         .join(Page, Page.id == Artifact.page_id)
         .join(CrawlSession, CrawlSession.id == Page.session_id)

@@ -36,7 +36,7 @@ class PageGroup(Base):
 
 
 class Snapshot(Base):
-    """A captured page that can be found: a record, and what was read in it. Its id outlives indexing again."""
+    """A captured page that can be found: a record, and what was read in it; its id stays."""
 
     __tablename__ = "snapshots"
     __table_args__ = (
