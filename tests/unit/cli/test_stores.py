@@ -57,6 +57,9 @@ ASKING: dict[str, int] = {
     "sources list": 0,
     "sources check": 0,
     "pdp check page.html": 0,
+    "search shoes": 0,
+    "snapshots show 1": 1,
+    "snapshots cat 1": 1,
 }
 CHANGING = {
     "assets": set(),
@@ -84,6 +87,7 @@ CHANGING = {
     "retention": {"set", "hold", "unhold"},
     "runs": {"stop", "resume"},
     "sessions": {"retry"},
+    "snapshots": {"index"},
     "sources": {"seed"},
     "worker": {""},
 }

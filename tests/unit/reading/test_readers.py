@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from crawler.pdp import PageQuestion, reading_of
+from crawler.pdp import PageQuestion, Reading, reading_of
 from crawler.reading import Readers, ReadingFailedError, readers
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class _Command:
 def test_a_reader_commands_nothing(hostile: bytes) -> None:
     """Whatever it sends, values are made and no function is called."""
     with pytest.raises(pickle.UnpicklingError):
-        readers._reading_in(hostile)
+        readers._answer_in(hostile, Reading)
 
 
 def test_a_reader_that_answers_nonsense_costs_its_page(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,112 @@
+"""`vitrine search` and `vitrine snapshots`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from crawler.evidence.folder_store import FolderStore
+from tests.unit.archive.stored import index_pages, keep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from crawler.db.engine import Database
+    from tests.unit.cli.conftest import Done, Vitrine
+
+    Command = Callable[..., Done]
+
+PAGE = "<html lang=en><title>Red [b]shoes[/b]</title><p>Made of leather, for walking on long ways."
+
+
+@pytest.fixture
+def blobs(tmp_path: Path) -> FolderStore:
+    """The place of the files."""
+    return FolderStore(tmp_path / "kept")
+
+
+@pytest.fixture
+def command(vitrine: Vitrine, database: Database, database_url: str, blobs: FolderStore) -> Command:
+    """Runs `vitrine` where one page is indexed."""
+    keep(database, blobs, PAGE)
+    index_pages(database, blobs)
+    return lambda *given: vitrine(*given, DATABASE_URL=database_url, ARTIFACTS_DIR="kept")
+
+
+def test_a_search(command: Command) -> None:
+    """For people, with nothing of a page taken for markup, and for programs."""
+    assert "Red [b]shoes[/b]" in command("search", "leather").out
+    found = command("search", "leather", "--json").document
+    assert {name: found[name] for name in ("total", "page", "page_size")} == {
+        "total": 1, "page": 1, "page_size": 20,
+    }  # fmt: skip
+    [hit] = found["results"]
+    assert (hit["url"], hit["source"], hit["language"]) == ("https://shop.example/p", "shop.example", "en")
+    assert command("search", "nowhere", "--fail-empty").code == 4
+
+
+def test_how_a_query_was_understood(command: Command) -> None:
+    """When that is asked for."""
+    how = command("search", "red AND leather", "--explain", "--json").document["explain"]
+    assert (how["understood_as"], how["answered_by"], how["terms"]) == (
+        "boolean", "boolean", ["red", "leather"],
+    )  # fmt: skip
+    assert "understood as: boolean" in command("search", "red AND leather", "--explain").err
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("--from", "0000-01-01"), ("--to", "yesterday"), ("--view", "x"), ("--sort", "x"), ("--page", "0"),
+        ("--page-size", "101"), ("--from", "2026-05-02", "--to", "2026-05-01"),
+    ],
+)  # fmt: skip
+def test_options_that_are_none(command: Command, given: tuple[str, ...]) -> None:
+    """One line, and exit code 2."""
+    assert command("search", "x", *given).code == 2
+
+
+def test_far_behind_the_last_page(command: Command) -> None:
+    """There is nothing, and the total stays."""
+    found = command("search", "leather", "--page", str(10**12), "--json").document
+    assert (found["results"], found["total"]) == ([], 1)
+
+
+def test_a_snapshot(command: Command) -> None:
+    """What it is, and its body, byte by byte."""
+    document = command("snapshots", "show", "1", "--json").document
+    assert (document["container"], document["body"], document["title"]) == (
+        "artifact", "there", "Red [b]shoes[/b]",
+    )  # fmt: skip
+    assert command("snapshots", "cat", "1").out == PAGE
+    assert "leather" in command("snapshots", "show", "1").out
+
+
+@pytest.mark.parametrize("given", ["2", "x", str(2**63), "-1"])
+def test_no_snapshot(command: Command, given: str) -> None:
+    """An unknown number is one line."""
+    assert command("snapshots", "show", "--", given).code == 1
+    assert command("snapshots", "cat", "--", given).code == 1
+
+
+def test_indexing(database: Database, database_url: str, blobs: FolderStore, tmp_path: Path) -> None:
+    """In a process of its own; what it came to is told, and a file that is not there is no success."""
+    keep(database, blobs, PAGE)
+    line = [sys.executable, "-m", "crawler.cli", "snapshots", "index", "--json"]
+    where = {**os.environ, "DATABASE_URL": database_url, "ARTIFACTS_DIR": str(tmp_path / "kept")}
+
+    def index() -> tuple[int, dict[str, int]]:
+        done = subprocess.run(line, env=where, cwd=tmp_path, capture_output=True, timeout=120, check=False)
+        return done.returncode, json.loads(done.stdout)
+
+    assert index() == (0, {"indexed": 1, "without_text": 0, "bad": 0, "total": 1})
+    keep(database, blobs, PAGE)
+    for file in (tmp_path / "kept").rglob("*.gz"):
+        file.unlink()
+    assert index() == (1, {"indexed": 0, "without_text": 0, "bad": 1, "total": 1})
