@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from sqlalchemy import TextClause
-
-    from crawler.db.engine import Transaction
+    from sqlalchemy.orm import Session
 
 # PostgreSQL keeps so many places of a word, and knows no place behind the last.
 MAX_PLACES = 255
@@ -21,7 +20,7 @@ LAST_PLACE = 16_383
 GAP = 10  # between title and body, over which no phrase reaches
 
 
-def add(db: Transaction, text_id: int, title: str, body: str) -> None:
+def add(db: Session, text_id: int, title: str, body: str) -> None:
     """Have a text found by its words."""
     title_words, body_words = words_of(title), words_of(body)
     values: dict[str, Any]
@@ -34,7 +33,7 @@ def add(db: Transaction, text_id: int, title: str, body: str) -> None:
     db.execute(text(statement), {"id": text_id, **values})
 
 
-def having(db: Transaction, phrases: Iterable[Sequence[str]], name: str = "words") -> TextClause:
+def having(db: Session, phrases: Iterable[Sequence[str]], name: str = "words") -> TextClause:
     """A query for the ids of the texts that have all of the phrases, in title or body."""
     if _is_sqlite(db):
         wanted = " AND ".join(f'"{" ".join(words)}"' for words in phrases)
@@ -45,13 +44,13 @@ def having(db: Transaction, phrases: Iterable[Sequence[str]], name: str = "words
     return text(f"{found}{name}{'' if _is_sqlite(db) else ' AS tsquery)'}").bindparams(**{name: wanted})
 
 
-def forget_deleted(db: Transaction) -> None:
+def forget_deleted(db: Session) -> None:
     """Take the words of deleted texts out of the file too; SQLite only marks them as deleted."""
     if _is_sqlite(db):
         db.execute(text("INSERT INTO text_words (text_words) VALUES ('optimize')"))
 
 
-def _is_sqlite(db: Transaction) -> bool:
+def _is_sqlite(db: Session) -> bool:
     return db.get_bind().dialect.name == "sqlite"
 
 
