@@ -13,6 +13,7 @@ from attrs import evolve, field, frozen
 from sqlalchemy import and_, delete, exists, or_, select, true
 
 from crawler import logs
+from crawler.archive import unused
 from crawler.capture.artifact_types import EXPIRING, MEDIA
 from crawler.db import lookup
 from crawler.db.models import (
@@ -82,9 +83,16 @@ class RetainedTable:
 
     def remove(self, db: Session, keys: Sequence[Any]) -> int:
         """Delete rows, and what depends on them."""
-        if self.table is CrawlSession:
-            # Of its artifacts only marks of files that are gone are left; pages and logs go by themselves.
-            db.execute(delete(Artifact).where(Artifact.session_id.in_(keys)))
+        if self.table is not CrawlSession:
+            return self._remove(db, keys)
+        named = unused.named_by_sessions(db, keys)
+        # Of its artifacts only marks of files that are gone are left; pages and logs go by themselves.
+        db.execute(delete(Artifact).where(Artifact.session_id.in_(keys)))
+        removed = self._remove(db, keys)
+        unused.delete_unused(db, named)
+        return removed
+
+    def _remove(self, db: Session, keys: Sequence[Any]) -> int:
         gone = delete(self.table).where(self.key.in_(keys)).returning(self.key)
         return len(db.execute(gone.execution_options(synchronize_session=False)).all())
 
