@@ -20,7 +20,7 @@ PAGE = "<title>Red shoes</title><p>Made of leather."
 
 
 def test_texts_go_with_the_last_session_that_had_them(database: Database, tmp_path: Path) -> None:
-    """A text that another session's page has stays, with its group; what nobody has is gone, words and all."""
+    """A text that another session's page has stays, with its group; what nobody has goes with its words."""
     blobs = FolderStore(tmp_path / "artifacts")
     for html in (PAGE, PAGE, PAGE + "<p>canary"):
         keep(database, blobs, html)
