@@ -25,6 +25,9 @@ from crawler.warc.reader import body_of, open_record
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from crawler.warc.reader import Bad
+
+MOST_TOLD = 20  # damaged stretches that are named
 FILES = Listing(
     "files",
     ("id", "session", "state", "records", "bad", "bytes", "first", "path"),
@@ -119,23 +122,32 @@ def cdxj(
         Path | None, typer.Option("--pywb", metavar="DIR", help="Make a collection of pywb's there.")
     ] = None,
     as_json: Json = False,
-) -> None:
-    """Write the sorted index of files to standard output, or make a collection that pywb serves."""
-    paths = list(_named(files))
+) -> int:
+    """Write the sorted index of files to standard output, or make a collection that pywb serves.
+
+    What is damaged is left out and told; exit 6 then.
+    """
+    paths, damaged = list(_named(files)), 0
+
+    def tell(path: Path, bad: Bad) -> None:
+        nonlocal damaged
+        damaged += 1
+        if damaged <= MOST_TOLD:
+            where = {"length": bad.length, "offset": bad.offset, "reason": bad.reason}
+            note("{file}: {length} bytes at {offset} are left out: {reason}", file=path, **where)
+
     if pywb is not None:
-        tools.make_collection(paths, pywb)
+        tools.make_collection(paths, pywb, tell)
         if as_json:
             emit({"collection": str(pywb), "files": [str(path) for path in paths]})
         else:
             note("{count} files in the collection {folder}", count=len(paths), folder=pywb)
-        return
-    lines = tools.index(paths)
-    if as_json:
-        emit({"lines": [line.decode().rstrip("\n") for line in lines]})
-        return
-    for line in lines:
-        sys.stdout.buffer.write(line)
-    sys.stdout.buffer.flush()
+    elif as_json:
+        emit({"lines": [line.decode().rstrip("\n") for line in tools.index(paths, tell)]})
+    else:
+        sys.stdout.buffer.writelines(tools.index(paths, tell))
+        sys.stdout.buffer.flush()
+    return ExitCode.BROKEN if damaged else ExitCode.DONE
 
 
 def recover(

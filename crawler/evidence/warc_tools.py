@@ -19,7 +19,7 @@ from crawler.warc.eraser import erasure
 from crawler.warc.reader import Bad, Entry, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
     from datetime import datetime
 
 ENDINGS = (".warc.gz", ".warc")
@@ -260,20 +260,22 @@ def _records_of(file: BinaryIO, url: str) -> list[Entry]:
 # ── their index ──
 
 
-def index(paths: Iterable[Path]) -> Iterator[bytes]:
-    """The lines of all files, sorted, in bounded memory."""
-    return sorted_lines(_lines(paths), tempfile.TemporaryFile)
+def index(paths: Iterable[Path], on_bad: Callable[[Path, Bad], None]) -> Iterator[bytes]:
+    """The lines of all files, sorted, in bounded memory; of what is damaged `on_bad` hears."""
+    return sorted_lines(_lines(paths, on_bad), tempfile.TemporaryFile)
 
 
-def _lines(paths: Iterable[Path]) -> Iterator[bytes]:
+def _lines(paths: Iterable[Path], on_bad: Callable[[Path, Bad], None]) -> Iterator[bytes]:
     for path in paths:
         with reading(path) as file:
             for each in walk(file):
-                if isinstance(each, Entry) and (line := line_of(each, path.name)) is not None:
+                if isinstance(each, Bad):
+                    on_bad(path, each)
+                elif (line := line_of(each, path.name)) is not None:
                     yield line
 
 
-def make_collection(paths: Iterable[Path], folder: Path) -> None:
+def make_collection(paths: Iterable[Path], folder: Path, on_bad: Callable[[Path, Bad], None]) -> None:
     """A collection as pywb has it: the files linked, or copied, and one index."""
     archive, indexes = folder / "archive", folder / "indexes"
     paths = [path.resolve() for path in paths]
@@ -285,5 +287,5 @@ def make_collection(paths: Iterable[Path], folder: Path) -> None:
             link.symlink_to(path)
     part = indexes / "index.cdxj.part"
     with part.open("wb") as file:
-        file.writelines(index(paths))
+        file.writelines(index(paths, on_bad))
     part.replace(indexes / "index.cdxj")

@@ -60,6 +60,10 @@ ASKING: dict[str, int] = {
     "search shoes": 0,
     "snapshots show 1": 1,
     "snapshots cat 1": 1,
+    "warcs list": 0,
+    "warcs verify page.html": 6,
+    "warcs cat page.html 0": 6,
+    "warcs cdxj page.html": 6,
 }
 CHANGING = {
     "assets": set(),
@@ -89,6 +93,7 @@ CHANGING = {
     "sessions": {"retry"},
     "snapshots": {"index"},
     "sources": {"seed"},
+    "warcs": {"erase", "recover"},
     "worker": {""},
 }
 
