@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
-from sqlalchemy import delete, exists, select
+from sqlalchemy import bindparam, delete, exists, select
 
 from crawler.db.models import Page, PageGroup, Snapshot, Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy.orm import Session
+    from sqlalchemy import ColumnElement
+    from sqlalchemy.orm import InstrumentedAttribute, Session
 
 
 @frozen
@@ -35,7 +36,12 @@ def delete_unused(db: Session, named: Named) -> None:
     unused_text = ~exists().where(Snapshot.text_id == Text.id)
     empty_group = ~exists().where(Snapshot.group_id == PageGroup.id)
     for gone in (
-        delete(Text).where(Text.id.in_(named.texts), unused_text),
-        delete(PageGroup).where(PageGroup.id.in_(named.groups), empty_group),
+        delete(Text).where(_is_one_of(Text.id, named.texts), unused_text),
+        delete(PageGroup).where(_is_one_of(PageGroup.id, named.groups), empty_group),
     ):
         db.execute(gone.execution_options(synchronize_session=False))
+
+
+def _is_one_of(key: InstrumentedAttribute[int], ids: set[int]) -> ColumnElement[bool]:
+    # They may be more than a statement may have parameters.
+    return key.in_(bindparam(None, sorted(ids), expanding=True, literal_execute=True))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select, text
 
+from crawler.archive import unused
 from crawler.db.models import CrawlSession, PageGroup, Snapshot, Text
 from crawler.evidence.folder_store import FolderStore
 from crawler.retention.sweep import SESSIONS
@@ -37,3 +38,9 @@ def test_texts_go_with_the_last_session_that_had_them(database: Database, tmp_pa
                 (*(len(db.scalars(select(each)).all()) for each in (Snapshot, Text, PageGroup)), words)
             )
     assert left == [(2, 1, 1, 1), (1, 1, 1, 1), (0, 0, 0, 0)]
+
+
+def test_of_any_number(database: Database) -> None:
+    """A visit of a run may have had more pages than a statement may have parameters."""
+    with database.write() as db:
+        unused.delete_unused(db, unused.Named(set(range(1, 100_000)), set(range(1, 100_000))))
