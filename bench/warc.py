@@ -59,7 +59,8 @@ def main() -> None:
         path.write_bytes(data)
         if "PEERS" in os.environ:
             peer = [str(Path(os.environ["PEERS"]) / "cdxj-indexer"), "-s", str(path)]
-            _row("records indexed a second, beside cdxj-indexer", records, lambda: list(index([path], lambda *_: None)),
+            _row("records indexed a second, beside cdxj-indexer", records,
+                 lambda: list(index([path], lambda *_: None)),
                  lambda: subprocess.run(peer, check=True, capture_output=True))  # fmt: skip
     print(f"\npeak memory for a record of 2 GB: {_peak_of_a_large_record():.0f} MiB")
     print("records lost of 400 by each damage: " + ", ".join(f"{k} {n}" for k, n in _lost(bodies).items()))
