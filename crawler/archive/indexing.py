@@ -12,10 +12,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
-from sqlalchemy import delete, exists, func, select, update
+from sqlalchemy import and_, delete, exists, func, or_, select, update
 
 from crawler.archive import word_index
 from crawler.archive.words import folded
+from crawler.capture.items import MEDIA as MEDIA_PAGE
 from crawler.clock import utc_now
 from crawler.db.models import (
     Artifact,
@@ -30,7 +31,7 @@ from crawler.db.models import (
 )
 from crawler.db.upsert import insert_into
 from crawler.errors import BadUrlError, CrawlerError
-from crawler.evidence.bodies import decoded, is_readable
+from crawler.evidence.bodies import Bodies, is_readable
 from crawler.html.content import MAX_URL_CHARS, NORMALIZATION, Content, ContentQuestion
 from crawler.reading import Readers, ReadingFailedError
 from crawler.urls import canonical
@@ -63,11 +64,18 @@ class IndexResult:
 
 @frozen
 class _Kept:
-    """A kept page, and whose it is."""
+    """A kept page, the one file that its body lies in, and whose it is."""
 
-    artifact: Artifact
     page: Page
+    artifact: Artifact | None
+    record: Record | None  # in a WARC file
     source: str
+
+    @property
+    def content_type(self) -> str:
+        """As the site declared it."""
+        said = self.artifact.content_type if self.artifact else self.record and self.record.mime_type
+        return said or ""
 
 
 @frozen
@@ -88,15 +96,15 @@ def index_pages(
 ) -> IndexResult:
     """Index the pages of sessions and runs that are not; `again` also those that are."""
     with database.read() as db:
-        total = db.scalar(_kept_pages(db.now, again=again).with_only_columns(func.count(Artifact.id))) or 0
+        total = db.scalar(_kept_pages(db.now, again=again).with_only_columns(func.count(Page.id))) or 0
     result = IndexResult(total=total)
-    readers = Readers()
+    readers, bodies = Readers(), Bodies(database, blobs)
     last: UUID | None = None
     with asyncio.Runner() as runner:
         try:
             while kept := _some(database, last, again=again):
-                last = kept[-1].artifact.id
-                read = runner.run(_read_all(readers, blobs, kept))
+                last = kept[-1].page.id
+                read = runner.run(_read_all(readers, bodies, kept))
                 result = _added(result, _write(database, read), bad=len(kept) - len(read))
                 on_progress(result)
         finally:
@@ -114,38 +122,41 @@ def _added(result: IndexResult, written: Sequence[_Read], *, bad: int) -> IndexR
 # ── what is to be indexed, and what is in it ──
 
 
-def _kept_pages(now: datetime, *, again: bool) -> Select[Artifact, Page, str, str]:
+def _kept_pages(now: datetime, *, again: bool) -> Select[Page, Artifact, Record, str, str]:
+    html = and_(Artifact.page_id == Page.id, Artifact.type == "html_gz", is_readable(now))
     query = (
-        select(Artifact, Page, CrawlSession.domain, Run.source)
-        .join(Page, Page.id == Artifact.page_id)
+        select(Page, Artifact, Record, CrawlSession.domain, Run.source)
         .join(CrawlSession, CrawlSession.id == Page.session_id)
         .outerjoin(Run, Run.id == CrawlSession.run_id)
-        .where(Artifact.type == "html_gz", is_readable(now))
+        .outerjoin(Artifact, html)
+        .outerjoin(Record, and_(Record.id == Page.record_id, Record.gone_at.is_(None)))
+        .where(Page.page_type != MEDIA_PAGE, or_(Artifact.id.is_not(None), Record.id.is_not(None)))
     )
-    if again:
-        return query
-    return query.where(~exists().where(Record.artifact_id == Artifact.id, Snapshot.record_id == Record.id))
+    return query if again else query.where(~exists().where(Snapshot.page_id == Page.id))
 
 
 def _some(database: Database, after: UUID | None, *, again: bool) -> list[_Kept]:
     with database.read() as db:
-        query = _kept_pages(db.now, again=again).order_by(Artifact.id).limit(AT_ONCE)
-        rows = db.execute(query if after is None else query.where(Artifact.id > after)).all()
-    return [_Kept(artifact, page, (source or domain).lower()) for artifact, page, domain, source in rows]
+        query = _kept_pages(db.now, again=again).order_by(Page.id).limit(AT_ONCE)
+        rows = db.execute(query if after is None else query.where(Page.id > after)).all()
+    return [
+        _Kept(page, artifact, record, (source or domain).lower())
+        for page, artifact, record, domain, source in rows
+    ]
 
 
-async def _read_all(readers: Readers, blobs: BlobStore, kept: list[_Kept]) -> list[_Read]:
-    found = await asyncio.gather(*(_read(readers, blobs, each) for each in kept))
+async def _read_all(readers: Readers, bodies: Bodies, kept: list[_Kept]) -> list[_Read]:
+    found = await asyncio.gather(*(_read(readers, bodies, each) for each in kept))
     return [each for each in found if each is not None]
 
 
-async def _read(readers: Readers, blobs: BlobStore, kept: _Kept) -> _Read | None:
+async def _read(readers: Readers, bodies: Bodies, kept: _Kept) -> _Read | None:
     """What is in a page; None where its file cannot be read."""
     try:
-        body = await asyncio.to_thread(lambda: b"".join(decoded(blobs, kept.artifact)))
+        body = await asyncio.to_thread(lambda: bodies.of_page(kept.page.id).read())
     except (CrawlerError, OSError):
         return None
-    question = ContentQuestion(body, kept.page.url, kept.artifact.content_type or "")
+    question = ContentQuestion(body, kept.page.url, kept.content_type)
     try:
         content = await readers.content(question)
     except ReadingFailedError:
@@ -161,9 +172,7 @@ def _write(database: Database, read: Sequence[_Read]) -> list[_Read]:
     if not read:
         return []
     with database.write() as db:
-        keys = [each.kept.artifact.id for each in read]
-        there = set(db.scalars(select(Artifact.id).where(Artifact.id.in_(keys)).with_for_update(read=True)))
-        written = [each for each in read if each.kept.artifact.id in there]
+        written = _still_there(db, read)
         sources: dict[str, int] = {}
         for each in written:
             code = each.kept.source
@@ -171,6 +180,20 @@ def _write(database: Database, read: Sequence[_Read]) -> list[_Read]:
                 sources[code] = _source(db, code)
             _write_one(db, each, sources[code])
     return written
+
+
+def _still_there(db: Transaction, read: Sequence[_Read]) -> list[_Read]:
+    """Those whose files are not gone; they stay until the transaction's end."""
+    files = [each.kept.artifact.id for each in read if each.kept.artifact]
+    records = [each.kept.record.id for each in read if each.kept.record]
+    in_files = select(Artifact.id).where(Artifact.id.in_(files)).with_for_update(read=True)
+    in_records = select(Record.id).where(Record.id.in_(records), Record.gone_at.is_(None))
+    there = {*db.scalars(in_files), *db.scalars(in_records.with_for_update(read=True))}
+    return [
+        each
+        for each in read
+        if (file := each.kept.artifact or each.kept.record) is not None and file.id in there
+    ]
 
 
 def _write_one(db: Transaction, read: _Read, source_id: int) -> None:
@@ -186,7 +209,7 @@ def _write_one(db: Transaction, read: _Read, source_id: int) -> None:
         "text_id": None if content.problem else _text(db, content),
         "url": page.url,
         "captured_at": page.created_at,
-        "mime_type": (read.kept.artifact.content_type or "text/html").partition(";")[0].strip().lower(),
+        "mime_type": (read.kept.content_type or "text/html").partition(";")[0].strip().lower(),
         "status_code": page.http_status,
         "status_class": status_class(page.http_status),
         "title": title,
@@ -231,7 +254,10 @@ def _source(db: Transaction, code: str) -> int:
 
 
 def _record(db: Transaction, read: _Read) -> int:
-    artifact, page = read.kept.artifact, read.kept.page
+    page, artifact, record = read.kept.page, read.kept.artifact, read.kept.record
+    if record is not None:
+        return record.id
+    assert artifact is not None  # ruff: ignore[assert] - a page lies in one of both
     new = insert_into(db, Record).values(
         artifact_id=artifact.id, kind="response", url=page.url, url_key=_url_key(page.url),
         captured_at=page.created_at, mime_type=artifact.content_type, status_code=page.http_status,

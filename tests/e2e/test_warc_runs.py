@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -65,3 +66,9 @@ def test_pages_lie_in_warcs(tmp_path: Path, shops: DemoServer, judge: str) -> No
     assert [(each["records"], each["state"], each["session"]) for each in listed] == [
         (len(found) // 2, "sealed", str(file.session_id))
     ]
+    made = json.loads(home.vitrine("snapshots", "index", "--json").stdout)
+    assert (made["indexed"], made["bad"], made["total"]) == (len(pages), 0, len(pages))
+    heading = re.search(rb"<h1[^>]*>([^<]+)", content)
+    assert heading
+    results = json.loads(home.vitrine("search", heading[1].decode(), "--json").stdout)["results"]
+    assert page.url in {each["url"] for each in results}
