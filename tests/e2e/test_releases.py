@@ -26,6 +26,10 @@ def added(setting: str, component: str, order: int) -> tuple[str, str]:
     return "-s", f"{setting}={json.dumps(table)}"
 
 
+# The spider is closed long before there would be nothing left to ask for.
+UNHURRIED = ("-s", "DOWNLOAD_DELAY=2")
+
+
 @pytest.mark.parametrize(
     ("options", "status", "cause"),
     [
@@ -33,8 +37,8 @@ def added(setting: str, component: str, order: int) -> tuple[str, str]:
         (added("ITEM_PIPELINES", "BrokenPipeline", 200), "failed", "store_failed"),
         (added("DOWNLOADER_MIDDLEWARES", "BrokenRequests", 500), "failed", "crashed"),
         (added("DOWNLOADER_MIDDLEWARES", "BrokenResponses", 50), "failed", "crashed"),
-        (("-s", "CLOSESPIDER_PAGECOUNT=1"), "failed", "interrupted"),
-        (("-s", "CLOSESPIDER_ITEMCOUNT=1"), "failed", "interrupted"),
+        (("-s", "CLOSESPIDER_PAGECOUNT=1", *UNHURRIED), "failed", "interrupted"),
+        (("-s", "CLOSESPIDER_ITEMCOUNT=1", *UNHURRIED), "failed", "interrupted"),
     ],
     ids=["after the store", "before the store", "requests", "responses", "page count", "item count"],
 )
@@ -43,7 +47,7 @@ def test_the_domain_is_released_and_the_end_is_stored(
     shops: DemoServer,
     redis_database: str,
     redis_client: redis.Redis,
-    options: tuple[str, str],
+    options: tuple[str, ...],
     status: str,
     cause: str,
 ) -> None:
