@@ -57,7 +57,6 @@ def test_pages_lie_in_warcs(tmp_path: Path, shops: DemoServer, judge: str) -> No
         content = body.read()
         assert (sha256(content), b"<html" in content) == (page.content_sha256, True)
         assert (body.content_type or "").startswith("text/html")
-    database.close()
     assert file.state == "sealed"
     assert file.session_id == pages[0].session_id
     found = urls(home.path / "warcs")
@@ -68,7 +67,8 @@ def test_pages_lie_in_warcs(tmp_path: Path, shops: DemoServer, judge: str) -> No
     ]
     made = json.loads(home.vitrine("snapshots", "index", "--json").stdout)
     assert (made["indexed"], made["bad"], made["total"]) == (len(pages), 0, len(pages))
-    heading = re.search(rb"<h1[^>]*>([^<]+)", content)
+    heading = re.search(rb"<h1[^>]*>([^<]+)", bodies.of_page(pages[0].id).read())
     assert heading
     results = json.loads(home.vitrine("search", heading[1].decode(), "--json").stdout)["results"]
-    assert page.url in {each["url"] for each in results}
+    assert pages[0].url in {each["url"] for each in results}
+    database.close()
