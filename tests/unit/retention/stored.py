@@ -104,6 +104,18 @@ class Meddling(FolderStore):
             yield from super().delete_all([uri])
 
 
+def interrupting(evidence: Evidence, at: str) -> Meddling:
+    """Four files, in a store where Ctrl-C comes when one of them is to be deleted."""
+    for number in range(4):
+        evidence.add(f"{number}/html.gz")
+
+    def meddle(uri: str) -> None:
+        if uri == at:
+            raise KeyboardInterrupt
+
+    return Meddling(evidence, meddle)
+
+
 def new_evidence(database: Database, root: Path) -> Evidence:
     """A session without any artifact."""
     root.mkdir(parents=True, exist_ok=True)

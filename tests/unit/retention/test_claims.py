@@ -13,7 +13,7 @@ from crawler.clock import utc_now
 from crawler.retention import claims
 from crawler.retention.cleanup import CleanupOrder, Part, clean_up
 from crawler.retention.plan import CleanupResult
-from tests.unit.retention.stored import DAY, PACKED, Evidence, Meddling, row
+from tests.unit.retention.stored import DAY, PACKED, Evidence, Meddling, interrupting, row
 
 SIZE = len(PACKED.data)
 
@@ -130,15 +130,9 @@ def test_lost_claim_is_not_counted(evidence: Evidence) -> None:
 
 def test_interruption_marks_what_is_gone(evidence: Evidence) -> None:
     """Ctrl-C in the middle: the done is marked, the rest is given back at once."""
-    for number in range(4):
-        evidence.add(f"{number}/html.gz")
-
-    def interrupted(uri: str) -> None:
-        if uri == "2/html.gz":
-            raise KeyboardInterrupt
-
+    store = interrupting(evidence, "2/html.gz")
     with pytest.raises(KeyboardInterrupt):
-        clean_up(evidence.database, Meddling(evidence, interrupted), CleanupOrder())
+        clean_up(evidence.database, store, CleanupOrder())
     assert evidence.files() == {"2/html.gz", "3/html.gz"}
     live = [found for found in evidence.rows().values() if not found.deleted_at]
     assert {found.storage_uri for found in live} == {"2/html.gz", "3/html.gz"}

@@ -21,7 +21,7 @@ from crawler.retention.cleanup import CHANCE, CleanupOrder, Part, clean_up, mayb
 from crawler.retention.plan import CleanupResult
 from crawler.retention.policies import DEFAULT_DAYS
 from tests.unit.retention.contents import contents_of
-from tests.unit.retention.stored import DAY, PACKED, Evidence, Meddling, row
+from tests.unit.retention.stored import DAY, PACKED, Evidence, interrupting, row
 from tests.unit.retention.test_orphans import write_old
 
 if TYPE_CHECKING:
@@ -139,15 +139,9 @@ def test_what_was_deleted_is_in_the_audit_log(evidence: Evidence) -> None:
 
 def test_an_interrupted_pass_is_in_the_audit_log(evidence: Evidence) -> None:
     """With what it had deleted until then."""
-    for number in range(4):
-        evidence.add(f"{number}/html.gz")
-
-    def interrupted(uri: str) -> None:
-        if uri == "2/html.gz":
-            raise KeyboardInterrupt
-
+    store = interrupting(evidence, "2/html.gz")
     with pytest.raises(KeyboardInterrupt):
-        clean_up(evidence.database, Meddling(evidence, interrupted), CleanupOrder())
+        clean_up(evidence.database, store, CleanupOrder())
     [entry] = actions_of(evidence)
     assert entry.details["artifacts"] == 2
 
