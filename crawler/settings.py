@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 
+from crawler import egg
 from crawler.config import load_settings
 from crawler.errors import ConfigError
 
@@ -16,6 +17,9 @@ try:
 except ConfigError as error:
     sys.stderr.write(f"error[{error.code}]: {error}\nhint: {error.hint}\n")
     raise SystemExit(error.exit_code) from None
+
+# Pages are read in processes of their own.
+egg.hand_over()
 
 # LOG_FORMAT means something else to Scrapy; the crawl command reads Vitrine's.
 globals().update(

@@ -23,7 +23,7 @@ from crawler.retention.purge import Figures
 if TYPE_CHECKING:
     from crawler.retention.plan import CleanupResult
 
-ALL_DONE, NOTHING_DONE, SOME_FAILED = 0, 1, 3
+SOME_FAILED = 3
 
 
 def register(app: typer.Typer) -> None:
@@ -78,7 +78,7 @@ def cleanup(
         emit(result.as_document())
     else:
         _report(result)
-    return _exit_code(result)
+    return result.exit_code
 
 
 def _report(result: CleanupResult) -> None:
@@ -107,12 +107,6 @@ def _report_collection(each: dict[str, Any], *, dry_run: bool) -> None:
             else f"are past their {each['ttl_days']} days, {each['deleted_docs']} deleted"
         )
         say(f"{name}: {each['expired_docs']} of {each['total_docs']} {done}")
-
-
-def _exit_code(result: CleanupResult) -> int:
-    if not result.failed and result.collections_processed == len(result.collections):
-        return ALL_DONE
-    return SOME_FAILED if result.deleted or not result.failed else NOTHING_DONE
 
 
 def purge(

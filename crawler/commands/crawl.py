@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands.crawl import Command as ScrapyCrawl
 
+from crawler import logs
 from crawler.config import load_settings, load_settings_from
 from crawler.errors import CrawlerError, UsageError
 from crawler.extensions.sessions import Sessions
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
+
+log = logs.get_logger(__name__)
 
 
 class Command(ScrapyCrawl):
@@ -40,6 +43,8 @@ class Command(ScrapyCrawl):
         try:
             self._prepare(args, opts)
         except CrawlerError as error:
+            if self.settings and self.settings.get("LOG_FILE"):  # where scrapyd's users look
+                log.error("crawl.refused", code=error.code, error=str(error), hint=error.hint)  # ruff: ignore[error-instead-of-exception] - it says all
             _say(error.code, str(error), error.hint)
             self.exitcode = error.exit_code
             return

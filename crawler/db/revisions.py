@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import inspect, text
 
 from crawler import logs
 from crawler.db.models import Base
+from crawler.egg import as_folder
 from crawler.errors import RevisionError
 
 if TYPE_CHECKING:
@@ -50,10 +50,11 @@ def migrate(database: Database, to: str = "head") -> None:
     from alembic import command  # ruff: ignore[import-outside-top-level] - slow to load, seldom needed
     from alembic.config import Config  # ruff: ignore[import-outside-top-level] - the same
 
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    config.attributes["database"] = database
-    command.upgrade(config, to)
+    with as_folder("crawler.db.migrations") as scripts:
+        config = Config()
+        config.set_main_option("script_location", str(scripts))
+        config.attributes["database"] = database
+        command.upgrade(config, to)
 
 
 def require_current(database: Database) -> None:

@@ -1,9 +1,9 @@
 """Runs one program for as long as the process that asked for it lives, whatever ends that process.
 
-Run by path. The first line of its standard input is the order, `{"command": […], …}`; that pipe stays open
-for as long as its parent lives. SIGTERM asks the program to end; a second one, or SIGQUIT, ends it and all
-that it started at once. It exits with the program's code. It loads nothing but the standard library, so that
-it is there at once.
+`crawler.engines.process` runs it. The first line of its standard input is the order, `{"command": […], …}`;
+that pipe stays open for as long as its parent lives. SIGTERM asks the program to end; a second one,
+or SIGQUIT, ends it and all that it started at once. It exits with the program's code. It loads nothing but
+the standard library, so that it is there at once.
 """
 
 from __future__ import annotations
@@ -165,7 +165,3 @@ def main() -> int:
         sys.stdout.write(f"error[tool_missing]: {order['command'][0]}: {error.strerror}\n")
         return 127 if isinstance(error, FileNotFoundError) else 126
     return guard.watch()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

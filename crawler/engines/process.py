@@ -8,15 +8,19 @@ import signal
 import subprocess  # ruff: ignore[suspicious-subprocess-import] - engines are processes of their own
 import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from crawler.egg import ORIGIN
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-GUARD = Path(__file__).with_name("guard.py")
+# Run with nothing but the standard library and this package, wherever it comes from.
+_GUARD = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from crawler.engines import guard; sys.exit(guard.main())"
+)
 MAX_LINE_BYTES = 64 * 1024
 _CHUNK = 64 * 1024
 
@@ -42,7 +46,7 @@ class Guarded:
             "orphan_grace": launch.orphan_grace, "finally": [list(each) for each in launch.last_orders],
         }  # fmt: skip
         self._process = subprocess.Popen(  # ruff: ignore[subprocess-without-shell-equals-true] - no shell
-            [sys.executable, "-I", "-S", str(GUARD)],
+            [sys.executable, "-I", "-S", "-c", _GUARD, str(ORIGIN)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -77,7 +77,7 @@ class Sessions(Component):
             self._ends[Status.QUEUED] -= 1
             self._ends[Status(fields["status"])] += 1
             self._is_locked |= fields["summary"] == Summary.LOCK_TIMEOUT
-        elif event == "run_ended":
+        elif event in {"run_ended", "cleanup_ended"}:
             self._known = fields["exit_code"]
         elif event == "refused":
             self._known = fields["exit_code"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, frozen
 
+from crawler.errors import ExitCode
 from crawler.leases.backoff import Backoff
 
 if TYPE_CHECKING:
@@ -73,6 +74,13 @@ class CleanupResult:
     def reclaimed_mb(self) -> float:
         """The bytes in MB, to two decimals."""
         return round(self.reclaimed_bytes / (1024 * 1024), 2)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """What a command ends with: all done, some of it failed, or nothing could be done."""
+        if not self.failed and self.collections_processed == len(self.collections):
+            return ExitCode.DONE
+        return ExitCode.PARTLY if self.deleted or not self.failed else ExitCode.FAILED
 
     def as_document(self) -> dict[str, Any]:
         """The figures for JSON."""

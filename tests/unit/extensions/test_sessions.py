@@ -93,6 +93,15 @@ def test_a_run_and_a_refusal_know_their_exit_code(parts: Parts) -> None:
     assert (sessions.exit_code(), sessions.refusal) == (2, {"code": "bad", "error": "no", "hint": "do"})
 
 
+@pytest.mark.parametrize("event", ["run_ended", "cleanup_ended"])
+def test_what_has_no_sessions_of_its_own_says_what_it_came_to(parts: Parts, event: str) -> None:
+    """A run, which others may go on with, and a cleanup."""
+    sessions = parts.make(Sessions)
+    parts.visits.tell(event, exit_code=3)
+    awaited(sessions.spider_closed("finished"))
+    assert sessions.exit_code() == ExitCode.PARTLY
+
+
 def test_a_worker_of_a_fleet_is_meant_to_be_stopped() -> None:
     """What its sessions come to is the fleet's business."""
     parts = crawl_parts(vitrine={"FLEET": "1", "REDIS_URL": "redis://127.0.0.1:1/0"})

@@ -1,0 +1,49 @@
+"""The cleanup as a spider: its arguments, and what came of it as the crawl's exit code."""
+
+from __future__ import annotations
+
+import pytest
+
+from crawler.config import Settings, load_settings
+from crawler.errors import UsageError
+from crawler.retention.cleanup import CleanupOrder, Part
+from crawler.spiders.cleanup import CleanupArguments, CleanupSpider
+
+
+@pytest.fixture
+def settings() -> Settings:
+    """Settings with a batch size of their own."""
+    return load_settings({"RETENTION_CLEANUP_BATCH_SIZE": 7, "RETENTION_CLEANUP_DRY_RUN": True})
+
+
+def test_settings_have_the_defaults(settings: Settings) -> None:
+    """As for the command; what scrapyd adds is none of its arguments."""
+    order = CleanupArguments.parse({"_job": "1f"}, settings).order
+    assert order == CleanupOrder(batch_size=7, dry_run=True, who="scrapy crawl cleanup")
+
+
+def test_arguments_win_over_settings(settings: Settings) -> None:
+    """All four of them."""
+    given = {"batch_size": "50", "dry_run": "0", "only": "artifacts", "max_seconds": "300"}
+    order = CleanupArguments.parse(given, settings).order
+    assert (order.batch_size, order.dry_run) == (50, False)
+    assert (order.only, order.max_seconds) == (Part.ARTIFACTS, 300.0)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"size": "5"},
+        {"only": "everything"},
+        {"dry_run": "yes"},
+        {"batch_size": "0"},
+        {"batch_size": "-1"},
+        {"batch_size": "1" * 400},
+        {"max_seconds": "1.5"},
+        {"max_seconds": "٣"},
+    ],
+)
+def test_a_mistake_is_said_before_anything_starts(given: dict[str, str], settings: Settings) -> None:
+    """In one line, which names the argument."""
+    with pytest.raises(UsageError, match=next(iter(given))):
+        CleanupSpider.prepared(settings, given)
