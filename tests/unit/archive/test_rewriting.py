@@ -111,7 +111,8 @@ def test_a_page_looks_as_it_did() -> None:
     page = shown(
         '<!DOCTYPE html PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd">'
         "<html lang=en><link rel=stylesheet href=/a.css integrity=x crossorigin><body class=a>"
-        "<pre>\n\nx</pre><p>1 &lt; 2<img src=p.png srcset='p.png 1x, q,r.png 2x' data-src='/p.png' loading=lazy alt='c:\\url(x)'>"
+        "<pre>\n\nx</pre><p>1 &lt; 2<img src=p.png srcset='p.png 1x, q,r.png 2x' data-src='/p.png'"
+        " loading=lazy alt='c:\\url(x)'>"
     )
     assert page.startswith('<!DOCTYPE html PUBLIC "-//W3C//DTD HTML 4.01//EN"')
     for part in (
