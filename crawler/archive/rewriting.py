@@ -234,7 +234,7 @@ class _Writing:
         if tag == "-text":
             return self._text(node), "", False
         attributes = {} if tag[:1] in "-!" else node.attributes
-        if tag[:1] in "-!" or name in _LEFT_OUT or self._is_idle(name, attributes):
+        if tag[:1] in "-!" or name in _LEFT_OUT or _is_idle(name, attributes):
             return "", "", False
         if name in _AS_PREFORMATTED:
             return "<pre>", "</pre>", True
@@ -256,23 +256,6 @@ class _Writing:
         if around is not None and (around.tag or "").lower() == "style":
             return restyled(text, self.style_address)
         return _escaped(text)
-
-    def _is_idle(self, name: str, attributes: dict[str, str | None]) -> bool:
-        """What shows nothing, and would only ask for something or lead somewhere."""
-        if name == "meta":
-            return "http-equiv" in attributes or "charset" in attributes or _named(attributes) == "referrer"
-        if name == "link":
-            return not self._link_kind(attributes)
-        if name in _ANIMATIONS:
-            return (
-                "href" in (attributes.get("attributeName") or attributes.get("attributename") or "").lower()
-            )
-        return False
-
-    @staticmethod
-    def _link_kind(attributes: dict[str, str | None]) -> str:
-        words = (attributes.get("rel") or "").lower().split()
-        return next((_LINKED[word] for word in words if word in _LINKED), "")
 
     def _attributes(self, name: str, attributes: dict[str, str | None]) -> Iterator[str]:
         if name == "form":
@@ -321,7 +304,7 @@ class _Writing:
         if name in _OPEN_TO_LINKS and key.endswith("href"):
             return self._link(given, attributes)
         if name == "link":
-            return self._resource(given, self._link_kind(attributes))
+            return self._resource(given, _link_kind(attributes))
         if key in {"src", "poster", "background", "lowsrc", "href", "xlink:href"}:
             if _PICTURE_DATA.match(given):
                 return given
@@ -366,6 +349,22 @@ class _Writing:
 
 def _without_fragment(url: str) -> str:
     return url.partition("#")[0]
+
+
+def _is_idle(name: str, attributes: dict[str, str | None]) -> bool:
+    """What shows nothing, and would only ask for something or lead somewhere."""
+    if name == "meta":
+        return "http-equiv" in attributes or "charset" in attributes or _named(attributes) == "referrer"
+    if name == "link":
+        return not _link_kind(attributes)
+    if name in _ANIMATIONS:
+        return "href" in (attributes.get("attributeName") or attributes.get("attributename") or "").lower()
+    return False
+
+
+def _link_kind(attributes: dict[str, str | None]) -> str:
+    words = (attributes.get("rel") or "").lower().split()
+    return next((_LINKED[word] for word in words if word in _LINKED), "")
 
 
 def _named(attributes: dict[str, str | None]) -> str:
