@@ -91,7 +91,8 @@ def test_stats_are_documented() -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "crawler").rglob("*.py"))
     in_code = {key.partition("{")[0] for key in re.findall(r"\"(vitrine/[^\"]+)\"", source)}
     on_page = {
-        re.split("STATUS|FIGURE", key)[0] for key in re.findall(r"^\| `(vitrine/[^`]+)`", SPIDERS, re.MULTILINE)
+        re.split(r"STATUS|FIGURE", key)[0]
+        for key in re.findall(r"^\| `(vitrine/[^`]+)`", SPIDERS, re.MULTILINE)
     }
     assert on_page == in_code
 
