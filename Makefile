@@ -47,6 +47,7 @@ $(VENV)/.installed: requirements/runtime.txt pyproject.toml | $(VENV)/bin/python
 $(VENV)/.installed-dev: requirements/dev.txt pyproject.toml | $(VENV)/bin/python
 	@echo "setting up $(VENV) with the development tools (once, a minute or two) …" >&2
 	$(call install_locked,dev)
+	@$(BIN)/python -m scripts.chromium >/dev/null || test -z "$$CI"
 	@touch $@ $(VENV)/.installed
 
 install: $(VENV)/.installed  ## what a crawl needs, into .venv

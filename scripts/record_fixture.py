@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess  # ruff: ignore[suspicious-subprocess-import] - crawls are processes of their own
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -42,9 +42,7 @@ def record(body: bytes, *, url: str, about: str, folder: Path) -> dict[str, Any]
 def fetched(url: str) -> bytes:
     """A page's bytes, as `scrapy fetch` in this project has them."""
     command = [sys.executable, "-m", "scrapy", "fetch", "--nolog", url]
-    done = subprocess.run(  # ruff: ignore[subprocess-without-shell-equals-true] - our own command line
-        command, cwd=CASES.parents[2], check=False, stdout=subprocess.PIPE
-    )
+    done = subprocess.run(command, cwd=CASES.parents[2], check=False, stdout=subprocess.PIPE)
     return done.stdout
 
 

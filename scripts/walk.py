@@ -25,7 +25,7 @@ import json
 import os
 import shutil
 import sqlite3
-import subprocess  # ruff: ignore[suspicious-subprocess-import] - it runs this project's commands and nothing else
+import subprocess
 import sys
 from collections import Counter
 from contextlib import closing, contextmanager
@@ -155,7 +155,7 @@ class Home:
         # Nothing of the operator's is inherited, and no .env lies in the folder.
         ours = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "VITRINE_HOME": str(self.folder)}
         command = [str(Path(sys.executable).with_name("vitrine")), *words]
-        done = subprocess.run(  # ruff: ignore[subprocess-without-shell-equals-true] - our own command line
+        done = subprocess.run(
             command, env={**ours, "EGRESS_ALLOW": LOOPBACK, **UNHURRIED, **extra}, cwd=self.folder,
             capture_output=True, text=True, timeout=SECONDS, check=False,
         )  # fmt: skip
@@ -213,7 +213,6 @@ def _home() -> Generator[Home]:
 def _shop() -> Generator[str]:
     """The start page of a shop that another process serves, untraced; the end of its input ends it."""
     command = [sys.executable, "-m", "crawler.demo", "--addressing", "addresses"]
-    # ruff: ignore[subprocess-without-shell-equals-true] - our own command line
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as demo:
         line = demo.stdout.readline() if demo.stdout else b""
         if not line:

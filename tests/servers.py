@@ -18,7 +18,10 @@ from sqlalchemy import text
 
 from crawler.db import revisions
 from crawler.db.engine import Database
+from crawler.rendering.chromium import install_command
+from scripts.chromium import found_or_installed
 from tests.embedded.binaries import MissingServerError
+from tests.embedded.browser import own_browser
 from tests.embedded.database_pool import DatabasePool
 from tests.embedded.postgresql import fresh_database, own_postgresql
 from tests.embedded.redis import own_redis
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sqlalchemy.engine import URL
+
+    from tests.embedded.browser import InBrowser
 
 BACKENDS = {"sqlite": "sqlite_database", "postgresql": "postgres_database"}
 
@@ -46,6 +51,22 @@ def postgres_url(pytestconfig: pytest.Config) -> Generator[str]:
     """A PostgreSQL for the whole run; tests ask for a database in it."""
     with ExitStack() as stack:
         yield os.environ.get("TEST_DATABASE_URL") or _started_postgresql(pytestconfig, stack)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Path:
+    """Chromium's program: found, or installed."""
+    found = found_or_installed()
+    if found is None:
+        _do_without(MissingServerError(f"no Chromium for the tests; {install_command()}"))
+    return found
+
+
+@pytest.fixture(scope="session")
+def in_browser(chromium: Path) -> Generator[InBrowser]:
+    """Runs `look(page)` on a new page of a browser, and gives what it returns."""
+    with own_browser(chromium) as run:
+        yield run
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 import sqlite3
 import subprocess
@@ -29,6 +28,7 @@ from crawler.evidence.bodies import open_blobs
 from crawler.evidence.folder_store import FolderStore
 from crawler.jobs.crawling import tool_command
 from crawler.jobs.registry import known_sources
+from crawler.rendering.chromium import find_chromium, install_command
 from crawler.urls import redact, redacted
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ MIN_FREE_BYTES = 1024 * 1024 * 1024
 MAX_SKEW_SECONDS = 2.0
 ANSWER_SECONDS = 2.0  # nobody waits longer for a Redis here
 TOOL_SECONDS = 10.0
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 @frozen
@@ -201,14 +200,15 @@ def _answer(command: list[str], check: str, fix: str) -> Finding:
     return Finding(check, OK, f"`{shown_command}` answers")
 
 
-def _check_browser(_settings: Settings) -> Iterator[Finding]:
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    can_drive = importlib.util.find_spec("scrapy_playwright") is not None
-    if found and can_drive:
-        yield Finding("browser", OK, found)
-    else:
-        what = "pages are judged as the server sends them; scripts do not run"
-        yield Finding("browser", ABSENT, what, "rendered pages will need Chromium and scrapy-playwright")
+def _check_browser(settings: Settings) -> Iterator[Finding]:
+    """Whether pages can be rendered: Chromium, and that it starts."""
+    found = find_chromium(settings.chromium_path)
+    if found is None:
+        what = "no Chromium: pages are judged as the server sends them, and render=1 is refused"
+        yield Finding("browser", ABSENT, what, install_command())
+        return
+    answer = _answer([str(found), "--version"], "browser", install_command())
+    yield answer if answer.state == BROKEN else Finding("browser", OK, str(found))
 
 
 def _check_contact(settings: Settings) -> Iterator[Finding]:

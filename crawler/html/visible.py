@@ -13,11 +13,13 @@ if TYPE_CHECKING:
 UNSEEN_TAGS = frozenset(
     {
         *("script", "style", "template", "noscript", "head", "svg", "math", "iframe", "object"),
-        *("textarea", "datalist", "noframes", "audio", "video", "canvas"),
+        *("textarea", "datalist", "noframes", "audio", "video", "canvas", "-comment"),
     }
 )
 # Text on both sides of these is one word; anything else parts words, as its style mostly does.
 WITHIN_WORDS = frozenset({"b", "i", "em", "strong", "u", "font", "mark", "wbr", "small", "bdi", "bdo"})
+# A text that begins so belongs to the word before it, whatever has ended between them.
+_GOES_ON = frozenset(",.;:!?%)]}'’”»")  # ruff: ignore[ambiguous-unicode-character-string] - as pages have them
 _TOP = frozenset({"body", "html", "-document"})
 MAX_CLIMB = 40
 BLOCK_CHARS = 3_000
@@ -60,6 +62,7 @@ def blocks_of(root: LexborNode) -> Iterator[str]:
 
 def _pieces(root: LexborNode, without: frozenset[str] = frozenset()) -> Iterator[str]:
     skipped_to: int | None = None  # the last node of a hidden part
+    is_parted = True
     for node in root.traverse(include_text=True):
         if skipped_to is not None:
             if node.mem_id == skipped_to:
@@ -67,11 +70,50 @@ def _pieces(root: LexborNode, without: frozenset[str] = frozenset()) -> Iterator
             continue
         tag = node.tag
         if tag == "-text":
-            yield node.text_content or ""
+            text = node.text_content or " "
+            yield text if is_parted or not _begins_word(text, node) else f" {text}"
+            is_parted = text[-1].isspace()
         elif tag in UNSEEN_TAGS or tag in without or is_hidden(node):
             skipped_to = last_below(node)
         elif tag not in WITHIN_WORDS:
             yield " "
+            is_parted = True
+
+
+def _begins_word(text: str, node: LexborNode) -> bool:
+    """Whether a text begins another word than the text before it ended with."""
+    return not text[0].isspace() and text[0] not in _GOES_ON and _follows(node)
+
+
+def _follows(text: LexborNode) -> bool:
+    """Whether an element that parts words has ended right before a text."""
+    node: LexborNode | None = text
+    for _ in range(MAX_CLIMB):
+        if node is None:
+            return False
+        before = _seen_before(node)
+        if before is not None:
+            return _ends_parted(before)
+        node = node.parent
+        if node is None or node.tag not in WITHIN_WORDS:
+            return False  # one that parts words has done so where it began
+    return False
+
+
+def _seen_before(node: LexborNode) -> LexborNode | None:
+    """What stands before a node beside it, but for what nobody sees."""
+    before = node.prev
+    while before is not None and (before.tag in UNSEEN_TAGS or is_hidden(before)):
+        before = before.prev
+    return before
+
+
+def _ends_parted(node: LexborNode) -> bool:
+    """Whether the end of a node parts words: its own, or that of the last one in it."""
+    last: LexborNode | None = node
+    while last is not None and last.tag in WITHIN_WORDS:
+        last = last.last_child
+    return last is not None and last.tag != "-text"
 
 
 def is_out_of_sight(node: LexborNode) -> bool:

@@ -5,6 +5,7 @@ It ends with its input, so it never outlives the crawl that started it, however 
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle  # ruff: ignore[suspicious-pickle-import] - between us and our own parent
 import sys
@@ -14,12 +15,17 @@ from crawler.html.content import ContentQuestion, content_of
 from crawler.pdp import reading_of
 from crawler.reading.readers import LENGTH
 
+YOUNG = 50_000  # objects, before the garbage collector looks for circles among them
+
 
 def main() -> None:
     """Answer until there are no more questions."""
     # What a library prints must not get between the answers.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    # What was imported stays, and a page's tree goes without the collector: it is asked rarely.
+    gc.freeze()
+    gc.set_threshold(YOUNG)
     with suppress(BrokenPipeError):  # nobody waits for the answer any more
         while len(head := sys.stdin.buffer.read(LENGTH.size)) == LENGTH.size:
             question = pickle.loads(sys.stdin.buffer.read(LENGTH.unpack(head)[0]))  # ruff: ignore[suspicious-pickle-usage] - from our own parent

@@ -28,6 +28,15 @@ def test_white_space_is_collapsed() -> None:
     assert text_of("<p>a\n\t b&nbsp; c</p><ul><li>d</li><li><b>e</b>f</li></ul>") == "a b c d ef"
 
 
+def test_an_element_parts_words_where_it_ends() -> None:
+    """What follows a closed block is another word, but for a mark or where nothing is seen."""
+    assert text_of("<p>b</p>c<ul><li>d</ul><b>e</b><div><b>f</b></div><em>g</em>") == "b c d e f g"
+    assert text_of("<b><p>a</p></b>b") == "a b"
+    assert text_of("<p>a</p><script>s</script>b") == "a b"
+    assert text_of("<span>12</span>,90 <span>€</span>!") == "12,90 €!"
+    assert text_of("a<script>s</script>b<em>c</em><!-- x -->d<wbr>e") == "abcde"
+
+
 def test_hidden_last_part() -> None:
     """A hidden part at the very end, and one within another, end where they end."""
     assert text_of("<p>a<span hidden></span>b</p><div hidden><div hidden>x</div>y</div>") == "ab"
