@@ -54,8 +54,8 @@ class Money(TypeDecorator[Decimal]):
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """The same declaration everywhere; the driver of SQLite speaks of floating-point numbers."""
-        kind = Numeric(18, 4, asdecimal=dialect.name != "sqlite")
-        return dialect.type_descriptor(kind)
+        is_sqlite = dialect.name == "sqlite"
+        return dialect.type_descriptor(Numeric(18, 4, asdecimal=False) if is_sqlite else Numeric(18, 4))
 
     def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> Any:
         """Round to the step that is stored."""
@@ -67,7 +67,7 @@ class Money(TypeDecorator[Decimal]):
 
 
 class Key(TypeDecorator[UUID]):
-    """An id that is spelt in one way wherever it stands: with hyphens, in columns, JSON and names of files."""
+    """An id, spelt in one way wherever it stands: with hyphens, in columns, in JSON and in names of files."""
 
     impl = Uuid
     cache_ok = True
