@@ -1,0 +1,129 @@
+"""What differs is told as a reader would tell it, whatever the texts are, in bounded time."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from crawler.archive.comparing import (
+    ADDED,
+    MAX_SHOWN,
+    REMOVED,
+    SAME,
+    FieldChange,
+    Side,
+    compared,
+    field_changes,
+)
+
+if TYPE_CHECKING:
+    from crawler.archive.comparing import Comparison
+
+BEFORE = "Shoes\nred\nPrice 10.00 EUR\nIn stock\nDelivery\nfast and free\nReviews\ngood"
+AFTER = "Shoes\nred\nPrice 9.50 EUR\nIn stock\nDelivery\nfast and free\nnew\nSize\n42"
+
+
+def texts(
+    before: str, after: str, headings: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+) -> Comparison:
+    """Two texts without titles."""
+    return compared(Side.of("", before, headings[0]), Side.of("", after, headings[1]))
+
+
+def lines(found: Comparison, change: str) -> list[str]:
+    """The lines that were added, or removed."""
+    return [line.text for part in found.sections for line in part.lines if line.change == change]
+
+
+def test_lines_sections_and_words() -> None:
+    """Exactly those that differ, under their headings."""
+    found = texts(BEFORE, AFTER, ((0, 4, 6), (0, 4, 7)))
+    assert lines(found, REMOVED) == ["Price 10.00 EUR", "Reviews", "good"]
+    assert lines(found, ADDED) == ["Price 9.50 EUR", "new", "Size", "42"]
+    assert [(part.heading, part.change) for part in found.sections] == [
+        ("Shoes", "changed"), ("Delivery", "changed"), ("Reviews", "removed"), ("Size", "added"),
+    ]  # fmt: skip
+    assert found.summary == "2 sections changed; 1 added; 1 removed"
+    old, new = (line.words for line in found.sections[0].lines if line.change != SAME)
+    assert old == ((SAME, "Price "), (REMOVED, "10"), (SAME, "."), (REMOVED, "00"), (SAME, " EUR"))
+    assert new == ((SAME, "Price "), (ADDED, "9"), (SAME, "."), (ADDED, "50"), (SAME, " EUR"))
+
+
+def test_a_moved_section_is_not_the_whole_page() -> None:
+    """What both have once holds the rest."""
+    before = "\n".join(f"line {n}" for n in range(200))
+    after = before.replace("line 50\n", "") + "\nline 50"
+    found = texts(before, after)
+    assert (found.added_lines, found.removed_lines, found.summary) == (1, 1, "1 line added; 1 removed")
+
+
+def test_no_difference() -> None:
+    """Nothing to be told of."""
+    found = texts(BEFORE, BEFORE)
+    assert (found.sections, found.added_lines, found.removed_lines, found.change_ratio) == ((), 0, 0, 0.0)
+    assert not found.is_noisy
+
+
+def test_equal_headings_are_told_apart() -> None:
+    """By their order."""
+    page = "Size\n{}\nSize\n{}\nSize\n{}"
+    found = texts(page.format(1, 2, 3), page.format(1, 5, 3), ((0, 2, 4), (0, 2, 4)))
+    [part] = found.sections
+    assert [line.text for line in part.lines] == ["Size", "2", "5"]
+
+
+def test_what_differs_is_counted_before_it_is_cut() -> None:
+    """Of a long list of changes the first are shown."""
+    found = texts("", "\n".join(map(str, range(5_000))))
+    assert (found.added_lines, found.is_cut, len(lines(found, ADDED))) == (5_000, True, MAX_SHOWN)
+    assert found.summary.endswith("(high-noise change)")
+
+
+@pytest.mark.parametrize(
+    "name", ["repeated", "shuffled", "three lines", "long lines", "endless", "equal words"]
+)
+def test_nasty_texts_are_compared_coarsely_rather_than_for_ever(name: str) -> None:
+    """The counts stay true: what is on one side, less what is on the other."""
+    dice = random.Random(1)
+    numbers = list(map(str, range(15_000)))
+    before, after = {
+        "repeated": (["a", "b"] * 7_000, ["b", "c"] * 7_000),
+        "shuffled": (numbers, dice.sample(numbers, len(numbers))),
+        "three lines": (dice.choices("abc", k=15_000), dice.choices("abc", k=15_000)),
+        "long lines": (["w " * 2_000] * 500, [f"{'w ' * 2_000}{n}" for n in range(500)]),
+        "endless": (["a"] * 30_000, ["a"] * 30_000 + ["b"]),
+        "equal words": (
+            ["a " * 400 + str(n) for n in range(500)],
+            ["a " * 400 + str(-n) for n in range(500)],
+        ),
+    }[name]
+    began = time.process_time()
+    found = texts("\n".join(before), "\n".join(after))
+    assert found.added_lines - found.removed_lines == len(after) - len(before)
+    assert time.process_time() - began < 10
+
+
+def test_any_two_texts() -> None:
+    """Applied to the one side, what is told gives the other."""
+    dice = random.Random(7)
+    for _ in range(300):
+        before, after = (dice.choices("abcdefgh", k=dice.randrange(12)) for _ in "12")
+        found = texts("\n".join(before), "\n".join(after))
+        left = list(before)
+        for gone in lines(found, REMOVED):
+            left.remove(gone)
+        assert sorted(left + lines(found, ADDED)) == sorted(after)
+
+
+def test_facts_differ_as_fields() -> None:
+    """Title always; facts where both sides have them."""
+    old = {"name": "Shoe", "price": "10.00", "currency": "EUR", "availability": "InStock", "sku": "1"}
+    new = {**old, "price": "9.50", "availability": None, "sku": "2"}
+    assert field_changes(old, new, ("a", "b")) == (
+        FieldChange("title", "a", "b"), FieldChange("price", "10.00", "9.50"),
+        FieldChange("availability", "InStock", None),
+    )  # fmt: skip
+    assert field_changes(None, new, ("a", "a")) == ()

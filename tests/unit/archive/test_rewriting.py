@@ -1,0 +1,204 @@
+"""Archived pages can do nothing, lead nowhere but into the archive, and look as they did."""
+
+from __future__ import annotations
+
+import re
+import time
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from bs4 import BeautifulSoup
+from selectolax.lexbor import LexborHTMLParser
+
+from crawler.archive.rewriting import Place, absolute, shown_page, shown_style
+from tests.unit.archive.hostile import hostile_pages
+
+HERE = Place("https://shop.example/a/b?x=1", "20260101000000")
+HOSTILE = hostile_pages()
+INTO = "/web/20260101000000"
+ADDRESSES = {
+    "href",
+    "src",
+    "xlink:href",
+    "action",
+    "formaction",
+    "data",
+    "poster",
+    "background",
+    "srcdoc",
+    "ping",
+}
+
+
+def shown(html: str | bytes, place: Place = HERE) -> str:
+    """A page as it comes out."""
+    return shown_page(html.encode() if isinstance(html, str) else html, "text/html", place).body.decode()
+
+
+class Tags(HTMLParser):
+    """What the plainest of all parsers takes for tags."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def set_cdata_mode(self, *_: Any, **__: Any) -> None:
+        """Nothing is text that looks like a tag."""
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        """Keep it."""
+        self.found.append((tag, dict(attrs)))
+
+
+def every_tag(text: str) -> list[tuple[str, dict[str, Any]]]:
+    """As three parsers see them: whatever any of them takes for a tag counts."""
+    seen = Tags(text).found
+    for node in LexborHTMLParser(text).css("*"):
+        seen.append((node.tag or "", dict(node.attributes)))
+    soup = BeautifulSoup(text, "html.parser", multi_valued_attributes=None)
+    return [*seen, *((tag.name, dict(tag.attrs)) for tag in soup.find_all())]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_of_a_hostile_page_nothing_is_left_that_acts(name: str) -> None:
+    """No script, no handler, no address out of the archive, however it is parsed again."""
+    text = shown(HOSTILE[name])
+    for tag, attributes in every_tag(text):
+        assert tag not in {"script", "base", "embed", "applet", "template", "portal"}
+        assert tag != "meta" or "http-equiv" not in attributes
+        for key, value in attributes.items():
+            assert not key.startswith("on") or key == "on", (key, value)
+            assert key != "style" or "canary" not in str(value).replace(f"{INTO}mp_/http://canary", ""), value
+            if key in ADDRESSES:
+                assert re.match(rf"{INTO}(?:..._?|if_|mp_)?/https?://|#|data:image/", str(value)), value
+                assert "/../" not in str(value)
+                assert "%2e%2e" not in str(value).lower()
+
+
+def test_forty_pages() -> None:
+    """As many as were promised."""
+    assert len(HOSTILE) >= 40
+
+
+def test_what_a_style_asks_for_lies_in_the_archive() -> None:
+    """Whatever it is spelt like; nothing of it looks like a tag."""
+    text = shown("<style>@import 'a.css';b{background:u\\72l(/x.png)}i{content:'</style><b>'}</style><p>x")
+    assert f'@import "{INTO}mp_/https://shop.example/a/a.css";' in text
+    assert f'url("{INTO}mp_/https://shop.example/x.png")' in text
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        ("x", "https://shop.example/a/x"), ("?q", "https://shop.example/a/b?q"), ("//x", "https://x"),
+        ("http:evil", "http://evil"), ("https:x", "https://shop.example/a/x"), ("http:/evil", "http://evil"),
+        ("\\\\evil\\x", "https://evil/x"), ("http://a/../../b", "http://a/b"), ("/%2e%2e/.%2E/a", "https://shop.example/a"),
+        ("ht\ntp://x/é", "http://x/%C3%A9"), ("http://a b/", "http://a%20b/"), ("/a%2Fb", "https://shop.example/a%2Fb"),
+        ("/100%", "https://shop.example/100%25"), ("https://x:443/", "https://x/"), ("/a?u=http://b/../c", "https://shop.example/a?u=http://b/../c"),
+        ("javascript:x", None), ("\x01 javascript:x", None), ("mailto:a@b", None), ("blob:x", None),
+        ("http://u:p@h/", None), ("http://[", None), ("/" + "a" * 9_000, None),
+    ],
+)  # fmt: skip
+def test_addresses_are_made_as_browsers_make_them(given: str, made: str | None) -> None:
+    """And never step out of the archive."""
+    assert absolute(HERE.url, given) == made
+
+
+def test_a_page_looks_as_it_did() -> None:
+    """Document type, language, text, pictures and styles stay; what others keep for themselves too."""
+    page = shown(
+        '<!DOCTYPE html PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd">'
+        "<html lang=en><link rel=stylesheet href=/a.css integrity=x crossorigin><body class=a>"
+        "<pre>\n\nx</pre><p>1 &lt; 2<img src=p.png srcset='p.png 1x, q,r.png 2x' data-src='/p.png'"
+        " loading=lazy alt='c:\\url(x)'>"
+    )
+    assert page.startswith('<!DOCTYPE html PUBLIC "-//W3C//DTD HTML 4.01//EN"')
+    for part in (
+        '<html lang="en"><head><meta charset="utf-8">',
+        f'<link rel="stylesheet" href="{INTO}cs_/https://shop.example/a.css">',
+        '<body class="a">', "<pre>\n\nx</pre>", "1 &lt; 2", 'data-src="/p.png"', 'loading="lazy"',
+        f'src="{INTO}im_/https://shop.example/a/p.png"', 'alt="c:\\url(x)"',
+        f'srcset="{INTO}im_/https://shop.example/a/p.png 1x, {INTO}im_/https://shop.example/a/q%2Cr.png 2x"',
+    ):  # fmt: skip
+        assert part in page
+
+
+def test_links_lead_to_the_page_that_says_what_is_shown() -> None:
+    """Out of the frame; within a page that is itself a part of another they stay there."""
+    link = "<a href=c target=x>x</a><a href='#d'>y</a><a href='b?x=1#e'>z</a><a href=c target=_top>t</a>"
+    page = shown(link)
+    assert f'<a target="_top" href="{INTO}/https://shop.example/a/c">' in page
+    assert '<a href="#d">' in page
+    assert '<a href="#e">' in page
+    part = shown(link, Place(HERE.url, HERE.timestamp, is_framed=True))
+    assert f'<a href="{INTO}if_/https://shop.example/a/c">x</a>' in part
+    assert f'<a target="_top" href="{INTO}/https://shop.example/a/c">t</a>' in part
+
+
+def test_forms_are_disabled_and_counted() -> None:
+    """A note says so where one points at them."""
+    page = shown_page(b"<form action=/x><input type=submit><button>b</button></form>", "", HERE)
+    assert page.forms == 1
+    assert page.body.count(b'title="Forms of archived pages lead nowhere"') == 1
+    assert b"submit" not in page.body
+
+
+def test_what_a_page_needs_is_listed() -> None:
+    """Each once, without what is in it already."""
+    page = shown_page(b"<img src=a.png><img src=a.png#x><link rel=stylesheet href=s.css><img "
+                      b"src='data:image/png,x'><a href=l><iframe src=f></iframe>"
+                      b"<style>a{background:url(b.png)}</style>", "", HERE)  # fmt: skip
+    assert page.resources == (
+        "https://shop.example/a/a.png", "https://shop.example/a/s.css", "https://shop.example/a/b.png",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        (b"", "empty_page"),
+        (b"%PDF-1.4", "not_html"),
+        (b"<div>" * 20_000, "too_deep"),
+        (b"\xff\xd8\xff", "not_html"),
+    ],
+    ids=["empty", "pdf", "deep", "jpeg"],
+)
+def test_what_no_page_can_be_made_of(body: bytes, problem: str) -> None:
+    """It is told, and nothing of it is shown as a page."""
+    page = shown_page(body, "text/html", HERE)
+    assert (page.body, page.problem) == (b"", problem)
+
+
+@pytest.mark.parametrize("charset", ["shift_jis", "windows-1252", "utf-16", "utf-8"])
+def test_what_comes_out_is_utf_8(charset: str) -> None:
+    """Whatever it was, and its declaration too."""
+    text = "é" if charset == "windows-1252" else "日本"
+    page = f"<meta charset={charset}><p>{text}".encode(charset)
+    found = shown_page(page, "text/html", HERE).body.decode()
+    assert text in found
+    assert re.findall(r"charset=[^>]*", found) == ['charset="utf-8"']
+    style = shown_style(
+        f"@charset '{charset}'; a{{content:'{text}';b:url(x)}}".encode(charset),
+        f"text/css;charset={charset}",
+        HERE,
+    )
+    assert text in style.body.decode()
+    assert style.resources == ("https://shop.example/a/x",)
+
+
+def test_nasty_pages_cost_no_more_than_long_ones() -> None:
+    """Neither in tags, nor in attributes, nor in styles."""
+    began = time.process_time()
+    for nasty in (
+        "<p " + "a=1 " * 100_000 + ">", "<img srcset='" + "a " * 200_000 + "'>", "<style>" + "url(" * 250_000,
+        "<a href='" + "../" * 2_000 + "'>" * 100, "<img src=" + "%" * 8_000 + ">",
+    ):  # fmt: skip
+        shown(nasty)
+    assert time.process_time() - began < 20
+
+
+def test_the_pages_are_hostile_as_they_stand() -> None:
+    """A test of harmless pages would show nothing."""
+    assert sum(b"new Image()" in page or b"canary" in page for page in HOSTILE.values()) > 35
