@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import inspect, text
 
 from crawler import logs
+from crawler.db import sql_views
 from crawler.db.models import Base
 from crawler.egg import as_folder
 from crawler.errors import RevisionError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 # The newest script in migrations/versions/; a test holds the two together. Knowing it here spares every
 # start the loading of Alembic.
-HEAD = "0008"
+HEAD = "0009"
 
 log = logs.get_logger(__name__)
 
@@ -96,6 +97,7 @@ def _make_tables(database: Database) -> bool:
         if inspect(connection).get_table_names():
             return False
         Base.metadata.create_all(connection)
+        sql_views.make(connection)
         connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) PRIMARY KEY)"))
         connection.execute(text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
     return True

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
-from sqlalchemy import BigInteger, DateTime, Numeric
+from sqlalchemy import CHAR, DateTime, Numeric, Uuid
 from sqlalchemy.types import TypeDecorator
 
 from crawler.storable import plain_amount
@@ -41,27 +42,49 @@ class UtcTime(TypeDecorator[datetime]):
 
 
 class Money(TypeDecorator[Decimal]):
-    """Exact amounts with four decimals; SQLite, which knows no decimals, counts ten-thousandths."""
+    """Amounts with four decimals, the same number in plain SQL on both databases.
+
+    SQLite has no decimals: there it is the floating-point number next to the amount, which is given back as
+    it was up to half a trillion.
+    """
 
     impl = Numeric(18, 4)
     cache_ok = True
     STEP = Decimal("0.0001")
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        """A whole number where the database has no exact fractions."""
-        kind = BigInteger() if dialect.name == "sqlite" else self.impl_instance
-        return dialect.type_descriptor(kind)
+        """The same declaration everywhere; the driver of SQLite speaks of floating-point numbers."""
+        is_sqlite = dialect.name == "sqlite"
+        return dialect.type_descriptor(Numeric(18, 4, asdecimal=False) if is_sqlite else Numeric(18, 4))
 
     def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> Any:
         """Round to the step that is stored."""
-        if value is None:
-            return None
-        exact = value.quantize(self.STEP)
-        return int(exact / self.STEP) if dialect.name == "sqlite" else exact
+        return None if value is None else value.quantize(self.STEP)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:
         """Give back the same amount everywhere, without the zeros that only fill up."""
-        if value is None:
-            return None
-        amount = Decimal(value) * self.STEP if dialect.name == "sqlite" else Decimal(value)
-        return plain_amount(amount)
+        return None if value is None else plain_amount(Decimal(str(value)).quantize(self.STEP))
+
+
+class Key(TypeDecorator[UUID]):
+    """An id, spelt in one way wherever it stands: with hyphens, in columns, in JSON and in names of files."""
+
+    impl = Uuid
+    cache_ok = True
+
+    @property
+    def python_type(self) -> type[UUID]:
+        """What comes out."""
+        return UUID
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Text where the database knows no ids."""
+        return dialect.type_descriptor(CHAR(36) if dialect.name == "sqlite" else Uuid())
+
+    def process_bind_param(self, value: UUID | None, dialect: Dialect) -> Any:
+        """As the database takes it."""
+        return str(value) if value is not None and dialect.name == "sqlite" else value
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> UUID | None:
+        """As the program takes it."""
+        return UUID(value) if isinstance(value, str) else value

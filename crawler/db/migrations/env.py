@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from alembic import context
 from sqlalchemy import text
 
+from crawler.db import sql_views
 from crawler.db.models import Base
+from crawler.db.revisions import HEAD
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -29,7 +31,10 @@ def run() -> None:
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": UPGRADE_LOCK})
         context.configure(connection=connection, target_metadata=Base.metadata)
         with context.begin_transaction():
+            sql_views.drop(connection)
             context.run_migrations()
+            if context.get_context().get_current_revision() == HEAD:
+                sql_views.make(connection)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from crawler.db.models.health import DomainDay
 from crawler.db.models.jobs import Job, JobStep, RegisteredSource
 from crawler.db.models.listings import Listing, Price
 from crawler.db.models.records import AuditEntry, ExportRecord, ScrapeRecord
-from crawler.db.models.retention import Hold, RetentionConfig, RetentionResult
+from crawler.db.models.retention import Hold, RetentionConfig, RetentionResult, StoreMark
 from crawler.db.models.runs import CrawlException, Run, RunDenial, RunDomain, RunWorker, Task
 from crawler.db.models.sessions import Batch, CrawlLog, CrawlSession, Page
 
@@ -49,6 +49,7 @@ __all__ = [
     "RunWorker",
     "ScrapeRecord",
     "Snapshot",
+    "StoreMark",
     "Task",
     "Text",
     "WarcFile",

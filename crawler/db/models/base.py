@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, ClassVar
+from uuid import UUID
 
 from sqlalchemy import JSON, BigInteger, Integer, MetaData
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase
 
-from crawler.db.types import Money, UtcTime
+from crawler.db.types import Key, Money, UtcTime
 
 # SQLite numbers rows by itself only where the key is exactly INTEGER.
 BigKey = BigInteger().with_variant(Integer, "sqlite")
@@ -32,6 +33,7 @@ class Base(DeclarativeBase):
     type_annotation_map: ClassVar[dict[Any, Any]] = {
         datetime: UtcTime,
         Decimal: Money,
+        UUID: Key,
         dict[str, Any]: JsonValue,
         list[str]: JsonValue,
     }

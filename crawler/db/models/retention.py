@@ -39,6 +39,17 @@ class RetentionResult(Base):
     details: Mapped[list[dict[str, Any]]] = mapped_column(JsonValue)
 
 
+class StoreMark(Base):
+    """Which store this database's files lie in: what the mark in its root says."""
+
+    __tablename__ = "store_marks"
+
+    place: Mapped[str] = mapped_column(primary_key=True)  # artifacts
+    mark: Mapped[UUID]
+    root: Mapped[str]  # where it lay when it was marked
+    created_at: Mapped[datetime]
+
+
 class Hold(Base):
     """Somebody's word that evidence stays, whatever its date: of a session, of a listing, or of a domain."""
 
