@@ -13,8 +13,8 @@ from crawler.archive.search import MAX_PAGE_SIZE, SORTS, VIEWS, SearchOrder
 from crawler.cli.options import FailEmpty, Json, add_group
 from crawler.cli.output import NOTHING_MATCHED, emit, note, progress_bar, say, table
 from crawler.cli.stores import opened, reading
-from crawler.errors import NotFoundError, UsageError
-from crawler.evidence.bodies import decoded
+from crawler.errors import UsageError
+from crawler.views import search as found_views
 from crawler.views import snapshots as views
 
 LAST_PAGE = 10**12
@@ -63,7 +63,7 @@ def search(
         _one_of("--sort", sort, SORTS) if sort else None, with_non_2xx, page, page_size,
     )  # fmt: skip
     with reading() as db:
-        found = views.results(db, order, explain=explain)
+        found = found_views.results(db, order, explain=explain)
     if as_json:
         emit(found)
     else:
@@ -108,7 +108,7 @@ def show(snapshot: SnapshotId, *, as_json: Json = False) -> int:
       vitrine snapshots show 1
     """
     with reading() as db:
-        document, _ = views.snapshot(db, snapshot)
+        document = views.snapshot(db, snapshot)
     if as_json:
         emit(document)
         return 0
@@ -126,17 +126,13 @@ def cat(snapshot: SnapshotId) -> int:
       vitrine snapshots cat 1 > page.html
     """
     with opened() as stores:
-        with stores.database.read() as db:
-            document, artifact = views.snapshot(db, snapshot)
-        if artifact is None:
-            raise NotFoundError(f"the body of snapshot {document.id} is not there: {document.body}")
-        for chunk in decoded(stores.blobs, artifact):
-            sys.stdout.buffer.write(chunk)
+        found = views.raw(stores.database, stores.blobs, snapshot)
+    sys.stdout.buffer.write(found.body)
     sys.stdout.buffer.flush()
     return 0
 
 
-def _show_hits(found: views.SearchResults) -> None:
+def _show_hits(found: found_views.SearchResults) -> None:
     if found.explain:
         for name, value in found.explain.items():
             note("{name}: {value}", name=name.replace("_", " "), value=value)
@@ -144,8 +140,13 @@ def _show_hits(found: views.SearchResults) -> None:
         note("nothing was found; `vitrine snapshots index` makes kept pages findable")
         return
     for hit in found.results:
-        say("[bold]{id}[/] {title}", id=hit.id, title=hit.title or hit.url)
-        say("    {url}  {at}  {language}", url=hit.url, at=hit.captured_at, language=hit.language)
+        say("[bold]{id}[/] {title}", id=hit.id, title=hit.title or hit.original_url)
+        say(
+            "    {url}  {at}  {language}",
+            url=hit.original_url,
+            at=hit.capture_timestamp,
+            language=hit.language,
+        )
         if hit.snippet:
             say("    {snippet}", snippet=hit.snippet)
     note(f"{found.total} found, page {found.page}; next: vitrine snapshots show ID")

@@ -1,54 +1,47 @@
-"""Snapshots, as a search finds them and as one of them is shown."""
+"""A snapshot as it is shown, to operators and to the public, and its body."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 from sqlalchemy import select
 
-from crawler.archive.search import SearchOrder, search
 from crawler.db import lookup
-from crawler.db.models import Artifact, Page, Record, RegisteredSource, Snapshot, Text
-from crawler.evidence.bodies import is_readable
+from crawler.db.models import Artifact, Page, Record, Snapshot, Text, WarcFile
+from crawler.errors import IntegrityError, NotFoundError
+from crawler.evidence.blobs import BlobMissingError, UnsafePathError
+from crawler.evidence.bodies import Bodies, BodyGoneError, BodyMissingError, is_readable
+from crawler.html.parse import charset_of
+from crawler.views.search import RAW_URL, sources_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from datetime import datetime
     from uuid import UUID
 
-    from crawler.db.engine import Transaction
+    from crawler.db.engine import Database, Transaction
+    from crawler.evidence.blobs import BlobStore
+
+THERE = "there"
+RETENTION, CLEANUP, PURGED, MISSING = (
+    "removed_by_retention", "removed_by_cleanup", "purged", "file_missing",
+)  # fmt: skip
+_ERASED = {"erased": PURGED, "purge": PURGED, "purged": PURGED}
 
 
-@frozen
-class FoundSnapshot:
-    """A hit of a search (SPEC 80)."""
+class NoBodyError(NotFoundError):
+    """The snapshot is there, and its body is not; `reason` says why."""
 
-    id: int
-    title: str
-    source: str
-    source_name: str
-    language: str
-    captured_at: datetime
-    url: str
-    status_code: int | None
-    snippet: str
+    code = "no_body"
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason  # removed_by_retention, removed_by_cleanup, purged, file_missing
 
 
-@frozen
-class SearchResults:
-    """A page of hits."""
-
-    results: list[FoundSnapshot]
-    total: int
-    page: int
-    page_size: int
-    explain: dict[str, Any] | None
-
-
-@frozen
+@frozen(kw_only=True)
 class SnapshotDocument:
-    """A snapshot, and where its body lies."""
+    """A snapshot, and where its body lies: `vitrine snapshots show`."""
 
     id: int
     url: str
@@ -72,48 +65,96 @@ class SnapshotDocument:
     body: str  # there, or why it is not
 
 
-def results(db: Transaction, order: SearchOrder, *, explain: bool) -> SearchResults:
-    """What a search finds."""
-    found = search(db, order)
-    sources = _sources(db, {each.source_id for each in found.snapshots})
-    hits = [
-        FoundSnapshot(
-            each.id, each.title, *sources[each.source_id], each.language, each.captured_at, each.url,
-            each.status_code, each.snippet,
-        )
-        for each in found.snapshots
-    ]  # fmt: skip
-    how = {
-        "understood_as": found.query.kind,
-        "answered_by": found.how,
-        "terms": [" ".join(term.words) or term.text for term in found.query.terms],
-        "urls": list(found.query.urls),
-    }
-    return SearchResults(hits, found.total, order.page, order.page_size, how if explain else None)
+@frozen(kw_only=True)
+class SnapshotSummary:
+    """A snapshot as `/api/snapshot/{id}` has it (SPEC 74)."""
+
+    id: int
+    title: str
+    source_code: str
+    source_name: str
+    language: str
+    capture_date: str
+    capture_timestamp: datetime
+    job_id: int | None
+    original_url: str
+    snippet: str
+    raw_snapshot_url: str
+    mime_type: str | None
+    status_code: int | None
 
 
-def snapshot(db: Transaction, given: str) -> tuple[SnapshotDocument, Artifact | None]:
-    """The snapshot with that number, and the artifact that holds its body, if that may be read."""
+@frozen(kw_only=True)
+class RawSnapshot:
+    """A snapshot's body as it was sent, unpacked, with what is needed to show it (SPEC 75)."""
+
+    id: int
+    url: str
+    captured_at: datetime
+    mime_type: str
+    charset: str  # in which the bytes really are
+    body: bytes
+
+
+def snapshot(db: Transaction, given: str) -> SnapshotDocument:
+    """The snapshot with that number."""
     row = lookup.find(db, Snapshot, given)
     record = db.get_one(Record, row.record_id)
-    artifact = db.get(Artifact, record.artifact_id) if record.artifact_id else None
-    [(source, _)] = _sources(db, {row.source_id}).values()
-    readable = artifact and db.scalar(
-        select(Artifact.id).where(Artifact.id == artifact.id, is_readable(db.now))
-    )
-    text_hash = db.scalar(select(Text.text_hash).where(Text.id == row.text_id))
-    session = db.scalar(select(Page.session_id).where(Page.id == row.page_id))
-    document = SnapshotDocument(
-        id=row.id, url=row.url, captured_at=row.captured_at, source=source, job=None, session=session,
+    file = db.get(WarcFile, record.warc_file_id) if record.warc_file_id else None
+    [(source, _)] = sources_of(db, {row.source_id}).values()
+    return SnapshotDocument(
+        id=row.id, url=row.url, captured_at=row.captured_at, source=source, job=file.job_id if file else None,
+        session=db.scalar(select(Page.session_id).where(Page.id == row.page_id)),
         status_code=row.status_code, mime_type=row.mime_type, language=row.language, title=row.title,
-        snippet=row.snippet, content_hash=row.content_hash, text_hash=text_hash, problem=row.problem,
-        container="artifact" if artifact else "warc", warc=None, offset=record.offset, length=record.length,
-        artifact=artifact.id if artifact else None,
-        body="there" if readable else "removed_by_retention",
+        snippet=row.snippet, content_hash=row.content_hash,
+        text_hash=db.scalar(select(Text.text_hash).where(Text.id == row.text_id)), problem=row.problem,
+        container="warc" if file else "artifact", warc=f"{file.folder}/{file.path}" if file else None,
+        offset=record.offset, length=record.length, artifact=record.artifact_id,
+        body=body_state(db, record, file),
     )  # fmt: skip
-    return document, artifact if readable else None
 
 
-def _sources(db: Transaction, keys: Iterable[int]) -> dict[int, tuple[str, str]]:
-    query = select(RegisteredSource.id, RegisteredSource.code, RegisteredSource.name)
-    return {key: (code, name) for key, code, name in db.execute(query.where(RegisteredSource.id.in_(keys)))}
+def summary(db: Transaction, given: str) -> SnapshotSummary:
+    """The snapshot with that number, for everybody."""
+    row = lookup.find(db, Snapshot, given)
+    [(code, name)] = sources_of(db, {row.source_id}).values()
+    job = select(WarcFile.job_id).join(Record, Record.warc_file_id == WarcFile.id)
+    return SnapshotSummary(
+        id=row.id, title=row.title, source_code=code, source_name=name, language=row.language,
+        capture_date=row.captured_at.date().isoformat(), capture_timestamp=row.captured_at,
+        job_id=db.scalar(job.where(Record.id == row.record_id)), original_url=row.url, snippet=row.snippet,
+        raw_snapshot_url=f"{RAW_URL}{row.id}", mime_type=row.mime_type, status_code=row.status_code,
+    )  # fmt: skip
+
+
+def body_state(db: Transaction, record: Record, file: WarcFile | None) -> str:
+    """Whether rows say that a body is there, and else why not; no file is opened."""
+    if file is None:
+        readable = select(Artifact.id).where(Artifact.id == record.artifact_id, is_readable(db.now))
+        return THERE if db.scalar(readable) else RETENTION
+    if record.gone_at is None and file.gone_at is None:
+        return THERE
+    return _ERASED.get(file.gone_why or "erased", CLEANUP)
+
+
+def raw(database: Database, blobs: BlobStore, given: str) -> RawSnapshot:
+    """A snapshot's body, read where its record says; `NoBodyError` says why there is none."""
+    with database.read() as db:
+        row = lookup.find(db, Snapshot, given)
+        record = db.get_one(Record, row.record_id)
+        file = db.get(WarcFile, record.warc_file_id) if record.warc_file_id else None
+        state = body_state(db, record, file)
+    if state != THERE:
+        raise NoBodyError(f"the body of snapshot {row.id} is not there: {state}", state)
+    try:
+        found = Bodies(database, blobs).of_record(record.id)
+        body = found.read()
+    except BodyGoneError as error:
+        raise NoBodyError(str(error), RETENTION if file is None else CLEANUP) from error
+    except (BodyMissingError, BlobMissingError, UnsafePathError, IntegrityError, OSError) as error:
+        raise NoBodyError(f"the body of snapshot {row.id} cannot be read: {error}", MISSING) from error
+    kind = found.content_type or row.mime_type or "text/html"
+    return RawSnapshot(
+        id=row.id, url=row.url, captured_at=row.captured_at,
+        mime_type=kind.partition(";")[0].strip().lower(), charset=charset_of(body, kind), body=body,
+    )  # fmt: skip

@@ -47,7 +47,9 @@ def test_a_search(command: Command) -> None:
         "total": 1, "page": 1, "page_size": 20,
     }  # fmt: skip
     [hit] = found["results"]
-    assert (hit["url"], hit["source"], hit["language"]) == ("https://shop.example/p", "shop.example", "en")
+    assert (hit["original_url"], hit["source_code"], hit["language"]) == (
+        "https://shop.example/p", "shop.example", "en",
+    )  # fmt: skip
     assert command("search", "nowhere", "--fail-empty").code == 4
 
 

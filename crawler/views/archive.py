@@ -1,0 +1,95 @@
+"""The archive as a whole: how much there is, of which sources, in which editions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+from sqlalchemy import func, select
+
+from crawler.db.models import PageGroup, RegisteredSource, Snapshot
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from crawler.db.engine import Transaction
+
+HIDDEN_SOURCE = "test"  # never shown to the public (SPEC 73)
+
+
+@frozen(kw_only=True)
+class ArchiveStats:
+    """How much there is (SPEC 72); of an empty archive zeros, and no date."""
+
+    snapshots_total: int
+    pages_total: int
+    sources_total: int
+    latest_capture_date: str | None
+    latest_capture_age_days: int | None
+
+
+@frozen(kw_only=True)
+class SourceSummary:
+    """A source of which something was captured (SPEC 73); dates are days, in UTC."""
+
+    source_code: str
+    source_name: str
+    base_url: str | None
+    description: str | None
+    record_count: int
+    first_capture: str
+    last_capture: str
+    latest_record_id: int | None
+
+
+def stats(db: Transaction) -> ArchiveStats:
+    """Count what there is."""
+    latest = db.scalar(select(func.max(Snapshot.captured_at)))
+    return ArchiveStats(
+        snapshots_total=_count(db, Snapshot),
+        pages_total=_count(db, PageGroup),
+        sources_total=db.scalar(select(func.count(Snapshot.source_id.distinct()))) or 0,
+        latest_capture_date=_day(latest) if latest else None,
+        latest_capture_age_days=max((db.now - latest).days, 0) if latest else None,
+    )
+
+
+def sources(db: Transaction) -> list[SourceSummary]:
+    """Those that have snapshots, by name."""
+    counted = (
+        select(
+            Snapshot.source_id,
+            func.count().label("count"),
+            func.min(Snapshot.captured_at).label("first"),
+            func.max(Snapshot.captured_at).label("last"),
+        )
+        .group_by(Snapshot.source_id)
+        .subquery()
+    )
+    query = (
+        select(RegisteredSource, counted.c.count, counted.c.first, counted.c.last)
+        .join(counted, counted.c.source_id == RegisteredSource.id)
+        .where(RegisteredSource.code != HIDDEN_SOURCE)
+        .order_by(RegisteredSource.name, RegisteredSource.id)
+    )
+    return [
+        SourceSummary(
+            source_code=row.code, source_name=row.name, base_url=row.base_url, description=row.description,
+            record_count=count, first_capture=_day(first), last_capture=_day(last),
+            latest_record_id=_newest_of(db, row.id),
+        )
+        for row, count, first, last in db.execute(query)
+    ]  # fmt: skip
+
+
+def _newest_of(db: Transaction, source_id: int) -> int | None:
+    mine = select(Snapshot.id).where(Snapshot.source_id == source_id)
+    return db.scalar(mine.order_by(Snapshot.captured_at.desc(), Snapshot.id.desc()).limit(1))
+
+
+def _count(db: Transaction, table: type[Snapshot | PageGroup]) -> int:
+    return db.scalar(select(func.count()).select_from(table)) or 0
+
+
+def _day(at: datetime) -> str:
+    return at.date().isoformat()

@@ -1,0 +1,93 @@
+"""What a search finds, as it is shown: by `vitrine search --json` and, in camel case, by `/api/search`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+from sqlalchemy import func, select
+
+from crawler.archive.search import SearchOrder, search
+from crawler.db.models import RegisteredSource, Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from crawler.archive.search import Found
+    from crawler.db.engine import Transaction
+
+RAW_URL = "/api/snapshots/raw/"
+
+
+@frozen(kw_only=True)
+class FoundSnapshot:
+    """A hit of a search (SPEC 80)."""
+
+    id: int
+    title: str
+    source_code: str
+    source_name: str
+    language: str
+    capture_date: str  # the day, in UTC
+    capture_timestamp: datetime
+    original_url: str
+    snippet: str
+    raw_snapshot_url: str
+    mime_type: str | None
+    status_code: int | None
+    page_snapshots_count: int | None  # in the view of pages: captures of that page in all
+
+
+@frozen
+class SearchResults:
+    """A page of hits."""
+
+    results: list[FoundSnapshot]
+    total: int
+    page: int
+    page_size: int
+    explain: dict[str, Any] | None
+
+
+def results(db: Transaction, order: SearchOrder, *, explain: bool = False) -> SearchResults:
+    """What a search finds; any text is a question."""
+    found = search(db, order)
+    sources = sources_of(db, {each.source_id for each in found.snapshots})
+    captures = _captures(db, found) if order.view == "pages" else {}
+    hits = [
+        _shown(each, *sources[each.source_id], count=captures.get(each.group_id)) for each in found.snapshots
+    ]
+    return SearchResults(
+        hits, found.total, order.page, order.page_size, _explained(found) if explain else None
+    )
+
+
+def sources_of(db: Transaction, keys: Iterable[int]) -> dict[int, tuple[str, str]]:
+    """Code and name of sources."""
+    query = select(RegisteredSource.id, RegisteredSource.code, RegisteredSource.name)
+    return {key: (code, name) for key, code, name in db.execute(query.where(RegisteredSource.id.in_(keys)))}
+
+
+def _shown(snapshot: Snapshot, code: str, name: str, *, count: int | None) -> FoundSnapshot:
+    return FoundSnapshot(
+        id=snapshot.id, title=snapshot.title, source_code=code, source_name=name, language=snapshot.language,
+        capture_date=snapshot.captured_at.date().isoformat(), capture_timestamp=snapshot.captured_at,
+        original_url=snapshot.url, snippet=snapshot.snippet, raw_snapshot_url=f"{RAW_URL}{snapshot.id}",
+        mime_type=snapshot.mime_type, status_code=snapshot.status_code, page_snapshots_count=count,
+    )  # fmt: skip
+
+
+def _captures(db: Transaction, found: Found) -> dict[int | None, int]:
+    groups = {each.group_id for each in found.snapshots}
+    query = select(Snapshot.group_id, func.count()).where(Snapshot.group_id.in_(groups))
+    return {row[0]: row[1] for row in db.execute(query.group_by(Snapshot.group_id))}
+
+
+def _explained(found: Found) -> dict[str, Any]:
+    return {
+        "understood_as": found.query.kind,
+        "answered_by": found.how,
+        "terms": [" ".join(term.words) or term.text for term in found.query.terms],
+        "urls": list(found.query.urls),
+    }
