@@ -57,7 +57,7 @@ class PagesSpider(Spider):
 def main(mode: str, file: str, pages: str) -> None:
     """Crawl, and print what it cost."""
     urls = Path(file).read_text(encoding="utf-8").split()
-    settings = Settings({"LOG_ENABLED": False}) if mode == "bare" else get_project_settings()
+    settings = _settings(mode)
     settings.update(
         {
             "LOG_LEVEL": "ERROR",
@@ -77,6 +77,15 @@ def main(mode: str, file: str, pages: str) -> None:
     process.crawl(crawler, **arguments)
     process.start()
     print(json.dumps(_figures(crawler.stats.get_stats(), used, int(pages) * len(urls))))
+
+
+def _settings(mode: str) -> Settings:
+    """Scrapy's own for a bare spider, but for how many items it may work on at once."""
+    ours = get_project_settings()
+    if not mode.startswith("bare"):
+        return ours
+    items = {"CONCURRENT_ITEMS": ours["CONCURRENT_ITEMS"]} if mode == "bare-at-ours" else {}
+    return Settings({"LOG_ENABLED": False, **items})
 
 
 def _used() -> dict[str, float]:

@@ -56,6 +56,11 @@ class OwnPostgresql:
     _start: Callable[[], GuardedServer]
     _server: GuardedServer = field(init=False)
 
+    @property
+    def pid(self) -> int:
+        """Of the process that all others of the server are children of."""
+        return self._server.pid
+
     def start(self) -> None:
         """Have it run, and answer."""
         self._server = self._start()
