@@ -259,7 +259,7 @@ def _whole_part(handle: int, path: str) -> FileFacts:
     """How much of a file is whole records; damage before the last of them is not this function's business."""
     facts = FileFacts(path)
     with os.fdopen(os.dup(handle), "rb") as file:
-        for each in walk(file, keep=0):
+        for each in walk(file, keep=0, digests=False):
             if isinstance(each, Entry):
                 facts = evolve(facts, size_bytes=each.offset + each.length)
                 if each.head.kind in ANSWERS:

@@ -243,9 +243,9 @@ def erase(path: Path, url: str, at: datetime, *, dry_run: bool) -> Erasure:
 
 
 def _records_of(file: BinaryIO, url: str) -> list[Entry]:
-    entries = [each for each in walk(file, keep=0) if isinstance(each, Entry)]
+    entries = [each for each in walk(file, keep=0, digests=False) if isinstance(each, Entry)]
     for each in entries:
-        each.message = None
+        each.message_bytes = None
     ids = {each.head.get("warc-record-id") for each in entries if each.head.url == url}
     named = ("warc-concurrent-to", "warc-refers-to")
     return [
@@ -268,7 +268,7 @@ def index(paths: Iterable[Path], on_bad: Callable[[Path, Bad], None]) -> Iterato
 def _lines(paths: Iterable[Path], on_bad: Callable[[Path, Bad], None]) -> Iterator[bytes]:
     for path in paths:
         with reading(path) as file:
-            for each in walk(file):
+            for each in walk(file, keep=0, digests=False):
                 if isinstance(each, Bad):
                     on_bad(path, each)
                 elif (line := line_of(each, path.name)) is not None:

@@ -6,46 +6,40 @@ in it says. Where one does not, reading goes on at the next member that begins a
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from collections import deque
+from typing import TYPE_CHECKING, BinaryIO
 
-from attrs import define, frozen
-from isal import isal_zlib
+from attrs import define, field, frozen
 
-from crawler.errors import IntegrityError
-from crawler.warc.messages import NOT_GZIP, PIECE_BYTES, MessageHead
+from crawler.warc.digests import Beside, Checks
+from crawler.warc.members import (
+    BEGIN,
+    MAGIC,
+    PLAIN_BEGIN_BYTES,
+    BadRecordError,
+    FileBytes,
+    Members,
+    Plain,
+    candidates,
+    size_from,
+)
+from crawler.warc.messages import MessageHead
 from crawler.warc.records import RecordHead
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterable, Iterator
+
+    from crawler.warc.members import Source
 
 NOTHING = "empty"  # a member of nothing but blank lines
 HEAD_BYTES = 64 * 1024  # of a block, which hold an HTTP head; kept for whoever asks for no more
 MAX_FIELDS_BYTES = 256 * 1024  # of a record's own head
-_READ_BYTES = 256 * 1024
-_MEMBER_READ_BYTES = 64 * 1024
-_MAGIC = b"\x1f\x8b\x08"
-_BEGIN = b"WARC/"
-_FIELDS_END = re.compile(rb"\r?\n\r?\n")
-_RECORD_BEGINS = re.compile(rb"(?:\A|\n)WARC/[01]\.[0-9]+\r?\n")
-_PLAIN_BEGIN_BYTES = 16
-_PEEK_BYTES = 8192
-_GZIP_WINDOW = 31
-_DIGESTS = {"md5", "sha1", "sha256", "sha384", "sha512"}
+# So many records are read beyond the one that is given, whose digests are made meanwhile.
+_AHEAD = 4
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_LONGEST_END = 4
 _MAX_LENGTH_DIGITS = 18
-
-
-class BadRecordError(IntegrityError):
-    """The record is damaged."""
-
-    code = "bad_record"
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"the record is damaged: {reason}")
-        self.reason = reason
 
 
 @frozen
@@ -67,14 +61,30 @@ class Entry:
     block: bytes  # the beginning of it, or all
     block_length: int
     is_seekable: bool  # whether a record begins at its offset, and it is this one
-    block_ok: bool | None = None  # None: no digest is given, or none that can be made
-    payload_ok: bool | None = None
-    message: MessageHead | None = None
+    message_bytes: bytes | None = field(
+        default=None, repr=False
+    )  # the head of the HTTP message that it holds
+    _checks: Checks | None = field(default=None, repr=False, eq=False)
 
     @property
     def is_whole(self) -> bool:
         """Whether the block is all there."""
         return len(self.block) == self.block_length
+
+    @property
+    def message(self) -> MessageHead | None:
+        """The HTTP message's first line and headers."""
+        return None if self.message_bytes is None else MessageHead.of(self.message_bytes)
+
+    @property
+    def block_ok(self) -> bool | None:
+        """Whether the block is what its digest says; None where none is given, or none that can be made."""
+        return None if self._checks is None else self._checks.verdict()[0]
+
+    @property
+    def payload_ok(self) -> bool | None:
+        """The same of the payload."""
+        return None if self._checks is None else self._checks.verdict()[1]
 
     @property
     def digests_checked(self) -> int:
@@ -87,149 +97,36 @@ class Entry:
         return sum(ok is False for ok in (self.block_ok, self.payload_ok))
 
 
-# ── where bytes come from: one gzip member, or the file itself ──
-
-
-class _Source(Protocol):
-    """Bytes from an offset on, a piece at a time."""
-
-    ends_with_record: bool
-
-    @property
-    def end(self) -> int:
-        """Where the bytes that were given lie in the file, once there are no more."""
-
-    def more(self) -> bytes:
-        """The next piece, up to the end of the member."""
-
-    def more_of_record(self) -> bytes:
-        """The next piece, from the member behind it as well, if that begins no record."""
-
-
-class _File:
-    """A file read in large steps, from wherever it is asked for."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._data = memoryview(b"")
-        self._at = 0
-
-    def at(self, offset: int, most: int = _READ_BYTES) -> memoryview:
-        """Some of the bytes from `offset` on; none at the file's end."""
-        begin = offset - self._at
-        if not 0 <= begin < len(self._data):
-            self._file.seek(offset)
-            self._data, self._at, begin = memoryview(self._file.read(_READ_BYTES)), offset, 0
-        return self._data[begin : begin + most]
-
-    def exactly(self, offset: int, length: int) -> bytes:
-        """As many bytes as there are, up to `length`."""
-        data = bytes(self.at(offset, length))
-        while len(data) < length and (more := self.at(offset + len(data), length - len(data))):
-            data += more
-        return data
-
-
-class _Member:
-    """One gzip member, unpacked a piece at a time."""
-
-    def __init__(self, file: _File, offset: int) -> None:
-        self.end = offset
-        self._file = file
-        self._machine = isal_zlib.decompressobj(_GZIP_WINDOW)
-        self._rest: bytes | memoryview = b""
-
-    def more(self) -> bytes:
-        """The next piece; empty at the member's end, where its checksum was found right."""
-        machine: Any = self._machine
-        while not machine.eof:
-            data = self._rest or self._file.at(self.end, _MEMBER_READ_BYTES)
-            if not data:
-                raise BadRecordError("cut_short")
-            if not self._rest:
-                self.end += len(data)
-            try:
-                piece: bytes = machine.decompress(data, PIECE_BYTES)
-            except NOT_GZIP as error:
-                raise BadRecordError("checksum" if "checksum" in str(error) else "gzip") from None
-            self._rest = machine.unconsumed_tail
-            if machine.eof:
-                self.end -= len(machine.unused_data)
-                self._rest = b""
-            if piece:
-                return piece
-        return b""
-
-
-class _Members:
-    """A member, and those behind it that begin no record: old writers ended one where they liked."""
-
-    ends_with_record = True
-
-    def __init__(self, file: _File, offset: int) -> None:
-        self._file = file
-        self._member = _Member(file, offset)
-
-    @property
-    def end(self) -> int:
-        return self._member.end
-
-    def more(self) -> bytes:
-        return self._member.more()
-
-    def more_of_record(self) -> bytes:
-        piece = self._member.more()
-        if not piece and _continues(self._file, self._member.end):
-            self._member = _Member(self._file, self._member.end)
-            piece = self._member.more()
-        return piece
-
-
-class _Plain:
-    """A file that is not packed."""
-
-    ends_with_record = False
-
-    def __init__(self, file: _File, offset: int) -> None:
-        self.end = offset
-        self._file = file
-
-    def more(self) -> bytes:
-        data = bytes(self._file.at(self.end))
-        self.end += len(data)
-        return data
-
-    more_of_record = more
-
-
 # ── one record ──
 
 
 class RecordStream:
     """A record's fields at once, and its block a piece at a time; it ends well if all of it was whole."""
 
-    def __init__(self, source: _Source, begin: bytes = b"") -> None:
+    def __init__(self, source: Source, begin: bytes = b"") -> None:
         self._source = source
-        self._data = begin
-        self.head = self._read_head()
+        self.head, self._data = self._read_head(begin)
         self.length = self._block_length()
         self.after = b""  # the record that follows in the same member, once the block was read
         self._left = self.length
 
-    def _read_head(self) -> RecordHead:
-        while (end := _FIELDS_END.search(self._data)) is None:
-            if not self._data.startswith(_BEGIN[: len(self._data)]):
+    def _read_head(self, begin: bytes) -> tuple[RecordHead, memoryview]:
+        """The fields, and what was read of the block with them."""
+        data: bytes | bytearray = begin
+        looked_at = 0
+        while (end := _HEAD_END.search(data, looked_at)) is None:
+            if not data.startswith(BEGIN[: len(data)]):
                 raise BadRecordError("no_record")
-            if len(self._data) > MAX_FIELDS_BYTES:
+            if len(data) > MAX_FIELDS_BYTES:
                 raise BadRecordError("fields_too_long")
             if not (more := self._source.more_of_record()):
-                raise BadRecordError("fields_cut_short" if self._data else NOTHING)
-            self._data = (self._data + more).lstrip(b"\r\n")
-        if not self._data.startswith(_BEGIN):
+                raise BadRecordError("fields_cut_short" if data else NOTHING)
+            looked_at = max(0, len(data) - _LONGEST_END)
+            data = _joined(data, more) if data else more.lstrip(b"\r\n")
+        if not data.startswith(BEGIN):
             raise BadRecordError("no_record")
-        head = RecordHead.of(self._data, end.start(), end.end())
-        self._data = self._data[end.end() :]
-        return head
+        head = RecordHead.of(bytes(data[: end.start()]), end.end())
+        return head, memoryview(data)[end.end() :]
 
     def _block_length(self) -> int:
         said = self.head.get("content-length") or ""
@@ -239,9 +136,13 @@ class RecordStream:
 
     def block(self) -> Iterator[bytes]:
         """The block, piece by piece."""
+        return map(bytes, self.views())
+
+    def views(self) -> Iterator[memoryview]:
+        """The same, uncopied."""
         while self._left:
             if not self._data:
-                self._data = self._source.more_of_record()
+                self._data = memoryview(self._source.more_of_record())
                 if not self._data:
                     raise BadRecordError("block_cut_short")
             piece = self._data[: self._left]
@@ -251,43 +152,72 @@ class RecordStream:
         self._read_after()
 
     def _read_after(self) -> None:
-        data = self._data
+        data = bytes(self._data)
         while not (found := data.lstrip(b"\r\n")) and (more := self._source.more()):
             data = more
-        if found and not found.startswith(_BEGIN) and self._source.ends_with_record:
+        if found and not found.startswith(BEGIN) and self._source.ends_with_record:
             raise BadRecordError("longer_than_it_says")
         self.after = found
+
+
+def _joined(data: bytes | bytearray, more: bytes | memoryview) -> bytearray:
+    """Both in one; what grows by many small pieces is not copied for each."""
+    grown = data if isinstance(data, bytearray) else bytearray(data)
+    grown += more
+    return grown
 
 
 # ── a whole file ──
 
 
-def walk(file: BinaryIO, *, keep: int = HEAD_BYTES, start: int = 0) -> Iterator[Entry | Bad]:
-    """Every record of a file with `keep` bytes of its block, and every stretch that is none, in order."""
-    return _Walk(file, keep).entries(start)
+def walk(
+    file: BinaryIO, *, keep: int = HEAD_BYTES, start: int = 0, digests: bool = True
+) -> Generator[Entry | Bad]:
+    """Every record of a file with `keep` bytes of its block, and every stretch that is none, in order.
+
+    Without `digests` only members' own checksums are looked at.
+    """
+    with Beside() as beside:
+        found = _Walk(file, keep, beside, digests=digests).entries(start)
+        yield from _later(found, _AHEAD) if digests else found
+
+
+def _later(found: Iterable[Entry | Bad], by: int) -> Iterator[Entry | Bad]:
+    """The same, each after so many others were read; an error comes after what was read before it."""
+    waiting: deque[Entry | Bad] = deque()
+    try:
+        for each in found:
+            waiting.append(each)
+            if len(waiting) > by:
+                yield waiting.popleft()
+    except OSError:
+        yield from waiting
+        raise
+    yield from waiting
 
 
 def open_record(file: BinaryIO, offset: int) -> RecordStream:
     """The record that begins at an offset; raises BadRecordError where none does."""
-    source = _File(file)
-    if source.exactly(offset, len(_MAGIC)) == _MAGIC:
-        return RecordStream(_Members(source, offset))
-    return RecordStream(_Plain(source, offset))
+    source = FileBytes(file)
+    if source.exactly(offset, len(MAGIC)) == MAGIC:
+        return RecordStream(Members(source, offset))
+    return RecordStream(Plain(source, offset))
 
 
 def body_of(record: RecordStream) -> tuple[MessageHead | None, Iterator[bytes]]:
     """What was answered: the head, and the body as it was sent; of what is no HTTP message the block."""
     if not record.head.is_http:
         return None, record.block()
-    begin, pieces = b"", record.block()
+    begin, looked_at, pieces = bytearray(), 0, record.block()
     for piece in pieces:
         begin += piece
-        if (head := MessageHead.of(begin)) is not None:
-            return head, _chained(begin[head.size :], pieces)
+        if (end := _HEAD_END.search(begin, looked_at)) is not None:
+            head = MessageHead.of(bytes(begin[: end.end()]))
+            return head, _chained(bytes(begin[end.end() :]), pieces)
         if len(begin) > MAX_FIELDS_BYTES:
             raise BadRecordError("http_head_too_long")
-    head = MessageHead.of(begin + b"\r\n\r\n")
-    return head, iter(())
+        looked_at = max(0, len(begin) - _LONGEST_END)
+    return MessageHead.of(bytes(begin) + b"\r\n\r\n"), iter(())
 
 
 def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
@@ -299,12 +229,14 @@ def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
 class _Walk:
     """Goes through one file."""
 
-    def __init__(self, file: BinaryIO, keep: int) -> None:
-        self._file = _File(file)
-        self._keep = keep
+    def __init__(self, file: BinaryIO, keep: int, beside: Beside, *, digests: bool) -> None:
+        self._file = FileBytes(file)
+        self._keep = max(keep, 0)
+        self._beside = beside
+        self._digests = digests
         self._set: str | None = None  # the file's own mark in its records
-        begin = self._file.exactly(0, _PLAIN_BEGIN_BYTES)
-        self._is_packed = not begin.startswith(_BEGIN)
+        begin = self._file.exactly(0, PLAIN_BEGIN_BYTES)
+        self._is_packed = not begin.startswith(BEGIN)
         self._end = 0
 
     def entries(self, offset: int) -> Iterator[Entry | Bad]:
@@ -325,9 +257,9 @@ class _Walk:
         if not self._is_packed:
             yield self._plain(offset)
             return
-        if self._file.exactly(offset, len(_MAGIC)) != _MAGIC:
+        if self._file.exactly(offset, len(MAGIC)) != MAGIC:
             raise BadRecordError("no_member")
-        source = _Members(self._file, offset)
+        source = Members(self._file, offset)
         entry, rest = self._read(source, b"", offset)
         while rest:  # records that share a member
             following, rest = self._read(source, rest, offset)
@@ -339,17 +271,21 @@ class _Walk:
         yield entry
 
     def _plain(self, offset: int) -> Entry:
-        source = _Plain(self._file, offset)
+        source = Plain(self._file, offset)
         entry, rest = self._read(source, b"", offset)
         self._end = source.end - len(rest)
         entry.length = self._end - offset
         return entry
 
-    def _read(self, source: _Source, begin: bytes, offset: int) -> tuple[Entry, bytes]:
+    def _read(self, source: Source, begin: bytes, offset: int) -> tuple[Entry, bytes]:
         record = RecordStream(source, begin)
-        entry = Entry(offset, 0, record.head, b"", record.length, is_seekable=True)
-        _read_block(entry, record, self._keep)
-        self._set = entry.head.get("warc-warcinfo-id") or self._set
+        head = record.head
+        # What a revisit has in place of its payload is somewhere else.
+        payload = None if head.kind == "revisit" else head.get("warc-payload-digest")
+        checks = Checks(self._beside, head.get("warc-block-digest"), payload) if self._digests else None
+        entry = Entry(offset, 0, head, b"", record.length, is_seekable=True, checks=checks)
+        _Block(entry, checks, self._keep).read(record)
+        self._set = head.get("warc-warcinfo-id") or self._set
         return entry, record.after
 
     def _resync(self, offset: int) -> int:
@@ -359,126 +295,49 @@ class _Walk:
         damaged one. So a member that bears the mark of the records before is believed before others.
         """
         first: int | None = None
-        for at, head in self._candidates(offset + 1):
+        for at, head in candidates(self._file, offset + 1, is_packed=self._is_packed):
             if self._set is None or self._set.encode() in head:
                 return at
             first = at if first is None else first
-        return self._size(offset) if first is None else first
-
-    def _candidates(self, offset: int) -> Iterator[tuple[int, bytes]]:
-        needle = _MAGIC if self._is_packed else _BEGIN
-        while data := self._file.exactly(offset, _READ_BYTES):
-            at = data.find(needle)
-            if at < 0:
-                if len(data) < _READ_BYTES:
-                    return
-                offset += len(data) - len(needle) + 1
-                continue
-            offset += at
-            head = self._begins_at(offset)
-            if head is not None:
-                yield offset, head
-            offset += 1
-
-    def _begins_at(self, offset: int) -> bytes | None:
-        """The beginning of the record that begins here; None where none does."""
-        if self._is_packed:
-            return _beginning(self._file, offset)
-        before = self._file.exactly(max(0, offset - 1), _PLAIN_BEGIN_BYTES + 1)
-        if _RECORD_BEGINS.match(before) is None:
-            return None
-        return self._file.exactly(offset, _PEEK_BYTES)
-
-    def _size(self, offset: int) -> int:
-        while data := self._file.at(offset):
-            offset += len(data)
-        return offset
+        return size_from(self._file, offset) if first is None else first
 
 
-def _beginning(file: _File, offset: int) -> bytes | None:
-    """The first bytes of the record in the member at an offset; None where there is none."""
-    machine = isal_zlib.decompressobj(_GZIP_WINDOW)
-    with suppress(NOT_GZIP):
-        begin: bytes = machine.decompress(file.exactly(offset, _PEEK_BYTES), _PEEK_BYTES)
-        if begin.startswith(_BEGIN):
-            return begin
-    return None
+class _Block:
+    """Reads a block to its end: keeps its beginning, finds the message in it, has its digests made again."""
 
+    def __init__(self, entry: Entry, checks: Checks | None, keep: int) -> None:
+        self._entry = entry
+        self._checks = checks
+        self._keep = keep
+        self._kept: list[memoryview] = []
+        self._begin: bytes | bytearray = b""  # of a message whose head has not ended yet
 
-def _continues(file: _File, offset: int) -> bool:
-    """Whether a member begins here that is no record of its own."""
-    data = file.exactly(offset, _PEEK_BYTES)
-    if not data.startswith(_MAGIC):
-        return False
-    with suppress(NOT_GZIP):
-        return not isal_zlib.decompressobj(_GZIP_WINDOW).decompress(data, _PEEK_BYTES).startswith(_BEGIN)
-    return False
+    def read(self, record: RecordStream) -> None:
+        """To its end, or to where it is damaged."""
+        left, in_head = self._keep, record.head.is_http
+        for piece in record.views():
+            body_at = self._body_at(piece) if in_head else 0
+            in_head = in_head and body_at is None
+            if self._checks is not None:
+                self._checks.update(piece, body_at)
+            if left:
+                self._kept.append(piece[:left])
+                left -= len(self._kept[-1])
+        if in_head and record.length <= MAX_FIELDS_BYTES:
+            self._entry.message_bytes = bytes(self._begin) + b"\r\n\r\n"
+        self._entry.block = b"".join(self._kept)
 
-
-# ── digests ──
-
-
-def _read_block(entry: Entry, record: RecordStream, keep: int) -> None:
-    """Read a block to its end, keep its beginning, and compare the digests that the record gives."""
-    block = _Digest.of(record.head.get("warc-block-digest"))
-    is_message = record.head.is_http
-    # What a revisit has in place of its payload is somewhere else.
-    given = None if record.head.kind == "revisit" else record.head.get("warc-payload-digest")
-    payload = _Digest.of(given)
-    kept: list[bytes] = []
-    size, is_payload = 0, not is_message
-    for piece in record.block():
-        block.update(piece)
-        if is_payload:
-            payload.update(piece)
-        if size < keep or not is_payload:
-            kept.append(piece)
-            size += len(piece)
-        if not is_payload:
-            begin = kept[0] if len(kept) == 1 else b"".join(kept)
-            entry.message = MessageHead.of(begin)
-            if entry.message is not None:
-                is_payload = True
-                payload.update(memoryview(begin)[entry.message.size :])
-            elif size > MAX_FIELDS_BYTES:
-                is_payload, payload = True, _Digest(None)
-    if is_message and entry.message is None and size == record.length:
-        entry.message = MessageHead.of(b"".join(kept) + b"\r\n\r\n")
-    entry.block = (kept[0] if len(kept) == 1 else b"".join(kept))[: max(keep, 0)]
-    entry.block_ok, entry.payload_ok = block.is_right(), payload.is_right()
-
-
-class _Digest:
-    """Compares what is read with what a field says of it."""
-
-    def __init__(self, algorithm: str | None, wanted: bytes = b"") -> None:
-        self._machine = None if algorithm is None else hashlib.new(algorithm, usedforsecurity=False)
-        self._wanted = wanted
-
-    @classmethod
-    def of(cls, field: str | None) -> _Digest:
-        algorithm, _, value = (field or "").partition(":")
-        name = algorithm.strip().lower().replace("-", "")
-        if name not in _DIGESTS:
-            return cls(None)
-        wanted = _binary(value.strip(), hashlib.new(name, usedforsecurity=False).digest_size)
-        return cls(name, wanted)
-
-    def update(self, data: bytes | memoryview) -> None:
-        if self._machine is not None:
-            self._machine.update(data)
-
-    def is_right(self) -> bool | None:
-        return None if self._machine is None else self._machine.digest() == self._wanted
-
-
-def _binary(value: str, size: int) -> bytes:
-    """A digest's bytes, in whichever of the usual ways they are written; empty where in none."""
-    with suppress(ValueError):
-        if len(value) == 2 * size:
-            return bytes.fromhex(value)
-        bare = value.rstrip("=")
-        if len(bare) == -(-size * 8 // 5):
-            return base64.b32decode(bare.upper() + "=" * (-len(bare) % 8))
-        return base64.b64decode(bare + "=" * (-len(bare) % 4))
-    return b""
+    def _body_at(self, piece: memoryview) -> int | None:
+        """Where in a piece the message's body begins; None where it does not yet."""
+        before = len(self._begin)
+        data: memoryview | bytes | bytearray = _joined(self._begin, piece) if before else piece
+        end = _HEAD_END.search(data, max(0, before - _LONGEST_END))
+        if end is not None:
+            self._entry.message_bytes = bytes(data[: end.end()])
+            return end.end() - before
+        if len(data) > MAX_FIELDS_BYTES:
+            if self._checks is not None:
+                self._checks.without_payload()
+            return len(piece)
+        self._begin = bytes(data) if isinstance(data, memoryview) else data
+        return None

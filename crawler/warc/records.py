@@ -262,10 +262,10 @@ class RecordHead:
     size: int  # bytes before the block
 
     @classmethod
-    def of(cls, data: bytes, end: int, size: int) -> Self:
-        """The fields in the lines up to `end`; of repeated ones the first, and nothing that is no field."""
+    def of(cls, lines: bytes, size: int) -> Self:
+        """The fields in a record's lines; of repeated ones the first, and nothing that is no field."""
         fields: dict[str, str] = {}
-        for line in as_words(data[:end]).split("\n")[1:]:
+        for line in as_words(lines).split("\n")[1:]:
             name, colon, value = line.partition(":")
             if colon:
                 fields.setdefault(name.strip().lower(), value.strip())

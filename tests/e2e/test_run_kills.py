@@ -97,8 +97,8 @@ def newest_run(database: Database) -> int | None:
         return None  # there are no tables yet
 
 
-def torture(home: Home, sites: Farm, tmp_path: Path, database: Database, *, workers: int, kills: int) -> None:
-    """Kill workers so often, let the others come to the end, and look at what is stored."""
+def torture(home: Home, sites: Farm, tmp_path: Path, database: Database, *, workers: int, kills: int) -> int:
+    """Kill workers so often, let the others come to the end, and look at what is stored; how often it was."""
     home.extra.update(QUICK)
     home.path.mkdir(parents=True, exist_ok=True)
     chance = random.Random(7)
@@ -118,6 +118,7 @@ def torture(home: Home, sites: Farm, tmp_path: Path, database: Database, *, work
         gang.close()
     assert killed >= kills / 2, "there was not enough to do for so many kills"
     look_at_what_is_stored(home, database, len(sites.starts) * sites.pages)
+    return killed
 
 
 def look_at_what_is_stored(home: Home, database: Database, pages: int) -> None:
@@ -213,7 +214,7 @@ def test_many_kills_of_workers_that_write_warcs(
     """The same with four workers, and forty of them killed."""
     home.extra.update(IN_WARCS, DATABASE_URL=postgres_database)
     with farm(hosts=50, pages=60) as sites:
-        torture(home, sites, tmp_path, opened(postgres_database), workers=4, kills=40)
+        assert torture(home, sites, tmp_path, opened(postgres_database), workers=4, kills=40) == 40
     look_at_the_warcs(home)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import tracemalloc
 import zipfile
+from contextlib import closing
+from hashlib import sha256
 from io import BytesIO
 from random import Random
 from typing import TYPE_CHECKING
@@ -15,8 +18,9 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
+from crawler.warc.members import BadRecordError
 from crawler.warc.messages import decoded
-from crawler.warc.reader import Bad, BadRecordError, body_of, open_record, walk
+from crawler.warc.reader import Bad, Entry, body_of, open_record, walk
 from crawler.warc.records import member, record
 from tests.unit.warc.made import ABOUT, AT, entries, exchange, made, page, pages, stretches
 
@@ -212,7 +216,72 @@ def test_digests_that_do_not_hold() -> None:
     assert found.digests_checked == 0
 
 
+@pytest.mark.parametrize("size", [100, 50_000, 1_200_000], ids=["small", "one piece", "several"])
+def test_digests_of_any_size(size: int) -> None:
+    """In whichever thread they are made: each is that of its own record, also where it is asked for late."""
+    bodies = [page(number, size) for number in range(12)]
+    data, _ = made(*(exchange(body=body) for body in bodies))
+    wrong = sha256(bodies[7]).hexdigest().encode()
+    plain = gzip.decompress(data)
+    assert plain.count(wrong) == 1
+    found = entries(plain.replace(wrong, wrong[::-1]))
+    assert [each.payload_ok for each in found if each.head.kind == "response"] == [n != 7 for n in range(12)]
+    assert {each.block_ok for each in found} == {True}
+    with closing(walk(BytesIO(data))) as records:
+        first = [next(records) for _ in range(3)]
+    assert [isinstance(each, Entry) and each.digests_checked for each in first] == [1, 2, 2]
+
+
+def test_digests_that_nobody_wants() -> None:
+    """Are not made: for an index, and where a killed crawl's file ends."""
+    data, _ = made(exchange(body=page(1, 50_000)))
+    assert [each.digests_checked for each in entries(data, digests=False)] == [0, 0, 0]
+    assert [each.message for each in entries(data, keep=0)] == [each.message for each in entries(data)]
+
+
+class Breaking(BytesIO):
+    """A disk that fails from some place on."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Raise where it is broken."""
+        if self.tell() >= 600_000:
+            raise OSError(errno.EIO, "Input/output error")
+        return super().read(size)
+
+
+def test_a_disk_that_breaks() -> None:
+    """What was read before is given, though its digests were being made; then the error."""
+    data, _ = made(*(exchange(body=Random(n).randbytes(40_000)) for n in range(40)))
+    found: list[Entry | Bad] = []
+
+    def read() -> None:
+        found.extend(walk(Breaking(data)))
+
+    with pytest.raises(OSError, match="Input/output"):
+        read()
+    ends = [each.offset + each.length for each in entries(data)]
+    assert len(found) == len([end for end in ends if end <= 768 * 1024])
+
+
 # ── how others wrote ──
+
+
+@pytest.mark.parametrize("of", ["fields", "message"])
+def test_a_head_in_very_many_members(of: str) -> None:
+    """A byte each: the work grows with the bytes, not with their square."""
+    head = "X" * 200_000
+    if of == "fields":
+        whole = record("resource", "<urn:1>", (("X", head),), b"abc")
+    else:
+        said = (("Content-Type", "application/http"),)
+        whole = record("response", "<urn:1>", said, f"HTTP/1.1 200 OK\r\nX: {head}\r\n\r\nabc".encode())
+    begin, rest = whole[:150], whole[150:]
+    data = gzip.compress(begin) + b"".join(
+        gzip.compress(rest[at : at + 10], 0) for at in range(0, len(rest), 10)
+    )
+    [found] = entries(data)
+    assert (found.length, found.head.kind) == (len(data), "resource" if of == "fields" else "response")
+    assert of == "fields" or (found.message is not None and found.message.get(b"x") == head)
 
 
 def test_a_record_in_several_members() -> None:

@@ -1,0 +1,206 @@
+"""Where a record's bytes come from: gzip members of a file, or the file itself, a piece at a time. Pure."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+
+from isal import isal_zlib
+
+from crawler.errors import IntegrityError
+from crawler.warc.messages import NOT_GZIP, PIECE_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAGIC = b"\x1f\x8b\x08"
+BEGIN = b"WARC/"
+PEEK_BYTES = 8192
+PLAIN_BEGIN_BYTES = 16
+READ_BYTES = 256 * 1024
+# What is read of a file beyond a member's end is copied, so the first step of a member is a small one.
+_FIRST_STEP_BYTES, _STEP_BYTES = 24 * 1024, 64 * 1024
+_GZIP_WINDOW = 31
+_RECORD_BEGINS = re.compile(rb"(?:\A|\n)WARC/[01]\.[0-9]+\r?\n")
+
+
+class BadRecordError(IntegrityError):
+    """The record is damaged."""
+
+    code = "bad_record"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the record is damaged: {reason}")
+        self.reason = reason
+
+
+class Source(Protocol):
+    """Bytes from an offset on, a piece at a time."""
+
+    ends_with_record: bool
+
+    @property
+    def end(self) -> int:
+        """Where the bytes that were given lie in the file, once there are no more."""
+
+    def more(self) -> bytes:
+        """The next piece, up to the end of the member."""
+
+    def more_of_record(self) -> bytes:
+        """The next piece, from the member behind it as well, if that begins no record."""
+
+
+class FileBytes:
+    """A file read in large steps, from wherever it is asked for."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._data = memoryview(b"")
+        self._at = 0
+
+    def at(self, offset: int, most: int = READ_BYTES) -> memoryview:
+        """Some of the bytes from `offset` on; none at the file's end."""
+        begin = offset - self._at
+        if not 0 <= begin < len(self._data):
+            self._file.seek(offset)
+            self._data, self._at, begin = memoryview(self._file.read(READ_BYTES)), offset, 0
+        return self._data[begin : begin + most]
+
+    def exactly(self, offset: int, length: int) -> bytes:
+        """As many bytes as there are, up to `length`."""
+        data = bytes(self.at(offset, length))
+        while len(data) < length and (more := self.at(offset + len(data), length - len(data))):
+            data += more
+        return data
+
+
+class _Member:
+    """One gzip member, unpacked a piece at a time."""
+
+    def __init__(self, file: FileBytes, offset: int) -> None:
+        self.end = offset
+        self._file = file
+        self._machine = isal_zlib.decompressobj(_GZIP_WINDOW)
+        self._rest: bytes | memoryview = b""
+        self._step = _FIRST_STEP_BYTES
+
+    def more(self) -> bytes:
+        """The next piece; empty at the member's end, where its checksum was found right."""
+        machine: Any = self._machine
+        while not machine.eof:
+            data = self._rest or self._file.at(self.end, self._step)
+            if not data:
+                raise BadRecordError("cut_short")
+            if not self._rest:
+                self.end += len(data)
+                self._step = _STEP_BYTES
+            try:
+                piece: bytes = machine.decompress(data, PIECE_BYTES)
+            except NOT_GZIP as error:
+                raise BadRecordError("checksum" if "checksum" in str(error) else "gzip") from None
+            self._rest = machine.unconsumed_tail
+            if machine.eof:
+                self.end -= len(machine.unused_data)
+                self._rest = b""
+            if piece:
+                return piece
+        return b""
+
+
+class Members:
+    """A member, and those behind it that begin no record: old writers ended one where they liked."""
+
+    ends_with_record = True
+
+    def __init__(self, file: FileBytes, offset: int) -> None:
+        self._file = file
+        self._member = _Member(file, offset)
+        self.more = self._member.more
+
+    @property
+    def end(self) -> int:
+        """Behind the last member of the record."""
+        return self._member.end
+
+    def more_of_record(self) -> bytes:
+        """The next piece, from the member behind it as well, if that begins no record."""
+        piece = self._member.more()
+        if not piece and _continues(self._file, self._member.end):
+            self._member = _Member(self._file, self._member.end)
+            self.more = self._member.more
+            piece = self._member.more()
+        return piece
+
+
+class Plain:
+    """A file that is not packed."""
+
+    ends_with_record = False
+
+    def __init__(self, file: FileBytes, offset: int) -> None:
+        self.end = offset
+        self._file = file
+
+    def more(self) -> bytes:
+        """The next piece; empty at the file's end."""
+        data = bytes(self._file.at(self.end))
+        self.end += len(data)
+        return data
+
+    more_of_record = more
+
+
+# ── where records begin ──
+
+
+def candidates(file: FileBytes, offset: int, *, is_packed: bool) -> Iterator[tuple[int, bytes]]:
+    """The places from an offset on where a record begins, each with its first bytes."""
+    needle = MAGIC if is_packed else BEGIN
+    begins_at = _packed_beginning if is_packed else _plain_beginning
+    while data := file.exactly(offset, READ_BYTES):
+        at = data.find(needle)
+        if at < 0:
+            if len(data) < READ_BYTES:
+                return
+            offset += len(data) - len(needle) + 1
+            continue
+        offset += at
+        head = begins_at(file, offset)
+        if head is not None:
+            yield offset, head
+        offset += 1
+
+
+def size_from(file: FileBytes, offset: int) -> int:
+    """Where a file ends that has an offset."""
+    while data := file.at(offset):
+        offset += len(data)
+    return offset
+
+
+def _packed_beginning(file: FileBytes, offset: int) -> bytes | None:
+    """The first bytes of the record in the member at an offset; None where there is none."""
+    machine = isal_zlib.decompressobj(_GZIP_WINDOW)
+    with suppress(NOT_GZIP):
+        begin: bytes = machine.decompress(file.exactly(offset, PEEK_BYTES), PEEK_BYTES)
+        if begin.startswith(BEGIN):
+            return begin
+    return None
+
+
+def _plain_beginning(file: FileBytes, offset: int) -> bytes | None:
+    before = file.exactly(max(0, offset - 1), PLAIN_BEGIN_BYTES + 1)
+    if _RECORD_BEGINS.match(before) is None:
+        return None
+    return file.exactly(offset, PEEK_BYTES)
+
+
+def _continues(file: FileBytes, offset: int) -> bool:
+    """Whether a member begins here that is no record of its own."""
+    data = file.exactly(offset, PEEK_BYTES)
+    if not data.startswith(MAGIC):
+        return False
+    with suppress(NOT_GZIP):
+        return not isal_zlib.decompressobj(_GZIP_WINDOW).decompress(data, PEEK_BYTES).startswith(BEGIN)
+    return False
