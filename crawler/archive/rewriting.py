@@ -88,8 +88,9 @@ class Place:
 
     url: str
     timestamp: str  # of the capture, 14 digits: what belongs to it is looked for near that time
-    origin: str = ""  # of the archive, where addresses need one
+    origin: str = ""  # of what archived pages are shown with, where addresses need one
     is_framed: bool = False  # as a part of another archived page
+    pages: str = ""  # the origin of the pages that a window shows
 
 
 @frozen
@@ -344,7 +345,8 @@ class _Writing:
 
     def _into(self, target: str, kind: str) -> str:
         """The address of a capture of `target`, near the time of this one."""
-        return f"{self.place.origin}/web/{self.place.timestamp}{kind}/{target}"
+        origin = self.place.origin if kind else self.place.pages
+        return f"{origin}/web/{self.place.timestamp}{kind}/{target}"
 
 
 def _without_fragment(url: str) -> str:

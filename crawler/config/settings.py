@@ -12,6 +12,7 @@ from crawler.config.crawls import CrawlSettings
 from crawler.config.fields import Takes
 from crawler.config.jobs import JobSettings
 from crawler.config.rendering import RenderSettings
+from crawler.config.replay import ReplaySettings
 from crawler.config.retention import RetentionSettings
 from crawler.config.stores import StoreSettings
 from crawler.errors import ConfigError
@@ -23,7 +24,15 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
 
-class Settings(RetentionSettings, JobSettings, RenderSettings, CrawlSettings, AccessSettings, StoreSettings):
+class Settings(
+    RetentionSettings,
+    ReplaySettings,
+    JobSettings,
+    RenderSettings,
+    CrawlSettings,
+    AccessSettings,
+    StoreSettings,
+):
     """Everything that an operator can set; documentation lists the bases from the last to the first."""
 
 

@@ -24,7 +24,7 @@ from crawler.warc.messages import decoded as unpacked
 from crawler.warc.reader import body_of, open_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -79,6 +79,8 @@ class Body:
     content_type: str | None
     charset: str | None
     pieces: Iterator[bytes]
+    location: str | None = None  # where the answer leads, if it is a redirect
+    close: Callable[[], None] = lambda: None  # for who does not read it to its end
 
     def read(self) -> bytes:
         """All of it."""
@@ -142,7 +144,9 @@ class Bodies:
             head, pieces = body_of(stream)
             stack.pop_all()
         content_type = head.get(b"content-type") if head else stream.head.get("content-type")
-        return Body(content_type, None, _until_read(opened, unpacked(head, pieces) if head else pieces))
+        location = head.get(b"location") if head else None
+        pieces = unpacked(head, pieces) if head else pieces
+        return Body(content_type, None, _until_read(opened, pieces), location, opened.close)
 
 
 _BODIES = [HTML.name, MEDIA.name]

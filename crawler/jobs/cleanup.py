@@ -115,7 +115,7 @@ def clean_up(database: Database, settings: Settings, job_id: int, *, force: bool
 
 def replay_is_enabled(settings: Settings) -> bool:
     """Whether somebody replays archives from here (SPEC 8, 128)."""
-    return bool(getattr(settings, "replay_base_url", ""))
+    return bool(settings.replay_base_url)
 
 
 def remove_temp_folder(path: Path) -> None:

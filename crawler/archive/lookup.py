@@ -1,0 +1,258 @@
+"""Which captures of a URL there are, and which of them is meant: the nearest in time that can be shown."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+from sqlalchemy import and_, func, or_, select
+
+from crawler.db.models import Artifact, Record, WarcFile
+from crawler.evidence.bodies import is_readable
+from crawler.warc.cdxj import url_key
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+    from datetime import datetime
+
+    from sqlalchemy import ColumnElement, Row, Select
+
+    from crawler.db.engine import Database, Transaction
+
+A_FEW = 5  # captures on each side of a time that are looked at
+TIMEMAP_ROWS = 1_000
+MAX_NEAR = 10
+LAST_CHARACTER = "\U0010ffff"
+OK, REDIRECTS, GONE_FROM_SITE = 2, 3, (404, 410)
+
+
+@frozen
+class Capture:
+    """A stored answer, as replay knows it."""
+
+    record_id: int
+    url: str
+    url_key: str
+    captured_at: datetime
+    kind: str
+    status: int | None
+    mime_type: str | None
+    digest: str | None
+    offset: int | None
+    length: int | None
+    file: str | None  # the name of its WARC file
+
+    @property
+    def is_redirect(self) -> bool:
+        """Whether it leads somewhere else."""
+        return self.status is not None and self.status // 100 == REDIRECTS
+
+    @property
+    def is_good(self) -> bool:
+        """Whether it was answered with what was asked for; an answer without a status was."""
+        return self.status is None or self.status // 100 == OK
+
+    @property
+    def is_an_answer(self) -> bool:
+        """Whether it says something of the page, if only that it moved or is gone; a failure does not."""
+        return self.is_good or self.is_redirect or self.status in GONE_FROM_SITE
+
+
+@frozen
+class Chosen:
+    """The capture that is shown, and nearer ones that only say that a server had failed."""
+
+    capture: Capture
+    passed_over: tuple[Capture, ...] = ()
+
+
+def captures(db: Transaction) -> Select[*tuple[Any, ...]]:
+    """All captures that can be shown, as rows for `capture_of`."""
+    return (
+        select(
+            Record.id, Record.url, Record.url_key, Record.captured_at, Record.kind, Record.status_code,
+            Record.mime_type, Record.payload_digest, Record.offset, Record.length, WarcFile.path,
+        )
+        .outerjoin(WarcFile, WarcFile.id == Record.warc_file_id)
+        .outerjoin(Artifact, Artifact.id == Record.artifact_id)
+        .where(Record.captured_at.is_not(None), _is_there(db.now))
+    )  # fmt: skip
+
+
+def capture_of(row: Row[*tuple[Any, ...]]) -> Capture:
+    """A capture, from its row."""
+    return Capture(*row)
+
+
+def _is_there(now: datetime) -> ColumnElement[bool]:
+    in_file = and_(Record.artifact_id.is_not(None), is_readable(now))
+    in_warc = and_(Record.warc_file_id.is_not(None), Record.gone_at.is_(None), WarcFile.gone_at.is_(None))
+    return or_(in_file, in_warc)
+
+
+# ── the nearest ──
+
+
+def nearest(db: Transaction, url: str, at: datetime, *, embedded: bool = False) -> Chosen | None:
+    """The capture of a URL that is nearest to a time; of two that are as near, the later one.
+
+    A capture of exactly that second is always the one. Else one of a few that says only that the server had
+    failed makes way for one that says something of the page; what a page is shown with has to be there.
+    """
+    found = near(db, url, at)
+    if not found:
+        return None
+    exact = [each for each in found if _same_second(each.captured_at, at)]
+    if exact and not embedded:
+        best = max(exact, key=lambda each: (each.is_good, each.is_redirect, each.record_id))
+        return Chosen(best)
+    fits = (each for each in found if (each.is_good or each.is_redirect if embedded else each.is_an_answer))
+    best = next(fits, found[0])
+    return Chosen(best, tuple(found[: found.index(best)]))
+
+
+def near(db: Transaction, url: str, at: datetime, most: int = A_FEW) -> list[Capture]:
+    """A few captures of a URL on both sides of a time, the nearest first."""
+    mine = captures(db).where(Record.url_key == url_key(url))
+    before = mine.where(Record.captured_at < at).order_by(Record.captured_at.desc(), Record.id.desc())
+    after = mine.where(Record.captured_at >= at).order_by(Record.captured_at, Record.id)
+    rows = chain(db.execute(before.limit(most)), db.execute(after.limit(most)))
+    return sorted(map(capture_of, rows), key=lambda each: _distance(each, at))
+
+
+def _same_second(one: datetime, other: datetime) -> bool:
+    return one.replace(microsecond=0) == other.replace(microsecond=0)
+
+
+def _distance(capture: Capture, at: datetime) -> tuple[float, bool, bool, bool]:
+    """At equal distance: no redirect, answered well, the later one."""
+    away = abs((capture.captured_at - at).total_seconds())
+    return int(away), capture.is_redirect, not capture.is_good, capture.captured_at < at
+
+
+def latest(db: Transaction, url: str) -> Chosen | None:
+    """The newest capture of a URL that says something of the page."""
+    mine = captures(db).where(Record.url_key == url_key(url))
+    newest = mine.order_by(Record.captured_at.desc(), Record.id.desc()).limit(2 * A_FEW)
+    found = [capture_of(row) for row in db.execute(newest)]
+    if not found:
+        return None
+    best = next((each for each in found if each.is_an_answer), found[0])
+    return Chosen(best, tuple(found[: found.index(best)]))
+
+
+def around(db: Transaction, capture: Capture) -> tuple[datetime | None, ...]:
+    """When the first, the one before, the one after and the last capture of the same URL were made."""
+    at = Record.captured_at
+    mine = captures(db).where(Record.url_key == capture.url_key).with_only_columns(at).limit(1)
+    queries = (
+        mine.order_by(at),
+        mine.where(at < capture.captured_at.replace(microsecond=0)).order_by(at.desc()),
+        mine.where(at > capture.captured_at).order_by(at),
+        mine.order_by(at.desc()),
+    )
+    return tuple(db.scalar(query) for query in queries)
+
+
+# ── all of a URL ──
+
+
+def all_of(database: Database, url: str) -> Iterator[Capture]:
+    """Every capture of a URL, the oldest first; no transaction is open between two pages of them."""
+    last: Capture | None = None
+    while page := _page_of(database, url, last):
+        yield from page
+        if len(page) < TIMEMAP_ROWS:
+            return
+        last = page[-1]
+
+
+def _page_of(database: Database, url: str, last: Capture | None) -> list[Capture]:
+    with database.read() as db:
+        query = captures(db).where(Record.url_key == url_key(url))
+        if last is not None:
+            same = and_(Record.captured_at == last.captured_at, Record.id > last.record_id)
+            query = query.where(or_(Record.captured_at > last.captured_at, same))
+        rows = db.execute(query.order_by(Record.captured_at, Record.id).limit(TIMEMAP_ROWS))
+        return [capture_of(row) for row in rows]
+
+
+def which_are_there(db: Transaction, urls: Iterable[str]) -> set[str]:
+    """Those of the URLs of which there is a capture that was answered well, or leads on."""
+    keys = {url: url_key(url) for url in urls}
+    known: set[str] = set()
+    every = sorted(set(keys.values()))
+    for start in range(0, len(every), 500):
+        some = every[start : start + 500]
+        query = captures(db).where(Record.url_key.in_(some)).with_only_columns(Record.url_key).distinct()
+        well = or_(Record.status_code.is_(None), Record.status_code < 400)  # ruff: ignore[magic-value-comparison] - HTTP's
+        known.update(db.scalars(query.where(well)))
+    return {url for url, key in keys.items() if key in known}
+
+
+# ── where there is none ──
+
+
+@frozen
+class Tombstone:
+    """A capture whose body is not kept any more."""
+
+    url: str
+    captured_at: datetime
+    gone_at: datetime | None
+    why: str
+    digest: str | None
+
+
+def tombstone(db: Transaction, url: str, at: datetime | None = None) -> Tombstone | None:
+    """The capture of a URL that is gone: the one of that very second, or else the newest of them."""
+    gone = (
+        select(Record, Artifact, WarcFile)
+        .outerjoin(WarcFile, WarcFile.id == Record.warc_file_id)
+        .outerjoin(Artifact, Artifact.id == Record.artifact_id)
+        .where(Record.url_key == url_key(url), Record.captured_at.is_not(None), ~_is_there(db.now))
+        .order_by(Record.captured_at.desc(), Record.id.desc())
+    )
+    found = db.execute(gone.limit(2 * A_FEW)).all()
+    if at is not None:
+        found = [row for row in found if row[0].captured_at and _same_second(row[0].captured_at, at)]
+    return _tombstone_of(*found[0]) if found else None
+
+
+def _tombstone_of(record: Record, artifact: Artifact | None, file: WarcFile | None) -> Tombstone:
+    gone_at, why = record.gone_at, "erased"
+    if artifact is not None:
+        gone_at, why = artifact.deleted_at, "removed_by_retention"
+    elif file is not None and file.gone_at is not None:
+        gone_at, why = record.gone_at or file.gone_at, file.gone_why or "erased"
+    assert record.captured_at is not None  # ruff: ignore[assert] - only those are looked at
+    return Tombstone(record.url, record.captured_at, gone_at, why, record.payload_digest)
+
+
+def neighbours(db: Transaction, url: str, most: int = MAX_NEAR) -> list[Capture]:
+    """Captures of pages that lie beside a URL that was never captured: of its folder, else of its host."""
+    key = url_key(url)
+    for prefix in _prefixes(key):
+        mine = captures(db).where(
+            *begins_with(prefix), or_(Record.mime_type.is_(None), Record.mime_type.contains("html"))
+        )
+        newest = mine.with_only_columns(func.max(Record.id)).group_by(Record.url_key).order_by(Record.url_key)
+        ids = db.scalars(newest.limit(most)).all()
+        if ids:
+            return [
+                capture_of(row)
+                for row in db.execute(captures(db).where(Record.id.in_(ids)).order_by(Record.url_key))
+            ]
+    return []
+
+
+def _prefixes(key: str) -> Collection[str]:
+    host, _, path = key.partition(")")
+    folder = path.partition("?")[0].rpartition("/")[0]
+    return dict.fromkeys((f"{host}){folder}/", f"{host})/"))
+
+
+def begins_with(prefix: str) -> tuple[ColumnElement[bool], ...]:
+    """Whether a key begins so, as an index finds it: keys are sorted by their bytes."""
+    return Record.url_key >= prefix, Record.url_key < prefix + LAST_CHARACTER

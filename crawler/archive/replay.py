@@ -1,0 +1,257 @@
+"""Shows captures: finds the one that is meant, and makes of its body what may go out."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from crawler.archive.asked import (
+    AS_STORED,
+    EMBEDDED,
+    Asked,
+    address,
+    http_date,
+    link,
+    links_of,
+    timestamp_of,
+)
+from crawler.archive.lookup import (
+    Capture,
+    Chosen,
+    latest,
+    near,
+    nearest,
+    neighbours,
+    tombstone,
+    which_are_there,
+)
+from crawler.archive.rewriting import Place, Shown, absolute, shown_page, shown_style
+from crawler.archive.showable import AS_TEXT, Form, Showable, headers_of, showable, status_of
+from crawler.errors import NotFoundError
+from crawler.evidence.bodies import Bodies, BodyGoneError, BodyMissingError
+from crawler.html.parse import as_utf8, charset_of
+from crawler.warc.cdxj import url_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import datetime
+
+    from crawler.archive.lookup import Tombstone
+    from crawler.db.engine import Database
+    from crawler.evidence.blobs import BlobStore
+    from crawler.evidence.bodies import Body
+
+MAX_PAGE_BYTES = 32 * 1024 * 1024  # of a page or a text that is read as a whole
+MAX_HOPS = 10
+_BEGIN_BYTES = 512
+
+
+class NotCapturedError(NotFoundError):
+    """That URL was never captured."""
+
+    code = "not_captured"
+
+    def __init__(self, url: str, near_by: list[Capture], message: str = "") -> None:
+        """Say so; `near_by` are captures of pages beside it."""
+        super().__init__(message or f"{url} was never captured", hint=f"vitrine crawl site {url}")
+        self.url = url
+        self.near_by = near_by
+
+
+class CaptureGoneError(NotFoundError):
+    """That capture is not kept any more."""
+
+    code = "capture_gone"
+    http_status = 410
+
+    def __init__(self, url: str, stone: Tombstone | None, near_by: list[Capture], message: str = "") -> None:
+        """Say what was there; `near_by` are captures of the same URL that are."""
+        when = f" of {stone.captured_at:%Y-%m-%d %H:%M:%S}Z" if stone else ""
+        super().__init__(message or f"the capture{when} of {url} is gone: {stone.why if stone else 'erased'}")
+        self.url = url
+        self.stone = stone
+        self.near_by = near_by
+
+
+class RedirectLoopError(NotFoundError):
+    """The archived redirects lead in a circle."""
+
+    code = "redirect_loop"
+
+
+@frozen
+class Answer:
+    """What goes out."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    body: Iterable[bytes]
+    capture: Capture | None = None
+    shown: Shown | None = None
+
+
+class Replay:
+    """Shows captures, at the origin that is given where addresses need one."""
+
+    def __init__(self, database: Database, blobs: BlobStore, origin: str = "", pages: str = "") -> None:
+        """Pages that a window shows lie at `pages`, what they are shown with lies at `origin`."""
+        self.database = database
+        self.origin = origin
+        self.pages = pages
+        self._bodies = Bodies(database, blobs)
+
+    def choose(self, url: str, at: datetime | None, *, embedded: bool = False) -> Chosen:
+        """The capture that is meant; the newest one without a time."""
+        with self.database.read() as db:
+            stone = tombstone(db, url, at) if at is not None else None
+            chosen = latest(db, url) if at is None else nearest(db, url, at, embedded=embedded)
+            if stone is not None and (chosen is None or chosen.capture.captured_at != stone.captured_at):
+                exact = chosen and timestamp_of(chosen.capture.captured_at) == timestamp_of(stone.captured_at)
+                if not exact:
+                    raise CaptureGoneError(url, stone, near(db, url, stone.captured_at))
+            if chosen is None:
+                raise self._absent(url)
+        return chosen
+
+    def _absent(self, url: str) -> NotFoundError:
+        with self.database.read() as db:
+            if stone := tombstone(db, url):
+                return CaptureGoneError(url, stone, [])
+            return NotCapturedError(url, neighbours(db, url))
+
+    def content(self, asked: Asked) -> Answer:
+        """What is shown of a capture, or where its redirect leads."""
+        chosen = self.choose(asked.url, asked.at, embedded=asked.modifier in EMBEDDED)
+        capture = chosen.capture
+        is_followed = capture.is_redirect and asked.modifier != AS_STORED
+        if is_followed and (location := self.leads_to(capture, asked.modifier)):
+            return self._redirect(capture, location)
+        return self._answer(capture, asked)
+
+    def leads_to(self, capture: Capture, modifier: str) -> str | None:
+        """Where in the archive an archived redirect leads; None where it leads nowhere at all."""
+        target, seen, here = self._target(capture), {capture.record_id}, capture
+        first: str | None = None
+        for _ in range(MAX_HOPS):
+            if target is None:
+                return first
+            following = self._following(here, target)
+            first = first or address(following.url, timestamp_of(following.captured_at), modifier)
+            if not following.is_redirect:
+                return first
+            if following.record_id in seen:
+                break
+            seen.add(following.record_id)
+            here, target = following, self._target(following)
+        raise RedirectLoopError(f"the archived redirects of {capture.url} lead in a circle")
+
+    def _target(self, capture: Capture) -> str | None:
+        body = self._body(capture)
+        body.close()
+        return absolute(capture.url, body.location) if body.location else None
+
+    def _following(self, capture: Capture, target: str) -> Capture:
+        """The capture that a redirect led to; from http to https, it is one of the same key."""
+        at = capture.captured_at
+        with self.database.read() as db:
+            if url_key(target) == capture.url_key:
+                others = [each for each in near(db, target, at) if not each.is_redirect]
+                if not others:
+                    raise RedirectLoopError(
+                        f"{capture.url} only ever led to {target}, of which there is no capture"
+                    )
+                return others[0]
+            chosen = nearest(db, target, at)
+            if chosen is None:
+                message = f"{capture.url} led to {target} then, which was never captured"
+                raise NotCapturedError(target, neighbours(db, target), message)
+        return chosen.capture
+
+    def _redirect(self, capture: Capture, location: str) -> Answer:
+        headers = [("Location", location), *headers_of(AS_TEXT)]
+        return Answer(302, [*headers, *self._memento_headers(capture)], (), capture)
+
+    def _answer(self, capture: Capture, asked: Asked) -> Answer:
+        body = self._body(capture)
+        begin, pieces = _begun(body.pieces)
+        declared = body.content_type or capture.mime_type or ""
+        how = showable(declared, begin)
+        beside = [*self._memento_headers(capture), ("ETag", f'"r{capture.record_id}"')]
+        if asked.modifier == AS_STORED:
+            headers = headers_of(how, as_stored=True)
+            headers[0] = ("Content-Type", _header_safe(declared) or "application/octet-stream")
+            return Answer(status_of(capture.status), [*headers, *beside], pieces, capture)
+        shown, how, out = self._shown(capture, how, declared, pieces, is_framed=asked.modifier == "if_")
+        return Answer(status_of(capture.status), [*headers_of(how), *beside], out, capture, shown)
+
+    def _shown(
+        self, capture: Capture, how: Showable, declared: str, pieces: Iterator[bytes], *, is_framed: bool
+    ) -> tuple[Shown | None, Showable, Iterable[bytes]]:
+        """A body as it may go out; a page of which nothing can be made is shown as text."""
+        if how.form in {Form.AS_IT_IS, Form.FILE}:
+            return None, how, pieces
+        body = _all_of(pieces)
+        place = Place(capture.url, timestamp_of(capture.captured_at), self.origin, is_framed, self.pages)
+        if how.form is Form.STYLE:
+            style = shown_style(body, declared, place)
+            return style, how, (style.body,)
+        if how.form is Form.PAGE:
+            page = shown_page(body, declared, place)
+            if not page.problem:
+                return page, how, (page.body,)
+        return None, AS_TEXT, (as_utf8(body, charset_of(body, declared)),)
+
+    def missing(self, shown: Shown) -> list[str]:
+        """What a page asks for to look as it did, and of which there is no capture."""
+        with self.database.read() as db:
+            there = which_are_there(db, shown.resources)
+        return [url for url in shown.resources if url not in there]
+
+    def _memento_headers(self, capture: Capture) -> list[tuple[str, str]]:
+        here = link(
+            address(capture.url, timestamp_of(capture.captured_at), origin=self.pages),
+            "memento",
+            capture.captured_at,
+        )
+        return [
+            ("Memento-Datetime", http_date(capture.captured_at)),
+            ("Link", links_of(capture.url, self.pages, here)),
+        ]
+
+    def _body(self, capture: Capture) -> Body:
+        """A capture's body; why it is not there is told as a page can show it."""
+        try:
+            return self._bodies.of_record(capture.record_id)
+        except BodyGoneError as error:
+            raise CaptureGoneError(capture.url, None, [], str(error)) from error
+        except (BodyMissingError, OSError) as error:
+            raise BodyMissingError(f"the file that held {capture.url} is not there") from error
+
+
+def _begun(pieces: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """How a body begins, and all of it."""
+    held: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        held.append(piece)
+        size += len(piece)
+        if size >= _BEGIN_BYTES:
+            break
+    return b"".join(held)[:_BEGIN_BYTES], chain(held, pieces)
+
+
+def _all_of(pieces: Iterator[bytes]) -> bytes:
+    """A body, up to the size of what is written anew."""
+    held = bytearray()
+    for piece in pieces:
+        held += piece
+        if len(held) > MAX_PAGE_BYTES:
+            del held[MAX_PAGE_BYTES:]
+            break
+    return bytes(held)
+
+
+def _header_safe(text: str) -> str:
+    return text.encode("ascii", "ignore").decode().translate(dict.fromkeys(range(32)))[:200]
