@@ -38,6 +38,7 @@ COMMANDS = (
     "assets",
     "exceptions",
     "export",
+    "serve",
     "retention",
     "cleanup",
     "database",

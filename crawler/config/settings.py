@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from attrs import frozen
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from crawler.config.access import AccessSettings
 from crawler.config.crawls import CrawlSettings
@@ -15,6 +15,7 @@ from crawler.config.rendering import RenderSettings
 from crawler.config.replay import ReplaySettings
 from crawler.config.retention import RetentionSettings
 from crawler.config.stores import StoreSettings
+from crawler.config.web import WebSettings
 from crawler.errors import ConfigError
 from crawler.urls import redact
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 
 class Settings(
+    WebSettings,
     RetentionSettings,
     ReplaySettings,
     JobSettings,
@@ -115,7 +117,9 @@ def _as_text(value: Any) -> str:
 def _config_error(error: ValidationError) -> ConfigError:
     first = error.errors()[0]
     name = str(first["loc"][0]).lower()
+    is_secret = Settings.model_fields[name].annotation is SecretStr
+    given = "something else" if is_secret else repr(redact(_as_text(first["input"])))
     return ConfigError(
-        f"{name.upper()} is {redact(_as_text(first['input']))!r}; it takes {takes(name)}",
+        f"{name.upper()} is {given}; it takes {takes(name)}",
         hint=f"the default is {_shown_default(Settings.model_fields[name]) or 'empty'}; see docs/settings.md",
     )

@@ -1,0 +1,1 @@
+"""The API: each module has a router, and answers with the views' documents in camelCase."""

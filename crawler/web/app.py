@@ -1,0 +1,59 @@
+"""Puts the web side together: routers under one app, behind one entrance."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+
+from crawler import __version__
+from crawler.web import errors
+from crawler.web.answers import ErrorModel, JsonAnswer
+from crawler.web.entrance import Entrance
+from crawler.web.site import Site
+
+if TYPE_CHECKING:
+    from crawler.stores import Stores
+
+# Modules whose `router` is part of the app; where two paths fit, the first wins.
+ROUTERS = (
+    "api.health",
+    "api.archive",
+    "api.search",
+    "api.snapshots",
+    "pages.static",
+)
+_REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorModel, "description": about}
+    for status, about in {
+        400: "Refused",
+        404: "Not found",
+        413: "The body is too large",
+        414: "The address is too long",
+        422: "Not understood",
+        429: "Too often",
+        500: "Failed",
+    }.items()
+}
+
+
+def create_app(stores: Stores) -> FastAPI:
+    """The app on these stores, which stay their opener's to close."""
+    app = FastAPI(
+        title="Vitrine",
+        version=__version__,
+        openapi_url="/api/openapi.json",
+        docs_url=None,  # those pages load scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+        default_response_class=JsonAnswer,
+        responses=_REFUSALS,
+        middleware=[Middleware(Entrance, settings=stores.settings)],
+    )
+    app.state.site = Site(stores)
+    errors.register(app)
+    for name in ROUTERS:
+        app.include_router(import_module(f"crawler.web.{name}").router)
+    return app

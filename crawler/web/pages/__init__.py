@@ -1,0 +1,1 @@
+"""The pages: each module has a router, and shows what the views answer."""

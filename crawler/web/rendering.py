@@ -1,0 +1,53 @@
+"""Templates and static files, read from the package as it lies, in a folder or zipped."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from crawler import __version__
+from crawler.urls import redacted
+
+STATIC_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_DIGEST_CHARS = 16
+
+
+def render(request: Request, template: str, *, status_code: int = 200, **values: Any) -> HTMLResponse:
+    """A page from its template; what it shows is escaped, and no secret of a URL is in it."""
+    page = environment().get_template(template).render(request=request, **values)
+    return HTMLResponse(redacted(page), status_code)
+
+
+@cache
+def environment() -> Environment:
+    """Templates, and what all of them know."""
+    made = Environment(
+        loader=PackageLoader("crawler.web"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, auto_reload=False,
+    )  # fmt: skip
+    made.globals.update(static=static_url, version=__version__)
+    return made
+
+
+@cache
+def static_file(name: str) -> bytes | None:
+    """A static file's bytes; None where there is no such file."""
+    found = {each.name: each for each in files("crawler.web").joinpath("static").iterdir()}.get(name)
+    return found.read_bytes() if found is not None and found.is_file() else None
+
+
+@cache
+def digest_of(name: str) -> str:
+    """What changes when a static file does."""
+    return hashlib.sha256(static_file(name) or b"").hexdigest()[:_DIGEST_CHARS]
+
+
+def static_url(name: str) -> str:
+    """Where a static file is had for as long as it stays the same."""
+    return f"/static/{name}?v={digest_of(name)}"

@@ -1,0 +1,1 @@
+"""The web side, asked over real sockets."""

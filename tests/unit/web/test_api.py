@@ -1,0 +1,109 @@
+"""The public API: shapes, limits, and that odd questions are never errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.unit.archive.stored import index_pages, keep
+
+if TYPE_CHECKING:
+    from tests.unit.web.conftest import Served
+
+HTML = "<html lang=en><title>A red chair</title><main><h1>A red chair</h1><p>Made of beech. {}</p></main>"
+
+
+@pytest.fixture
+def filled(served_on_both: Served) -> Served:
+    """Three pages that can be found."""
+    for number in range(3):
+        keep(
+            served_on_both.database, served_on_both.blobs, HTML.format(f"Number {number}. " * 20),
+            f"https://shop.example/p/{number}",
+        )  # fmt: skip
+    index_pages(served_on_both.database, served_on_both.blobs)
+    return served_on_both
+
+
+def test_an_empty_archive_has_zeros(served_on_both: Served) -> None:
+    """Nothing is an answer, not an error (SPEC 71-73)."""
+    assert served_on_both.get("/api/stats").json() == {
+        "snapshotsTotal": 0, "pagesTotal": 0, "sourcesTotal": 0, "latestCaptureDate": None,
+        "latestCaptureAgeDays": None,
+    }  # fmt: skip
+    assert served_on_both.get("/api/sources").json() == []
+    health = served_on_both.get("/api/health").json()
+    assert health["status"] == "ok"
+    assert health["checks"]["db"] == "ok"
+    assert health["checks"]["snapshots"] == {"total": 0}
+    assert served_on_both.get("/api/search?q=anything").json() == {
+        "results": [], "total": 0, "page": 1, "pageSize": 20,
+    }  # fmt: skip
+
+
+def test_what_is_captured_is_counted_and_found(filled: Served) -> None:
+    """Stats, sources, search, snapshot and raw agree with each other."""
+    assert filled.get("/api/stats").json()["snapshotsTotal"] == 3
+    [source] = filled.get("/api/sources").json()
+    assert (source["sourceCode"], source["recordCount"]) == ("shop.example", 3)
+    found = filled.get("/api/search", params={"q": "beech", "pageSize": 2}).json()
+    assert (found["total"], len(found["results"])) == (3, 2)
+    hit = found["results"][0]
+    shown = filled.get(f"/api/snapshot/{hit['id']}").json()
+    del hit["pageSnapshotsCount"]
+    assert {name: shown[name] for name in hit} == hit
+    raw = filled.get(hit["rawSnapshotUrl"])
+    assert raw.headers["content-type"] == "text/html; charset=utf-8"
+    assert "Made of beech" in raw.text
+    assert raw.headers["content-security-policy"].startswith("sandbox;")
+
+
+def test_what_is_not_there_is_404(served: Served) -> None:
+    """In the one shape of errors."""
+    for path in ("/api/snapshot/99", "/api/snapshots/raw/99", "/api/nothing"):
+        response = served.get(path)
+        assert response.status_code == 404
+        assert {"error", "code", "detail"} <= response.json().keys()
+    assert served.get("/api/snapshot/99").json()["detail"] == "Snapshot not found"
+
+
+def test_what_cannot_be_understood_is_422(served: Served) -> None:
+    """Bounds are checked before a database sees a value."""
+    for query in (
+        "page=0", "pageSize=0", "pageSize=101", "page=9007199254740993", "from=0000-01-01", "from=2026-13-01",
+        "to=1700000000", "from=2026-02-01&to=2026-01-01", "sort=odd", "view=odd", "q=", f"q={'a' * 257}",
+        "page=x", "includeNon2xx=maybe",
+    ):  # fmt: skip
+        assert (query, served.get(f"/api/search?{query}").status_code) == (query, 422)
+    for number in ("9223372036854775808", "-1", "x"):
+        assert served.get(f"/api/snapshot/{number}").status_code == 422
+
+
+def test_any_text_is_a_question(filled: Served) -> None:
+    """Whatever it is made of."""
+    for q in ("(((((", 'a" OR', "NOT NOT", "title:", "%", "\\", "'; DROP TABLE snapshots", "*"):
+        assert (q, filled.get("/api/search", params={"q": q}).status_code) == (q, 200)
+
+
+def test_a_page_past_the_end_is_empty(filled: Served) -> None:
+    """And the total stays (SPEC 80)."""
+    found = filled.get("/api/search?page=1000000000000").json()
+    assert (found["results"], found["total"]) == ([], 3)
+
+
+def test_the_api_describes_itself(served: Served) -> None:
+    """Under its own address, with every public route."""
+    described = served.get("/api/openapi.json").json()
+    assert {"/api/health", "/api/stats", "/api/sources", "/api/search"} <= described["paths"].keys()
+
+
+def test_a_database_that_is_gone_is_told(served: Served) -> None:
+    """The health check fails with the body that is promised (SPEC 71)."""
+    served.database.close()
+    assert served.database.path
+    served.database.path.unlink()
+    served.database.path.mkdir()
+    response = served.get("/api/health")
+    assert response.status_code == 500
+    assert response.json() == {"status": "error", "checks": {"db": "error"}}

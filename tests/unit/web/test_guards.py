@@ -1,0 +1,109 @@
+"""What is refused before anything is read."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING
+
+from crawler.web.guards import MAX_BODY_BYTES, MAX_QUERY_BYTES
+from tests.unit.web.conftest import TOKEN
+
+if TYPE_CHECKING:
+    import pytest
+
+    from tests.unit.web.conftest import Serve, Served
+
+
+def test_another_host_is_refused(served: Served) -> None:
+    """Whoever points their own name at this address reads nothing (DNS rebinding)."""
+    for host in ("evil.example", "127.0.0.1.evil.example", "", "localhost@evil", "a,b"):
+        response = served.get("/api/stats", headers={"Host": host})
+        assert (host, response.status_code) == (host, 400)
+
+
+def test_its_own_names_are_served(served: Served) -> None:
+    """A name may have a port, a dot and capitals."""
+    for host in ("localhost", "LOCALHOST:8080", "localhost.", "127.0.0.1:1", "[::1]:80"):
+        assert (host, served.get("/api/stats", headers={"Host": host}).status_code) == (host, 200)
+
+
+def test_names_can_be_set(serve: Serve) -> None:
+    """PUBLIC_HOSTS names those that count, and REPLAY_BASE_URL adds its own."""
+    served = serve(public_hosts="archive.example", replay_base_url="https://replay.example/")
+    assert served.get("/api/stats", headers={"Host": "archive.example"}).status_code == 200
+    assert served.get("/api/stats", headers={"Host": "replay.example"}).status_code == 200
+    assert served.get("/api/stats").status_code == 400
+
+
+def test_too_long_and_too_large(served: Served) -> None:
+    """A query of more than 8 KiB is 414, a body of more than 1 MiB 413, declared or not."""
+    assert served.get("/api/stats?q=" + "a" * MAX_QUERY_BYTES).status_code == 414
+    big = b"x" * (MAX_BODY_BYTES + 1)
+    assert served.client.post("/api/stats", content=big).status_code == 413
+    assert served.client.post("/api/stats", content=iter([big])).status_code == 413
+    assert served.client.post("/api/stats", content=b"x").status_code == 405
+
+
+def test_a_nul_is_refused(served: Served) -> None:
+    """PostgreSQL would fail on it."""
+    for path in ("/api/stats%00", "/api/search?q=a%00b"):
+        assert served.get(path).status_code == 422
+
+
+def test_a_secret_in_an_address_is_refused_and_not_logged(
+    served: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Histories and logs keep addresses."""
+    caplog.set_level("DEBUG", "crawler")
+    for query in (f"x={TOKEN}", f"{TOKEN}=1", "token=anything", "Admin_Token=", f"x=a{TOKEN}b"):
+        response = served.get(f"/api/stats?{query}")
+        assert (query, response.status_code) == (query, 400)
+        assert TOKEN not in response.text
+    logged = [str(vars(record)) for record in caplog.records if record.name.startswith("crawler")]
+    assert logged
+    assert TOKEN not in "".join(logged)
+
+
+def test_answers_carry_what_keeps_browsers_safe(served: Served) -> None:
+    """On success, on errors, and on refusals alike."""
+    for path in ("/api/stats", "/api/nothing", "/api/stats%00", "/static/vitrine.css"):
+        headers = served.get(path).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert headers["x-api-version"] == "1"
+        assert headers["x-request-id"]
+        assert "server" not in headers
+
+
+def test_a_request_keeps_its_id(served: Served) -> None:
+    """One that fits a log is taken over, another one replaced."""
+    asked = {"X-Request-Id": "abc-123"}
+    assert served.get("/api/stats", headers=asked).headers["x-request-id"] == "abc-123"
+    odd = {"X-Request-Id": 'a" injected=1'}
+    assert served.get("/api/stats", headers=odd).headers["x-request-id"] != odd["X-Request-Id"]
+
+
+def test_head_is_get_without_a_body(served: Served) -> None:
+    """Of every route."""
+    response = served.client.head("/api/health")
+    assert response.status_code == 200
+    assert response.content == b""
+
+
+def test_forwarded_headers_count_from_trusted_proxies_only(serve: Serve) -> None:
+    """HTTPS is believed of a proxy of ours, and of nobody else."""
+    told = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.9"}
+    assert "strict-transport-security" not in serve().get("/api/stats", headers=told).headers
+    trusting = serve(trusted_proxies="127.0.0.0/8")
+    assert "strict-transport-security" in trusting.get("/api/stats", headers=told).headers
+
+
+def test_a_broken_request_does_not_stop_the_server(served: Served) -> None:
+    """Half a request line is answered 400, and the next request is served."""
+    host, port = served.address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as broken:
+        broken.sendall(b"GET /\x01 HTTP/1.1\r\n\r\n")
+        assert b"400" in broken.recv(100)
+    assert served.get("/api/stats").status_code == 200
