@@ -2,14 +2,19 @@
 
 Vitrine's own settings (docs/settings.md) stand here too, under the names of their environment
 variables, so that `-s NAME=value` works for them as for Scrapy's.
+
+The tables are those with `_BASE` in their names: the ones without, in a spider's `custom_settings` or in a
+project that imports all this, add to them, where they would otherwise replace them.
 """
 
 from __future__ import annotations
 
 import sys
 
+from scrapy.settings import default_settings as _scrapys
+
 from crawler import egg
-from crawler.config import load_settings
+from crawler.config import SCRAPYS_NAMES, load_settings
 from crawler.errors import ConfigError
 
 try:
@@ -21,9 +26,8 @@ except ConfigError as error:
 # Pages are read in processes of their own.
 egg.hand_over()
 
-# LOG_FORMAT means something else to Scrapy; the crawl command reads Vitrine's.
 globals().update(
-    {name.upper(): value for name, value in _vitrine.model_dump().items() if name != "log_format"}
+    {name.upper(): value for name, value in _vitrine.model_dump().items() if name not in SCRAPYS_NAMES}
 )
 
 BOT_NAME = "vitrine"
@@ -42,7 +46,8 @@ CONCURRENT_REQUESTS = max(64, 2 * _vitrine.sessions_at_once)
 CONCURRENT_ITEMS = 2
 
 # ── what a request passes, from the engine to the site ──
-DOWNLOADER_MIDDLEWARES = {
+DOWNLOADER_MIDDLEWARES_BASE = {
+    **_scrapys.DOWNLOADER_MIDDLEWARES_BASE,
     "crawler.middlewares.saved_pages.SavedPageMiddleware": 10,
     # before the gate, so that no lock is taken for what a run may not ask for
     "crawler.middlewares.scope.ScopeMiddleware": 50,
@@ -72,7 +77,7 @@ DOWNLOAD_WARNSIZE = 8 * 1024 * 1024
 
 # ── hostile by default ──
 TWISTED_DNS_RESOLVER = "crawler.middlewares.egress.GuardedResolver"
-DOWNLOAD_HANDLERS = {
+DOWNLOAD_HANDLERS_BASE = {
     "http": "crawler.middlewares.egress.GuardedHandler",
     "https": "crawler.middlewares.egress.GuardedHandler",
     **dict.fromkeys(("data", "file", "ftp", "s3")),
@@ -83,11 +88,17 @@ REMOTE_CONTROL_ENABLED = False
 
 # ── what a page passes, from the spider to the store ──
 CAPTURE_PAGES = True  # for spiders that do not yield their captures themselves
-SPIDER_MIDDLEWARES = {"crawler.middlewares.capture.CaptureMiddleware": 950}
-ITEM_PIPELINES = {"crawler.pipelines.evidence.EvidencePipeline": 300}
-EXTENSIONS = {
+SPIDER_MIDDLEWARES_BASE = {
+    **_scrapys.SPIDER_MIDDLEWARES_BASE,
+    "crawler.middlewares.capture.CaptureMiddleware": 950,
+}
+ITEM_PIPELINES_BASE = {"crawler.pipelines.evidence.EvidencePipeline": 300}
+EXTENSIONS_BASE = {
+    **_scrapys.EXTENSIONS_BASE,
+    # before the exporter of feeds, which takes them as they are
+    "crawler.extensions.page_feed.PageFeed": -10,
     "crawler.extensions.sessions.Sessions": 100,
     "crawler.extensions.watch.Watch": 110,
 }
-SPIDER_CONTRACTS = {"crawler.contracts.saved_page.SavedPage": 10}
+SPIDER_CONTRACTS_BASE = {**_scrapys.SPIDER_CONTRACTS_BASE, "crawler.contracts.saved_page.SavedPage": 10}
 FEED_EXPORT_ENCODING = "utf-8"

@@ -1,6 +1,23 @@
 """Environment and `.env` become one frozen, documented Settings value; a class for each concern."""
 
-from crawler.config.settings import Settings, load_settings, load_settings_from, setting_docs, shown, takes
+from crawler.config.settings import (
+    SCRAPYS_NAMES,
+    Settings,
+    load_settings,
+    load_settings_from,
+    setting_docs,
+    shown,
+    takes,
+)
 from crawler.config.stores import S3_SCHEME
 
-__all__ = ["S3_SCHEME", "Settings", "load_settings", "load_settings_from", "setting_docs", "shown", "takes"]
+__all__ = [
+    "S3_SCHEME",
+    "SCRAPYS_NAMES",
+    "Settings",
+    "load_settings",
+    "load_settings_from",
+    "setting_docs",
+    "shown",
+    "takes",
+]

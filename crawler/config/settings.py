@@ -38,8 +38,11 @@ class Settings(
     """Everything that an operator can set; documentation lists the bases from the last to the first."""
 
 
-# Variables whose names mean something else to Scrapy.
-_OTHERS_NAMES = {"log_format"}
+# Variables whose names mean something else to Scrapy, such as where feeds go: ours are those of environment
+# and `.env` alone.
+SCRAPYS_NAMES = frozenset(
+    {"log_format", "aws_endpoint_url", "aws_region", "aws_access_key_id", "aws_secret_access_key"}
+)
 
 
 class _Named(Protocol):
@@ -67,7 +70,7 @@ def load_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
 
 def load_settings_from(source: _Named) -> Settings:
     """Read the settings out of Scrapy's, where the command line may have changed them."""
-    named = ((name, source.get(name.upper())) for name in Settings.model_fields if name not in _OTHERS_NAMES)
+    named = ((name, source.get(name.upper())) for name in Settings.model_fields if name not in SCRAPYS_NAMES)
     return load_settings({name: value for name, value in named if value is not None})
 
 

@@ -6,8 +6,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 from weakref import WeakKeyDictionary, ref
 
+from crawler import logs
 from crawler.config import load_settings_from
+from crawler.crawl.promises import require_promises
 from crawler.crawl.visits import Visits
+from crawler.errors import CrawlerError
 from crawler.reading import Readers
 from crawler.runs.worker import RunWorker
 from crawler.stores import RUN_HOOKS
@@ -15,6 +18,8 @@ from crawler.stores import RUN_HOOKS
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+
+log = logs.get_logger(__name__)
 
 RECORD = "warc_record"  # the meta key that says where an answer lies
 SESSION = "session_id"  # the meta key that ties a request to its session
@@ -65,3 +70,18 @@ class Component:
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Scrapy's way to make a component."""
         return cls(crawler, CrawlContext.of(crawler))
+
+
+class Promised(Component):
+    """A component of which one at least is there in each crawl: none begins that would break a promise."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Look at the settings as they have come out, add-ons and all; an error says what mends them."""
+        try:
+            require_promises(crawler.settings)
+        except CrawlerError as error:
+            # Scrapy's own commands tell a traceback, in which a hint has no place.
+            log.error("crawl.refused", code=error.code, error=str(error), hint=error.hint)  # ruff: ignore[error-instead-of-exception] - it says all
+            raise
+        return super().from_crawler(crawler)

@@ -88,7 +88,7 @@ class Visits:
             await asyncio.wait([self._opening])
             if self._opening.exception() is not None:
                 return  # why a store could not be opened was told when it was tried
-            await self._shared.settle()
+            await self._shared.give_up()
             await self.stores.writes.settle()
             for visit in list(self.running.values()):
                 await (_end_own(self, visit) if completed else _interrupt(self, visit))
@@ -247,7 +247,7 @@ async def _begin_own(visits: Visits, domain: str, url: str) -> Visit:
     """A session for a spider that knows of none; it ends when it is stopped, or with its crawl."""
     order = SessionOrder(url, domain, policy=visits.settings.crawl_policy_version)
     queue = visits.stores.sessions.queue
-    [session_id] = await visits.threads.run(queue, [order], shown(visits.settings))
+    [session_id] = await to_its_end(visits.threads.run(queue, [order], shown(visits.settings)))
     visits.tell("queued", sessions=[str(session_id)])
     async with visits.slots:
         visit = await visits.begin(session_id, order)
@@ -477,9 +477,12 @@ class Shared:
         result: T = await asyncio.shield(self._tasks[key])
         return result
 
-    async def settle(self) -> None:
-        """Wait for what is under way."""
-        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+    async def give_up(self) -> None:
+        """Break off what is under way: nobody waits for it any more."""
+        under_way = list(self._tasks.values())
+        for task in under_way:
+            task.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
 
 
 async def to_its_end(work: Coroutine[Any, Any, T]) -> T:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 
+from crawler import logs
 from crawler.capture.failures import Summary
-from crawler.crawl.context import Component
+from crawler.crawl.context import Promised
 from crawler.errors import ExitCode
 from crawler.sessions.outcome import Status, exit_code_of
 
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
 TOLD = {"queued", "started", "ended", "refused"}
 YOUNG = 20_000  # objects, before the garbage collector looks for circles among them
 
+log = logs.get_logger(__name__)
 
-class Sessions(Component):
+
+class Sessions(Promised):
     """PROGRESS_FD names an open pipe; each event goes into it as one line of JSON."""
 
     def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
@@ -41,7 +44,9 @@ class Sessions(Component):
         crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
 
     def engine_started(self) -> None:
-        """Have the garbage collector leave alone what was loaded."""
+        """Say which manners are off; have the garbage collector leave alone what was loaded."""
+        if not self.crawler.settings.getbool("ROBOTSTXT_OBEY"):
+            log.warning("robots.ignored", note="ROBOTSTXT_OBEY is off: what sites forbid is fetched")
         gc.freeze()
         gc.set_threshold(YOUNG)
 

@@ -1,4 +1,7 @@
-"""Ends visits that have nothing under way and nothing to come; they would hold their domains for long."""
+"""Ends visits that have nothing under way and nothing to come; they would hold their domains for long.
+
+At the end of a crawl, what waits in Scrapy's queues.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 
 from crawler.capture.failures import Cause
+from crawler.crawl.closing import drops_its_queue, let_queue_run
 from crawler.crawl.context import SESSION, Component
 
 if TYPE_CHECKING:
@@ -54,6 +58,8 @@ class Watch(Component):
     async def _keep_looking(self) -> None:
         while True:
             await asyncio.sleep(LOOK_SECONDS)
+            if drops_its_queue(self.crawler):
+                let_queue_run(self.crawler)
             self.look()
 
     def look(self) -> None:

@@ -10,7 +10,8 @@ from scrapy.http.request import NO_CALLBACK
 
 from crawler.access.gate import GateUnavailableError
 from crawler.crawl.answers import BadRequestUrlError, DomainHeldError, SessionStoppedError
-from crawler.crawl.context import SESSION, Component
+from crawler.crawl.closing import unless_closing
+from crawler.crawl.context import SESSION, Promised
 from crawler.errors import BadUrlError, LockedError
 from crawler.urls import domain_of, require_http_url
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 _caused_by: ContextVar[str | None] = ContextVar("caused_by", default=None)
 
 
-class DomainGateMiddleware(Component):
+class DomainGateMiddleware(Promised):
     """Passes requests of domains that their session holds; takes a further one when it is first asked for.
 
     A spider that knows nothing of sessions gets one for each domain that it fetches from.
@@ -46,7 +47,7 @@ class DomainGateMiddleware(Component):
             raise BadRequestUrlError(str(error)) from error
         session_id = request.meta.get(SESSION) or (_caused_by.get() if _is_for_robots(request) else None)
         visit = (
-            await self._own_visit(domain, request.url)
+            await unless_closing(self.crawler, self._own_visit(domain, request.url))
             if session_id is None
             else self.visits.running.get(session_id)
         )

@@ -17,6 +17,7 @@ from scrapy.utils.httpobj import urlparse_cached
 
 from crawler.access.egress import EgressPolicy, EgressRefusedError, host_name
 from crawler.crawl.answers import SessionStoppedError
+from crawler.crawl.closing import drops_its_queue
 from crawler.crawl.context import SESSION, CrawlContext
 from crawler.middlewares.bounded_headers import BoundedClientFactory, too_large
 from crawler.middlewares.scope import TASK
@@ -121,6 +122,8 @@ class GuardedHandler(HTTP11DownloadHandler):
         """While a request waited in Scrapy's queue its session may have lost the domain, or its run ended."""
         if (session_id := request.meta.get(SESSION)) is None:
             return  # a crawl by Scrapy alone, with this handler, has none
+        if drops_its_queue(self._crawler):
+            raise SessionStoppedError("the crawl is being ended")
         context = CrawlContext.of(self._crawler)
         if TASK in request.meta and (over := context.run_worker.over) is not None:
             raise SessionStoppedError(f"nothing more goes out: {over.why}")

@@ -17,6 +17,7 @@ from scrapy.exceptions import (
 from scrapy.http.request import NO_CALLBACK
 
 from crawler.crawl.answers import BLOCKED, RATE_LIMITED, BadRequestUrlError, is_bot_block, retry_after
+from crawler.crawl.closing import is_closing
 from crawler.crawl.context import SESSION, Component
 from crawler.leases.backoff import Backoff
 from crawler.urls import SCHEMES, domain_of
@@ -122,18 +123,10 @@ class NavigationMiddleware(Component):
         """Whether the session and the crawl are still at it after that time."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
-            if self._is_closing() or (visit is not None and visit.stopped):
+            if is_closing(self.crawler) or (visit is not None and visit.stopped):
                 return False
             await asyncio.sleep(min(left, LOOK_AROUND_SECONDS))
         return True
-
-    def _is_closing(self) -> bool:
-        engine = self.crawler.engine
-        if not engine.running:
-            return True
-        # CloseSpider leaves the engine running, and Scrapy has no public word for it.
-        slot = engine._slot  # ruff: ignore[private-member-access] - see above
-        return slot is not None and slot.closing is not None
 
     async def _asked_delay(self, response: Response) -> float:
         """What the site asked for with Retry-After; every process keeps to it."""

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy.exceptions import DropItem
 
-from crawler.capture.failures import Cause
-from crawler.capture.items import PageCapture, StoredPage
-from crawler.crawl.context import Component
-from crawler.evidence.blobs import DiskFullError
+from crawler.capture.items import PageCapture
+from crawler.crawl.context import Promised
+from crawler.crawl.keeping import keep
 from crawler.sessions.rows import StaleSessionError
-from crawler.urls import redacted
-
-if TYPE_CHECKING:
-    from crawler.sessions.writes import KeptPage
 
 
-class EvidencePipeline(Component):
+class EvidencePipeline(Promised):
     """Keeps PageCapture items and passes on StoredPage in their place; other items go by untouched."""
 
     async def process_item(self, item: Any) -> Any:
@@ -25,40 +20,6 @@ class EvidencePipeline(Component):
         if not isinstance(item, PageCapture):
             return item
         try:
-            kept = await self.visits.keep(item)
+            return await keep(self.crawler, self.visits, item)
         except StaleSessionError as error:
             raise DropItem(f"not stored: {error}") from error
-        except Exception as error:
-            # Whatever it was: a session that cannot keep what it sees must not end as if it had.
-            cause = Cause.DISK_FULL if isinstance(error, DiskFullError) else Cause.STORE_FAILED
-            self.visits.stop(item.session_id, cause, error=f"{type(error).__name__}: {error}")
-            raise
-        self._count(kept)
-        return _as_stored(item, kept)
-
-    def _count(self, kept: KeptPage) -> None:
-        stats = self.crawler.stats
-        stats.inc_value("vitrine/pages/stored")
-        stats.inc_value("vitrine/artifacts/stored", len(kept.files))
-        stats.inc_value("vitrine/artifacts/bytes", sum(len(file.packed.data) for file in kept.files))
-
-
-def _as_stored(capture: PageCapture, kept: KeptPage) -> StoredPage:
-    verdict, facts = capture.verdict, capture.facts
-    return StoredPage(
-        session_id=capture.session_id,
-        page_id=str(kept.page.id),
-        page_type=capture.page_type,
-        viewport=capture.viewport,
-        url=redacted(capture.url),
-        status=kept.page.status,
-        http_status=capture.http_status,
-        is_pdp=verdict is not None and verdict.is_pdp,
-        policy=verdict.policy if verdict else None,
-        reasons=list(verdict.reasons) if verdict else [],
-        name=(facts and facts.name) or None,
-        price=str(facts.price) if facts and facts.price is not None else None,
-        currency=(facts and facts.currency) or None,
-        low_confidence_reasons=list(capture.low_confidence_reasons),
-        artifacts=[file.uri for file in kept.files],
-    )

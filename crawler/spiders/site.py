@@ -68,6 +68,7 @@ class SiteSpider(Spider):
     """`scrapy crawl site -a start_url=URL` or `-a source=CODE`; `-a resume=1` goes on with its newest run."""
 
     name = "site"
+    ends_its_visits = True
     given: Mapping[str, str]  # with `-a`
     order: RunOrder | None  # the same, checked already
     context: CrawlContext

@@ -40,6 +40,7 @@ log = logs.get_logger(__name__)
 class VisitingSpider(Spider):
     """The frame of a spider whose requests belong to sessions."""
 
+    ends_its_visits = True
     context: CrawlContext
     visits: Visits
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Spider
@@ -16,6 +18,7 @@ class ForeignSpider(Spider):
     """Follows the first product link, and yields its own items."""
 
     name = "foreign"
+    custom_settings = json.loads(os.environ.get("FOREIGN_SETTINGS", "{}"))  # as a spider's author writes it
 
     def __init__(self, url: str, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -30,3 +33,15 @@ class ForeignSpider(Spider):
     def parse_product(self, response: Response, **_: Any) -> dict[str, Any]:
         """A product's heading."""
         return {"title": response.css("h1::text").get()}
+
+
+class Nothing:
+    """A middleware that does nothing."""
+
+
+class NeedsTitle:
+    """A pipeline for the items of its spider, and no others."""
+
+    def process_item(self, item: dict[str, Any]) -> dict[str, Any]:
+        """Fails for what has no title."""
+        return {"title": item["title"]}

@@ -2,34 +2,56 @@
 
 from __future__ import annotations
 
+import csv
 import json
-from typing import TYPE_CHECKING
+import signal
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.e2e.conftest import wait_for
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
     from crawler.demo import DemoServer
     from tests.e2e.conftest import Home
 
+SPIDER = "tests/e2e/foreign_spider.py"
+PAGE_SECONDS = 1.0  # the pace at which pages are asked for, where it matters how many are
 
-def run(home: Home, shops: DemoServer, feed: Path, *more: str) -> list[dict[str, object]]:
-    """Run the foreign spider on a shop, and give back its feed."""
+
+def run(home: Home, shops: DemoServer, feed: Path, *more: str) -> None:
+    """Run the foreign spider on a shop, its items into a feed."""
     done = home.scrapy(
-        "runspider", "tests/e2e/foreign_spider.py", "-a", f"url={shops.url('plain')}",
+        "runspider", SPIDER, "-a", f"url={shops.url('plain')}",
         "-O", str(feed), "-s", "DOWNLOAD_DELAY=0", *more,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+def lines_of(feed: Path) -> list[dict[str, Any]]:
+    """A feed of JSON lines."""
     return [json.loads(line) for line in feed.read_text(encoding="utf-8").splitlines()]
 
 
 def test_its_pages_are_judged_and_kept_in_a_session(home: Home, shops: DemoServer, tmp_path: Path) -> None:
-    """One session for the domain, one request at a time, each page with its files and its verdict."""
+    """One session for the domain, one request at a time, each page with its files and its verdict.
+
+    The feed of the spider's items has the columns that it would have anywhere.
+    """
     shops.forget()
-    rows = run(home, shops, tmp_path / "out.jsonl")
+    pages = tmp_path / "pages.jsonl"
+    run(home, shops, tmp_path / "out.csv", "-s", f"PAGES_FEED={pages}")
+    with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as feed:
+        items = list(csv.DictReader(feed))
     [session] = home.sessions()
-    stored = [row for row in rows if "page_id" in row]
+    stored = lines_of(pages)
     assert (session["status"], session["domain"]) == ("completed", shops.domain("plain"))
-    assert len(stored) == len(rows) - len(stored) == len(session["pages"]) > 5
+    assert items[0].keys() == {"title"}
+    assert len(stored) == len(items) == len(session["pages"]) > 5
     assert sum(bool(row["is_pdp"]) for row in stored) == len(stored) - 1
     assert {a["storage_uri"] for a in session["artifacts"]} == home.files()
     assert shops.log.peak("plain") == 1
@@ -37,7 +59,80 @@ def test_its_pages_are_judged_and_kept_in_a_session(home: Home, shops: DemoServe
 
 def test_it_may_go_without_evidence(home: Home, shops: DemoServer, tmp_path: Path) -> None:
     """CAPTURE_PAGES=False leaves the gate and drops the rest."""
-    rows = run(home, shops, tmp_path / "out.jsonl", "-s", "CAPTURE_PAGES=False")
+    run(home, shops, tmp_path / "out.jsonl", "-s", "CAPTURE_PAGES=False")
     [session] = home.sessions()
-    assert all(row.keys() == {"title"} for row in rows)
+    assert all(row.keys() == {"title"} for row in lines_of(tmp_path / "out.jsonl"))
     assert [a["type"] for a in session["artifacts"]] == ["session_logs_jsonl"]
+
+
+@pytest.mark.parametrize(
+    "custom",
+    [
+        {"DOWNLOADER_MIDDLEWARES": {"tests.e2e.foreign_spider.Nothing": 600}},
+        {"ITEM_PIPELINES": {"tests.e2e.foreign_spider.NeedsTitle": 400}},
+        {"SPIDER_MIDDLEWARES": {"tests.e2e.foreign_spider.Nothing": 600}, "EXTENSIONS": {}},
+    ],
+    ids="-".join,
+)
+def test_components_of_its_own_cost_no_promise(
+    home: Home, shops: DemoServer, tmp_path: Path, custom: dict[str, Any]
+) -> None:
+    """Each of these dicts replaces the project's: the session is there all the same, and has its pages."""
+    home.extra["FOREIGN_SETTINGS"] = json.dumps(custom)
+    run(home, shops, tmp_path / "out.jsonl")
+    [session] = home.sessions()
+    assert session["status"] == "completed"
+    assert len(session["pages"]) == len(lines_of(tmp_path / "out.jsonl")) > 5
+
+
+def test_a_cache_is_refused_before_anything_starts(home: Home) -> None:
+    """Old answers are no evidence of today."""
+    home.extra["FOREIGN_SETTINGS"] = json.dumps({"HTTPCACHE_ENABLED": True})
+    done = home.scrapy("runspider", SPIDER, "-a", "url=http://shop.example/", "-s", "LOG_LEVEL=ERROR")
+    assert done.returncode == 2
+    error, hint = done.stderr.splitlines()
+    assert error.startswith("error[config]: HTTPCACHE_ENABLED answers with pages of another day")
+    assert hint.startswith("hint: HTTPCACHE_ENABLED=False")
+    assert not home.path.exists()
+
+
+def unhurried(home: Home, shops: DemoServer, *more: str) -> subprocess.Popen[str]:
+    """Start a crawl that has far more to ask for than it will."""
+    shops.forget()
+    return home.start_scrapy(
+        "runspider", SPIDER, "-a", f"url={shops.url('plain')}", "-s", f"DOWNLOAD_DELAY={PAGE_SECONDS}",
+        "-s", "DOWNLOAD_DELAY_JITTER=0", *more,
+    )  # fmt: skip
+
+
+def pages_asked_for(shops: DemoServer) -> int:
+    """How many pages the site was asked for."""
+    return sum(request.path != "/robots.txt" for request in shops.log.entries("plain"))
+
+
+def test_enough_items_are_enough(home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]) -> None:
+    """CLOSESPIDER_ITEMCOUNT counts the spider's items, and what waits for its turn stays here."""
+    process = unhurried(home, shops, "-s", "CLOSESPIDER_ITEMCOUNT=3")
+    endings.append(process)
+    process.communicate(timeout=120)
+    [session] = home.sessions()
+    # One may be under way when the third comes.
+    assert 3 <= pages_asked_for(shops) <= 4
+    assert (session["status"], session["cause"]) == ("failed", "interrupted")
+
+
+def test_an_interruption_ends_it_within_seconds(
+    home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
+) -> None:
+    """Not after all that Scrapy has taken in hand, page by page."""
+    process = unhurried(home, shops)
+    endings.append(process)
+    wait_for(lambda: pages_asked_for(shops) > 1)
+    process.send_signal(signal.SIGINT)
+    begun, asked = time.monotonic(), pages_asked_for(shops)
+    process.communicate(timeout=120)
+    # Seven and more were waiting for a second each; the machine may be slow, but not by so many pages.
+    assert pages_asked_for(shops) - asked <= 2
+    assert process.returncode == 130, time.monotonic() - begun
+    [session] = home.sessions()
+    assert session["cause"] == "interrupted"

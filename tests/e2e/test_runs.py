@@ -13,7 +13,6 @@ import pytest
 from attrs import frozen
 from sqlalchemy import select
 
-from crawler import settings
 from crawler.db.models import CrawlException, Page, Run, ScrapeRecord, Task
 from tests.e2e.conftest import Home
 from tests.e2e.farm import NETWORK, SILENCE, farm
@@ -170,7 +169,7 @@ def crawl(folder: Path, sites: Farm, site: Site, refused: str) -> Crawled:
 def with_component(setting: str, **components: int) -> tuple[str, str]:
     """An option that adds components to the project's own."""
     named = {f"tests.e2e.awkward.{name}": order for name, order in components.items()}
-    return "-s", f"{setting}={json.dumps({**getattr(settings, setting), **named})}"
+    return "-s", f"{setting}={json.dumps(named)}"
 
 
 def test_the_run_is_completed_and_nothing_is_left(crawled: Crawled) -> None:

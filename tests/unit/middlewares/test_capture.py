@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy.exceptions import NotConfigured
 
-from crawler.capture.items import PageCapture
 from crawler.middlewares.capture import CaptureMiddleware
 from crawler.pdp import reading_of
 from crawler.reading import ReadingFailedError
+from crawler.sessions.rows import StaleSessionError
 from tests.unit.components import a_request, a_visit, an_answer, awaited, crawl_parts
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from crawler.pdp import PageQuestion, Reading
     from tests.unit.components import Parts
@@ -36,10 +37,12 @@ class Readers:
         return reading_of(question)
 
 
-def output(parts: Parts, status: int = 200, body: bytes = PAGE, **headers: str) -> list[Any]:
+def output(
+    parts: Parts, status: int = 200, body: bytes = PAGE, flags: Sequence[str] = (), **headers: str
+) -> list[Any]:
     """What comes out behind a callback that yields one item."""
     visit = next(iter(parts.visits.known.values()), None)
-    answer = an_answer(a_request(visit=visit), body, status, **headers)
+    answer = an_answer(a_request(visit=visit), body, status, **headers).replace(flags=flags)
 
     async def callback() -> AsyncIterator[str]:
         await asyncio.sleep(0)
@@ -57,15 +60,16 @@ def parts() -> Parts:
     """A crawl of a spider that knows no sessions, in one."""
     parts = crawl_parts(CAPTURE_PAGES=True)
     parts.context.readers = Readers()
+    page = SimpleNamespace(id="p1", status="ok")
+    parts.visits.keeping = lambda _: SimpleNamespace(page=page, files=())
     parts.visits.add(a_visit(policy="v1.3"))
     return parts
 
 
-def test_a_page_follows_what_its_callback_gave(parts: Parts) -> None:
-    """Judged by the policy of its session."""
-    first, capture = output(parts, Content_Type="text/html")
-    assert first == "an item"
-    assert isinstance(capture, PageCapture)
+def test_the_page_is_kept_and_no_item(parts: Parts) -> None:
+    """Judged by the policy of its session; the spider's pipelines and feeds do not see it."""
+    assert output(parts, Content_Type="text/html") == ["an item"]
+    [capture] = parts.visits.stored
     assert (capture.page_type, capture.body, capture.content_type) == ("page", PAGE, "text/html")
     assert capture.session_id in parts.visits.running
     assert capture.verdict is not None
@@ -73,15 +77,28 @@ def test_a_page_follows_what_its_callback_gave(parts: Parts) -> None:
 
 
 def test_what_is_no_page_is_not_kept(parts: Parts) -> None:
-    """An error, an empty body, a picture, one that nobody can read, one whose session is over."""
+    """An error, an empty body, a picture, one that cannot be read, one of a cache, one of an ended session."""
     assert output(parts, 404) == ["an item"]
     assert output(parts, body=b"") == ["an item"]
     assert output(parts, body=b"\x89PNG\r\n\x1a\n" + bytes(64), Content_Type="image/png") == ["an item"]
     parts.context.readers = Readers(ReadingFailedError("no"))
     assert output(parts) == ["an item"]
     parts.context.readers = Readers()
+    assert output(parts, flags=["cached"]) == ["an item"]
     parts.visits.running.clear()
     assert output(parts) == ["an item"]
+    assert parts.visits.stored == []
+
+
+def test_a_page_that_is_not_stored_costs_no_item(parts: Parts) -> None:
+    """The session is somebody else's by now."""
+
+    def keeping(_: Any) -> None:
+        raise StaleSessionError
+
+    parts.visits.keeping = keeping
+    assert output(parts) == ["an item"]
+    assert parts.visits.stopped == []
 
 
 def test_a_spider_may_go_without() -> None:

@@ -1,0 +1,89 @@
+"""What the commands that run a spider share: a check before the start, log lines, true exit codes."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TYPE_CHECKING
+
+from crawler import logs
+from crawler.config import load_settings, load_settings_from
+from crawler.crawl.promises import require_promises
+from crawler.errors import CrawlerError
+from crawler.extensions.sessions import Sessions
+from crawler.logs import formatter_for
+from crawler.urls import redacted
+
+if TYPE_CHECKING:
+    import argparse
+
+    from scrapy import Spider
+    from scrapy.commands import BaseRunSpiderCommand
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+
+    Base = BaseRunSpiderCommand
+else:
+    Base = object  # Scrapy takes any class of its own kind in here for a command
+
+log = logs.get_logger(__name__)
+
+
+class CheckedCommand(Base):
+    """Goes in front of a command of Scrapy's; what that would tell in a traceback, this tells in a line."""
+
+    _made: Crawler | None = None
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Take Scrapy's options, then log as they say, with the fields of structured events (LOG_FORMAT)."""
+        super().process_options(args, opts)
+        assert self.settings is not None  # ruff: ignore[assert] - Scrapy sets it before it runs a command
+        if self.settings.getbool("LOG_INSTALL_ROOT_HANDLER"):
+            # Scrapy would install its handler again with each crawl, and take no other formatter.
+            self.settings.set("LOG_INSTALL_ROOT_HANDLER", value=False, priority="cmdline")
+            logging.root.setLevel(logging.NOTSET)
+            logging.root.addHandler(_handler(self.settings))
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Refuse what cannot work, crawl, and exit with what came of it."""
+        try:
+            self._prepare(args, opts)
+            super().run(args, opts)  # type: ignore[safe-super]  # Scrapy's command comes next
+        except CrawlerError as error:
+            if self.settings and self.settings.get("LOG_FILE"):  # where scrapyd's users look
+                log.error("crawl.refused", code=error.code, error=str(error), hint=error.hint)  # ruff: ignore[error-instead-of-exception] - it says all
+            _say(error.code, str(error), error.hint)
+            self.exitcode = error.exit_code
+            return
+        if not self.exitcode and self._made and (sessions := self._made.get_extension(Sessions)):
+            self.exitcode = sessions.exit_code()
+            if sessions.refusal:
+                _say(**sessions.refusal)
+
+    def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
+        """Make the crawl, if it would be what it promises to be."""
+        crawler = self._made = super()._create_crawler(spidercls)
+        require_promises(crawler.settings)
+        load_settings_from(crawler.settings)
+        return crawler
+
+    def _prepare(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Look at the arguments, where the command knows what they mean."""
+
+
+def _say(code: str, error: str, hint: str) -> None:
+    """An error is one line, and mostly a second one that helps."""
+    sys.stderr.write(redacted(f"error[{code}]: {error}\n" + (f"hint: {hint}\n" if hint else "")))
+
+
+def _handler(settings: BaseSettings) -> logging.Handler:
+    """The handler that Scrapy's own settings ask for."""
+    handler: logging.Handler = logging.NullHandler()
+    if settings.get("LOG_FILE"):
+        mode = "a" if settings.getbool("LOG_FILE_APPEND") else "w"
+        handler = logging.FileHandler(settings["LOG_FILE"], mode=mode, encoding=settings["LOG_ENCODING"])
+    elif settings.getbool("LOG_ENABLED"):
+        handler = logging.StreamHandler()
+    handler.setFormatter(formatter_for(load_settings().log_format, settings["LOG_FORMAT"]))
+    handler.setLevel(settings["LOG_LEVEL"])
+    return handler

@@ -1,0 +1,60 @@
+"""A crawl that is being ended: what has not gone out to a site yet stays here, and nobody waits for it.
+
+Scrapy has no word for the time between the wish to end and the end. It lets everything go out that has
+left its scheduler, at the pace of each domain; with room for 64 requests that is a minute and more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
+
+from crawler.crawl.answers import SessionStoppedError
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from typing import Any
+
+    from scrapy.crawler import Crawler
+
+T = TypeVar("T")
+LOOK_SECONDS = 0.5
+# A spider with this attribute ends its visits itself, and what it has under way with them.
+ENDS_ITS_VISITS = "ends_its_visits"
+# ruff: file-ignore[private-member-access] - CloseSpider leaves the engine running; nothing public tells of it
+
+
+def is_closing(crawler: Crawler) -> bool:
+    """Whether a crawl is being ended, by a signal, by CloseSpider or by its spider."""
+    engine = crawler.engine
+    if not engine.running:
+        return True
+    slot = engine._slot
+    return slot is not None and slot.closing is not None
+
+
+def drops_its_queue(crawler: Crawler) -> bool:
+    """Whether what waits for its turn at a site is not to go out any more."""
+    return is_closing(crawler) and not getattr(crawler.spider, ENDS_ITS_VISITS, False)
+
+
+def let_queue_run(crawler: Crawler) -> None:
+    """Have all that waits for its turn come up at once; the handler lets none of it out."""
+    downloader = crawler.engine.downloader
+    for slot in list(downloader.slots.values()):
+        slot.delay = slot.jitter = 0
+        slot.close()
+        downloader._process_queue(slot)
+
+
+async def unless_closing(crawler: Crawler, work: Coroutine[Any, Any, T]) -> T:
+    """Wait for some work as long as the crawl goes on."""
+    task = asyncio.ensure_future(work)
+    while not (await asyncio.wait([task], timeout=LOOK_SECONDS))[0]:
+        if drops_its_queue(crawler):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+            raise SessionStoppedError("the crawl is being ended")
+    return task.result()

@@ -1,0 +1,52 @@
+"""Feeds are of one kind of item: what a spider yields in its own, stored pages where they were asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy.extensions.feedexport import ItemFilter
+from scrapy.utils.misc import load_object
+
+from crawler.capture.items import StoredPage
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+
+
+class OwnItems(ItemFilter):
+    """What the spider yields; the pages that were stored beside it have feeds of their own."""
+
+    def accepts(self, item: Any) -> bool:
+        """Whether it goes into the feed."""
+        return not isinstance(item, StoredPage) and super().accepts(item)
+
+
+class PageFeed:
+    """PAGES_FEED=FILE exports stored pages, whatever other feeds there are; it comes before the exporter.
+
+    A feed of `FEEDS` with `item_classes` that name StoredPage gets them as well.
+    """
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Scrapy's way to make an extension."""
+        settings = crawler.settings
+        feeds = {uri: dict(options) for uri, options in settings.getdict("FEEDS").items()}
+        if settings.getbool("CAPTURE_PAGES"):  # else pages are the items of the spider
+            for options in feeds.values():
+                if not (_takes_pages(options) or "item_filter" in options):
+                    options["item_filter"] = OwnItems
+        if uri := settings.get("PAGES_FEED"):
+            feeds[uri] = {"item_classes": [StoredPage], "overwrite": True}
+        _set(settings, feeds)
+        return cls()
+
+
+def _takes_pages(options: dict[str, Any]) -> bool:
+    return any(load_object(kind) is StoredPage for kind in options.get("item_classes") or ())
+
+
+def _set(settings: BaseSettings, feeds: dict[Any, dict[str, Any]]) -> None:
+    if feeds:
+        settings.set("FEEDS", feeds, settings.getpriority("FEEDS") or 0)
