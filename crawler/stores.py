@@ -14,6 +14,7 @@ from crawler.db.revisions import require_current
 from crawler.evidence.bodies import open_blobs
 from crawler.evidence.warc_files import NoRows, WarcRows
 from crawler.evidence.warc_shelf import WarcShelf
+from crawler.sessions.spool import keep_left, spool_of
 from crawler.sessions.store import SessionStore
 from crawler.warc.records import About
 
@@ -80,10 +81,15 @@ class Stores:
     def open_spool(self) -> WarcShelf:
         """Open, once, where the WARC files of sessions lie until these end."""
         if self.writes.spool is None:
-            folder = self.settings.vitrine_home / "spool"
+            folder = spool_of(self.settings)
             self.writes.spool = WarcShelf(folder, _about(self.settings), NoRows(), max_bytes=_NO_LIMIT)
             self._opened.callback(self.writes.spool.close)
         return self.writes.spool
+
+    def take_over(self) -> int:
+        """End the sessions of processes that are gone, and keep what these had spooled; how many files."""
+        self.sessions.abandon_stale()
+        return keep_left(self.writes)
 
     def close(self) -> None:
         """Let go of the connections, what was opened last first."""

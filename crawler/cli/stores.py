@@ -21,7 +21,7 @@ def opened(settings: Settings | None = None, *, for_work: bool = False) -> Gener
     """Database, artifacts and sessions; for work on sessions, those whose process died are ended first."""
     with closing(open_stores(settings or load_settings())) as stores:
         if for_work:
-            stores.sessions.abandon_stale()
+            stores.take_over()
         yield stores
 
 

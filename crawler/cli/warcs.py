@@ -152,28 +152,34 @@ def cdxj(
 
 def recover(
     folders: Annotated[
-        list[Path] | None, typer.Argument(metavar="[FOLDER]...", help="Else the folder that is set.")
+        list[Path] | None,
+        typer.Argument(metavar="[FOLDER]...", help="Else the folder that is set, and sessions' own files."),
     ] = None,
     *,
     as_json: Json = False,
 ) -> None:
-    """Seal what killed crawls have left open: what is not whole at the end is cut off, and counted."""
-    with opened() as stores:
+    """Seal what killed crawls have left open: what is not whole at the end is cut off, and counted.
+
+    Without a folder, files of ended sessions (`-a warc=1`) become artifacts of these.
+    """
+    settings = load_settings()
+    with opened(settings) as stores:
         register_rows = WarcRows(stores.database)
-        named = folders or [load_settings().warcs]
-        for folder in named:
+        for folder in folders or ():
             if not folder.is_dir():
                 raise NotFoundError(f"there is no folder {folder}")
+        named = folders or [folder for folder in (settings.warcs,) if folder.is_dir()]
         done = [facts for folder in named for facts in recover_folder(folder, register_rows)]
+        kept = 0 if folders else stores.take_over()
     if as_json:
-        emit({"recovered": done})
+        emit({"recovered": done, "kept": kept})
         return
     for each in done:
         say(
             "{path}: {records} answers, {cut} bytes cut off",
             path=each.path, records=each.records, cut=each.cut_bytes,
         )  # fmt: skip
-    note("{count} files recovered", count=len(done))
+    note("{count} files recovered, {kept} given to their sessions", count=len(done), kept=kept)
 
 
 def erase(

@@ -25,8 +25,8 @@ from crawler.leases.renewer import Renewer
 from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Outcome, Status
 from crawler.sessions.rows import SessionOrder, StaleSessionError
+from crawler.sessions.spool import keep_warc
 from crawler.sessions.visit import ProductPage
-from crawler.sessions.writes import keep_warc
 from crawler.stores import HOOKS, Stores, open_stores
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ def _open(settings: Settings, hooks: Sequence[Hooks]) -> Stores:
     try:
         stores.open_gate()
         stores.open_shelf()
-        stores.sessions.abandon_stale()
+        stores.take_over()
     except BaseException:
         stores.close()
         raise

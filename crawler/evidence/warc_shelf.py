@@ -174,7 +174,8 @@ class WarcShelf:
 
     def _begin(self, key: UUID | None) -> _OpenFile:
         now = utc_now()
-        path = f"vitrine-{now:%Y%m%d%H%M%S}-{uuid4().hex}{ENDING}"
+        whose = f"{key.hex}-{uuid4().hex[:8]}" if key else uuid4().hex
+        path = f"vitrine-{now:%Y%m%d%H%M%S}-{whose}{ENDING}"
         with _told(self.folder):
             if not os.fstat(self._at).st_nlink:
                 raise StoreUnavailableError(f"the folder {self.folder} was removed", hint="check WARC_DIR")

@@ -19,12 +19,12 @@ from sqlalchemy import insert, select
 from sqlalchemy.exc import OperationalError
 
 from crawler import logs
-from crawler.capture.artifact_types import HTML, MEDIA, WARC
+from crawler.capture.artifact_types import HTML, MEDIA
 from crawler.db.engine import DatabaseUnavailableError
 from crawler.db.models import Artifact, CrawlLog, Page
 from crawler.errors import LockedError
 from crawler.evidence.blobs import BlobExistsError, DiskFullError, StoreUnavailableError
-from crawler.evidence.files import KeptFile, files_of, session_folder, sha256
+from crawler.evidence.files import KeptFile, files_of, sha256
 from crawler.evidence.warc_files import write_record
 from crawler.leases.patience import Patience
 from crawler.pdp import facts_as_dict, verdict_as_dict
@@ -182,13 +182,13 @@ class WriteQueue:
         """
         files = files_of(visit, capture)
         row = {**_page_row(visit, capture), "content_sha256": _content_digest(files, capture)}
-        days = _days_of(self.settings, visit)
+        days = days_of(self.settings, visit.order.retention_policy)
 
         def write(db: Transaction) -> KeptPage:
             record_id = None if capture.record is None else write_record(db, capture.record)
             page = {**row, "created_at": db.now, "record_id": record_id}
             db.connection().execute(_PAGE, page)
-            _write_artifacts(db, files, visit.fence.session_id, page_id=capture.page_id, days=days)
+            write_artifacts(db, files, visit.fence.session_id, page_id=capture.page_id, days=days)
             kept = Page(**page)
             for hook in self.hooks:
                 hook.page_kept(db, capture, kept, files)
@@ -215,7 +215,7 @@ class WriteQueue:
         """The last lines of a session's log, and all of it as a file if the session has ended."""
         file, lines = log_file(self.database, session_id, journal)
         files = [] if file is None else [file]
-        rows = partial(_write_artifacts, files=files, session_id=session_id)
+        rows = partial(write_artifacts, files=files, session_id=session_id)
         write = Write(rows, files, replaces=True, journal=journal)
         write.lines = lines
         return write
@@ -459,24 +459,10 @@ def _write_in_savepoint(db: Transaction, write: Write[Any]) -> None:
         write.fail(error)
 
 
-def _days_of(settings: Settings, visit: Visit) -> int:
+def days_of(settings: Settings, retention_policy: str) -> int:
     """How long what shows a session's pages is kept."""
     standard = settings.html_retention_days
-    return {"short": SHORT_DAYS, "long": LONG_DAYS}.get(visit.order.retention_policy, standard)
-
-
-def keep_warc(writes: WriteQueue, visit: Visit) -> None:
-    """Publish what a session sent and received as its artifact, dated as its HTML; called in a thread."""
-    facts = writes.spool.seal(visit.fence.session_id).result() if writes.spool else None
-    if facts is None or writes.spool is None:
-        return
-    path = writes.spool.folder / facts.path
-    folder = session_folder(visit.order.domain, visit.fence.session_id, visit.fence.epoch)
-    file = KeptFile.of(WARC, f"{folder}/{WARC.file_name}", path.read_bytes())
-    days = _days_of(writes.settings, visit)
-    rows = partial(_write_artifacts, files=[file], session_id=visit.fence.session_id, days=days)
-    writes.post_now(Write(rows, [file], replaces=True))
-    path.unlink()
+    return {"short": SHORT_DAYS, "long": LONG_DAYS}.get(retention_policy, standard)
 
 
 # ── rows ──
@@ -512,7 +498,7 @@ def _page_row(visit: Visit, capture: PageCapture) -> Row:
     }
 
 
-def _write_artifacts(
+def write_artifacts(
     db: Transaction,
     files: Sequence[KeptFile],
     session_id: UUID,

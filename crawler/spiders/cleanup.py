@@ -102,7 +102,7 @@ def _clean_up(settings: Settings, order: CleanupOrder) -> CleanupResult:
     try:
         with closing(open_stores(settings)) as stores:
             if not order.dry_run:
-                stores.sessions.abandon_stale()
+                stores.take_over()
             return clean_up(stores.database, stores.blobs, order)
     except CrawlerError:
         raise
