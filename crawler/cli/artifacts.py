@@ -12,6 +12,7 @@ from crawler.cli.output import emit, progress_bar, say, table
 from crawler.cli.stores import opened
 from crawler.errors import IntegrityError
 from crawler.evidence.bodies import Examined, decoded, examine_all, examined
+from crawler.evidence.recorded_pages import count_recorded, examine_recorded
 from crawler.views import artifacts as views
 
 if TYPE_CHECKING:
@@ -32,27 +33,42 @@ def verify(
     *,
     as_json: Json = False,
 ) -> int:
-    """Read stored files again, and compare both digests with what was recorded; exit 6 on a mismatch."""
+    """Read stored files again, and compare both digests with what was recorded; exit 6 on a mismatch.
+
+    Without ids, pages that lie in WARC files are read as well.
+    """
     with opened() as stores:
         with stores.database.read() as db:
             rows = [views.readable(db, db.now, each) for each in ids or ()]
             total = len(rows) or views.count(db, db.now)
+            recorded = 0 if ids else count_recorded(db)
         found: Iterable[Examined] = (Examined(row, examined(stores.blobs, row)) for row in rows)
         if not ids:
             found = examine_all(stores.database, stores.blobs)
         with progress_bar() as bar:
             done = views.verification(bar.track(found, total=total, description="reading"))
+            if recorded:
+                pages = examine_recorded(stores.database)
+                done = views.with_pages(done, bar.track(pages, total=recorded, description="WARC files"))
     if as_json:
         emit(done)
     else:
         if done.failed:
             damaged = [(each.id, each.finding, each.storage_uri) for each in done.failed]
             table(("artifact", "finding", "storage_uri"), damaged)
+        if done.pages_failed:
+            rows_of = [(each.id, each.finding, each.warc, each.offset) for each in done.pages_failed]
+            table(("page", "finding", "WARC file", "offset"), rows_of)
         say(
             "{checked} artifacts, {bytes}: {intact} intact, {damaged} not",
             checked=done.checked, bytes=done.bytes, intact=done.intact, damaged=len(done.failed),
         )  # fmt: skip
-    return IntegrityError.exit_code if done.failed else 0
+        if recorded:
+            say(
+                "{checked} pages in WARC files: {damaged} damaged",
+                checked=done.pages_checked, damaged=len(done.pages_failed),
+            )  # fmt: skip
+    return 0 if done.is_well else IntegrityError.exit_code
 
 
 def cat(

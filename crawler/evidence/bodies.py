@@ -126,7 +126,7 @@ class Bodies:
         gone_at, why = record.gone_at or file.gone_at, file.gone_why or "erased"
         if gone_at is not None:
             raise BodyGoneError(f"the body of {record.url} is gone since {gone_at:%Y-%m-%d %H:%M}Z: {why}")
-        return self._of_warc(file, record)
+        return body_in(file, record)
 
     def _of_artifact(self, artifact: Artifact) -> Body:
         if artifact.deleted_at is not None or artifact.cleanup_claim is not None:
@@ -134,19 +134,21 @@ class Bodies:
             raise BodyGoneError(f"artifact {artifact.id} was deleted{when}, as its retention says")
         return Body(artifact.content_type, artifact.charset, decoded(self._blobs, artifact))
 
-    def _of_warc(self, file: WarcFile, record: Record) -> Body:
-        opened = _opened_warc(file)
-        with ExitStack() as stack:
-            stack.enter_context(opened)
-            stream = open_record(opened, record.offset or 0)
-            if record.record_urn not in {None, stream.head.get("warc-record-id")}:
-                raise BodyMissingError(f"{file.path} has another record at {record.offset}")
-            head, pieces = body_of(stream)
-            stack.pop_all()
-        content_type = head.get(b"content-type") if head else stream.head.get("content-type")
-        location = head.get(b"location") if head else None
-        pieces = unpacked(head, pieces) if head else pieces
-        return Body(content_type, None, _until_read(opened, pieces), location, opened.close)
+
+def body_in(file: WarcFile, record: Record) -> Body:
+    """The body of a record in its file."""
+    opened = _opened_warc(file)
+    with ExitStack() as stack:
+        stack.enter_context(opened)
+        stream = open_record(opened, record.offset or 0)
+        if record.record_urn not in {None, stream.head.get("warc-record-id")}:
+            raise BodyMissingError(f"{file.path} has another record at {record.offset}")
+        head, pieces = body_of(stream)
+        stack.pop_all()
+    content_type = head.get(b"content-type") if head else stream.head.get("content-type")
+    location = head.get(b"location") if head else None
+    pieces = unpacked(head, pieces) if head else pieces
+    return Body(content_type, None, _until_read(opened, pieces), location, opened.close)
 
 
 _BODIES = [HTML.name, MEDIA.name]

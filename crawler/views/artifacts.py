@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import evolve, frozen
 from sqlalchemy import select
 
 from crawler.db import lookup
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from crawler.evidence.bodies import Examined
+    from crawler.evidence.recorded_pages import ExaminedPage
 
 
 @frozen(kw_only=True)
@@ -34,6 +35,18 @@ class DamagedArtifact:
     finding: Finding
 
 
+@frozen(kw_only=True)
+class DamagedPage:
+    """A page in a WARC file that is not what it was."""
+
+    id: UUID
+    session_id: UUID
+    url: str | None
+    warc: str
+    offset: int | None
+    finding: Finding
+
+
 @frozen
 class Verification:
     """What came of reading stored files again."""
@@ -42,6 +55,13 @@ class Verification:
     intact: int
     bytes: int
     failed: tuple[DamagedArtifact, ...]
+    pages_checked: int = 0  # of those that lie in WARC files
+    pages_failed: tuple[DamagedPage, ...] = ()
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing is damaged."""
+        return not (self.failed or self.pages_failed)
 
 
 def readable(db: Session, now: datetime, given: str) -> Artifact:
@@ -69,3 +89,14 @@ def verification(found: Iterable[Examined]) -> Verification:
         if each.finding is not Finding.INTACT:
             failed.append(document_of(DamagedArtifact, row, finding=each.finding))
     return Verification(checked, checked - len(failed), size, tuple(failed))
+
+
+def with_pages(done: Verification, found: Iterable[ExaminedPage]) -> Verification:
+    """The same, and the figures of pages in WARC files that were read again."""
+    checked, failed = 0, []
+    for each in found:
+        checked += 1
+        if each.finding is not Finding.INTACT:
+            where = {"warc": f"{each.file.folder}/{each.file.path}", "offset": each.record.offset}
+            failed.append(document_of(DamagedPage, each.page, finding=each.finding, **where))
+    return evolve(done, pages_checked=checked, pages_failed=tuple(failed))

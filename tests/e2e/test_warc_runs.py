@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import func, select
@@ -71,5 +71,29 @@ def test_pages_lie_in_warcs(tmp_path: Path, shops: DemoServer, judge: str) -> No
     assert title
     word = max(re.findall(r"\w+", title[1]), key=len)
     results = json.loads(home.vitrine("search", word, "--json").stdout)["results"]
-    assert pages[0].url in {each["url"] for each in results}
+    assert pages[0].url in {each["original_url"] for each in results}
+    verify_again(home, file, pages)
     database.close()
+
+
+def verify_again(home: Home, file: WarcFile, pages: list[Page]) -> None:
+    """`artifacts verify` reads them too: damage is told by page and place, a file that is gone as missing."""
+
+    def verified(code: int) -> dict[str, Any]:
+        done = home.vitrine("artifacts", "verify", "--json")
+        assert done.returncode == code, done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        assert found["pages_checked"] == len(pages)
+        return found
+
+    assert verified(0)["pages_failed"] == []
+    path = home.path / "warcs" / file.path
+    data = path.read_bytes()
+    path.write_bytes(data[:-2000] + bytes(20) + data[-1980:])
+    damaged = verified(6)["pages_failed"]
+    assert {each["finding"] for each in damaged} == {"checksum_differs"}
+    assert {each["warc"] for each in damaged} == {str(path)}
+    assert {each["id"] for each in damaged} < {str(page.id) for page in pages}
+    path.unlink()
+    assert [each["finding"] for each in verified(6)["pages_failed"]] == ["missing"] * len(pages)
+    assert f"{len(pages)} damaged" in home.vitrine("artifacts", "verify").stdout

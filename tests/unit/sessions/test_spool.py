@@ -6,7 +6,6 @@ import os
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from sqlalchemy import delete, select
 
 from crawler.db.models import Artifact, CrawlSession
@@ -19,6 +18,8 @@ from tests.unit.warc.made import ABOUT, exchange
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    import pytest
 
     from crawler.sessions.visit import Visit
     from tests.unit.sessions.conftest import Process
@@ -63,9 +64,7 @@ def test_a_session_ends(process_of: ProcessOf) -> None:
     [row] = artifacts(process)
     assert row.storage_uri == f"shop.example__{visit.fence.session_id}/session.warc.gz"
     assert row.retention_until is not None
-    assert row.retention_until - row.created_at == timedelta(
-        days=process.store.settings.html_retention_days
-    )
+    assert row.retention_until - row.created_at == timedelta(days=process.store.settings.html_retention_days)
     stored = process.store.settings.artifacts / row.storage_uri
     assert row.checksum == sha256(stored.read_bytes())
     assert left(process) == []
