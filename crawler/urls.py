@@ -5,14 +5,17 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import idna
-import tldextract
 from w3lib.url import canonicalize_url
 
 from crawler.errors import BadUrlError
+
+if TYPE_CHECKING:
+    from tldextract import TLDExtract
 
 SCHEMES = ("http", "https")
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -42,9 +45,6 @@ _SECRET_PARAMETER = re.compile(
 # Scrapy shows the settings that were overridden, and has one of this name itself.
 _SECRET_SETTING = re.compile(r"(AWS_(?:SECRET_ACCESS_KEY|SESSION_TOKEN)[\"']?\s*[:=,]\s*[\"']?)[^\s'\",}]+")
 _ENDS_IN_NUMBER = re.compile(r"(.*\.)?(\d+|0x[0-9a-f]*)")
-
-# The bundled suffix list, and nothing else: no list is fetched and no cache folder is written.
-_suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
 
 
 def require_http_url(text: str) -> str:
@@ -88,11 +88,19 @@ def host_of(url: str) -> str:
     return _host(_split(url))
 
 
+@cache
+def _suffixes() -> TLDExtract:
+    """The bundled suffix list, and nothing else: no list is fetched and no cache folder is written."""
+    from tldextract import TLDExtract  # ruff: ignore[import-outside-top-level] - slow to load; not all ask
+
+    return TLDExtract(suffix_list_urls=(), cache_dir=None)
+
+
 @lru_cache(maxsize=4096)
 def site_of(url: str) -> str:
     """The registrable domain (eTLD+1) of `url`, or its host where there is none."""
     host = host_of(url)
-    parts = _suffixes(host)
+    parts = _suffixes()(host)
     if parts.suffix or parts.ipv4 or ":" in host:
         return parts.top_domain_under_public_suffix or host
     # The suffix list's rule for names that it does not know: the last label is the suffix.

@@ -68,9 +68,9 @@ def commands_reference() -> Iterator[str]:
     # Typer stays with the command line; this is a reader of it.
     from typer.main import get_command  # ruff: ignore[import-outside-top-level] - see above
 
-    from crawler.cli.app import app  # ruff: ignore[import-outside-top-level] - the same
+    from crawler.cli.app import complete_app  # ruff: ignore[import-outside-top-level] - the same
 
-    for words, command in _leaves(get_command(app), ()):
+    for words, command in _leaves(get_command(complete_app()), ()):
         yield from _command_section(" ".join(("vitrine", *words)), command)
 
 

@@ -1,5 +1,15 @@
 """`python -m crawler.cli` is `vitrine`."""
 
-from crawler.cli import main
+import gc
 
-main()
+
+def main() -> None:
+    """Load the command line, and run it."""
+    gc.disable()  # what is loaded now stays until the end: looking through it for garbage is wasted
+    from crawler.cli import app  # ruff: ignore[import-outside-top-level] - see above
+
+    app.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import traceback
+from functools import cache
 from importlib import import_module
 from typing import Annotated
 
@@ -18,32 +20,32 @@ from crawler.errors import CrawlerError, InternalError, UsageError
 from crawler.urls import redacted
 
 INTERRUPTED = 130
-# Modules whose `register(app)` adds their commands, in the order of the help.
-COMMANDS = (
-    "crawl",
-    "demo",
-    "sources",
-    "sessions",
-    "runs",
-    "jobs",
-    "job_upkeep",
-    "worker",
-    "domains",
-    "pages",
-    "artifacts",
-    "warcs",
-    "products",
-    "snapshots",
-    "hauls",
-    "assets",
-    "exceptions",
-    "export",
-    "serve",
-    "retention",
-    "cleanup",
-    "database",
-    "doctor",
-)
+# Modules whose `register(app)` adds commands, in the order of the help, and the commands that need it.
+COMMANDS = {
+    "crawl": ("crawl", "sessions", "runs"),
+    "demo": ("demo",),
+    "sources": ("sources",),
+    "sessions": ("sessions",),
+    "runs": ("runs",),
+    "jobs": ("jobs",),
+    "job_upkeep": ("jobs",),
+    "worker": ("worker",),
+    "domains": ("domains",),
+    "pages": ("pdp",),
+    "artifacts": ("artifacts",),
+    "warcs": ("warcs",),
+    "products": ("listings", "prices"),
+    "snapshots": ("snapshots", "search"),
+    "hauls": ("hauls",),
+    "assets": ("assets",),
+    "exceptions": ("exceptions",),
+    "export": ("export",),
+    "serve": ("serve",),
+    "retention": ("retention",),
+    "cleanup": ("cleanup", "purge"),
+    "database": ("db",),
+    "doctor": ("doctor",),
+}
 
 app = typer.Typer(
     name="vitrine",
@@ -74,19 +76,42 @@ def common(
     logs.configure("DEBUG" if debug else settings.log_level, settings.log_format)
 
 
-for name in COMMANDS:
-    import_module(f"crawler.cli.{name}").register(app)
+@cache
+def _register(module: str) -> None:
+    import_module(f"crawler.cli.{module}").register(app)
+
+
+def complete_app() -> typer.Typer:
+    """All commands, for whoever lists or documents them."""
+    for module in COMMANDS:
+        _register(module)
+    return app
+
+
+def _app_for(arguments: list[str]) -> typer.Typer:
+    """The command that is named, alone: loading them all takes longer than most of them do."""
+    name = next((word for word in arguments if not word.startswith("-")), None)
+    modules = [module for module, commands in COMMANDS.items() if name in commands]
+    if not modules:
+        return complete_app()
+    for module in modules:
+        _register(module)
+    return app
 
 
 def main() -> None:
     """Run a command line; exit with a code that tells the truth."""
-    sys.exit(run(sys.argv[1:]))
+    arguments = sys.argv[1:]
+    _app_for(arguments)
+    gc.freeze()  # see `crawler.cli.__main__`
+    gc.enable()
+    sys.exit(run(arguments))
 
 
 def run(arguments: list[str]) -> int:
     """The exit code of a command line."""
     try:
-        result = app(arguments, standalone_mode=False)
+        result = _app_for(arguments)(arguments, standalone_mode=False)
         sys.stdout.flush()
     except TyperException as error:
         message = error.format_message().rstrip(".") or "the command is not complete"

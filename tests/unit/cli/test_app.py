@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 import typer
+from typer.main import get_command
 
 from crawler import __version__
 from crawler.cli import app as cli
@@ -53,6 +55,18 @@ def test_a_value_out_of_its_range_is_wrong_usage(vitrine: Vitrine) -> None:
     done = vitrine("sessions", "list", "--limit", "0")
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("error[usage]: Invalid value for '--limit'")
+
+
+def test_a_command_is_added_by_the_modules_that_are_named_for_it() -> None:
+    """So that only these are loaded when it is called."""
+    for module, names in cli.COMMANDS.items():
+        app = typer.Typer()
+        import_module(f"crawler.cli.{module}").register(app)
+        added = {command.name for command in app.registered_commands}
+        added |= {group.name for group in app.registered_groups}
+        assert added <= set(names), module
+    complete = get_command(cli.complete_app())
+    assert {name for names in cli.COMMANDS.values() for name in names} == set(complete.commands)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("arguments", [(), ("-h",), ("--help",)])

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import select, text
 from typer.main import get_command
 
-from crawler.cli.app import app
+from crawler.cli.app import complete_app
 from crawler.db.engine import Database
 from crawler.db.models import Base, CrawlSession, RunWorker
 from crawler.evidence.files import gzipped
@@ -171,7 +171,7 @@ def contents(database: Database) -> dict[str, list[Any]]:
 
 def commands() -> Iterator[str]:
     """All that there are, as they are typed."""
-    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+    for name, command in get_command(complete_app()).commands.items():  # type: ignore[attr-defined]
         inner = getattr(command, "commands", {"": command})
         yield from (f"{name} {word}".strip() for word in inner)
 
