@@ -49,6 +49,13 @@ class WebSettings(ReplaySettings):
     trusted_proxies: Annotated[
         tuple[_Word, ...], NoDecode, Takes("addresses and networks, separated by commas")
     ] = Field((), description="Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.")
+    rate_limit_per_minute: int = Field(
+        120,
+        ge=0,
+        le=1_000_000,
+        description="Requests that one address may send in a minute, half of it searches; 0: any number. "
+        "This machine itself is not counted.",
+    )
     web_read_only: bool = Field(
         default=False, description="Show everything, and refuse every change, with the token too."
     )

@@ -5,14 +5,17 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from starlette.middleware import Middleware
 
 from crawler import __version__
 from crawler.web import errors
+from crawler.web.access import workshop
 from crawler.web.answers import ErrorModel, JsonAnswer
 from crawler.web.entrance import Entrance
+from crawler.web.metrics import Figures
 from crawler.web.site import Site
+from crawler.web.trigger import Trigger
 
 if TYPE_CHECKING:
     from crawler.stores import Stores
@@ -23,8 +26,13 @@ ROUTERS = (
     "api.archive",
     "api.search",
     "api.snapshots",
+    "api.admin",
+    "metrics",
+    "pages.login",
     "pages.static",
 )
+# The same below /admin, which only who has the token sees.
+WORKSHOP = ("retention",)
 _REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorModel, "description": about}
     for status, about in {
@@ -50,10 +58,14 @@ def create_app(stores: Stores) -> FastAPI:
         redirect_slashes=False,
         default_response_class=JsonAnswer,
         responses=_REFUSALS,
-        middleware=[Middleware(Entrance, settings=stores.settings)],
+        middleware=[Middleware(Entrance, settings=stores.settings), Middleware(Trigger, stores=stores)],
     )
-    app.state.site = Site(stores)
+    app.state.site = Site(stores, Figures(stores.database))
     errors.register(app)
     for name in ROUTERS:
         app.include_router(import_module(f"crawler.web.{name}").router)
+    for name in WORKSHOP:
+        app.include_router(
+            import_module(f"crawler.web.admin.{name}").router, dependencies=[Depends(workshop)]
+        )
     return app

@@ -16,8 +16,11 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 
 from crawler import logs
+from crawler.errors import CrawlerError
 from crawler.web import errors
-from crawler.web.guards import Guards, RequestRefused
+from crawler.web.cors import Cors
+from crawler.web.guards import Guards
+from crawler.web.limits import Limits
 from crawler.web.proxies import Proxies
 
 if TYPE_CHECKING:
@@ -45,6 +48,8 @@ class Entrance:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
         self._guards = Guards(settings)
+        self._limits = Limits(settings.rate_limit_per_minute)
+        self._cors = Cors(settings.reading_origins)
         self._proxies = Proxies(settings.trusted_proxies)
         self._policy = _policy(settings)
 
@@ -53,7 +58,9 @@ class Entrance:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        visit = _Visit(self._proxies.seen_through(scope), receive, send, self._policy)
+        through = self._proxies.seen_through(scope)
+        own = {"Content-Security-Policy": self._policy, **self._cors.headers_for(through)}
+        visit = _Visit(through, receive, send, own)
         with structlog.contextvars.bound_contextvars(request_id=visit.id):
             try:
                 await self._guarded(visit)
@@ -63,9 +70,11 @@ class Entrance:
     async def _guarded(self, visit: _Visit) -> None:
         try:
             receive = await self._guards.admit(visit.scope, visit.receive)
-            await self._app(visit.as_get(), receive, visit.send)
-        except RequestRefused as refused:
-            await visit.answer_with(errors.answer(visit.request, refused.error))
+            self._limits.admit(visit.client, visit.scope["path"])
+            app = self._cors.answer(visit.scope) or self._app
+            await app(visit.as_get(), receive, visit.send)
+        except CrawlerError as refused:
+            await visit.answer_with(errors.answer(visit.request, refused))
         except Exception as error:  # ruff: ignore[blind-except] - the last resort: one answer, one log entry
             await visit.answer_with(errors.unforeseen(visit.request, error))
 
@@ -73,14 +82,15 @@ class Entrance:
 class _Visit:
     """One request and its answer."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, policy: str) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, own: dict[str, str]) -> None:
         self.scope, self.receive = scope, receive
         self.request = Request(scope)
         given = self.request.headers.get("x-request-id", "")
         self.id = given if _PLAIN_ID.fullmatch(given) else str(uuid4())
         scope.setdefault("state", {})["request_id"] = self.id
         self._send = send
-        self._policy = policy
+        self._own = {**SAFE_HEADERS, **own}
+        self.client: str = (scope.get("client") or ("?",))[0]
         self._began = time.monotonic()
         self._status = 0
 
@@ -94,9 +104,8 @@ class _Visit:
             self._status = message["status"]
             headers = MutableHeaders(raw=message.setdefault("headers", []))
             headers["X-Request-Id"] = self.id
-            for name, value in SAFE_HEADERS.items():
+            for name, value in self._own.items():
                 headers.setdefault(name, value)
-            headers.setdefault("Content-Security-Policy", self._policy)
             if self.scope["scheme"] == "https":
                 headers.setdefault("Strict-Transport-Security", HSTS)
         await self._send(message)
@@ -113,7 +122,7 @@ class _Visit:
         log.info(
             "http.request",
             method=self.scope["method"], path=self.scope["path"], status=self._status,
-            ms=round((time.monotonic() - self._began) * 1000), client=(self.scope.get("client") or ("?",))[0],
+            ms=round((time.monotonic() - self._began) * 1000), client=self.client,
         )  # fmt: skip
 
 

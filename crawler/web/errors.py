@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from http import HTTPStatus
 from typing import Any
 
@@ -16,6 +17,8 @@ from crawler.web.rendering import render
 
 log = logs.get_logger(__name__)
 API = "/api/"
+LOGIN = "/admin/login"
+_OF_THE_WORKSHOP = re.compile(r"/admin(?:/[A-Za-z0-9_.\-]+)*/?")
 SERVER_AT_FAULT = 500
 
 
@@ -41,7 +44,21 @@ def answer(
     if not wants_page(request):
         return JsonAnswer(document, status)
     phrase = HTTPStatus(status).phrase
+    if error.code == "admin_key":
+        return login_page(request, error, status)
     return render(request, "error.html", status=status, phrase=phrase, error=document, status_code=status)
+
+
+def login_page(request: Request, error: CrawlerError | None, status: int) -> Response:
+    """Where somebody shows the token; it leads on to what was asked for."""
+    path = request.url.path
+    wanted = request.query_params.get("next", "/admin") if path == LOGIN else path
+    return render(request, "login.html", status_code=status, error=error, wanted=local_path(wanted))
+
+
+def local_path(wanted: str) -> str:
+    """An address of the workshop, whatever a link says."""
+    return wanted if _OF_THE_WORKSHOP.fullmatch(wanted) else "/admin"
 
 
 def error_document(error: CrawlerError, problems: list[str] | None = None) -> dict[str, Any]:

@@ -26,14 +26,6 @@ SECRET_NAMES = frozenset(
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9_.-]+?)\.?(?::\d{1,5})?")
 
 
-class RequestRefused(Exception):  # ruff: ignore[error-suffix-on-exception-name] - it carries the error
-    """A request goes no further."""
-
-    def __init__(self, error: CrawlerError) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
 class HostError(CrawlerError):
     """This is not served under that name."""
 
@@ -95,17 +87,17 @@ class Guards:
         given = headers.getlist("host")
         found = _HOST.fullmatch(given[0].lower()) if len(given) == 1 else None
         if found is None or found["name"] not in self._hosts:
-            raise RequestRefused(HostError(hint="PUBLIC_HOSTS names those that are"))
+            raise HostError(hint="PUBLIC_HOSTS names those that are")
 
     def _check_address(self, scope: Scope) -> None:
         query: bytes = scope["query_string"]
         path: bytes = scope.get("raw_path") or b""
         if len(query) > MAX_QUERY_BYTES or len(path) > MAX_PATH_BYTES:
-            raise RequestRefused(TooLongError())
+            raise TooLongError
         if "\x00" in scope["path"] or b"%00" in query:
-            raise RequestRefused(NullByteError())
+            raise NullByteError
         if self._has_secret(scope["path"], query.decode("latin-1")):
-            raise RequestRefused(SecretInUrlError(hint="send it as the header X-Admin-Token"))
+            raise SecretInUrlError(hint="send it as the header X-Admin-Token")
 
     def _has_secret(self, path: str, query: str) -> bool:
         if path.startswith("/web/"):
@@ -120,14 +112,14 @@ async def _body_of(headers: Headers, receive: Receive) -> Receive:
     """The body, read whole, so that nobody further in waits for it or has too much of it."""
     declared = headers.get("content-length", "")
     if declared.isdecimal() and int(declared[:20]) > MAX_BODY_BYTES:
-        raise RequestRefused(TooLargeError())
+        raise TooLargeError
     if declared in {"", "0"} and "transfer-encoding" not in headers:
         return receive
     try:
         async with asyncio.timeout(BODY_SECONDS):
             body = await _read(receive)
     except TimeoutError:
-        raise RequestRefused(TooSlowError()) from None
+        raise TooSlowError from None
     pending = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replayed() -> Message:
@@ -144,6 +136,6 @@ async def _read(receive: Receive) -> bytes:
             return bytes(body)
         body += message.get("body", b"")
         if len(body) > MAX_BODY_BYTES:
-            raise RequestRefused(TooLargeError())
+            raise TooLargeError
         if not message.get("more_body", False):
             return bytes(body)

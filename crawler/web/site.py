@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from attrs import frozen
 from fastapi import Depends, Request
@@ -13,12 +13,16 @@ from crawler.db.engine import Database, Transaction
 from crawler.evidence.blobs import BlobStore
 from crawler.stores import Stores
 
+if TYPE_CHECKING:
+    from crawler.web.metrics import Figures
+
 
 @frozen
 class Site:
     """The stores as the web side uses them."""
 
     stores: Stores
+    figures: Figures
 
     @property
     def settings(self) -> Settings:

@@ -7,11 +7,12 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 
 from crawler.archive.search import MAX_PAGE_SIZE, SearchOrder
+from crawler.db.engine import Transaction
 from crawler.views import search as views
 from crawler.web.answers import shape
 from crawler.web.errors import InvalidRequestError
 from crawler.web.parameters import PageNumber, Since, SourceCode, Until
-from crawler.web.site import Reading
+from crawler.web.site import Reading, Site, SiteHere
 
 router = APIRouter(prefix="/api", tags=["search"])
 MAX_QUERY_CHARS = 256
@@ -21,6 +22,7 @@ Text = Annotated[str | None, Query(min_length=1, max_length=MAX_QUERY_CHARS, des
 @router.get("/search", response_model=shape(views.SearchResults, without=("explain",)))
 def search(
     db: Reading,
+    site: SiteHere,
     *,
     q: Text = None,
     source: SourceCode = None,
@@ -36,4 +38,18 @@ def search(
     if since and until and since > until:
         raise InvalidRequestError("Invalid date range: 'from' must be <= 'to'.")
     order = SearchOrder(q or "", source, since, until, view, sort, with_non_2xx, page, page_size)
-    return views.results(db, order)
+    return counted(site, db, order)
+
+
+def counted(site: Site, db: Transaction, order: SearchOrder) -> views.SearchResults:
+    """What a search finds, with how long it took among the metrics."""
+    figures = site.figures
+    figures.searches.inc()
+    try:
+        with figures.search_seconds.time():
+            found = views.results(db, order, explain=True)
+    except Exception:
+        figures.search_errors.inc()
+        raise
+    figures.search_modes.labels(str((found.explain or {}).get("answered_by", "unknown"))).inc()
+    return found

@@ -1,0 +1,308 @@
+"""How the whole is doing: what waits, what is stuck and why, how much is kept; for pages and metrics."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from attrs import field, frozen
+from sqlalchemy import and_, func, select
+
+from crawler.db import lookup
+from crawler.db.models import (
+    Artifact,
+    CrawlException,
+    CrawlSession,
+    Job,
+    JobStep,
+    Run,
+    RunWorker,
+    Snapshot,
+    Task,
+    WarcFile,
+)
+from crawler.evidence.bodies import is_readable
+from crawler.jobs.lifecycle import JobStatus
+from crawler.retention.claims import count_due
+from crawler.runs.rows import RunStatus
+from crawler.sessions.store import is_stale
+from crawler.views import jobs as job_views
+from crawler.views.retention import last_result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from sqlalchemy import ColumnElement
+
+    from crawler.db.engine import Transaction
+
+SESSIONS, TASKS, STEPS = "session", "task", "job_step"
+DAYS_SHOWN = 14
+CLEANUP_IS_LATE = timedelta(days=1)
+
+
+@frozen(kw_only=True)
+class Queue:
+    """One kind of work."""
+
+    kind: str
+    waiting: int
+    at_work: int
+    expired: int  # at work by its row, and its worker is gone
+    oldest_wait_seconds: float
+    oldest_lease_seconds: float
+
+
+@frozen(kw_only=True)
+class StorageClass:
+    """Files of one type that are there."""
+
+    type: str
+    files: int
+    bytes: int
+
+
+@frozen(kw_only=True)
+class WarcFiles:
+    """WARC files in one state."""
+
+    state: str
+    files: int
+    bytes: int
+
+
+@frozen(kw_only=True)
+class Attention:
+    """Something that a person should look at, why, and where."""
+
+    code: str
+    severity: str  # bad, warn
+    count: int
+    what: str
+    why: str
+    link: str
+
+
+@frozen(kw_only=True)
+class Operations:
+    """What operators ask first."""
+
+    queues: list[Queue]
+    captures_last_hour: int
+    captures_by_day: list[int]  # the last days, today last
+    expired_evidence: int  # past its date and still there
+    storage: list[StorageClass]
+    warc_files: list[WarcFiles]
+    worker_silence_seconds: float | None  # since the worker that is heard least gave a sign; None: no worker
+    attention: list[Attention] = field(factory=list)
+
+
+def operations(db: Transaction) -> Operations:
+    """Look at everything once."""
+    now = db.now
+    return Operations(
+        queues=[_sessions(db, now), _tasks(db), _steps(db)],
+        captures_last_hour=_captures(db, now - timedelta(hours=1), now),
+        captures_by_day=list(_by_day(db, now)),
+        expired_evidence=count_due(db, now),
+        storage=_storage(db, now),
+        warc_files=_warc_files(db),
+        worker_silence_seconds=_silence(db, now),
+        attention=list(attention(db)),
+    )
+
+
+# ── what waits, and what is at work ──
+
+
+def _sessions(db: Transaction, now: datetime) -> Queue:
+    waiting = CrawlSession.status == "queued"
+    busy = CrawlSession.status == "running"
+    return Queue(
+        kind=SESSIONS, waiting=lookup.count(db, CrawlSession, waiting),
+        at_work=lookup.count(db, CrawlSession, busy), expired=lookup.count(db, CrawlSession, is_stale(now)),
+        oldest_wait_seconds=_age(db, CrawlSession.created_at, waiting, now),
+        oldest_lease_seconds=_age(db, CrawlSession.started_at, busy, now),
+    )  # fmt: skip
+
+
+def _tasks(db: Transaction) -> Queue:
+    """Of runs that are under way; what a stopped one has left waits for nobody."""
+    going = select(Run.id).where(Run.status.in_([RunStatus.INITIALIZED, RunStatus.RUNNING]))
+    mine = Task.run_id.in_(going)
+    return _leased(db, TASKS, Task, mine)
+
+
+def _steps(db: Transaction) -> Queue:
+    return _leased(db, STEPS, JobStep, JobStep.id.is_not(None))
+
+
+def _leased(db: Transaction, kind: str, table: type[Task | JobStep], mine: ColumnElement[bool]) -> Queue:
+    now = db.now
+    waiting, busy = and_(mine, table.status == "pending"), and_(mine, table.status == "in_progress")
+    return Queue(
+        kind=kind, waiting=lookup.count(db, table, waiting), at_work=lookup.count(db, table, busy),
+        expired=lookup.count(db, table, busy, table.lease_expires_at < now),
+        oldest_wait_seconds=_age(db, table.next_run_at, and_(waiting, table.next_run_at <= now), now),
+        oldest_lease_seconds=_age(db, table.begun_at, busy, now),
+    )  # fmt: skip
+
+
+def _age(db: Transaction, column: Any, which: ColumnElement[bool], now: datetime) -> float:
+    oldest = db.scalar(select(func.min(column)).where(which))
+    return max(0.0, (now - oldest).total_seconds()) if oldest else 0.0
+
+
+def _silence(db: Transaction, now: datetime) -> float | None:
+    """How long ago the least heard worker gave a sign, among those that should."""
+    busy = JobStep.status == "in_progress"
+    heard = [
+        db.scalar(select(func.min(JobStep.updated_at)).where(busy)),
+        db.scalar(select(func.min(CrawlSession.heartbeat_at)).where(CrawlSession.status == "running")),
+    ]
+    known = [each for each in heard if each is not None]
+    return max(0.0, (now - min(known)).total_seconds()) if known else None
+
+
+# ── how much there is ──
+
+
+def _captures(db: Transaction, since: datetime, until: datetime) -> int:
+    return lookup.count(db, Snapshot, Snapshot.captured_at >= since, Snapshot.captured_at < until)
+
+
+def _by_day(db: Transaction, now: datetime) -> Iterator[int]:
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    for ago in reversed(range(DAYS_SHOWN)):
+        day = today - timedelta(days=ago)
+        yield _captures(db, day, day + timedelta(days=1))
+
+
+def _storage(db: Transaction, now: datetime) -> list[StorageClass]:
+    size = func.coalesce(func.sum(Artifact.size_bytes), 0)
+    query = select(Artifact.type, func.count(), size).where(is_readable(now)).group_by(Artifact.type)
+    return [
+        StorageClass(type=kind, files=number, bytes=int(total))
+        for kind, number, total in db.execute(query.order_by(Artifact.type))
+    ]
+
+
+def _warc_files(db: Transaction) -> list[WarcFiles]:
+    size = func.coalesce(func.sum(WarcFile.size_bytes), 0)
+    query = select(WarcFile.state, func.count(), size).group_by(WarcFile.state).order_by(WarcFile.state)
+    return [
+        WarcFiles(state=state, files=number, bytes=int(total)) for state, number, total in db.execute(query)
+    ]
+
+
+# ── what a person should look at ──
+
+
+def attention(db: Transaction) -> Iterator[Attention]:
+    """The worst first."""
+    yield from _stuck_jobs(db)
+    yield from _failed_jobs(db)
+    yield from _silent_runs(db)
+    yield from _silent_sessions(db)
+    yield from _damaged_files(db)
+    yield from _late_cleanup(db)
+    yield from _open_exceptions(db)
+
+
+def _stuck_jobs(db: Transaction) -> Iterator[Attention]:
+    for job in db.scalars(select(Job).where(Job.status.in_(job_views.LEFT_BEHIND)).order_by(Job.id)):
+        found = job_views.shown(db, job, db.now)
+        if found.worker is None:
+            since = f"since {job.updated_at:%Y-%m-%d %H:%M} UTC"
+            yield Attention(
+                code="job_stuck", severity="bad", count=1, what=f"Job {job.id} is stuck",
+                why=f"It was {job.status} {since}, and its worker is gone; a worker takes it up again: "
+                "vitrine worker",
+                link=f"/admin/jobs/{job.id}",
+            )  # fmt: skip
+
+
+def _failed_jobs(db: Transaction) -> Iterator[Attention]:
+    for status, did in ((JobStatus.FAILED, "could not be crawled"), (JobStatus.INDEX_FAILED, "has no index")):
+        count = lookup.count(db, Job, Job.status == status)
+        if count:
+            newest = db.scalars(
+                select(Job).where(Job.status == status).order_by(Job.id.desc()).limit(1)
+            ).one()
+            step = select(JobStep.last_error).where(
+                JobStep.job_id == newest.id, JobStep.last_error.is_not(None)
+            )
+            why = db.scalars(step.order_by(JobStep.id.desc()).limit(1)).first()
+            yield Attention(
+                code=f"job_{status}", severity="bad", count=count,
+                what=f"{_number(count, 'job')} {did if count == 1 else did.replace('has', 'have')}",
+                why=f"Job {newest.id}: {why or 'its log says why'}", link=f"/admin/jobs?status={status}",
+            )  # fmt: skip
+
+
+def _silent_runs(db: Transaction) -> Iterator[Attention]:
+    alive = select(RunWorker.run_id).where(RunWorker.alive_until > db.now)
+    count = lookup.count(db, Run, Run.status == RunStatus.RUNNING, Run.id.not_in(alive))
+    if count:
+        yield Attention(
+            code="run_silent", severity="bad", count=count, what=f"{_number(count, 'run')} without a process",
+            why="Running by their rows, and nobody is at them; `vitrine runs resume` goes on",
+            link="/admin/runs?status=running",
+        )  # fmt: skip
+
+
+def _silent_sessions(db: Transaction) -> Iterator[Attention]:
+    count = lookup.count(db, CrawlSession, is_stale(db.now))
+    if count:
+        yield Attention(
+            code="session_silent", severity="warn", count=count,
+            what=f"{_number(count, 'session')} without a process",
+            why="Their process is gone; the next crawl ends them as abandoned",
+            link="/admin/sessions?status=running",
+        )  # fmt: skip
+
+
+def _damaged_files(db: Transaction) -> Iterator[Attention]:
+    count = lookup.count(db, WarcFile, WarcFile.state == "damaged")
+    if count:
+        yield Attention(
+            code="warc_damaged", severity="warn", count=count,
+            what=f"{_number(count, 'WARC file')} damaged",
+            why="Some records cannot be read; `vitrine warcs verify` says which",
+            link="/admin/warcs?state=damaged",
+        )  # fmt: skip
+
+
+def _late_cleanup(db: Transaction) -> Iterator[Attention]:
+    late = lookup.count(
+        db, Artifact, is_readable(db.now), ~Artifact.legal_hold,
+        Artifact.retention_until < db.now - CLEANUP_IS_LATE,
+    )  # fmt: skip
+    if late:
+        yield Attention(
+            code="cleanup_late", severity="warn", count=late,
+            what=f"{_number(late, 'file')} should have gone a day ago",
+            why="No cleanup has taken them; is `vitrine cleanup` on a timer?", link="/admin/retention",
+        )  # fmt: skip
+    last = last_result(db)
+    failed = [each["collection"] for each in last.details if each.get("error")] if last else []
+    if failed:
+        yield Attention(
+            code="cleanup_failed", severity="bad", count=len(failed), what="The last cleanup failed in part",
+            why=f"These collections could not be looked after: {', '.join(failed)}", link="/admin/retention",
+        )  # fmt: skip
+
+
+def _open_exceptions(db: Transaction) -> Iterator[Attention]:
+    count = lookup.count(db, CrawlException, CrawlException.resolved_at.is_(None))
+    if count:
+        yield Attention(
+            code="exceptions_open", severity="warn", count=count,
+            what=f"{_number(count, 'exception')} of runs open",
+            why="Pages that could not be had or read; `vitrine exceptions list` has them", link="/admin/runs",
+        )  # fmt: skip
+
+
+def _number(count: int, noun: str) -> str:
+    return f"1 {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -1,0 +1,127 @@
+"""Who may come further: operators with the token, and what changes something only from our own pages.
+
+`/api/admin` and `/metrics` answer as seed 003 says, `/admin` and every change as seed 004 says (decision K7).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import parse_qsl
+
+from fastapi import Depends, Request
+
+from crawler.clock import utc_now
+from crawler.errors import CrawlerError
+from crawler.web.keys import COOKIE, Keys
+from crawler.web.site import Site, SiteHere
+
+FORM_TOKEN = "form_token"  # ruff: ignore[hardcoded-password-string] - a field's name
+FORM_HEADER = "x-form-token"
+MAX_FIELDS = 100
+OWN_ORIGIN = "same-origin"
+
+
+class NotConfiguredError(CrawlerError):
+    """No token is set, and this environment does not go without one."""
+
+    code = "admin_not_configured"
+    http_status = 500
+
+
+class TokenRequiredError(CrawlerError):
+    """The token is missing, or another one."""
+
+    code = "admin_token_required"
+    http_status = 403
+
+
+class NotAuthorizedError(CrawlerError):
+    """The key is missing, or another one."""
+
+    code = "admin_key"
+    http_status = 401
+
+
+class ForeignRequestError(CrawlerError):
+    """The request does not come from a page of this site."""
+
+    code = "foreign_request"
+    http_status = 403
+
+
+class ReadOnlyError(CrawlerError):
+    """Nothing can be changed here."""
+
+    code = "read_only"
+    http_status = 403
+
+
+def keys_of(site: Site) -> Keys:
+    """The token of a site."""
+    return Keys(site.settings.admin_token.get_secret_value())
+
+
+def operators(request: Request, site: SiteHere) -> None:
+    """Let operators' programs in (SPEC 97-100)."""
+    keys = keys_of(site)
+    if keys.is_set:
+        if not keys.in_headers(request.headers):
+            raise TokenRequiredError("Admin token required")
+    elif site.settings.is_guarded:
+        raise NotConfiguredError("Admin token not configured for this environment", hint="set ADMIN_TOKEN")
+
+
+def workshop(request: Request, site: SiteHere) -> None:
+    """Let in who has the token, or has logged in with it; closed without one (SPEC E129, E131)."""
+    keys = keys_of(site)
+    if not keys.is_set:
+        raise NotAuthorizedError("Admin access is not configured", hint="set ADMIN_TOKEN")
+    if not keys.in_headers(request.headers) and not is_logged_in(request, keys):
+        raise NotAuthorizedError("Invalid admin key")
+
+
+def is_logged_in(request: Request, keys: Keys) -> bool:
+    """Whether a browser carries the sign of a login."""
+    return keys.is_login(request.cookies.get(COOKIE, ""), utc_now())
+
+
+async def change(request: Request, site: SiteHere) -> dict[str, str]:
+    """Let a change pass that somebody with the token asks for on a page of ours; the form's fields."""
+    workshop(request, site)
+    if site.settings.web_read_only:
+        raise ReadOnlyError(hint="WEB_READ_ONLY is set")
+    keys = keys_of(site)
+    is_program = keys.in_headers(request.headers)
+    require_own_origin(request, is_program=is_program)
+    fields = await form_fields(request)
+    shown = fields.pop(FORM_TOKEN, request.headers.get(FORM_HEADER, ""))
+    if not is_program and not keys.is_form_token(shown, request.cookies[COOKIE]):
+        raise ForeignRequestError("the form is not from a page of this login", hint="load the page again")
+    return fields
+
+
+def require_own_origin(request: Request, *, is_program: bool) -> None:
+    """Refuse what a page of another site has a browser send; a program says of neither where it is from."""
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if site is not None:
+        is_own = site == OWN_ORIGIN
+    elif origin is not None:
+        is_own = origin == f"{request.url.scheme}://{request.headers['host']}"
+    else:
+        is_own = is_program
+    if not is_own:
+        raise ForeignRequestError
+
+
+async def form_fields(request: Request) -> dict[str, str]:
+    """The fields of a form; of any other body none."""
+    if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
+        return {}
+    body = (await request.body()).decode("utf-8", "replace")
+    try:
+        return dict(parse_qsl(body, keep_blank_values=True, max_num_fields=MAX_FIELDS))
+    except ValueError:
+        return {}
+
+
+Change = Annotated[dict[str, str], Depends(change)]

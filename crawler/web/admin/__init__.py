@@ -1,0 +1,1 @@
+"""The workshop: each module has a router below `/admin`, which the app guards."""

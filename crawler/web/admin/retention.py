@@ -1,0 +1,149 @@
+"""Retention: what is kept how long, what a cleanup would take, and taking it (SPEC E124-134)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from sqlalchemy.exc import SQLAlchemyError
+
+from crawler.clock import utc_now
+from crawler.db.engine import DatabaseUnavailableError
+from crawler.errors import CrawlerError, UsageError
+from crawler.retention import policies
+from crawler.retention.cleanup import CleanupOrder, clean_up
+from crawler.retention.plan import CleanupResult
+from crawler.views import retention as views
+from crawler.web.access import change
+from crawler.web.answers import JsonAnswer
+from crawler.web.site import Site, SiteHere
+
+router = APIRouter(prefix="/admin", include_in_schema=False)
+WHO = "web"  # in the audit log: whoever has the token
+
+
+class RequestError(UsageError):
+    """The request is not one that retention takes."""
+
+    code = "retention_request"
+
+
+class NotSavedError(CrawlerError):
+    """The policy could not be saved; nothing was changed."""
+
+    code = "not_saved"
+    http_status = 503
+
+
+async def _document(request: Request) -> dict[str, Any]:
+    """The JSON object that was sent."""
+    try:
+        found = json.loads(await request.body())
+    except (ValueError, RecursionError):
+        raise RequestError("Invalid JSON body") from None
+    if not isinstance(found, dict):
+        raise RequestError("Invalid JSON body")
+    return found
+
+
+@router.get("/api/retention")
+def show(site: SiteHere) -> JsonAnswer:
+    """The policies, and what the last cleanup did."""
+    return JsonAnswer({"config": config_of(site), "lastCleanup": _last(site)})
+
+
+@router.post("/api/retention", dependencies=[Depends(change)])
+def act(site: SiteHere, body: Annotated[dict[str, Any], Depends(_document)]) -> JsonAnswer:
+    """Change one policy, or clean up."""
+    action = body.get("action")
+    if action == "update_policy":
+        set_days(site, body.get("collectionName"), body.get("ttlDays"))
+        return JsonAnswer({"config": config_of(site)})
+    if action == "cleanup":
+        if not isinstance(body.get("dryRun"), bool):
+            raise RequestError("Missing dryRun", hint="true counts only, false deletes")
+        began, now = time.monotonic(), utc_now()
+        result = _as_result(run_cleanup(site, dry_run=body["dryRun"]))
+        took = round((time.monotonic() - began) * 1000)
+        return JsonAnswer({"result": {"timestamp": now.isoformat(), **result, "durationMs": took}})
+    raise RequestError(f"Unknown action: {str(action)[:80]}")
+
+
+# ── what both ways share ──
+
+
+def set_days(site: Site, collection: object, days: object) -> None:
+    """Change one policy; the audit log says so."""
+    if not isinstance(collection, str) or not collection or not days:
+        raise RequestError("Missing collectionName or ttlDays")
+    if not isinstance(days, int) or isinstance(days, bool):
+        raise RequestError("TTL must be a whole number of days")
+    try:
+        with site.database.write() as db:
+            policies.set_days(db, collection, days, actor=WHO, now=db.now)
+    except (SQLAlchemyError, DatabaseUnavailableError) as error:
+        raise NotSavedError from error
+
+
+def run_cleanup(site: Site, *, dry_run: bool) -> CleanupResult:
+    """One pass; a dry run only counts."""
+    batch = site.settings.retention_cleanup_batch_size
+    if not dry_run:
+        site.stores.sessions.abandon_stale()
+    return clean_up(site.database, site.blobs, CleanupOrder(batch_size=batch, dry_run=dry_run, who=WHO))
+
+
+def digest_of(plan: CleanupResult) -> str:
+    """What stands for a plan: it changes when anything else would go."""
+    goes = [
+        sorted(str(each["artifact_id"]) for each in plan.artifacts),
+        [(each["collection"], each["ttl_days"], each["expired_docs"]) for each in plan.collections],
+    ]
+    return hashlib.sha256(json.dumps(goes).encode()).hexdigest()
+
+
+def config_of(site: Site) -> dict[str, Any]:
+    """The days of each collection, and what has none."""
+    with site.database.read() as db:
+        days = policies.load(db)
+    return {
+        "policies": [{"collectionName": name, "ttlDays": number} for name, number in days.items()],
+        "exempt": [policies.EXEMPT],
+        "htmlRetentionDays": site.settings.html_retention_days,
+    }
+
+
+def _last(site: Site) -> dict[str, Any] | None:
+    with site.database.read() as db:
+        last = views.last_result(db)
+    if last is None:
+        return None
+    return {
+        "timestamp": last.timestamp.isoformat(), "dryRun": last.dry_run,
+        "collectionsProcessed": sum(not each.get("error") for each in last.details),
+        "totalDocumentsDeleted": last.total_deleted, "details": [_detail(each) for each in last.details],
+        "durationMs": last.duration_ms,
+    }  # fmt: skip
+
+
+def _as_result(done: CleanupResult) -> dict[str, Any]:
+    return {
+        "dryRun": done.dry_run, "collectionsProcessed": done.collections_processed,
+        "totalDocumentsDeleted": sum(each["deleted_docs"] for each in done.collections),
+        "details": [_detail(each) for each in done.collections],
+        "artifacts": {
+            "candidates": done.candidates, "deleted": done.deleted, "failed": done.failed,
+            "reclaimedBytes": done.reclaimed_bytes, "remaining": done.remaining,
+        },
+    }  # fmt: skip
+
+
+def _detail(each: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "collection": each["collection"], "ttlDays": each["ttl_days"], "totalDocs": each["total_docs"],
+        "expiredDocs": each["expired_docs"], "deletedDocs": each["deleted_docs"],
+        **({"error": each["error"]} if each.get("error") else {}),
+    }  # fmt: skip

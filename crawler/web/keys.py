@@ -1,0 +1,72 @@
+"""The one token: whether somebody has it, and what stands for it in a browser."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+COOKIE = "vitrine_admin_key"
+COOKIE_PATH = "/admin"
+LOGIN_LASTS = timedelta(days=1)
+BEARER = "bearer"
+HEADERS = ("x-admin-token", "x-admin-key")
+
+
+class Keys:
+    """Compares, in the same time whatever is given; the token itself never leaves."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token.encode()
+
+    @property
+    def is_set(self) -> bool:
+        """Whether there is a token."""
+        return bool(self._token)
+
+    def opens(self, given: str) -> bool:
+        """Whether that is the token."""
+        return self.is_set and hmac.compare_digest(_digest(given.encode()), _digest(self._token))
+
+    def in_headers(self, headers: Mapping[str, str]) -> bool:
+        """Whether a program sends the token along."""
+        scheme, _, bearer = headers.get("authorization", "").partition(" ")
+        given = [headers[name] for name in HEADERS if name in headers]
+        if scheme.lower() == BEARER:
+            given.append(bearer.strip())
+        return sum(map(self.opens, given)) > 0  # each is compared, whatever the others are
+
+    def login(self, now: datetime) -> str:
+        """What a browser keeps instead of the token: when it ends, sealed."""
+        until = str(int((now + LOGIN_LASTS).timestamp()))
+        return f"{until}.{self._seal('login', until)}"
+
+    def is_login(self, cookie: str, now: datetime) -> bool:
+        """Whether a browser has logged in, and not too long ago."""
+        until, _, seal = cookie.partition(".")
+        is_sealed = self.is_set and _same(seal, self._seal("login", until))
+        return is_sealed and until.isdecimal() and now.timestamp() < int(until)
+
+    def form_token(self, cookie: str) -> str:
+        """What a form of this login carries, and a form of another site cannot know."""
+        return self._seal("form", cookie)
+
+    def is_form_token(self, given: str, cookie: str) -> bool:
+        """Whether a form came from a page of this login."""
+        return self.is_set and _same(given, self.form_token(cookie))
+
+    def _seal(self, purpose: str, text: str) -> str:
+        return hmac.digest(self._token, f"{purpose}:{text}".encode(), "sha256").hex()
+
+
+def _digest(given: bytes) -> bytes:
+    return hashlib.sha256(given).digest()
+
+
+def _same(given: str, expected: str) -> bool:
+    return hmac.compare_digest(given.encode(), expected.encode())

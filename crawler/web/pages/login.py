@@ -1,0 +1,58 @@
+"""The door of the workshop: the token is shown once, and the browser keeps a sign that ends by itself."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import RedirectResponse
+
+from crawler import logs
+from crawler.clock import utc_now
+from crawler.web import errors
+from crawler.web.access import NotAuthorizedError, form_fields, keys_of, require_own_origin
+from crawler.web.keys import COOKIE, COOKIE_PATH, LOGIN_LASTS
+from crawler.web.site import SiteHere
+
+log = logs.get_logger(__name__)
+router = APIRouter(prefix="/admin", include_in_schema=False)
+SEE_OTHER = 303
+
+
+async def _form(request: Request) -> dict[str, str]:
+    require_own_origin(request, is_program=False)
+    return await form_fields(request)
+
+
+Form = Annotated[dict[str, str], Depends(_form)]
+
+
+@router.get("/login")
+def login_page(request: Request) -> Response:
+    """Ask for the token."""
+    return errors.login_page(request, None, 200)
+
+
+@router.post("/login")
+def login(request: Request, site: SiteHere, form: Form) -> Response:
+    """Let a browser in that shows the token."""
+    keys = keys_of(site)
+    if not keys.is_set:
+        raise NotAuthorizedError("Admin access is not configured", hint="set ADMIN_TOKEN")
+    if not keys.opens(form.get("token", "").strip()):
+        log.warning("login.refused", client=request.client.host if request.client else "?")
+        return errors.login_page(request, NotAuthorizedError("Invalid admin key"), 401)
+    answer = RedirectResponse(errors.local_path(form.get("next", "")), SEE_OTHER)
+    answer.set_cookie(
+        COOKIE, keys.login(utc_now()), max_age=int(LOGIN_LASTS.total_seconds()), path=COOKIE_PATH,
+        secure=request.url.scheme == "https", httponly=True, samesite="strict",
+    )  # fmt: skip
+    return answer
+
+
+@router.post("/logout")
+def logout(_: Form) -> Response:
+    """Have a browser forget."""
+    answer = RedirectResponse("/", SEE_OTHER)
+    answer.delete_cookie(COOKIE, path=COOKIE_PATH)
+    return answer
