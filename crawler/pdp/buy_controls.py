@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from crawler.pdp.buy_labels import MAX_LABEL_CHARS, fold, read_label, speaking
 from crawler.pdp.outline import Haystack
+from crawler.pdp.place import ancestors
+from crawler.pdp.platforms import (
+    ADDRESSES,
+    FIELDS,
+    NAMES,
+    ORDERS,
+    PICTURES,
+    QUANTITIES,
+    SCRIPTS,
+    WORDS_OF_ADDRESSES,
+    WORDS_OF_PICTURES,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,33 +28,16 @@ if TYPE_CHECKING:
     from crawler.pdp.outline import Element, Outline
 
 MAX_CONTROLS = 400
+MAX_FIELDS = 400
+MAX_CALLED_CHARS = 300
+FEW_WORDS = 8
+MAX_FILE_CHARS = 60
 MAX_NAMES_CHARS = 600
+MAX_QUANTITIES = 12
+_SENDING = "button:not([type=button]):not([type=reset]), input[type=submit], input[type=image]"
+_NO_NUMBERS = {"hidden", "submit", "button", "image", "checkbox", "radio", "search", "email", "password"}
 _PRESSABLE = {"submit", "button", "image"}
 _SCRIPTED_TAGS = {"div", "span", "img", "li", "p", "td", "label", "strong", "b"}
-_CART_SCRIPT = re.compile(
-    r"add.{0,8}(?:cart|basket|korz|kosik|warenkorb)|(?:cart|basket).{0,2}add|insert.?cart|buy_?now|product_submit",
-    re.IGNORECASE,
-)
-
-# Names that themes and platforms give to what puts something into a cart: Shopify, WooCommerce, Magento,
-# OpenCart, PrestaShop, BigCommerce, Squarespace, Wix and their like.
-_IDIOM = re.compile(
-    r"add[-_ ]?to[-_ ]?(?:cart|basket|bag|trolley)|(?:cart|basket)[-_]?add(?![a-z])|btn-cart"
-    r"|buy-?(?:btn|button|now)|(?:btn|button)[-_]?(?:buy|cart|basket)|shopify-payment-button"
-    r"|in-den-warenkorb|warenkorb-?button|koupit|kup-?btn|to-?basket|(?<!go)(?<!go-)to-?cart(?![a-z])",
-    re.IGNORECASE,
-)
-# Addresses that put something into a cart: Shopify, WooCommerce, Magento, osCommerce, BigCommerce, Oxid,
-# Shopware, Salesforce, WebSphere, Bitrix, Amazon and their like.
-_CART_ADDRESS = re.compile(
-    r"/cart/add|[?&]add-to-cart=|/basket/add|addtocart|add_to_cart|add-to-cart|add-?to-?basket|fnc=tobasket"
-    r"|action=(?:buy_now|add_product|add2basket|buy)|/cart\.php\?(?:[^&]{0,40}&){0,4}action=add|/handle-buy-box"
-    r"|checkout/add(?:article|product)|line-item/add|(?:cart|basket)/?\?(?:[^&]{0,40}&){0,4}add|cart-addproduct|orderitemadd|addproducttocart|/addcart|wg-order\?",
-    re.IGNORECASE,
-)
-# One of them stands in whatever the pattern takes.
-_WORDS_OF_ADDRESSES = ("add", "buy", "basket", "wg-order")
-_CART_NAME = re.compile(r"add[-_]?(?:to|2)[-_]?(?:cart|basket|bag)|inwarenkorb|btn_?buy", re.IGNORECASE)
 # Attributes that hold what a click does, in plain pages and in those of the frameworks.
 _CLICKS = frozenset(
     {
@@ -72,13 +67,16 @@ def buy_controls(outline: Outline) -> list[BuyControl]:
 def _candidates(outline: Outline) -> Iterator[BuyControl]:
     for element in outline.hinted("buy"):
         may_buy = element.tag == "form" or _is_pressable(element)
-        if may_buy and _IDIOM.search(element.names()[:MAX_NAMES_CHARS]):
+        if may_buy and NAMES.search(element.names()[:MAX_NAMES_CHARS]):
             yield _idiom(element)
     for form in outline.all("form"):
-        if _CART_ADDRESS.search(form.get("action")[:500]):
+        if ADDRESSES.search(form.get("action")[:500]):
             yield _idiom(form)
     yield from _by_target(outline)
+    yield from _by_hidden_field(outline)
+    yield from _by_picture(outline)
     yield from _labelled(outline)
+    yield from _by_quantity(outline)
 
 
 def _idiom(element: Element) -> BuyControl:
@@ -91,22 +89,70 @@ def _by_target(outline: Outline) -> Iterator[BuyControl]:
     leading = [(element, href[:500]) for element in pressable if (href := element.attributes.get("href"))]
     found = [
         leading[place][0]
-        for place in Haystack.of(href for _, href in leading).places(_WORDS_OF_ADDRESSES)
-        if _CART_ADDRESS.search(leading[place][1].replace("\n", " "))
+        for place in Haystack.of(href for _, href in leading).places(WORDS_OF_ADDRESSES)
+        if ADDRESSES.search(leading[place][1].replace("\n", " "))
     ]
     found += [
-        element for element in outline.all("button", "input") if _CART_NAME.search(element.get("name")[:500])
+        element for element in outline.all("button", "input") if FIELDS.search(element.get("name")[:500])
     ]
     found += [element for element in pressable if _puts_by_click(element)]
     return map(_idiom, found)
 
 
+def _by_hidden_field(outline: Outline) -> Iterator[BuyControl]:
+    """Forms with a field that nobody sees and that tells the shop to put something into a cart."""
+    orders = [
+        field
+        for field in outline.by_tag["input"][:MAX_FIELDS]
+        if field.get("type").lower() == "hidden"
+        and ORDERS.match(f"{field.get('name')[:100]}={field.get('value')[:100]}")
+    ]
+    forms = {form.node.mem_id: form for form in outline.by_tag["form"]} if orders else {}
+    yield from (_idiom(form) for field in orders if (form := _form_around(field, forms)))
+
+
+def _by_picture(outline: Outline) -> Iterator[BuyControl]:
+    """Controls that are pictures, by the name of the picture's file."""
+    for field in outline.by_tag["input"]:
+        if field.get("type").lower() == "image" and PICTURES.search(field.get("src")[-MAX_FILE_CHARS:]):
+            yield _idiom(field)
+    images = outline.by_tag["img"]
+    sources = Haystack.of(image.get("src")[-MAX_FILE_CHARS:] for image in images)
+    found = [images[place].node for place in sources.places(WORDS_OF_PICTURES)]
+    named = [node for node in found if PICTURES.search((node.attributes.get("src") or "")[-MAX_FILE_CHARS:])]
+    pressed = {around.mem_id for node in named for around in ancestors(node, 2)}
+    if pressed:
+        yield from (_idiom(link) for link in outline.all("a", "button") if link.node.mem_id in pressed)
+
+
 def _puts_by_click(element: Element) -> bool:
     attributes = element.attributes
     return not _CLICKS.isdisjoint(attributes) and any(
-        _CART_SCRIPT.search((attributes[name] or "")[:500].replace("\n", " "))
+        SCRIPTS.search((attributes[name] or "")[:500].replace("\n", " "))
         for name in _CLICKS.intersection(attributes)
     )
+
+
+def _by_quantity(outline: Outline) -> Iterator[BuyControl]:
+    """What sends a form that asks how many, whatever it says: it waits for a title and a price beside it."""
+    asked = [
+        field
+        for field in islice(outline.all("input", "select"), MAX_FIELDS)
+        if QUANTITIES.search(f"{field.get('name')[:60]} {field.get('id')[:60]}")
+        and field.get("type").lower() not in _NO_NUMBERS
+    ]
+    forms = {form.node.mem_id: form for form in outline.by_tag["form"]} if asked else {}
+    holding = [_form_around(field, forms) for field in asked[:MAX_QUANTITIES]]
+    senders = {node.mem_id for form in holding if form for node in form.node.css(_SENDING)}
+    if senders:
+        for element in outline.all("button", "input"):
+            if element.node.mem_id in senders:
+                yield BuyControl(element, fold(label_of(element)), "waiting")
+
+
+def _form_around(field: Element, forms: dict[int, Element]) -> Element | None:
+    around = (forms.get(block.mem_id) for block in ancestors(field.node))
+    return next(filter(None, around), None)
 
 
 def _labelled(outline: Outline) -> Iterator[BuyControl]:
@@ -119,7 +165,7 @@ def _labelled(outline: Outline) -> Iterator[BuyControl]:
     # Themes also make buy controls of elements that nobody can press without a script; their names tell.
     pressable += [element for element in outline.hinted("buy") if element.tag in _SCRIPTED_TAGS]
     said = [(element, _said_by(element)) for element in pressable]
-    said += [(element, label) for element in pressable if (label := element.attributes.get("aria-label"))]
+    said += [(element, label) for element in pressable for label in _read_out(element)]
     waiting: list[BuyControl] = []  # what it is read out as may say more
     for place in speaking([label for _, label in said]):
         element, label = said[place]
@@ -129,6 +175,24 @@ def _labelled(outline: Outline) -> Iterator[BuyControl]:
         elif kind:
             yield BuyControl(element, folded, kind)
     yield from waiting
+
+
+def _read_out(element: Element) -> list[str]:
+    """What a control is called for those who do not see it; of a long sentence its beginning, and both ends.
+
+    The name of the product stands in the middle: `Add the blue jug of Acme Pottery to your cart`.
+    """
+    called = [element.attributes.get("aria-label")]
+    leads_on = element.tag == "a" and element.get("href").startswith(("/", "http"))
+    if element.tag in {"a", "button", "input"} and not leads_on:
+        called.append(element.attributes.get("title"))
+    brief: list[str] = []
+    for words in (text[:MAX_CALLED_CHARS].split() for text in called if text):
+        if len(words) <= FEW_WORDS:
+            brief.append(" ".join(words))
+        else:
+            brief += [" ".join(words[:5]), " ".join((words[0], *words[-4:]))]
+    return brief
 
 
 def _is_pressable(element: Element) -> bool:

@@ -73,20 +73,38 @@ _HINTS: dict[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
             "purchase",
             "kauf",
             "koupit",
+            "kupit",
             "warenkorb",
             "korzin",
+            "comprar",
+            "panier",
+            "carrello",
+            "carrito",
+            "carrinho",
+            "koszyk",
+            "kosik",
+            "winkelwagen",
+            "sepet",
+            "acheter",
+            "acquista",
+            "atc-",
+            "atcb",
         ),
         re.compile(
             r"add.{0,4}(?:cart|basket|bag|trolley)|(?:cart|basket|bag).{0,2}add|buy|purchase|warenkorb|kauf"
-            r"|btn-cart|b(?:tn|utton)[-_]?(?:cart|basket)|(?:cart|order)[-_]?b(?:tn|utton)|koupit|korzin"
+            r"|btn-cart|b(?:tn|utton)[-_]?(?:cart|basket)|(?:cart|order)[-_]?b(?:tn|utton)|ko?upit|korzin"
+            r"|comprar|panier|carrello|carrito|carrinho|koszyk|kosik|winkelwagen|sepet|acheter|acquista"
+            r"|(?<![a-z])atc-?(?:btn|button|cta)"
         ),
     ),
     "heading": (("title", "headline", "heading", "page_header", "page-header", "product-header"), None),
     "title": (
         ("title", "name", "heading"),
         re.compile(
-            r"(?:product|prod|item|goods|article|artikel|pdp|listing)[a-z]{0,9}[-_]{0,2}(?:title|name|heading)"
-            r"|(?:title|name)[-_]?(?:product|item)"
+            r"(?:product|prod|item|goods|article|artikel|pdp|listing|produkt|produit|prodott|producto|"
+            r"tovar|towar"
+            r"|urun|proizvod|termek|vare)[a-z]{0,9}[-_]{0,2}(?:title|name|heading)"
+            r"|(?:title|name)[-_]?(?:product|item|produkt|produit|tovar)"
         ),
     ),
 }

@@ -10,7 +10,7 @@ from urllib.parse import urljoin
 
 from crawler.errors import BadUrlError
 from crawler.html.visible import text_of
-from crawler.pdp.buy_labels import is_about_something_else
+from crawler.pdp.buy_labels import MAX_LABEL_CHARS, is_about_something_else
 from crawler.pdp.money import find_in_prose
 from crawler.pdp.place import Surroundings, ancestors, shape_of
 from crawler.pdp.title import bare_address, words_of
@@ -31,6 +31,7 @@ _ORDERING = re.compile(
     re.IGNORECASE,
 )
 _DIGITS = re.compile(r"\d+")
+MAX_ALTERNATIVES = 5
 MAX_SINGLE = 40  # a page has one, or a few; each is looked at closely
 NEAR = 6
 NEAR_CHARS = 400
@@ -52,7 +53,28 @@ def own_controls(controls: list[BuyControl], around: Surroundings, url: str) -> 
             or not any(block.mem_id in grids for block in ancestors(control.element.node))
         )
     ]
-    return [control for control in own if control.reason != "waiting"] or own
+    own = [control for control in own if control.reason != "waiting"] or own
+    return _of_one_subject(own, around) if len(own) >= REPEATED_FROM else own
+
+
+def _of_one_subject(controls: list[BuyControl], around: Surroundings) -> list[BuyControl]:
+    """The controls without those under three or more headings that do not repeat the title."""
+    headings = [_heading_beside(control.element.node, around) for control in controls]
+    others = {heading for heading in headings if heading and not around.is_named_in(heading)}
+    if len(others) < REPEATED_FROM:
+        return controls
+    return [control for control, heading in zip(controls, headings, strict=True) if heading not in others]
+
+
+def _heading_beside(node: LexborNode, around: Surroundings) -> str:
+    """The words of the nearest heading; none where the title is as near."""
+    for block in ancestors(node):
+        if block.mem_id in around.titled:
+            return ""
+        heading = block.css_first("h1, h2, h3, h4, h5")
+        if heading is not None:
+            return words_of(heading.text())
+    return ""
 
 
 def _grids(repeated: list[BuyControl]) -> frozenset[int]:
@@ -84,16 +106,32 @@ def _parted(controls: list[BuyControl]) -> tuple[list[BuyControl], list[BuyContr
 
 
 def _is_grid(group: list[BuyControl]) -> bool:
-    """Whether controls of one shape are those of tiles: many, or two each with a picture and a link."""
+    """Whether controls of one shape are those of tiles: two with a picture and a link each, or more."""
     if len(group) != REPEATED_FROM - 1:
-        return len(group) >= REPEATED_FROM
-    one, other = ([control.element.node, *ancestors(control.element.node)] for control in group)
-    shared = {block.mem_id for block in other}
-    tiles = [
-        next((block for block, around in pairwise(chain) if around.mem_id in within), None)
-        for chain, within in ((one, shared), (other, {block.mem_id for block in one}))
-    ]
+        return len(group) >= REPEATED_FROM and not _are_alternatives(group)
+    tiles = _tiles(group)
     return all(tile is not None and _is_tile(tile) for tile in tiles) or _differ(tiles)
+
+
+def _tiles(group: list[BuyControl]) -> list[LexborNode | None]:
+    """What is around each control alone: the largest block that holds none of the others."""
+    chains = [[control.element.node, *ancestors(control.element.node)] for control in group]
+    held = Counter(block.mem_id for chain in chains for block in chain)
+    return [
+        next((block for block, around in pairwise(chain) if held[around.mem_id] > 1), None)
+        for chain in chains
+    ]
+
+
+def _are_alternatives(group: list[BuyControl]) -> bool:
+    """Whether controls stand right beside each other and each says something else: ways to get one thing."""
+    labels = [control.label for control in group]
+    if len(group) > MAX_ALTERNATIVES or len(set(labels)) < len(group):
+        return False
+    return all(
+        tile is not None and len(text_of(tile, limit=MAX_LABEL_CHARS)) <= len(label)
+        for tile, label in zip(_tiles(group), labels, strict=True)
+    )
 
 
 def _differ(tiles: list[LexborNode | None]) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from crawler.pdp.dwellings import dwelling_in
 from crawler.pdp.offers import as_list
 from crawler.pdp.structured_data import bare_type, types_of
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 # JSON-LD types by the refusal that they give.
 ARTICLES = "declared_article"
+PROPERTY = "declared_property"
 _TYPES = {
     ARTICLES: (
         "article newsarticle blogposting techarticle reportagenewsarticle review howto recipe qapage "
@@ -28,12 +30,13 @@ _TYPES = {
         "analysisnewsarticle opinionnewsarticle profilepage"
     ),
     "declared_collection": "collectionpage searchresultspage offercatalog productcollection collection",
-    "declared_property": (
+    PROPERTY: (
         "realestatelisting singlefamilyresidence apartment apartmentcomplex house residence accommodation "
         "realestateagent lodgingbusiness hotel vacationrental"
     ),
 }
 _KINDS = {reason: frozenset(types.split()) for reason, types in _TYPES.items()}
+BOTH, CONTROL, EITHER = "both", "control", "either"
 # Lists that product pages carry as well, for what else the shop sells.
 _WEAK_TYPES = {"itemlist": "declared_collection"}
 _OG_KINDS = {"article": ARTICLES, "product.group": "declared_collection", "blog": ARTICLES}
@@ -46,7 +49,7 @@ class Declaration:
     reason: str
     where: str
     text: str
-    is_firm: bool  # whether it is believed of a page that sells something too
+    yields_to: str  # what speaks against it: BOTH a control and data together, a CONTROL, or EITHER
 
 
 def declares(nodes: Iterable[LinkedNode], reason: str) -> bool:
@@ -57,23 +60,32 @@ def declares(nodes: Iterable[LinkedNode], reason: str) -> bool:
 def declarations(page: Page) -> tuple[Declaration, ...]:
     """Every declaration of another kind than product, in document order, Open Graph last."""
     found = [
-        Declaration(reason, node.path, ", ".join(sorted(node.types)), is_firm=True)
+        Declaration(reason, node.path, ", ".join(sorted(node.types)), BOTH)
         for node in page.linked_data
         if _is_on_top(node)
         for reason, types in _KINDS.items()
         if node.types & types
     ]
     found += [
-        Declaration(_WEAK_TYPES[kind], node.path, kind, is_firm=False)
+        Declaration(_WEAK_TYPES[kind], node.path, kind, EITHER)
         for node in page.linked_data
-        if not node.via
+        if not node.via and not _lists_navigation(node)
         for kind in node.types & _WEAK_TYPES.keys()
     ]
     for meta in page.outline.by_tag["meta"]:
         kind = meta.get("content").strip().lower()
         if (meta.get("property") or meta.get("name")).lower() == "og:type" and kind in _OG_KINDS:
-            found.append(Declaration(_OG_KINDS[kind], "meta[property=og:type]", kind, is_firm=False))
+            found.append(Declaration(_OG_KINDS[kind], "meta[property=og:type]", kind, EITHER))
+    dwelling = dwelling_in(page)
+    if dwelling:
+        found.append(Declaration(PROPERTY, "title", dwelling, CONTROL))
     return tuple(found)
+
+
+def _lists_navigation(node: LinkedNode) -> bool:
+    """Whether a list is the site's menu."""
+    elements = [each for each in as_list(node.value.get("itemListElement"))[:20] if isinstance(each, dict)]
+    return bool(elements) and all("sitenavigationelement" in types_of(each) for each in elements)
 
 
 def _is_on_top(node: LinkedNode) -> bool:

@@ -18,6 +18,8 @@ _NEAR = 6
 _TILE_CLIMB = 9
 _TILES_FROM = 3
 _MAX_NEIGHBOURS = 100
+_MAX_TITLE = 300
+_WORD = re.compile(r"\w+")
 
 _OUTSIDE_TAGS = frozenset({"header", "footer", "nav", "dialog"})
 # Class and id names are cut into words first, so that `relative` is not `related`.
@@ -27,7 +29,7 @@ _ASIDE = re.compile(
     r"|also-?\w+|recently\w*|last-?seen|best-?sell\w*|you-?may\w*|suggest\w*|accessor\w+|frequently\w*"
     r"|bought-?together|zubehoer|zubehör|podobn\w+|soputstv\w*"
     r"|mini-?cart|cart-?drawer|drawer-?cart|cart-?preview|side-?cart|mini-?basket"
-    r"|quick-?(?:view|shop|look|buy)|modal|pop-?up|dialog|lightbox"
+    r"|quick-?(?:view|shop|look|buy)|modal|pop-?up|(?<!product-)dialog|lightbox"
     r"|off-?canvas|mega-?menu|main-?menu|navbar|breadcrumbs?|cookie\w*|newsletter"
     r")(?:[^a-z]|$)"
 )
@@ -50,6 +52,7 @@ class Surroundings:
 
     titled: frozenset[int]  # the title's ancestors: a part of the page that holds the title is not beside it
     priced: frozenset[int]  # the near ancestors of prices
+    named: frozenset[str] = frozenset()  # the title's words
     asides: dict[int, bool] = Factory(dict)  # what is known of the blocks that were asked about
 
     @classmethod
@@ -57,7 +60,12 @@ class Surroundings:
         """Collect the ancestors once for all questions about the page."""
         titled = {around.mem_id for around in ancestors(title)} if title is not None else set()
         priced = {around.mem_id for price in prices for around in ancestors(price, _NEAR)}
-        return cls(frozenset(titled), frozenset(priced))
+        named = set(_WORD.findall(title.text()[:_MAX_TITLE].lower())) if title is not None else set()
+        return cls(frozenset(titled), frozenset(priced), frozenset(named))
+
+    def is_named_in(self, heading: str) -> bool:
+        """Whether a heading in lower case has at least half of the title's words."""
+        return bool(self.named) and len(self.named & set(_WORD.findall(heading))) * 2 >= len(self.named)
 
     def is_aside(self, node: LexborNode) -> bool:
         """Whether `node` stands in a part of the page that is about other things than its subject."""

@@ -1,5 +1,7 @@
 """What a page calls itself: the heading that names its product, its addresses, and its first image."""
 
+# ruff: file-ignore[ambiguous-unicode-character-string] - headings are written in the letters of their languages
+
 from __future__ import annotations
 
 import re
@@ -8,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from crawler.html.visible import is_out_of_sight
+from crawler.html.visible import is_out_of_sight, text_of
 from crawler.pdp.buy_labels import fold, kind_of
 from crawler.pdp.structured_data import value_of
 
@@ -31,6 +33,14 @@ _OTHER_BUSINESS = re.compile(
     r"|inloggen|koszyk|logowanie|kosik|nakupni kosik|prihlaseni|prihlasenie|kosar|корзина|вход|кошик"
     r"|סל קניות|购物车"
 )
+_LOGO = re.compile(r"(?:^|[^a-z])(?:site-?)?logo(?:[^a-z]|$)", re.IGNORECASE)
+_ROOT = re.compile(r"/|(?:https?:)?//[^/?#]+/?|(?:https?://[^/]+)?/?(?:index|home|default)\.\w{2,5}")
+# What heads a page of reviews, and is in its document's title as well.
+_REVIEWS = re.compile(
+    r"\b(?:customer|user|product|buyer) reviews?\b|kundenrezension|kundenbewertung|\bavis clients?\b"
+    r"|recensioni (?:dei )?clienti|opiniones de (?:los )?clientes|avaliações de clientes|klantbeoordeling"
+    r"|отзывы (?:покупателей|о товаре)|カスタマーレビュー|\breviews (?:of|for)\b"
+)
 _PRODUCT_OG = {"product", "og:product", "product.item"}
 
 
@@ -42,6 +52,8 @@ def titles(outline: Outline) -> Iterator[tuple[Element, str]]:
     their content hidden until then, and shops hide headings of messages.
     """
     document = document_title(outline)
+    if _REVIEWS.search(document) and any(map(_is_about_reviews, outline.by_tag["h1"][:MAX_TITLES])):
+        return
     found = sorted(_headings(outline), key=lambda pair: not _opens(document, pair[1]))
     yield from ((element, text) for element, text in found if not is_out_of_sight(element.node))
     yield from ((element, text) for element, text in found if names_the_page(text, document))
@@ -54,8 +66,20 @@ def _headings(outline: Outline) -> Iterator[tuple[Element, str]]:
     single = [element for element in named if count[element.get("class")] < REPEATED_FROM]
     for element in (*outline.by_tag["h1"][:MAX_LOOKED_AT], *single[:MAX_LOOKED_AT]):
         text = heading_text(element)
-        if text and not is_other_business(text):
+        if text and not is_other_business(text) and not _is_logo(element):
             yield element, text
+
+
+def _is_logo(element: Element) -> bool:
+    """Whether a heading is the shop's own name, which stands on all of its pages and leads to the first."""
+    if element.tag == "h1" and _LOGO.search(element.names()[:400]):
+        return True
+    link = element.node.css_first("a[href]")
+    return link is not None and bool(_ROOT.fullmatch((link.attributes.get("href") or "")[:200].strip()))
+
+
+def _is_about_reviews(heading: Element) -> bool:
+    return bool(_REVIEWS.search(words_of(heading_text(heading))))
 
 
 def _declared(outline: Outline, document: str) -> Iterator[tuple[Element, str]]:
@@ -122,6 +146,8 @@ def is_other_business(text: str) -> bool:
 def heading_text(element: Element) -> str:
     """The heading's text, or that of the image which stands for it."""
     text = " ".join(element.node.text(separator=" ")[: MAX_TITLE_CHARS * 4].split())
+    if "{" in text:  # a style sheet stands in it
+        text = text_of(element.node, limit=MAX_TITLE_CHARS)
     if not text:
         image = element.node.css_first("img")
         text = (image.attributes.get("alt") or "").strip() if image is not None else ""

@@ -9,7 +9,7 @@ from attrs import Factory, define, frozen
 
 from crawler.errors import UsageError
 from crawler.pdp.offers import offer_of
-from crawler.pdp.own_product import declarations, own_typed
+from crawler.pdp.own_product import BOTH, CONTROL, EITHER, declarations, own_typed
 from crawler.pdp.place import selector_of
 from crawler.pdp.price import shown_price
 from crawler.pdp.title import first_image
@@ -138,20 +138,16 @@ def _read_product_schema(page: Page, policy: Policy) -> Evidence | None:
 
 
 def _refusals(page: Page) -> list[str]:
-    """Declared kinds that are believed.
-
-    Firm ones are, unless a control and data speak for a product together; weak ones, unless either does.
-    """
-    is_offered = page.product_node is not None and "offers" in page.product_node.value
-    is_described = is_offered or page.product_item is not None
+    """Declared kinds that are believed: nothing on the page that speaks for a product outweighs them."""
+    node = page.product_node
+    is_offered = node is not None and ("offers" in node.value or offer_of(node.value).amount is not None)
     is_bought = bool(page.controls)
-    return sorted(
-        {
-            found.reason
-            for found in declarations(page)
-            if not (is_bought and is_described) and (found.is_firm or not (is_bought or is_offered))
-        }
-    )
+    outweighed = {
+        BOTH: is_bought and (is_offered or page.product_item is not None),
+        CONTROL: is_bought,
+        EITHER: is_bought or is_offered,
+    }
+    return sorted({found.reason for found in declarations(page) if not outweighed[found.yields_to]})
 
 
 READERS: dict[str, Callable[[Page, Policy], Evidence | None]] = {

@@ -62,3 +62,35 @@ def test_the_same_control_may_stand_there_twice() -> None:
     assert own(f'<main>{OWN}</main><div class="bar"><button class="bar">Add to cart</button></div>') == [
         "own", "bar",
     ]  # fmt: skip
+
+
+def test_ways_to_get_one_thing_are_no_grid() -> None:
+    """Three buttons of one shape side by side that each say something else."""
+    ways = "".join(f"<li><button>{way}</button></li>" for way in ("Add to cart", "Buy now", "Buy with Purse"))
+    assert len(own(f'<h1>Jug</h1><img src="/j.png"><p class="price">€48.00</p><ul>{ways}</ul>')) == 3
+
+
+def test_things_under_headings_of_their_own_are_a_list() -> None:
+    """Whatever their shapes are; editions repeat the title."""
+    thing = '<div class="{0}c"><h3>{1}</h3><b>€9</b><button class="{0}b">Add to cart</button></div>'
+    names = ("Bird feeder", "Wall mount", "Suet ball holder")
+    listed = "".join(thing.format(name.split()[0], name) for name in names)
+    editions = "".join(thing.format(name.split()[0], f"Kiln {name}") for name in names)
+    assert own(f"<div><h1>Shop</h1></div>{listed}") == []
+    assert len(own(f"<div><h1>Kiln</h1></div>{editions}")) == 3
+
+
+def test_a_form_that_asks_how_many_waits_for_title_and_price() -> None:
+    """Whatever its button says; an order of many lines or a search is none."""
+    form = '<form><input name="qty" value="1"><button class="send">Ja!</button></form>'
+    assert own(f'<main><h1>Jug</h1><p class="price">€48.00</p>{form}</main>') == ["send"]
+    assert own(f"<main><h1>Jug</h1>{form}</main>") == []
+    assert own(f'<main><h1>Your cart</h1><p class="price">€48.00</p>{form}</main>') == []
+
+
+@pytest.mark.parametrize(
+    "label", ["Fechar pedido", "Finalizar compra", "Passer commande", "Do kasy", "去结算"]
+)
+def test_a_checkout_buys_nothing_of_the_page(label: str) -> None:
+    """It stands in the cart that many themes show on every page."""
+    assert own(f'<div><button class="btn-cart">{label}</button></div><h1>Jugs</h1>') == []

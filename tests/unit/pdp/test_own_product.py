@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawler.pdp import judge, read_page
-from crawler.pdp.own_product import declarations
+from crawler.pdp.own_product import BOTH, CONTROL, EITHER, declarations
 from tests.unit.pdp.pages import page, script
 
 if TYPE_CHECKING:
@@ -123,19 +123,49 @@ def test_microdata_means_the_same(item: str, *, is_own: bool) -> None:
 @pytest.mark.parametrize(
     ("head", "reasons"),
     [
-        (script({"@type": "NewsArticle"}), [("declared_article", True)]),
-        (script({"@type": ["WebPage", "CollectionPage"]}), [("declared_collection", True)]),
-        (script({"@type": "RealEstateListing"}), [("declared_property", True)]),
-        (script({"@type": "WebPage", "mainEntity": {"@type": "Recipe"}}), [("declared_article", True)]),
-        (script({"@type": "ItemList"}), [("declared_collection", False)]),
-        ('<meta property="og:type" content="Article">', [("declared_article", False)]),
-        ('<meta property="og:type" content="product.group">', [("declared_collection", False)]),
+        (script({"@type": "NewsArticle"}), [("declared_article", BOTH)]),
+        (script({"@type": ["WebPage", "CollectionPage"]}), [("declared_collection", BOTH)]),
+        (script({"@type": "RealEstateListing"}), [("declared_property", BOTH)]),
+        (script({"@type": "WebPage", "mainEntity": {"@type": "Recipe"}}), [("declared_article", BOTH)]),
+        (script({"@type": "ItemList"}), [("declared_collection", EITHER)]),
+        ('<meta property="og:type" content="Article">', [("declared_article", EITHER)]),
+        ('<meta property="og:type" content="product.group">', [("declared_collection", EITHER)]),
+        ("<title>Flat with two bedrooms for rent | Homes</title>", [("declared_property", CONTROL)]),
+        ("<title>Casa en venta en Sevilla</title>", [("declared_property", CONTROL)]),
+        ("<title>Garden chairs for sale | Home &amp; House</title>", []),
+        (script({"@type": "ItemList", "itemListElement": [{"@type": "SiteNavigationElement"}]}), []),
         (script({"@type": "WebPage", "isPartOf": {"@type": "Blog"}}), []),
         (script({"@type": "Product"}), []),
         ('<meta property="og:type" content="product">', []),
         ('<meta property="og:title" content="article">', []),
     ],
 )
-def test_what_is_declared(head: str, reasons: list[tuple[str, bool]]) -> None:
+def test_what_is_declared(head: str, reasons: list[tuple[str, str]]) -> None:
     """At the top of the data or in the head; a list and Open Graph are believed less."""
-    assert [(found.reason, found.is_firm) for found in declarations(page(head=head))] == reasons
+    assert [(found.reason, found.yields_to) for found in declarations(page(head=head))] == reasons
+
+
+@pytest.mark.parametrize(
+    ("title", "control", "reasons"),
+    [
+        ("Jug", "", ()),
+        ("Jug house for sale", "", ("declared_property",)),
+        ("Jug house for sale", "<button>Add to cart</button>", ()),
+    ],
+)
+def test_a_home_in_words_has_no_cart(title: str, control: str, reasons: tuple[str, ...]) -> None:
+    """What a page calls a home for sale is none where it is put into a cart."""
+    listed = {"@type": "Product", "name": title, "offers": OFFER}
+    body = f'<h1>{title}</h1><img src="/j.jpg"><p class="price">€48.00</p>{control}'
+    assert judge(page(body, head=f"<title>{title}</title>{script(listed)}"), "v1.3").reasons == reasons
+
+
+def test_a_menu_is_no_collection_and_variants_are_offers() -> None:
+    """A product group whose variants are priced, on a page with the site's menu as a list."""
+    menu = {"@type": "ItemList", "itemListElement": [{"@type": "SiteNavigationElement", "name": "Jugs"}]}
+    lists = {"@type": "ItemList", "itemListElement": [{"@type": "ListItem", "name": "Cup"}]}
+    variants = [{"@type": "Product", "name": "Jug", "sku": f"J{size}", "offers": OFFER} for size in (1, 2)]
+    group = {"@type": "ProductGroup", "name": "Jug", "productGroupID": "J", "hasVariant": variants}
+    for listed in (menu, lists):
+        judged = page_of(group, heading="Jug", body=f"{SEEN}{script(listed)}")
+        assert judge(judged, "v1.3").reasons == ()

@@ -21,6 +21,8 @@ TILES = "".join(TILE.format(number) for number in range(1, 5))
         ('<div id="youMayAlsoLike"><i>x</i></div>', True),
         ('<div class="mini-cart"><i>x</i></div>', True),
         ('<div class="relative"><i>x</i></div>', False),
+        ('<div id="ctl00_BuyProductDialog1_panel"><i>x</i></div>', False),
+        ('<div class="cookieDialog"><i>x</i></div>', True),
         ('<div class="related"><h1>Jug</h1><i>x</i></div>', False),
     ],
 )

@@ -32,6 +32,13 @@ def title_of(html: str) -> str | None:
         (OG.format("article"), None),
         ("<title>Tall jug</title><h2>News</h2>", None),
         ("<h1>Your cart</h1>", None),
+        ('<h1 class="logo">Kiln</h1>', None),
+        ('<h1 class="logo">Kiln</h1><p class="tovarfullname">Tall jug</p>', "Tall jug"),
+        ('<h1><a href="https://kiln.example/">Kiln</a></h1><h1>Tall jug</h1>', "Tall jug"),
+        ('<h1><a href="/p/jug">Tall jug</a></h1>', "Tall jug"),
+        ("<h1><style>.a{color:red}</style>Tall <b>jug</b></h1>", "Tall jug"),
+        ("<title>Kiln: Customer reviews: Tall jug</title><h1>Tall jug: Customer reviews</h1>", None),
+        ("<title>Tall jug - Customer reviews | Kiln</title><h1>Tall jug</h1>", "Tall jug"),
         ("<h1 hidden>Added to your cart today</h1>", None),
     ],
 )
