@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,6 +16,7 @@ from crawler.db.models import Job
 from crawler.errors import CrawlerError, ExitCode
 from crawler.jobs import cleanup as cleaning
 from crawler.jobs import steps, upkeep
+from crawler.jobs.cleanup import CleanupMode
 from crawler.views import jobs as views
 
 if TYPE_CHECKING:
@@ -24,12 +24,6 @@ if TYPE_CHECKING:
     from crawler.views.jobs import StorageDocument
 
 Apply = Annotated[bool, typer.Option("--apply", help="Do it; without this it is only shown.")]
-
-
-class Mode(StrEnum):
-    """What a cleanup takes."""
-
-    TEMP = "temp"
 
 
 def register(_app: typer.Typer) -> None:
@@ -46,23 +40,27 @@ def register(_app: typer.Typer) -> None:
 def cleanup(
     job: JobId,
     *,
-    mode: Annotated[Mode, typer.Option(help="What goes: the temporary folders.")] = Mode.TEMP,
+    mode: Annotated[
+        CleanupMode, typer.Option(help="What goes: temporary folders as they are, or without WARC files.")
+    ] = CleanupMode.TEMP,
     force: Annotated[bool, typer.Option("--force", help="Even where replay may need what goes.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go, and touch nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Remove a job's temporary folders, the WARC files in them included, and its state file.
 
-    Only of a job that is indexed or whose index failed; `jobs consolidate` brings WARC files to safety first.
+    Only of a job that is indexed or whose index failed. With `--mode temp-nonwarc` each WARC file gets a
+    place in `warcs/` first, and what says how the archive came about one in `provenance/`.
     """
-    assert mode is Mode.TEMP  # ruff: ignore[assert] - there is no other
     settings = load_settings()
     with opened(settings) as stores:
         with stores.database.read() as db:
             row = lookup.find(db, Job, job)
-            planned = cleaning.plan(db, row)
+            planned = cleaning.plan(db, row, mode)
         if not dry_run:
-            planned = cleaning.clean_up(stores.database, settings, row.id, force=force, who=person())
+            planned = cleaning.clean_up(
+                stores.database, settings, row.id, force=force, who=person(), mode=mode
+            )
     if as_json:
         emit({**_as_document(planned), "dry_run": dry_run})
     else:
@@ -147,7 +145,6 @@ def reset_retries(job: JobId, *, apply: Apply = False) -> None:
         steps.tidy(db)
         row = lookup.find(db, Job, job)
         counts = {"retries": row.retry_count, "infra": row.infra_errors}
-        counts = {"retries": row.retry_count, "infra": row.infra_errors}
         say("job {id}: {retries} retries, {infra} errors of the machine", id=row.id, **counts)
         if apply:
             upkeep.reset_retries(db, row, who=person(), now=db.now)
@@ -200,7 +197,8 @@ def _tell_plan(planned: CleanupPlan, *, dry_run: bool) -> None:
         return
     would = "would go" if dry_run else "gone"
     say(
-        "{would}: {folders} of {folder}, {bytes}, {warcs} WARC files, {records} captures", would=would,
+        "{would}: {folders} of {folder}, {bytes}, {warcs} WARC files, {records} captures; "
+        "{moved} WARC files moved to warcs/", would=would, moved=planned.moved,
         folders=", ".join(planned.folders), folder=planned.folder, bytes=planned.bytes,
         warcs=planned.warc_files, records=planned.records,
     )  # fmt: skip
@@ -208,7 +206,7 @@ def _tell_plan(planned: CleanupPlan, *, dry_run: bool) -> None:
 
 def _as_document(planned: CleanupPlan) -> dict[str, Any]:
     return {
-        "job": planned.job, "folder": planned.folder, "folders": list(planned.folders),
+        "job": planned.job, "folder": planned.folder, "mode": planned.mode, "folders": list(planned.folders),
         "state_file": planned.state_file, "bytes": planned.bytes, "warc_files": planned.warc_files,
-        "records": planned.records,
+        "records": planned.records, "moved": planned.moved,
     }  # fmt: skip

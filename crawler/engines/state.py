@@ -35,13 +35,8 @@ class ArchiveState:
     def load(cls, folder: Path) -> ArchiveState:
         """What is known; of a file that is damaged, or says what cannot be, only what makes sense."""
         said = _read(folder / STATE_FILE)
-        named = said.get("temp_dirs_host_paths")
-        given = named if isinstance(named, list) else []
-        names = [
-            Path(each).name for each in given[:MAX_FOLDERS] if isinstance(each, str) and "\x00" not in each
-        ]
         run = _whole(said.get("run"), 1)
-        folders = [name for name in dict.fromkeys(names) if is_temp_folder(folder / name)]
+        folders = [name for name in _named(said) if is_temp_folder(folder / name)]
         crawled, stages = (_whole(said.get(name)) or 0 for name in ("crawled", "stages"))
         return cls(_adaptation(said.get("adaptation")), folders, run, crawled, stages)
 
@@ -58,6 +53,19 @@ class ArchiveState:
         """Remember the temporary folders that are there."""
         known = set(self.temp_folders)
         self.temp_folders += [path.name for path in temp_folders(folder) if path.name not in known]
+
+
+def named_folders(folder: Path) -> list[str]:
+    """The temporary folders that the state file names, whether they are there or not."""
+    return [name for name in _named(_read(folder / STATE_FILE)) if name.startswith(TEMP_PREFIX)]
+
+
+def _named(said: dict[str, Any]) -> list[str]:
+    given = said.get("temp_dirs_host_paths")
+    paths = given[:MAX_FOLDERS] if isinstance(given, list) else []
+    return list(
+        dict.fromkeys(Path(each).name for each in paths if isinstance(each, str) and "\x00" not in each)
+    )
 
 
 def temp_folders(folder: Path) -> list[Path]:

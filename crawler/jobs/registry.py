@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from crawler.config import Settings
     from crawler.runs.sources import Source
 
+PRODUCTION = "production"
 STAMP = "%Y%m%dT%H%M%SZ"
 # Names that lead to this machine; their addresses are asked for nowhere before a crawl begins.
 _LOCAL_NAMES = ("localhost", ".localhost", ".local", ".internal")
@@ -99,7 +100,8 @@ def job_config(
 ) -> dict[str, Any]:  # fmt: skip
     """What a job of this source is told (SPEC 16, 32); what the source says is copied, never changed."""
     all_seeds = checked_seeds([*source.start_urls, *seeds], settings)
-    said = {"relax_perms": True, **source.job, **(options or {})}
+    # Where people work on it, others may read what is archived; where it is served, its operator decides.
+    said = {"relax_perms": settings.app_env != PRODUCTION, **source.job, **(options or {})}
     domains = each_once([*source.allowed_domains, *map(domain_of, seeds)])
     arguments = checked_passthrough([*_limits(source), *source.engine_args, *passthrough])
     if passthrough and source.engine != "zimit":

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, frozen
-from sqlalchemy import update
+from sqlalchemy import and_, or_, update
 
 from crawler.db.models import Job, WarcFile
 from crawler.engines.flags import checked_options, checked_passthrough
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
+    from sqlalchemy import Update
     from sqlalchemy.orm import Session
 
     from crawler.config import Settings
@@ -126,10 +127,18 @@ def consolidate(database: Database, job_id: int, *, who: str) -> list[MovedFile]
         _write_manifest(stable / MANIFEST, moved)
         with database.write() as db:
             for each in moved:
-                there = (WarcFile.folder == str(folder), WarcFile.path == each.found_at)
-                db.execute(update(WarcFile).where(*there).values(path=f"warcs/{each.name}"))
+                db.execute(_moves(folder, each))
             note_action(db, "job.consolidate", f"job {job_id}", actor=who, now=db.now, files=len(moved))
     return moved
+
+
+def _moves(folder: Path, each: MovedFile) -> Update:
+    """The row of a file follows it, whether it names the archive's folder or the file's own."""
+    found_at = folder / each.found_at
+    by_archive = and_(WarcFile.folder == str(folder), WarcFile.path == each.found_at)
+    by_itself = and_(WarcFile.folder == str(found_at.parent), WarcFile.path == found_at.name)
+    there = update(WarcFile).where(or_(by_archive, by_itself))
+    return there.values(folder=str(folder), path=f"warcs/{each.name}")
 
 
 def _moved(folder: Path, to: Path, path: Path) -> MovedFile:
@@ -145,9 +154,14 @@ def _moved(folder: Path, to: Path, path: Path) -> MovedFile:
 
 
 def _write_manifest(path: Path, moved: list[MovedFile]) -> None:
+    """Write what `vitrine warcs verify --manifest` compares, beside what stood in it before."""
     try:
-        before = json.loads(path.read_bytes())["files"]
+        before = json.loads(path.read_bytes())["entries"]
     except (OSError, ValueError, KeyError, TypeError):
         before = []
-    files = [*before, *map(asdict, moved)] if isinstance(before, list) else [asdict(each) for each in moved]
-    write_atomically(path, json.dumps({"files": files}, indent=1).encode())
+    entries = [
+        {"path": each.name, "found_at": each.found_at, "size_bytes": each.size_bytes, "sha256": each.sha256}
+        for each in moved
+    ]
+    kept = before if isinstance(before, list) else []
+    write_atomically(path, json.dumps({"version": 1, "entries": [*kept, *entries]}, indent=1).encode())

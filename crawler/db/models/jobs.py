@@ -39,7 +39,9 @@ class Job(Base):
             name="status",
         ),
         CheckConstraint("engine IN ('vitrine', 'zimit')", name="engine"),
-        CheckConstraint("cleanup_status IN ('none', 'temp_cleaned')", name="cleanup_status"),
+        CheckConstraint(
+            "cleanup_status IN ('none', 'temp_cleaned', 'temp_nonwarc_cleaned')", name="cleanup_status"
+        ),
         UniqueConstraint("output_dir"),
         Index(None, "source_id", "id"),
         Index(None, "status", "id"),

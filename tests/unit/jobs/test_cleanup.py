@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
 from sqlalchemy import select, update
@@ -11,6 +12,7 @@ from sqlalchemy import select, update
 from crawler.config import load_settings
 from crawler.db.models import AuditEntry, Job, Record, WarcFile
 from crawler.errors import NotFoundError
+from crawler.evidence.warc_tools import verify_manifest
 from crawler.jobs import cleanup, upkeep
 from crawler.jobs.lifecycle import JobStateError
 from crawler.jobs.storage import sizes_of
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from crawler.db.engine import Database
 
+KEEPING = cleanup.CleanupMode.TEMP_NONWARC
 FILES = {
     ".archive_state.json": b"{}", ".tmpa/collections/crawl-1/archive/a.warc.gz": b"a" * 50,
     ".tmpa/log": b"b" * 7,
@@ -150,13 +153,78 @@ def test_warc_files_are_brought_to_safety(archive: Path, database: Database) -> 
     moved = upkeep.consolidate(database, 1, who="me")
     names = sorted(each.name for each in moved)
     assert (len(names), names[0], names[1][-10:]) == (2, "a.warc.gz", "-a.warc.gz"[-10:])
-    manifest = json.loads((archive / "warcs" / "manifest.json").read_text("utf-8"))["files"]
+    manifest = json.loads((archive / "warcs" / "manifest.json").read_text("utf-8"))["entries"]
     assert {each["size_bytes"] for each in manifest} == {50, 60}
     assert upkeep.consolidate(database, 1, who="me") == []
+    assert [each.state for each in verify_manifest(archive / "warcs")] == ["sealed"] * 2
     assert cleaned(database).records == 0
     assert sorted(path.name for path in (archive / "warcs").glob("*.gz")) == sorted([*names, "s.warc.gz"])
     with database.read() as db:
         assert db.scalars(select(Record).where(Record.gone_at.is_not(None))).all() == []
+
+
+def test_everything_temporary_but_warc_files_goes(
+    archive: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SPEC 129: nothing is lost for replay, so it needs no force; what made the archive is told by copies."""
+    monkeypatch.setattr(cleanup, "replay_is_enabled", lambda _: True)
+    (archive / ".tmpa" / "collections" / "crawl-1" / "crawls").mkdir()
+    (archive / ".tmpa" / "collections" / "crawl-1" / "crawls" / "c.yaml").write_text("seeds: []", "utf-8")
+    with database.read() as db:
+        plan = cleanup.plan(db, db.get_one(Job, 1), KEEPING)
+    assert (plan.warc_files, plan.records, plan.moved, plan.bytes) == (0, 0, 2, 16)
+    cleaned(database, mode=KEEPING)
+    left = {str(path.relative_to(archive)) for path in archive.rglob("*") if path.is_file()}
+    assert {"provenance/archive_state.json", "provenance/tmpa-c.yaml", "warcs/a.warc.gz"} < left
+    assert not [name for name in left if name.startswith(".tmp") or name == ".archive_state.json"]
+    job = job_of(database)
+    assert (job.cleanup_status, job.cleaned_at is not None) == ("temp_nonwarc_cleaned", True)
+    with database.read() as db:
+        assert db.scalars(select(Record).where(Record.gone_at.is_not(None))).all() == []
+        assert db.get_one(WarcFile, 1).path.startswith("warcs/")
+        [entry] = db.scalars(select(AuditEntry).where(AuditEntry.action == "job.cleanup"))
+    assert (entry.details["mode"], entry.details["moved"]) == ("temp-nonwarc", 2)
+
+
+def test_rows_follow_their_files_however_they_name_them(archive: Path, database: Database) -> None:
+    """By the archive's folder, or by the file's own."""
+    inner = archive / ".tmpa" / "collections" / "crawl-1" / "archive"
+    with database.write() as db:
+        db.execute(update(WarcFile).where(WarcFile.id == 1).values(folder=str(inner), path="a.warc.gz"))
+    cleaned(database, mode=KEEPING)
+    with database.read() as db:
+        row = db.get_one(WarcFile, 1)
+    assert (row.folder, row.state) == (str(archive), "sealed")
+    assert (archive / row.path).read_bytes() == b"a" * 50
+
+
+def test_captures_that_would_be_lost_stop_it(archive: Path, database: Database) -> None:
+    """A row that names a file which nobody has found keeps everything where it is."""
+    with database.write() as db:
+        db.add(WarcFile(id=9, folder=str(archive), path=".tmpb/x.warc.gz", state="sealed", created_at=THEN))
+        db.flush()
+        db.add(a_record(9))
+    with pytest.raises(JobStateError, match="1 captures of job 1 still lie"):
+        cleaned(database, mode=KEEPING)
+    assert (archive / ".tmpb").exists()
+    assert job_of(database).cleanup_status == "none"
+
+
+def test_a_cleanup_that_died_is_gone_on_with(
+    archive: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All folders were gone, and nobody had written that down."""
+    state = {"temp_dirs_host_paths": [str(archive / ".tmpa"), str(archive / ".tmpb")]}
+    (archive / ".archive_state.json").write_text(json.dumps(state), "utf-8")
+    with monkeypatch.context() as patched:
+        patched.setattr(cleanup, "_note_done", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            cleaned(database)
+    assert not (archive / ".tmpa").exists()
+    assert job_of(database).cleanup_status == "none"
+    assert not cleaned(database).is_empty
+    assert job_of(database).cleanup_status == "temp_cleaned"
+    assert cleaned(database).is_empty
 
 
 def test_sizes(archive: Path) -> None:

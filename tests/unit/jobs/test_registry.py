@@ -76,6 +76,8 @@ def test_what_a_job_is_told(settings: Settings) -> None:
     config = registry.job_config(source, settings, more, {"initial_workers": 5}, passthrough=["-s", "A=1"])
     assert config["seeds"] == ["https://shop.example/", "https://other.example/x"]
     assert config["tool_options"] == {"relax_perms": True, "initial_workers": 5, "cleanup": True}
+    served = load_settings({"APP_ENV": "Production"})
+    assert registry.job_config(SHOP, served)["tool_options"]["relax_perms"] is False
     assert config["zimit_passthrough_args"] == ["-s", "A=1"]
     assert Source.of_plan(json.loads(json.dumps(config))["source"]).allowed_domains == (
         "shop.example", "other.example",
