@@ -287,7 +287,11 @@ def _text(db: Transaction, content: Content) -> int:
     body = content.text
     digest = hashlib.sha256(f"{NORMALIZATION}\n{content.title}\n{body}".encode()).hexdigest()
     new = insert_into(db, Text).values(
-        text_hash=digest, title=content.title, body=body, is_cut=content.is_cut
+        text_hash=digest,
+        title=content.title,
+        body=body,
+        is_cut=content.is_cut,
+        headings=content.headings,
     )
     added = db.scalars(
         new.on_conflict_do_nothing(index_elements=["text_hash"]).returning(Text.id)

@@ -36,6 +36,7 @@ COMMANDS = {
     "warcs": ("warcs",),
     "products": ("listings", "prices"),
     "snapshots": ("snapshots", "search"),
+    "changes": ("changes", "diff"),
     "hauls": ("hauls",),
     "assets": ("assets",),
     "exceptions": ("exceptions",),

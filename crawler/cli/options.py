@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+from datetime import date
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -64,6 +65,16 @@ def target_of(
     if listing is not None:
         return Target(listing_id=find_listing(db, listing).id)
     return Target(domain=domain_of(given[0]))
+
+
+def day_of(option: str, given: str | None) -> date | None:
+    """The day that an option names."""
+    if given is None:
+        return None
+    try:
+        return date.fromisoformat(given)
+    except ValueError:
+        raise UsageError(f"{option} {given[:40]!r} is no day", hint="write it as 2026-05-31") from None
 
 
 def person() -> str:

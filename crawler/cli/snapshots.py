@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from datetime import date
 from typing import Annotated
 
 import typer
 
 from crawler.archive.indexing import IndexResult, index_pages
 from crawler.archive.search import MAX_PAGE_SIZE, SORTS, VIEWS, SearchOrder
-from crawler.cli.options import FailEmpty, Json, add_group
+from crawler.cli.options import FailEmpty, Json, add_group, day_of
 from crawler.cli.output import NOTHING_MATCHED, emit, note, progress_bar, say, table
 from crawler.cli.stores import opened, reading
 from crawler.errors import UsageError
@@ -59,7 +58,7 @@ def search(
       vitrine search 'title:sale AND NOT (kids OR "gift card")' --from 2026-01-01
     """
     order = SearchOrder(
-        query, source, _day("--from", since), _day("--to", until), _one_of("--view", view, VIEWS),
+        query, source, day_of("--from", since), day_of("--to", until), _one_of("--view", view, VIEWS),
         _one_of("--sort", sort, SORTS) if sort else None, with_non_2xx, page, page_size,
     )  # fmt: skip
     with reading() as db:
@@ -150,15 +149,6 @@ def _show_hits(found: found_views.SearchResults) -> None:
         if hit.snippet:
             say("    {snippet}", snippet=hit.snippet)
     note(f"{found.total} found, page {found.page}; next: vitrine snapshots show ID")
-
-
-def _day(option: str, given: str | None) -> date | None:
-    if given is None:
-        return None
-    try:
-        return date.fromisoformat(given)
-    except ValueError:
-        raise UsageError(f"{option} {given[:40]!r} is no day", hint="write it as 2026-05-31") from None
 
 
 def _one_of(option: str, given: str, known: tuple[str, ...]) -> str:

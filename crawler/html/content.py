@@ -104,8 +104,19 @@ class Content:
     @property
     def text(self) -> str:
         """The main text, a line for each block."""
-        parts = chain.from_iterable((part.heading, *part.lines) for part in self.sections)
-        return "\n".join(filter(None, parts))
+        return "\n".join(line for _, line in self._all_lines)
+
+    @property
+    def headings(self) -> list[int]:
+        """The numbers of the text's lines that are headings."""
+        return [number for number, (is_heading, _) in enumerate(self._all_lines) if is_heading]
+
+    @property
+    def _all_lines(self) -> Iterator[tuple[bool, str]]:
+        for part in self.sections:
+            for number, line in enumerate((part.heading, *part.lines)):
+                if line:
+                    yield number == 0, line
 
 
 def content_of(question: ContentQuestion) -> Content:

@@ -3,6 +3,7 @@
 from crawler.db.models.archive import PageGroup, Snapshot, Text
 from crawler.db.models.assets import Asset, AssetSighting, AssetVersion
 from crawler.db.models.base import Base
+from crawler.db.models.changes import SnapshotChange
 from crawler.db.models.diagnostics import Diagnostic
 from crawler.db.models.domains import DomainGate
 from crawler.db.models.evidence import Artifact, Record, WarcFile
@@ -49,6 +50,7 @@ __all__ = [
     "RunWorker",
     "ScrapeRecord",
     "Snapshot",
+    "SnapshotChange",
     "StoreMark",
     "Task",
     "Text",

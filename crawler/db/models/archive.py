@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import DDL, CheckConstraint, ForeignKey, Index, UniqueConstraint, event
 from sqlalchemy.orm import Mapped, mapped_column
 
-from crawler.db.models.base import Base, BigKey
+from crawler.db.models.base import Base, BigKey, JsonValue
 
 
 class Text(Base):
@@ -22,6 +22,7 @@ class Text(Base):
     title: Mapped[str]
     body: Mapped[str]  # a line for each block
     is_cut: Mapped[bool]  # the page says more than is kept
+    headings: Mapped[list[int] | None] = mapped_column(JsonValue)  # the numbers of the lines that are one
 
 
 class PageGroup(Base):

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, ClassVar
 from uuid import UUID
 
-from sqlalchemy import JSON, BigInteger, Integer, MetaData
+from sqlalchemy import JSON, BigInteger, Integer, MetaData, String
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase
 
@@ -15,6 +15,8 @@ from crawler.db.types import Key, Money, UtcTime
 
 # SQLite numbers rows by itself only where the key is exactly INTEGER.
 BigKey = BigInteger().with_variant(Integer, "sqlite")
+# In PostgreSQL, too, by its bytes and not by some language: as files are sorted that others read.
+SortedByBytes = String().with_variant(String(collation="C"), "postgresql")
 JsonValue = JSON().with_variant(JSONB(), "postgresql")
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueCon
 from sqlalchemy.orm import Mapped, mapped_column
 
 from crawler.capture.artifact_types import EXPIRING
-from crawler.db.models.base import Base, BigKey
+from crawler.db.models.base import Base, BigKey, SortedByBytes
 
 # What a cleanup looks for, in the words of the partial indexes: a query that repeats them is served by one,
 # however many rows are held, failing or gone.
@@ -112,7 +112,7 @@ class Record(Base):
     kind: Mapped[str] = mapped_column(default="response")
     original_id: Mapped[int | None] = mapped_column(BigKey, ForeignKey("records.id", ondelete="SET NULL"))
     url: Mapped[str]
-    url_key: Mapped[str]  # as indexes of WARC files are sorted
+    url_key: Mapped[str] = mapped_column(SortedByBytes)  # as indexes of WARC files are sorted
     captured_at: Mapped[datetime | None]  # None: the record does not say
     mime_type: Mapped[str | None]
     status_code: Mapped[int | None]

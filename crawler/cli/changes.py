@@ -1,0 +1,182 @@
+"""`vitrine diff` and `vitrine changes`: what a page says otherwise than before."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from crawler.archive.changes import ChangesResult, Scope, compute_changes
+from crawler.archive.comparing import ADDED, REMOVED, SAME
+from crawler.cli.options import FailEmpty, Json, JsonLines, add_group, day_of
+from crawler.cli.output import Listing, emit, note, progress_bar, say, show_list, table
+from crawler.cli.stores import opened
+from crawler.clock import utc_now
+from crawler.errors import UsageError
+from crawler.views import changes as views
+
+if TYPE_CHECKING:
+    from crawler.archive.comparing import Line, SectionChange
+
+SAME_CODE, DIFFERENT_CODE = 0, 3
+MAX_LISTED = 1_000
+_SIGNS = {SAME: " ", ADDED: "+", REMOVED: "-"}
+_COLOURS = {SAME: "dim", ADDED: "green", REMOVED: "red"}
+SnapshotId = Annotated[str, typer.Argument(help="A snapshot's number.")]
+SourceOption = Annotated[str | None, typer.Option("--source", help="Of this source, or this domain, only.")]
+_CHANGES = Listing(
+    "changes", ("at", "source", "change", "summary", "from", "to", "page"),
+    lambda each: (
+        each.to_capture_timestamp, each.source_code, each.change_type, each.summary, each.from_snapshot_id,
+        each.to_snapshot_id, each.normalized_url_group,
+    ),
+    empty="no changes; `vitrine changes compute` compares what was indexed",
+    then="vitrine diff FROM TO",
+)  # fmt: skip
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("diff")(diff)
+    add_group(app, "changes", "What changed from one capture to the next.", compute=compute, list=list_)
+
+
+def diff(before: SnapshotId, after: SnapshotId, *, as_json: Json = False) -> int:
+    """Show what differs between two captures of a page.
+
+    Exits 0 where a reader sees the same, 3 where something differs, 1 where they cannot be compared.
+
+    Examples:
+      vitrine diff 12 15
+    """
+    with opened() as stores, stores.database.read() as db:
+        found = views.diff(db, stores.settings, before, after)
+    if as_json:
+        emit(_as_contract(found))
+    else:
+        _show(found)
+    return SAME_CODE if found.change_type == "unchanged" else DIFFERENT_CODE
+
+
+def _as_contract(found: views.DiffDocument) -> dict[str, Any]:
+    names = (
+        "change_type", "summary", "added_lines", "removed_lines", "added_sections", "removed_sections",
+        "changed_sections", "change_ratio", "high_noise", "is_coarse", "is_cut", "facts", "sections",
+    )  # fmt: skip
+    return {
+        "from": found.from_snapshot,
+        "to": found.to_snapshot,
+        **{name: getattr(found, name) for name in names},
+    }
+
+
+def _show(found: views.DiffDocument) -> None:
+    old, new = found.from_snapshot, found.to_snapshot
+    say("[bold]{title}[/]  {url}", title=new.title or new.url, url=new.url)
+    say(
+        "  {before} → {after}: {summary}",
+        before=old.captured_at,
+        after=new.captured_at,
+        summary=found.summary,
+    )
+    for fact in found.facts:
+        say("  {name}: [red]{old}[/] → [green]{new}[/]", name=fact.name, old=fact.before, new=fact.after)
+    for section in found.sections:
+        _show_section(section)
+    if found.is_coarse:
+        note("the texts are too large to be compared line by line: whole stretches count as replaced")
+    if found.is_cut:
+        note("more lines differ than are shown; all of them are counted")
+
+
+def _show_section(section: SectionChange) -> None:
+    say("\n[bold]{heading}[/] [dim]({change})[/]", heading=section.heading or "(top)", change=section.change)
+    for line in section.lines:
+        _show_line(line)
+
+
+def _show_line(line: Line) -> None:
+    colour, sign = _COLOURS[line.change], _SIGNS[line.change]
+    pieces = line.words or ((line.change if line.change == SAME else "", line.text),)
+    marked = "".join(
+        f"[{colour} reverse]{{w{number}}}[/]" if change not in {SAME, ""} else f"[{colour}]{{w{number}}}[/]"
+        for number, (change, _) in enumerate(pieces)
+    )
+    say(f"[{colour}]{sign}[/] {marked}", **{f"w{number}": text for number, (_, text) in enumerate(pieces)})
+
+
+def compute(
+    *,
+    source: SourceOption = None,
+    since_days: Annotated[
+        int | None, typer.Option(min=1, max=36_500, help="Captured within so many days.")
+    ] = None,
+    max_events: Annotated[int | None, typer.Option(min=1, help="Compare at most so many.")] = None,
+    backfill: Annotated[bool, typer.Option("--backfill", help="Compare all of them again.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be found, and write nothing.")
+    ] = False,
+    as_json: Json = False,
+) -> int:
+    """Compare each capture with the one before it; what was compared already is left alone.
+
+    Examples:
+      vitrine changes compute
+
+      vitrine changes compute --source shop.example --backfill
+    """
+    since = None if since_days is None else utc_now() - timedelta(days=since_days)
+    scope = Scope(source=source, since=since, again=backfill, most=max_events)
+    with opened() as stores, progress_bar(counted=False) as bar:
+        if not stores.settings.change_tracking_enabled:
+            raise UsageError("changes are not tracked here", hint="CHANGE_TRACKING_ENABLED switches it on")
+        task = bar.add_task("comparing", total=None)
+
+        def tell(so_far: ChangesResult) -> None:
+            bar.update(task, description=f"comparing: {so_far.computed}")
+
+        by = "backfill" if backfill else "cli"
+        result = compute_changes(stores.database, scope, computed_by=by, dry_run=dry_run, on_progress=tell)
+    if as_json:
+        emit(result)
+    else:
+        row = (result.computed, result.new_page, result.updated, result.unchanged, result.error)
+        table(("compared", "new pages", "updated", "unchanged", "failed"), [row])
+        note("next: vitrine changes list")
+    return 3 if result.error else 0
+
+
+def list_(
+    *,
+    source: SourceOption = None,
+    job: Annotated[int | None, typer.Option(min=1, max=2**53, help="Found by this job only.")] = None,
+    since: Annotated[
+        str | None, typer.Option("--from", metavar="DAY", help="Captured on or after it.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--to", metavar="DAY", help="Captured on or before it.")
+    ] = None,
+    include_unchanged: Annotated[
+        bool, typer.Option("--include-unchanged", help="Captures, too, that say the same.")
+    ] = False,
+    limit: Annotated[int, typer.Option(min=1, max=MAX_LISTED, help="The newest so many.")] = 50,
+    as_json: Json = False,
+    as_jsonl: JsonLines = False,
+    fail_empty: FailEmpty = False,
+) -> int:
+    """List what changed, the newest first.
+
+    Examples:
+      vitrine changes list --from 2026-05-01
+    """
+    order = views.FeedOrder(
+        source=source, job=job, latest=False, with_unchanged=include_unchanged, since=day_of("--from", since),
+        until=day_of("--to", until), page_size=limit,
+    )  # fmt: skip
+    with opened() as stores, stores.database.read() as db:
+        found = views.feed(db, stores.settings, order)
+    return show_list(
+        _CHANGES, found.results, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty,
+        enabled=found.enabled, total=found.total,
+    )  # fmt: skip
