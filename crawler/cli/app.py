@@ -30,6 +30,7 @@ COMMANDS = {
     "jobs": ("jobs",),
     "job_upkeep": ("jobs",),
     "worker": ("worker",),
+    "schedule": ("schedule",),
     "domains": ("domains",),
     "pages": ("pdp",),
     "artifacts": ("artifacts",),

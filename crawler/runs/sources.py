@@ -16,6 +16,7 @@ from crawler.access.globs import examples_of, problem_of
 from crawler.access.scope import Scope, scope_domain
 from crawler.engines.flags import OptionError, checked_option, checked_options, checked_passthrough
 from crawler.errors import BadUrlError, ConfigError, UsageError
+from crawler.runs.schedules import Schedule, ScheduleError
 from crawler.urls import domain_of, redact, require_http_url
 
 if TYPE_CHECKING:
@@ -162,6 +163,13 @@ def _job_name(value: Any) -> str:
     return text
 
 
+def _schedule(value: Any) -> str:
+    try:
+        return Schedule.of(_text(value, MAX_NAME_CHARS)).cron
+    except ScheduleError as error:
+        raise WrongValueError(str(error)) from None
+
+
 def _arguments(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or len(value) > MAX_ENTRIES:
         raise WrongValueError(f"{shown(value)} is no list")
@@ -220,7 +228,7 @@ KEYS: dict[str, Key] = {
     "group_by": Key("one of query, path", partial(_one_of, ("query", "path"))),
     "ignore_selectors": Key("a list of CSS selectors", partial(_list_of, _text)),
     "ignore_text": Key("a list of texts", partial(_list_of, _text)),
-    "schedule": Key("a text, such as the five fields of a crontab", partial(_text, most=MAX_NAME_CHARS)),
+    "schedule": Key('the five fields of a crontab, such as "0 3 * * 1", or one of cron\'s names', _schedule),
     "job": Key("a table of options of the archive tool: [sources.CODE.job]", _job),
 }
 # What only one of the engines can do; for the other it is a mistake.
@@ -268,7 +276,7 @@ class Source:
     group_by: str = "query"  # which URLs are one page: those of one path, or of one path and query
     ignore_selectors: tuple[str, ...] = ()  # what of a page is no part of its text
     ignore_text: tuple[str, ...] = ()
-    schedule: str | None = None
+    schedule: str | None = None  # five fields of a crontab
     job: Mapping[str, Any] = field(factory=dict)  # options of the archive tool
 
     @classmethod
