@@ -16,7 +16,7 @@ from sqlalchemy import and_, or_, select
 from crawler.capture.artifact_types import GZIPPED, HTML, MEDIA
 from crawler.config import S3_SCHEME
 from crawler.db.models import Artifact, Page, Record, WarcFile
-from crawler.errors import IntegrityError, NotFoundError
+from crawler.errors import CrawlerError, IntegrityError, NotFoundError
 from crawler.evidence import files
 from crawler.evidence.blobs import BlobMissingError, UnsafePathError
 from crawler.evidence.folder_store import FolderStore
@@ -152,6 +152,21 @@ def body_in(file: WarcFile, record: Record) -> Body:
 
 
 _BODIES = [HTML.name, MEDIA.name]
+
+
+def head_of(database: Database, record: Record) -> list[tuple[str, str]]:
+    """The headers of an answer in a WARC file; none where there is no such answer to be read."""
+    with database.read() as db:
+        file = db.get(WarcFile, record.warc_file_id) if record.warc_file_id else None
+    if file is None or file.gone_at is not None or record.gone_at is not None:
+        return []
+    try:
+        with _opened_warc(file) as opened:
+            head, _ = body_of(open_record(opened, record.offset or 0))
+    except (CrawlerError, OSError):
+        return []
+    pairs = head.headers if head else ()
+    return [(name.decode("latin-1"), value.decode("utf-8", "replace")) for name, value in pairs]
 
 
 def _opened_warc(file: WarcFile) -> BinaryIO:

@@ -89,9 +89,9 @@ def lines(database: Database, what: What, form: Form) -> Iterator[str]:
     """The export as text: for CSV a line of names first, then a line for each row."""
     table, columns = TABLES[what], TABLES[what].columns
     if form is Form.CSV:
-        yield _csv_line(columns)
+        yield csv_line(columns)
     for row in rows(database, table):
-        yield _csv_line(row) if form is Form.CSV else as_json(dict(zip(columns, row, strict=True))) + "\n"
+        yield csv_line(row) if form is Form.CSV else as_json(dict(zip(columns, row, strict=True))) + "\n"
 
 
 def rows(database: Database, table: Table) -> Iterator[Row[Any]]:
@@ -120,7 +120,8 @@ def _page(table: Table, after: list[Any] | None) -> Select[Any]:
     return query.where(is_after)
 
 
-def _csv_line(values: Sequence[Any]) -> str:
+def csv_line(values: Sequence[Any]) -> str:
+    """One line of CSV, which no spreadsheet takes for more than text."""
     buffer = io.StringIO()
     csv.writer(buffer).writerow([_cell(value) for value in values])
     return buffer.getvalue()

@@ -230,14 +230,13 @@ def _failed_jobs(db: Transaction) -> Iterator[Attention]:
             newest = db.scalars(
                 select(Job).where(Job.status == status).order_by(Job.id.desc()).limit(1)
             ).one()
-            step = select(JobStep.last_error).where(
-                JobStep.job_id == newest.id, JobStep.last_error.is_not(None)
-            )
-            why = db.scalars(step.order_by(JobStep.id.desc()).limit(1)).first()
+            code = "" if newest.crawler_exit_code is None else f" with exit code {newest.crawler_exit_code}"
+            stage = newest.crawler_stage or newest.crawler_status or status.replace("_", " ")
             yield Attention(
                 code=f"job_{status}", severity="bad", count=count,
                 what=f"{_number(count, 'job')} {did if count == 1 else did.replace('has', 'have')}",
-                why=f"Job {newest.id}: {why or 'its log says why'}", link=f"/admin/jobs?status={status}",
+                why=f"The newest is job {newest.id}: {stage}{code}; its page has the log",
+                link=f"/admin/jobs?status={status}",
             )  # fmt: skip
 
 

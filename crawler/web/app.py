@@ -29,6 +29,11 @@ ROUTERS = (
     "api.admin",
     "metrics",
     "pages.login",
+    "pages.overview",
+    "pages.search",
+    "pages.sites",
+    "pages.snapshot",
+    "pages.system",
     "pages.static",
 )
 # The same below /admin, which only who has the token sees.

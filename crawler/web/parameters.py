@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import date
 from typing import Annotated
 
@@ -26,3 +27,23 @@ Day = Annotated[date, BeforeValidator(_day)]
 Since = Annotated[Day | None, Query(alias="from", description="The first day, in UTC.")]
 Until = Annotated[Day | None, Query(alias="to", description="The last day, that day included.")]
 SourceCode = Annotated[str | None, Query(min_length=1, max_length=100, description="A source's code.")]
+
+
+# ── what people type into the forms of pages: never an error ──
+
+
+def day_of(given: str, remarks: list[str]) -> date | None:
+    """A day, or a remark that it is none."""
+    if not given:
+        return None
+    if _DAY.fullmatch(given):
+        with suppress(ValueError):
+            return date.fromisoformat(given)
+    remarks.append(f"“{given}” is no day and was left out; a day is written as 2026-05-31.")
+    return None
+
+
+def number_of(given: str) -> int:
+    """The number of a page; the first one, where it is none."""
+    is_number = given.isascii() and given.isdecimal() and given.strip("0")
+    return min(int(given), MAX_NUMBER) if is_number else 1

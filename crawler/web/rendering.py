@@ -13,8 +13,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from crawler import __version__
 from crawler.urls import redacted
+from crawler.web import charts, wording
 
 STATIC_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+FILTERS = ("when", "size", "number", "lasting", "look_of", "said", "marked", "replay_url", "calendar_url")
 _DIGEST_CHARS = 16
 
 
@@ -31,7 +33,8 @@ def environment() -> Environment:
         loader=PackageLoader("crawler.web"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, auto_reload=False,
     )  # fmt: skip
-    made.globals.update(static=static_url, version=__version__)
+    made.globals.update(static=static_url, version=__version__, bars=charts.bars, steps=charts.steps)
+    made.filters.update({name: getattr(wording, name) for name in FILTERS})
     return made
 
 

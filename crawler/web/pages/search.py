@@ -1,0 +1,103 @@
+"""Search: words, phrases, expressions, URLs; the whole question stands in the address."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query, Request, Response
+
+from crawler.archive.search import SORTS, VIEWS, SearchOrder
+from crawler.views import archive
+from crawler.web.answering import Rows, page, shown
+from crawler.web.api.search import MAX_QUERY_CHARS, counted
+from crawler.web.parameters import day_of, number_of
+from crawler.web.site import Reading, SiteHere
+
+router = APIRouter()
+PAGE_SIZE = 20
+COLUMNS = ("id", "url", "captured_at", "title", "source", "status", "language", "snippet")
+NAMES = ("q", "source", "from", "to", "view", "sort", "all")
+LABELS = {
+    "q": "“{}”", "from": "from {}", "to": "to {}", "source": "site {}", "view": "by {}", "all": "errors too",
+}  # fmt: skip
+Field = Annotated[str, Query(max_length=4096)]
+
+
+@page(router, "/search", "json", "csv")
+def search(
+    request: Request,
+    db: Reading,
+    site: SiteHere,
+    *,
+    q: Field = "",
+    source: Field = "",
+    since: Annotated[str, Query(alias="from", max_length=40)] = "",
+    until: Annotated[str, Query(alias="to", max_length=40)] = "",
+    view: Field = "",
+    sort: Field = "",
+    with_all: Annotated[str, Query(alias="all", max_length=10)] = "",
+    number: Annotated[str, Query(alias="page", max_length=20)] = "1",
+) -> Response:
+    """What was found; what cannot be understood is told beside the field, and left out."""
+    given = dict(zip(NAMES, (q, source, since, until, view, sort, with_all), strict=True))
+    asked = {name: value.strip() for name, value in given.items() if value.strip()}
+    order, remarks = _understood(asked, number)
+    found = counted(site, db, order)
+    first = (order.page - 1) * PAGE_SIZE
+    is_more = bool(found.results) and first + len(found.results) < found.total
+    return shown(
+        request, "search.html", found, _rows(found), order=order, asked={**dict.fromkeys(NAMES, ""), **asked},
+        remarks=remarks, sources=archive.sources(db), chips=_chips(asked), first=first,
+        newer=_address(asked, order.page - 1) if order.page > 1 else "",
+        older=_address(asked, order.page + 1) if is_more else "",
+        api=f"/api/search?{_api_query(asked)}",
+    )  # fmt: skip
+
+
+def _understood(asked: dict[str, str], number: str) -> tuple[SearchOrder, list[str]]:
+    remarks: list[str] = []
+    text = asked.get("q", "")
+    if len(text) > MAX_QUERY_CHARS:
+        remarks.append(f"Only the first {MAX_QUERY_CHARS} characters were looked for.")
+    since, until = day_of(asked.get("from", ""), remarks), day_of(asked.get("to", ""), remarks)
+    if since and until and since > until:
+        remarks.append("The first day is after the last one; both were left out.")
+        since = until = None
+    view, sort = asked.get("view", ""), asked.get("sort", "")
+    order = SearchOrder(
+        text[:MAX_QUERY_CHARS], asked.get("source"), since, until, view if view in VIEWS else VIEWS[0],
+        sort if sort in SORTS else None, "all" in asked, number_of(number), PAGE_SIZE,
+    )  # fmt: skip
+    return order, remarks
+
+
+def _rows(found: object) -> Rows:
+    hits = getattr(found, "results", [])
+    return Rows(
+        COLUMNS,
+        [
+            (hit.id, hit.original_url, hit.capture_timestamp, hit.title, hit.source_code, hit.status_code,
+             hit.language, hit.snippet)
+            for hit in hits
+        ],
+    )  # fmt: skip
+
+
+def _chips(asked: dict[str, str]) -> list[tuple[str, str]]:
+    """Each part of the question, and the address of the question without it."""
+    return [
+        (LABELS[name].format(value), _address({key: one for key, one in asked.items() if key != name}, 1))
+        for name, value in asked.items()
+        if name in LABELS
+    ]
+
+
+def _address(asked: dict[str, str], number: int) -> str:
+    fields = {**asked, **({"page": str(number)} if number > 1 else {})}
+    return f"/search?{urlencode(fields)}" if fields else "/search"
+
+
+def _api_query(asked: dict[str, str]) -> str:
+    fields = {name: value for name, value in asked.items() if name != "all"}
+    return urlencode({**fields, **({"includeNon2xx": "true"} if "all" in asked else {})})

@@ -1,0 +1,127 @@
+"""How values read on a page: times, sizes, states, and the words that were searched for. Pure."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from attrs import frozen
+from markupsafe import Markup, escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+NOTHING = "\N{EN DASH}"
+_UNITS = ("bytes", "KB", "MB", "GB", "TB")
+_STEP = 1000
+_PARTS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+_GOOD = {
+    "completed",
+    "indexed",
+    "ok",
+    "there",
+    "sealed",
+    "free",
+    "intact",
+    "finished",
+    "success",
+    "new",
+    "same",
+}
+_BUSY = {"running", "indexing", "in_progress", "initialized", "open", "held", "updated", "changed"}
+_WARN = {"partial", "retryable", "stopped", "damaged", "warn", "warning", "infra_error", "low_confidence"}
+_BAD = {"failed", "index_failed", "error", "gone", "bad", "missing", "checksum_differs", "content_differs",
+        "unsafe_path", "infra_error_config"}  # fmt: skip
+_GONE = ("removed_", "purged", "file_")
+
+
+@frozen
+class Look:
+    """A sign, and the class of a colour; the word beside them says what they mean."""
+
+    sign: str
+    tone: str
+
+
+def look_of(status: str) -> Look:
+    """How a state looks."""
+    if status in _GOOD:
+        return Look("✓", "good")
+    if status in _BUSY:
+        return Look("→", "busy")
+    if status in _WARN:
+        return Look("!", "warn")
+    return Look("✗", "bad") if status in _BAD or status.startswith(_GONE) else Look("·", "")
+
+
+def said(status: str) -> str:
+    """A state as words."""
+    return status.replace("_", " ")
+
+
+def when(moment: datetime | str | None) -> Markup | str:
+    """A moment in UTC; scripts add how long ago that was."""
+    if not moment:
+        return NOTHING
+    if isinstance(moment, str):
+        return Markup('<time datetime="{0}">{0}</time>').format(moment)
+    there = moment.astimezone(UTC)
+    shown = f"{there:%Y-%m-%d %H:%M} UTC"
+    return Markup('<time datetime="{}">{}</time>').format(there.isoformat(timespec="seconds"), shown)
+
+
+def size(count: float | None) -> str:
+    """A number of bytes."""
+    if count is None:
+        return NOTHING
+    for unit in _UNITS:
+        if count < _STEP or unit == _UNITS[-1]:
+            return f"{count:.0f} {unit}" if unit == _UNITS[0] else f"{count:.1f} {unit}"
+        count /= _STEP
+    return NOTHING
+
+
+def number(count: float | None) -> str:
+    """A number with its thousands apart."""
+    return NOTHING if count is None else f"{count:,}"
+
+
+def lasting(seconds: float | None) -> str:
+    """A length of time, in its two largest units."""
+    if seconds is None:
+        return NOTHING
+    rest = int(seconds)
+    shown: list[str] = []
+    for length, unit in _PARTS:
+        many, rest = divmod(rest, length)
+        if many or (unit == "s" and not shown):
+            shown.append(f"{many} {unit}")
+    return " ".join(shown[:2])
+
+
+def marked(text: str, words: Iterable[str]) -> Markup:
+    """A text with the words that were looked for; both are escaped first."""
+    found = [re.escape(part) for word in words for part in word.split() if part]
+    if not found:
+        return escape(text)
+    pattern = re.compile(f"({'|'.join(sorted(found, key=len, reverse=True))})", re.IGNORECASE)
+    pieces = pattern.split(text)
+    mark = Markup("<mark>{}</mark>")
+    return Markup().join([mark.format(each) if at % 2 else escape(each) for at, each in enumerate(pieces)])
+
+
+def replay_url(moment: datetime, url: str) -> str:
+    """Where a capture is shown."""
+    return f"/web/{moment.astimezone(UTC):%Y%m%d%H%M%S}/{_as_path(url)}"
+
+
+def calendar_url(url: str) -> str:
+    """Where all captures of a page are shown."""
+    return f"/web/*/{_as_path(url)}"
+
+
+def _as_path(url: str) -> str:
+    """A URL as the last part of another one: what would end the path early is spelt out."""
+    return quote(url, safe="/:?=&%+,;@!$'()*~[]")
