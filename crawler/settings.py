@@ -78,8 +78,8 @@ DOWNLOAD_WARNSIZE = 8 * 1024 * 1024
 # ── hostile by default ──
 TWISTED_DNS_RESOLVER = "crawler.middlewares.egress.GuardedResolver"
 DOWNLOAD_HANDLERS_BASE = {
-    "http": "crawler.middlewares.egress.GuardedHandler",
-    "https": "crawler.middlewares.egress.GuardedHandler",
+    "http": "crawler.rendering.handler.RenderingHandler",
+    "https": "crawler.rendering.handler.RenderingHandler",
     **dict.fromkeys(("data", "file", "ftp", "s3")),
 }
 DOWNLOAD_VERIFY_CERTIFICATES = True

@@ -37,6 +37,7 @@ _REFUSED = tuple(
     }.items()
     for network in networks
 )  # fmt: skip
+_LOOPBACK = "127.0.0.1"
 # All public IPv6 addresses that were ever given out lie here.
 _PUBLIC_IPV6 = IPv6Network("2000::/3")
 
@@ -95,6 +96,17 @@ def host_name(text: str) -> str:
         return host_of(f"//[{bare}]" if ":" in bare else f"//{bare}")
     except BadUrlError:
         return bare.lower()
+
+
+def given_away(host: str) -> Iterable[str]:
+    """The addresses that a host's spelling gives away, where somebody else resolves it."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return [_LOOPBACK]
+    try:
+        return [str(ip_address(host))]
+    except ValueError:
+        # 127.1, 0x7f.1 and 2130706433 are addresses to some resolvers, and names to nobody.
+        return [_LOOPBACK] if host.rpartition(".")[2][:1].isdigit() else []
 
 
 def _reason(address: Address) -> str | None:

@@ -31,7 +31,7 @@ from crawler.db.models import (
 )
 from crawler.db.upsert import insert_into
 from crawler.errors import BadUrlError, CrawlerError
-from crawler.evidence.bodies import Bodies, is_readable
+from crawler.evidence.bodies import Bodies, is_body, is_readable
 from crawler.html.content import MAX_URL_CHARS, NORMALIZATION, Content, ContentQuestion
 from crawler.reading import Readers, ReadingFailedError
 from crawler.urls import canonical
@@ -123,7 +123,7 @@ def _added(result: IndexResult, written: Sequence[_Read], *, bad: int) -> IndexR
 
 
 def _kept_pages(now: datetime, *, again: bool) -> Select[Page, Artifact, Record, str, str]:
-    html = and_(Artifact.page_id == Page.id, Artifact.type == "html_gz", is_readable(now))
+    html = and_(Artifact.page_id == Page.id, Artifact.type == "html_gz", is_body(), is_readable(now))
     query = (
         select(Page, Artifact, Record, CrawlSession.domain, Run.source)
         .join(CrawlSession, CrawlSession.id == Page.session_id)

@@ -18,6 +18,9 @@ class ArtifactType:
 
 
 HTML = ArtifactType("html_gz", "html.gz", is_gzipped=True, expires=True)
+# What the server sent where a browser made more of it: what was judged is the other one.
+RESPONSE = ArtifactType("html_gz", "response.html.gz", is_gzipped=True, expires=True)
+SCREENSHOT = ArtifactType("screenshot", "screenshot.png", content_type="image/png")
 VISIBLE_TEXT = ArtifactType("visible_text", "visible_text.txt", content_type="text/plain", charset="utf-8")
 FEATURES = ArtifactType("features_json", "features.json", content_type="application/json", charset="utf-8")
 SESSION_LOG = ArtifactType(
@@ -27,6 +30,9 @@ SESSION_LOG = ArtifactType(
 WARC = ArtifactType("warc", "session.warc.gz", content_type="application/warc", expires=True)
 MEDIA = ArtifactType("media", "")
 
-ARTIFACT_TYPES = {each.name: each for each in (HTML, VISIBLE_TEXT, FEATURES, SESSION_LOG, WARC, MEDIA)}
+# By name; of those that share one, the one that was judged.
+ARTIFACT_TYPES = {
+    each.name: each for each in (HTML, SCREENSHOT, VISIBLE_TEXT, FEATURES, SESSION_LOG, WARC, MEDIA)
+}
 GZIPPED = frozenset(each.name for each in ARTIFACT_TYPES.values() if each.is_gzipped)
 EXPIRING = frozenset(each.name for each in ARTIFACT_TYPES.values() if each.expires)

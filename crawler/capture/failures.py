@@ -60,6 +60,7 @@ class Cause(StrEnum):
     LEASE_EXPIRED = "lease_expired"  # the process that had the task died, or was too slow
     LOCK_LOST = "lock_lost"
     LOST = "lost"  # the crawl lost track of its request, as where a middleware keeps what a callback gave
+    NO_BROWSER = "no_browser"  # to render the page with
     NO_CANDIDATES = "no_candidates"  # nothing on the site looked like a product page
     NO_VALID_CANDIDATE = "no_valid_candidate"  # some did, none was
     NOT_HTML = "not_html"
@@ -112,6 +113,7 @@ TRAITS: dict[Cause, Traits] = {
     Cause.LEASE_EXPIRED: Traits(_CRAWL, is_transient=True),
     Cause.LOCK_LOST: Traits(_CRAWL),
     Cause.LOST: Traits(_CRAWL, is_transient=True),
+    Cause.NO_BROWSER: Traits(_CRAWL),
     Cause.NO_CANDIDATES: Traits(Summary.PDP_NOT_FOUND),
     Cause.NO_VALID_CANDIDATE: Traits(Summary.PDP_NOT_FOUND),
     Cause.NOT_HTML: Traits(_NAVIGATION),

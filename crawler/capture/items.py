@@ -31,6 +31,15 @@ class FetchedPage:
     reading: Reading = field(repr=False)
 
 
+@frozen
+class Sent:
+    """A document as its server sent it, before any script ran."""
+
+    body: bytes = field(repr=False)
+    content_type: str
+    charset: str
+
+
 @frozen(eq=False)
 class PageCapture:
     """A page on its way into the store: what was fetched, and what the rule made of it.
@@ -47,6 +56,8 @@ class PageCapture:
     charset: str | None = None
     load_timings: dict[str, Any] = field(factory=dict)
     body: bytes | None = field(default=None, repr=False)
+    sent: Sent | None = field(default=None, repr=False)  # what the server sent, where the body was rendered
+    screenshot: bytes | None = field(default=None, repr=False)
     media: bytes | None = field(default=None, repr=False)  # instead of a body, where it is no HTML
     visible_text: bytes | None = field(default=None, repr=False)
     features: bytes | None = field(default=None, repr=False)
@@ -73,15 +84,15 @@ class PageCapture:
             "http_status": page.http_status,
             "content_type": page.content_type or None,
             "load_timings": {"fetch_ms": page.fetch_ms},
+            "visible_text": reading.text if reading.is_judged else None,
             **more,
         }
         if not reading.is_html:
-            return cls(page_type=MEDIA, media=page.body, **fetched)
+            return cls(page_type=MEDIA, media=page.body, **{**fetched, "visible_text": None})
         return cls(
             page_type=page_type,
             charset=reading.charset,
             body=page.body,
-            visible_text=reading.text if reading.is_judged else None,
             features=reading.features if reading.is_judged else None,
             verdict=reading.verdict if reading.is_judged else None,
             facts=reading.facts if reading.is_judged else None,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 log = logs.get_logger(__name__)
 
 RECORD = "warc_record"  # the meta key that says where an answer lies
+VIEWPORT = "viewport"  # the meta key that has a request rendered, and names the window
 SESSION = "session_id"  # the meta key that ties a request to its session
 # A context does not hold its crawl, which would otherwise stay for as long as the process.
 _contexts: WeakKeyDictionary[Crawler, CrawlContext] = WeakKeyDictionary()

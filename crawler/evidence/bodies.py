@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from attrs import frozen
 from sqlalchemy import and_, or_, select
 
-from crawler.capture.artifact_types import GZIPPED, HTML, MEDIA
+from crawler.capture.artifact_types import GZIPPED, HTML, MEDIA, RESPONSE
 from crawler.config import S3_SCHEME
 from crawler.db.models import Artifact, Page, Record, WarcFile
 from crawler.errors import CrawlerError, IntegrityError, NotFoundError
@@ -101,7 +101,7 @@ class Bodies:
             if page is None:
                 raise NotFoundError(f"there is no page {page_id}")
             record = page.record_id
-            html = select(Artifact).where(Artifact.page_id == page_id, Artifact.type.in_(_BODIES))
+            html = select(Artifact).where(Artifact.page_id == page_id, is_body())
             artifact = None if record else db.scalars(html.order_by(Artifact.created_at).limit(1)).first()
         if record:
             return self.of_record(record)
@@ -151,7 +151,10 @@ def body_in(file: WarcFile, record: Record) -> Body:
     return Body(content_type, None, _until_read(opened, pieces), location, opened.close)
 
 
-_BODIES = [HTML.name, MEDIA.name]
+def is_body() -> ColumnElement[bool]:
+    """Whether an artifact is its page's body: what was judged, not what a browser made that of."""
+    unrendered = Artifact.storage_uri.endswith(f"/{RESPONSE.file_name}")
+    return Artifact.type.in_([HTML.name, MEDIA.name]) & ~unrendered
 
 
 def head_of(database: Database, record: Record) -> list[tuple[str, str]]:

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Self
 from attrs import frozen
 from isal import igzip
 
-from crawler.capture.artifact_types import FEATURES, HTML, MEDIA, SESSION_LOG, VISIBLE_TEXT
+from crawler.capture.artifact_types import (
+    FEATURES,
+    HTML,
+    MEDIA,
+    RESPONSE,
+    SCREENSHOT,
+    SESSION_LOG,
+    VISIBLE_TEXT,
+)
 from crawler.errors import IntegrityError
 
 if TYPE_CHECKING:
@@ -18,7 +26,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from crawler.capture.artifact_types import ArtifactType
-    from crawler.capture.items import PageCapture
+    from crawler.capture.items import PageCapture, Sent
     from crawler.sessions.visit import Visit
 
 
@@ -141,7 +149,9 @@ class KeptFile:
     charset: str | None
 
     @classmethod
-    def of(cls, kind: ArtifactType, uri: str, content: bytes, capture: PageCapture | None = None) -> Self:
+    def of(
+        cls, kind: ArtifactType, uri: str, content: bytes, capture: PageCapture | Sent | None = None
+    ) -> Self:
         """Pack a file as its type says; what the type leaves open is as the site said."""
         content_type, charset = (capture.content_type, capture.charset) if capture else (None, None)
         packed = (gzipped if kind.is_gzipped else plain)(content)
@@ -160,14 +170,21 @@ def files_of(visit: Visit, capture: PageCapture) -> list[KeptFile]:
     folder = session_folder(visit.order.domain, visit.fence.session_id, visit.fence.epoch)
     # a run has many pages of every type
     page_type = SPIDER_PAGE if visit.order.run_id else capture.page_type
-    contents = ((HTML, capture.body), (VISIBLE_TEXT, capture.visible_text), (FEATURES, capture.features))
+    contents = (
+        (HTML, capture.body),
+        (RESPONSE, capture.sent.body if capture.sent else None),
+        (SCREENSHOT, capture.screenshot),
+        (VISIBLE_TEXT, capture.visible_text),
+        (FEATURES, capture.features),
+    )
     kept = []
     for kind, content in contents:
         if content is not None:
             uri = page_file(
                 folder, page_type=page_type, viewport=capture.viewport, page_id=capture.page_id, kind=kind
             )
-            kept.append(KeptFile.of(kind, uri, content, capture))
+            said = capture.sent if kind is RESPONSE else capture
+            kept.append(KeptFile.of(kind, uri, content, said))
     if capture.media is not None:
         packed = plain(capture.media)
         uri = media_file(folder, packed.content_sha256, capture.content_type)

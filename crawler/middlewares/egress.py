@@ -101,7 +101,7 @@ class GuardedHandler(HTTP11DownloadHandler):
 
     async def download_request(self, request: Request) -> Response:
         """Download, and say so where it was refused."""
-        self._require_lock(request)
+        self.require_lock(request)
         try:
             return await super().download_request(request)
         except DownloadFailedError as error:
@@ -118,7 +118,7 @@ class GuardedHandler(HTTP11DownloadHandler):
                 hint="a host or network that may be fetched all the same goes into EGRESS_ALLOW",
             ) from error
 
-    def _require_lock(self, request: Request) -> None:
+    def require_lock(self, request: Request) -> None:
         """While a request waited in Scrapy's queue its session may have lost the domain, or its run ended."""
         if (session_id := request.meta.get(SESSION)) is None:
             return  # a crawl by Scrapy alone, with this handler, has none

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Self
 
 from scrapy.downloadermiddlewares.httpproxy import HttpProxyMiddleware
 from scrapy.exceptions import IgnoreRequest, NotConfigured
 
-from crawler.access.egress import EgressPolicy
+from crawler.access.egress import EgressPolicy, given_away
 from crawler.config import load_settings_from
 from crawler.urls import host_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
-
-LOOPBACK = "127.0.0.1"
 
 
 class ProxyMiddleware(HttpProxyMiddleware):
@@ -46,19 +41,8 @@ class ProxyMiddleware(HttpProxyMiddleware):
     def process_request(self, request: Request, spider: Spider | None = None) -> None:  # ruff: ignore[unused-method-argument] - Scrapy's signature
         """Refuse a private address; send anything else through the proxy."""
         host = host_of(request.url)
-        reason = self.policy.refusal(host, _addresses(host))
+        reason = self.policy.refusal(host, given_away(host))
         if reason:
             raise IgnoreRequest(f"{host} is not to be connected to: {reason}")
         request.meta["proxy"] = self.proxy
         super().process_request(request)
-
-
-def _addresses(host: str) -> Iterable[str]:
-    """The addresses that a host's spelling gives away."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return [LOOPBACK]
-    try:
-        return [str(ip_address(host))]
-    except ValueError:
-        # 127.1, 0x7f.1 and 2130706433 are addresses to some resolvers, and names to nobody.
-        return [LOOPBACK] if host.rpartition(".")[2][:1].isdigit() else []

@@ -17,7 +17,7 @@ from scrapy.exceptions import NotConfigured
 
 from crawler import logs
 from crawler.clock import utc_now
-from crawler.crawl.context import RECORD, SESSION, Component
+from crawler.crawl.context import RECORD, SESSION, VIEWPORT, Component
 from crawler.errors import CrawlerError
 from crawler.warc.messages import Exchange
 
@@ -62,7 +62,8 @@ class RecorderMiddleware(Component):
         """Let a request out once the disk has taken enough of what came before."""
         request.meta.pop(RECORD, None)
         await self._has_room.wait()
-        self._out[request] = None
+        if VIEWPORT not in request.meta:  # what a browser made of a page is not what was sent
+            self._out[request] = None
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Write an answer down before anybody makes anything of it; what cannot be written is an error."""

@@ -16,7 +16,22 @@ if TYPE_CHECKING:
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 # Fonts are named because Debian only recommends them, and a page without fonts is a page of boxes.
 DEBIAN_PACKAGES = ("chromium", "fonts-liberation")
-# What a browser does of its own accord: talk to its vendor, update itself, ask, remember.
+# Chromium heeds the last of these flags alone, and Playwright has one too.
+_FEATURES_OFF = (
+    "AcceptCHFrame",
+    "AutofillServerCommunication",
+    "DestroyProfileOnBrowserClose",
+    "GlobalMediaControls",
+    "HttpsUpgrades",
+    "LazyFrameLoading",
+    "MediaRouter",
+    "OptimizationHints",
+    "PaintHolding",
+    "Prerender2",
+    "SpeculationRulesPrefetchFuture",
+    "Translate",
+)
+# What a browser does of its own accord: talk to its vendor, update itself, ask, remember, fetch ahead.
 QUIET_FLAGS = (
     "--disable-background-networking",
     "--disable-breakpad",
@@ -29,8 +44,19 @@ QUIET_FLAGS = (
     "--no-default-browser-check",
     "--no-first-run",
     "--no-pings",
-    "--disable-features=OptimizationHints,Translate,MediaRouter,AutofillServerCommunication",
+    "--disable-features=" + ",".join(_FEATURES_OFF),
 )
+# Nothing goes past the proxy: no loopback address, no datagram, no name looked up by the browser itself.
+FENCED_FLAGS = (
+    "--proxy-bypass-list=<-loopback>",
+    "--disable-quic",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--disable-webrtc-hw-encoding",
+)
+# A page that asks for more memory than any shop needs loses its process, not the machine.
+BOUNDED_FLAGS = ("--js-flags=--max-old-space-size=512", "--mute-audio", "--hide-scrollbars")
 
 
 def find_chromium(given: str = "") -> Path | None:
@@ -44,6 +70,13 @@ def find_chromium(given: str = "") -> Path | None:
         return Path(given)
     named = next((found for name in NAMES if (found := shutil.which(name))), None)
     return Path(named) if named else _newest(_playwrights().glob("chromium-*/chrome-linux*/chrome"))
+
+
+def require_chromium(given: str = "") -> Path:
+    """The program, where there is one; else what brings it."""
+    if (found := find_chromium(given)) is None:
+        raise ConfigError("there is no Chromium to render pages with", hint=install_command())
+    return found
 
 
 def install_command() -> str:

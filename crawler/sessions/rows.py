@@ -54,6 +54,7 @@ class SessionOrder:
     mode: str = "standard"
     retention_policy: str = "standard"
     policy: str = "v1.2"
+    render: str = "0"  # or 1, or auto
     wanted_pdp_url: str | None = None
     batch_id: int | None = None
     run_id: int | None = None  # of the durable run that pays this visit
@@ -74,6 +75,7 @@ def order_of(row: CrawlSession) -> SessionOrder:
         mode=row.mode,
         retention_policy=row.retention_policy,
         policy=row.crawl_policy_version,
+        render=row.render,
         wanted_pdp_url=row.wanted_pdp_url,
         batch_id=row.batch_id,
         run_id=row.run_id,
@@ -99,6 +101,7 @@ def create(
             "domain": order.domain,
             "mode": order.mode,
             "retention_policy": order.retention_policy,
+            "render": order.render,
             "crawl_policy_version": order.policy,
             "wanted_pdp_url": order.wanted_pdp_url,
             "batch_id": order.batch_id,

@@ -13,10 +13,12 @@ from crawler.capture.failures import Cause, Summary
 from crawler.config import shown
 from crawler.errors import ConfigError, UsageError
 from crawler.pdp import POLICIES
+from crawler.rendering.chromium import require_chromium
 from crawler.sessions.batches import UrlLine, open_batch, read_url_file, read_urls
 from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Outcome, Status
 from crawler.sessions.rows import SessionOrder
+from crawler.spiders.tour import ALWAYS
 from crawler.urls import domain_of, require_http_url, root_of, spelling
 from crawler.views.products import find as find_listing
 
@@ -30,10 +32,10 @@ if TYPE_CHECKING:
 
     Queued = tuple[UUID, SessionOrder]
 
-# An evidence pack is a rendered session; it comes with the browser.
-MODES = ("standard", "debug")
+EVIDENCE_PACK = "evidence_pack"  # a session that is rendered, and recorded
+MODES = ("standard", "debug", EVIDENCE_PACK)
 RETENTIONS = ("short", "standard", "long")
-RENDERS = ("0", "auto")
+RENDERS = ("0", "1", "auto")
 WARCS = ("0", "1")
 TARGETS = ("url", "urls", "pdp", "session", "listing")
 KNOWN = (*TARGETS, "mode", "render", "retention", "policy", "warc")
@@ -54,6 +56,7 @@ class PdpArguments:
     listings: tuple[str, ...] = ()  # ids, or how they begin, or URLs
     mode: str = "standard"
     retention: str = "standard"
+    render: str = "0"  # 1: in a browser; auto: where plain pages say nothing
     policy: str | None = None  # None: CRAWL_POLICY_VERSION
     warc: bool = False  # each session keeps what was sent as well, in one file
 
@@ -64,6 +67,7 @@ class PdpArguments:
         _check_choices(given)
         file = Path(given["urls"]).resolve() if given.get("urls") else None
         pdp = require_http_url(given["pdp"]) if given.get("pdp") else None
+        is_pack = given.get("mode") == EVIDENCE_PACK
         named = given.get("url") or (root_of(pdp) if pdp else "")
         return cls(
             targets=tuple(read_url_file(file) if file else _targets(named)),
@@ -73,8 +77,9 @@ class PdpArguments:
             listings=tuple(given.get("listing", "").split()),
             mode=given.get("mode", "standard"),
             retention=given.get("retention", "standard"),
+            render=ALWAYS if is_pack else given.get("render") or "0",
             policy=given.get("policy") or None,
-            warc=given.get("warc") == "1",
+            warc=is_pack or given.get("warc") == "1",
         )
 
     def order(self, line: UrlLine, policy: str) -> SessionOrder:
@@ -85,6 +90,7 @@ class PdpArguments:
             mode=self.mode,
             retention_policy=self.retention,
             policy=self.policy or policy,
+            render=self.render,
             wanted_pdp_url=self.pdp,
             given_url=line.given if line.given != line.url else None,
         )
@@ -136,6 +142,8 @@ class QueuedSessions:
 
 async def queue(visits: Visits, arguments: PdpArguments) -> QueuedSessions:
     """Queue the sessions that the arguments ask for, or take up those that were left over."""
+    if arguments.render == ALWAYS:
+        require_chromium(visits.settings.chromium_path)
     stores = await visits.open()
     if arguments.session:
         session_id, order = await run_in_thread(stores.sessions.requeue, arguments.session)

@@ -8,18 +8,20 @@ from scrapy.utils.asyncio import run_in_thread
 
 from crawler.capture.failures import Cause
 from crawler.capture.items import FetchedPage, PageCapture, PageVerdict
-from crawler.crawl.answers import cause_of_answer, cause_of_error, page_of, read
+from crawler.crawl.answers import cause_of_answer, cause_of_error, read
 from crawler.crawl.context import CrawlContext
 from crawler.pdp import is_product_like, sitemap_urls
+from crawler.rendering.chromium import require_chromium
 from crawler.sessions.batches import close_batch
 from crawler.sessions.visit import ProductPage
 from crawler.spiders.orders import PdpArguments, QueuedSessions, check_worker, queue
-from crawler.spiders.search import Aim, Search
-from crawler.spiders.visiting import VisitingSpider
+from crawler.spiders.search import Search
+from crawler.spiders.tour import ALWAYS, FIRST, HOME
+from crawler.spiders.touring import PAGE, TouringSpider, window_of
 from crawler.urls import canonical, root_of, same_site
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
     from uuid import UUID
 
     from scrapy import Request
@@ -33,12 +35,10 @@ if TYPE_CHECKING:
 
     Output: TypeAlias = PageCapture | PageVerdict | Request
 
-PAGE = "page_type"  # the meta key that says what a request is for
-HOME, PDP = "homepage", "pdp"
-LEFT_SITE = "left_site"  # the doubt about a page of another site than the one that was given
+PDP = "pdp"
 
 
-class PdpSpider(VisitingSpider):
+class PdpSpider(TouringSpider):
     """`scrapy crawl pdp -a url=URL`, `-a urls=FILE`, `-a pdp=URL`, `-a session=ID`, `-a listing=ID`."""
 
     name = "pdp"
@@ -55,7 +55,10 @@ class PdpSpider(VisitingSpider):
         if settings.fleet:
             check_worker(settings, given)
             return dict(given)
-        return {**given, "arguments": PdpArguments.parse(given)}
+        arguments = PdpArguments.parse(given)
+        if arguments.render == ALWAYS:
+            require_chromium(settings.chromium_path)
+        return {**given, "arguments": arguments}
 
     @classmethod
     def from_crawler(
@@ -78,7 +81,7 @@ class PdpSpider(VisitingSpider):
 
     def opening(self, visit: Visit) -> Request:
         """A visit begins with the page that was given."""
-        return self.ask(visit, visit.order.url, self.parse_start, meta={PAGE: HOME})
+        return self.look(visit, visit.order.url, self.parse_start, HOME)
 
     async def all_ended(self) -> None:
         """The URL file has been worked through, if nothing of it is left to do."""
@@ -97,29 +100,36 @@ class PdpSpider(VisitingSpider):
         """The given page is the product page, or the home page from which one is looked for."""
         if visit.stopped:
             return
-        page = await self._read(visit, response)
+        page = await self.read(visit, response)
+        if again := self.anew(visit, response, page):
+            yield again
+            return
+        for output in self.began(visit, page, response):
+            yield output
+
+    def began(self, visit: Visit, page: FetchedPage | Cause, response: Response) -> Iterator[Output]:
+        """What follows from the page that was given."""
         if isinstance(page, Cause):
-            yield self._capture(visit, HOME, page, response)
-            visit.work.remove()
+            yield self.capture(visit, HOME, page, response)
+            yield from self.onward(visit)
             return
         visit.final_url = page.url
         if page.reading.verdict.is_pdp and not visit.order.wanted_pdp_url:
             visit.pdp = ProductPage(page.url, missing=None)
-            yield self._capture(visit, PDP, page, response)
+            yield self.capture(visit, PDP, page, response)
             root = root_of(page.url)
             if canonical(root) != canonical(page.url):
-                yield self.ask(visit, root, self.parse_known, meta={PAGE: HOME})
+                yield self.look(visit, root, self.parse_known, HOME)
                 return
-        yield self._capture(visit, HOME, page, response)
+        yield self.capture(visit, HOME, page, response)
         if visit.order.wanted_pdp_url:
-            yield self.ask(visit, visit.order.wanted_pdp_url, self.parse_known, meta={PAGE: PDP})
+            yield self.look(visit, visit.order.wanted_pdp_url, self.parse_known, PDP)
         elif visit.pdp.url:
-            visit.work.remove()
+            yield from self.onward(visit)
         else:
             search = Search.of(page.url, page.reading)
             visit.journal.info("navigation", "search.begin", url=page.url, candidates=len(search.likely))
-            if request := self._next(visit, search):
-                yield request
+            yield from self._next(visit, search)
 
     async def parse_known(self, response: Response, visit: Visit) -> AsyncIterator[Output]:
         """The product page that was named, or the root of the site whose product page is known already.
@@ -128,15 +138,19 @@ class PdpSpider(VisitingSpider):
         """
         if visit.stopped:
             return
-        page, page_type = await self._read(visit, response), response.meta[PAGE]
-        if page_type == PDP:
+        page, page_type = await self.read(visit, response), response.meta[PAGE]
+        if again := self.anew(visit, response, page):
+            yield again
+            return
+        if page_type == PDP and window_of(response) == FIRST:
             if isinstance(page, Cause):
                 visit.pdp = ProductPage(missing=page)
             else:
                 is_pdp = page.reading.verdict.is_pdp
                 visit.pdp = ProductPage(page.url, None) if is_pdp else ProductPage(missing=Cause.NOT_PDP)
-        yield self._capture(visit, page_type, page, response)
-        visit.work.remove()
+        yield self.capture(visit, page_type, page, response)
+        for request in self.onward(visit):
+            yield request
 
     async def parse_candidate(
         self, response: Response, visit: Visit, search: Search
@@ -144,26 +158,31 @@ class PdpSpider(VisitingSpider):
         """The first candidate that is a product page is the session's."""
         if visit.stopped:
             return
-        page = await self._read(visit, response)
+        page = await self.read(visit, response)
+        if again := self.anew(visit, response, page):
+            yield again
+            return
         is_found, why = False, page if isinstance(page, Cause) else ",".join(page.reading.verdict.reasons)
         if isinstance(page, FetchedPage):
             is_found = page.reading.verdict.is_pdp and same_site(page.url, search.home)
         visit.journal.info("navigation", "candidate.judged", url=response.url, is_pdp=is_found, reasons=why)
         if is_found:
             visit.pdp = ProductPage(response.url, missing=None)
-            yield self._capture(visit, PDP, page, response)
-            visit.work.remove()
-        elif request := self._next(visit, search, page):
+            yield self.capture(visit, PDP, page, response)
+            onward = self.onward(visit)
+        else:
+            onward = self._next(visit, search, page)
+        for request in onward:
             yield request
 
     async def parse_hub(self, response: Response, visit: Visit, search: Search) -> AsyncIterator[Output]:
         """A category page, or whatever else may lead to products."""
         if visit.stopped:
             return
-        page = await self._read(visit, response)
+        page = await self.read(visit, response)
         if isinstance(page, FetchedPage):
             search.add_page(page.reading)
-        if request := self._next(visit, search, page):
+        for request in self._next(visit, search, page):
             yield request
 
     async def parse_sitemap(self, response: Response, visit: Visit, search: Search) -> AsyncIterator[Output]:
@@ -177,7 +196,7 @@ class PdpSpider(VisitingSpider):
             visit.journal.info(
                 "navigation", "sitemap.read", url=response.url, pages=len(listed.pages), candidates=found
             )
-        if request := self._next(visit, search, cause):
+        for request in self._next(visit, search, cause):
             yield request
 
     def page_failed(self, failure: Failure) -> Any:
@@ -192,48 +211,23 @@ class PdpSpider(VisitingSpider):
             error=failure.getErrorMessage(),
         )  # fmt: skip
         if page_type in {HOME, PDP}:
-            if page_type == PDP:
+            if page_type == PDP and window_of(request) == FIRST:
                 visit.pdp = ProductPage(missing=cause)
-            yield self._capture(visit, page_type, cause, request)
-            visit.work.remove()
-        elif onward := self._next(visit, request.cb_kwargs["search"], cause):
-            yield onward
+            yield self.capture(visit, page_type, cause, request)
+            yield from self.onward(visit)
+        else:
+            yield from self._next(visit, request.cb_kwargs["search"], cause)
 
     # ── steps ──
 
-    async def _read(self, visit: Visit, response: Response) -> FetchedPage | Cause:
-        """The HTML page that was asked for, or why it is none."""
-        looks_around = response.meta[PAGE] in {HOME, Aim.HUB.value}
-        page = await page_of(self.context.readers, response, visit.order.policy, with_links=looks_around)
-        if not isinstance(page, Cause):
-            if page.reading.is_html:
-                return page
-            page = Cause.NOT_HTML
-        visit.journal.warn("navigation", "page.refused", url=response.url, status=response.status, cause=page)
-        return page
-
-    def _capture(
-        self, visit: Visit, page_type: str, page: FetchedPage | Cause, origin: Response | Request
-    ) -> PageCapture:
-        """The item of a page; the visit does not end before it is stored."""
-        visit.work.add()
-        if isinstance(page, Cause):
-            return PageCapture(
-                session_id=visit.id, page_type=page_type, url=origin.url, cause=page,
-                http_status=getattr(origin, "status", None),
-            )  # fmt: skip
-        doubts = () if same_site(page.url, visit.order.url) else (LEFT_SITE,)
-        return PageCapture.of(page, visit.id, page_type, doubts=doubts)
-
-    def _next(self, visit: Visit, search: Search, last: object = None) -> Request | None:
+    def _next(self, visit: Visit, search: Search, last: object = None) -> list[Request]:
         """The search's next request, after what came of the last one; ends the visit when there is none."""
         search.note(last if isinstance(last, Cause) else None)
         step = search.next()
         if isinstance(step, Cause):
             visit.pdp = ProductPage(missing=step)
             visit.journal.info("navigation", "search.end", tried=search.tried, cause=step)
-            visit.work.remove()
-            return None
+            return self.onward(visit)
         aim, url = step
         callback = getattr(self, f"parse_{aim.value}")
-        return self.ask(visit, url, callback, meta={PAGE: aim.value}, search=search)
+        return [self.look(visit, url, callback, aim.value, search=search)]

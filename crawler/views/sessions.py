@@ -89,6 +89,7 @@ class SessionDocument:
     status: str
     mode: str
     retention_policy: str
+    render: str
     error_summary: str | None
     cause: str | None
     crawl_policy_version: str

@@ -11,7 +11,7 @@ import pytest
 from crawler.crawl import context
 from crawler.errors import ExitCode
 from crawler.middlewares import navigation, saved_pages
-from crawler.spiders import pdp
+from crawler.spiders import touring
 from crawler.spiders.orders import KNOWN, MODES, RENDERS, RETENTIONS
 from scripts.reference import PAGES as GENERATED
 from scripts.reference import ROOT, expected
@@ -83,7 +83,14 @@ def test_meta_keys_are_documented() -> None:
     section = SPIDERS.partition("## Meta keys")[2].partition("\n## ")[0]
     on_page = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
     tried = {navigation.ATTEMPT, navigation.BEGUN, navigation.RELOADED}
-    assert on_page == {context.SESSION, pdp.PAGE, saved_pages.SAVED_PAGE, "download_slot", *tried}
+    assert on_page == {
+        context.SESSION,
+        context.VIEWPORT,
+        touring.PAGE,
+        saved_pages.SAVED_PAGE,
+        "download_slot",
+        *tried,
+    }
 
 
 def test_stats_are_documented() -> None:

@@ -35,6 +35,7 @@ class CrawlSession(Base):
         CheckConstraint("status IN ('queued', 'running', 'completed', 'failed', 'partial')", name="status"),
         CheckConstraint("kind IN ('page', 'run')", name="kind"),
         CheckConstraint("mode IN ('standard', 'debug', 'evidence_pack')", name="mode"),
+        CheckConstraint("render IN ('0', '1', 'auto')", name="render"),
         CheckConstraint("retention_policy IN ('short', 'standard', 'long')", name="retention_policy"),
         Index("ix_sessions_open", "alive_until", postgresql_where=text(IS_OPEN), sqlite_where=text(IS_OPEN)),
         Index(
@@ -56,6 +57,9 @@ class CrawlSession(Base):
     domain: Mapped[str]  # the lock's domain; empty where the URL names none
     mode: Mapped[str]
     retention_policy: Mapped[str]
+    render: Mapped[str] = mapped_column(
+        default="0"
+    )  # 1: in a browser; auto: where the plain page says nothing
     status: Mapped[str]
     error_summary: Mapped[str | None]  # one of the listed sentences (SPEC F141)
     cause: Mapped[str | None]  # a stable code that says more

@@ -15,11 +15,12 @@ from crawler.capture.artifact_types import (
     GZIPPED,
     HTML,
     MEDIA,
+    RESPONSE,
     SESSION_LOG,
     WARC,
     ArtifactType,
 )
-from crawler.capture.items import PageCapture
+from crawler.capture.items import PageCapture, Sent
 from crawler.clock import utc_now
 from crawler.db.models import Artifact, CrawlSession
 from crawler.evidence.files import KeptFile, files_of, gunzipped
@@ -43,6 +44,7 @@ def test_the_contract_names_them() -> None:
     """What people and programs find in `artifacts` (SPEC F143)."""
     assert {kind.name: kind.file_name for kind in ARTIFACT_TYPES.values()} == {
         "html_gz": "html.gz",
+        "screenshot": "screenshot.png",
         "visible_text": "visible_text.txt",
         "features_json": "features.json",
         "session_logs_jsonl": "session_logs.jsonl",
@@ -88,15 +90,18 @@ def test_a_page_has_a_file_of_each_type_that_it_gave() -> None:
     visit = a_visit()
     capture = PageCapture(
         session_id=visit.id, page_type="pdp", url="https://shop.example/p", content_type="text/html",
-        charset="utf-8", body=b"<html>", visible_text=b"text", features=b"{}",
+        charset="utf-8", body=b"<html>", visible_text=b"text", features=b"{}", screenshot=b"PNG",
+        sent=Sent(b"<html><script>", "text/html; charset=latin-1", "iso-8859-1"),
     )  # fmt: skip
     kept = files_of(visit, capture)
     folder = f"shop.example__{visit.id}/pdp/desktop/"
+    kinds = [HTML, RESPONSE, *(kind for kind in ARTIFACT_TYPES.values() if kind is not HTML)]
     assert [file.uri for file in kept] == [
-        folder + kind.file_name for kind in ARTIFACT_TYPES.values() if kind not in {MEDIA, SESSION_LOG, WARC}
+        folder + kind.file_name for kind in kinds if kind not in {MEDIA, SESSION_LOG, WARC}
     ]
-    assert [(file.content_type, file.charset) for file in kept if file.type is HTML] == [
-        ("text/html", "utf-8")
+    assert [(file.type, file.content_type, file.charset) for file in kept[:2]] == [
+        (HTML, "text/html", "utf-8"),
+        (RESPONSE, "text/html; charset=latin-1", "iso-8859-1"),
     ]
     assert not any(file.is_shared for file in kept)
 

@@ -12,9 +12,12 @@ from twisted.python.failure import Failure
 
 from crawler.capture.failures import Cause
 from crawler.capture.items import PageCapture
+from crawler.crawl.context import VIEWPORT
 from crawler.pdp import reading_of
 from crawler.sessions.visit import ProductPage
-from crawler.spiders.pdp import HOME, LEFT_SITE, PAGE, PDP, PdpSpider
+from crawler.spiders.pdp import PDP, PdpSpider
+from crawler.spiders.tour import HOME, MOST_NEEDED
+from crawler.spiders.touring import LEFT_SITE, PAGE
 from tests.unit.components import a_request, a_visit, an_answer, awaited, crawl_parts, lines_of
 
 if TYPE_CHECKING:
@@ -233,3 +236,81 @@ def test_a_page_is_judged_outside_of_any_session(crawl: Crawl) -> None:
     crawl.spider.settings = {"CRAWL_POLICY_VERSION": "v1.2"}  # type: ignore[assignment]
     [verdict] = awaited(all_of(crawl.spider.parse(an_answer(a_request(JUG), PRODUCT))))
     assert (verdict.is_pdp, verdict.policy, verdict.facts["price"]) == (True, "v1.2", "12.50")
+
+
+# ── in a browser ──
+
+
+def test_what_was_found_through_the_first_window_is_looked_at_through_the_second() -> None:
+    """Four pages: the search goes on in the first window alone; sitemaps need none."""
+    crawl = crawl_of(render="1")
+    first = crawl.begin()
+    assert first.meta[VIEWPORT] == "desktop"
+    [candidate] = crawl.store(crawl.answered(first, SHOP_PAGE))
+    assert (candidate.url, candidate.meta[VIEWPORT]) == (JUG, "desktop")
+    outputs = crawl.answered(candidate, PRODUCT)
+    [home] = crawl.store(outputs)
+    assert (home.url, home.meta[PAGE], home.meta[VIEWPORT]) == (SITE, HOME, "mobile")
+    [product] = crawl.store(crawl.answered(home, SHOP_PAGE))
+    assert (product.url, product.meta[PAGE], product.meta[VIEWPORT]) == (JUG, PDP, "mobile")
+    [page] = outputs = crawl.answered(product, BARE)
+    assert (page.page_type, page.viewport) == (PDP, "mobile")
+    assert crawl.store(outputs) == []
+    # what the phone was shown decides nothing
+    assert (crawl.is_over, crawl.visit.pdp) == (True, ProductPage(JUG, None))
+
+
+def test_a_page_that_fails_in_one_window_is_tried_in_the_other() -> None:
+    """Of a home page that cannot be had there are two failed pages."""
+    crawl = crawl_of(render="1")
+    [page, home] = crawl.failed(crawl.begin(), TimeoutError("slow"))
+    assert (page.viewport, home.meta[VIEWPORT]) == ("desktop", "mobile")
+    [page] = crawl.failed(home, TimeoutError("slow"))
+    assert (page.viewport, page.cause) == ("mobile", Cause.CONNECTION_FAILED)
+
+
+SHELL = b"<html><body><div id=app></div><script src=app.js></script></body></html>"
+HALF = PRODUCT.replace(b"<p>12.50 EUR</p>", b"<script>price()</script>" + b"<p>A jug of clay.</p>" * 30)
+HALF = HALF.replace(b'"price": "12.50",', b"")
+
+
+def chosen(crawl: Crawl) -> list[str]:
+    """Why pages were rendered, as far as the log has not said it yet."""
+    return [details["reason"] for event, details in lines_of(crawl.visit) if event == "render.chosen"]
+
+
+def test_auto_renders_a_shell_that_a_script_fills() -> None:
+    """In the one window of such a session, and says why."""
+    crawl = crawl_of(render="auto")
+    first = crawl.begin()
+    assert VIEWPORT not in first.meta
+    [again] = crawl.answered(first, SHELL)
+    assert (again.url, again.meta[VIEWPORT], again.meta[PAGE]) == (SITE, "desktop", HOME)
+    assert chosen(crawl) == ["script_shell"]
+    [candidate] = crawl.store(crawl.answered(again, SHOP_PAGE))
+    assert VIEWPORT not in candidate.meta
+    [again] = crawl.answered(candidate, HALF)
+    assert chosen(crawl) == ["no_verdict"]
+    assert crawl.store(crawl.answered(again, PRODUCT)) == []
+    assert crawl.is_over
+
+
+def test_auto_leaves_alone_what_says_enough() -> None:
+    """A page with text and no product, a product page, a refusal."""
+    for body, status in ((SHOP_PAGE, 200), (PRODUCT, 200), (b"", 403), (BARE, 200)):
+        crawl = crawl_of(render="auto")
+        requests = crawl.store(crawl.answered(crawl.begin(), body, status))
+        assert [request for request in requests if VIEWPORT in request.meta] == []
+
+
+def test_auto_renders_no_more_than_it_may() -> None:
+    """A shop of nothing but shells is told from one that needs a browser for some of its pages."""
+    crawl = crawl_of(render="auto")
+    request, rendered = crawl.begin(), 0
+    for turn in range(30):
+        following = crawl.store(crawl.answered(request, SHELL if turn else SHOP_PAGE))
+        if not following:
+            break
+        [request] = following
+        rendered += VIEWPORT in request.meta
+    assert 0 < rendered <= MOST_NEEDED

@@ -1,0 +1,269 @@
+"""The fence around a browser: a proxy of our own on loopback, through which every connection of it goes.
+
+It resolves names itself, judges the whole answer by the egress rule, and connects to the very addresses that
+it judged. Each browsing context has a gate of its own in it, which is open only while one of its pages is
+being rendered and its session holds the domain. One request a connection: nothing is ever sent on to a site
+that was not asked about just before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeAlias
+
+from attrs import define, field, frozen
+
+from crawler import logs
+from crawler.access.egress import EgressPolicy, given_away, host_name
+from crawler.rendering.wire import END, BadHeadError, Head, Upstream, read_answer_head, read_head
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+LOOPBACK = "127.0.0.1"
+CONNECT_SECONDS = 15.0
+HEAD_SECONDS = 30.0
+CHUNK = 64 * 1024
+MOST_REMEMBERED = 200  # hosts that came to nothing
+ESTABLISHED = b"HTTP/1.1 200 Connection Established\r\n\r\n"
+REFUSED = b"HTTP/1.1 403 Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+# What ends a connection without anybody having done wrong.
+GONE = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError)
+
+Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
+log = logs.get_logger(__name__)
+
+
+class Trouble(StrEnum):
+    """Why a host was not connected to."""
+
+    REFUSED = "refused"  # by the egress rule
+    CLOSED = "closed"  # nothing of this context may go out now
+    UNKNOWN = "unknown_host"
+    UNREACHABLE = "unreachable"
+    TOO_SLOW = "too_slow"
+
+
+class NotConnectedError(Exception):
+    """A connection that was not made, and why."""
+
+    def __init__(self, trouble: Trouble, reason: str) -> None:
+        super().__init__(reason)
+        self.trouble = trouble
+
+
+@frozen
+class Rules:
+    """What holds for every connection of a browser."""
+
+    policy: EgressPolicy
+    upstream: Upstream | None = None  # the operator's proxy, which then resolves names
+
+
+@define(eq=False)
+class Gate:
+    """The way out of one browsing context."""
+
+    is_open: Callable[[], bool]  # asked before every connection, and before each piece that is sent
+    max_bytes: int
+    server: asyncio.Server = field(init=False)
+    received: int = 0  # bytes, of the page that is being rendered
+    connections: int = 0
+    troubles: dict[str, tuple[Trouble, str]] = field(factory=dict)  # by host
+    _open: set[asyncio.StreamWriter] = field(factory=set)
+
+    @property
+    def url(self) -> str:
+        """Where the context's proxy listens."""
+        return f"http://{LOOPBACK}:{self.server.sockets[0].getsockname()[1]}"
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the page has brought more than it may."""
+        return self.received > self.max_bytes
+
+    def begin_page(self) -> None:
+        """Count anew, for a page that is about to be rendered."""
+        self.received = self.connections = 0
+        self.troubles.clear()
+
+    def cut(self) -> None:
+        """End the connections that there are; what a page left running sends nothing more."""
+        for writer in list(self._open):
+            writer.transport.abort()
+
+    async def close(self) -> None:
+        """Stop listening, and cut what is connected."""
+        self.server.close()
+        self.cut()
+        await self.server.wait_closed()
+
+    def note(self, host: str, trouble: Trouble, reason: str) -> None:
+        """Remember why a host could not be connected to, for who asks what became of a page."""
+        if len(self.troubles) < MOST_REMEMBERED:
+            self.troubles.setdefault(host_name(host), (trouble, reason))
+
+    @asynccontextmanager
+    async def open_streams(self, *writers: asyncio.StreamWriter) -> AsyncGenerator[None]:
+        """Have connections cut with the gate, and closed after the block in any case."""
+        self._open.update(writers)
+        try:
+            yield
+        finally:
+            self._open.difference_update(writers)
+            for writer in writers:
+                writer.close()
+
+
+class Fence:
+    """Opens gates; one for each browsing context, and one that stays shut for all that belongs to none."""
+
+    def __init__(self, rules: Rules, resolve: Resolve | None = None) -> None:
+        self._rules = rules
+        self._resolve = resolve or addresses_of
+        self._gates: list[Gate] = []
+        self._serving: set[asyncio.Task[None]] = set()
+
+    async def open_gate(self, is_open: Callable[[], bool], max_bytes: int) -> Gate:
+        """Listen for a context on a port of its own."""
+        gate = Gate(is_open, max_bytes)
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.current_task()
+            if task is not None:
+                self._serving.add(task)
+                task.add_done_callback(self._serving.discard)
+            with suppress(*GONE):
+                async with gate.open_streams(writer):
+                    await self._serve(gate, reader, writer)
+
+        gate.server = await asyncio.start_server(serve, LOOPBACK, 0, limit=CHUNK)
+        self._gates.append(gate)
+        return gate
+
+    async def close_gate(self, gate: Gate) -> None:
+        """A context is gone."""
+        if gate in self._gates:
+            self._gates.remove(gate)
+            await gate.close()
+
+    async def close(self) -> None:
+        """Close every gate, and wait until nothing is connected any more."""
+        for gate in list(self._gates):
+            await self.close_gate(gate)
+        for task in (serving := list(self._serving)):
+            task.cancel()
+        await asyncio.gather(*serving, return_exceptions=True)
+
+    # ── one connection of the browser ──
+
+    async def _serve(self, gate: Gate, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(HEAD_SECONDS):
+                head = await read_head(reader)
+        except (BadHeadError, TimeoutError, asyncio.LimitOverrunError):
+            return
+        try:
+            remote = await self._connected(gate, head)
+        except NotConnectedError as error:
+            gate.note(head.host, error.trouble, str(error))
+            log.debug("fence.refused", host=head.host, trouble=error.trouble, reason=str(error))
+            if head.is_tunnel:
+                writer.write(REFUSED)
+            return  # an answer of ours would look like the site's
+        async with gate.open_streams(remote[1]):
+            exchange = Exchange(gate, (reader, writer), remote)
+            await exchange.run(head, self._rules.upstream)
+
+    async def _connected(self, gate: Gate, head: Head) -> Streams:
+        """A connection to the host that was asked for, if it may be had."""
+        if not gate.is_open() or gate.is_over:
+            raise NotConnectedError(Trouble.CLOSED, "nothing may go out now")
+        upstream, policy = self._rules.upstream, self._rules.policy
+        if upstream is not None:
+            if reason := policy.refusal(head.host, given_away(head.host)):
+                raise NotConnectedError(Trouble.REFUSED, reason)
+            addresses, port = await self._resolve(upstream.host, upstream.port), upstream.port
+        else:
+            addresses, port = await self._resolve(head.host, head.port), head.port
+            if reason := policy.refusal(head.host, addresses):
+                raise NotConnectedError(Trouble.REFUSED, reason)
+        if not gate.is_open():  # looking up a name takes its time
+            raise NotConnectedError(Trouble.CLOSED, "nothing may go out any more")
+        gate.connections += 1
+        return await connect(addresses, port)
+
+
+async def addresses_of(host: str, port: int) -> Sequence[str]:
+    """Every address that a name has now."""
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise NotConnectedError(Trouble.UNKNOWN, f"{host} is not known: {error}") from error
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+async def connect(addresses: Sequence[str], port: int) -> Streams:
+    """A connection to the first of these addresses that takes one."""
+    last: Exception = OSError("no address")
+    for address in addresses:
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                return await asyncio.open_connection(address, port, limit=CHUNK)
+        except (OSError, TimeoutError) as error:
+            last = error
+    trouble = Trouble.TOO_SLOW if isinstance(last, TimeoutError) else Trouble.UNREACHABLE
+    raise NotConnectedError(trouble, str(last) or type(last).__name__)
+
+
+@frozen
+class Exchange:
+    """A browser and a site, connected."""
+
+    gate: Gate
+    browser: Streams
+    site: Streams
+
+    async def run(self, head: Head, upstream: Upstream | None) -> None:
+        """Have one request answered, or a tunnel used until either side has had enough of it."""
+        if not head.is_tunnel or upstream is not None:
+            self.site[1].write(head.as_sent(upstream))
+        if head.is_tunnel:
+            self.browser[1].write(ESTABLISHED if upstream is None else await self.site[0].readuntil(END))
+        sending = asyncio.ensure_future(self._send())
+        try:
+            if not head.is_tunnel:
+                self.browser[1].write(await read_answer_head(self.site[0]))
+            await self._receive()
+        finally:
+            sending.cancel()
+            with suppress(asyncio.CancelledError, OSError):
+                await sending
+
+    async def _receive(self) -> None:
+        """Pass on what the site sends, up to what a page may bring."""
+        reader, writer = self.site[0], self.browser[1]
+        while not self.gate.is_over and (data := await reader.read(CHUNK)):
+            self.gate.received += len(data)
+            writer.write(data)
+            await writer.drain()
+
+    async def _send(self) -> None:
+        """Pass on what the browser sends, for as long as its session may send anything."""
+        reader, writer = self.browser[0], self.site[1]
+        while data := await reader.read(CHUNK):
+            if not self.gate.is_open():
+                writer.transport.abort()
+                return
+            writer.write(data)
+            await writer.drain()
+        if writer.can_write_eof():
+            writer.write_eof()

@@ -1,0 +1,1 @@
+"""What runs in pages: each file is one expression, a function, with a word on it above."""
