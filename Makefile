@@ -91,6 +91,7 @@ lock:  ## renew the lock files (needs uv)
 	  $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	    --no-emit-index-url pyproject.toml requirements/build.in $$extra -o requirements/$$set.txt || exit 1; \
 	done
+	@awk '/^[^ ]/ { ours = /^scrapyd==/ } ours' requirements/dev.txt > requirements/scrapyd.txt
 
 clean:  ## remove what the targets made, but not var/
 	@rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -34,7 +34,7 @@ def shown(path: Path) -> str:
 def test_there_is_something_to_look_at() -> None:
     """The rules below hold of the real tree, not of an empty one."""
     assert len(PACKAGE) > 100
-    assert [path.name for path in LOCK_FILES] == ["dev.txt", "runtime.txt"]
+    assert {"dev.txt", "runtime.txt", "scrapyd.txt"} <= {path.name for path in LOCK_FILES}
 
 
 def test_names_say_something() -> None:
@@ -95,7 +95,7 @@ def test_lock_files_name_no_place(path: Path) -> None:
 def test_lock_files_pin_by_hash(path: Path) -> None:
     """What is installed is, byte for byte, what was locked."""
     pinned = re.split(r"\n(?=\S)", path.read_text(encoding="utf-8").strip())
-    assert len(pinned) > 30
+    assert len(pinned) > 30 or path.name == "scrapyd.txt"  # which adds one to runtime.txt
     assert [e for e in pinned if not re.match(r"\S+==\S+[^\n]*\\\n +--hash=sha256:[0-9a-f]{64}", e)] == []
 
 

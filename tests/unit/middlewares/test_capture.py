@@ -77,7 +77,7 @@ def test_the_page_is_kept_and_no_item(parts: Parts) -> None:
 
 
 def test_what_is_no_page_is_not_kept(parts: Parts) -> None:
-    """An error, an empty body, a picture, one that cannot be read, one of a cache, one of an ended session."""
+    """An error, an empty body, a picture, what cannot be read, what a cache or an ended session gave."""
     assert output(parts, 404) == ["an item"]
     assert output(parts, body=b"") == ["an item"]
     assert output(parts, body=b"\x89PNG\r\n\x1a\n" + bytes(64), Content_Type="image/png") == ["an item"]
