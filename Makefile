@@ -1,6 +1,7 @@
 # Everything here works on a fresh clone: whatever a target needs, it sets up first, once.
 
 VENV  := .venv
+PEERS := .peers
 BIN   := $(VENV)/bin
 CHECKED := crawler scripts bench tests
 # The first interpreter that is new enough; name another with `make PYTHON=python3.13 …`.
@@ -12,7 +13,7 @@ SIDE_BY_SIDE = -n $(WORKERS) --dist worksteal
 UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev demo test lint typecheck format reference walk bench soak lock clean
+.PHONY: help install install-dev demo test lint typecheck format reference walk bench peers soak lock clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -79,10 +80,23 @@ reference: install-dev  ## write the tables of docs/ anew, from the code
 walk: install-dev  ## the way of one page and of one task through the files, counted from a trace
 	@$(BIN)/python -m scripts.walk $(ARGS)
 
-bench: install-dev  ## each figure beside a peer or a limit, measured now
+bench: install-dev peers  ## each figure beside a peer or a limit, measured now
 	@$(BIN)/python -m bench $(ARGS)
 
-soak: install-dev  ## the torture tests that take longer than make test may
+$(PEERS)/.installed: requirements/peers.txt | $(VENV)/bin/python
+	@echo "setting up $(PEERS) with other people's programs for WARC files (once, a minute) …" >&2
+ifneq ($(UV),)
+	@$(UV) venv --quiet --allow-existing --python "$$($(BIN)/python -c 'import sys; print(sys._base_executable)')" $(PEERS)
+	@VIRTUAL_ENV=$(PEERS) $(UV) pip install --quiet --require-hashes -r requirements/peers.txt
+else
+	@$$($(BIN)/python -c 'import sys; print(sys._base_executable)') -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/peers.txt
+endif
+	@touch $@
+
+peers: $(PEERS)/.installed  ## pywb, warcio and cdxj-indexer, into .peers, for tests and measures beside them
+
+soak: install-dev peers  ## the torture tests that take longer than make test may
 	@$(BIN)/python -m pytest -m soak $(ARGS)
 
 lock:  ## renew the lock files (needs uv)
@@ -92,6 +106,8 @@ lock:  ## renew the lock files (needs uv)
 	    --no-emit-index-url pyproject.toml requirements/build.in $$extra -o requirements/$$set.txt || exit 1; \
 	done
 	@awk '/^[^ ]/ { ours = /^scrapyd==/ } ours' requirements/dev.txt > requirements/scrapyd.txt
+	@$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	  --no-emit-index-url requirements/peers.in -o requirements/peers.txt
 
 clean:  ## remove what the targets made, but not var/
-	@rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) $(PEERS) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

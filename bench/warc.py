@@ -1,6 +1,6 @@
 """WARC files: writing, reading and indexing beside warcio and cdxj-indexer; crawls with and without them.
 
-cdxj-indexer is taken from PEERS, the `bin` folder of an environment that has it; else its line is left out.
+cdxj-indexer is that of `.peers`, which `make peers` makes; where it is not there, its line is left out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from datetime import UTC, datetime
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -31,6 +31,8 @@ from crawler.evidence.warc_tools import index
 from crawler.warc.messages import Exchange
 from crawler.warc.reader import Bad, Entry, walk
 from crawler.warc.records import About, PairWriter
+from tests.embedded.binaries import MissingServerError
+from tests.embedded.peers import peers_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -58,8 +60,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "bench.warc.gz"
         path.write_bytes(data)
-        if "PEERS" in os.environ:
-            peer = [str(Path(os.environ["PEERS"]) / "cdxj-indexer"), "-s", str(path)]
+        with suppress(MissingServerError):
+            peer = [str(peers_folder() / "cdxj-indexer"), "-s", str(path)]
             _row("records indexed a second, beside cdxj-indexer", records,
                  lambda: list(index([path], lambda *_: None)),
                  lambda: subprocess.run(peer, check=True, capture_output=True))  # fmt: skip

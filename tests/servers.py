@@ -23,6 +23,7 @@ from scripts.chromium import found_or_installed
 from tests.embedded.binaries import MissingServerError
 from tests.embedded.browser import own_browser
 from tests.embedded.database_pool import DatabasePool
+from tests.embedded.peers import peers_folder
 from tests.embedded.postgresql import fresh_database, own_postgresql
 from tests.embedded.redis import own_redis
 from tests.side_by_side import own_part, shared_postgresql
@@ -67,6 +68,15 @@ def in_browser(chromium: Path) -> Generator[InBrowser]:
     """Runs `look(page)` on a new page of a browser, and gives what it returns."""
     with own_browser(chromium) as run:
         yield run
+
+
+@pytest.fixture(scope="session")
+def peers() -> Path:
+    """The folder of other people's programs for WARC files."""
+    try:
+        return peers_folder()
+    except MissingServerError as error:
+        _do_without(error)
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def shown(path: Path) -> str:
 def test_there_is_something_to_look_at() -> None:
     """The rules below hold of the real tree, not of an empty one."""
     assert len(PACKAGE) > 100
-    assert {"dev.txt", "runtime.txt", "scrapyd.txt"} <= {path.name for path in LOCK_FILES}
+    assert {"dev.txt", "peers.txt", "runtime.txt", "scrapyd.txt"} <= {path.name for path in LOCK_FILES}
 
 
 def test_names_say_something() -> None:

@@ -17,9 +17,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attrs import define, field
 
+from crawler.db import revisions
+from crawler.db.engine import Database
 from crawler.views.jobs import newest
 from tests.e2e.conftest import ROOT, Home, wait_for
 from tests.e2e.test_jobs import below
+from tests.embedded.postgresql import restartable_postgresql
 from tests.unit.engines.test_process import alive
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from crawler.views.jobs import JobDocument
+    from tests.embedded.postgresql import OwnPostgresql
 
 STUB = ROOT / "tests" / "stubs" / "archive_tool.py"
 SOURCE = '[sources.shop]\nstart_urls = ["https://shop.example/"]\n'
@@ -42,6 +46,7 @@ class Yard:
     dice: random.Random
     workers: list[subprocess.Popen[bytes]] = field(factory=list)
     left: list[tuple[float, list[int]]] = field(factory=list)  # what a killed worker had below it, and when
+    server: OwnPostgresql | None = None  # where it is ours to kill
 
     def hire(self) -> None:
         """One more worker."""
@@ -77,6 +82,13 @@ class Yard:
         worker.wait(120)
         self.hire()
 
+    def kill_database(self) -> None:
+        """As if its power were cut; it is back after a while."""
+        assert self.server is not None
+        self.server.kill()
+        time.sleep(self.dice.uniform(0, 3))
+        self.server.start_again()
+
     def notes(self) -> list[dict[str, Any]]:
         """What the stub did."""
         lines = self.log.read_text("utf-8").splitlines() if self.log.exists() else []
@@ -95,6 +107,23 @@ class Yard:
 @pytest.fixture
 def yard(tmp_path: Path, database_url: str) -> Generator[Yard]:
     """A home on either database, with the stub as its tool."""
+    yield from yard_in(tmp_path, database_url)
+
+
+@pytest.fixture
+def yard_of_its_own(tmp_path: Path) -> Generator[Yard]:
+    """The same on a PostgreSQL that may be killed."""
+    with restartable_postgresql(synchronous_commit="on", fsync="on", full_page_writes="on") as server:
+        database = Database(server.url)
+        revisions.upgrade(database)
+        database.close()
+        for yard in yard_in(tmp_path, server.url):
+            yard.server = server
+            yield yard
+
+
+def yard_in(tmp_path: Path, database_url: str) -> Generator[Yard]:
+    """A yard in a folder, which is empty again afterwards."""
     (tmp_path / "sources.toml").write_text(SOURCE, encoding="utf-8")
     extra = {
         "SOURCES_FILE": str(tmp_path / "sources.toml"), "DATABASE_URL": database_url,
@@ -133,7 +162,8 @@ def torment(yard: Yard, *, jobs: int, workers: int, kills: int) -> None:
         assert yard.home.vitrine("jobs", "create", "--source", "shop").returncode == 0
     for _ in range(workers):
         yard.hire()
-    ways = (yard.kill_worker, yard.kill_worker, yard.kill_tool, yard.stop_worker)
+    ways = [yard.kill_worker, yard.kill_worker, yard.kill_tool, yard.stop_worker]
+    ways += [yard.kill_database] if yard.server else []
     for _ in range(kills):
         time.sleep(yard.dice.uniform(0.1, 1.0))
         yard.dice.choice(ways)()
@@ -169,3 +199,10 @@ def test_sixty_kills(yard: Yard) -> None:
     """Four workers, twenty jobs."""
     torment(yard, jobs=20, workers=4, kills=60)
     check(yard, 20)
+
+
+@pytest.mark.soak
+def test_sixty_kills_and_the_database_among_them(yard_of_its_own: Yard) -> None:
+    """A worker whose database is away for a moment loses neither its engine nor what came of it."""
+    torment(yard_of_its_own, jobs=20, workers=4, kills=60)
+    check(yard_of_its_own, 20)

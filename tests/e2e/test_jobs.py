@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.e2e.conftest import ROOT, Home, wait_for
+from tests.e2e.test_warc import records
 from tests.unit.engines.test_process import alive
 
 if TYPE_CHECKING:
@@ -72,6 +73,13 @@ def test_a_source_is_archived(home: Home, shops: DemoServer) -> None:
     run = json.loads(home.vitrine("runs", "show", "1", "--json").stdout)
     assert (run["status"], run["tasks"]["finished"]) == ("completed", 6)
     assert '"Archive ended"' in Path(job["combined_log_path"]).read_text("utf-8")
+    found = json.loads(home.vitrine("warcs", "list", "--json").stdout)["files"]
+    assert job["warc_file_count"] == len(found) >= 1
+    assert {(each["job"], each["state"], each["records_bad"]) for each in found} == {(1, "sealed", 0)}
+    assert job["warc_bytes_total"] == sum(each["size_bytes"] for each in found)
+    sent = [url for path in found for kind, url in records(Path(path["path"])) if kind == "response"]
+    assert sorted(sent) == sorted(shops.url("plain", entry.path) for entry in shops.log.entries())
+    assert home.vitrine("warcs", "verify", job["output_dir"]).returncode == 0
     assert home.vitrine("worker", "--once").returncode == 0  # there is nothing to do
 
 
