@@ -1,44 +1,30 @@
-"""Makes kept pages findable: each is read once, in a process beside this one, and written with a few others.
+"""Makes the kept pages of sessions and runs findable: each is read once, in a process beside this one.
 
 A page that was indexed keeps its snapshot's id when it is indexed again. What cannot be read has a snapshot
 without a text, so that it is found by its URL. A file that is not there is counted, and tried the next time.
+What lies in a job's WARC files is indexed by the job.
 """
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING
 
-from attrs import frozen
-from sqlalchemy import and_, delete, exists, func, or_, select, update
+from attrs import define, evolve, field, frozen
+from sqlalchemy import and_, exists, func, insert, or_, select
 
-from crawler.archive import word_index
-from crawler.archive.words import folded
+from crawler.archive import passes
+from crawler.archive.passes import AT_ONCE, BATCH_BYTES
+from crawler.archive.writing import ReadPage, source_id_of, take_turn, write
 from crawler.capture.items import MEDIA as MEDIA_PAGE
-from crawler.clock import utc_now
-from crawler.db.models import (
-    Artifact,
-    CrawlSession,
-    Page,
-    PageGroup,
-    Record,
-    RegisteredSource,
-    Run,
-    Snapshot,
-    Text,
-)
-from crawler.db.upsert import insert_into
-from crawler.errors import BadUrlError, CrawlerError
-from crawler.evidence.bodies import Bodies, is_body, is_readable
-from crawler.html.content import MAX_URL_CHARS, NORMALIZATION, Content, ContentQuestion
-from crawler.reading import Readers, ReadingFailedError
-from crawler.urls import canonical
-from crawler.warc.cdxj import url_key
+from crawler.db.models import Artifact, CrawlSession, Page, Record, Run, Snapshot, WarcFile
+from crawler.errors import CrawlerError
+from crawler.evidence.bodies import Bodies, body_in, is_body, is_readable
+from crawler.html.content import ContentQuestion
+from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -46,10 +32,8 @@ if TYPE_CHECKING:
 
     from crawler.db.engine import Database, Transaction
     from crawler.evidence.blobs import BlobStore
-
-AT_ONCE = 32  # pages in one transaction: other writers wait for it
-UNREADABLE = "unreadable"
-DAY = timedelta(days=1)
+    from crawler.evidence.bodies import Body
+    from crawler.html.content import Content
 
 
 @frozen
@@ -69,6 +53,7 @@ class _Kept:
     page: Page
     artifact: Artifact | None
     record: Record | None  # in a WARC file
+    file: WarcFile | None
     source: str
 
     @property
@@ -77,14 +62,23 @@ class _Kept:
         said = self.artifact.content_type if self.artifact else self.record and self.record.mime_type
         return said or ""
 
+    @property
+    def captured_at(self) -> datetime:
+        """As its record says."""
+        return (self.record and self.record.captured_at) or self.page.created_at
+
 
 @frozen
-class _Read:
-    """A kept page, and what was read in it."""
+class _Fetched:
+    """A kept page with its body, as much of it as a page may have."""
 
     kept: _Kept
-    content: Content
+    body: bytes
     content_hash: str
+
+    @property
+    def question(self) -> ContentQuestion:
+        return ContentQuestion(self.body, self.kept.page.url, self.kept.content_type)
 
 
 def index_pages(
@@ -92,229 +86,161 @@ def index_pages(
     blobs: BlobStore,
     *,
     again: bool = False,
+    most: int | None = None,
     on_progress: Callable[[IndexResult], None] = lambda _: None,
 ) -> IndexResult:
-    """Index the pages of sessions and runs that are not; `again` also those that are."""
+    """Index the pages that are not, `most` of those that can be read; `again` also those that are."""
     with database.read() as db:
-        total = db.scalar(_kept_pages(db.now, again=again).with_only_columns(func.count(Page.id))) or 0
-    result = IndexResult(total=total)
-    readers, bodies = Readers(), Bodies(database, blobs)
-    last: UUID | None = None
-    with asyncio.Runner() as runner:
-        try:
-            while kept := _some(database, last, again=again):
-                last = kept[-1].page.id
-                read = runner.run(_read_all(readers, bodies, kept))
-                result = _added(result, _write(database, read), bad=len(kept) - len(read))
-                on_progress(result)
-        finally:
-            runner.run(readers.close())
-    return result
-
-
-def _added(result: IndexResult, written: Sequence[_Read], *, bad: int) -> IndexResult:
-    without_text = sum(bool(each.content.problem) for each in written)
-    return IndexResult(
-        result.indexed + len(written), result.without_text + without_text, result.bad + bad, result.total
+        waiting = _kept_pages(db.now, again=again).with_only_columns(Page.id)
+        count = select(func.count()).select_from(waiting.limit(most).subquery())
+        total = db.scalar(count) or 0
+    if not total:
+        return IndexResult()
+    work = _Pass(database, Bodies(database, blobs), on_progress, IndexResult(total=total))
+    passes.run(
+        work.batches(again=again, most=most), lambda some: [each.question for each in some], work.write
     )
+    return work.result
 
 
-# ── what is to be indexed, and what is in it ──
+@define
+class _Pass:
+    """Pages on their way from their files to their snapshots."""
+
+    database: Database
+    bodies: Bodies
+    on_progress: Callable[[IndexResult], None]
+    result: IndexResult
+    _sources: dict[str, int] = field(factory=dict)
+
+    def batches(self, *, again: bool, most: int | None) -> Iterator[list[_Fetched]]:
+        """The pages with their bodies, some at a time."""
+        batch: list[_Fetched] = []
+        size = 0
+        left = most
+        for kept in _in_order(self.database, again=again):
+            fetched = self._fetched(kept)
+            if fetched is None:
+                continue
+            batch.append(fetched)
+            size += len(fetched.body)
+            left = left and left - 1
+            if left == 0:
+                break
+            if len(batch) == AT_ONCE or size >= BATCH_BYTES:
+                yield batch
+                batch, size = [], 0
+        if batch:
+            yield batch
+
+    def _fetched(self, kept: _Kept) -> _Fetched | None:
+        try:
+            return _Fetched(kept, *passes.taken(self._body(kept).pieces))
+        except (CrawlerError, OSError):
+            self._count(bad=1)
+            return None
+
+    def _body(self, kept: _Kept) -> Body:
+        if kept.artifact is not None:
+            return self.bodies.of_artifact(kept.artifact)
+        if kept.file is not None and kept.record is not None and kept.record.kind != "revisit":
+            return body_in(kept.file, kept.record)
+        return self.bodies.of_page(kept.page.id)
+
+    def write(self, fetched: Sequence[_Fetched], contents: Sequence[Content | None]) -> None:
+        """Write what is still there to be indexed; a cleanup or a purge may have been faster."""
+        with self.database.write() as db:
+            take_turn(db)
+            there = _still_there(db, fetched)
+            pages = [
+                self._read_page(db, each, content)
+                for each, content in zip(fetched, contents, strict=True)
+                if each.kept.page.id in there and content is not None
+            ]
+            write(db, pages)
+        self._count(indexed=len(pages), without_text=sum(bool(each.content.problem) for each in pages))
+
+    def _read_page(self, db: Transaction, fetched: _Fetched, content: Content) -> ReadPage:
+        kept = fetched.kept
+        if kept.source not in self._sources:
+            self._sources[kept.source] = source_id_of(db, kept.source)
+        mime_type = (kept.content_type or "text/html").partition(";")[0].strip().lower()
+        return ReadPage(
+            record_id=kept.record.id if kept.record else _record_of(db, fetched),
+            source_id=self._sources[kept.source], url=kept.page.url, captured_at=kept.captured_at,
+            mime_type=mime_type, status_code=kept.page.http_status, content=content,
+            content_hash=fetched.content_hash, page_id=kept.page.id,
+        )  # fmt: skip
+
+    def _count(self, *, indexed: int = 0, without_text: int = 0, bad: int = 0) -> None:
+        before = self.result
+        self.result = evolve(
+            before, indexed=before.indexed + indexed, without_text=before.without_text + without_text,
+            bad=before.bad + bad,
+        )  # fmt: skip
+        self.on_progress(self.result)
 
 
-def _kept_pages(now: datetime, *, again: bool) -> Select[Page, Artifact, Record, str, str]:
+# ── what is to be indexed ──
+
+
+def _kept_pages(now: datetime, *, again: bool) -> Select[Page, Artifact, Record, WarcFile, str, str]:
     html = and_(Artifact.page_id == Page.id, Artifact.type == "html_gz", is_body(), is_readable(now))
     query = (
-        select(Page, Artifact, Record, CrawlSession.domain, Run.source)
+        select(Page, Artifact, Record, WarcFile, CrawlSession.domain, Run.source)
         .join(CrawlSession, CrawlSession.id == Page.session_id)
         .outerjoin(Run, Run.id == CrawlSession.run_id)
-        .outerjoin(Artifact, html)
         .outerjoin(Record, and_(Record.id == Page.record_id, Record.gone_at.is_(None)))
-        .where(Page.page_type != MEDIA_PAGE, or_(Artifact.id.is_not(None), Record.id.is_not(None)))
+        .outerjoin(WarcFile, WarcFile.id == Record.warc_file_id)
+        .outerjoin(Artifact, and_(html, Record.id.is_(None)))
+        .where(
+            Page.page_type != MEDIA_PAGE,
+            or_(Artifact.id.is_not(None), Record.id.is_not(None)),
+            WarcFile.job_id.is_(None),
+        )
     )
     return query if again else query.where(~exists().where(Snapshot.page_id == Page.id))
 
 
-def _some(database: Database, after: UUID | None, *, again: bool) -> list[_Kept]:
-    with database.read() as db:
-        query = _kept_pages(db.now, again=again).order_by(Page.id).limit(AT_ONCE)
-        rows = db.execute(query if after is None else query.where(Page.id > after)).all()
-    return [
-        _Kept(page, artifact, record, (source or domain).lower())
-        for page, artifact, record, domain, source in rows
-    ]
-
-
-async def _read_all(readers: Readers, bodies: Bodies, kept: list[_Kept]) -> list[_Read]:
-    found = await asyncio.gather(*(_read(readers, bodies, each) for each in kept))
-    return [each for each in found if each is not None]
-
-
-async def _read(readers: Readers, bodies: Bodies, kept: _Kept) -> _Read | None:
-    """What is in a page; None where its file cannot be read."""
-    try:
-        body = await asyncio.to_thread(lambda: bodies.of_page(kept.page.id).read())
-    except (CrawlerError, OSError):
-        return None
-    question = ContentQuestion(body, kept.page.url, kept.content_type)
-    try:
-        content = await readers.content(question)
-    except ReadingFailedError:
-        content = Content(UNREADABLE, "", (), "", "und", (), is_cut=False)
-    return _Read(kept, content, hashlib.sha256(body).hexdigest())
-
-
-# ── what is written of it ──
-
-
-def _write(database: Database, read: Sequence[_Read]) -> list[_Read]:
-    """Write what is still there to be indexed; a cleanup or a purge may have been faster."""
-    if not read:
-        return []
-    with database.write() as db:
-        written = _still_there(db, read)
-        sources: dict[str, int] = {}
-        for each in written:
-            code = each.kept.source
-            if code not in sources:
-                sources[code] = _source(db, code)
-            _write_one(db, each, sources[code])
-    return written
-
-
-def _still_there(db: Transaction, read: Sequence[_Read]) -> list[_Read]:
-    """Those whose files are not gone; they stay until the transaction's end."""
-    files = [each.kept.artifact.id for each in read if each.kept.artifact]
-    records = [each.kept.record.id for each in read if each.kept.record]
-    in_files = select(Artifact.id).where(Artifact.id.in_(files)).with_for_update(read=True)
-    in_records = select(Record.id).where(Record.id.in_(records), Record.gone_at.is_(None))
-    there = {*db.scalars(in_files), *db.scalars(in_records.with_for_update(read=True))}
-    return [
-        each
-        for each in read
-        if (file := each.kept.artifact or each.kept.record) is not None and file.id in there
-    ]
-
-
-def _write_one(db: Transaction, read: _Read, source_id: int) -> None:
-    page, content = read.kept.page, read.content
-    record_id = _record(db, read)
-    before = db.scalar(select(Snapshot.text_id).where(Snapshot.record_id == record_id))
-    title = content.title
-    values = {
-        "record_id": record_id,
-        "source_id": source_id,
-        "page_id": page.id,
-        "group_id": _group(db, source_id, page.url),
-        "text_id": None if content.problem else _text(db, content),
-        "url": page.url,
-        "captured_at": page.created_at,
-        "mime_type": (read.kept.content_type or "text/html").partition(";")[0].strip().lower(),
-        "status_code": page.http_status,
-        "status_class": status_class(page.http_status),
-        "title": title,
-        "snippet": content.snippet,
-        "language": content.language,
-        "content_hash": read.content_hash,
-        "problem": content.problem or None,
-        "find_title": folded(title),
-        "find_snippet": folded(content.snippet),
-        "find_url": folded(page.url),
-    }
-    insert = insert_into(db, Snapshot).values(deduplicated=False, **values)
-    db.execute(insert.on_conflict_do_update(index_elements=["record_id"], set_=values))
-    _hide_repeats(db, values)
-    if before is not None and before != values["text_id"]:
-        unused = ~exists().where(Snapshot.text_id == before)
-        db.execute(delete(Text).where(Text.id == before, unused))
-
-
-def status_class(status: int | None) -> int:
-    """In which order answers are shown: 2xx, then 3xx, then unknown, then the rest (SPEC 81)."""
-    if status is None:
-        return 0
-    return {2: 2, 3: 1}.get(status // 100, -1)
-
-
-def group_key(url: str) -> str:
-    """The spelling that all URLs of one page share."""
-    try:
-        return canonical(url)[:MAX_URL_CHARS]
-    except (BadUrlError, ValueError):
-        return url[:MAX_URL_CHARS]
-
-
-def _source(db: Transaction, code: str) -> int:
-    """The register's row of a source; a domain that was visited without one is its own."""
-    new = insert_into(db, RegisteredSource).values(
-        code=code, name=code, enabled=True, created_at=utc_now(), updated_at=utc_now()
-    )
-    db.execute(new.on_conflict_do_nothing(index_elements=["code"]))
-    return db.scalars(select(RegisteredSource.id).where(RegisteredSource.code == code)).one()
-
-
-def _record(db: Transaction, read: _Read) -> int:
-    page, artifact, record = read.kept.page, read.kept.artifact, read.kept.record
-    if record is not None:
-        return record.id
-    assert artifact is not None  # ruff: ignore[assert] - a page lies in one of both
-    new = insert_into(db, Record).values(
-        artifact_id=artifact.id, kind="response", url=page.url, url_key=_url_key(page.url),
-        captured_at=page.created_at, mime_type=artifact.content_type, status_code=page.http_status,
-        payload_digest=f"sha256:{read.content_hash}",
-    )  # fmt: skip
-    db.execute(new.on_conflict_do_nothing(index_elements=["artifact_id"]))
-    return db.scalars(select(Record.id).where(Record.artifact_id == artifact.id)).one()
-
-
-def _url_key(url: str) -> str:
-    try:
-        return url_key(url)
-    except (BadUrlError, ValueError):
-        return url
-
-
-def _group(db: Transaction, source_id: int, url: str) -> int:
-    key = group_key(url)
-    new = insert_into(db, PageGroup).values(source_id=source_id, group_key=key)
-    db.execute(new.on_conflict_do_nothing(index_elements=["source_id", "group_key"]))
-    mine = select(PageGroup.id).where(PageGroup.source_id == source_id, PageGroup.group_key == key)
-    return db.scalars(mine).one()
-
-
-def _text(db: Transaction, content: Content) -> int:
-    """The id of a text, which is stored and made findable when it is new."""
-    body = content.text
-    digest = hashlib.sha256(f"{NORMALIZATION}\n{content.title}\n{body}".encode()).hexdigest()
-    new = insert_into(db, Text).values(
-        text_hash=digest,
-        title=content.title,
-        body=body,
-        is_cut=content.is_cut,
-        headings=content.headings,
-    )
-    added = db.scalars(
-        new.on_conflict_do_nothing(index_elements=["text_hash"]).returning(Text.id)
-    ).one_or_none()
-    if added is not None:
-        word_index.add(db, added, content.title, body)
-        return added
-    return db.scalars(select(Text.id).where(Text.text_hash == digest)).one()
-
-
-def _hide_repeats(db: Transaction, values: dict[str, Any]) -> None:
-    """Of snapshots of one URL, one day and one content, the newest is shown (SPEC 87)."""
-    day = values["captured_at"].replace(hour=0, minute=0, second=0, microsecond=0)
-    same = (
-        select(Snapshot.id)
-        .where(
-            Snapshot.group_id == values["group_id"], Snapshot.url == values["url"],
-            Snapshot.content_hash == values["content_hash"],
-            Snapshot.captured_at >= day, Snapshot.captured_at < day + DAY,
+def _in_order(database: Database, *, again: bool) -> Iterator[_Kept]:
+    """The pages that are to be indexed, asked for a few at a time; no transaction stays open."""
+    last: UUID | None = None
+    while True:
+        with database.read() as db:
+            query = _kept_pages(db.now, again=again).order_by(Page.id).limit(AT_ONCE)
+            rows = db.execute(query if last is None else query.where(Page.id > last)).all()
+        if not rows:
+            return
+        last = rows[-1][0].id
+        yield from (
+            _Kept(page, artifact, record, file, (source or domain).lower())
+            for page, artifact, record, file, domain, source in rows
         )
-        .order_by(Snapshot.captured_at.desc(), Snapshot.id.desc())
-    )  # fmt: skip
-    newest, *older = db.scalars(same)
-    db.execute(update(Snapshot).where(Snapshot.id == newest).values(deduplicated=False))
-    if older:
-        db.execute(update(Snapshot).where(Snapshot.id.in_(older)).values(deduplicated=True))
+
+
+def _still_there(db: Transaction, fetched: Sequence[_Fetched]) -> set[UUID]:
+    """The pages whose files are not gone; they stay until the transaction's end."""
+    kept = [each.kept for each in fetched]
+    files = select(Artifact.page_id).where(
+        Artifact.id.in_([each.artifact.id for each in kept if each.artifact])
+    )
+    records = [each.record.id for each in kept if each.record]
+    in_records = select(Record.id).where(Record.id.in_(records), Record.gone_at.is_(None))
+    there = set(db.scalars(in_records.with_for_update(read=True)))
+    pages = {each.page.id for each in kept if each.record and each.record.id in there}
+    return pages.union(filter(None, chain(db.scalars(files.with_for_update(read=True)))))
+
+
+def _record_of(db: Transaction, fetched: _Fetched) -> int:
+    """The record of a page that lies in a file of its own."""
+    page, artifact = fetched.kept.page, fetched.kept.artifact
+    assert artifact is not None  # ruff: ignore[assert] - a page lies in one of both
+    known = db.scalar(select(Record.id).where(Record.artifact_id == artifact.id))
+    if known is not None:
+        return known
+    row = {
+        "artifact_id": artifact.id, "kind": "response", "url": page.url, "url_key": stored_key(page.url),
+        "captured_at": page.created_at, "mime_type": artifact.content_type, "status_code": page.http_status,
+        "payload_digest": f"sha256:{fetched.content_hash}",
+    }  # fmt: skip
+    return db.scalars(insert(Record).values(**row).returning(Record.id)).one()

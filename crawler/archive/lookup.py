@@ -10,7 +10,7 @@ from sqlalchemy import and_, func, or_, select
 
 from crawler.db.models import Artifact, Record, WarcFile
 from crawler.evidence.bodies import is_readable
-from crawler.warc.cdxj import url_key
+from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -114,7 +114,7 @@ def nearest(db: Transaction, url: str, at: datetime, *, embedded: bool = False) 
 
 def near(db: Transaction, url: str, at: datetime, most: int = A_FEW) -> list[Capture]:
     """A few captures of a URL on both sides of a time, the nearest first."""
-    mine = captures(db).where(Record.url_key == url_key(url))
+    mine = captures(db).where(Record.url_key == stored_key(url))
     before = mine.where(Record.captured_at < at).order_by(Record.captured_at.desc(), Record.id.desc())
     after = mine.where(Record.captured_at >= at).order_by(Record.captured_at, Record.id)
     rows = chain(db.execute(before.limit(most)), db.execute(after.limit(most)))
@@ -133,7 +133,7 @@ def _distance(capture: Capture, at: datetime) -> tuple[float, bool, bool, bool]:
 
 def latest(db: Transaction, url: str) -> Chosen | None:
     """The newest capture of a URL that says something of the page."""
-    mine = captures(db).where(Record.url_key == url_key(url))
+    mine = captures(db).where(Record.url_key == stored_key(url))
     newest = mine.order_by(Record.captured_at.desc(), Record.id.desc()).limit(2 * A_FEW)
     found = [capture_of(row) for row in db.execute(newest)]
     if not found:
@@ -170,7 +170,7 @@ def all_of(database: Database, url: str) -> Iterator[Capture]:
 
 def _page_of(database: Database, url: str, last: Capture | None) -> list[Capture]:
     with database.read() as db:
-        query = captures(db).where(Record.url_key == url_key(url))
+        query = captures(db).where(Record.url_key == stored_key(url))
         if last is not None:
             same = and_(Record.captured_at == last.captured_at, Record.id > last.record_id)
             query = query.where(or_(Record.captured_at > last.captured_at, same))
@@ -180,7 +180,7 @@ def _page_of(database: Database, url: str, last: Capture | None) -> list[Capture
 
 def which_are_there(db: Transaction, urls: Iterable[str]) -> set[str]:
     """Those of the URLs of which there is a capture that was answered well, or leads on."""
-    keys = {url: url_key(url) for url in urls}
+    keys = {url: stored_key(url) for url in urls}
     known: set[str] = set()
     every = sorted(set(keys.values()))
     for start in range(0, len(every), 500):
@@ -211,7 +211,7 @@ def tombstone(db: Transaction, url: str, at: datetime | None = None) -> Tombston
         select(Record, Artifact, WarcFile)
         .outerjoin(WarcFile, WarcFile.id == Record.warc_file_id)
         .outerjoin(Artifact, Artifact.id == Record.artifact_id)
-        .where(Record.url_key == url_key(url), Record.captured_at.is_not(None), ~_is_there(db.now))
+        .where(Record.url_key == stored_key(url), Record.captured_at.is_not(None), ~_is_there(db.now))
         .order_by(Record.captured_at.desc(), Record.id.desc())
     )
     found = db.execute(gone.limit(2 * A_FEW)).all()
@@ -232,7 +232,7 @@ def _tombstone_of(record: Record, artifact: Artifact | None, file: WarcFile | No
 
 def neighbours(db: Transaction, url: str, most: int = MAX_NEAR) -> list[Capture]:
     """Captures of pages that lie beside a URL that was never captured: of its folder, else of its host."""
-    key = url_key(url)
+    key = stored_key(url)
     for prefix in _prefixes(key):
         mine = captures(db).where(
             *begins_with(prefix), or_(Record.mime_type.is_(None), Record.mime_type.contains("html"))

@@ -32,7 +32,7 @@ from crawler.archive.showable import AS_TEXT, Form, Showable, headers_of, showab
 from crawler.errors import NotFoundError
 from crawler.evidence.bodies import Bodies, BodyGoneError, BodyMissingError
 from crawler.html.parse import as_utf8, charset_of
-from crawler.warc.cdxj import url_key
+from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -156,7 +156,7 @@ class Replay:
         """The capture that a redirect led to; from http to https, it is one of the same key."""
         at = capture.captured_at
         with self.database.read() as db:
-            if url_key(target) == capture.url_key:
+            if stored_key(target) == capture.url_key:
                 others = [each for each in near(db, target, at) if not each.is_redirect]
                 if not others:
                     raise RedirectLoopError(

@@ -1,4 +1,4 @@
-"""What no snapshot needs any more goes with the last one: its text with the words of it, its group."""
+"""What no snapshot needs any more goes with the last one; what stays of groups and words stays true."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from sqlalchemy import bindparam, delete, exists, select
 
-from crawler.db.models import Page, PageGroup, Snapshot, Text
+from crawler.archive import groups, similar, word_index
+from crawler.db.models import Outlink, Page, PageGroup, Snapshot, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sqlalchemy import ColumnElement
     from sqlalchemy.orm import InstrumentedAttribute, Session
@@ -27,7 +28,12 @@ class Named:
 def named_by_sessions(db: Session, sessions: Sequence[Any]) -> Named:
     """What the snapshots of sessions that are to go name."""
     pages = select(Page.id).where(Page.session_id.in_(sessions))
-    rows = db.execute(select(Snapshot.text_id, Snapshot.group_id).where(Snapshot.page_id.in_(pages))).all()
+    return named_by(db, Snapshot.page_id.in_(pages))
+
+
+def named_by(db: Session, which: ColumnElement[bool]) -> Named:
+    """What some snapshots name."""
+    rows = db.execute(select(Snapshot.text_id, Snapshot.group_id).where(which)).all()
     return Named({row.text_id for row in rows} - {None}, {row.group_id for row in rows} - {None})
 
 
@@ -35,13 +41,38 @@ def delete_unused(db: Session, named: Named) -> None:
     """Delete those of them that nobody names any more."""
     unused_text = ~exists().where(Snapshot.text_id == Text.id)
     empty_group = ~exists().where(Snapshot.group_id == PageGroup.id)
-    for gone in (
-        delete(Text).where(_is_one_of(Text.id, named.texts), unused_text),
-        delete(PageGroup).where(_is_one_of(PageGroup.id, named.groups), empty_group),
+    for table, which in (
+        (Text, (is_one_of(Text.id, named.texts) & unused_text)),
+        (PageGroup, (is_one_of(PageGroup.id, named.groups) & empty_group)),
     ):
-        db.execute(gone.execution_options(synchronize_session=False))
+        mend = mending(db, table, which)
+        db.execute(delete(table).where(which).execution_options(synchronize_session=False))
+        mend()
+    groups.refresh(db, named.groups)
 
 
-def _is_one_of(key: InstrumentedAttribute[int], ids: set[int]) -> ColumnElement[bool]:
-    # They may be more than a statement may have parameters.
+def mending(db: Session, table: type[Any], which: ColumnElement[bool]) -> Callable[[], None]:
+    """What is to be done when rows of a table are deleted, so that words, links and counts stay true."""
+    if table is Text:
+        titles = list(db.scalars(select(Text.title).where(which)))
+        return lambda: similar.forget_unused(db, titles)
+    if table is PageGroup:
+        going = select(PageGroup.id).where(which)
+        targets = select(Outlink.target).where(Outlink.group_id.in_(going))
+        led_to = list(db.scalars(select(PageGroup.id).where(PageGroup.link_key.in_(targets))))
+        return lambda: groups.count_inlinks(db, led_to)
+    if table is Snapshot:
+        found = db.scalars(select(Snapshot.group_id).where(which).distinct())
+        touched = [group for group in found if group is not None]
+        return lambda: groups.refresh(db, touched)
+    return lambda: None
+
+
+def forget_deleted(db: Session) -> None:
+    """Take what was deleted out of the indexes' files too."""
+    word_index.forget_deleted(db)
+
+
+def is_one_of(key: InstrumentedAttribute[int], ids: set[int]) -> ColumnElement[bool]:
+    """Whether a row is one of these; they may be more than a statement may have parameters."""
     return key.in_(bindparam(None, sorted(ids), expanding=True, literal_execute=True))

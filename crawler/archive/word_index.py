@@ -17,20 +17,23 @@ if TYPE_CHECKING:
 # PostgreSQL keeps so many places of a word, and knows no place behind the last.
 MAX_PLACES = 255
 LAST_PLACE = 16_383
+_ADD_ON_SQLITE = text("INSERT INTO text_words (rowid, title, body) VALUES (:id, :title, :body)")
+_ADD_ON_POSTGRESQL = text("INSERT INTO text_words (text_id, words) VALUES (:id, CAST(:words AS tsvector))")
 GAP = 10  # between title and body, over which no phrase reaches
 
 
-def add(db: Session, text_id: int, title: str, body: str) -> None:
-    """Have a text found by its words."""
-    title_words, body_words = words_of(title), words_of(body)
-    values: dict[str, Any]
-    if _is_sqlite(db):
-        statement = "INSERT INTO text_words (rowid, title, body) VALUES (:id, :title, :body)"
-        values = {"title": " ".join(title_words), "body": " ".join(body_words)}
-    else:
-        statement = "INSERT INTO text_words (text_id, words) VALUES (:id, CAST(:words AS tsvector))"
-        values = {"words": _vector(title_words, body_words)}
-    db.execute(text(statement), {"id": text_id, **values})
+def add(db: Session, texts: Iterable[tuple[int, str, str]]) -> None:
+    """Have texts found by their words: the id, title and body of each."""
+    rows: list[dict[str, Any]] = []
+    is_sqlite = _is_sqlite(db)
+    for text_id, title, body in texts:
+        words = words_of(title), words_of(body)
+        if is_sqlite:
+            rows.append({"id": text_id, "title": " ".join(words[0]), "body": " ".join(words[1])})
+        else:
+            rows.append({"id": text_id, "words": _vector(*words)})
+    if rows:
+        db.connection().execute(_ADD_ON_SQLITE if is_sqlite else _ADD_ON_POSTGRESQL, rows)
 
 
 def having(db: Session, phrases: Iterable[Sequence[str]], name: str = "words") -> TextClause:
@@ -48,6 +51,7 @@ def forget_deleted(db: Session) -> None:
     """Take the words of deleted texts out of the file too; SQLite only marks them as deleted."""
     if _is_sqlite(db):
         db.execute(text("INSERT INTO text_words (text_words) VALUES ('optimize')"))
+        db.execute(text("INSERT INTO snapshot_grams (snapshot_grams) VALUES ('optimize')"))
 
 
 def _is_sqlite(db: Session) -> bool:

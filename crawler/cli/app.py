@@ -29,6 +29,7 @@ COMMANDS = {
     "runs": ("runs",),
     "jobs": ("jobs",),
     "job_upkeep": ("jobs",),
+    "job_index": ("jobs",),
     "worker": ("worker",),
     "schedule": ("schedule",),
     "domains": ("domains",),

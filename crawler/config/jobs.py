@@ -30,6 +30,9 @@ class JobSettings(SettingsPart):
     job_disk_limit_percent: Annotated[int, "percent"] = Field(
         85, ge=1, le=100, description="No crawl of a job begins on a file system that is so full."
     )
+    index_max_bad_percent: Annotated[int, "percent"] = Field(
+        50, ge=0, le=100, description="A job of which more cannot be read is not indexed."
+    )
     zimit_image: Annotated[str, Takes("a Docker image's name")] = Field(
         "ghcr.io/openzim/zimit", description="The image that the engine `zimit` runs."
     )

@@ -107,7 +107,7 @@ class Bodies:
             return self.of_record(record)
         if artifact is None:
             raise BodyMissingError(f"page {page_id} has no body")
-        return self._of_artifact(artifact)
+        return self.of_artifact(artifact)
 
     def of_record(self, record_id: int) -> Body:
         """The body of a record; of a revisit that of the answer that it repeats."""
@@ -120,7 +120,7 @@ class Bodies:
             artifact = record.artifact_id and db.get(Artifact, record.artifact_id)
             file = record.warc_file_id and db.get(WarcFile, record.warc_file_id)
         if artifact:
-            return self._of_artifact(artifact)
+            return self.of_artifact(artifact)
         if not file:
             raise BodyMissingError(f"nothing keeps record {record_id}")
         gone_at, why = record.gone_at or file.gone_at, file.gone_why or "erased"
@@ -128,7 +128,8 @@ class Bodies:
             raise BodyGoneError(f"the body of {record.url} is gone since {gone_at:%Y-%m-%d %H:%M}Z: {why}")
         return body_in(file, record)
 
-    def _of_artifact(self, artifact: Artifact) -> Body:
+    def of_artifact(self, artifact: Artifact) -> Body:
+        """The body that a file of its own holds."""
         if artifact.deleted_at is not None or artifact.cleanup_claim is not None:
             when = f" at {artifact.deleted_at:%Y-%m-%d %H:%M}Z" if artifact.deleted_at else " just now"
             raise BodyGoneError(f"artifact {artifact.id} was deleted{when}, as its retention says")

@@ -8,7 +8,7 @@ from sqlalchemy import insert, select, update
 
 from crawler.clock import utc_now
 from crawler.db.models import Record, WarcFile
-from crawler.warc.cdxj import url_key
+from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,7 +79,7 @@ def write_record(db: Session, shelved: Shelved) -> int:
     row = {
         "warc_file_id": shelved.file_id, "offset": shelved.offset, "length": pair.length,
         "record_urn": pair.record_id, "kind": pair.kind, "original_id": original, "url": pair.url,
-        "url_key": url_key(pair.url), "captured_at": pair.captured_at, "mime_type": pair.mime_type,
+        "url_key": stored_key(pair.url), "captured_at": pair.captured_at, "mime_type": pair.mime_type,
         "status_code": pair.status, "payload_digest": pair.payload_digest,
     }  # fmt: skip
     return int(db.connection().execute(_RECORD, row).scalar_one())

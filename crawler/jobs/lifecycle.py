@@ -33,6 +33,7 @@ FOLLOWS: dict[JobStatus, frozenset[JobStatus]] = {
     _S.INDEXED: frozenset({_S.INDEXING}),
 }
 CRAWLABLE = (_S.QUEUED, _S.RETRYABLE)
+INDEXABLE = (_S.COMPLETED, _S.INDEX_FAILED, _S.INDEXED)
 CLEANABLE = (_S.INDEXED, _S.INDEX_FAILED)
 # What `vitrine jobs retry` makes of which (SPEC 135).
 RETRIED = {_S.FAILED: _S.RETRYABLE, _S.INDEX_FAILED: _S.COMPLETED}

@@ -139,17 +139,17 @@ class Steps:
             return None
         was = job.status
         fresh = dict.fromkeys(_OF_THE_LAST_CRAWL)
-        _move(db, job, JobStatus.RUNNING, now=db.now, facts={**fresh, "started_at": db.now})
+        move_job(db, job, JobStatus.RUNNING, now=db.now, facts={**fresh, "started_at": db.now})
         begun = {"epoch": lease.epoch, "started_at": db.now.isoformat(), "worker": self.owner, "was": was}
         history = [*row["detail"].get("attempts", ()), begun][-MAX_HISTORY:]
-        _write_step(db, lease.id, process=this_process(), detail={"attempts": history})
+        write_step(db, lease.id, process=this_process(), detail={"attempts": history})
         return Work(lease, job.id, job.name, job.engine, job.output_dir, dict(job.config or {}))
 
     def _expired(self, db: Session, rows: Sequence[RowMapping], now: datetime) -> None:
         """The jobs of steps whose lease ran out."""
         for row in rows:
             after = JobStatus.FAILED if row["status"] == "error" else JobStatus.RETRYABLE
-            _left_behind(db, row, after, now)
+            left_behind(db, row, after, now)
 
     # ── how far it is, and what came of it ──
 
@@ -174,7 +174,7 @@ class Steps:
                 log.warning("job.not_ours", job=work.job_id, epoch=work.lease.epoch)
                 return None
             _claim_files(db, job)
-            _close_attempt(db, ending.step, str(result.came), result, now=db.now)
+            close_attempt(db, ending.step, str(result.came), result, now=db.now)
             if after in {JobStatus.COMPLETED, JobStatus.FAILED}:
                 _put_on_record(db, job, db.now)
             return after
@@ -182,7 +182,9 @@ class Steps:
     def _done(self, db: Session, ending: _Ending) -> JobStatus | None:
         if not self.leases.finish(db, ending.lease, ending.now, outcome=str(Came.SUCCESS)):
             return None
-        _move(db, ending.job, JobStatus.COMPLETED, now=ending.now, facts={**ending.facts, "infra_errors": 0})
+        move_job(
+            db, ending.job, JobStatus.COMPLETED, now=ending.now, facts={**ending.facts, "infra_errors": 0}
+        )
         return JobStatus.COMPLETED
 
     def _put_back(self, db: Session, ending: _Ending) -> JobStatus | None:
@@ -194,8 +196,8 @@ class Steps:
         was = JobStatus(attempts[-1].get("was", JobStatus.QUEUED))
         if result.came is Came.NOT_BEGUN:
             again = now + timedelta(seconds=REST_SECONDS)
-            _write_step(db, ending.step.id, next_run_at=again, cause=result.cause)
-        _move(db, ending.job, was, now=now, facts=dict(result.facts or {}))
+            write_step(db, ending.step.id, next_run_at=again, cause=result.cause)
+        move_job(db, ending.job, was, now=now, facts=dict(result.facts or {}))
         return was
 
     def _failed(self, db: Session, ending: _Ending) -> JobStatus | None:
@@ -215,8 +217,8 @@ class Steps:
         if failed is None:
             return None
         if not is_final:
-            _write_step(db, ending.step.id, next_run_at=now + rest)
-        _move(db, job, after, now=now, facts={**ending.facts, **counted})
+            write_step(db, ending.step.id, next_run_at=now + rest)
+        move_job(db, job, after, now=now, facts={**ending.facts, **counted})
         return after
 
 
@@ -259,7 +261,7 @@ def take_back_dead(db: Transaction, leases: Leases) -> int:
             within = (JobStep.id == bindparam("the_step"), JobStep.lease_epoch == bindparam("the_epoch"))
             values = {"the_step": step_id, "the_epoch": epoch}
             for row in leases.take_back(db, reason=WORKER_DIED, now=db.now, within=within, values=values):
-                _left_behind(db, row, JobStatus.RETRYABLE, db.now)
+                left_behind(db, row, JobStatus.RETRYABLE, db.now)
                 taken += 1
     return taken
 
@@ -282,23 +284,28 @@ def make_due(db: Transaction, job: Job, leases: Leases) -> None:
     db.execute(waits.values(next_run_at=db.now), execution_options={"synchronize_session": False})
 
 
-def _left_behind(db: Session, row: RowMapping, after: JobStatus, now: datetime) -> None:
+def left_behind(db: Session, row: RowMapping, after: JobStatus, now: datetime) -> None:
+    """Write what becomes of the job of a step that nobody works on any more."""
     job = db.get_one(Job, row["job_id"], with_for_update=True)
-    if job.status == JobStatus.RUNNING:
-        _move(db, job, after, now=now, facts={"finished_at": now} if after is JobStatus.FAILED else {})
-        _write_step(db, row["id"], next_run_at=now)  # due at once
+    is_last = after is JobStatus.FAILED
+    if job.status == JobStatus.INDEXING:
+        move_job(db, job, JobStatus.INDEX_FAILED if is_last else JobStatus.COMPLETED, now=now, facts={})
+        write_step(db, row["id"], next_run_at=now)
+    elif job.status == JobStatus.RUNNING:
+        move_job(db, job, after, now=now, facts={"finished_at": now} if is_last else {})
+        write_step(db, row["id"], next_run_at=now)  # due at once
     step = db.get_one(JobStep, row["id"], populate_existing=True)
-    _close_attempt(db, step, "worker_died", Result(Came.INTERRUPTED, error=WORKER_DIED), now=now)
+    close_attempt(db, step, "worker_died", Result(Came.INTERRUPTED, error=WORKER_DIED), now=now)
 
 
-def _close_attempt(db: Session, step: JobStep, outcome: str, result: Result, *, now: datetime) -> None:
+def close_attempt(db: Session, step: JobStep, outcome: str, result: Result, *, now: datetime) -> None:
     """Write the end of the newest attempt into the step's history."""
     *before, last = step.detail.get("attempts") or [{}]
     ended = {
         **last, "ended_at": now.isoformat(), "outcome": str(outcome), "exit_code": result.exit_code,
         "stage": result.stage, "error": result.error[:1000],
     }  # fmt: skip
-    _write_step(db, step.id, detail={"attempts": [*before, ended]}, outcome=str(outcome), process=None)
+    write_step(db, step.id, detail={"attempts": [*before, ended]}, outcome=str(outcome), process=None)
 
 
 def _claim_files(db: Session, job: Job) -> None:
@@ -325,7 +332,7 @@ def _put_on_record(db: Session, job: Job, now: datetime) -> None:
     db.connection().execute(insert(cast("Table", ScrapeRecord.__table__)), record)
 
 
-def _move(db: Session, job: Job, after: JobStatus, *, now: datetime, facts: Mapping[str, Any]) -> None:
+def move_job(db: Session, job: Job, after: JobStatus, *, now: datetime, facts: Mapping[str, Any]) -> None:
     """Change a job's state and whatever comes with it; no way that a job does not have."""
     require_change(job.id, job.status, after)
     _write_job(db, job.id, now, status=str(after), **facts)
@@ -337,6 +344,7 @@ def _write_job(db: Session, job_id: int, now: datetime, **values: Any) -> None:
     db.execute(statement, execution_options={"synchronize_session": False})
 
 
-def _write_step(db: Session, step_id: int, **values: Any) -> None:
+def write_step(db: Session, step_id: int, **values: Any) -> None:
+    """Write columns of a step."""
     statement = update(JobStep).where(JobStep.id == step_id).values(**values)
     db.execute(statement, execution_options={"synchronize_session": False})

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from crawler import logs
 from crawler.errors import CrawlerError
 from crawler.jobs.crawling import Archive, Crawl
+from crawler.jobs.indexing import Indexer
 from crawler.jobs.steps import Came, Result, Steps
 from crawler.leases.backoff import Backoff
 from crawler.leases.renewer import Lost, Renewer
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from crawler.config import Settings
     from crawler.db.engine import Database
     from crawler.engines.statistics import Statistics
+    from crawler.evidence.blobs import BlobStore
     from crawler.jobs.lifecycle import JobStatus
     from crawler.jobs.steps import Work
     from crawler.leases.rows import Lease
@@ -38,10 +40,12 @@ log = logs.get_logger(__name__)
 class Worker:
     """One process that works on jobs, one after the other."""
 
-    def __init__(self, database: Database, settings: Settings) -> None:
+    def __init__(self, database: Database, settings: Settings, blobs: BlobStore | None = None) -> None:
         self.settings = settings
         self.steps = Steps(database, settings)
         self.stopping = Event()
+        self.indexer = Indexer(database, settings, self.stopping)
+        self._blobs = blobs  # of visits' pages, which are indexed when there is nothing else to do
         self._crawl: Crawl | None = None
 
     def run(self, *, poll_interval: float, once: bool) -> None:
@@ -49,7 +53,7 @@ class Worker:
         with self.hearing_signals():
             while not self.stopping.is_set():
                 try:
-                    worked = self.work_once()
+                    worked = self._work(once=once)
                 except Exception as error:
                     if once:
                         raise
@@ -60,6 +64,17 @@ class Worker:
                     return
                 if not worked:
                     self.stopping.wait(poll_interval)
+
+    def _work(self, *, once: bool) -> bool:
+        """A crawl with its index, else an index, else some pages of visits; False where nothing is to do."""
+        crawled = self.work_once()
+        if crawled and not once:
+            return True  # its index is due at once, and comes after crawls that are
+        if not self.stopping.is_set() and self.indexer.work_once():
+            return True
+        if crawled or self.stopping.is_set() or self._blobs is None:
+            return crawled
+        return self.indexer.pages_once(self._blobs)
 
     def work_once(self) -> bool:
         """Take one job and work on it; False where none is due (SPEC 114)."""

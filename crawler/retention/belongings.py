@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from sqlalchemy import String, and_, bindparam, cast, delete, exists, false, func, or_, select, update
 
-from crawler.archive import word_index
+from crawler.archive import unused
 from crawler.db import lookup
 from crawler.db.models import (
     Asset,
@@ -334,9 +334,11 @@ def remove(db: Transaction, each: Belonging, scope: Scope) -> int:
         assets = list(db.connection().scalars(gone.returning(AssetVersion.asset_id)))
         _show_newest_left(db, set(assets))
         return len(assets)
+    mend = unused.mending(db, each.table, which)
     rows = db.connection().execute(gone).rowcount
-    if each.table is Text and rows:
-        word_index.forget_deleted(db)
+    mend()
+    if each.table in {Text, Snapshot} and rows:
+        unused.forget_deleted(db)
     return rows
 
 

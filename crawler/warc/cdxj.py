@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import heapq
 import json
 import re
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 INDEXED = {"response", "revisit", "resource"}
 SORTED_BYTES = 32 * 1024 * 1024  # of lines that are sorted in memory; more go through files
+MAX_STORED_BYTES = 2_000  # of a key; an index of PostgreSQL takes some more
 _SAFE = "!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"
 _WWW = re.compile(rb"www\d*\.")
 _PORTS = {"http": 80, "https": 443}
@@ -58,6 +60,15 @@ def url_key(url: str) -> str:
     named = b"" if port in {None, _PORTS.get(parts.scheme)} else b":%d" % port
     key = _host_key(host) + named + b")" + _path_key(parts.path.encode("utf-8", "replace"))
     return (key + (b"?" + query if query else b"")).decode("utf-8", "replace")
+
+
+def stored_key(url: str) -> str:
+    """The same, as rows have it: one that is longer than an index takes ends in a digest."""
+    key = url_key(url).replace("\x00", "")
+    data = key.encode("utf-8", "replace")
+    if len(data) <= MAX_STORED_BYTES:
+        return data.decode()
+    return data[:MAX_STORED_BYTES].decode("utf-8", "ignore") + hashlib.sha256(data).hexdigest()
 
 
 def _host_key(host: bytes) -> bytes:

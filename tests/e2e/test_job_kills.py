@@ -170,7 +170,7 @@ def torment(yard: Yard, *, jobs: int, workers: int, kills: int) -> None:
         for since, engines in yard.left:
             if time.monotonic() - since > GONE_SECONDS:
                 assert not [pid for pid in engines if alive(pid)]
-    wait_for(lambda: {job.status for job in yard.jobs()} <= {"completed", "failed"}, 600)
+    wait_for(lambda: {job.status for job in yard.jobs()} <= {"indexed", "index_failed", "failed"}, 600)
 
 
 def check(yard: Yard, jobs: int) -> None:
@@ -184,7 +184,7 @@ def check(yard: Yard, jobs: int) -> None:
         failed = outcomes.count("failed")
         assert job.retry_count == min(failed, 2), history
         assert (job.status == "failed") == (failed > 2), history
-        assert (job.status == "completed") == (outcomes[-1] == "success"), history
+        assert (job.status != "failed") == (outcomes[-1] == "success"), history
         assert set(outcomes) <= {"success", "failed", "worker_died", "interrupted"}
 
 

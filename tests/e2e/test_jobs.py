@@ -60,12 +60,12 @@ def stub(home: Home, *plan: str) -> Home:
 
 
 def test_a_source_is_archived(home: Home, shops: DemoServer) -> None:
-    """SPEC 138 up to `completed`, by our own engine: a run, its pages, its log, its last word."""
+    """SPEC 138 by our own engine: a run, its pages, its log, its last word; found, and read byte by byte."""
     shops.forget()
     ordered(home, "--", "-s", "DOWNLOAD_DELAY=0")
     worker = home.vitrine("worker", "--once")
     job = shown(home)
-    assert (worker.returncode, job["status"], job["crawler_stage"]) == (0, "completed", "completed"), (
+    assert (worker.returncode, job["status"], job["crawler_stage"]) == (0, "indexed", "completed"), (
         worker.stderr
     )
     assert (job["pages_crawled"], job["pages_total"], job["pages_failed"], job["run"]) == (6, 6, 0, 1)
@@ -81,6 +81,14 @@ def test_a_source_is_archived(home: Home, shops: DemoServer) -> None:
     assert sorted(sent) == sorted(shops.url("plain", entry.path) for entry in shops.log.entries())
     assert home.vitrine("warcs", "verify", job["output_dir"]).returncode == 0
     assert home.vitrine("worker", "--once").returncode == 0  # there is nothing to do
+    assert job["indexed_page_count"] >= 6
+    found = json.loads(home.vitrine("search", "--source", "shop", "--json").stdout)["results"]
+    assert len(found) >= 6
+    snapshot = json.loads(home.vitrine("snapshots", "show", str(found[0]["id"]), "--json").stdout)
+    assert (snapshot["job"], snapshot["container"], snapshot["body"]) == (1, "warc", "there")
+    assert found[0]["title"] in home.vitrine("snapshots", "cat", str(found[0]["id"])).stdout
+    again = json.loads(home.vitrine("jobs", "index", "1", "--json").stdout)
+    assert (again["status"], again["unchanged"], again["bad"]) == ("indexed", job["indexed_page_count"], 0)
 
 
 def test_a_crawl_that_fails_says_so(home: Home, shops: DemoServer) -> None:
@@ -118,7 +126,7 @@ def test_a_killed_worker_takes_its_engine_along_and_another_goes_on(
     assert (shown(home)["status"], shown(home)["retry_count"]) == ("retryable", 0)
     assert home.vitrine("worker", "--once").returncode == 0
     job = shown(home)
-    assert (job["status"], job["retry_count"], job["pages_crawled"]) == ("completed", 0, 6)
+    assert (job["status"], job["retry_count"], job["pages_crawled"]) == ("indexed", 0, 6)
     assert [one["outcome"] for one in job["steps"][0]["history"]] == ["worker_died", "success"]
     runs = json.loads(home.vitrine("runs", "list", "--json").stdout)["runs"]
     assert len(runs) == 1
@@ -141,7 +149,7 @@ def test_a_foreign_tool_ends_with_its_worker(
     wait_for(lambda: not any(map(alive, engines)), 15)
     assert shown(home)["status"] == "retryable"
     assert home.vitrine("worker", "--once").returncode == 0
-    assert shown(home)["status"] == "completed"
+    assert shown(home)["status"] == "index_failed"  # its WARC file is a stub's
 
 
 @pytest.mark.parametrize(("order", "signals"), [("silence", 1), ("deaf", 2)])

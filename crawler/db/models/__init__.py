@@ -1,6 +1,6 @@
 """The tables; importing this package registers all of them."""
 
-from crawler.db.models.archive import PageGroup, Snapshot, Text
+from crawler.db.models.archive import Outlink, PageGroup, Snapshot, Text, WordForm
 from crawler.db.models.assets import Asset, AssetSighting, AssetVersion
 from crawler.db.models.base import Base
 from crawler.db.models.changes import SnapshotChange
@@ -37,6 +37,7 @@ __all__ = [
     "Job",
     "JobStep",
     "Listing",
+    "Outlink",
     "Page",
     "PageGroup",
     "Price",
@@ -55,4 +56,5 @@ __all__ = [
     "Task",
     "Text",
     "WarcFile",
+    "WordForm",
 ]

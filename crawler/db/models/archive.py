@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import DDL, CheckConstraint, ForeignKey, Index, UniqueConstraint, event
+from sqlalchemy import DDL, BigInteger, CheckConstraint, ForeignKey, Index, UniqueConstraint, event
 from sqlalchemy.orm import Mapped, mapped_column
 
 from crawler.db.models.base import Base, BigKey, JsonValue
@@ -26,14 +26,55 @@ class Text(Base):
 
 
 class PageGroup(Base):
-    """All snapshots of one URL in one source; spellings that fetch the same page are one."""
+    """All snapshots of one URL in one source; spellings that fetch the same page are one.
+
+    What is known of them is written with each snapshot (SPEC 25-26), and anew by `vitrine snapshots rebuild`.
+    """
 
     __tablename__ = "page_groups"
-    __table_args__ = (UniqueConstraint("source_id", "group_key"), Index(None, "group_key"))
+    __table_args__ = (
+        UniqueConstraint("source_id", "group_key"),
+        Index(None, "group_key"),
+        Index(None, "link_key"),
+        Index(None, "shown_class", "shown_at", "id"),
+        Index(None, "source_id", "shown_class", "shown_at"),
+    )
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
     source_id: Mapped[int] = mapped_column(BigKey, ForeignKey("sources.id"))
     group_key: Mapped[str]
+    link_key: Mapped[int | None] = mapped_column(BigInteger)  # by which links find it, from any source
+    snapshot_count: Mapped[int] = mapped_column(default=0)
+    first_at: Mapped[datetime | None]
+    last_at: Mapped[datetime | None]
+    latest_snapshot_id: Mapped[int | None] = mapped_column(BigInteger)  # whatever was answered
+    latest_ok_snapshot_id: Mapped[int | None] = mapped_column(BigInteger)  # of status 2xx, or an unknown one
+    shown_class: Mapped[int | None]  # of that one: 2, or 0 where its status is unknown
+    shown_at: Mapped[datetime | None]
+    inlink_count: Mapped[int] = mapped_column(default=0)  # of other groups that lead here
+    outlink_count: Mapped[int] = mapped_column(default=0)
+    links_at: Mapped[datetime | None]  # the capture whose links are kept
+
+
+class Outlink(Base):
+    """Where the newest good capture of a page leads."""
+
+    __tablename__ = "outlinks"
+    __table_args__ = (Index(None, "target"),)
+
+    group_id: Mapped[int] = mapped_column(
+        BigKey, ForeignKey("page_groups.id", ondelete="CASCADE"), primary_key=True
+    )
+    target: Mapped[int] = mapped_column(BigInteger, primary_key=True)  # a group's `link_key`
+
+
+class WordForm(Base):
+    """A word of a title under itself and under each spelling that lacks one of its letters."""
+
+    __tablename__ = "word_forms"
+
+    form: Mapped[str] = mapped_column(primary_key=True)
+    word: Mapped[str] = mapped_column(primary_key=True)
 
 
 class Snapshot(Base):
@@ -48,11 +89,13 @@ class Snapshot(Base):
         Index(None, "captured_at", "id"),
         Index(None, "page_id"),
         Index(None, "text_id"),
+        Index(None, "job_id"),
     )
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
     record_id: Mapped[int] = mapped_column(BigKey, ForeignKey("records.id", ondelete="CASCADE"))
     source_id: Mapped[int] = mapped_column(BigKey, ForeignKey("sources.id"))
+    job_id: Mapped[int | None] = mapped_column(BigKey, ForeignKey("jobs.id", ondelete="SET NULL"))
     page_id: Mapped[UUID | None] = mapped_column(ForeignKey("pages.id", ondelete="CASCADE"))
     group_id: Mapped[int | None] = mapped_column(BigKey, ForeignKey("page_groups.id", ondelete="SET NULL"))
     text_id: Mapped[int | None] = mapped_column(BigKey, ForeignKey("texts.id", ondelete="SET NULL"))
@@ -72,12 +115,29 @@ class Snapshot(Base):
     find_url: Mapped[str]
 
 
-# The index of words is each database's own, and no model stands for it: a script makes it, and this does
-# where a new SQLite database is made from the models.
-for _statement in (
+# The index of words, and on SQLite that of parts of words, are each database's own, and no model stands for
+# them: a script makes them, and this does where a new SQLite database is made from the models.
+_LOSE = """INSERT INTO snapshot_grams (snapshot_grams, rowid, find_title, find_snippet, find_url)
+    VALUES ('delete', old.id, old.find_title, old.find_snippet, old.find_url);"""
+_GAIN = """INSERT INTO snapshot_grams (rowid, find_title, find_snippet, find_url)
+    VALUES (new.id, new.find_title, new.find_snippet, new.find_url);"""
+WORDS_ON_SQLITE = (
     "CREATE VIRTUAL TABLE text_words USING fts5(title, body, tokenize='ascii')",
     """CREATE TRIGGER texts_lose_words AFTER DELETE ON texts
     BEGIN DELETE FROM text_words WHERE rowid = old.id; END""",
-):
-    _ddl = DDL(_statement).execute_if(dialect="sqlite")  # type: ignore[no-untyped-call]
-    event.listen(Text.__table__, "after_create", _ddl)
+)
+GRAMS_ON_SQLITE = (
+    """CREATE VIRTUAL TABLE snapshot_grams USING fts5(find_title, find_snippet, find_url,
+    content='snapshots', content_rowid='id', tokenize='trigram case_sensitive 1', detail='none',
+    columnsize=0)""",
+    f"CREATE TRIGGER snapshot_grams_gain AFTER INSERT ON snapshots BEGIN {_GAIN} END",
+    f"CREATE TRIGGER snapshot_grams_lose AFTER DELETE ON snapshots BEGIN {_LOSE} END",
+    f"""CREATE TRIGGER snapshot_grams_change AFTER UPDATE OF find_title, find_snippet, find_url ON snapshots
+    WHEN (old.find_title, old.find_snippet, old.find_url)
+        IS NOT (new.find_title, new.find_snippet, new.find_url)
+    BEGIN {_LOSE} {_GAIN} END""",
+)
+for _table, _statements in ((Text, WORDS_ON_SQLITE), (Snapshot, GRAMS_ON_SQLITE)):
+    for _statement in _statements:
+        _ddl = DDL(_statement).execute_if(dialect="sqlite")  # type: ignore[no-untyped-call]
+        event.listen(_table.__table__, "after_create", _ddl)

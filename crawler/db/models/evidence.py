@@ -101,6 +101,7 @@ class Record(Base):
         UniqueConstraint("artifact_id"),
         Index(None, "url_key", "captured_at"),
         Index(None, "original_id"),
+        Index(None, "payload_digest"),
     )
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)

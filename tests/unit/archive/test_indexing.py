@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import delete, select, text
 
-from crawler.archive.indexing import IndexResult, group_key, status_class
+from crawler.archive.groups import group_key
+from crawler.archive.indexing import IndexResult
 from crawler.archive.search import SearchOrder, search
+from crawler.archive.writing import status_class
 from crawler.clock import utc_now
 from crawler.db.models import Artifact, CrawlSession, PageGroup, RegisteredSource, Snapshot, Text
 from crawler.evidence.folder_store import FolderStore

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NEWER = "9999"
 # SQLite does not tell Alembic that an index of it runs downwards.
 UNREADABLE_ON_SQLITE = {"ix_tasks_pending"}
-OF_ONE_DATABASE = "text_words"  # how its tables begin that no model stands for
+OF_ONE_DATABASE = ("text_words", "snapshot_grams")  # how tables and indexes begin that no model stands for
 OPEN_FIRST = """
 import sys
 from crawler.db.engine import Database
@@ -58,7 +58,11 @@ def shape(database: Database) -> dict[str, Any]:
             "columns": {c["name"]: (str(c["type"]), c["nullable"]) for c in found.get_columns(table)},
             "key": found.get_pk_constraint(table),
             "foreign": sorted(found.get_foreign_keys(table), key=lambda key: str(key["name"])),
-            "indexes": sorted(map(index_shape, found.get_indexes(table))),
+            "indexes": sorted(
+                index_shape(index)
+                for index in found.get_indexes(table)
+                if not str(index["name"]).startswith(OF_ONE_DATABASE)
+            ),
             "unique": sorted(found.get_unique_constraints(table), key=lambda one: str(one["name"])),
             "checks": sorted((one["name"], one["sqltext"]) for one in found.get_check_constraints(table)),
         }

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 from attrs import frozen
 from sqlalchemy import select
 
-from crawler.archive import word_index
+from crawler.archive import similar, word_index
 from crawler.clock import utc_now
 from crawler.db.models import (
     Artifact,
@@ -149,7 +149,8 @@ def add_snapshot(db: Session, word: Word, artifact: Artifact, page: Page) -> Non
     mine = Record(artifact_id=artifact.id, url=word.url("p"), url_key=word.url("p"))
     text = Text(text_hash=str(page.id), title=word.canary, body=f"{word.domain} {word.canary}", is_cut=False)
     add_in_order(db, [source, mine, text])
-    word_index.add(db, text.id, text.title, text.body)
+    word_index.add(db, [(text.id, text.title, text.body)])
+    similar.add(db, [text.title])
     group = PageGroup(source_id=source.id, group_key=f"{word.url('p')}?{page.id}")
     add_in_order(db, [group])
     db.add(

@@ -55,7 +55,8 @@ DOMAIN = Target(domain=GONE.domain)
 # Tables that know of no domain, or know it of what an operator did or gave.
 SILENT = {
     "alembic_version", "asset_sightings", "audit_log", "batches", "export_history", "job_steps", "jobs",
-    "retention_config", "retention_results", "run_workers", "snapshot_changes", "store_marks",
+    "outlinks", "retention_config", "retention_results", "run_workers", "snapshot_changes",
+    "snapshot_grams_config", "snapshot_grams_data", "snapshot_grams_idx", "store_marks",
     "text_words_config", "text_words_docsize", "text_words_idx",
 }  # fmt: skip
 

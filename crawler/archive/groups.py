@@ -1,0 +1,204 @@
+"""Page groups: which URLs are one page, what its captures come to, who leads to it (SPEC 25-26, 62).
+
+All of it is written in the transaction that writes the captures, for the groups that these touch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
+
+from attrs import frozen
+from sqlalchemy import bindparam, delete, func, insert, select, update
+
+from crawler.db.models import Outlink, PageGroup, Snapshot
+from crawler.errors import BadUrlError
+from crawler.html.content import MAX_URL_CHARS
+from crawler.urls import canonical
+from crawler.warc.cdxj import url_key
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+    from datetime import datetime
+
+    from sqlalchemy import Select, Table
+    from sqlalchemy.orm import Session
+
+BY_PATH = "path"
+SHOWN_CLASSES = (0, 2)  # answers that are shown without being asked for
+_GROUPS = cast("Table", PageGroup.__table__)
+_LINKS = cast("Table", Outlink.__table__)
+_KEY_BYTES = 8
+_AT_ONCE = 500  # keys in one statement
+
+
+def group_key(url: str, by: str = "query") -> str:
+    """The spelling that all URLs of one page share; `by` says whether a query makes another page of it."""
+    try:
+        key = canonical(url)
+    except (BadUrlError, ValueError):
+        key = url
+    return (key.partition("?")[0] if by == BY_PATH else key)[:MAX_URL_CHARS]
+
+
+@lru_cache(maxsize=65_536)  # a site's pages lead to each other, again and again
+def link_key(url: str, by: str = "query") -> int:
+    """A number for what a link leads to, whatever its scheme and `www.`."""
+    key = url_key(url.partition("?")[0] if by == BY_PATH else url)
+    digest = hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=_KEY_BYTES).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+def ensure(db: Session, keys: Collection[tuple[int, str]], link_keys: Mapping[str, int]) -> dict[
+    tuple[int, str], int
+]:  # fmt: skip
+    """The ids of groups, by source and key; those that are not there are made, and know who leads to them."""
+    found = _ids(db, keys)
+    missing = sorted(key for key in keys if key not in found)
+    if not missing:
+        return found
+    rows = [
+        {"source_id": source, "group_key": key, "link_key": link_keys[key], "snapshot_count": 0,
+         "inlink_count": 0, "outlink_count": 0}
+        for source, key in missing
+    ]  # fmt: skip
+    db.connection().execute(insert(_GROUPS), rows)
+    made = _ids(db, missing)
+    count_inlinks(db, made.values())
+    return found | made
+
+
+def _ids(db: Session, keys: Collection[tuple[int, str]]) -> dict[tuple[int, str], int]:
+    query = select(PageGroup.source_id, PageGroup.group_key, PageGroup.id).where(
+        PageGroup.source_id.in_({source for source, _ in keys}),
+        PageGroup.group_key.in_({key for _, key in keys}),
+    )
+    # They stay until this transaction's end: a purge that has them already is waited for.
+    rows = db.execute(query.with_for_update(read=True)).all()
+    return {(source, key): group for source, key, group in rows if (source, key) in keys}
+
+
+# ── what a group's captures come to ──
+
+
+def _of_group(*columns: Any, good: bool = False) -> Select[Any]:
+    query = select(*columns).where(Snapshot.group_id == PageGroup.id)
+    return query.where(Snapshot.status_class.in_(SHOWN_CLASSES)) if good else query
+
+
+def _newest(column: Any, *, good: bool) -> Any:
+    query = _of_group(column, good=good).order_by(Snapshot.captured_at.desc(), Snapshot.id.desc())
+    return query.limit(1).scalar_subquery()
+
+
+_REFRESHED = update(PageGroup).values(
+    snapshot_count=_of_group(func.count()).scalar_subquery(),
+    first_at=_of_group(func.min(Snapshot.captured_at)).scalar_subquery(),
+    last_at=_of_group(func.max(Snapshot.captured_at)).scalar_subquery(),
+    latest_snapshot_id=_newest(Snapshot.id, good=False),
+    latest_ok_snapshot_id=_newest(Snapshot.id, good=True),
+    shown_class=_newest(Snapshot.status_class, good=True),
+    shown_at=_newest(Snapshot.captured_at, good=True),
+)
+_REFRESHED_SOME = _REFRESHED.where(PageGroup.id.in_(bindparam("ids", expanding=True)))
+_QUIETLY = {"synchronize_session": False}
+
+
+def refresh(db: Session, ids: Iterable[int]) -> None:
+    """Write anew what the captures of some groups come to."""
+    for some in _some(ids):
+        db.execute(_REFRESHED_SOME, {"ids": some}, execution_options=_QUIETLY)
+
+
+# ── which pages lead to which ──
+
+
+@frozen
+class Links:
+    """Where a good capture of a group leads."""
+
+    captured_at: datetime
+    targets: frozenset[int]
+
+
+def write_links(db: Session, found: Mapping[int, Links]) -> None:
+    """Keep the links of each group's newest capture, and count them where they lead."""
+    found = _newest_only(db, found)
+    if not found:
+        return
+    before = _links_of(db, found)
+    gone = [(group, to) for group, old in before.items() for to in old - found[group].targets]
+    come = [(group, to) for group, new in found.items() for to in new.targets - before.get(group, set())]
+    connection = db.connection()
+    if gone:
+        which = (_LINKS.c.group_id == bindparam("its_group"), _LINKS.c.target == bindparam("its_target"))
+        connection.execute(delete(_LINKS).where(*which), _rows(gone, "its_group", "its_target"))
+    if come:
+        connection.execute(insert(_LINKS), _rows(come, "group_id", "target"))
+    counts = Counter(to for _, to in come)
+    counts.subtract(to for _, to in gone)
+    _add_inlinks(db, {to: count for to, count in counts.items() if count})
+    counted = update(_GROUPS).where(_GROUPS.c.id == bindparam("its_id"))
+    said = [
+        {"its_id": group, "how_many": len(new.targets), "at": new.captured_at} for group, new in found.items()
+    ]
+    connection.execute(counted.values(outlink_count=bindparam("how_many"), links_at=bindparam("at")), said)
+
+
+def _newest_only(db: Session, found: Mapping[int, Links]) -> dict[int, Links]:
+    query = select(PageGroup.id, PageGroup.link_key, PageGroup.links_at).where(PageGroup.id.in_(found))
+    kept: dict[int, Links] = {}
+    for group, own, at in db.execute(query):
+        new = found[group]
+        if at is None or new.captured_at >= at:
+            kept[group] = Links(new.captured_at, new.targets - {own})
+    return kept
+
+
+def _links_of(db: Session, groups: Iterable[int]) -> dict[int, set[int]]:
+    links: dict[int, set[int]] = {}
+    for group, target in db.execute(
+        select(Outlink.group_id, Outlink.target).where(Outlink.group_id.in_(groups))
+    ):
+        links.setdefault(group, set()).add(target)
+    return links
+
+
+_LEADING = select(func.count()).select_from(Outlink).where(Outlink.target == PageGroup.link_key)
+_COUNTED = (
+    update(PageGroup)
+    .where(PageGroup.id.in_(bindparam("ids", expanding=True)))
+    .values(inlink_count=_LEADING.where(Outlink.group_id != PageGroup.id).scalar_subquery())
+)
+
+
+def count_inlinks(db: Session, ids: Iterable[int]) -> None:
+    """Count anew who leads to some groups."""
+    for some in _some(ids):
+        db.execute(_COUNTED, {"ids": some}, execution_options=_QUIETLY)
+
+
+def _add_inlinks(db: Session, counts: Mapping[int, int]) -> None:
+    known = [
+        key
+        for some in _some(counts)
+        for key in db.scalars(select(PageGroup.link_key).where(PageGroup.link_key.in_(some)).distinct())
+        if key is not None
+    ]
+    if known:
+        more = update(_GROUPS).where(_GROUPS.c.link_key == bindparam("its_key"))
+        db.connection().execute(
+            more.values(inlink_count=_GROUPS.c.inlink_count + bindparam("more")),
+            [{"its_key": key, "more": counts[key]} for key in sorted(known)],
+        )
+
+
+def _rows(pairs: Iterable[tuple[int, int]], *names: str) -> list[dict[str, int]]:
+    return [dict(zip(names, pair, strict=True)) for pair in pairs]
+
+
+def _some(ids: Iterable[int]) -> Iterable[list[int]]:
+    every = sorted(ids)
+    return (every[begin : begin + _AT_ONCE] for begin in range(0, len(every), _AT_ONCE))

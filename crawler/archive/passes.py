@@ -1,0 +1,83 @@
+"""One pass over pages: while a batch is read, the next one is fetched and the one before is written."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from typing import TYPE_CHECKING, TypeVar
+
+from crawler.archive.writing import UNREADABLE, no_content
+from crawler.html.parse import DEFAULT_MAX_BYTES
+from crawler.reading import Readers, ReadingFailedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from crawler.html.content import Content, ContentQuestion
+
+AT_ONCE = 32  # pages in one transaction: other writers wait for it
+BATCH_BYTES = 8 * 1024 * 1024  # of bodies that are held at once
+B = TypeVar("B")
+
+
+def run(
+    batches: Iterator[B],
+    questions: Callable[[B], Sequence[ContentQuestion | None]],
+    write: Callable[[B, Sequence[Content | None]], None],
+    readers: int | None = None,
+) -> None:
+    """Ask what is in the pages of each batch, and have it written; None is answered by None."""
+    asking = Readers(readers)
+    with asyncio.Runner() as runner:
+        try:
+            runner.run(_overlapped(batches, questions, write, asking))
+        finally:
+            runner.run(asking.close())
+
+
+async def _overlapped(
+    batches: Iterator[B],
+    questions: Callable[[B], Sequence[ContentQuestion | None]],
+    write: Callable[[B, Sequence[Content | None]], None],
+    readers: Readers,
+) -> None:
+    writing: asyncio.Task[None] | None = None
+    batch = await asyncio.to_thread(next, batches, None)
+    while batch is not None:
+        async with asyncio.TaskGroup() as group:
+            reading = group.create_task(_answers(readers, questions(batch)))
+            fetching = group.create_task(asyncio.to_thread(next, batches, None))
+            if writing is not None:
+                group.create_task(_awaited(writing))
+        writing = asyncio.create_task(asyncio.to_thread(write, batch, reading.result()))
+        batch = fetching.result()
+    if writing is not None:
+        await writing
+
+
+async def _awaited(task: asyncio.Task[None]) -> None:
+    await task
+
+
+async def _answers(readers: Readers, questions: Sequence[ContentQuestion | None]) -> Sequence[Content | None]:
+    return await asyncio.gather(*(_answer(readers, each) for each in questions))
+
+
+async def _answer(readers: Readers, question: ContentQuestion | None) -> Content | None:
+    if question is None:
+        return None
+    try:
+        return await readers.content(question)
+    except ReadingFailedError:  # the page killed its reader, or took too long
+        return no_content(UNREADABLE)
+
+
+def taken(pieces: Iterable[bytes]) -> tuple[bytes, str]:
+    """As much of a body as a page may have, and one byte more; and the digest of all of it."""
+    digest, kept, size = hashlib.sha256(), list[bytes](), 0
+    for piece in pieces:
+        digest.update(piece)
+        if size <= DEFAULT_MAX_BYTES:
+            kept.append(piece[: DEFAULT_MAX_BYTES + 1 - size])
+            size += len(kept[-1])
+    return b"".join(kept), digest.hexdigest()

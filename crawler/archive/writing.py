@@ -1,0 +1,225 @@
+"""Writes what was read in pages: snapshots, texts with their words, groups and links; a batch at a time.
+
+A snapshot is found again by its record, so its id stays, however often its page is read. On PostgreSQL one
+batch is written at a time, as on SQLite: two that touch the same groups would wait for each other for ever.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, cast
+
+from attrs import frozen
+from sqlalchemy import and_, case, delete, exists, func, insert, or_, select, text, update
+from sqlalchemy.orm import aliased
+
+from crawler.archive import groups, similar, word_index
+from crawler.archive.groups import Links, group_key, link_key
+from crawler.archive.words import folded
+from crawler.clock import utc_now
+from crawler.db.models import RegisteredSource, Snapshot, Text
+from crawler.db.upsert import for_both, insert_into
+from crawler.html.content import NORMALIZATION, Content
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+    from uuid import UUID
+
+    from sqlalchemy import ColumnElement, Table
+    from sqlalchemy.orm import Session
+
+    from crawler.db.upsert import Insert
+
+UNREADABLE = "unreadable"
+OK_CLASS = 2
+DAY = timedelta(days=1)
+_LOCK = 8_243_903  # any number, as long as all writers of batches ask for the same one
+_ALWAYS = (
+    "source_id", "group_id", "text_id", "url", "captured_at", "mime_type", "status_code", "status_class",
+    "title", "snippet", "language", "content_hash", "problem", "find_title", "find_snippet", "find_url",
+)  # fmt: skip
+_IF_SAID = ("page_id", "job_id")  # what another way of indexing knows is not forgotten
+
+
+@frozen(kw_only=True)
+class ReadPage:
+    """A page, and what was read in it."""
+
+    record_id: int
+    source_id: int
+    url: str
+    captured_at: datetime
+    mime_type: str | None
+    status_code: int | None
+    content: Content
+    content_hash: str
+    page_id: UUID | None = None
+    job_id: int | None = None
+    of_text: int | None = None  # the text of the capture that it repeats
+    repeats: bool = False  # an earlier capture, whose content it has
+    group_by: str = "query"
+
+
+def no_content(problem: str) -> Content:
+    """What is known of a page that has no text."""
+    return Content(problem, "", (), "", "und", (), is_cut=False)
+
+
+def status_class(status: int | None) -> int:
+    """In which order answers are shown: 2xx, then 3xx, then unknown, then the rest (SPEC 81)."""
+    if status is None:
+        return 0
+    return {2: OK_CLASS, 3: 1}.get(status // 100, -1)
+
+
+def take_turn(db: Session) -> None:
+    """Wait until nobody else writes a batch."""
+    if db.get_bind().dialect.name != "sqlite":
+        db.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+
+
+def source_id_of(db: Session, code: str) -> int:
+    """The register's row of a source; a domain that was visited without one is its own."""
+    new = insert_into(db, RegisteredSource).values(
+        code=code, name=code, enabled=True, created_at=utc_now(), updated_at=utc_now()
+    )
+    db.execute(new.on_conflict_do_nothing(index_elements=["code"]))
+    return db.scalars(select(RegisteredSource.id).where(RegisteredSource.code == code)).one()
+
+
+def write(db: Session, pages: Sequence[ReadPage]) -> None:
+    """Write a batch; `take_turn` comes first."""
+    if not pages:
+        return
+    keys = {each.record_id: group_key(each.url, each.group_by) for each in pages}
+    link_keys = {keys[each.record_id]: link_key(each.url, each.group_by) for each in pages}
+    ids = groups.ensure(db, {(each.source_id, keys[each.record_id]) for each in pages}, link_keys)
+    texts = _texts(db, pages)
+    before = _before(db, [each.record_id for each in pages])
+    rows = [
+        _row(each, ids[each.source_id, keys[each.record_id]], texts.get(each.record_id)) for each in pages
+    ]
+    db.connection().execute(_UPSERT[db.get_bind().dialect.name], rows)
+    touched = {row["group_id"] for row in rows} | {group for _, group in before.values() if group}
+    hide_repeats(db, touched, [each.captured_at for each in pages])
+    groups.refresh(db, touched)
+    _write_links(db, pages, {row["record_id"]: row["group_id"] for row in rows})
+    left = {text_id for text_id, _ in before.values() if text_id} - set(texts.values())
+    if left:
+        unused = ~exists().where(Snapshot.text_id == Text.id)
+        db.execute(delete(Text).where(Text.id.in_(left), unused))
+
+
+def _row(page: ReadPage, group_id: int, text_id: int | None) -> dict[str, Any]:
+    content = page.content
+    return {
+        "record_id": page.record_id, "source_id": page.source_id, "page_id": page.page_id,
+        "job_id": page.job_id, "group_id": group_id, "text_id": text_id,
+        "url": page.url, "captured_at": page.captured_at, "mime_type": page.mime_type,
+        "status_code": page.status_code, "status_class": status_class(page.status_code),
+        "title": content.title, "snippet": content.snippet, "language": content.language,
+        "content_hash": page.content_hash, "problem": content.problem or None, "deduplicated": False,
+        "find_title": folded(content.title), "find_snippet": folded(content.snippet),
+        "find_url": folded(page.url),
+    }  # fmt: skip
+
+
+def _upsert(into: Insert) -> Insert:
+    new = into.excluded
+    values: dict[str, Any] = {name: new[name] for name in _ALWAYS}
+    values |= {name: func.coalesce(new[name], getattr(Snapshot, name)) for name in _IF_SAID}
+    return into.on_conflict_do_update(index_elements=["record_id"], set_=values)
+
+
+_UPSERT = for_both(Snapshot, _upsert)
+
+
+def _before(db: Session, records: Iterable[int]) -> dict[int, tuple[int | None, int | None]]:
+    query = select(Snapshot.record_id, Snapshot.text_id, Snapshot.group_id)
+    rows = db.execute(query.where(Snapshot.record_id.in_(records)))
+    return {record: (text_id, group) for record, text_id, group in rows}
+
+
+def _write_links(db: Session, pages: Sequence[ReadPage], group_of: dict[int, int]) -> None:
+    found: dict[int, Links] = {}
+    for each in pages:
+        group = group_of[each.record_id]
+        is_good = status_class(each.status_code) == OK_CLASS and not (each.content.problem or each.repeats)
+        if is_good and (group not in found or found[group].captured_at <= each.captured_at):
+            targets = frozenset(link_key(url, each.group_by) for url in each.content.links)
+            found[group] = Links(each.captured_at, targets)
+    groups.write_links(db, found)
+
+
+# ── texts ──
+
+
+def text_hash(content: Content) -> str:
+    """The digest of what counts of a page."""
+    return hashlib.sha256(f"{NORMALIZATION}\n{content.title}\n{content.text}".encode()).hexdigest()
+
+
+def _texts(db: Session, pages: Sequence[ReadPage]) -> dict[int, int]:
+    """The ids of the pages' texts, by record; those that are new are stored and made findable."""
+    hashes = {
+        each.record_id: text_hash(each.content)
+        for each in pages
+        if not (each.content.problem or each.repeats)
+    }
+    ids = _text_ids(db, hashes.values())
+    new = {
+        digest: each.content
+        for each in pages
+        if (digest := hashes.get(each.record_id)) is not None and digest not in ids
+    }
+    if new:
+        rows: list[dict[str, Any]] = [
+            {"text_hash": digest, "title": found.title, "body": found.text, "is_cut": found.is_cut}
+            for digest, found in new.items()
+        ]
+        db.connection().execute(insert(cast("Table", Text.__table__)), rows)
+        ids |= (made := _text_ids(db, new))
+        word_index.add(db, [(made[row["text_hash"]], row["title"], row["body"]) for row in rows])
+        similar.add(db, (row["title"] for row in rows))
+    repeated = {each.record_id: each.of_text for each in pages if each.of_text is not None}
+    return repeated | {record: ids[digest] for record, digest in hashes.items()}
+
+
+def _text_ids(db: Session, hashes: Iterable[str]) -> dict[str, int]:
+    query = select(Text.text_hash, Text.id).where(Text.text_hash.in_(set(hashes)))
+    return {row[0]: row[1] for row in db.execute(query.with_for_update(read=True))}
+
+
+# ── of captures of one day that are the same, the newest is shown (SPEC 87) ──
+
+
+_NEWER = aliased(Snapshot)
+_HAS_NEWER = (
+    exists()
+    .where(
+        _NEWER.group_id == Snapshot.group_id, _NEWER.url == Snapshot.url,
+        _NEWER.content_hash == Snapshot.content_hash,
+        func.date(_NEWER.captured_at) == func.date(Snapshot.captured_at),
+        or_(
+            _NEWER.captured_at > Snapshot.captured_at,
+            and_(_NEWER.captured_at == Snapshot.captured_at, _NEWER.id > Snapshot.id),
+        ),
+    )
+    .correlate(Snapshot)
+)  # fmt: skip
+
+
+def hide_repeats(db: Session, group_ids: Iterable[int], times: Sequence[datetime] = ()) -> int:
+    """Flag the repeats among some groups' captures, of some days or of all; how many flags changed."""
+    which: list[ColumnElement[bool]] = [Snapshot.group_id.in_(group_ids)]
+    if times:
+        first, last = (
+            at.replace(hour=0, minute=0, second=0, microsecond=0) for at in (min(times), max(times))
+        )
+        which += [Snapshot.captured_at >= first, Snapshot.captured_at < last + DAY]
+    is_repeat = case((_HAS_NEWER, True), else_=False)
+    statement = update(Snapshot).where(*which, Snapshot.deduplicated != is_repeat)
+    done = db.connection().execute(statement.values(deduplicated=is_repeat))
+    return done.rowcount

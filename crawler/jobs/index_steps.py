@@ -1,0 +1,210 @@
+"""The step `index` on loan to workers: due once a job is crawled, and written with its job (SPEC 63-68)."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+from uuid import uuid4
+
+from attrs import frozen
+from sqlalchemy import bindparam, exists, func, or_, select, update
+
+from crawler.access.process import this_process
+from crawler.db.models import Job, JobStep, RegisteredSource, Snapshot
+from crawler.db.upsert import insert_into
+from crawler.errors import LockedError
+from crawler.jobs import registry
+from crawler.jobs.lifecycle import INDEXABLE, JobStateError, JobStatus
+from crawler.jobs.steps import (
+    MAX_HISTORY,
+    MAX_LEASES,
+    Came,
+    Result,
+    close_attempt,
+    left_behind,
+    move_job,
+    take_back_dead,
+    write_step,
+)
+from crawler.leases.rows import Leases
+from crawler.leases.rules import LeaseRules
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import RowMapping
+    from sqlalchemy.orm import Session
+
+    from crawler.archive.warc_indexing import JobResult
+    from crawler.config import Settings
+    from crawler.db.engine import Database, Transaction
+    from crawler.leases.rows import Lease
+
+KIND = "index"
+_OF_JOB = JobStep.job_id == bindparam("of_job")
+_IS_INDEX = JobStep.kind == KIND
+_IS_DUE = (Job.status == JobStatus.COMPLETED, Job.source_id.is_not(None))
+_UNDER_WAY = exists().where(
+    JobStep.job_id == Job.id, _IS_INDEX, JobStep.status.in_(("pending", "in_progress"))
+)
+
+
+class NotOursError(LockedError):
+    """The step is not ours any more."""
+
+    code = "step_lost"
+
+
+@frozen
+class IndexWork:
+    """A job to be indexed, and the right to say what came of it."""
+
+    lease: Lease
+    job_id: int
+    source_id: int
+    output_dir: Path
+    group_by: str
+
+
+class IndexSteps:
+    """Leases index steps to one worker, and writes what becomes of them."""
+
+    def __init__(self, database: Database, settings: Settings) -> None:
+        self.database = database
+        self._sources_file = settings.sources_file
+        self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:12]}"
+        rules = LeaseRules(
+            lease_seconds=settings.job_lease_seconds, deadline_seconds=settings.job_max_seconds,
+            max_attempts=MAX_LEASES, backoff_min_seconds=0, backoff_max_seconds=0, jitter_seconds=0,
+        )  # fmt: skip
+        self.leases = Leases(JobStep, rules, self._expired)
+
+    def acquire(self, job_id: int | None = None) -> IndexWork | None:
+        """The next job that is crawled and not indexed, or that one."""
+        if job_id is None and not self._may_have_some():
+            return None
+        within = (_IS_INDEX,) if job_id is None else (_IS_INDEX, _OF_JOB)
+        values = {} if job_id is None else {"of_job": job_id}
+        with self.database.write() as db:
+            take_back_dead(db, self.leases)
+            for due in db.scalars(select(Job.id).where(*_IS_DUE, ~_UNDER_WAY).order_by(Job.id)):
+                _make_due(db, due, db.now)
+            while found := self.leases.acquire(
+                db, owner=self.owner, now=db.now, limit=1, within=within, values=values
+            ):
+                if (work := self._begun(db, *found[0])) is not None:
+                    return work
+        return None
+
+    def make_due(self, db: Transaction, job: Job) -> None:
+        """Let a job be indexed now that somebody asks for it; refuses one in another state (SPEC 63)."""
+        take_back_dead(db, self.leases)
+        db.refresh(job)
+        if job.status not in INDEXABLE:
+            allowed = " or ".join(INDEXABLE)
+            raise JobStateError(f"job {job.id} is {job.status}; only one that is {allowed} can be indexed")
+        if job.source_id is None:
+            raise JobStateError(
+                f"job {job.id} has no source", hint="`vitrine sources seed` registers sources"
+            )
+        _make_due(db, job.id, db.now)
+
+    def renew(self, leases: Sequence[Lease]) -> Collection[Lease]:
+        """Those that are ours still."""
+        with self.database.write() as db:
+            ours = self.leases.renew(db, leases, db.now)
+        return [lease for lease in leases if lease.id in ours]
+
+    def check(self, db: Session, lease: Lease) -> None:
+        """Refuse to write for a job that is somebody else's."""
+        if lease.id not in self.leases.renew(db, [lease], cast("Transaction", db).now):
+            raise NotOursError("somebody else indexes that job")
+
+    def done(self, work: IndexWork, came: JobResult) -> bool:
+        """Write that a job is indexed; False where it is not ours to say."""
+        with self.database.write() as db:
+            if not self.leases.finish(db, work.lease, db.now, outcome=str(Came.SUCCESS)):
+                return False
+            count = select(func.count()).select_from(Snapshot).where(Snapshot.job_id == work.job_id)
+            facts: dict[str, Any] = {"indexed_page_count": db.scalar(count), "records_bad": came.bad}
+            self._ended(db, work, JobStatus.INDEXED, Result(Came.SUCCESS, stage=KIND), **facts)
+        return True
+
+    def failed(self, work: IndexWork, error: str, cause: str, came: JobResult | None) -> bool:
+        """Write that a job could not be indexed; nothing of what was found before is lost."""
+        with self.database.write() as db:
+            if self.leases.fail(db, work.lease, error, db.now, cause=cause, final=True) is None:
+                return False
+            facts: dict[str, Any] = {} if came is None else {"records_bad": came.bad}
+            self._ended(
+                db, work, JobStatus.INDEX_FAILED, Result(Came.FAILED, error=error, stage=KIND), **facts
+            )
+        return True
+
+    def put_back(self, work: IndexWork, why: str) -> None:
+        """Give a step back as if it were untouched."""
+        with self.database.write() as db:
+            if self.leases.release(db, [work.lease], why, db.now):
+                self._ended(db, work, JobStatus.COMPLETED, Result(Came.INTERRUPTED, error=why))
+
+    def progress(self, work: IndexWork, files: int, pages: int) -> None:
+        """Write down how far it is, while it is ours."""
+        with self.database.write() as db:
+            self.check(db, work.lease)
+            counts = {"warc_file_count": files, "indexed_page_count": pages, "updated_at": db.now}
+            db.execute(update(Job).where(Job.id == work.job_id).values(**counts))
+
+    def _may_have_some(self) -> bool:
+        with self.database.read() as db:
+            held = exists().where(_IS_INDEX, JobStep.status.in_(("pending", "in_progress")))
+            return bool(db.scalar(select(or_(held, exists().where(*_IS_DUE)))))
+
+    def _begun(self, db: Transaction, row: RowMapping, lease: Lease) -> IndexWork | None:
+        job = db.get_one(Job, row["job_id"], with_for_update=True, populate_existing=True)
+        if job.status not in INDEXABLE or job.source_id is None:
+            error = f"job {job.id} is {job.status}; nothing of it is to be indexed"
+            self.leases.fail(db, lease, error, db.now, final=True)
+            return None
+        begun = {"epoch": lease.epoch, "started_at": db.now.isoformat(), "worker": self.owner}
+        history = [*row["detail"].get("attempts", ()), begun][-MAX_HISTORY:]
+        move_job(db, job, JobStatus.INDEXING, now=db.now, facts={"indexed_page_count": 0})
+        write_step(db, lease.id, process=this_process(), detail={"attempts": history})
+        return IndexWork(lease, job.id, job.source_id, Path(job.output_dir), self._group_by(db, job))
+
+    def _group_by(self, db: Session, job: Job) -> str:
+        """Which URLs are one page: as the job was ordered, or as the source of a registered one says."""
+        said = (job.config or {}).get("source")
+        if isinstance(said, dict):
+            return str(said.get("group_by", "query"))
+        code = db.scalar(select(RegisteredSource.code).where(RegisteredSource.id == job.source_id))
+        known = registry.known_sources(self._sources_file).get(code or "")
+        return known.group_by if known else "query"
+
+    def _expired(self, db: Session, rows: Sequence[RowMapping], now: datetime) -> None:
+        for row in rows:
+            after = JobStatus.FAILED if row["status"] == "error" else JobStatus.RETRYABLE
+            left_behind(db, row, after, now)
+
+    def _ended(
+        self, db: Transaction, work: IndexWork, after: JobStatus, result: Result, **facts: Any
+    ) -> None:
+        job = db.get_one(Job, work.job_id, with_for_update=True)
+        step = db.get_one(JobStep, work.lease.id, populate_existing=True)
+        move_job(db, job, after, now=db.now, facts=facts)
+        close_attempt(db, step, str(result.came), result, now=db.now)
+
+
+def _make_due(db: Session, job_id: int, now: datetime) -> None:
+    """Have the step wait for a worker, unless one is at it."""
+    due = {"status": "pending", "next_run_at": now, "attempts": 0, "finished_at": None, "updated_at": now}
+    new = insert_into(db, JobStep).values(
+        job_id=job_id, kind=KIND, detail={}, created_at=now, priority=0, deaths=0, lease_epoch=0, **due
+    )
+    db.execute(
+        new.on_conflict_do_update(
+            index_elements=["job_id", "kind"], set_=due, where=JobStep.status != "in_progress"
+        )
+    )
