@@ -11,10 +11,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 
 from attrs import frozen
-from sqlalchemy import and_, case, delete, exists, func, insert, or_, select, text, update
+from sqlalchemy import and_, case, exists, func, insert, or_, select, text, update
 from sqlalchemy.orm import aliased
 
-from crawler.archive import groups, similar, word_index
+from crawler.archive import groups, similar, unused, word_index
 from crawler.archive.groups import Links, group_key, link_key
 from crawler.archive.words import folded
 from crawler.clock import utc_now
@@ -106,10 +106,12 @@ def write(db: Session, pages: Sequence[ReadPage]) -> None:
     hide_repeats(db, touched, [each.captured_at for each in pages])
     groups.refresh(db, touched)
     _write_links(db, pages, {row["record_id"]: row["group_id"] for row in rows})
-    left = {text_id for text_id, _ in before.values() if text_id} - set(texts.values())
-    if left:
-        unused = ~exists().where(Snapshot.text_id == Text.id)
-        db.execute(delete(Text).where(Text.id.in_(left), unused))
+    left = unused.Named(
+        {text_id for text_id, _ in before.values() if text_id} - set(texts.values()),
+        {group for _, group in before.values() if group} - {row["group_id"] for row in rows},
+    )
+    if left.texts or left.groups:
+        unused.delete_unused(db, left)
 
 
 def _row(page: ReadPage, group_id: int, text_id: int | None) -> dict[str, Any]:

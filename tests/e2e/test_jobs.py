@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import signal
 import sys
@@ -86,7 +87,8 @@ def test_a_source_is_archived(home: Home, shops: DemoServer) -> None:
     assert len(found) >= 6
     snapshot = json.loads(home.vitrine("snapshots", "show", str(found[0]["id"]), "--json").stdout)
     assert (snapshot["job"], snapshot["container"], snapshot["body"]) == (1, "warc", "there")
-    assert found[0]["title"] in home.vitrine("snapshots", "cat", str(found[0]["id"])).stdout
+    body = html.unescape(home.vitrine("snapshots", "cat", str(found[0]["id"])).stdout)
+    assert f"<title>{found[0]['title']}</title>" in body
     again = json.loads(home.vitrine("jobs", "index", "1", "--json").stdout)
     assert (again["status"], again["unchanged"], again["bad"]) == ("indexed", job["indexed_page_count"], 0)
 
