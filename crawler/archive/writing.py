@@ -178,7 +178,13 @@ def _texts(db: Session, pages: Sequence[ReadPage]) -> dict[int, int]:
     }
     if new:
         rows: list[dict[str, Any]] = [
-            {"text_hash": digest, "title": found.title, "body": found.text, "is_cut": found.is_cut}
+            {
+                "text_hash": digest,
+                "title": found.title,
+                "body": found.text,
+                "is_cut": found.is_cut,
+                "headings": found.headings,
+            }
             for digest, found in new.items()
         ]
         db.connection().execute(insert(cast("Table", Text.__table__)), rows)

@@ -79,6 +79,7 @@ CHANGING = {
         "consolidate",
         "crawl",
         "create",
+        "index",
         "cleanup",
         "patch",
         "register",
