@@ -117,7 +117,7 @@ def _which(db: Transaction, scope: Scope) -> list[ColumnElement[bool]]:
             raise NotFoundError(f"there is no source {scope.source[:80]!r}")
         which.append(Snapshot.source_id == source)
     if scope.job is not None:
-        which.append(Snapshot.job_id == scope.job)  # type: ignore[attr-defined]
+        which.append(Snapshot.job_id == scope.job)
     if scope.since is not None:
         which.append(Snapshot.captured_at >= scope.since)
     if not scope.again:
