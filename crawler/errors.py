@@ -73,6 +73,12 @@ class RevisionError(UsageError):
     code = "db_revision"
 
 
+class NoDatabaseError(UsageError):
+    """There is no database where one was looked for."""
+
+    code = "no_database"
+
+
 class InternalError(CrawlerError):
     """Something that was not foreseen; the program is at fault, or the machine."""
 

@@ -33,11 +33,11 @@ RUN_HOOKS = RunHooks()
 HOOKS: tuple[Hooks, ...] = (CatalogueHooks(), RUN_HOOKS)
 
 
-def open_stores(settings: Settings, hooks: Sequence[Hooks] = HOOKS) -> Stores:
-    """Connect to a database whose tables are of this version; nothing is written."""
+def open_stores(settings: Settings, hooks: Sequence[Hooks] = HOOKS, *, may_make: bool = True) -> Stores:
+    """Connect to a database whose tables are of this version; nothing is written, unless one may be made."""
     database = Database(settings.database)
     try:
-        require_current(database)
+        require_current(database, may_make=may_make)
         return Stores(settings, database, hooks)
     except BaseException:
         database.close()

@@ -15,9 +15,11 @@ from typer.exceptions import TyperException
 
 from crawler import __version__, logs
 from crawler.cli.output import error_lines
-from crawler.config import load_settings
+from crawler.config import load_settings, unknown_settings
 from crawler.errors import CrawlerError, InternalError, UsageError
 from crawler.urls import redacted
+
+log = logs.get_logger(__name__)
 
 INTERRUPTED = 130
 # Modules whose `register(app)` adds commands, in the order of the help, and the commands that need it.
@@ -77,6 +79,8 @@ def common(
         raise typer.Exit
     settings = load_settings()
     logs.configure("DEBUG" if debug else settings.log_level, settings.log_format)
+    for unknown, meant in unknown_settings().items():
+        log.warning("setting.unknown", name=unknown, where=".env", **({"meant": meant} if meant else {}))
 
 
 @cache

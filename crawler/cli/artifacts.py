@@ -13,6 +13,7 @@ from crawler.cli.stores import opened
 from crawler.errors import IntegrityError
 from crawler.evidence.bodies import Examined, decoded, examine_all, examined
 from crawler.evidence.recorded_pages import count_recorded, examine_recorded
+from crawler.evidence.store_mark import adopt_store
 from crawler.views import artifacts as views
 
 if TYPE_CHECKING:
@@ -23,7 +24,14 @@ ArtifactId = Annotated[str, typer.Argument(metavar="ID", help="Its id, or how it
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    add_group(app, "artifacts", "The stored files: read one, check them all.", verify=verify, cat=cat)
+    add_group(
+        app,
+        "artifacts",
+        "The stored files: read one, check them all, move them.",
+        verify=verify,
+        cat=cat,
+        adopt=adopt,
+    )
 
 
 def verify(
@@ -83,3 +91,13 @@ def cat(
         for chunk in decoded(stores.blobs, row) if decode else stores.blobs.stream(row.storage_uri):
             sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
+
+
+def adopt() -> None:
+    """Take the store of ARTIFACTS_DIR for this database's own, after it was moved or its mark was lost.
+
+    Crawls, cleanups and purges refuse a store with another mark, or none.
+    """
+    with opened() as stores:
+        mark = adopt_store(stores.database, stores.blobs)
+        say("{where} is this database's store, marked {mark}", where=stores.blobs.shown, mark=mark)

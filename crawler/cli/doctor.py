@@ -20,12 +20,13 @@ from crawler.access.redis_client import connect
 from crawler.cli.options import Json
 from crawler.cli.output import emit, note, say, size
 from crawler.clock import utc_now
-from crawler.config import Settings, load_settings, shown
+from crawler.config import Settings, load_settings, shown, unknown_settings
 from crawler.db import revisions
 from crawler.db.engine import Database, sqlite_wal_is_safe
 from crawler.errors import CrawlerError
 from crawler.evidence.bodies import open_blobs
 from crawler.evidence.folder_store import FolderStore
+from crawler.evidence.store_mark import OtherStoreError, require_store
 from crawler.jobs.crawling import tool_command
 from crawler.jobs.registry import known_sources
 from crawler.rendering.chromium import find_chromium, install_command
@@ -33,6 +34,8 @@ from crawler.urls import redact, redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from crawler.evidence.blobs import BlobStore
 
 OK, ABSENT, WARN, BROKEN = "ok", "absent", "warning", "broken"
 SIGNS = {
@@ -92,6 +95,12 @@ def _examined(check: Callable[[Settings], Iterator[Finding]], settings: Settings
 
 def _check_python(_settings: Settings) -> Iterator[Finding]:
     yield Finding("python", OK, f"{sys.version.split()[0]} at {sys.executable}")
+
+
+def _check_names(_settings: Settings) -> Iterator[Finding]:
+    for name, meant in unknown_settings().items():
+        fix = f"write {meant}" if meant else "docs/settings.md has those that there are"
+        yield Finding("settings", WARN, f"{name} in .env is no setting, and does nothing", fix)
 
 
 def _check_database(settings: Settings) -> Iterator[Finding]:
@@ -156,6 +165,7 @@ def _check_artifacts(settings: Settings) -> Iterator[Finding]:
         hint = error.hint or "check ARTIFACTS_DIR and its permissions"
         yield Finding("artifacts", BROKEN, f"{where}: {error}", hint)
         return
+    yield from _other_store(settings, store)
     if not isinstance(store, FolderStore):
         yield Finding("artifacts", OK, f"{where} can be written")
         return
@@ -163,6 +173,18 @@ def _check_artifacts(settings: Settings) -> Iterator[Finding]:
     state = OK if free >= MIN_FREE_BYTES else WARN
     fix = "" if state == OK else "make room, or lower HTML_RETENTION_DAYS and run vitrine cleanup"
     yield Finding("artifacts", state, f"{where} can be written, {size(free)} free", fix)
+
+
+def _other_store(settings: Settings, store: BlobStore) -> Iterator[Finding]:
+    """Whether the files of the database lie elsewhere; told where both can be asked."""
+    with closing(Database(settings.database)) as database:
+        if database.path and not database.path.exists():
+            return
+        try:
+            if revisions.current(database) == revisions.HEAD:
+                require_store(database, store)
+        except OtherStoreError as error:
+            yield Finding("artifacts", BROKEN, str(error), error.hint)
 
 
 def _check_archive(settings: Settings) -> Iterator[Finding]:
@@ -221,6 +243,7 @@ def _check_contact(settings: Settings) -> Iterator[Finding]:
 
 CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     _check_python,
+    _check_names,
     _check_database,
     _check_redis,
     _check_artifacts,

@@ -46,7 +46,7 @@ def create(
     lines = read_url_file(file)
     if wrong := next((line for line in lines if line.error), None):
         raise UsageError(f"{file}, line {wrong.number}: {wrong.error}")
-    with writing() as db:
+    with writing(may_make=True) as db:
         urls = [line.url for line in lines]
         hauls.open_haul(db, name, source=str(file), urls=urls, now=db.now)
         is_complete = hauls.link(db, name)

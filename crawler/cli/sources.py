@@ -43,7 +43,7 @@ def seed(
     What is registered already stays as it is.
     """
     known = known_sources(file or load_settings().sources_file)
-    with writing() as db:
+    with writing(may_make=True) as db:
         added = seed_sources(db, known.values(), db.now)
     say(
         f"{added} of {len(known)} sources registered; the others were"

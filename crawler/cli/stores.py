@@ -17,9 +17,14 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def opened(settings: Settings | None = None, *, for_work: bool = False) -> Generator[Stores]:
-    """Database, artifacts and sessions; for work on sessions, those whose process died are ended first."""
-    with closing(open_stores(settings or load_settings())) as stores:
+def opened(
+    settings: Settings | None = None, *, for_work: bool = False, may_make: bool = False
+) -> Generator[Stores]:
+    """Database, artifacts and sessions; for work on sessions, those whose process died are ended first.
+
+    A database that is not there is made by what begins something, and by no other command.
+    """
+    with closing(open_stores(settings or load_settings(), may_make=may_make)) as stores:
         if for_work:
             stores.take_over()
         yield stores
@@ -33,7 +38,7 @@ def reading(settings: Settings | None = None) -> Generator[Transaction]:
 
 
 @contextmanager
-def writing() -> Generator[Transaction]:
+def writing(*, may_make: bool = False) -> Generator[Transaction]:
     """A change of the database: all of it, or none."""
-    with opened() as stores, stores.database.write() as db:
+    with opened(may_make=may_make) as stores, stores.database.write() as db:
         yield db

@@ -8,6 +8,7 @@ from crawler.config.settings import (
     setting_docs,
     shown,
     takes,
+    unknown_settings,
 )
 from crawler.config.stores import S3_SCHEME
 
@@ -20,4 +21,5 @@ __all__ = [
     "setting_docs",
     "shown",
     "takes",
+    "unknown_settings",
 ]

@@ -85,6 +85,8 @@ class AccessSettings(SettingsPart):
         for part in value:
             if "/" in part:
                 ipaddress.ip_network(part, strict=False)
+            elif part[-1:].isdigit() and ":" not in part:  # no name of a host ends in a number
+                ipaddress.ip_address(part)
             without_user(part)
         return value
 

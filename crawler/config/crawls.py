@@ -6,7 +6,7 @@ import codecs
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from crawler.config.fields import Seconds, SettingsPart, Takes
 
@@ -46,9 +46,9 @@ class CrawlSettings(SettingsPart):
     task_backoff_multiplier: Annotated[float, Takes("a number from 1 to 100")] = Field(
         2, ge=1, le=100, description="By how much each rest is longer than the one before."
     )
-    task_backoff_max_seconds: Seconds = Field(
-        60, ge=1, le=86_400, description="The longest rest before a page is tried again."
-    )
+    task_backoff_max_seconds: Annotated[
+        Seconds, Takes("a whole number of seconds from 1 to 86400, no less than TASK_BACKOFF_MIN_SECONDS")
+    ] = Field(60, ge=1, le=86_400, description="The longest rest before a page is tried again.")
     task_jitter_seconds: Seconds = Field(
         1,
         ge=0,
@@ -77,6 +77,13 @@ class CrawlSettings(SettingsPart):
     fleet_max_deaths: int = Field(
         3, ge=1, le=100, description="Workers of a fleet that may die with a session before it is given up."
     )
+
+    @field_validator("task_backoff_max_seconds")
+    @classmethod
+    def _rests_grow(cls, value: int, info: ValidationInfo) -> int:
+        if value < info.data.get("task_backoff_min_seconds", 0):
+            raise ValueError("minimum")
+        return value
 
     @field_validator("redis_start_urls_key")
     @classmethod

@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 from attrs import frozen
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, InitSettingsSource, SettingsConfigDict
+
+from crawler.config.place import ProjectEnvFile, defaults
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    from pydantic_settings import PydanticBaseSettingsSource
 
 Seconds = Annotated[int, "seconds"]
 Milliseconds = Annotated[int, "milliseconds"]
@@ -27,9 +31,22 @@ class SettingsPart(BaseSettings):
     """One concern's settings; a field's name in capitals is its variable's name."""
 
     model_config = SettingsConfigDict(
-        frozen=True, env_file=".env", env_file_encoding="utf-8", env_ignore_empty=True, extra="ignore",
+        frozen=True, env_file_encoding="utf-8", env_ignore_empty=True, extra="ignore",
         case_sensitive=False, validate_default=True, hide_input_in_errors=True,
     )  # fmt: skip
+
+    @classmethod
+    def settings_customise_sources(  # ruff: ignore[too-many-positional-arguments] - pydantic's signature
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # ruff: ignore[unused-class-method-argument] - the same
+        file_secret_settings: PydanticBaseSettingsSource,  # ruff: ignore[unused-class-method-argument]
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """What is given, the environment, the project's `.env`, and where the project lies."""
+        placed = InitSettingsSource(settings_cls, init_kwargs=defaults())
+        return init_settings, env_settings, ProjectEnvFile(settings_cls), placed
 
 
 def checked_url(value: str, schemes: Collection[str]) -> str:

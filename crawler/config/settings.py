@@ -11,6 +11,7 @@ from crawler.config.access import AccessSettings
 from crawler.config.crawls import CrawlSettings
 from crawler.config.fields import Takes
 from crawler.config.jobs import JobSettings
+from crawler.config.place import ENV_FILE, ProjectEnvFile, project_folder
 from crawler.config.rendering import RenderSettings
 from crawler.config.replay import ReplaySettings
 from crawler.config.retention import RetentionSettings
@@ -66,6 +67,17 @@ def load_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
         return Settings(**given)
     except ValidationError as error:
         raise _config_error(error) from None
+    except UnicodeDecodeError:
+        raise ConfigError(
+            f"{project_folder() / ENV_FILE} is no UTF-8 text", hint="each of its lines is NAME=VALUE"
+        ) from None
+    except OSError as error:
+        raise ConfigError(f"{error.filename} cannot be read: {error.strerror}") from None
+
+
+def unknown_settings() -> dict[str, str]:
+    """The names in `.env` that are no settings, each with the one that may be meant."""
+    return ProjectEnvFile(Settings).unknown()
 
 
 def load_settings_from(source: _Named) -> Settings:

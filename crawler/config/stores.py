@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Annotated, Literal
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
 from crawler.config.fields import Seconds, SettingsPart, Takes, checked_url, without_user
 
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
 DATABASE_SCHEMES = ("sqlite", "postgresql", "postgresql+psycopg")
 S3_SCHEME = "s3://"
+SQLITE_OPTIONS = {"timeout", "cached_statements", "uri", "mode", "cache", "immutable", "nolock", "vfs"}
 REDIS_SCHEMES = ("redis", "rediss", "unix")
 _REDIS_DATABASE = re.compile(r"(/\d*)?")
 
@@ -86,7 +90,10 @@ class StoreSettings(SettingsPart):
     @field_validator("database_url")
     @classmethod
     def _known_database(cls, value: str) -> str:
-        return checked_url(value, DATABASE_SCHEMES)
+        checked = checked_url(value, DATABASE_SCHEMES)
+        if options := urlsplit(value).query:
+            _require_database_options(value.partition(":")[0], [name for name, _ in parse_qsl(options)])
+        return checked
 
     @field_validator("artifacts_dir")
     @classmethod
@@ -143,6 +150,18 @@ class StoreSettings(SettingsPart):
     def archives(self) -> Path:
         """The folder of the archives, in full: the tool that makes one stands elsewhere."""
         return (Path(self.archive_root) if self.archive_root else self.vitrine_home / "archive").absolute()
+
+
+def _require_database_options(scheme: str, names: Collection[str]) -> None:
+    """Refuse what the driver would find out with the first connection."""
+    if scheme == "sqlite":
+        known = SQLITE_OPTIONS
+    else:
+        from psycopg.pq import Conninfo  # ruff: ignore[import-outside-top-level] - slow to load, and seldom needed
+
+        known = {option.keyword.decode() for option in Conninfo.get_defaults()}
+    if set(names) - known:
+        raise ValueError("option")
 
 
 def _require_known_options(redis_url: str) -> None:

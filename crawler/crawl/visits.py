@@ -19,6 +19,7 @@ from crawler.access.gate import GateUnavailableError
 from crawler.capture.failures import Cause, Summary
 from crawler.config import shown
 from crawler.errors import LockedError
+from crawler.evidence.store_mark import mark_store
 from crawler.leases.backoff import Backoff, persistently
 from crawler.leases.patience import Patience
 from crawler.leases.renewer import Renewer
@@ -225,6 +226,7 @@ def _open(settings: Settings, hooks: Sequence[Hooks]) -> Stores:
     """Open the stores and the gate, and end the sessions of processes that are gone."""
     stores = open_stores(settings, hooks)
     try:
+        mark_store(stores.database, stores.blobs)
         stores.open_gate()
         stores.open_shelf()
         stores.take_over()

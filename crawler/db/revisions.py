@@ -11,7 +11,7 @@ from crawler import logs
 from crawler.db import sql_views
 from crawler.db.models import Base
 from crawler.egg import as_folder
-from crawler.errors import RevisionError
+from crawler.errors import NoDatabaseError, RevisionError
 
 if TYPE_CHECKING:
     from crawler.db.engine import Database
@@ -39,6 +39,8 @@ def upgrade(database: Database) -> None:
         if found == HEAD:
             return
         _refuse_newer(database, found)
+        if found is None and database.is_sqlite:
+            _refuse_foreign(database)
         if not _make_tables(database):
             migrate(database)
     log.info("database.upgraded", database=database.shown, before=found, after=HEAD)
@@ -58,15 +60,25 @@ def migrate(database: Database, to: str = "head") -> None:
         command.upgrade(config, to)
 
 
-def require_current(database: Database) -> None:
-    """Upgrade an embedded database; of a server's, insist that somebody did."""
+def require_current(database: Database, *, may_make: bool = True) -> None:
+    """Upgrade an embedded database; of a server's, insist that somebody did.
+
+    Who only looks, or takes something away, makes none where there is none: it would be in the wrong place.
+    """
     if database.is_sqlite and not (database.path and database.path.exists()):
+        if not may_make:
+            raise NoDatabaseError(
+                f"there is no database at {database.path and database.path.absolute()}",
+                hint="VITRINE_HOME or DATABASE_URL name another; a crawl or `vitrine db upgrade` makes one",
+            )
         upgrade(database)
         return
     found = current(database)
     if found == HEAD:
         return
     _refuse_newer(database, found)
+    if found is None and database.is_sqlite:
+        _refuse_foreign(database)
     if database.is_sqlite:
         upgrade(database)
         return
@@ -74,6 +86,17 @@ def require_current(database: Database) -> None:
         f"the database is at revision {found or 'none'}, this program needs {HEAD}",
         hint="run `vitrine db upgrade`",
     )
+
+
+def _refuse_foreign(database: Database) -> None:
+    """A file with tables of somebody else's gets none of ours."""
+    with database.read() as session:
+        others = inspect(session.connection()).get_table_names()
+    if others:
+        raise RevisionError(
+            f"the database at {database.shown} is somebody else's: it has {others[0]}, and no table of ours",
+            hint="name another one with DATABASE_URL",
+        )
 
 
 def _refuse_newer(database: Database, found: str | None) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 CHUNK_BYTES = 256 * 1024
+MARK = ".vitrine-store"  # the name in the root that tells one store from another; no listing has it
 _MAX_NAME_BYTES = 255
 _NEVER_IN_NAMES = re.compile(r"[\x00-\x1f\x7f\\]")
 
@@ -140,6 +141,10 @@ def _is_unsafe(part: str) -> bool:
 class BlobStore(Protocol):
     """Named bytes, written once. Any thread may call it."""
 
+    @property
+    def shown(self) -> str:
+        """Where its root is, as it may be shown."""
+
     def publish(self, uri: str, data: bytes) -> None:
         """Store `data` under `uri`, durably and as a whole; refuse a name that is taken."""
 
@@ -168,4 +173,4 @@ class BlobStore(Protocol):
         """Remove many, saying of each what came of it; raises only when the store as a whole is away."""
 
     def entries(self) -> Iterator[BlobEntry]:
-        """Every stored file with its age, in no promised order."""
+        """Every stored file but the store's mark, with its age, in no promised order."""

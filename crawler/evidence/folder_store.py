@@ -16,6 +16,7 @@ from uuid import uuid4
 from crawler.errors import CrawlerError
 from crawler.evidence.blobs import (
     CHUNK_BYTES,
+    MARK,
     BlobEntry,
     BlobExistsError,
     BlobMissingError,
@@ -130,6 +131,7 @@ class FolderStore:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.shown = str(root.absolute())
         self._flushers = ThreadPoolExecutor(_FLUSHERS, thread_name_prefix="flush")
 
     def publish(self, uri: str, data: bytes) -> None:
@@ -201,7 +203,7 @@ class FolderStore:
     def entries(self) -> Iterator[BlobEntry]:
         """All regular files, in no promised order."""
         with FolderWalk(self.root) as walk:
-            yield from _entries(walk, ())
+            yield from (entry for entry in _entries(walk, ()) if entry.uri != MARK)
 
     @contextmanager
     def _drafts(self, uris: Sequence[str]) -> Generator[list[_Draft]]:

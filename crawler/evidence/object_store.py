@@ -17,6 +17,7 @@ from obstore.store import S3Store
 from crawler.errors import CrawlerError
 from crawler.evidence.blobs import (
     CHUNK_BYTES,
+    MARK,
     BlobEntry,
     BlobExistsError,
     BlobMissingError,
@@ -47,8 +48,9 @@ _HINT = "check ARTIFACTS_DIR, AWS_ENDPOINT_URL, and the credentials"
 class ObjectStore:
     """A `BlobStore` on a bucket, below a prefix."""
 
-    def __init__(self, store: S3Store) -> None:
+    def __init__(self, store: S3Store, shown: str) -> None:
         self._store = store
+        self.shown = shown
 
     def publish(self, uri: str, data: bytes | mmap.mmap) -> None:
         """One conditional put: the server refuses a name that is taken, and shows nothing half written."""
@@ -141,7 +143,7 @@ class ObjectStore:
         """All objects below the prefix."""
         with _as_store_errors("."):
             for group in obstore.list(self._store, chunk_size=_LIST_ROWS):
-                for found in group:
+                for found in (each for each in group if each["path"] != MARK):
                     yield BlobEntry(found["path"], found["size"], found["last_modified"])
 
     def _delete_group(self, uris: Sequence[str]) -> Iterator[Removal]:
@@ -181,9 +183,8 @@ def open_bucket(url: str, settings: Settings) -> ObjectStore:
         config["access_key_id"] = settings.aws_access_key_id.get_secret_value()
         config["secret_access_key"] = settings.aws_secret_access_key.get_secret_value()
     prefix = parts.path.strip("/") or None
-    return ObjectStore(
-        S3Store(parts.netloc, prefix=prefix, config=config, client_options=client, retry_config=_RETRIES)
-    )
+    store = S3Store(parts.netloc, prefix=prefix, config=config, client_options=client, retry_config=_RETRIES)
+    return ObjectStore(store, shown=url)
 
 
 def _spooled(file: IO[bytes], data: bytes, uri: str) -> None:

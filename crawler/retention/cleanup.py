@@ -18,6 +18,7 @@ from sqlalchemy import delete, or_, update
 from crawler import logs
 from crawler.db.models import RetentionConfig, RetentionResult
 from crawler.db.models.retention import CURRENT
+from crawler.evidence.store_mark import require_store
 from crawler.retention import claims, holds, policies
 from crawler.retention.orphans import remove_unclaimed
 from crawler.retention.plan import CleanupResult
@@ -61,7 +62,11 @@ def clean_up(
     order: CleanupOrder,
     on_progress: Callable[[CleanupResult], None] = lambda _: None,
 ) -> CleanupResult:
-    """Do one pass, write down what came of it, and say so; a dry run only says."""
+    """Do one pass, write down what came of it, and say so; a dry run only says.
+
+    In a store that is not this database's nothing is done: there every file would look like one that is gone.
+    """
+    require_store(database, blobs)
     if order.dry_run:
         return _look(database, order)
     log.info("retention_cleanup.start", batch_size=order.batch_size, dry_run=False)

@@ -28,6 +28,7 @@ from crawler.db.models import (
     RunWorker,
 )
 from crawler.errors import LockedError, UsageError
+from crawler.evidence.store_mark import require_store
 from crawler.retention import belongings, claims, holds
 from crawler.retention.belongings import Scope
 from crawler.retention.holds import HeldError, note_action, retention_lock
@@ -123,6 +124,7 @@ def purge(
     on_progress: Callable[[CleanupResult], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Do it; the details of its record, and how many files could not be removed, whose rows stay then."""
+    require_store(database, blobs)
     work = _Purge(database, order, _begin(database, order))
     failed = work.remove_files(blobs, on_progress)
     if failed:

@@ -100,7 +100,7 @@ def figures(result: CleanupResult) -> dict[str, int]:
 
 def _clean_up(settings: Settings, order: CleanupOrder) -> CleanupResult:
     try:
-        with closing(open_stores(settings)) as stores:
+        with closing(open_stores(settings, may_make=False)) as stores:
             if not order.dry_run:
                 stores.take_over()
             return clean_up(stores.database, stores.blobs, order)

@@ -21,6 +21,7 @@ from crawler.db.engine import Database
 from crawler.db.models import CrawlSession
 from crawler.demo import NETWORK, DemoServer, serve
 from crawler.errors import CrawlerError
+from crawler.evidence.blobs import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -92,7 +93,10 @@ class Home:
 
     def files(self) -> set[str]:
         """The storage URIs of all files that there are."""
-        return {str(file.relative_to(self.artifacts)) for file in self.artifacts.rglob("*") if file.is_file()}
+        files = {
+            str(file.relative_to(self.artifacts)) for file in self.artifacts.rglob("*") if file.is_file()
+        }
+        return files - {MARK}
 
     def database(self) -> Database:
         """The home's database, for looking into it; the caller closes it."""

@@ -15,6 +15,7 @@ from crawler.clock import utc_now
 from crawler.config import load_settings
 from crawler.db.models import Artifact, Base, CrawlSession
 from crawler.evidence.folder_store import FolderStore
+from crawler.evidence.store_mark import adopt_store
 from crawler.pdp import Facts, Signals, Verdict
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder
@@ -123,4 +124,5 @@ def facts_of(said: Mapping[str, Any]) -> Facts:
 def new_visits(database: Database, folder: Path) -> Visits:
     """A store of sessions with nothing in it."""
     settings = load_settings({"artifacts_dir": str(folder)})
+    adopt_store(database, FolderStore(folder))
     return Visits(SessionStore(settings, database, FolderStore(folder), (CatalogueHooks(),)))

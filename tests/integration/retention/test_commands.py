@@ -14,6 +14,7 @@ import pytest
 from crawler import logs
 from crawler.cli.app import run
 from crawler.db.engine import Database
+from crawler.evidence.blobs import MARK
 from tests.unit.retention.stored import CONTENT, DAY, PACKED, Evidence, new_evidence
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ KEYS = [
 def evidence(sqlite_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Evidence]:
     """The evidence that the settings of this folder name."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "scrapy.cfg").touch()  # a project of its own
     monkeypatch.setattr(logs, "configure", lambda *_: None)
     (tmp_path / ".env").write_text(f"DATABASE_URL={sqlite_database}\nARTIFACTS_DIR=kept\n", encoding="utf-8")
     database = Database(sqlite_database)
@@ -120,11 +122,30 @@ def test_bad_configuration_is_two_lines(
 def test_store_that_is_away_is_an_error(evidence: Evidence, capfd: pytest.CaptureFixture[str]) -> None:
     """Nothing could be done: code 1, the reason and a hint."""
     evidence.add("a/html.gz", file=False)
+    (evidence.root / MARK).unlink()
     evidence.root.rmdir()
     assert run(["cleanup"]) == 1
     error, hint = capfd.readouterr().err.splitlines()
-    assert error.startswith("error[artifacts_unavailable]: ")
+    assert error.startswith(f"error[other_store]: {evidence.root} has no mark of a store")
     assert "mounted" in hint
+    assert evidence.deleted() == set()
+
+
+@pytest.mark.usefixtures("evidence")
+def test_nothing_is_made_where_nothing_was(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A cleanup, or a look, in another folder than the right one says where it looked."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "scrapy.cfg").touch()
+    monkeypatch.chdir(elsewhere)
+    for line in (["cleanup"], ["cleanup", "--dry-run"], ["sessions", "list"], ["retention", "orphans"]):
+        assert run(line) == 2
+        error, hint = capfd.readouterr().err.splitlines()
+        assert error == f"error[no_database]: there is no database at {elsewhere}/var/vitrine.db"
+        assert "vitrine db upgrade" in hint
+    assert [path.name for path in elsewhere.iterdir()] == ["scrapy.cfg"]
 
 
 def test_database_that_is_away_is_an_error(

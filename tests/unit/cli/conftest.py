@@ -44,6 +44,7 @@ def vitrine(
 ) -> Generator[Vitrine]:
     """The command, with nothing set that the test does not set."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "scrapy.cfg").touch()  # a project of its own
     for name in Settings.model_fields:
         monkeypatch.delenv(name.upper(), raising=False)
     root = logging.getLogger()
@@ -58,3 +59,9 @@ def vitrine(
 
     yield run_it
     root.handlers[:], root.level = handlers, level
+
+
+@pytest.fixture
+def made(vitrine: Vitrine) -> None:
+    """There is a database, and nothing in it."""
+    assert vitrine("db", "upgrade").code == 0

@@ -37,6 +37,7 @@ FAILED = {**WELL, "error": "OperationalError: [red]away"}
         ({"collections": (FAILED,), "failed": 1}, 1),
     ],
 )
+@pytest.mark.usefixtures("made")
 def test_codes_tell_how_much_was_done(
     vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch, figures: dict[str, Any], code: int
 ) -> None:
@@ -45,6 +46,7 @@ def test_codes_tell_how_much_was_done(
     assert vitrine("cleanup").code == code
 
 
+@pytest.mark.usefixtures("made")
 def test_a_collection_that_failed_is_told(vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside the data; what an error says is no markup."""
     monkeypatch.setattr(commands, "clean_up", lambda *_: CleanupResult(collections=(FAILED,)))

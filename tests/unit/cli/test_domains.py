@@ -58,6 +58,7 @@ def test_one_is_shown_by_any_of_its_urls(vitrine: Vitrine, held: str, database_u
     assert "held by     nobody" in vitrine("domains", "show", "free.example").out
 
 
+@pytest.mark.usefixtures("made")
 def test_nothing_held_is_told(vitrine: Vitrine) -> None:
     """And how far that reaches."""
     done = vitrine("domains", "list")

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from sqlalchemy import select
 
 from crawler.cli import export as command
@@ -14,8 +15,6 @@ from tests.unit.views.rows import a_listing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import pytest
 
     from crawler.db.engine import Database
     from tests.unit.cli.conftest import Vitrine
@@ -58,6 +57,7 @@ def test_what_breaks_off_leaves_no_file(
     assert records(database) == [("prices", "csv", "all.csv", 1, "failed")]
 
 
+@pytest.mark.usefixtures("made")
 def test_a_folder_that_is_not_there_is_told(vitrine: Vitrine) -> None:
     """In a line."""
     done = vitrine("export", "listings", "--out", "none/all.csv")

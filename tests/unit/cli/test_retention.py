@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 DOMAIN = ("retention", "hold", "--domain", "shop.example", "--who", "me", "--why", "x")
 
 
+@pytest.mark.usefixtures("made")
 def test_policies_are_sentences_and_can_be_set(vitrine: Vitrine) -> None:
     """The next cleanup goes by them."""
     shown = vitrine("retention", "policies").out
@@ -34,6 +35,7 @@ def test_policies_are_sentences_and_can_be_set(vitrine: Vitrine) -> None:
     ("collection", "days"),
     [("listings", "3"), ("users", "3"), ("hauls", "0"), ("hauls", "-1"), ("hauls", "x"), ("hauls", "1.5")],
 )
+@pytest.mark.usefixtures("made")
 def test_what_is_no_policy_is_told_in_a_line(vitrine: Vitrine, collection: str, days: str) -> None:
     """Wrong usage, and nothing is changed."""
     done = vitrine("retention", "set", collection, days)
@@ -63,6 +65,7 @@ def test_wrong_usage_is_told_in_a_line(vitrine: Vitrine, arguments: tuple[str, .
     assert len([line for line in done.err.splitlines() if line.startswith("error[")]) == 1
 
 
+@pytest.mark.usefixtures("made")
 def test_a_domain_can_be_held_before_it_is_visited(vitrine: Vitrine) -> None:
     """The hold is listed until it is lifted."""
     assert vitrine(*DOMAIN, "--until", "2999-01-01", "--json").document["artifacts"] == 0
@@ -77,6 +80,7 @@ def test_a_domain_can_be_held_before_it_is_visited(vitrine: Vitrine) -> None:
     assert "there is nothing of domain" in vitrine("purge", "--domain", "shop.example", "--yes").err
 
 
+@pytest.mark.usefixtures("made")
 def test_nothing_to_show_is_no_error(vitrine: Vitrine) -> None:
     """Unless that is asked for."""
     assert vitrine("listings", "list").code == 0
@@ -87,6 +91,7 @@ def test_nothing_to_show_is_no_error(vitrine: Vitrine) -> None:
     assert not vitrine("export", "listings", "--format", "jsonl").out
 
 
+@pytest.mark.usefixtures("made")
 def test_a_dry_run_answers_on_standard_output(vitrine: Vitrine) -> None:
     """And there alone, with the figures of the collections; no result of it is kept."""
     vitrine("retention", "policies")  # makes the tables

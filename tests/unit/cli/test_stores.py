@@ -66,6 +66,7 @@ ASKING: dict[str, int] = {
     "warcs cdxj page.html": 6,
 }
 CHANGING = {
+    "artifacts": {"adopt"},
     "assets": set(),
     "cleanup": {""},
     "crawl": {"pdp", "site"},
@@ -91,6 +92,7 @@ CHANGING = {
     "purge": {""},
     "retention": {"set", "hold", "unhold"},
     "runs": {"stop", "resume"},
+    "serve": {""},
     "sessions": {"retry"},
     "snapshots": {"index"},
     "sources": {"seed"},

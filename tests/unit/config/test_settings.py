@@ -12,7 +12,15 @@ from pydantic import ValidationError
 from scrapy.settings import Settings as ScrapySettings
 
 from crawler import __version__
-from crawler.config import Settings, load_settings, load_settings_from, setting_docs, shown, takes
+from crawler.config import (
+    Settings,
+    load_settings,
+    load_settings_from,
+    setting_docs,
+    shown,
+    takes,
+    unknown_settings,
+)
 from crawler.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +47,9 @@ WRONG = [
     ("PROXY_URL", "socks5://proxy.example:1080", "http://HOST:PORT"),
     ("CONTACT_URL", "me", "a URL that begins with https://, http:// or mailto:"),
     ("CONTACT_URL", "https://a b", "a URL that begins with https://, http:// or mailto:"),
+    ("EGRESS_ALLOW", "10.0.0.300", "host names, addresses and networks like 10.0.0.0/8, separated by commas"),
+    ("DATABASE_URL", "sqlite:///x.db?tiemout=1", "sqlite:///PATH or postgresql://USER@HOST/NAME"),
+    ("DATABASE_URL", "postgresql://host/x?sslmod=require", "sqlite:///PATH or postgresql://USER@HOST/NAME"),
     (
         "EGRESS_ALLOW",
         "10.0.0.0/99",
@@ -72,6 +83,7 @@ COMMANDS = [
 def nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """An empty folder, and an environment without any of our variables."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "scrapy.cfg").touch()  # a project of its own
     for name in Settings.model_fields:
         monkeypatch.delenv(name.upper(), raising=False)
 
@@ -205,3 +217,48 @@ def test_programs_end_before_they_begin(command: list[str], tmp_path: Path) -> N
         "hint: the default is 8; see docs/settings.md",
     ]
     assert not home.exists()
+
+
+def test_backoff_grows() -> None:
+    """A longest rest below the first one is neither of the two."""
+    with pytest.raises(ConfigError, match="no less than TASK_BACKOFF_MIN_SECONDS"):
+        load_settings({"TASK_BACKOFF_MIN_SECONDS": "100"})
+
+
+def test_things_lie_in_the_project_wherever_one_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In that project, elsewhere in the clone; paths in an `.env` start from where it lies."""
+    for name in ("VITRINE_HOME", "ARTIFACTS_DIR", "DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    project, inner, elsewhere = tmp_path / "project", tmp_path / "project" / "inner", tmp_path / "elsewhere"
+    inner.mkdir(parents=True)
+    elsewhere.mkdir()
+    (project / "scrapy.cfg").touch()
+    (project / ".env").write_text("ARTIFACTS_DIR=kept\nDATABASE_URL=sqlite:///db/x.db\n", encoding="utf-8")
+    monkeypatch.chdir(inner)
+    read = load_settings()
+    assert (read.vitrine_home, read.sources_file) == (project / "var", project / "sources.toml")
+    assert (read.artifacts, read.database) == (project / "kept", f"sqlite:///{project}/db/x.db")
+    (tmp_path / "scrapy.cfg").unlink()
+    monkeypatch.chdir(elsewhere)
+    assert load_settings().vitrine_home == ROOT.parent / "var"
+    monkeypatch.setenv("VITRINE_HOME", "here")
+    assert load_settings().vitrine_home == Path("here")
+
+
+def test_unknown_names_of_the_file_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the one that was meant, where that can be guessed."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scrapy.cfg").touch()
+    (tmp_path / ".env").write_text("HTML_RETENTION_DAY=3\nREDIS_URL=\nMORE=1\n", encoding="utf-8")
+    assert unknown_settings() == {"HTML_RETENTION_DAY": "HTML_RETENTION_DAYS", "MORE": ""}
+
+
+def test_a_file_that_is_no_text_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a line, as every wrong setting."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scrapy.cfg").touch()
+    (tmp_path / ".env").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigError, match="is no UTF-8 text"):
+        load_settings()

@@ -13,6 +13,7 @@ from crawler.clock import utc_now
 from crawler.db.models import Artifact, CrawlSession
 from crawler.evidence import files as evidence_files
 from crawler.evidence.folder_store import FolderStore
+from crawler.evidence.store_mark import adopt_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -126,6 +127,7 @@ def new_evidence(database: Database, root: Path) -> Evidence:
     )  # fmt: skip
     with database.write() as db:
         db.add(session)
+    adopt_store(database, FolderStore(root))
     return Evidence(database, root, session.id)
 
 
