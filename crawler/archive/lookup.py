@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
-    from datetime import datetime
 
     from sqlalchemy import ColumnElement, Row, Select
 
@@ -256,3 +256,35 @@ def _prefixes(key: str) -> Collection[str]:
 def begins_with(prefix: str) -> tuple[ColumnElement[bool], ...]:
     """Whether a key begins so, as an index finds it: keys are sorted by their bytes."""
     return Record.url_key >= prefix, Record.url_key < prefix + LAST_CHARACTER
+
+
+# ── by years and days ──
+
+
+def span_of(db: Transaction, url: str) -> tuple[datetime, datetime] | None:
+    """When the first and the last capture of a URL were made."""
+    mine = captures(db).where(Record.url_key == url_key(url)).with_only_columns(Record.captured_at).limit(1)
+    first, last = (
+        db.scalar(mine.order_by(order)) for order in (Record.captured_at, Record.captured_at.desc())
+    )
+    return (first, last) if first and last else None
+
+
+def counts_by_year(db: Transaction, url: str, years: Iterable[int]) -> dict[int, int]:
+    """How many captures of a URL there are of each of these years."""
+    counted: dict[int, int] = {}
+    mine = captures(db).where(Record.url_key == url_key(url)).with_only_columns(func.count(Record.id))
+    for year in years:
+        counted[year] = db.scalar(mine.where(*_within(year))) or 0
+    return counted
+
+
+def of_year(db: Transaction, url: str, year: int, most: int) -> list[Capture]:
+    """A year's captures of a URL, the oldest first."""
+    mine = captures(db).where(Record.url_key == url_key(url), *_within(year))
+    return [capture_of(row) for row in db.execute(mine.order_by(Record.captured_at, Record.id).limit(most))]
+
+
+def _within(year: int) -> tuple[ColumnElement[bool], ...]:
+    begin, end = (datetime(each, 1, 1, tzinfo=UTC) for each in (year, year + 1))
+    return Record.captured_at >= begin, Record.captured_at < end
