@@ -93,6 +93,16 @@ class WebSettings(ReplaySettings):
         return frozenset({*self.public_hosts, f"[{host}]" if ":" in host else host} - {""})
 
     @cached_property
+    def pages_origin(self) -> str:
+        """Where pages are, seen from an origin that archived content has for itself; empty without one."""
+        if not self.replay_origin:
+            return ""
+        parts = urlsplit(self.replay_origin)
+        own = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+        name = next((each for each in self.public_hosts if each != own), own)
+        return f"{parts.scheme}://{name}" + (f":{parts.port}" if parts.port else "")
+
+    @cached_property
     def reading_origins(self) -> frozenset[str]:
         """Whose scripts may read the public API (SPEC 6)."""
         parts = urlsplit(self.replay_base_url)

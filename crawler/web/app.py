@@ -14,6 +14,7 @@ from crawler.web.access import workshop
 from crawler.web.answers import ErrorModel, JsonAnswer
 from crawler.web.entrance import Entrance
 from crawler.web.metrics import Figures
+from crawler.web.replay import ContentOnly
 from crawler.web.site import Site
 from crawler.web.trigger import Trigger
 
@@ -34,6 +35,7 @@ ROUTERS = (
     "pages.sites",
     "pages.snapshot",
     "pages.system",
+    "replay",
     "pages.static",
 )
 # The same below /admin, which only who has the token sees.
@@ -63,7 +65,11 @@ def create_app(stores: Stores) -> FastAPI:
         redirect_slashes=False,
         default_response_class=JsonAnswer,
         responses=_REFUSALS,
-        middleware=[Middleware(Entrance, settings=stores.settings), Middleware(Trigger, stores=stores)],
+        middleware=[
+            Middleware(Entrance, settings=stores.settings),
+            Middleware(ContentOnly, origin=stores.settings.replay_origin),
+            Middleware(Trigger, stores=stores),
+        ],
     )
     app.state.site = Site(stores, Figures(stores.database))
     errors.register(app)

@@ -22,8 +22,18 @@ _DIGEST_CHARS = 16
 
 def render(request: Request, template: str, *, status_code: int = 200, **values: Any) -> HTMLResponse:
     """A page from its template; what it shows is escaped, and no secret of a URL is in it."""
-    page = environment().get_template(template).render(request=request, **values)
-    return HTMLResponse(redacted(page), status_code)
+    return HTMLResponse(redacted(_page(request, template, values)), status_code)
+
+
+def render_with_urls(
+    request: Request, template: str, *, status_code: int = 200, **values: Any
+) -> HTMLResponse:
+    """A page about the URL that it is asked for; its links would lead nowhere with a part of it left out."""
+    return HTMLResponse(_page(request, template, values), status_code)
+
+
+def _page(request: Request, template: str, values: dict[str, Any]) -> str:
+    return environment().get_template(template).render(request=request, **values)
 
 
 @cache

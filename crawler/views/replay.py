@@ -1,0 +1,192 @@
+"""What stands around a capture: which one it is, its neighbours, and the calendar of a URL."""
+
+from __future__ import annotations
+
+from calendar import monthcalendar
+from collections import defaultdict
+from datetime import date
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+from sqlalchemy import select
+
+from crawler.archive.asked import address, calendar_address, timestamp_of
+from crawler.archive.changes import UPDATED, previous
+from crawler.archive.lookup import around, counts_by_year, of_year, span_of
+from crawler.db.models import Snapshot, SnapshotChange
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime, timedelta
+
+    from crawler.archive.lookup import Capture, Chosen
+    from crawler.db.engine import Transaction
+
+MAX_A_YEAR = 5_000
+MAX_LISTED = 500
+MINUTE, HOUR, DAY, YEAR = 60, 3_600, 86_400, 365 * 86_400
+
+
+@frozen
+class Place:
+    """A capture, and where it is shown."""
+
+    url: str
+    captured_at: datetime
+    status: int | None
+    mime_type: str | None
+    address: str
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether the server said that it failed, or had nothing."""
+        return self.status is not None and self.status >= 400  # ruff: ignore[magic-value-comparison] - HTTP's
+
+
+@frozen(kw_only=True)
+class Frame:
+    """What the frame of a capture tells."""
+
+    url: str
+    captured_at: datetime
+    asked_at: datetime
+    away: str  # how far that is from the time that was asked for; empty where it is that time
+    status: int | None
+    mime_type: str | None
+    digest: str | None
+    passed_over: tuple[Place, ...]  # nearer ones that only say that a server had failed
+    around: tuple[datetime | None, ...]  # the first, the one before, the one after, the last
+    before: str | None
+    after: str | None
+    stored: str
+    calendar: str
+    snapshot_id: int | None
+    compared_with: int | None
+    change: str | None  # what changed since, in a sentence
+
+
+@frozen
+class CalendarDay:
+    """A day of a calendar; one that is of no month has no number."""
+
+    number: int
+    captures: tuple[Place, ...] = ()
+    changed: bool = False
+
+
+@frozen
+class CalendarMonth:
+    """A month in which something was captured."""
+
+    name: str
+    weeks: list[list[CalendarDay]]
+
+
+@frozen
+class Calendar:
+    """The captures of a URL in one year, and how many there are in the others."""
+
+    year: int
+    counts: dict[int, int]
+    total: int
+    first_at: datetime
+    last_at: datetime
+    months: list[CalendarMonth]
+    captures: list[Place]
+    is_cut: bool  # there are more in this year than are shown
+
+
+def place(capture: Capture) -> Place:
+    """A capture, and where it is shown."""
+    where = address(capture.url, timestamp_of(capture.captured_at))
+    return Place(capture.url, capture.captured_at, capture.status, capture.mime_type, where)
+
+
+def places(captures: Iterable[Capture]) -> list[Place]:
+    """Captures, and where they are shown."""
+    return [place(each) for each in captures]
+
+
+def frame(db: Transaction, chosen: Chosen, asked_at: datetime) -> Frame:
+    """What is told of the capture that is shown."""
+    capture = chosen.capture
+    near = around(db, capture)
+    links = [None if at is None else address(capture.url, timestamp_of(at)) for at in near]
+    snapshot = db.scalar(select(Snapshot).where(Snapshot.record_id == capture.record_id))
+    before = previous(db, snapshot) if snapshot is not None and snapshot.group_id is not None else None
+    change = snapshot and db.scalar(
+        select(SnapshotChange.summary).where(SnapshotChange.to_snapshot_id == snapshot.id)
+    )
+    return Frame(
+        url=capture.url, captured_at=capture.captured_at, asked_at=asked_at,
+        away=apart(capture.captured_at.replace(microsecond=0) - asked_at), status=capture.status,
+        mime_type=capture.mime_type, digest=capture.digest, passed_over=tuple(places(chosen.passed_over)),
+        around=near, before=links[1], after=links[2],
+        stored=address(capture.url, timestamp_of(capture.captured_at), "id_"),
+        calendar=calendar_address(capture.url), snapshot_id=snapshot.id if snapshot else None,
+        compared_with=before.id if before else None, change=change or None,
+    )  # fmt: skip
+
+
+def apart(difference: timedelta) -> str:
+    """How far two times are from each other, in words; empty where they are the same."""
+    seconds = round(abs(difference.total_seconds()))
+    if not seconds:
+        return ""
+    word = "later" if difference.total_seconds() > 0 else "earlier"
+    for size, name in ((YEAR, "year"), (DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"), (1, "second")):
+        if seconds >= size:
+            number = seconds // size
+            return f"{number} {name}{'' if number == 1 else 's'} {word}"
+    return ""
+
+
+def calendar(db: Transaction, url: str, year: int | None) -> Calendar | None:
+    """A year's captures of a URL, the newest year's unless one is named; None where there are none at all."""
+    span = span_of(db, url)
+    if span is None:
+        return None
+    first, last = span
+    year = last.year if year is None else min(max(year, first.year), last.year)
+    counts = counts_by_year(db, url, range(first.year, last.year + 1))
+    found = places(of_year(db, url, year, MAX_A_YEAR))
+    changed = _changed_at(db, url, [each.captured_at for each in found])
+    return Calendar(
+        year=year, counts=counts, total=sum(counts.values()), first_at=first, last_at=last,
+        months=_months(year, found, changed), captures=found[:MAX_LISTED], is_cut=counts[year] > MAX_LISTED,
+    )  # fmt: skip
+
+
+def _changed_at(db: Transaction, url: str, times: Sequence[datetime]) -> set[date]:
+    """The days on which a page said something else than before."""
+    if not times:
+        return set()
+    found = (
+        select(SnapshotChange.to_captured_at)
+        .join(Snapshot, Snapshot.id == SnapshotChange.to_snapshot_id)
+        .where(
+            Snapshot.url == url, SnapshotChange.change_type == UPDATED,
+            SnapshotChange.to_captured_at.between(times[0], times[-1]),
+        )
+    )  # fmt: skip
+    return {at.date() for at in db.scalars(found)}
+
+
+def _months(year: int, captures: Sequence[Place], changed: set[date]) -> list[CalendarMonth]:
+    by_day: dict[date, list[Place]] = defaultdict(list)
+    for each in captures:
+        by_day[each.captured_at.date()].append(each)
+    return [
+        CalendarMonth(
+            f"{date(year, month, 1):%B}",
+            [[_day(date(year, month, n) if n else None, by_day, changed) for n in week] for week in weeks],
+        )
+        for month in sorted({day.month for day in by_day})
+        if (weeks := monthcalendar(year, month))
+    ]
+
+
+def _day(day: date | None, by_day: dict[date, list[Place]], changed: set[date]) -> CalendarDay:
+    if day is None:
+        return CalendarDay(0)
+    return CalendarDay(day.day, tuple(by_day.get(day, ())), day in changed)
