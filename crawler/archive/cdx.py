@@ -15,7 +15,7 @@ from crawler.archive.listings import Filter, fields_of
 from crawler.archive.lookup import begins_with, capture_of, captures, near
 from crawler.db.models import Record
 from crawler.errors import UsageError
-from crawler.warc.cdxj import url_key
+from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,7 +133,7 @@ def _query(db: Transaction, order: CdxOrder) -> Select[*tuple[Any, ...]]:
 
 
 def _which(order: CdxOrder) -> tuple[ColumnElement[bool], ...]:
-    key = url_key(url_of(order.url))
+    key = stored_key(url_of(order.url))
     if order.match_type == "exact":
         return (Record.url_key == key,)
     host = key.partition(")")[0]

@@ -263,7 +263,9 @@ def begins_with(prefix: str) -> tuple[ColumnElement[bool], ...]:
 
 def span_of(db: Transaction, url: str) -> tuple[datetime, datetime] | None:
     """When the first and the last capture of a URL were made."""
-    mine = captures(db).where(Record.url_key == url_key(url)).with_only_columns(Record.captured_at).limit(1)
+    mine = (
+        captures(db).where(Record.url_key == stored_key(url)).with_only_columns(Record.captured_at).limit(1)
+    )
     first, last = (
         db.scalar(mine.order_by(order)) for order in (Record.captured_at, Record.captured_at.desc())
     )
@@ -273,7 +275,7 @@ def span_of(db: Transaction, url: str) -> tuple[datetime, datetime] | None:
 def counts_by_year(db: Transaction, url: str, years: Iterable[int]) -> dict[int, int]:
     """How many captures of a URL there are of each of these years."""
     counted: dict[int, int] = {}
-    mine = captures(db).where(Record.url_key == url_key(url)).with_only_columns(func.count(Record.id))
+    mine = captures(db).where(Record.url_key == stored_key(url)).with_only_columns(func.count(Record.id))
     for year in years:
         counted[year] = db.scalar(mine.where(*_within(year))) or 0
     return counted
@@ -281,7 +283,7 @@ def counts_by_year(db: Transaction, url: str, years: Iterable[int]) -> dict[int,
 
 def of_year(db: Transaction, url: str, year: int, most: int) -> list[Capture]:
     """A year's captures of a URL, the oldest first."""
-    mine = captures(db).where(Record.url_key == url_key(url), *_within(year))
+    mine = captures(db).where(Record.url_key == stored_key(url), *_within(year))
     return [capture_of(row) for row in db.execute(mine.order_by(Record.captured_at, Record.id).limit(most))]
 
 
