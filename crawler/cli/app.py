@@ -49,6 +49,7 @@ COMMANDS = {
     "retention": ("retention",),
     "cleanup": ("cleanup", "purge"),
     "database": ("db",),
+    "notify": ("notify",),
     "doctor": ("doctor",),
 }
 

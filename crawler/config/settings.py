@@ -11,6 +11,7 @@ from crawler.config.access import AccessSettings
 from crawler.config.crawls import CrawlSettings
 from crawler.config.fields import Takes
 from crawler.config.jobs import JobSettings
+from crawler.config.notices import NoticeSettings
 from crawler.config.place import ENV_FILE, ProjectEnvFile, project_folder
 from crawler.config.rendering import RenderSettings
 from crawler.config.replay import ReplaySettings
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 
 class Settings(
+    NoticeSettings,
     WebSettings,
     RetentionSettings,
     ReplaySettings,

@@ -27,6 +27,8 @@ SESSION, LISTING, ARTIFACT = UUID(int=1), UUID(int=2), UUID(int=3)
 KEPT = gzipped(b"<html>a page</html>")
 # Every command that asks, with what it asks about; and what it ends with where that is not 0.
 ASKING: dict[str, int] = {
+    "notify --dry-run": 0,
+    "schedule shop --at @daily": 0,
     f"sessions show {SESSION}": 0,
     "sessions list": 0,
     "runs list": 0,
@@ -76,6 +78,7 @@ CHANGING = {
     "exceptions": {"resolve"},
     "export": {""},  # it is put on record
     "hauls": {"create"},
+    "notify": {""},  # how far was told
     "jobs": {
         "consolidate",
         "crawl",
@@ -184,7 +187,7 @@ def test_of_every_command_it_is_known_whether_it_asks() -> None:
     asking = {name for name in commands() if any(f"{line} ".startswith(f"{name} ") for line in ASKING)}
     changing = {f"{name} {word}".strip() for name, words in CHANGING.items() for word in words}
     assert asking | changing == set(commands())
-    assert asking & changing == {"cleanup"}  # a dry run asks
+    assert asking & changing == {"cleanup", "notify"}  # a dry run asks
 
 
 def test_asking_changes_nothing(
