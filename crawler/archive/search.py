@@ -5,12 +5,13 @@ from __future__ import annotations
 import operator
 from datetime import UTC, date, datetime, time, timedelta
 from functools import reduce
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 from sqlalchemy import Select, and_, case, func, literal, not_, or_, select
 
-from crawler.archive import word_index
+from crawler.archive import ranking, similar, word_index
 from crawler.archive.query import And, Not, Or, Query, Term, understood
 from crawler.db.models import PageGroup, RegisteredSource, Snapshot
 from crawler.errors import UsageError
@@ -28,7 +29,7 @@ MAX_PAGE_SIZE = 100
 LAST_ROW = 1_000_000  # what lies behind it is counted, and not shown
 SHOWN = 2  # the class of a status that is shown without being asked for; 0 is that of an unknown one
 RANKING_TERMS = 8
-TITLE_POINTS, URL_POINTS, SNIPPET_POINTS, PHRASE_POINTS = 3, 2, 1, 2
+MOST_RANKED = 10_000  # hits; of more the newest
 VIEWS = ("snapshots", "pages")
 SORTS = ("relevance", "newest")
 
@@ -46,6 +47,7 @@ class SearchOrder:
     with_non_2xx: bool = False
     page: int = 1
     page_size: int = 20
+    fast_pages: bool = True  # PAGES_FASTPATH
 
 
 @frozen
@@ -55,36 +57,72 @@ class Found:
     snapshots: list[Snapshot]
     total: int
     query: Query
-    how: str  # all, url, boolean, words; or parts, where no page has all the words
+    how: str  # all, url, boolean, words; where no page has all the words, parts; at last similar
+    terms: tuple[Term, ...]  # what was found: those of the query, or the words that are like them
+    scores: tuple[dict[str, int], ...] = ()  # of each snapshot its points, where they were asked for
 
 
-def search(db: Transaction, order: SearchOrder) -> Found:
+def search(db: Transaction, order: SearchOrder, *, explain: bool = False) -> Found:
     """The snapshots that an order asks for; any text is a question."""
     if order.since and order.until and order.since > order.until:
         raise UsageError("the first day is after the last one", hint="--from comes before --to")
     query = understood(order.text)
-    how, hits, total = "", select(Snapshot), 0
-    for way, condition in _ways(db, query):
-        how = way
-        hits = _of_view(select(Snapshot).where(condition, *_filters(order)), order)
+    if _is_all_pages(query, order):
+        return _newest_pages(db, query, order)
+    found = Found([], 0, query, "", query.terms)
+    for way in _ways(db, query):
+        hits = _of_view(select(Snapshot).where(way.condition, *_filters(order)), order)
         total = db.scalar(select(func.count()).select_from(hits.order_by(None).subquery())) or 0
+        found = Found([], total, query, way.how, way.terms)
         if total:
-            break
-    return Found(_page(db, hits, query, order) if total else [], total, query, how)
+            return _shown(db, hits, found, order, explain=explain)
+    return found
 
 
-def _ways(db: Transaction, query: Query) -> Iterator[tuple[str, ColumnElement[bool]]]:
+@frozen
+class _Way:
+    """A way to answer a query."""
+
+    how: str
+    condition: ColumnElement[bool]
+    terms: tuple[Term, ...] = ()
+
+
+def _ways(db: Transaction, query: Query) -> Iterator[_Way]:
     """How a query may be answered: each way is gone where the one before found nothing."""
+    conditions = _Conditions(db)
     if query.kind == "all":
-        yield "all", literal(value=True)
+        yield _Way("all", literal(value=True))
     elif query.kind == "url":
-        yield "url", Snapshot.group_id.in_(select(PageGroup.id).where(PageGroup.group_key.in_(query.urls)))
+        groups = select(PageGroup.id).where(PageGroup.group_key.in_(query.urls))
+        yield _Way("url", Snapshot.group_id.in_(groups))
     elif query.node is not None:
-        yield "boolean", _Conditions(db).of(query.node)
+        yield _Way("boolean", conditions.of(query.node), query.terms)
     else:
         if all(term.words for term in query.terms):
-            yield "words", _have(db, [term.words for term in query.terms], "words")
-        yield "parts", and_(*(_part(term.text) for term in query.terms))
+            yield _Way("words", _have(db, [term.words for term in query.terms], "words"), query.terms)
+        yield _Way("parts", and_(*(conditions.part(term.text) for term in query.terms)), query.terms)
+        if meant := _meant(db, query.terms):
+            nodes = [Or(terms) for terms in meant]
+            yield _Way("similar", conditions.of(And(tuple(nodes))), tuple(chain.from_iterable(meant)))
+
+
+def _meant(db: Transaction, terms: tuple[Term, ...]) -> list[tuple[Term, ...]]:
+    """For each word those that it may have been meant to be; none where one is like no known one."""
+    meant: list[tuple[Term, ...]] = []
+    for term in terms[:RANKING_TERMS]:
+        if len(term.words) != 1:
+            return []
+        [word] = term.words
+        others = [other for other in similar.like(db, word) if other != word]
+        known = [word] if db.execute(word_index.having(db, [(word,)])).first() else []
+        if not (known or others):
+            return []
+        meant.append(tuple(Term(each, (each,)) for each in known or others))
+    is_another = any(
+        each.words != term.words for term, some in zip(terms, meant, strict=False) for each in some
+    )
+    return meant if is_another else []
 
 
 class _Conditions:
@@ -109,19 +147,24 @@ class _Conditions:
     def _term(self, term: Term) -> ColumnElement[bool]:
         """A part of the field that is named; else of any field, or a word or phrase of the text."""
         if term.field:
-            return _has(_columns()[term.field], term.text)
+            return self._narrowed(term.text, _has(_columns()[term.field], term.text))
         if not term.words:
-            return _part(term.text)
+            return self.part(term.text)
         self._looks += 1
-        return or_(_part(term.text), _have(self._db, [term.words], f"words_{self._looks}"))
+        return or_(self.part(term.text), _have(self._db, [term.words], f"words_{self._looks}"))
+
+    def part(self, text: str) -> ColumnElement[bool]:
+        """Where a text is a part of title, snippet or URL."""
+        return self._narrowed(text, or_(*(_has(column, text) for column in _columns().values())))
+
+    def _narrowed(self, text: str, condition: ColumnElement[bool]) -> ColumnElement[bool]:
+        self._looks += 1
+        some = word_index.narrowed(self._db, text, f"part_{self._looks}")
+        return condition if some is None else and_(Snapshot.id.in_(some), condition)
 
 
 def _have(db: Transaction, phrases: list[tuple[str, ...]], name: str) -> ColumnElement[bool]:
     return and_(Snapshot.text_id.is_not(None), Snapshot.text_id.in_(word_index.having(db, phrases, name)))
-
-
-def _part(text: str) -> ColumnElement[bool]:
-    return or_(*(_has(column, text) for column in _columns().values()))
 
 
 def _has(column: InstrumentedAttribute[str], text: str) -> ColumnElement[bool]:
@@ -162,35 +205,63 @@ def _of_view(hits: Select[Any], order: SearchOrder) -> Select[Any]:
     return select(Snapshot).where(Snapshot.id.in_(select(numbered.c.id).where(numbered.c.number == 1)))
 
 
-def _page(db: Transaction, hits: Select[Any], query: Query, order: SearchOrder) -> list[Snapshot]:
+def _shown(db: Transaction, hits: Select[Any], found: Found, order: SearchOrder, *, explain: bool) -> Found:
+    """The page of hits that is asked for, the best or the newest first."""
     first = (order.page - 1) * order.page_size
     if first >= LAST_ROW:
-        return []
-    ranked = query.terms and order.sort != "newest"
-    score = [_score(query.terms[:RANKING_TERMS]).desc()] if ranked else []
-    return list(
-        db.scalars(
-            hits.order_by(
-                Snapshot.status_class.desc(), *score, Snapshot.captured_at.desc(), Snapshot.id.desc()
-            )
-            .limit(order.page_size)
-            .offset(first)
-        )
+        return found
+    points = ranking.points(found.terms[:RANKING_TERMS]) if found.terms and order.sort != "newest" else {}
+    columns = [literal(0).label("none"), *(each.label(name) for name, each in points.items())]
+    score = [_ranked(hits, found, reduce(operator.add, points.values())).desc()] if points else []
+    query = (
+        hits.outerjoin(PageGroup, PageGroup.id == Snapshot.group_id)
+        .add_columns(*(columns if explain else columns[:1]))
+        .order_by(Snapshot.status_class.desc(), *score, Snapshot.captured_at.desc(), Snapshot.id.desc())
+        .limit(order.page_size)
+        .offset(first)
+    )
+    rows = db.execute(query).all()
+    scores = [dict(zip(points, row[2:], strict=False)) for row in rows]
+    return evolve(found, snapshots=[row[0] for row in rows], scores=tuple(scores) if explain else ())
+
+
+def _ranked(hits: Select[Any], found: Found, score: ColumnElement[int]) -> ColumnElement[int]:
+    """The points of a hit; of very many hits the newest are ranked, and the rest comes after them."""
+    if found.total <= MOST_RANKED:
+        return score
+    newest = hits.with_only_columns(Snapshot.id).order_by(Snapshot.captured_at.desc(), Snapshot.id.desc())
+    return case((Snapshot.id.in_(newest.limit(MOST_RANKED)), score), else_=ranking.LEAST)
+
+
+# ── every page, the newest first: what is written down of groups answers it ──
+
+
+def _is_all_pages(query: Query, order: SearchOrder) -> bool:
+    dated = order.since is not None or order.until is not None
+    return (
+        order.fast_pages
+        and query.kind == "all"
+        and order.view == "pages"
+        and not (dated or order.with_non_2xx)
     )
 
 
-def _score(terms: tuple[Term, ...]) -> ColumnElement[int]:
-    """Title over URL over snippet, and the whole phrase in the title over all (SPEC 85)."""
-    points = [
-        (column, term.text, value)
-        for term in terms
-        for column, value in (
-            (Snapshot.find_title, TITLE_POINTS),
-            (Snapshot.find_url, URL_POINTS),
-            (Snapshot.find_snippet, SNIPPET_POINTS),
+def _newest_pages(db: Transaction, query: Query, order: SearchOrder) -> Found:
+    which: list[ColumnElement[bool]] = [PageGroup.shown_class.is_not(None)]
+    if order.source is not None:
+        code = order.source.lower()
+        which.append(
+            PageGroup.source_id.in_(select(RegisteredSource.id).where(RegisteredSource.code == code))
         )
-    ]
-    phrase = " ".join(term.text for term in terms)
-    points.append((Snapshot.find_title, phrase, PHRASE_POINTS))
-    parts = [case((_has(column, text), value), else_=0) for column, text, value in points]
-    return reduce(operator.add, parts)
+    total = db.scalar(select(func.count()).select_from(PageGroup).where(*which)) or 0
+    first = (order.page - 1) * order.page_size
+    newest = (
+        select(Snapshot)
+        .join(PageGroup, PageGroup.latest_ok_snapshot_id == Snapshot.id)
+        .where(*which)
+        .order_by(PageGroup.shown_class.desc(), PageGroup.shown_at.desc(), Snapshot.id.desc())
+        .limit(order.page_size)
+        .offset(first)
+    )
+    rows = list(db.scalars(newest)) if first < LAST_ROW else []
+    return Found(rows, total, query, "all", ())

@@ -19,6 +19,8 @@ MAX_PLACES = 255
 LAST_PLACE = 16_383
 _ADD_ON_SQLITE = text("INSERT INTO text_words (rowid, title, body) VALUES (:id, :title, :body)")
 _ADD_ON_POSTGRESQL = text("INSERT INTO text_words (text_id, words) VALUES (:id, CAST(:words AS tsvector))")
+GRAM = 3
+MAX_GRAMS = 16  # of a part; the rest is looked at
 GAP = 10  # between title and body, over which no phrase reaches
 
 
@@ -45,6 +47,27 @@ def having(db: Session, phrases: Iterable[Sequence[str]], name: str = "words") -
         wanted = " & ".join("(" + " <-> ".join(f"'{word}'" for word in words) + ")" for words in phrases)
         found = "SELECT text_id FROM text_words WHERE words @@ CAST(:"
     return text(f"{found}{name}{'' if _is_sqlite(db) else ' AS tsquery)'}").bindparams(**{name: wanted})
+
+
+def narrowed(db: Session, part: str, name: str) -> TextClause | None:
+    """A query for the ids of snapshots that may have a part in title, snippet or URL; None without an index.
+
+    SQLite's index knows each run of three characters; PostgreSQL finds its own where it has one.
+    """
+    grams = list(dict.fromkeys(part[at : at + GRAM] for at in range(len(part) - GRAM + 1)))
+    if not grams or not _is_sqlite(db):
+        return None
+    some = grams if len(grams) <= MAX_GRAMS else grams[:: len(grams) // MAX_GRAMS + 1]
+    wanted = " AND ".join('"' + gram.replace('"', '""') + '"' for gram in some)
+    found = "SELECT rowid FROM snapshot_grams WHERE snapshot_grams MATCH :"
+    return text(f"{found}{name}").bindparams(**{name: wanted})
+
+
+def has_part_index(db: Session) -> bool:
+    """Whether parts of words have an index; on PostgreSQL it takes an extension."""
+    if _is_sqlite(db):
+        return True
+    return bool(db.scalar(text("SELECT to_regclass('snapshot_grams') IS NOT NULL")))
 
 
 def forget_deleted(db: Session) -> None:

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MAX_WORD_CHARS = 100
 # Scripts without spaces between words: there a word is a character, and what is looked for a phrase.
@@ -21,6 +25,10 @@ _MARKS = (
     "\u06d6-\u06dc\u0900-\u0963\u0966-\u0dff"
 )
 _WORD = re.compile(f"[{_SPACELESS}]|(?:(?![{_SPACELESS}])(?:[^\\W_]|[{_MARKS}]))+")
+# Accents that are characters of their own belong to their letter.
+_WRITTEN = re.compile(
+    f"[{_SPACELESS}][{_MARKS}\u0300-\u036f]*|(?:(?![{_SPACELESS}])(?:[^\\W_]|[{_MARKS}\u0300-\u036f]))+"
+)
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _ACCENTS = re.compile(r"[\u0300-\u036f]")
 
@@ -38,3 +46,8 @@ def words_of(text: str) -> list[str]:
     bare = folded(text)
     pattern = _ASCII_WORD if bare.isascii() else _WORD
     return [word[:MAX_WORD_CHARS] for word in pattern.findall(bare)]
+
+
+def spans_of(text: str) -> Iterator[tuple[int, int]]:
+    """Where the words of a text begin and end in it as it is written."""
+    return (match.span() for match in _WRITTEN.finditer(text))

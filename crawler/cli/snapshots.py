@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from html import unescape
 from typing import Annotated
 
 import typer
@@ -12,6 +14,7 @@ from crawler.archive.search import MAX_PAGE_SIZE, SORTS, VIEWS, SearchOrder
 from crawler.cli.options import FailEmpty, Json, add_group, day_of
 from crawler.cli.output import NOTHING_MATCHED, emit, note, progress_bar, say, table
 from crawler.cli.stores import opened, reading
+from crawler.config import load_settings
 from crawler.errors import UsageError
 from crawler.views import search as found_views
 from crawler.views import snapshots as views
@@ -60,6 +63,7 @@ def search(
     order = SearchOrder(
         query, source, day_of("--from", since), day_of("--to", until), _one_of("--view", view, VIEWS),
         _one_of("--sort", sort, SORTS) if sort else None, with_non_2xx, page, page_size,
+        load_settings().pages_fastpath,
     )  # fmt: skip
     with reading() as db:
         found = found_views.results(db, order, explain=explain)
@@ -131,10 +135,21 @@ def cat(snapshot: SnapshotId) -> int:
     return 0
 
 
+def _say_marked(marked: str) -> None:
+    """A passage with what was looked for in bold."""
+    pieces = re.split(r"</?mark>", marked)
+    line = "".join(f"[bold]{{p{n}}}[/]" if n % 2 else f"{{p{n}}}" for n in range(len(pieces)))
+    say(f"    {line}", **{f"p{n}": unescape(piece) for n, piece in enumerate(pieces)})
+
+
 def _show_hits(found: found_views.SearchResults) -> None:
     if found.explain:
         for name, value in found.explain.items():
-            note("{name}: {value}", name=name.replace("_", " "), value=value)
+            if name != "points":
+                note("{name}: {value}", name=name.replace("_", " "), value=value)
+        for points in found.explain["points"]:
+            parts = ", ".join(f"{name} {value}" for name, value in points.items() if value and name != "id")
+            note("  snapshot {id}: {parts}", id=points["id"], parts=parts)
     if not found.total:
         note("nothing was found; `vitrine snapshots index` makes kept pages findable")
         return
@@ -146,8 +161,8 @@ def _show_hits(found: found_views.SearchResults) -> None:
             at=hit.capture_timestamp,
             language=hit.language,
         )
-        if hit.snippet:
-            say("    {snippet}", snippet=hit.snippet)
+        if hit.snippet_html:
+            _say_marked(hit.snippet_html)
     note(f"{found.total} found, page {found.page}; next: vitrine snapshots show ID")
 
 

@@ -33,6 +33,10 @@ class JobSettings(SettingsPart):
     index_max_bad_percent: Annotated[int, "percent"] = Field(
         50, ge=0, le=100, description="A job of which more cannot be read is not indexed."
     )
+    pages_fastpath: bool = Field(
+        default=True,
+        description="All pages are listed from what is known of each, not from all of their snapshots.",
+    )
     zimit_image: Annotated[str, Takes("a Docker image's name")] = Field(
         "ghcr.io/openzim/zimit", description="The image that the engine `zimit` runs."
     )

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from sqlalchemy import func, select
 
+from crawler.archive import marking
 from crawler.archive.search import SearchOrder, search
-from crawler.db.models import RegisteredSource, Snapshot
+from crawler.db.models import RegisteredSource, Snapshot, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
+    from crawler.archive.query import Term
     from crawler.archive.search import Found
     from crawler.db.engine import Transaction
 
@@ -33,6 +35,8 @@ class FoundSnapshot:
     capture_timestamp: datetime
     original_url: str
     snippet: str
+    title_html: str  # escaped, with what was looked for in <mark>
+    snippet_html: str  # the passage in which it stands, the same way; the snippet where it stands in none
     raw_snapshot_url: str
     mime_type: str | None
     status_code: int | None
@@ -52,12 +56,17 @@ class SearchResults:
 
 def results(db: Transaction, order: SearchOrder, *, explain: bool = False) -> SearchResults:
     """What a search finds; any text is a question."""
-    found = search(db, order)
+    found = search(db, order, explain=explain)
     sources = sources_of(db, {each.source_id for each in found.snapshots})
     captures = _captures(db, found) if order.view == "pages" else {}
+    bodies = _bodies(db, found)
     hits = [
-        _shown(each, *sources[each.source_id], count=captures.get(each.group_id)) for each in found.snapshots
-    ]
+        _shown(
+            each, sources[each.source_id], found.terms, bodies.get(each.text_id),
+            count=captures.get(each.group_id),
+        )
+        for each in found.snapshots
+    ]  # fmt: skip
     return SearchResults(
         hits, found.total, order.page, order.page_size, _explained(found) if explain else None
     )
@@ -69,13 +78,30 @@ def sources_of(db: Transaction, keys: Iterable[int]) -> dict[int, tuple[str, str
     return {key: (code, name) for key, code, name in db.execute(query.where(RegisteredSource.id.in_(keys)))}
 
 
-def _shown(snapshot: Snapshot, code: str, name: str, *, count: int | None) -> FoundSnapshot:
+def _shown(
+    snapshot: Snapshot, source: tuple[str, str], terms: Sequence[Term], body: str | None, *, count: int | None
+) -> FoundSnapshot:
+    title, snippet = (marking.marked(text, terms) for text in (snapshot.title, snapshot.snippet))
+    if body and not marking.is_marked(snippet) and (found := marking.passage(body, terms)):
+        snippet = marking.marked(found, terms)
+    code, name = source
     return FoundSnapshot(
         id=snapshot.id, title=snapshot.title, source_code=code, source_name=name, language=snapshot.language,
         capture_date=snapshot.captured_at.date().isoformat(), capture_timestamp=snapshot.captured_at,
-        original_url=snapshot.url, snippet=snapshot.snippet, raw_snapshot_url=f"{RAW_URL}{snapshot.id}",
+        original_url=snapshot.url, snippet=snapshot.snippet, title_html=marking.as_html(title),
+        snippet_html=marking.as_html(snippet), raw_snapshot_url=f"{RAW_URL}{snapshot.id}",
         mime_type=snapshot.mime_type, status_code=snapshot.status_code, page_snapshots_count=count,
     )  # fmt: skip
+
+
+def _bodies(db: Transaction, found: Found) -> dict[int | None, str]:
+    """The beginnings of the hits' texts, for passages of them."""
+    if not found.terms:
+        return {}
+    texts = {each.text_id for each in found.snapshots if each.text_id is not None}
+    begin = func.substr(Text.body, 1, marking.LOOKED_AT_CHARS + marking.MAX_PASSAGE_CHARS)
+    rows = db.execute(select(Text.id, begin).where(Text.id.in_(texts)))
+    return {row[0]: row[1] for row in rows}
 
 
 def _captures(db: Transaction, found: Found) -> dict[int | None, int]:
@@ -89,5 +115,10 @@ def _explained(found: Found) -> dict[str, Any]:
         "understood_as": found.query.kind,
         "answered_by": found.how,
         "terms": [" ".join(term.words) or term.text for term in found.query.terms],
+        "found_by": [term.text for term in found.terms],
         "urls": list(found.query.urls),
+        "points": [
+            {"id": each.id, "total": sum(points.values()), **points}
+            for each, points in zip(found.snapshots, found.scores, strict=False)
+        ],
     }

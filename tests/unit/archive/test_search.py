@@ -101,6 +101,12 @@ EXPECTED: list[tuple[str, list[str], str]] = [
     ("http://shop.example/guide", ["shoe red"], "url"),
     ("https://nowhere.example/", [], "url"),
     ("leather", ["red"], "words"),
+    ("leathr", [], "parts"),
+    ("shose", ["red", "red again", "blue", "shoe red"], "similar"),
+    ("blau shoos", [], "parts"),
+    ("bleu shoes", ["blue"], "similar"),
+    ("bule shoes", ["blue"], "similar"),
+    ("ruber", [], "parts"),
 ]
 
 
@@ -187,6 +193,43 @@ ODD = [
     "http://[::1",
     "a" * 256,
 ]
+
+
+def test_what_many_pages_lead_to_comes_first(database: Database, tmp_path: Path) -> None:
+    """Of hits that are alike otherwise; and the newest page is not found because of its age alone."""
+    blobs = FolderStore(tmp_path / "artifacts")
+    at = datetime(2026, 5, 1, tzinfo=UTC)
+    for name in ("plain", "known"):
+        html = f"<title>Shoes</title><main><p>{LONG * 3}{name}"
+        keep(database, blobs, html, f"https://shop.example/{name}", at=at)
+    for n in range(6):
+        html = (
+            f'<title>{n}</title><main><p>{"x" * 200} <a href="http://www.shop.example/known#part">known</a>'
+        )
+        keep(database, blobs, html, f"https://shop.example/from/{n}", at=at)
+    index_pages(database, blobs)
+    found = look(database, SearchOrder("leather"))
+    assert [each.url.rpartition("/")[2] for each in found.snapshots] == ["known", "plain"]
+    with database.read() as db:
+        explained = search(db, SearchOrder("leather"), explain=True)
+    assert [each["led_to"] for each in explained.scores] == [20, 0]
+    assert [each["snippet"] for each in explained.scores] == [100, 100]
+
+
+def test_all_pages_either_way(corpus: Database) -> None:
+    """From what is known of groups, and from the snapshots, they are the same, in the same order."""
+    for source in (None, "shop.example"):
+        fast, slow = (
+            look(corpus, SearchOrder(view="pages", source=source, fast_pages=way)) for way in (True, False)
+        )
+        assert (names(fast), fast.total) == (names(slow), slow.total)
+
+
+def test_of_very_many_hits_the_newest_are_ranked(corpus: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is shown once, on whichever page."""
+    monkeypatch.setattr("crawler.archive.search.MOST_RANKED", 2)
+    pages = [look(corpus, SearchOrder("shoes", page=n, page_size=1)) for n in range(1, 5)]
+    assert [names(each) for each in pages] == [["red again"], ["shoe red"], ["blue"], ["red"]]
 
 
 def test_no_query_is_an_error(corpus: Database) -> None:

@@ -1,0 +1,57 @@
+"""What makes one hit better than another: points that both databases count alike (SPEC 85). Pure.
+
+Words in the title count most, then in the URL, then in the snippet; how many pages lead there, and how the
+URL is made, decide between hits that are alike otherwise.
+"""
+
+from __future__ import annotations
+
+import operator
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from sqlalchemy import case, func, or_
+
+from crawler.db.models import PageGroup, Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sqlalchemy import ColumnElement
+    from sqlalchemy.orm import InstrumentedAttribute
+
+    from crawler.archive.query import Term
+
+LEAST = -1_000_000
+TITLE, URL, SNIPPET, PHRASE = 300, 200, 100, 200
+QUERY, TRACKING, SLASH = -10, -10, -1
+LED_TO = ((100, 60), (20, 40), (5, 20))  # by so many pages
+MAX_SLASHES = 30
+_TRACKING = ("utm_", "gclid=", "fbclid=")
+
+
+def points(terms: Sequence[Term]) -> dict[str, ColumnElement[int]]:
+    """The points of a hit, by what they are for."""
+    url = Snapshot.find_url
+    phrase = " ".join(term.text for term in terms)
+    slashes = func.length(url) - func.length(func.replace(url, "/", ""))
+    return {
+        "title": _sum(_if_has(Snapshot.find_title, term, TITLE) for term in terms),
+        "url": _sum(_if_has(url, term, URL) for term in terms),
+        "snippet": _sum(_if_has(Snapshot.find_snippet, term, SNIPPET) for term in terms),
+        "phrase": case((Snapshot.find_title.contains(phrase, autoescape=True), PHRASE), else_=0),
+        "query": case((url.contains("?"), QUERY), else_=0),
+        "tracking": case(
+            (or_(*(url.contains(each, autoescape=True) for each in _TRACKING)), TRACKING), else_=0
+        ),
+        "depth": SLASH * case((slashes > MAX_SLASHES, MAX_SLASHES), else_=slashes),
+        "led_to": case(*((PageGroup.inlink_count >= many, value) for many, value in LED_TO), else_=0),
+    }
+
+
+def _if_has(column: InstrumentedAttribute[str], term: Term, value: int) -> ColumnElement[int]:
+    return case((column.contains(term.text, autoescape=True), value), else_=0)
+
+
+def _sum(parts: Iterable[ColumnElement[int]]) -> ColumnElement[int]:
+    return reduce(operator.add, parts)
