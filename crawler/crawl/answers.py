@@ -110,6 +110,14 @@ class RobotsUnavailableError(RequestRefusedError):
     cause = Cause.ROBOTS_UNAVAILABLE
 
 
+class PartialAnswerError(ResponseDataLossError):
+    """An answer broke off; what came of it is no page, and is recorded where answers are."""
+
+    def __init__(self, response: Response) -> None:
+        super().__init__(f"the answer broke off after {len(response.body)} bytes")
+        self.response = response
+
+
 class SessionStoppedError(RequestRefusedError):
     """The request's session has ended."""
 

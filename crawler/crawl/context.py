@@ -6,12 +6,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 from weakref import WeakKeyDictionary, ref
 
+from attrs import evolve
+
 from crawler import logs
 from crawler.config import load_settings_from
 from crawler.crawl.promises import require_promises
 from crawler.crawl.visits import Visits
 from crawler.errors import CrawlerError
 from crawler.reading import Readers
+from crawler.runs.outgoing import FAILED
 from crawler.runs.worker import RunWorker
 from crawler.stores import RUN_HOOKS
 
@@ -50,6 +53,14 @@ class CrawlContext:
     def run_worker(self) -> RunWorker:
         """The crawl's worker; it begins to work when a run is opened."""
         return RunWorker(self.visits, at_once=self._at_once or 1, wake=self._wake, hooks=(RUN_HOOKS,))
+
+    def fail_run(self, error: str) -> bool:
+        """Have the run end as failed, what is under way given back; False where the crawl is none."""
+        worker = self.__dict__.get("run_worker")
+        if worker is None or worker.dispatcher is None:
+            return False
+        worker.end(evolve(FAILED, error=error))
+        return True
 
     def _wake(self) -> None:
         # Left alone the engine looks for requests every five seconds, and Scrapy has no public word

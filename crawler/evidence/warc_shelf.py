@@ -6,6 +6,7 @@ whoever opens the folder next cuts off what is not whole, and seals it.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -117,6 +118,7 @@ class WarcShelf:
         self._revisits = revisits
         with _told(folder):
             folder.mkdir(parents=True, exist_ok=True)
+            _require_writable(folder)
             self._at = os.open(folder, _FOLDER)
         self._files: dict[UUID | None, _OpenFile] = {}
         self._closing = Lock()  # a file is not closed while it is picked for a flush
@@ -284,6 +286,14 @@ def _name(at: int, folder: Path, handle: int, path: str) -> None:
         os.link(path + OPEN, path, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
         os.unlink(path + OPEN, dir_fd=at)
         os.fsync(at)
+
+
+def _require_writable(folder: Path) -> None:
+    """Find out before anything is asked of a site."""
+    if not os.access(folder, os.W_OK | os.X_OK):
+        is_read_only = os.statvfs(folder).f_flag & os.ST_RDONLY
+        number = errno.EROFS if is_read_only else errno.EACCES
+        raise OSError(number, os.strerror(number), str(folder))
 
 
 @contextmanager

@@ -7,6 +7,7 @@ What was not let out to the site, such as a saved or cached page, passes by.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -17,6 +18,7 @@ from scrapy.exceptions import NotConfigured
 
 from crawler import logs
 from crawler.clock import utc_now
+from crawler.crawl.answers import PartialAnswerError
 from crawler.crawl.context import RECORD, SESSION, VIEWPORT, Component
 from crawler.errors import CrawlerError
 from crawler.warc.messages import Exchange
@@ -70,18 +72,28 @@ class RecorderMiddleware(Component):
         if request not in self._out:
             request.meta.pop(RECORD, None)
             return response
+        request.meta[RECORD] = await self._record(request, response)
+        return response
+
+    async def process_exception(self, request: Request, exception: Exception) -> None:
+        """Write down what came of an answer that broke off; for everybody else it is the error that it is."""
+        if request in self._out and isinstance(exception, PartialAnswerError):
+            with suppress(CrawlerError):  # it has ended the crawl
+                await self._record(request, exception.response)
+
+    async def _record(self, request: Request, response: Response) -> Shelved:
         exchange = exchange_of(request, response, self._out.pop(request) or utc_now())
         size = len(exchange.body)
         self._take(size)
         try:
-            request.meta[RECORD] = await self._write(exchange, request.meta.get(SESSION))
+            shelved = await self._write(exchange, request.meta.get(SESSION))
         except CrawlerError as error:
             self._give_up(error)
             raise
         finally:
             self._take(-size)
         self.crawler.stats.inc_value("vitrine/warc/records")
-        return response
+        return shelved
 
     async def _write(self, exchange: Exchange, session: str | None) -> Shelved:
         stores = await self.visits.open()
@@ -102,7 +114,8 @@ class RecorderMiddleware(Component):
     def _give_up(self, error: CrawlerError) -> None:
         """A crawl that was to be recorded is not gone on with unrecorded."""
         log.error("warc.not_written", code=error.code, error=str(error), hint=error.hint)
-        self._ending = asyncio.ensure_future(self.crawler.engine.close_spider_async(reason=error.code))
+        if not self.context.fail_run(str(error)):
+            self._ending = asyncio.ensure_future(self.crawler.engine.close_spider_async(reason=error.code))
 
 
 def exchange_of(request: Request, response: Response, began: datetime) -> Exchange:

@@ -6,13 +6,14 @@ import asyncio
 from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
-from unittest.mock import AsyncMock
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
 from crawler.config import load_settings
+from crawler.crawl.answers import PartialAnswerError
 from crawler.crawl.context import RECORD
 from crawler.evidence.blobs import DiskFullError
 from crawler.middlewares.recorder import MOST_WAITING_BYTES, RecorderMiddleware
@@ -57,6 +58,7 @@ def recorder(shelf: Shelf) -> RecorderMiddleware:
     parts = crawl_parts(WARC_DIR="warcs")
     parts.context.settings = load_settings({"warc_dir": "warcs"})
 
+    parts.context.fail_run = Mock(return_value=False)
     recorder = parts.make(RecorderMiddleware)
     visits: Any = SimpleNamespace(open=AsyncMock(return_value=SimpleNamespace(shelf=shelf)))
     recorder.visits = visits
@@ -145,6 +147,34 @@ def test_a_crawl_that_cannot_be_recorded_ends(recorder: RecorderMiddleware, shel
 
     awaited(way())
     close.assert_awaited_once_with(reason="disk_full")
+
+
+def test_a_run_that_cannot_be_recorded_fails(recorder: RecorderMiddleware, shelf: Shelf) -> None:
+    """It gives back what is under way, and says why; nobody closes the spider over its head."""
+    close, fail_run = AsyncMock(), Mock(return_value=True)
+    engine: Any = SimpleNamespace(close_spider_async=close)
+    recorder.crawler.engine = engine
+    recorder.context.fail_run = fail_run  # type: ignore[method-assign]
+    shelf.error = DiskFullError("no room")
+    with pytest.raises(DiskFullError):
+        answered(recorder, a_request())
+    fail_run.assert_called_once_with("no room")
+    close.assert_not_awaited()
+
+
+def test_an_answer_that_breaks_off_is_written(recorder: RecorderMiddleware, shelf: Shelf) -> None:
+    """As far as it came; other errors have nothing to write."""
+
+    async def way(error: Exception) -> None:
+        request = a_request()
+        await recorder.process_request(request)
+        assert await recorder.process_exception(request, error) is None  # type: ignore[func-returns-value]
+
+    part = Response(a_request().url, body=b"<html><bo", flags=["dataloss"])
+    awaited(way(PartialAnswerError(part)))
+    awaited(way(TimeoutError()))
+    [exchange] = shelf.written
+    assert (exchange.body, exchange.truncated) == (b"<html><bo", "disconnect")
 
 
 def test_it_is_off_unless_wanted() -> None:
