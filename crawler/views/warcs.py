@@ -10,6 +10,7 @@ from sqlalchemy import select
 from crawler.db.models import WarcFile
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
     from pathlib import Path
     from uuid import UUID
@@ -35,7 +36,11 @@ class WarcView:
 
 def known(db: Session, limit: int) -> list[WarcView]:
     """Those that are written down, the newest first."""
-    rows = db.scalars(select(WarcFile).order_by(WarcFile.id.desc()).limit(limit))
+    return shown(db.scalars(select(WarcFile).order_by(WarcFile.id.desc()).limit(limit)))
+
+
+def shown(rows: Iterable[WarcFile]) -> list[WarcView]:
+    """Files as their rows say it."""
     return [
         WarcView(
             id=row.id, job=row.job_id, session=row.session_id, path=f"{row.folder}/{row.path}",

@@ -28,6 +28,11 @@ class Rows:
     rows: Iterable[Sequence[Any]]
 
 
+def rows_of(items: Iterable[Any], columns: Sequence[str]) -> Rows:
+    """Documents as rows: their fields of these names."""
+    return Rows(columns, [tuple(getattr(each, name) for name in columns) for each in items])
+
+
 def page(router: APIRouter, path: str, *forms: str) -> Callable[[Route], Route]:
     """A route for the page, and one for each further form of it."""
 

@@ -39,7 +39,7 @@ ROUTERS = (
     "pages.static",
 )
 # The same below /admin, which only who has the token sees.
-WORKSHOP = ("retention",)
+WORKSHOP = ("house", "jobs", "work", "domains", "retention")
 _REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorModel, "description": about}
     for status, about in {

@@ -34,6 +34,7 @@ _BUSY = {"running", "indexing", "in_progress", "initialized", "open", "held", "u
 _WARN = {"partial", "retryable", "stopped", "damaged", "warn", "warning", "infra_error", "low_confidence"}
 _BAD = {"failed", "index_failed", "error", "gone", "bad", "missing", "checksum_differs", "content_differs",
         "unsafe_path", "infra_error_config"}  # fmt: skip
+_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _GONE = ("removed_", "purged", "file_")
 
 
@@ -101,12 +102,17 @@ def lasting(seconds: float | None) -> str:
     return " ".join(shown[:2])
 
 
+def plain(text: str) -> str:
+    """A line of a log without what would steer a terminal, or the direction of the text."""
+    return _STEERING.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
 def marked(text: str, words: Iterable[str]) -> Markup:
     """A text with the words that were looked for; both are escaped first."""
     found = [re.escape(part) for word in words for part in word.split() if part]
     if not found:
         return escape(text)
-    pattern = re.compile(f"({'|'.join(sorted(found, key=len, reverse=True))})", re.IGNORECASE)
+    pattern = re.compile(rf"(?<![^\W_])({'|'.join(sorted(found, key=len, reverse=True))})", re.IGNORECASE)
     pieces = pattern.split(text)
     mark = Markup("<mark>{}</mark>")
     return Markup().join([mark.format(each) if at % 2 else escape(each) for at, each in enumerate(pieces)])

@@ -6,22 +6,29 @@ import hashlib
 import json
 import time
 from typing import Annotated, Any
+from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Request
+from attrs import frozen
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import RedirectResponse
 from sqlalchemy.exc import SQLAlchemyError
 
 from crawler.clock import utc_now
 from crawler.db.engine import DatabaseUnavailableError
-from crawler.errors import CrawlerError, UsageError
+from crawler.errors import CrawlerError, LockedError, UsageError
 from crawler.retention import policies
 from crawler.retention.cleanup import CleanupOrder, clean_up
 from crawler.retention.plan import CleanupResult
 from crawler.views import retention as views
-from crawler.web.access import change
+from crawler.views.retention import HoldDocument, PoliciesDocument
+from crawler.web.access import Change, change
+from crawler.web.answering import page, rows_of, shown
 from crawler.web.answers import JsonAnswer
-from crawler.web.site import Site, SiteHere
+from crawler.web.site import Reading, Site, SiteHere
 
 router = APIRouter(prefix="/admin", include_in_schema=False)
+COLUMNS = ("name", "days", "rows", "bytes", "held", "due_now", "due_in_7_days", "due_in_30_days")
+SEE_OTHER = 303
 WHO = "web"  # in the audit log: whoever has the token
 
 
@@ -29,6 +36,12 @@ class RequestError(UsageError):
     """The request is not one that retention takes."""
 
     code = "retention_request"
+
+
+class PlanChangedError(LockedError):
+    """The plan is not what it was; nothing was deleted."""
+
+    code = "plan_changed"
 
 
 class NotSavedError(CrawlerError):
@@ -47,6 +60,47 @@ async def _document(request: Request) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise RequestError("Invalid JSON body")
     return found
+
+
+@frozen(kw_only=True)
+class RetentionRoom:
+    """What is kept how long, what goes next, and what is held."""
+
+    policies: PoliciesDocument
+    holds: list[HoldDocument]
+
+
+@page(router, "/retention", "json", "csv")
+def room(request: Request, site: SiteHere, db: Reading, *, plan: str = "", done: str = "") -> Response:
+    """The policies as sentences; with `plan` what a cleanup would take now."""
+    found = RetentionRoom(
+        policies=views.policies(db, db.now, site.settings.html_retention_days),
+        holds=views.standing_holds(db, db.now),
+    )
+    planned = run_cleanup(site, dry_run=True) if plan else None
+    return shown(
+        request, "retention.html", found, rows_of(found.policies.policies, COLUMNS), planned=planned,
+        done=done[:200],
+        digest=digest_of(planned) if planned else "", settable=set(policies.DEFAULT_DAYS),
+    )  # fmt: skip
+
+
+@router.post("/retention/days")
+def change_days(site: SiteHere, fields: Change) -> Response:
+    """Change one policy."""
+    collection = fields.get("collection", "")
+    set_days(site, collection, policies.days_of(fields.get("days", "")[:20]))
+    return RedirectResponse(f"/admin/retention?done={quote(collection)}+is+kept+as+you+said", SEE_OTHER)
+
+
+@router.post("/retention/cleanup")
+def apply_plan(site: SiteHere, fields: Change) -> Response:
+    """Delete what the plan said; refuse where something else would go by now."""
+    if fields.get("digest", "") != digest_of(run_cleanup(site, dry_run=True)):
+        raise PlanChangedError(hint="look at the plan again")
+    done = run_cleanup(site, dry_run=False)
+    rows = sum(each["deleted_docs"] for each in done.collections)
+    return RedirectResponse(f"/admin/retention?done={done.deleted}+files+and+{rows}+rows+deleted", SEE_OTHER)
 
 
 @router.get("/api/retention")

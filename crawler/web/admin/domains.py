@@ -1,0 +1,107 @@
+"""Domains: who holds which, which delay applies and why, how well visits go; and freeing one."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from attrs import frozen
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+from sqlalchemy import select
+
+from crawler.access.acquisition import open_gate
+from crawler.access.gate import Gate
+from crawler.db.models import DomainDay
+from crawler.errors import CrawlerError, LockedError, NotFoundError
+from crawler.retention.holds import note_action
+from crawler.urls import domain_of
+from crawler.views import domains as views
+from crawler.views import sessions as session_views
+from crawler.views.domains import DomainDocument
+from crawler.views.sessions import SessionDocument
+from crawler.web.access import Change
+from crawler.web.answering import page, rows_of, shown
+from crawler.web.site import Reading, Site, SiteHere
+
+router = APIRouter(prefix="/admin", include_in_schema=False)
+DAYS = 30
+MOST = 20
+WHO = "web"
+SEE_OTHER = 303
+COLUMNS = ("domain", "state", "host", "pid", "session", "expires_in_ms", "throttled_for_ms", "delayed_for_ms",
+           "delay_reason")  # fmt: skip
+
+
+@frozen(kw_only=True)
+class Day:
+    """How visits went on one day."""
+
+    day: object
+    sessions: int
+    successes: int
+    blocks: int
+    verdict_rate: float | None
+    median_latency_ms: int | None
+
+
+@frozen(kw_only=True)
+class Passport:
+    """Everything about politeness towards a domain."""
+
+    domain: DomainDocument
+    days: list[Day]
+    sessions: list[SessionDocument]
+
+
+@page(router, "/domains", "json", "csv")
+def domains(request: Request, site: SiteHere, db: Reading) -> Response:
+    """Those that are held or delayed."""
+    try:
+        with _gate(site) as gate:
+            found, shared = views.of(db, gate.states()), gate.shared
+    except CrawlerError as error:
+        return shown(request, "domains.html", [], rows_of([], COLUMNS), shared=True, problem=str(error))
+    return shown(request, "domains.html", found, rows_of(found, COLUMNS), shared=shared, problem="")
+
+
+@page(router, "/domains/{domain}", "json")
+def domain(request: Request, site: SiteHere, db: Reading, domain: str) -> Response:
+    """One domain."""
+    name = domain_of(domain)
+    with _gate(site) as gate:
+        [state] = views.of(db, [gate.state(name)])
+    rows = select(DomainDay).where(DomainDay.domain == name).order_by(DomainDay.timestamp.desc()).limit(DAYS)
+    days = [
+        Day(
+            day=row.timestamp.date(), sessions=row.sessions, successes=row.successes, blocks=row.blocks,
+            verdict_rate=row.verdict_rate, median_latency_ms=row.median_latency_ms,
+        )
+        for row in db.scalars(rows)
+    ]  # fmt: skip
+    visits = session_views.newest(db, db.now, domain=name, limit=MOST)
+    return shown(request, "domain.html", Passport(domain=state, days=days, sessions=visits))
+
+
+@router.post("/domains/{domain}/release")
+def release(site: SiteHere, domain: str, fields: Change) -> Response:
+    """Break the lock that was shown, for a holder that is gone for good."""
+    name = domain_of(domain)
+    with _gate(site) as gate:
+        value = gate.state(name).value
+        if value is None:
+            raise NotFoundError(f"nobody holds {name}")
+        if value != fields.get("value") or not gate.break_lock(name, value):
+            raise LockedError(f"{name} changed hands meanwhile; nothing was broken")
+    with site.database.write() as db:
+        note_action(db, "domains.release", name, actor=WHO, now=db.now, value=value)
+    return RedirectResponse(f"/admin/domains/{name}", SEE_OTHER)
+
+
+@contextmanager
+def _gate(site: Site) -> Generator[Gate]:
+    gate = open_gate(site.settings, site.database)
+    try:
+        yield gate
+    finally:
+        gate.close()

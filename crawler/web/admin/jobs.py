@@ -1,0 +1,144 @@
+"""Archive jobs: in which state how many are, what became of one, and what may be done about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from attrs import frozen
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import RedirectResponse
+
+from crawler.db import lookup
+from crawler.db.models import Job
+from crawler.jobs import cleanup, orders
+from crawler.jobs.cleanup import CleanupPlan
+from crawler.jobs.lifecycle import CLEANABLE, RETRIED, JobStateError, JobStatus
+from crawler.jobs.storage import lines_backwards
+from crawler.retention.holds import note_action
+from crawler.views import job_lists
+from crawler.views import jobs as job_views
+from crawler.views.job_lists import JobDetails, JobSnapshots
+from crawler.views.jobs import StepDocument
+from crawler.web.access import Change
+from crawler.web.answering import page, rows_of, shown
+from crawler.web.parameters import Id, number_of
+from crawler.web.site import Reading, SiteHere
+from crawler.web.wording import plain
+
+router = APIRouter(prefix="/admin", include_in_schema=False)
+PAGE_SIZE = 50
+LOG_LINES = 100
+LOG_CHARS = 500  # of a line
+WHO = "web"
+SEE_OTHER = 303
+COLUMNS = (
+    "id", "source_code", "name", "status", "created_at", "started_at", "finished_at", "pages_crawled",
+    "pages_failed", "indexed_page_count", "warc_file_count", "warc_bytes_total",
+)  # fmt: skip
+Field = Annotated[str, Query(max_length=500)]
+
+
+@frozen(kw_only=True)
+class JobRoom:
+    """A job, its steps, the end of its log, and some of what came of it."""
+
+    job: JobDetails
+    steps: list[StepDocument]
+    log: list[str]
+    snapshots: JobSnapshots
+    may: list[str]  # what may be done about it now
+
+
+@page(router, "/jobs", "json", "csv")
+def jobs(
+    request: Request,
+    db: Reading,
+    *,
+    source: Field = "",
+    status: Field = "",
+    number: Annotated[str, Query(alias="page", max_length=20)] = "1",
+) -> Response:
+    """All of them, by state."""
+    known = status if status in set(JobStatus) else None
+    at = min(number_of(number), 1_000_000)
+    found = job_lists.page(
+        db, source=source or None, status=known, limit=PAGE_SIZE, offset=(at - 1) * PAGE_SIZE
+    )
+    kept = {name: value for name, value in (("source", source), ("status", known or "")) if value}
+    return shown(
+        request, "jobs.html", found, rows_of(found.items, COLUMNS), counts=job_views.counts(db, db.now),
+        source=source, status=known or "", at=at,
+        newer=_address(kept, at - 1) if at > 1 else "",
+        older=_address(kept, at + 1) if found.offset + len(found.items) < found.total else "",
+    )  # fmt: skip
+
+
+@page(router, "/jobs/{job_id}", "json")
+def job(request: Request, db: Reading, job_id: Id, done: Field = "") -> Response:
+    """One of them."""
+    details, steps = job_lists.details(db, str(job_id))
+    document = JobRoom(
+        job=details, steps=steps, log=log_tail(details), may=_may(details),
+        snapshots=job_lists.snapshots(db, details.id, limit=10, offset=0),
+    )  # fmt: skip
+    return shown(request, "job.html", document, done=done)
+
+
+@router.post("/jobs/{job_id}/retry")
+def retry(site: SiteHere, job_id: Id, _: Change) -> Response:
+    """Let it be tried again."""
+    with site.database.write() as db:
+        row = lookup.find(db, Job, str(job_id))
+        before = row.status
+        after = orders.retry(db, row, db.now)
+        subject = f"job {row.id}"
+        note_action(db, "job.retry", subject, actor=WHO, now=db.now, before=before, after=after)
+    return RedirectResponse(f"/admin/jobs/{job_id}?done={after}", SEE_OTHER)
+
+
+@router.get("/jobs/{job_id}/cleanup")
+def plan_cleanup(request: Request, db: Reading, job_id: Id) -> Response:
+    """What a cleanup would take, before anything goes."""
+    return shown(request, "job_cleanup.html", _planned(db, job_id))
+
+
+@router.post("/jobs/{job_id}/cleanup")
+def clean_up(site: SiteHere, job_id: Id, fields: Change) -> Response:
+    """Remove what was shown, and nothing else."""
+    with site.database.read() as db:
+        planned = _planned(db, job_id)
+    seen = (fields.get("folders", ""), fields.get("records", ""))
+    if seen != (",".join(planned.folders), str(planned.records)):
+        raise JobStateError(f"job {job_id} is not what it was when it was shown", hint="look again")
+    cleanup.clean_up(site.database, site.settings, job_id, force=False, who=WHO)
+    return RedirectResponse(f"/admin/jobs/{job_id}?done=cleaned", SEE_OTHER)
+
+
+def log_tail(job: JobDetails) -> list[str]:
+    """The last lines of its newest log, fit to be shown; none where there is none."""
+    if not job.combined_log_path:
+        return []
+    path, folder = Path(job.combined_log_path), Path(job.output_dir)
+    try:
+        if path.is_symlink() or not path.resolve().is_relative_to(folder.resolve()):
+            return []
+        lines = lines_backwards(path)
+        found = [line for line, _ in zip(lines, range(LOG_LINES + 1), strict=False) if line]
+    except OSError:
+        return []
+    return [plain(line[:LOG_CHARS]) for line in reversed(found)]
+
+
+def _planned(db: Reading, job_id: int) -> CleanupPlan:
+    return cleanup.plan(db, lookup.find(db, Job, str(job_id)))
+
+
+def _may(job: JobDetails) -> list[str]:
+    actions = {"retry": job.status in RETRIED, "cleanup": job.status in CLEANABLE and job.cleaned_at is None}
+    return [name for name, is_legal in actions.items() if is_legal]
+
+
+def _address(kept: dict[str, Any], number: int) -> str:
+    return f"/admin/jobs?{urlencode({**kept, 'page': number})}"
