@@ -1,8 +1,10 @@
-"""`vitrine db`: the database's revision."""
+"""`vitrine db`: the database's revision, and a copy of it."""
 
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -10,13 +12,14 @@ from crawler.cli.options import Json, add_group
 from crawler.cli.output import emit, note, say
 from crawler.config import load_settings
 from crawler.db import revisions
+from crawler.db.backup import BackupError, back_up
 from crawler.db.engine import Database
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    about = "Bring the database to this program's revision."
-    add_group(app, "db", about, upgrade=upgrade, current=current)
+    about = "Bring the database to this program's revision, and copy it."
+    add_group(app, "db", about, upgrade=upgrade, current=current, backup=backup)
 
 
 def upgrade(*, as_json: Json = False) -> None:
@@ -42,3 +45,27 @@ def current(*, as_json: Json = False) -> int:
         if found != revisions.HEAD:
             note("next: vitrine db upgrade")
     return 0 if found == revisions.HEAD else 1
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="Where the copy goes; nothing is written over.")],
+    *,
+    as_json: Json = False,
+) -> None:
+    """Copy a SQLite database that is in use; PostgreSQL has `pg_dump` for that.
+
+    Copy the files of the evidence after it: what a row names was written before the row.
+
+    Examples:
+      vitrine db backup /backup/vitrine-$(date +%F).db
+    """
+    with closing(Database(load_settings().database)) as database:
+        if database.path is None:
+            raise BackupError(f"{database.shown} is no file", hint=f"pg_dump --format=custom --file={file} …")
+        if not database.path.exists():
+            raise BackupError(f"there is no database {database.path}", hint="is VITRINE_HOME right?")
+        written = back_up(database.path, file)
+    if as_json:
+        emit({"database": database.shown, "file": file, "bytes": written})
+    else:
+        say("{file}: {bytes}", file=file, bytes=written)

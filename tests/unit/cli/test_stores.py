@@ -72,7 +72,7 @@ CHANGING = {
     "assets": set(),
     "cleanup": {""},
     "crawl": {"pdp", "site"},
-    "db": {"upgrade"},
+    "db": {"upgrade", "backup"},  # the latter writes a file
     "demo": {""},
     "domains": {"release"},
     "exceptions": {"resolve"},

@@ -1,0 +1,54 @@
+"""A copy of a SQLite database that is in use, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from crawler.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class BackupError(UsageError):
+    """That cannot be copied, or not to that place."""
+
+    code = "backup"
+
+
+def back_up(source: Path, target: Path) -> int:
+    """Copy what is committed at this moment, while others go on writing; how many bytes the copy has.
+
+    The copy is written beside its name and looked through before it gets it.
+    """
+    if target.exists():
+        raise BackupError(f"{target} is there already", hint="name a file that is not")
+    unfinished = target.with_name(f".{target.name}.part")
+    try:
+        unfinished.unlink(missing_ok=True)
+        with closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            _copy(database, unfinished)
+        os.link(unfinished, target)  # never over a file that has come in the meantime
+    except FileExistsError:
+        raise BackupError(f"{target} is there already", hint="name a file that is not") from None
+    except (OSError, sqlite3.Error) as error:
+        raise BackupError(
+            f"{target} cannot be written: {error}", hint="is the folder there, and is there room?"
+        ) from None
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return target.stat().st_size
+
+
+def _copy(database: sqlite3.Connection, path: Path) -> None:
+    path.touch(mode=0o600)
+    with closing(sqlite3.connect(path)) as copy:
+        database.backup(copy)  # in one step: others may write, and none of it gets in
+        [(found,)] = copy.execute("PRAGMA integrity_check(1)")
+    if found != "ok":
+        raise sqlite3.DatabaseError(f"the copy is damaged: {found}")
+    with path.open("rb") as file:
+        os.fsync(file.fileno())

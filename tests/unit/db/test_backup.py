@@ -1,0 +1,76 @@
+"""A database that is in use is copied whole, or not at all."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from crawler.db.backup import BackupError, back_up
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A database with pairs of rows, each pair written at once."""
+    path = tmp_path / "a 100% ?source.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("CREATE TABLE pairs (n INTEGER)")
+        db.executemany("INSERT INTO pairs VALUES (?)", [(0,), (0,)])
+        db.commit()
+    return path
+
+
+def test_a_copy_is_of_one_moment(source: Path, tmp_path: Path) -> None:
+    """Somebody goes on writing pairs meanwhile; none is torn apart."""
+    written, stop = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with closing(sqlite3.connect(source, timeout=60)) as db:
+            count = 0
+            while not stop.is_set():
+                count += 1
+                db.executemany("INSERT INTO pairs VALUES (?)", [(count,)] * 200)
+                db.commit()
+                written.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        assert written.wait(60)
+        for number in range(5):
+            assert back_up(source, tmp_path / f"{number}.db") == (tmp_path / f"{number}.db").stat().st_size
+    finally:
+        stop.set()
+        writer.join()
+    for number in range(5):
+        with closing(sqlite3.connect(tmp_path / f"{number}.db")) as db:
+            [(last, first)] = db.execute("SELECT count(*) % 200, min(n) FROM pairs")
+        assert (last, first) == (2, 0)
+    assert [path.name for path in tmp_path.iterdir() if "part" in path.name] == []
+
+
+def test_nothing_is_written_over(source: Path, tmp_path: Path) -> None:
+    """Nor is anything left of a copy that failed."""
+    target = tmp_path / "there.db"
+    target.write_text("mine")
+    with pytest.raises(BackupError, match="is there already"):
+        back_up(source, target)
+    assert target.read_text() == "mine"
+    with pytest.raises(BackupError, match="cannot be written"):
+        back_up(source, tmp_path / "nowhere" / "copy.db")
+
+
+def test_what_is_no_database_is_not_copied(tmp_path: Path) -> None:
+    """One line instead of a copy that cannot be read."""
+    source = tmp_path / "page.html"
+    source.write_text("<html>" * 1000)
+    with pytest.raises(BackupError, match="not a database"):
+        back_up(source, tmp_path / "copy.db")
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
