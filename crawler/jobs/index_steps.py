@@ -75,6 +75,7 @@ class IndexSteps:
     def __init__(self, database: Database, settings: Settings) -> None:
         self.database = database
         self._sources_file = settings.sources_file
+        self._compares = settings.change_tracking_enabled
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:12]}"
         rules = LeaseRules(
             lease_seconds=settings.job_lease_seconds, deadline_seconds=settings.job_max_seconds,
@@ -131,6 +132,8 @@ class IndexSteps:
             count = select(func.count()).select_from(Snapshot).where(Snapshot.job_id == work.job_id)
             facts: dict[str, Any] = {"indexed_page_count": db.scalar(count), "records_bad": came.bad}
             self._ended(db, work, JobStatus.INDEXED, Result(Came.SUCCESS, stage=KIND), **facts)
+            if self._compares:
+                _make_due(db, work.job_id, db.now, "changes")
         return True
 
     def failed(self, work: IndexWork, error: str, cause: str, came: JobResult | None) -> bool:
@@ -197,11 +200,11 @@ class IndexSteps:
         close_attempt(db, step, str(result.came), result, now=db.now)
 
 
-def _make_due(db: Session, job_id: int, now: datetime) -> None:
+def _make_due(db: Session, job_id: int, now: datetime, kind: str = KIND) -> None:
     """Have the step wait for a worker, unless one is at it."""
     due = {"status": "pending", "next_run_at": now, "attempts": 0, "finished_at": None, "updated_at": now}
     new = insert_into(db, JobStep).values(
-        job_id=job_id, kind=KIND, detail={}, created_at=now, priority=0, deaths=0, lease_epoch=0, **due
+        job_id=job_id, kind=kind, detail={}, created_at=now, priority=0, deaths=0, lease_epoch=0, **due
     )
     db.execute(
         new.on_conflict_do_update(

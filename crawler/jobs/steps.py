@@ -287,14 +287,17 @@ def make_due(db: Transaction, job: Job, leases: Leases) -> None:
 def left_behind(db: Session, row: RowMapping, after: JobStatus, now: datetime) -> None:
     """Write what becomes of the job of a step that nobody works on any more."""
     job = db.get_one(Job, row["job_id"], with_for_update=True)
+    step = db.get_one(JobStep, row["id"], populate_existing=True)
     is_last = after is JobStatus.FAILED
-    if job.status == JobStatus.INDEXING:
+    if step.kind == "changes":  # the job's state has no part in it
+        write_step(db, row["id"], next_run_at=now)
+    elif job.status == JobStatus.INDEXING:
         move_job(db, job, JobStatus.INDEX_FAILED if is_last else JobStatus.COMPLETED, now=now, facts={})
         write_step(db, row["id"], next_run_at=now)
     elif job.status == JobStatus.RUNNING:
         move_job(db, job, after, now=now, facts={"finished_at": now} if is_last else {})
         write_step(db, row["id"], next_run_at=now)  # due at once
-    step = db.get_one(JobStep, row["id"], populate_existing=True)
+    db.refresh(step)
     close_attempt(db, step, "worker_died", Result(Came.INTERRUPTED, error=WORKER_DIED), now=now)
 
 

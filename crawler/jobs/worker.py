@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawler import logs
 from crawler.errors import CrawlerError
+from crawler.jobs.changes_step import Comparer
 from crawler.jobs.crawling import Archive, Crawl
 from crawler.jobs.indexing import Indexer
 from crawler.jobs.steps import Came, Result, Steps
@@ -45,7 +46,9 @@ class Worker:
         self.steps = Steps(database, settings)
         self.stopping = Event()
         self.indexer = Indexer(database, settings, self.stopping)
+        self.comparer = Comparer(database, settings, self.stopping)
         self._blobs = blobs  # of visits' pages, which are indexed when there is nothing else to do
+        self._has_new_pages = False  # that were not compared
         self._crawl: Crawl | None = None
 
     def run(self, *, poll_interval: float, once: bool) -> None:
@@ -66,15 +69,29 @@ class Worker:
                     self.stopping.wait(poll_interval)
 
     def _work(self, *, once: bool) -> bool:
-        """A crawl with its index, else an index, else some pages of visits; False where nothing is to do."""
+        """A crawl with its index, else an index, a comparison, pages of visits; False where nothing is due."""
         crawled = self.work_once()
         if crawled and not once:
             return True  # its index is due at once, and comes after crawls that are
         if not self.stopping.is_set() and self.indexer.work_once():
+            if once and not self.stopping.is_set():
+                self.comparer.work_once()
+            return True
+        if not self.stopping.is_set() and self.comparer.work_once():
             return True
         if crawled or self.stopping.is_set() or self._blobs is None:
             return crawled
-        return self.indexer.pages_once(self._blobs)
+        return self._pages(self._blobs)
+
+    def _pages(self, blobs: BlobStore) -> bool:
+        """Index some pages of visits; once there are no more, compare them with those before."""
+        if self.indexer.pages_once(blobs):
+            self._has_new_pages = True
+            return True
+        if self._has_new_pages:
+            self._has_new_pages = False
+            self.comparer.visits_once()
+        return False
 
     def work_once(self) -> bool:
         """Take one job and work on it; False where none is due (SPEC 114)."""

@@ -1,0 +1,128 @@
+"""After a job's index its captures are compared: once, by one worker, again after it was indexed again."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import func, select, update
+
+from crawler.archive import changes
+from crawler.config import load_settings
+from crawler.db.models import Job, JobStep, SnapshotChange
+from crawler.jobs import changes_step
+from crawler.jobs.changes_step import Comparer
+from tests.unit.jobs.test_indexing import crawled, index
+
+if TYPE_CHECKING:
+    from tests.unit.jobs.conftest import Bench
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*SpooledTemporaryFile:pytest.PytestUnraisableExceptionWarning", "ignore:Unclosed:ResourceWarning"
+)
+
+
+def comparer(bench: Bench, stopping: Event | None = None, **changed: object) -> Comparer:
+    """A worker's part that compares."""
+    settings = load_settings({**bench.settings.model_dump(), **changed})
+    return Comparer(bench.database, settings, stopping or Event())
+
+
+def step(bench: Bench) -> JobStep:
+    """The step of the only job that has one."""
+    with bench.database.read() as db:
+        return db.scalars(select(JobStep).where(JobStep.kind == "changes")).one()
+
+
+def events(bench: Bench) -> int:
+    """How many comparisons were written."""
+    with bench.database.read() as db:
+        return db.scalar(select(func.count(SnapshotChange.id))) or 0
+
+
+def test_it_comes_after_the_index(bench: Bench) -> None:
+    """The job stays indexed; its captures know it; nothing is due after."""
+    assert not comparer(bench).work_once()
+    job_id, _ = crawled(bench)
+    index(bench, job_id)
+    assert step(bench).status == "pending"
+    assert comparer(bench).work_once()
+    assert (step(bench).status, step(bench).outcome, events(bench)) == ("finished", "success", 12)
+    with bench.database.read() as db:
+        assert db.get_one(Job, job_id).status == "indexed"
+        assert set(db.scalars(select(SnapshotChange.to_job_id))) == {job_id}
+        assert set(db.scalars(select(SnapshotChange.computed_by))) == {"incremental"}
+    assert not comparer(bench).work_once()
+    index(bench, job_id, again=True)
+    assert step(bench).status == "pending"
+
+
+def test_a_worker_that_is_stopped_puts_it_back(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was written stays, and the next one goes on."""
+    monkeypatch.setattr(changes, "BATCH", 5)
+    job_id, _ = crawled(bench)
+    index(bench, job_id)
+    stopping = Event()
+
+    def stops_after_some(*_: object) -> bool:
+        if events(bench):
+            stopping.set()
+        return not stopping.is_set()
+
+    monkeypatch.setattr(Comparer, "_is_ours", stops_after_some)
+    assert comparer(bench, stopping).work_once()
+    assert (step(bench).status, events(bench)) == ("pending", 10)
+    monkeypatch.undo()
+    assert comparer(bench).work_once()
+    assert (step(bench).status, events(bench)) == ("finished", 12)
+
+
+def test_one_that_breaks_costs_itself(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The job is indexed all the same; the command does it later."""
+    job_id, _ = crawled(bench)
+    index(bench, job_id)
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(changes_step, "compute_changes", broken)
+    assert comparer(bench).work_once()
+    assert (step(bench).status, step(bench).cause) == ("error", "changes_failed")
+    with bench.database.read() as db:
+        assert db.get_one(Job, job_id).status == "indexed"
+
+
+def test_a_worker_that_died_leaves_the_jobs_state_alone(bench: Bench) -> None:
+    """Though the job is indexed again meanwhile; the step is due at once."""
+    job_id, _ = crawled(bench)
+    index(bench, job_id)
+    with bench.database.write() as db:
+        gone = {"status": "in_progress", "process": "a machine:1:0", "lease_epoch": 1, "lease_owner": "x"}
+        db.execute(update(JobStep).where(JobStep.kind == "changes").values(**gone, lease_expires_at=db.now))
+        db.execute(update(Job).values(status="indexing"))
+    with ThreadPoolExecutor(1) as thread:
+        assert thread.submit(comparer(bench).work_once).result()
+    with bench.database.read() as db:
+        assert db.get_one(Job, job_id).status == "indexing"
+    assert step(bench).status == "finished"
+
+
+def test_pages_of_visits_are_compared_too(bench: Bench) -> None:
+    """When a worker has nothing else to do."""
+    job_id, _ = crawled(bench)
+    index(bench, job_id)
+    comparer(bench, change_tracking_enabled=False).visits_once()
+    assert events(bench) == 0
+    comparer(bench).visits_once()
+    assert events(bench) == 12
+
+
+def test_what_is_switched_off_is_not_due(bench: Bench) -> None:
+    """No step waits for ever."""
+    job_id, _ = crawled(bench)
+    index(bench, job_id, change_tracking_enabled=False)
+    with bench.database.read() as db:
+        assert db.scalars(select(JobStep.kind)).all().count("changes") == 0
+    assert not comparer(bench, change_tracking_enabled=False).work_once()
