@@ -147,7 +147,7 @@ def _with_neighbours(db: Transaction, snapshots: Sequence[Snapshot]) -> list[_Ne
 
 def job_of(snapshot: Snapshot) -> int | None:
     """The job that captured it."""
-    return getattr(snapshot, "job_id", None)
+    return snapshot.job_id
 
 
 def previous(db: Transaction, snapshot: Snapshot) -> Snapshot | None:

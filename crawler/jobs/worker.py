@@ -69,7 +69,7 @@ class Worker:
                     self.stopping.wait(poll_interval)
 
     def _work(self, *, once: bool) -> bool:
-        """A crawl with its index, else an index, a comparison, pages of visits; False where nothing is due."""
+        """A crawl and its index, else an index, a comparison, pages of visits; False where nothing is due."""
         crawled = self.work_once()
         if crawled and not once:
             return True  # its index is due at once, and comes after crawls that are

@@ -9,7 +9,7 @@ from attrs import frozen
 from sqlalchemy import and_, exists, func, or_, select
 from sqlalchemy.orm import aliased
 
-from crawler.archive.asked import address, timestamp_of
+from crawler.archive.asked import address, timestamp_of, url_of
 from crawler.archive.changes import (
     DIFF_VERSION,
     ERROR,
@@ -24,10 +24,11 @@ from crawler.archive.changes import (
 )
 from crawler.archive.comparing import FieldChange, SectionChange, compared, field_changes
 from crawler.db import lookup
-from crawler.db.models import Job, Page, PageGroup, RegisteredSource, Snapshot, SnapshotChange
+from crawler.db.models import Job, Page, PageGroup, Record, RegisteredSource, Snapshot, SnapshotChange
 from crawler.errors import CrawlerError, NotFoundError
 from crawler.html.content import NORMALIZATION
 from crawler.views.documents import document_of
+from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Row, Select
@@ -234,10 +235,19 @@ def _side(db: Transaction, settings: Settings, snapshot: Snapshot) -> ComparedSn
 
 def browse_url(settings: Settings, snapshot: Snapshot) -> str:
     """Where a person sees a capture: here, or in the replay that is set (SPEC 8)."""
-    timestamp = timestamp_of(snapshot.captured_at)
+    return browse_address(settings, snapshot.url, timestamp_of(snapshot.captured_at))
+
+
+def browse_address(settings: Settings, url: str, timestamp: str) -> str:
+    """The same of a URL and a time."""
     if settings.foreign_replay:
-        return f"{settings.foreign_replay}/{timestamp}/{snapshot.url}"
-    return address(snapshot.url, timestamp)
+        return f"{settings.foreign_replay}/{timestamp}/{url}"
+    return address(url, timestamp)
+
+
+def side(db: Transaction, settings: Settings, given: str) -> ComparedSnapshot:
+    """A snapshot, as one side of a comparison."""
+    return _side(db, settings, lookup.find(db, Snapshot, given))
 
 
 # ── from one capture to the next ──
@@ -380,6 +390,24 @@ def latest(db: Transaction, given: str, *, require_html: bool = True) -> Snapsho
     if found is None:
         raise NotFoundError("No capture of this page can be shown")
     return found
+
+
+def snapshot_of(db: Transaction, record_id: int) -> int | None:
+    """The number of the snapshot that was made of a record."""
+    return db.scalar(select(Snapshot.id).where(Snapshot.record_id == record_id))
+
+
+def nearest_of_job(db: Transaction, url: str, at: datetime, job: int) -> Snapshot | None:
+    """A job's capture of a URL that is nearest to a time."""
+    mine = (
+        select(Snapshot)
+        .join(Record, Record.id == Snapshot.record_id)
+        .where(Snapshot.job_id == job, Record.url_key == stored_key(url_of(url)))
+    )
+    earlier = mine.where(Snapshot.captured_at < at).order_by(Snapshot.captured_at.desc()).limit(1)
+    later = mine.where(Snapshot.captured_at >= at).order_by(Snapshot.captured_at).limit(1)
+    found = [each for query in (later, earlier) if (each := db.scalar(query)) is not None]
+    return min(found, key=lambda each: abs(each.captured_at - at), default=None)
 
 
 def before(db: Transaction, given: str) -> int | None:

@@ -27,6 +27,7 @@ ROUTERS = (
     "api.archive",
     "api.search",
     "api.snapshots",
+    "api.changes",
     "api.admin",
     "metrics",
     "pages.login",
@@ -35,6 +36,7 @@ ROUTERS = (
     "pages.sites",
     "pages.snapshot",
     "pages.system",
+    "pages.changes",
     "replay",
     "pages.static",
 )

@@ -73,7 +73,7 @@ def test_a_worker_that_is_stopped_puts_it_back(bench: Bench, monkeypatch: pytest
 
     monkeypatch.setattr(Comparer, "_is_ours", stops_after_some)
     assert comparer(bench, stopping).work_once()
-    assert (step(bench).status, events(bench)) == ("pending", 10)
+    assert (step(bench).status, events(bench)) == ("pending", 5)
     monkeypatch.undo()
     assert comparer(bench).work_once()
     assert (step(bench).status, events(bench)) == ("finished", 12)
