@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from crawler.evidence.warc_tools import Erasure
     from crawler.warc.records import Shelved
 
+OFFSETS_AT_ONCE = 500
 _RECORDS = cast("Table", Record.__table__)
 # Built once: building a statement costs more than running it.
 _RECORD = insert(_RECORDS).returning(_RECORDS.c.id)
@@ -87,17 +88,18 @@ def write_record(db: Session, shelved: Shelved) -> int:
 
 def note_erasure(db: Session, path: Path, done: Erasure, reason: str) -> None:
     """Have a file's row say that it is another now, and the rows of what was erased that it is gone."""
-    file = db.scalar(
-        select(WarcFile).where(WarcFile.folder == _named(path.parent), WarcFile.path == path.name)
-    )
+    whole = WarcFile.folder.concat("/").concat(WarcFile.path)
+    file = db.scalar(select(WarcFile).where(whole == str(path.absolute())))
     if file is None:
         return
     said = {"sha256_before": done.sha256_before, "records": len(done.records), "why": reason}
     file.damage = {**(file.damage or {}), "erased": [*(file.damage or {}).get("erased", ()), said]}
     file.sha256 = done.sha256
     offsets = [each["offset"] for each in done.records]
-    gone = update(Record).where(Record.warc_file_id == file.id, Record.offset.in_(offsets))
-    db.execute(gone.values(gone_at=utc_now()))
+    for begin in range(0, len(offsets), OFFSETS_AT_ONCE):
+        some = Record.offset.in_(offsets[begin : begin + OFFSETS_AT_ONCE])
+        gone = update(Record).where(Record.warc_file_id == file.id, some)
+        db.execute(gone.values(gone_at=utc_now()), execution_options={"synchronize_session": False})
 
 
 def _named(folder: Path) -> str:

@@ -209,14 +209,22 @@ class Erasure:
     url: str
     records: tuple[dict[str, Any], ...]
     is_done: bool
+    others: int = 0  # answers that stay
     sha256_before: str | None = None
     sha256: str | None = None
 
 
 def erase(path: Path, url: str, at: datetime, *, dry_run: bool) -> Erasure:
     """Overwrite the records of a URL in place: answers, their requests, and revisits of them."""
+    return erase_where(path, lambda each: each == url, at, what=url, dry_run=dry_run)
+
+
+def erase_where(
+    path: Path, wants: Callable[[str], bool], at: datetime, *, what: str, dry_run: bool = False
+) -> Erasure:
+    """The same for all URLs of a kind; `what` names it."""
     with reading(path) as file:
-        found = _records_of(file, url)
+        found, others = _records_of(file, wants)
         file.seek(0)
         begin = file.read(4)
     records = tuple(
@@ -224,12 +232,18 @@ def erase(path: Path, url: str, at: datetime, *, dry_run: bool) -> Erasure:
         for each in found
     )
     if dry_run or not found:
-        return Erasure(str(path), url, records, is_done=False)
+        return Erasure(str(path), what, records, is_done=False, others=others)
     if any(not each.is_seekable for each in found):
         raise IntegrityError(f"records of {path} share a member", hint="run `warcio recompress` first")
     before = digest_of(path)
     is_packed = not begin.startswith(b"WARC")
-    pieces = [(each.offset, list(erasure(each.length, at, is_packed=is_packed))) for each in found]
+    _overwrite(path, [(each.offset, list(erasure(each.length, at, is_packed=is_packed))) for each in found])
+    return Erasure(
+        str(path), what, records, is_done=True, others=others, sha256_before=before, sha256=digest_of(path)
+    )
+
+
+def _overwrite(path: Path, pieces: Iterable[tuple[int, list[bytes]]]) -> None:
     try:
         with path.open("r+b") as file:
             for offset, data in pieces:
@@ -239,22 +253,26 @@ def erase(path: Path, url: str, at: datetime, *, dry_run: bool) -> Erasure:
             os.fsync(file.fileno())
     except OSError as error:
         raise as_store_error(error, str(path), hint="check the path and its permissions") from error
-    return Erasure(str(path), url, records, is_done=True, sha256_before=before, sha256=digest_of(path))
 
 
-def _records_of(file: BinaryIO, url: str) -> list[Entry]:
+def _records_of(file: BinaryIO, wants: Callable[[str], bool]) -> tuple[list[Entry], int]:
+    """The records of wanted URLs, with those that belong to them; and how many other answers there are."""
     entries = [each for each in walk(file, keep=0, digests=False) if isinstance(each, Entry)]
     for each in entries:
         each.message_bytes = None
-    ids = {each.head.get("warc-record-id") for each in entries if each.head.url == url}
+    wanted = [bool(each.head.url) and wants(each.head.url or "") for each in entries]
+    ids = {each.head.get("warc-record-id") for each, is_it in zip(entries, wanted, strict=True) if is_it}
     named = ("warc-concurrent-to", "warc-refers-to")
-    return [
+    found = [
         each
-        for each in entries
-        if each.head.url == url
-        or each.head.get("warc-refers-to-target-uri") == url
+        for each, is_it in zip(entries, wanted, strict=True)
+        if is_it
+        or wants(each.head.get("warc-refers-to-target-uri") or "")
         or any(each.head.get(name) in ids for name in named if each.head.get(name))
     ]
+    answers = {"response", "revisit", "resource"}
+    total = sum(each.head.kind in answers for each in entries)
+    return found, total - sum(each.head.kind in answers for each in found)
 
 
 # ── their index ──

@@ -32,6 +32,7 @@ from crawler.db.models import (
     Page,
     PageGroup,
     Price,
+    Record,
     RegisteredSource,
     Run,
     RunDenial,
@@ -46,6 +47,7 @@ from crawler.errors import BadUrlError
 from crawler.evidence.blobs import as_store_error
 from crawler.runs.rows import ENDED
 from crawler.urls import domain_of
+from crawler.warc.cdxj import url_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -238,8 +240,29 @@ def _listings(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
     )
 
 
-def _snapshots(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
-    return Snapshot.page_id.in_(scope.pages)
+def _snapshots(db: Transaction, scope: Scope) -> ColumnElement[bool]:
+    """Of its pages; of a domain also what archives of other origin have of it."""
+    of_pages = and_(Snapshot.page_id.is_not(None), Snapshot.page_id.in_(scope.pages))
+    captures = select(Record.id).where(archived(db, scope))
+    return of_pages if scope.domain is None else or_(of_pages, Snapshot.record_id.in_(captures))
+
+
+def archived(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
+    """The records of a domain in WARC files that are not its visits' own: those go as whole files."""
+    if scope.domain is None:
+        return false()
+    first, last = domain_keys(scope.domain)
+    own = select(WarcFile.id).where(WarcFile.session_id.in_(scope.sessions))
+    return and_(
+        Record.url_key >= first, Record.url_key < last, Record.warc_file_id.is_not(None),
+        Record.warc_file_id.not_in(own),
+    )  # fmt: skip
+
+
+def domain_keys(domain: str) -> tuple[str, str]:
+    """Between which keys those of a domain's URLs lie."""
+    key = url_key(f"http://{domain}/").partition(")")[0]
+    return f"{key})", f"{key}*"  # the next character
 
 
 def _all_in_it(
@@ -249,7 +272,7 @@ def _all_in_it(
     scope: Scope,
 ) -> ColumnElement[bool]:
     """What has snapshots, all of which belong to it: no other page says the same, or has the same URL."""
-    others = or_(Snapshot.page_id.is_(None), Snapshot.page_id.not_in(scope.pages))
+    others = ~_snapshots(db, scope)
     return and_(
         exists().where(snapshots == key, _snapshots(db, scope)), ~exists().where(snapshots == key, others)
     )
@@ -297,6 +320,7 @@ ROWS: tuple[Belonging, ...] = (
     Belonging(Text, partial(_all_in_it, Text.id, Snapshot.text_id), "texts"),
     Belonging(PageGroup, partial(_all_in_it, PageGroup.id, Snapshot.group_id), ""),
     Belonging(Snapshot, _snapshots, "snapshots"),
+    Belonging(Record, archived, "captures"),
     Belonging(RegisteredSource, _sources, ""),
     Belonging(CrawlException, _exceptions, "exceptions"),
     Belonging(ScrapeRecord, _records, "records"),

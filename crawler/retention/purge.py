@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import asdict, evolve, frozen
 from sqlalchemy import and_, delete, or_, select, update
 
+from crawler.clock import utc_now
 from crawler.db import lookup
 from crawler.db.models import (
     Artifact,
@@ -29,7 +30,7 @@ from crawler.db.models import (
 )
 from crawler.errors import LockedError, UsageError
 from crawler.evidence.store_mark import require_store
-from crawler.retention import belongings, claims, holds
+from crawler.retention import archives, belongings, claims, holds
 from crawler.retention.belongings import Scope
 from crawler.retention.holds import HeldError, note_action, retention_lock
 from crawler.sessions.outcome import Status
@@ -65,6 +66,7 @@ class Figures:
     bytes: int = 0
     assets: int = 0
     snapshots: int = 0
+    captures: int = 0  # of archives that others are in too: erased in their WARC files
     texts: int = 0  # that no other page has
     versions: int = 0  # of assets; those that go with their asset are not counted
     tasks: int = 0
@@ -129,6 +131,7 @@ def purge(
     failed = work.remove_files(blobs, on_progress)
     if failed:
         return {**work.so_far(), "failed": failed}
+    work.erase_captures()
     work.remove_reports()
     for each in belongings.ROWS:
         work.remove_rows(each)
@@ -175,6 +178,17 @@ class _Purge:
         if left is not None and not work.result.failed:
             raise LockedError("somebody else is at some of its files", hint="the same command goes on later")
         return work.result.failed
+
+    def erase_captures(self) -> None:
+        """Overwrite what archives have of the domain, file by file, before its rows go."""
+        if self.order.target.domain is None:
+            return
+        with self.database.read() as db:
+            files = archives.files_with(db, self.order.scope)
+        for file in files:
+            done = archives.erased(file, self.order.target.domain, utc_now())
+            with self._step() as db:
+                archives.note(db, file, done)
 
     def remove_reports(self) -> None:
         """Delete the reports of its runs; that of a run that stays is made again when it is asked for."""
@@ -293,6 +307,8 @@ def _refuse(db: Transaction, order: PurgeOrder) -> None:
         return
     crewed = select(RunWorker.run_id).where(RunWorker.alive_until > db.now)
     run = db.scalar(select(Run.id).where(order.scope.runs, Run.id.in_(crewed)).limit(1))
+    if (job := archives.job_at_work(db, order.scope)) is not None:
+        raise LockedError(f"job {job} is at work, and has captures of {domain}", hint="wait for its end")
     if run is not None:
         raise LockedError(f"run {run} is at work", hint=f"wait for its end, or `vitrine runs stop {run}`")
 
