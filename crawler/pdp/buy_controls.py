@@ -25,6 +25,8 @@ from crawler.pdp.platforms import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from selectolax.lexbor import LexborNode
+
     from crawler.pdp.outline import Element, Outline
 
 MAX_CONTROLS = 400
@@ -34,6 +36,8 @@ FEW_WORDS = 8
 MAX_FILE_CHARS = 60
 MAX_NAMES_CHARS = 600
 MAX_QUANTITIES = 12
+MAX_SENDERS = 4
+MAX_CLIMB = 6
 _SENDING = "button:not([type=button]):not([type=reset]), input[type=submit], input[type=image]"
 _NO_NUMBERS = {"hidden", "submit", "button", "image", "checkbox", "radio", "search", "email", "password"}
 _PRESSABLE = {"submit", "button", "image"}
@@ -141,13 +145,17 @@ def _by_quantity(outline: Outline) -> Iterator[BuyControl]:
         if QUANTITIES.search(f"{field.get('name')[:60]} {field.get('id')[:60]}")
         and field.get("type").lower() not in _NO_NUMBERS
     ]
-    forms = {form.node.mem_id: form for form in outline.by_tag["form"]} if asked else {}
-    holding = [_form_around(field, forms) for field in asked[:MAX_QUANTITIES]]
-    senders = {node.mem_id for form in holding if form for node in form.node.css(_SENDING)}
+    senders = {node.mem_id for field in asked[:MAX_QUANTITIES] for node in _senders_beside(field.node)}
     if senders:
         for element in outline.all("button", "input"):
-            if element.node.mem_id in senders:
-                yield BuyControl(element, fold(label_of(element)), "waiting")
+            if element.node.mem_id in senders and len(label := fold(label_of(element))) != 1:  # no + or -
+                yield BuyControl(element, label, "waiting")
+
+
+def _senders_beside(field: LexborNode) -> list[LexborNode]:
+    """What is pressed in the smallest block around a field that holds such a thing, if it is a small one."""
+    found = (block.css(_SENDING) for block in ancestors(field, MAX_CLIMB))
+    return next(filter(None, found), [])[:MAX_SENDERS]
 
 
 def _form_around(field: Element, forms: dict[int, Element]) -> Element | None:

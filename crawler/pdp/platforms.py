@@ -37,12 +37,15 @@ ADDRESSES = re.compile(
     r"|/cart_items(?![a-z])|/cart/(?:items|insert)(?![a-z])|[?&]mode=cart_inn|/order/basket/?$|basket\.step\."
     r"|/(?:panier|carrello|carrito|carrinho|koszyk|basket|kosik|warenkorb|korzina|sepet|winkelwagen)/"
     r"(?:[\w-]{1,40}/){0,2}(?:add|ajout|aggiungi|agregar|adicionar|dodaj|pridat|hinzu|put|ekle|toevoegen)"
+    # A page of the cart with the number of a product.
+    r"|(?:cart|basket|korb|carrello|panier|koszyk|kosik|korzin\w)[\w-]{0,12}(?:\.\w{2,5})?/?\?(?:[^&]{0,40}&){0,4}"
+    r"(?:id|pid|sku|aid|code|(?:prod|art|item|product)\w{0,8})=\w"
     r"|basketchange\.php|basket_add|cart_add|add_cart|cart/put|basket/put|/comprar/?$",
     re.IGNORECASE,
 )
 # One of them stands in whatever the pattern takes.
 WORDS_OF_ADDRESSES = (
-    *("add", "buy", "cart", "basket", "wg-order", "gate.action", "comprar"),
+    *("add", "buy", "cart", "korb", "korzin", "basket", "wg-order", "gate.action", "comprar"),
     *(
         "panier",
         "carrello",
@@ -68,7 +71,7 @@ ORDERS = re.compile(
     r"(?:fnc|action|mode|do|cmd|func|task|act|op|dispatch|option)=(?:to|add)[-_2]?\w{0,16}(?:cart|"
     r"basket|product)"
     r"|(?:action|mode|act|cmd)=(?:adpr|buy|buy_now)$|add[-_]to[-_]cart=|sadd=|inwarenkorb="
-    r"|products_id=\d|form_id=(?:\w{0,40}add_to_cart|uc_product)\w{0,60}$",
+    r"|products_id=\d|cmd=_(?:(?:s-)?xclick|cart)$|form_id=(?:\w{0,40}add_to_cart|uc_product)\w{0,60}$",
     re.IGNORECASE,
 )
 # What a click does.
@@ -105,7 +108,7 @@ WORDS_OF_PICTURES = (
 )
 # Fields that ask how many.
 QUANTITIES = re.compile(
-    r"(?<![a-z])(?:qty|quantit[yaeé]s?|quantidade|cantidad|menge|anzahl|aantal|antal|mnozstvi|pocet|ilosc"
-    r"|kolich\w{0,4}|kol-?vo|adet|amount|number_?of_?items|miktar|quantity\w{0,12}|cantitate|darab)(?![a-z])",
+    r"qty(?![a-z])|quantit(?:y|e|é|a|ies)(?![a-z])|quantidade|cantidad|(?<![a-z])(?:menge|anzahl|aantal|antal"
+    r"|mnozstvi|pocet|ilosc|kolich\w{0,4}|kol-?vo|adet|amount|number_?of_?items|miktar|cantitate|darab)(?![a-z])",
     re.IGNORECASE,
 )
