@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 MAX_CONTROLS = 400
 MAX_FIELDS = 400
 MAX_CALLED_CHARS = 300
+MAX_TEXT_CHARS = MAX_LABEL_CHARS * 8
 FEW_WORDS = 8
 MAX_FILE_CHARS = 60
 MAX_NAMES_CHARS = 600
@@ -40,6 +41,8 @@ MAX_SENDERS = 4
 MAX_CLIMB = 6
 _SENDING = "button:not([type=button]):not([type=reset]), input[type=submit], input[type=image]"
 _NO_NUMBERS = {"hidden", "submit", "button", "image", "checkbox", "radio", "search", "email", "password"}
+_TEXTLESS = frozenset({"input", "img"})
+_CALLING = frozenset({"aria-label", "title"})  # attributes that call a control something
 _PRESSABLE = {"submit", "button", "image"}
 _SCRIPTED_TAGS = {"div", "span", "img", "li", "p", "td", "label", "strong", "b"}
 # Attributes that hold what a click does, in plain pages and in those of the frameworks.
@@ -90,17 +93,23 @@ def _idiom(element: Element) -> BuyControl:
 def _by_target(outline: Outline) -> Iterator[BuyControl]:
     """Links that lead into a cart, fields that are named for it, and what a click puts there."""
     pressable = list(outline.all("a", "button", "input"))
-    leading = [(element, href[:500]) for element in pressable if (href := element.attributes.get("href"))]
-    found = [
-        leading[place][0]
-        for place in Haystack.of(href for _, href in leading).places(WORDS_OF_ADDRESSES)
-        if ADDRESSES.search(leading[place][1].replace("\n", " "))
-    ]
-    found += [
-        element for element in outline.all("button", "input") if FIELDS.search(element.get("name")[:500])
-    ]
-    found += [element for element in pressable if _puts_by_click(element)]
-    return map(_idiom, found)
+    leading = [(element, href) for element in pressable if (href := element.attributes.get("href"))]
+    ordering = _orders({href for _, href in leading})
+    yield from (_idiom(element) for element, href in leading if href in ordering)
+    for element in outline.all("button", "input"):
+        name = element.attributes.get("name")
+        if name and FIELDS.search(name[:500]):
+            yield _idiom(element)
+    clicks = _CLICKS & outline.attribute_names
+    if clicks:
+        yield from (_idiom(element) for element in pressable if _puts_by_click(element, clicks))
+
+
+def _orders(addresses: set[str]) -> set[str]:
+    """The addresses that put something into a cart."""
+    listed = list(addresses)
+    likely = Haystack.of(address[:500] for address in listed).places(WORDS_OF_ADDRESSES)
+    return {listed[place] for place in likely if ADDRESSES.search(listed[place][:500].replace("\n", " "))}
 
 
 def _by_hidden_field(outline: Outline) -> Iterator[BuyControl]:
@@ -129,11 +138,11 @@ def _by_picture(outline: Outline) -> Iterator[BuyControl]:
         yield from (_idiom(link) for link in outline.all("a", "button") if link.node.mem_id in pressed)
 
 
-def _puts_by_click(element: Element) -> bool:
+def _puts_by_click(element: Element, clicks: frozenset[str]) -> bool:
     attributes = element.attributes
-    return not _CLICKS.isdisjoint(attributes) and any(
+    return not clicks.isdisjoint(attributes) and any(
         SCRIPTS.search((attributes[name] or "")[:500].replace("\n", " "))
-        for name in _CLICKS.intersection(attributes)
+        for name in clicks.intersection(attributes)
     )
 
 
@@ -173,7 +182,9 @@ def _labelled(outline: Outline) -> Iterator[BuyControl]:
     # Themes also make buy controls of elements that nobody can press without a script; their names tell.
     pressable += [element for element in outline.hinted("buy") if element.tag in _SCRIPTED_TAGS]
     said = [(element, _said_by(element)) for element in pressable]
-    said += [(element, label) for element in pressable for label in _read_out(element)]
+    if not _CALLING.isdisjoint(outline.attribute_names):
+        called = (element for element in pressable if not _CALLING.isdisjoint(element.attributes))
+        said += [(element, label) for element in called for label in _read_out(element)]
     waiting: list[BuyControl] = []  # what it is read out as may say more
     for place in speaking([label for _, label in said]):
         element, label = said[place]
@@ -216,20 +227,22 @@ def label_of(element: Element) -> str:
 
 def _said_by(element: Element) -> str:
     """What a control says as it stands in the page, however long."""
-    text = _text_of(element)
+    if element.tag in _TEXTLESS:
+        text = _text_of(element)
+    else:
+        text = element.node.text(separator=" ")[:MAX_TEXT_CHARS]
     return text if text and not text.isspace() else _stand_in(element)
 
 
 def _text_of(element: Element) -> str:
-    tag = element.tag
-    if tag in {"input", "img"}:
-        return element.get("value") if tag == "input" else ""
-    return element.node.text(separator=" ")[: MAX_LABEL_CHARS * 8]
+    if element.tag in _TEXTLESS:
+        return element.get("value") if element.tag == "input" else ""
+    return element.node.text(separator=" ")[:MAX_TEXT_CHARS]
 
 
 def _stand_in(element: Element) -> str:
     """What a control is called that has no text, or too much."""
-    if element.tag in {"input", "img"}:
+    if element.tag in _TEXTLESS:
         return element.get("alt") or element.get("title")
     return (
         element.get("aria-label") or element.get("title") or element.get("data-label") or _image_text(element)

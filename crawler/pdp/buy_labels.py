@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from crawler.pdp.buy_words import ADD, BUY, NOT_BUYING, STEMS, WAITING
+from crawler.pdp.memo import Memo
 from crawler.pdp.outline import BETWEEN, Haystack
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 MAX_LABEL_CHARS = 80
 _BEGINNING = 2
-_FIRST_UNSPACED = "\u0900"
+_UNSPACED_LETTER = re.compile(r"[\u0900-\U0010ffff]")
 _EDGES = " \t\r\n.!:+»›>→*•|-–—()[]{}¡¿\u200e\u200f\u00a0"
 
 
@@ -91,22 +92,26 @@ def languages_of(text: str) -> set[str]:
 
 def _is_unspaced(text: str) -> bool:
     """Whether some of a text is in a script that does not part words."""
-    return bool(text) and not text.isascii() and max(text) >= _FIRST_UNSPACED
+    return not text.isascii() and _UNSPACED_LETTER.search(text) is not None
 
 
 def speaking(labels: Sequence[str]) -> list[int]:
     """The numbers of the labels that may be a buy label: a faster look, at all labels of a page at once."""
-    haystack = Haystack.of(labels)
-    words = set(haystack.joined.replace(BETWEEN, " ").split())
-    likely = [word for word in words if word[:_BEGINNING] in _STEMS or not word[0].isalnum()]
-    found = haystack.places(word for word in likely if _begins_a_label(word.lstrip(_EDGES)))
-    if haystack.joined.isascii():
-        return found
-    return sorted({*found, *(number for number, label in enumerate(labels) if _is_unspaced(label))})
+    different = list(dict.fromkeys(labels))
+    haystack = Haystack.of(different)
+    words = haystack.joined.replace(BETWEEN, " ").split()
+    found = {different[place] for place in haystack.places(_BEGINNING_WORDS.among(words))}
+    if not haystack.joined.isascii():
+        found.update(label for label in different if _is_unspaced(label))
+    return [number for number, label in enumerate(labels) if label in found]
 
 
 def _begins_a_label(word: str) -> bool:
-    return word.startswith(_STEMS.get(word[:_BEGINNING], ()))
+    bare = word.lstrip(_EDGES)
+    return bare.startswith(_STEMS.get(bare[:_BEGINNING], ()))
+
+
+_BEGINNING_WORDS = Memo(_begins_a_label)
 
 
 def kind_of(label: str, languages: Iterable[str] = STEMS) -> str:

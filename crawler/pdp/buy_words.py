@@ -286,7 +286,7 @@ NOT_BUYING = (
 STEMS = {
     "en": (
         "cart addtocart 2cart shoppingcart bag basket trolley tote order kit box shopping buy "
-        "purch pre add size sold stock bid back i want get select choose pick colo option unavailable "
+        "purch pre add size sold stock bid back want get select choose pick colo option unavailable "
         "available personal custom take"
     ),
     "de": (
@@ -312,7 +312,7 @@ STEMS = {
     ),
     "nl": (
         "winkel wagen mand kopen koop bestel tas order preorder "
-        "maat uitverkocht wil shopping kleur optie voorraad toevoegen voeg bestelling"
+        "maat uitverkocht ik shopping kleur optie voorraad toevoegen voeg bestelling"
     ),
     "sv": (
         "varukorg kund korg shopping kasse väska köp "

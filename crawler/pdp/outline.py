@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from itertools import accumulate
+from itertools import accumulate, chain, compress, repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -203,13 +203,22 @@ class Elements:
         self.nodes: list[LexborNode] = tree.css("*")
         self.tags = [node.tag for node in self.nodes]
         self.attributes: list[Attributes] = [node.attributes for node in self.nodes]
+        self.attribute_names = frozenset(chain.from_iterable(self.attributes))
 
     def at(self, places: Iterable[int]) -> list[Element]:
         """The elements at some places of the document."""
-        return [
-            Element(self.nodes[place], self.tags[place] or "", self.attributes[place], place)
-            for place in places
-        ]
+        nodes, tags, attributes = self.nodes, self.tags, self.attributes
+        return [Element(nodes[place], tags[place] or "", attributes[place], place) for place in places]
+
+    def having(self, name: str) -> list[int]:
+        """The places of the elements with an attribute, in order."""
+        if name not in self.attribute_names:
+            return []
+        return [place for place, attributes in enumerate(self.attributes) if name in attributes]
+
+    def column(self, name: str) -> list[str | None]:
+        """An attribute of every element."""
+        return list(map(dict.get, self.attributes, repeat(name)))
 
 
 class ByTag:
@@ -234,6 +243,7 @@ class Outline:
     """A page's elements by what they can be evidence of, each list in document order."""
 
     by_tag: ByTag
+    attribute_names: frozenset[str]  # of all attributes on the page
     by_hint: dict[str, list[Element]] = Factory(dict)
     scopes: list[Element] = Factory(list)  # itemscope
     properties: list[Element] = Factory(list)  # itemprop
@@ -259,46 +269,48 @@ _MARKING: dict[str, Callable[[Outline], list[Element]]] = {
     "role": attrgetter("pressed"),
     "data-price": attrgetter("priced"),
 }
-_SPEAKING = frozenset((*_MARKING, *_NAMING[2:]))
 
 
 def read_outline(tree: LexborHTMLParser) -> Outline:
     """Look at every element once and keep what any reader may ask for."""
     elements = Elements(tree)
-    outline = Outline(ByTag(elements))
-    named: defaultdict[str, list[int]] = defaultdict(list)  # name → places
-    for place, attributes in enumerate(elements.attributes):
-        if not attributes:
-            continue
-        for name in (attributes.get("class"), attributes.get("id")):
-            if name:
-                named[name].append(place)
-        if not _SPEAKING.isdisjoint(attributes) and elements.tags[place] not in _MUTE_TAGS:
-            _keep_marked(outline, named, elements, place)
-    outline.by_hint = _by_hint(named, elements)
+    outline = Outline(ByTag(elements), elements.attribute_names)
+    outline.by_hint = _by_hint(elements)
+    for attribute, marked in _MARKING.items():
+        places = elements.having(attribute)
+        marked(outline).extend(
+            elements.at(place for place in places if _is_marked(elements, place, attribute))
+        )
     return outline
 
 
-def _keep_marked(outline: Outline, named: dict[str, list[int]], elements: Elements, place: int) -> None:
-    """Keep an element that more than its class speaks for."""
-    attributes = elements.attributes[place]
-    for attribute in _SPEAKING.intersection(attributes):
-        marked = _MARKING.get(attribute)
-        value = attributes[attribute]
-        if marked is None:
-            if value:
-                named[value].append(place)
-        elif attribute != "role" or (value == "button" and elements.tags[place] not in _NEVER_PRESSED):
-            marked(outline).extend(elements.at((place,)))
+def _is_marked(elements: Elements, place: int, attribute: str) -> bool:
+    tag = elements.tags[place]
+    if attribute == "role" and (elements.attributes[place]["role"] != "button" or tag in _NEVER_PRESSED):
+        return False
+    return tag not in _MUTE_TAGS
 
 
-def _by_hint(named: dict[str, list[int]], elements: Elements) -> dict[str, list[Element]]:
+def _by_hint(elements: Elements) -> dict[str, list[Element]]:
+    """The elements that a class, an id or a test id speaks for."""
+    columns = [elements.column(name) for name in _NAMING if name in elements.attribute_names]
+    hints = _hints_of({name for column in columns for name in set(column) if name})
     found: defaultdict[str, set[int]] = defaultdict(set)
-    by_name = list(named.values())
-    for hint, number in hinted(named):
-        found[hint].update(by_name[number])
+    for column in columns:
+        for place in compress(range(len(column)), map(hints.__contains__, column)):
+            for hint in hints[column[place]]:
+                found[hint].add(place)
     tags = elements.tags
     return {
         hint: elements.at(sorted(place for place in places if tags[place] not in _MUTE_TAGS))
         for hint, places in found.items()
     }
+
+
+def _hints_of(names: set[str]) -> dict[str | None, list[str]]:
+    """The names that give hints, with these."""
+    listed = list(names)
+    hints: dict[str | None, list[str]] = {}
+    for hint, number in hinted(listed):
+        hints.setdefault(listed[number], []).append(hint)
+    return hints

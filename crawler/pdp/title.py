@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from crawler.html.visible import is_out_of_sight, text_of
-from crawler.pdp.buy_labels import fold, kind_of
+from crawler.pdp.buy_labels import fold, read_label
 from crawler.pdp.structured_data import value_of
 
 if TYPE_CHECKING:
@@ -139,8 +139,7 @@ def words_of(text: str) -> str:
 
 def is_other_business(text: str) -> bool:
     """Whether a heading is that of a cart, a checkout or an account, or a buy control's label."""
-    folded = fold(text)
-    return bool(_OTHER_BUSINESS.fullmatch(folded)) or kind_of(folded) in {"add", "buy"}
+    return bool(_OTHER_BUSINESS.fullmatch(fold(text))) or read_label(text)[0] in {"add", "buy"}
 
 
 def heading_text(element: Element) -> str:
