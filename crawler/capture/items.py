@@ -118,6 +118,7 @@ def doubts_about(page_type: str, reading: Reading) -> tuple[str, ...]:
         (f"text_too_short_{chars}", chars < MIN_TEXT_CHARS),
         ("missing_price", is_pdp and not signals.has_price),
         ("missing_add_to_cart", is_pdp and not signals.has_add_to_cart),
+        ("price_disagrees", is_pdp and reading.facts.shows_another_price),
     ]
     return tuple(reason for reason, holds in doubts if holds)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
@@ -13,7 +14,7 @@ from crawler.pdp.account import Account, Variant, availability_name, gtin_of, pl
 from crawler.pdp.currencies import BY_COUNTRY
 from crawler.pdp.money import currency_of, find_money, read_amount, read_plain
 from crawler.pdp.offers import as_list, offer_of
-from crawler.pdp.price import is_list_price, price_in_sight
+from crawler.pdp.price import is_in_sight, is_list_price, price_in_sight
 from crawler.urls import host_of
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def account_in_microdata(page: Page) -> Account:
         sku=plain(item.first("sku") or offer.first("sku")),
         gtin=next(filter(None, codes), ""),
         mpn=plain(item.first("mpn")),
-        brand=plain(_text_or_name(item, "brand") or _text_or_name(item, "manufacturer")),
+        brand=plain(next(filter(None, map(partial(_maker, item), ("brand", "manufacturer"))), "")),
         image=plain(item.first("image")),
         rating=next(ratings, None),
         breadcrumbs=_steps_in(page),
@@ -171,6 +172,12 @@ def _price(offer: Item) -> tuple[Decimal | None, str]:
 
 def _text_or_name(item: Item, name: str) -> str:
     return item.first(name) or _inner_name(item, name)
+
+
+def _maker(item: Item, name: str) -> str:
+    """Who makes it: a text, or the name of an item; the address of a link says nothing."""
+    text = _text_or_name(item, name)
+    return "" if text.startswith(("/", "http://", "https://")) else text
 
 
 def _inner_name(item: Item, name: str) -> str:
@@ -280,6 +287,11 @@ class Facts(Account):
     sources: Mapping[str, str] = Factory(dict)  # fact → source
     disagreements: Mapping[str, Mapping[str, str]] = Factory(dict)  # fact → source → what it says instead
 
+    @property
+    def shows_another_price(self) -> bool:
+        """Whether the data state a price that the page shows nowhere, and it shows another one."""
+        return "dom" in self.disagreements.get("price", ())
+
 
 def read_facts(page: Page) -> Facts:
     """Ask every source and believe the first that answers, fact by fact."""
@@ -294,7 +306,12 @@ def read_facts(page: Page) -> Facts:
                 break
     if "image" in chosen:
         chosen["image"] = _absolute(page.url, chosen["image"])
-    return Facts(**chosen, sources=sources, disagreements=_disagreements(accounts, chosen, sources))
+    disagreements = _disagreements(accounts, chosen, sources)
+    if "dom" in disagreements.get("price", ()) and is_in_sight(page, chosen["price"]):
+        del disagreements["price"]["dom"]  # another of its prices was seen first
+    return Facts(
+        **chosen, sources=sources, disagreements={name: told for name, told in disagreements.items() if told}
+    )
 
 
 def _disagreements(

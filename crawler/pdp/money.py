@@ -70,6 +70,12 @@ def find_money(text: str, *, country: str = "") -> Money | None:
     return None
 
 
+def amounts_in(text: str) -> list[Decimal]:
+    """Every amount in a short `text`: those with a currency, or else its first number."""
+    found = [read_amount(match["after_sign"] or match["before_sign"]) for match in _MONEY.finditer(text)]
+    return [amount for amount in found or [read_plain(text)] if amount is not None]
+
+
 def find_in_prose(text: str, *, country: str = "") -> Money | None:
     """The first amount above zero in a long `text` with a currency that cannot be taken for a word."""
     for number, sign in enumerate(_UNMISTAKABLE.finditer(text)):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from crawler.html.visible import blocks_of, text_of
-from crawler.pdp.money import find_in_prose, find_money, read_plain
+from crawler.pdp.money import amounts_in, find_in_prose, find_money, read_plain
 from crawler.pdp.place import ancestors, selector_of
 from crawler.pdp.structured_data import value_of
 
@@ -25,6 +25,7 @@ MAX_PRICE_TEXT = 160
 MAX_BLOCKS = 8
 MAX_CROSSED = 3
 MAX_BLOCK_TEXT = 1_500
+MAX_TEXT_BLOCKS = 20
 _PRICE_PROPERTIES = {"price", "lowprice"}
 _PRICE_METAS = {"product:price:amount", "og:price:amount", "product:sale_price:amount", "twitter:data1"}
 CROSSED_OUT = frozenset({"del", "s", "strike"})
@@ -81,6 +82,16 @@ def price_in_sight(page: Page, *, country: str = "") -> ShownPrice | None:
     """The price that a person sees: in a price element, beside the control or the title, or anywhere."""
     readers = (_in_element, _beside_subject, _in_text)
     return next((price for reader in readers for price in reader(page, country)), None)
+
+
+def is_in_sight(page: Page, amount: Decimal) -> bool:
+    """Whether the page shows that amount: in any of its price elements, or with its currency in the text."""
+    elements = (text_of(element.node, limit=MAX_PRICE_TEXT) for element in _price_elements(page))
+    if any(amount in amounts_in(text[:MAX_PRICE_TEXT]) for text in elements):
+        return True
+    root = page.tree.root
+    blocks = () if root is None else islice(blocks_of(root), MAX_TEXT_BLOCKS)
+    return any(amount in amounts_in(block) for block in blocks)
 
 
 def _beside_subject(page: Page, country: str) -> Iterator[ShownPrice]:

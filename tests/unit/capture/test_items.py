@@ -10,7 +10,7 @@ from attrs import evolve
 
 from crawler.capture.failures import Cause
 from crawler.capture.items import FetchedPage, PageCapture, PageVerdict, doubts_about
-from crawler.pdp import PageQuestion, Reading, Signals, Verdict, reading_of
+from crawler.pdp import Facts, PageQuestion, Reading, Signals, Verdict, reading_of
 
 URL = "https://shop.example/p/jug"
 BODY = b"""<html lang=en><head><title>Jug</title><link rel=canonical href="/p/jug"></head><body><h1>Jug</h1>
@@ -78,6 +78,16 @@ def test_a_good_page_gives_no_doubt(text: bytes) -> None:
     """Nothing is missing; characters are counted, not bytes."""
     good = bare_reading(Signals(has_price=True, has_add_to_cart=True), text=text, has_h1=True, has_cta=True)
     assert doubts_about("pdp", good) == ()
+
+
+def test_a_price_that_is_not_the_stated_one_is_a_doubt() -> None:
+    """Where the data of a product page say another price than the page shows."""
+    facts = Facts(disagreements={"price": {"dom": "50.00"}})
+    read = bare_reading(
+        Signals(has_price=True, has_add_to_cart=True), text=b"x" * 100, has_h1=True, has_cta=True, facts=facts
+    )
+    assert doubts_about("pdp", read) == ("price_disagrees",)
+    assert doubts_about("homepage", read) == ()
 
 
 def test_a_verdict_is_exported_as_json_has_it() -> None:

@@ -52,6 +52,38 @@ def test_what_others_say_is_kept_beside_it() -> None:
     assert "currency" not in facts.disagreements
 
 
+@pytest.mark.parametrize(
+    ("more", "is_disputed"),
+    [
+        ("", True),
+        ('<p class="price">€48.00</p>', False),  # another of its prices was seen first
+        ("<p>With your card: 48,00 €</p>", False),
+        ("<p>Number 48</p>", True),
+    ],
+)
+def test_a_stated_price_is_disputed_where_it_is_shown_nowhere(more: str, *, is_disputed: bool) -> None:
+    """And another one is shown instead."""
+    facts = read_facts(page(SHOWN + more, head=script(TALL_JUG)))
+    assert facts.shows_another_price is is_disputed
+    assert ("price" in facts.disagreements) is is_disputed
+
+
+@pytest.mark.parametrize(
+    ("brand", "named"),
+    [
+        ('<b itemprop="brand">Kiln</b>', "Kiln"),
+        ('<a itemprop="brand" href="/brands/7">Kiln</a>', ""),
+        (
+            '<a itemprop="brand" href="https://kiln.example/">Kiln</a><i itemprop="manufacturer">Kiln</i>',
+            "Kiln",
+        ),
+    ],
+)
+def test_an_address_is_no_maker(brand: str, named: str) -> None:
+    """Microdata takes the address of a link for its value."""
+    assert read_facts(page(ITEM.replace("<i", f"{brand}<i", 1))).brand == named
+
+
 def test_a_page_may_say_nothing() -> None:
     """Then every fact is empty."""
     facts = read_facts(page())
