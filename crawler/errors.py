@@ -79,6 +79,12 @@ class NoDatabaseError(UsageError):
     code = "no_database"
 
 
+class FileError(CrawlerError):
+    """A file or folder cannot be used."""
+
+    code = "file"
+
+
 class InternalError(CrawlerError):
     """Something that was not foreseen; the program is at fault, or the machine."""
 

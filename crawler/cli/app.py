@@ -8,6 +8,7 @@ import sys
 import traceback
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,7 +17,7 @@ from typer.exceptions import TyperException
 from crawler import __version__, logs
 from crawler.cli.output import error_lines
 from crawler.config import load_settings, unknown_settings
-from crawler.errors import CrawlerError, InternalError, UsageError
+from crawler.errors import CrawlerError, FileError, InternalError, UsageError
 from crawler.urls import redacted
 
 log = logs.get_logger(__name__)
@@ -110,10 +111,20 @@ def _app_for(arguments: list[str]) -> typer.Typer:
 def main() -> None:
     """Run a command line; exit with a code that tells the truth."""
     arguments = sys.argv[1:]
+    _use_any_output()
     _app_for(arguments)
     gc.freeze()  # see `crawler.cli.__main__`
     gc.enable()
     sys.exit(run(arguments))
+
+
+def _use_any_output() -> None:
+    """What is written to a closed stream is lost; signs that a stream cannot show become question marks."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            nowhere = Path(os.devnull).open("w", encoding="utf-8")  # ruff: ignore[open-file-with-context-handler]
+            setattr(sys, name, nowhere)
+        getattr(sys, name).reconfigure(errors="replace")
 
 
 def run(arguments: list[str]) -> int:
@@ -123,7 +134,7 @@ def run(arguments: list[str]) -> int:
         sys.stdout.flush()
     except TyperException as error:
         message = error.format_message().rstrip(".") or "the command is not complete"
-        return _tell(UsageError(message, hint="`vitrine --help` lists the commands"))
+        return _tell(UsageError(message, hint=f"`{_called(error)} --help` tells what it takes"))
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except (BrokenPipeError, SystemExit):  # the latter is Typer's answer to the former
@@ -134,6 +145,15 @@ def run(arguments: list[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
+def _called(error: TyperException) -> str:
+    """The command, by its names alone, whichever way the program was started."""
+    names, context = [], getattr(error, "ctx", None)
+    while context is not None and context.parent is not None:
+        names.append(context.info_name)
+        context = context.parent
+    return " ".join(["vitrine", *reversed(names)])
+
+
 def _tell(error: CrawlerError, *, debug: bool = False) -> int:
     if debug:
         sys.stderr.write(redacted(traceback.format_exc()))
@@ -142,10 +162,11 @@ def _tell(error: CrawlerError, *, debug: bool = False) -> int:
 
 
 def _unforeseen(error: Exception) -> CrawlerError:
-    where = f" {error.filename}" if isinstance(error, OSError) and error.filename else ""
+    if isinstance(error, OSError) and error.filename:
+        return FileError(f"{error.filename}: {error.strerror}", hint="check the path, and who may use it")
     what = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return InternalError(
-        f"{type(error).__name__}: {what}{where}", hint="`vitrine --debug …` shows where it happened"
+        f"{type(error).__name__}: {what}", hint="`vitrine --debug …` shows where it happened"
     )
 
 

@@ -152,7 +152,7 @@ def purge(
 
 def _ask(target: str, figures: Figures) -> None:
     note(f"{target}: {_in_words(asdict(figures))}")
-    if not sys.stdin.isatty():
+    if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError("a purge asks first, and nobody is there to answer", hint="give --yes")
     typer.confirm("Delete all of this now?", abort=True, err=True)
 

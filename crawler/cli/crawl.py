@@ -18,6 +18,7 @@ import typer
 from attrs import define, field, frozen
 from rich.markup import escape
 
+from crawler.capture.failures import Cause
 from crawler.cli import runs, sessions
 from crawler.cli.options import Arguments, Json, Overrides, RunId, SessionId, Verbose
 from crawler.cli.output import note, progress_bar
@@ -278,9 +279,13 @@ class _ShownProgress:
         failures = f", [red]{self.failed} failed[/]" if self.failed else ""
         self.bar.update(self.task, advance=1, description=f"sessions{failures}")
         why = f"{event['summary']} ({event['cause']})" if event.get("summary") else ""
-        note(
-            "{status}  {where}  {why}", status=event["status"], where=event["domain"] or event["url"], why=why
-        )
+        where = event["domain"] or event["url"]
+        note("{status}  {where}  {why}", status=event["status"], where=where, why=why)
+        if event.get("cause") == Cause.EGRESS_REFUSED:
+            note(
+                "hint: {where} is not fetched because it is private; EGRESS_ALLOW={host} allows it",
+                where=where, host=where.partition(":")[0],
+            )  # fmt: skip
 
     def run_begun(self, event: Mapping[str, Any]) -> None:
         """A durable crawl counts tasks."""

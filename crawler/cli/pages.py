@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import zlib
@@ -157,10 +158,16 @@ def _read(name: str) -> bytes:
     """A file's bytes, unzipped, but never more than a page may have."""
     limit = DEFAULT_MAX_BYTES + 1
     if name == STDIN:
+        if sys.stdin is None:
+            raise OSError(errno.EBADF, "standard input is closed")
         data = sys.stdin.buffer.read(limit)
     else:
         with Path(name).open("rb") as file:
             data = file.read(limit)
-    if data.startswith(GZIP):
-        return zlib.decompressobj(GZIP_WINDOW).decompress(data, limit)
-    return data
+    if not data.startswith(GZIP):
+        return data
+    unpacking = zlib.decompressobj(GZIP_WINDOW)
+    page = unpacking.decompress(data, limit)
+    if not unpacking.eof and len(page) < limit:
+        raise zlib.error("it breaks off")
+    return page

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from typing import TYPE_CHECKING
 
 from crawler import logs
 from crawler.config import load_settings, load_settings_from
 from crawler.crawl.promises import require_promises
-from crawler.errors import CrawlerError
+from crawler.errors import CrawlerError, ExitCode
 from crawler.extensions.sessions import Sessions
 from crawler.logs import formatter_for
 from crawler.urls import redacted
@@ -27,6 +28,9 @@ else:
     Base = object  # Scrapy takes any class of its own kind in here for a command
 
 log = logs.get_logger(__name__)
+# Those of which `vitrine crawl` has options or arguments.
+_ARGUMENT = re.compile(r"-a (url|start_url|urls|pdp|mode|retention|policy|source|depth|max_pages)=(\S+)")
+_OPTIONS = {"url": "", "start_url": ""}
 
 
 class CheckedCommand(Base):
@@ -49,16 +53,19 @@ class CheckedCommand(Base):
         try:
             self._prepare(args, opts)
             super().run(args, opts)  # type: ignore[safe-super]  # Scrapy's command comes next
+        except KeyboardInterrupt:  # before Scrapy has its own way with signals
+            self.exitcode = ExitCode.INTERRUPTED
+            return
         except CrawlerError as error:
             if self.settings and self.settings.get("LOG_FILE"):  # where scrapyd's users look
                 log.error("crawl.refused", code=error.code, error=str(error), hint=error.hint)  # ruff: ignore[error-instead-of-exception] - it says all
-            _say(error.code, str(error), error.hint)
+            self._say(error.code, str(error), error.hint)
             self.exitcode = error.exit_code
             return
         if not self.exitcode and self._made and (sessions := self._made.get_extension(Sessions)):
             self.exitcode = sessions.exit_code()
             if sessions.refusal:
-                _say(**sessions.refusal)
+                self._say(**sessions.refusal)
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
         """Make the crawl, if it would be what it promises to be."""
@@ -67,13 +74,21 @@ class CheckedCommand(Base):
         load_settings_from(crawler.settings)
         return crawler
 
+    def _say(self, code: str, error: str, hint: str) -> None:
+        """An error is one line, and mostly a second one that helps."""
+        text = f"error[{code}]: {error}\n" + (f"hint: {hint}\n" if hint else "")
+        is_called = self.settings is not None and self.settings.get("PROGRESS_FD") is not None
+        sys.stderr.write(redacted(as_options(text) if is_called else text))
+
     def _prepare(self, args: list[str], opts: argparse.Namespace) -> None:
         """Look at the arguments, where the command knows what they mean."""
 
 
-def _say(code: str, error: str, hint: str) -> None:
-    """An error is one line, and mostly a second one that helps."""
-    sys.stderr.write(redacted(f"error[{code}]: {error}\n" + (f"hint: {hint}\n" if hint else "")))
+def as_options(text: str) -> str:
+    """What is said of spiders' arguments, for whom `vitrine crawl` was called by."""
+    return _ARGUMENT.sub(
+        lambda said: _OPTIONS.get(said[1], f"--{said[1].replace('_', '-')} ") + said[2], text
+    )
 
 
 def _handler(settings: BaseSettings) -> logging.Handler:

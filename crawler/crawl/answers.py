@@ -104,6 +104,12 @@ class BadRequestUrlError(RequestRefusedError):
     cause = Cause.BAD_URL
 
 
+class NoStoreError(RequestRefusedError):
+    """What comes could not be kept."""
+
+    cause = Cause.STORE_FAILED
+
+
 class RobotsUnavailableError(RequestRefusedError):
     """The site cannot say what it forbids."""
 

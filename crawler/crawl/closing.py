@@ -10,6 +10,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
+from crawler import logs
 from crawler.crawl.answers import SessionStoppedError
 
 if TYPE_CHECKING:
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
+    from crawler.crawl.visits import Visits
+    from crawler.errors import CrawlerError
+
+log = logs.get_logger(__name__)
 T = TypeVar("T")
 LOOK_SECONDS = 0.5
 # A spider with this attribute ends its visits itself, and what it has under way with them.
@@ -58,3 +63,10 @@ async def unless_closing(crawler: Crawler, work: Coroutine[Any, Any, T]) -> T:
                 await task
             raise SessionStoppedError("the crawl is being ended")
     return task.result()
+
+
+def tell_refusal(visits: Visits, error: CrawlerError) -> None:
+    """Say why nothing is run; `scrapy crawl` says it as the error that it is."""
+    said = {"code": error.code, "error": str(error), "hint": error.hint}
+    log.warning("crawl.refused", **said)
+    visits.tell("refused", exit_code=error.exit_code, **said)

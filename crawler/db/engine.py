@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from sqlalchemy import create_engine, event, func, select
 from sqlalchemy.engine import make_url
@@ -32,6 +33,17 @@ CONNECT_TIMEOUT_SECONDS = 5
 SQLITE_SAFE_WAL = (3, 51, 3)
 # SQLAlchemy would take what follows the first @ for the host, and show it.
 _PASSWORD_WITH_AT = re.compile(r"(?<=://)[^/?#]*@[^/?#]*(?=@)")
+# What SQLite says of a file, its place and its other writers, and not of a statement.
+_SQLITE_IS_AWAY = (
+    "unable to open",
+    "not a database",
+    "readonly database",
+    "is malformed",
+    "is locked",
+    "disk I/O error",
+    "is full",
+)
+_POSTGRESQL_REFUSES = {"25006", "42501"}  # in a read-only transaction; a privilege that is missing
 _NOW = select(func.clock_timestamp(type_=UtcTime))
 
 
@@ -67,7 +79,7 @@ class Database:
         """Prepare the engine; nothing is opened before the first transaction."""
         self.url = _parsed(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        self.path = Path(self.url.database) if self.is_sqlite and self.url.database else None
+        self.path = _file_of(self.url.database) if self.is_sqlite and self.url.database else None
         self.engine = _sqlite_engine(self.url) if self.is_sqlite else _postgresql_engine(self.url)
         self._writing = self.engine.execution_options(begin="BEGIN IMMEDIATE")
         self._lock = WriteLock(self.path.with_name(self.path.name + ".lock")) if self.path else None
@@ -123,11 +135,14 @@ class Database:
     def _unavailable(self, reason: str) -> DatabaseUnavailableError:
         if self.is_sqlite:
             what, hint = (
-                "cannot be opened",
-                "check VITRINE_HOME or DATABASE_URL, and the folder's permissions",
+                "cannot be used",
+                "check VITRINE_HOME or DATABASE_URL, the file, and who may write to it",
             )
         else:
-            what, hint = "does not answer", "check DATABASE_URL, and that the server runs"
+            what, hint = (
+                "does not serve",
+                "check DATABASE_URL, that the server runs, and what the role may do",
+            )
         return DatabaseUnavailableError(f"the database at {self.shown} {what}: {redacted(reason)}", hint=hint)
 
 
@@ -146,6 +161,11 @@ def _parsed(url: str) -> URL:
     return parsed
 
 
+def _file_of(name: str) -> Path:
+    """The file, by its path or by SQLite's own kind of URI."""
+    return Path(unquote(name.removeprefix("file:")) if name.startswith("file:") else name)
+
+
 def _sqlite_engine(url: URL) -> Engine:
     # Autocommit at the driver: transactions are begun below, as the kind that is asked for.
     engine = create_engine(url, connect_args={"isolation_level": None, "timeout": BUSY_TIMEOUT_SECONDS})
@@ -159,7 +179,10 @@ def _postgresql_engine(url: URL) -> Engine:
     return create_engine(
         url.set(drivername="postgresql+psycopg"),
         pool_pre_ping=True,
-        connect_args={"connect_timeout": CONNECT_TIMEOUT_SECONDS, "options": "-c timezone=UTC"},
+        connect_args={
+            "connect_timeout": CONNECT_TIMEOUT_SECONDS,
+            "options": f"{url.query.get('options', '')} -c timezone=UTC".strip(),
+        },
     )
 
 
@@ -167,7 +190,7 @@ def _make_parent_folder(
     _dialect: Any, _record: Any, cargs: tuple[Any, ...], _cparams: dict[str, Any]
 ) -> None:
     try:
-        Path(cargs[0]).parent.mkdir(parents=True, exist_ok=True)
+        _file_of(cargs[0]).parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise sqlite3.OperationalError(f"unable to open: {error.strerror} ({error.filename})") from error
 
@@ -184,9 +207,9 @@ def _begin(connection: Connection) -> None:
 
 
 def _is_connected(error: DBAPIError) -> bool:
-    """Whether the error came from a statement on a live connection."""
-    if not isinstance(error, OperationalError):
-        return True
+    """Whether the error came from a statement on a live connection, to a database that takes statements."""
     if isinstance(error.orig, sqlite3.Error):
-        return "unable to open" not in str(error.orig)
-    return error.statement is not None
+        return not any(words in str(error.orig) for words in _SQLITE_IS_AWAY)
+    if getattr(error.orig, "sqlstate", None) in _POSTGRESQL_REFUSES:
+        return False
+    return not isinstance(error, OperationalError) or error.statement is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,10 @@ from scrapy import signals
 from scrapy.http.request import NO_CALLBACK
 
 from crawler.access.gate import GateUnavailableError
-from crawler.crawl.answers import BadRequestUrlError, DomainHeldError, SessionStoppedError
-from crawler.crawl.closing import unless_closing
+from crawler.crawl.answers import BadRequestUrlError, DomainHeldError, NoStoreError, SessionStoppedError
+from crawler.crawl.closing import tell_refusal, unless_closing
 from crawler.crawl.context import SESSION, Promised
-from crawler.errors import BadUrlError, LockedError
+from crawler.errors import BadUrlError, CrawlerError, LockedError
 from crawler.urls import domain_of, require_http_url
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class DomainGateMiddleware(Promised):
 
     def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
         super().__init__(crawler, context)
+        self._ending: asyncio.Task[None] | None = None
         crawler.signals.connect(self.request_went, signal=signals.request_reached_downloader)
         crawler.signals.connect(self.request_came_back, signal=signals.request_left_downloader)
 
@@ -74,9 +76,20 @@ class DomainGateMiddleware(Promised):
 
     async def _own_visit(self, domain: str, url: str) -> Visit:
         try:
+            await self.visits.open()
+        except CrawlerError as error:
+            self._end_crawl(error)
+            raise NoStoreError(str(error)) from error
+        try:
             return await self.visits.visit_of(domain, url)
         except (LockedError, GateUnavailableError) as error:
             raise DomainHeldError(f"{domain}: {error}") from error
+
+    def _end_crawl(self, error: CrawlerError) -> None:
+        """A crawl of which nothing could be kept is told once, and ended."""
+        if self._ending is None:
+            tell_refusal(self.visits, error)
+            self._ending = asyncio.ensure_future(self.crawler.engine.close_spider_async(reason=error.code))
 
 
 def _is_for_robots(request: Request) -> bool:

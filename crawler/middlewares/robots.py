@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import time
 from typing import TYPE_CHECKING
@@ -25,6 +26,14 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.robotstxt import RobotParser
 
+
+def _in_one_line(record: logging.LogRecord) -> bool:
+    """A robots.txt that cannot be had, as of a mistyped host, is told by its session."""
+    record.exc_info, record.levelno, record.levelname = None, logging.INFO, "INFO"
+    return True
+
+
+logging.getLogger(RobotsTxtMiddleware.__module__).addFilter(_in_one_line)
 SERVER_ERROR = 500
 MAX_AGE_SECONDS = 86_400.0  # of rules; RFC 9309 has them asked for again after a day
 AGAIN = Backoff(1.0, maximum=60.0)

@@ -47,9 +47,12 @@ def read_url_file(path: Path) -> list[UrlLine]:
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
             raise UsageError(f"{path} is larger than {MAX_FILE_BYTES} bytes", hint="split the file")
-        text = path.read_bytes().decode("utf-8-sig", errors="replace")
+        data = path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
+    if b"\0" in data:
+        raise UsageError(f"{path} is no text", hint="write one URL a line; a packed file is unpacked first")
+    text = data.decode("utf-8-sig", errors="replace")
     lines = list(_without_repeats(_entries(text)))
     if not lines:
         raise UsageError(f"{path} names no URL", hint="write one URL a line")

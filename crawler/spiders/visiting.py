@@ -12,6 +12,7 @@ from scrapy.exceptions import CloseSpider
 from crawler import logs
 from crawler.capture.failures import Cause
 from crawler.capture.items import PageCapture, StoredPage
+from crawler.crawl.closing import tell_refusal
 from crawler.crawl.context import SESSION, CrawlContext
 from crawler.errors import CrawlerError
 from crawler.sessions.rows import StaleSessionError
@@ -165,7 +166,5 @@ class VisitingSpider(Spider):
 
 def refusal(visits: Visits, error: CrawlerError) -> CloseSpider:
     """Tell why nothing is run; what then ends the spider. `scrapy crawl` says it as the error that it is."""
-    said = {"code": error.code, "error": str(error), "hint": error.hint}
-    log.warning("crawl.refused", **said)
-    visits.tell("refused", exit_code=error.exit_code, **said)
+    tell_refusal(visits, error)
     return CloseSpider(error.code)

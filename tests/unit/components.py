@@ -68,6 +68,9 @@ class Visits:
         self.running[visit.id] = self.known[visit.id] = visit
         return visit
 
+    async def open(self) -> None:
+        """There is nothing to be opened."""
+
     async def admit(self, visit: Visit, domain: str) -> bool:
         """Whether a visit may fetch from a domain."""
         self.admitted.append(domain)
