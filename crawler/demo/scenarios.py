@@ -11,10 +11,12 @@ import zlib
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from html import escape
+from itertools import starmap
 from urllib.parse import quote
 
 from attrs import frozen
 
+from crawler.demo.scenes import SCENES
 from crawler.demo.wire import HTML, Ending, Reply
 from crawler.errors import NotFoundError, UsageError
 
@@ -255,6 +257,7 @@ SCENARIOS: dict[str, Scenario] = {
             lambda call, page: page(call.path).but(ending=Ending.RESET),
         ),
         Scenario("huge-headers", "the page with `kb` KB of headers (256)", _huge_headers),
+        *starmap(Scenario, SCENES),
     )
 }
 

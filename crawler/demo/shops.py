@@ -237,7 +237,26 @@ _TROUBLES = (
     _misbehaving("huge-headers", "256 KB of response headers", "completed"),
 )
 
-SHOPS: dict[str, Shop] = {shop.name: shop for shop in (*_ORDINARY, *_SHAPES, *_TROUBLES)}
+# Shops that are themselves in a browser only; the end is that of a plain visit.
+_SCENES = (
+    _misbehaving(
+        "script-only", "pages that are empty until their script has run", "partial", "PDP not found"
+    ),
+    _misbehaving("consent-banner", "a consent banner, kept away by a cookie", "completed"),
+    _misbehaving("consent-dialog", "a consent dialog with unusual words", "completed"),
+    _misbehaving("consent-shadow", "a consent wall in a shadow tree", "completed"),
+    _misbehaving("newsletter", "a modal that wants an address", "completed"),
+    _misbehaving("overlay", "a curtain without a button", "completed"),
+    _misbehaving("moves-on", "pages that lead on, or load themselves again", "completed"),
+    _misbehaving("banner-in-frame", "a German banner in another host's frame", "completed"),
+    _misbehaving("lazy", "pictures that come when they are seen", "completed"),
+    _misbehaving("endless-scroll", "pages without an end", "completed"),
+    _misbehaving("never-idle", "pages that never stop asking", "completed"),
+    _misbehaving("download", "a file among the products", "completed"),
+    _misbehaving("probing", "pages that knock at private addresses", "completed"),
+)
+
+SHOPS: dict[str, Shop] = {shop.name: shop for shop in (*_ORDINARY, *_SHAPES, *_TROUBLES, *_SCENES)}
 
 # Six that tell the story: three countries, a page that is none, a refusal, and a price that moves.
 DEMO_SIX: tuple[Shop, ...] = tuple(

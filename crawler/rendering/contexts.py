@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from playwright.async_api import Error
 
+from crawler.rendering.dismissing import remembered_answers
 from crawler.rendering.page_scripts import script
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 async def prepare(context: BrowserContext) -> None:
     """Shut a context's further ways out; a page that is ours has its own, which come first."""
     await context.add_init_script(f"({script('before')})()")
+    await context.add_init_script(remembered_answers())
     await context.route("**/*", _refuse)
     context.on("page", _close_opened)
 

@@ -13,6 +13,7 @@ from scrapy.http import HtmlResponse, Response
 
 from crawler.crawl.answers import OK, SessionStoppedError
 from crawler.rendering import waiting
+from crawler.rendering.dismissing import Dismisser, answer_vendors
 from crawler.rendering.failures import NoPageError, Transient, why_transient
 from crawler.rendering.page_scripts import script
 from crawler.rendering.pictures import is_blank
@@ -50,6 +51,10 @@ class Sight:
     visit: Visit | None
     viewport: Viewport
     doubts: list[str] = field(factory=list)
+    popups: Dismisser = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.popups = Dismisser(self.page, self, self.settings.render_popup_settle_ms / 1000, self.note)
 
     def note(self, level: str, event_type: str, event: str, **details: Any) -> None:
         """Write a line of the session's log."""
@@ -107,10 +112,14 @@ async def seen(request: Request, sight: Sight) -> Response:
         return await _seen(request, sight)
     except LedAwayError as led:
         return Response(request.url, FOUND, {"Location": str(led)}, request=request)
+    except Error:
+        sight.require()  # what it was closed for says more
+        raise
 
 
 async def _seen(request: Request, sight: Sight) -> Response:
     begun = time.monotonic()
+    await answer_vendors(sight.page.context, request.url)
     answer = await _gone_to(request.url, sight)
     request.meta["download_latency"] = time.monotonic() - begun
     sent = await _body(answer)
@@ -139,9 +148,9 @@ async def _gone_to(url: str, sight: Sight) -> PageResponse:
     """The document that stands at an address."""
     try:
         answer = await sight.page.goto(url, wait_until="domcontentloaded", timeout=NAVIGATION_MS)
-    except Error:
+    except Error as error:
         sight.require()
-        if sight.traffic.is_download:
+        if sight.traffic.is_download or "Download is starting" in error.message:
             raise NoPageError(f"{url} is a file to be kept") from None
         raise
     sight.require()
@@ -156,7 +165,11 @@ async def _settled(sight: Sight) -> None:
     missing = await waiting.until_quiet(sight.look, Limits.ready(settings), sight)
     if missing:
         sight.note("warn", "timeout", "render.not_ready", still=",".join(missing))
+    popups = sight.popups
+    await popups.clear()
     await waiting.scroll_through(sight, waiting.Scroll.of(settings), sight)
+    await popups.clear()
+    await popups.hide_overlays()
     await waiting.until_quiet(sight.look, Limits.within(settings.render_settle_ms), sight)
 
 
@@ -171,6 +184,8 @@ async def _evidence(sight: Sight) -> dict[str, Any]:
                 raise
             sight.note("info", "retry", "extraction.retry", reason=reason, attempt=attempt)
             await waiting.until_quiet(sight.look, Limits.within(sight.settings.render_settle_ms), sight)
+            await sight.popups.clear()
+            await sight.popups.hide_overlays()
         else:
             if "html" not in found:
                 raise DownloadCancelledError(f"{sight.traffic.url} grew to {found['size']} characters")

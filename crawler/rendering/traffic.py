@@ -76,7 +76,7 @@ class Traffic:
         cdp = await page.context.new_cdp_session(page)
         frame = (await cdp.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
         cdp.on(_SESSION, lambda event: self._spawn(self._judge(cdp, frame, event)))
-        cdp.on("Network.dataReceived", self._got)
+        cdp.on("Network.dataReceived", lambda event: self._got(page, event))
         await cdp.send("Network.enable")
         documents = {"resourceType": "Document", "requestStage": "Request"}
         await cdp.send("Fetch.enable", {"patterns": [documents]})
@@ -130,8 +130,10 @@ class Traffic:
         if is_document:
             self.answer = response
 
-    def _got(self, event: dict[str, Any]) -> None:
-        self.received += event.get("dataLength", 0)
+    def _got(self, page: Page, event: dict[str, Any]) -> None:
+        was_over, self.received = self.is_over, self.received + event.get("dataLength", 0)
+        if self.is_over and not was_over:
+            self._spawn(page.close())
 
     def _spawn(self, work: Any) -> None:
         async def quietly() -> None:

@@ -22,8 +22,13 @@ NEVER, ALWAYS, WHERE_NEEDED = "0", "1", "auto"  # of `-a render`
 FIRST, SECOND = "desktop", "mobile"
 HOME = "homepage"
 MOST_NEEDED = 5  # pages of one session that are rendered because they say nothing without
-SHELL_CHARS = 200  # of visible text; a page with less and a script is what the script fills
+SHELL_CHARS = 200  # of text; a page with less and a script is what the script fills
+SHELL_BYTES = 512 * 1024
 _SCRIPT = re.compile(rb"<script\b(?![^>]*\bld\+json)", re.IGNORECASE)
+_AROUND = re.compile(
+    rb"<(script|style|noscript|template|head|header|nav|footer|svg)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>",
+    re.DOTALL | re.IGNORECASE,
+)
 _UNREAD = {Cause.EMPTY_PAGE, Cause.UNREADABLE}
 
 
@@ -64,13 +69,21 @@ class Tour:
         return reason
 
 
+def _says_little(body: bytes) -> bool:
+    """Whether a page has hardly a word beside what all pages of its site have around them."""
+    if len(body) > SHELL_BYTES:
+        return False
+    said = b" ".join(_AROUND.sub(b" ", body).split())
+    return len(said.decode("utf-8", "replace")) < SHELL_CHARS
+
+
 def _why(page_type: str, page: FetchedPage | Cause) -> str | None:
     if isinstance(page, Cause):
         return "no_verdict" if page in _UNREAD else None
     if not page.reading.is_html or page.reading.verdict.is_pdp:
         return None
     has_script = _SCRIPT.search(page.body) is not None
-    if has_script and len(page.reading.text.decode()) < SHELL_CHARS:
+    if has_script and _says_little(page.body):
         return "script_shell"
     # Half of a product page: what a script may well complete.
     signals = page.reading.verdict.signals

@@ -1,0 +1,209 @@
+"""Sessions in a browser, from the command to the files; and the fence, from a page that wants out."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from crawler.demo import serve
+from crawler.rendering.pictures import SIGNATURE, size_of
+from tests.e2e.conftest import Home, wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from crawler.demo import DemoServer
+    from tests.embedded.browser import InBrowser
+
+# What is waited for on a page, at a tenth.
+QUICK = {
+    "RENDER_IDLE_MS": "150", "RENDER_STABLE_MS": "200", "RENDER_MIN_MS": "500", "RENDER_READY_MAX_MS": "1500",
+    "RENDER_SCROLL_WAIT_MS": "250", "RENDER_BOTTOM_MS": "200", "RENDER_SETTLE_MS": "500",
+    "RENDER_POPUP_SETTLE_MS": "100", "RENDER_SCROLL_STEPS": "2",
+}  # fmt: skip
+FILES = {
+    "html.gz": "html_gz",
+    "response.html.gz": "html_gz",
+    "screenshot.png": "screenshot",
+    "visible_text.txt": "visible_text",
+    "features.json": "features_json",
+}
+
+
+@pytest.fixture(scope="module")
+def shop() -> Iterator[DemoServer]:
+    """The demo's shops, each at an address of its own, none of them 127.0.0.1."""
+    with serve(addressing="addresses") as server:
+        yield server
+
+
+@pytest.fixture
+def browsing(tmp_path: Path) -> Home:
+    """A home whose crawls may visit the shops, and nothing else on this machine."""
+    return Home(tmp_path / "home", {**QUICK, "EGRESS_ALLOW": "127.0.1.0/24"})
+
+
+class Canary:
+    """Listens where nobody may knock, on TCP and on UDP, and counts who does."""
+
+    def __init__(self) -> None:
+        self.knocks: list[str] = []
+        self._tcp = socket.create_server(("127.0.0.1", 0))
+        self.port = self._tcp.getsockname()[1]
+        self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._udp.bind(("127.0.0.1", self.port))
+        self._threads = [threading.Thread(target=self._accept), threading.Thread(target=self._receive)]
+        for thread in self._threads:
+            thread.start()
+
+    def _accept(self) -> None:
+        while True:
+            connection, _ = self._tcp.accept()
+            with connection:
+                connection.settimeout(2)
+                try:
+                    said = connection.recv(200)
+                except OSError:
+                    said = b""
+            if said.startswith(b"the end"):
+                return
+            self.knocks.append(f"tcp {said[:80]!r}")
+
+    def _receive(self) -> None:
+        while True:
+            said = self._udp.recv(200)
+            if said.startswith(b"the end"):
+                return
+            self.knocks.append(f"udp {said[:80]!r}")
+
+    def close(self) -> None:
+        """Stop listening."""
+        with socket.create_connection(("127.0.0.1", self.port)) as last:
+            last.sendall(b"the end")
+        self._udp.sendto(b"the end", ("127.0.0.1", self.port))
+        for thread in self._threads:
+            thread.join()
+        self._tcp.close()
+        self._udp.close()
+
+
+@pytest.fixture
+def canary() -> Iterator[Canary]:
+    """One that is there as long as the test."""
+    canary = Canary()
+    yield canary
+    canary.close()
+
+
+def test_a_page_that_wants_out_reaches_nobody(
+    browsing: Home, shop: DemoServer, canary: Canary, in_browser: InBrowser
+) -> None:
+    """T14 in a browser: every spelling of loopback, metadata services, redirects, sockets, workers, WebRTC.
+
+    A browser without our fence reaches the canary from the same page at once. The session is an ordinary one:
+    four pages with all of their files.
+    """
+    url = shop.url("probing", f"/?canary={canary.port}")
+    in_browser(lambda page: page.goto(url))
+    wait_for(lambda: canary.knocks)
+    canary.knocks.clear()
+    [session] = browsing.crawl("-a", "render=1", url)
+    assert canary.knocks == []
+    assert (session["status"], session["render"]) == ("completed", "1")
+    pages = [(page["page_type"], page["viewport"], page["status"]) for page in session["pages"]]
+    assert pages == [
+        ("homepage", "desktop", "ok"), ("pdp", "desktop", "ok"), ("homepage", "mobile", "ok"),
+        ("pdp", "mobile", "ok"),
+    ]  # fmt: skip
+    _has_all_files(browsing, session)
+    _is_polite(shop, "probing")
+
+
+def _has_all_files(home: Home, session: dict[str, Any]) -> None:
+    """Each page has its files, named as SPEC F144 has it; HTML of both kinds goes, the rest stays."""
+    kept = {
+        tuple(artifact["storage_uri"].split("/")[1:]): artifact
+        for artifact in session["artifacts"]
+        if artifact["page_id"]
+    }
+    assert set(kept) == {
+        (page_type, viewport, name)
+        for page_type in ("homepage", "pdp")
+        for viewport in ("desktop", "mobile")
+        for name in FILES
+    }
+    for (_, viewport, name), artifact in kept.items():
+        assert artifact["type"] == FILES[name]
+        assert (artifact["retention_until"] is not None) == name.endswith("html.gz")
+        if name == "screenshot.png":
+            data = (home.artifacts / artifact["storage_uri"]).read_bytes()
+            assert data.startswith(SIGNATURE)
+            assert size_of(data)[0] == {"desktop": 1920, "mobile": 390}[viewport]
+
+
+def _is_polite(shop: DemoServer, name: str) -> None:
+    """robots.txt was asked for first, and nothing that it forbids; we say who we are in each window."""
+    seen = shop.log.entries(name)
+    ours = [entry for entry in seen if "Vitrine/" in entry.user_agent]
+    assert ours[0].path == "/robots.txt"
+    assert not [entry.path for entry in ours if entry.path.startswith(("/members/", "/account"))]
+    assert {"Mobile" in entry.user_agent for entry in ours} == {True, False}
+
+
+def test_auto_renders_what_a_script_fills_and_says_so(browsing: Home, shop: DemoServer) -> None:
+    """Two pages in one window; a shop that needs no browser gets none."""
+    sessions = browsing.crawl("-a", "render=auto", shop.url("script-only"), shop.url("plain"), timeout=180)
+    by_url = {session["url"]: session for session in sessions}
+    shell, plain = by_url[shop.url("script-only")], by_url[shop.url("plain")]
+    assert [session["status"] for session in sessions] == ["completed"] * 2
+    assert len(shell["pages"]) == len(plain["pages"]) == 2
+    shown = json.loads(browsing.vitrine("sessions", "show", shell["id"], "--json").stdout)
+    reasons = [line["details"]["reason"] for line in shown["log"] if line["message"] == "render.chosen"]
+    assert set(reasons) == {"script_shell"}
+    assert sum(artifact["type"] == "screenshot" for artifact in shell["artifacts"]) == 2
+    assert sum(artifact["type"] == "screenshot" for artifact in plain["artifacts"]) == 0
+
+
+def test_a_browser_that_dies_costs_a_moment(browsing: Home, shop: DemoServer) -> None:
+    """It is started anew, the page is rendered again, and nothing of it outlives the crawl."""
+    slow = Home(browsing.path, {**browsing.extra, "RENDER_MIN_MS": "1500"})
+    crawl = slow.start_scrapy(
+        "crawl", "pdp", "-s", "DOWNLOAD_DELAY=0", "-a", "render=1", "-a", f"url={shop.url('german')}"
+    )
+    first = wait_for(lambda: _browsers_of(crawl.pid))
+    wait_for(
+        lambda: any(entry.shop == "german" and entry.path == "/" for entry in shop.log.entries("german"))
+    )
+    for process in first:
+        os.kill(process, signal.SIGKILL)
+    output = crawl.communicate(timeout=240)[1]
+    assert crawl.returncode == 0, output[-3000:]
+    [session] = slow.sessions()
+    assert session["status"] == "completed"
+    assert len(session["pages"]) == 4
+    assert not [process for process in first if Path(f"/proc/{process}").exists()]
+
+
+def _browsers_of(parent: int) -> list[int]:
+    """The Chromium processes that a process started, without those that they started in turn."""
+    below = {parent}
+    found = []
+    for _ in range(3):
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                name, _, rest = stat.read_text().partition(" (")[2].rpartition(")")
+            except OSError:
+                continue
+            pid, above = int(stat.parent.name), int(rest.split()[1])
+            if above in below and pid not in below:
+                below.add(pid)
+                if name.startswith("chrom"):
+                    found.append(pid)
+    return found[:1]
