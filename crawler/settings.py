@@ -58,8 +58,8 @@ DOWNLOADER_MIDDLEWARES_BASE = {
     # sees answers decompressed and after redirects, and decides about attempts
     "crawler.middlewares.navigation.NavigationMiddleware": 550,
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
-    # sees answers still packed
-    "crawler.middlewares.whole_bodies.WholeBodiesMiddleware": 595,
+    "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
+    "crawler.middlewares.decompression.DecompressionMiddleware": 590,
     # proxies of the environment would resolve names past our resolver
     "scrapy.downloadermiddlewares.httpproxy.HttpProxyMiddleware": None,
     "crawler.middlewares.proxy.ProxyMiddleware": 750,
@@ -97,6 +97,7 @@ EXTENSIONS_BASE = {
     **_scrapys.EXTENSIONS_BASE,
     # before the exporter of feeds, which takes them as they are
     "crawler.extensions.page_feed.PageFeed": -10,
+    "crawler.extensions.lean.Lean": 90,
     "crawler.extensions.sessions.Sessions": 100,
     "crawler.extensions.watch.Watch": 110,
 }

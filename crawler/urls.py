@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
-from functools import cache, lru_cache
+from functools import cache, lru_cache, wraps
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
@@ -15,12 +15,15 @@ from w3lib.url import canonicalize_url
 from crawler.errors import BadUrlError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tldextract import TLDExtract
 
 SCHEMES = ("http", "https")
 DEFAULT_PORTS = {"http": 80, "https": 443}
 MAX_URL_CHARS = 8192
 MAX_HOST_CHARS = 253
+REMEMBERED, REMEMBERED_CHARS = 4096, 512  # URLs of which answers are kept, and how long these may be
 _LABEL = re.compile(r"[a-z0-9_-]{1,63}")
 _UNSPEAKABLE = re.compile(r"[\x00-\x20\x7f\\]")
 _HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://|//", re.IGNORECASE)
@@ -47,6 +50,17 @@ _SECRET_SETTING = re.compile(r"(AWS_(?:SECRET_ACCESS_KEY|SESSION_TOKEN)[\"']?\s*
 _ENDS_IN_NUMBER = re.compile(r"(.*\.)?(\d+|0x[0-9a-f]*)")
 
 
+def _remembering(answer: Callable[[str], str]) -> Callable[[str], str]:
+    """Keep what was said of the last URLs: a page's links are those of the page before."""
+    known = lru_cache(REMEMBERED)(answer)
+
+    @wraps(answer)
+    def asked(url: str) -> str:
+        return known(url) if len(url) <= REMEMBERED_CHARS else answer(url)
+
+    return asked
+
+
 def require_http_url(text: str) -> str:
     """Return `text` stripped if a crawl can start there; say what is wrong with it otherwise."""
     url = text.strip()
@@ -65,6 +79,7 @@ def require_http_url(text: str) -> str:
     return url
 
 
+@_remembering
 def domain_of(url: str) -> str:
     """The domain that a visit to `url` locks (SPEC A5): host in ASCII, without `www.`, with an odd port.
 
@@ -96,7 +111,7 @@ def _suffixes() -> TLDExtract:
     return TLDExtract(suffix_list_urls=(), cache_dir=None)
 
 
-@lru_cache(maxsize=4096)
+@_remembering
 def site_of(url: str) -> str:
     """The registrable domain (eTLD+1) of `url`, or its host where there is none."""
     host = host_of(url)
@@ -112,6 +127,7 @@ def same_site(one: str, other: str) -> bool:
     return site_of(one) == site_of(other)
 
 
+@_remembering
 def canonical(url: str) -> str:
     """One spelling for all URLs that fetch the same page; the fragment goes, the query is sorted."""
     parts = _split(canonicalize_url(url, keep_blank_values=True))

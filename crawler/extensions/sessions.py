@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 from collections import Counter
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from crawler.crawl.context import CrawlContext
 
 TOLD = {"queued", "started", "ended", "refused"}
-YOUNG = 20_000  # objects, before the garbage collector looks for circles among them
 
 log = logs.get_logger(__name__)
 
@@ -39,16 +37,13 @@ class Sessions(Promised):
         self._known: int | None = None  # the exit code, where sessions have no part in it
         self._is_in_order = False  # the crawl was not interrupted
         self.visits.listeners.append(self.heard)
-        self._collected_after = gc.get_threshold()
         crawler.signals.connect(self.engine_started, signal=signals.engine_started)
         crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
 
     def engine_started(self) -> None:
-        """Say which manners are off; have the garbage collector leave alone what was loaded."""
+        """Say which manners are off."""
         if not self.crawler.settings.getbool("ROBOTSTXT_OBEY"):
             log.warning("robots.ignored", note="ROBOTSTXT_OBEY is off: what sites forbid is fetched")
-        gc.freeze()
-        gc.set_threshold(YOUNG)
 
     def heard(self, event: str, **fields: Any) -> None:
         """Called by the visits, in the event loop."""
@@ -69,8 +64,6 @@ class Sessions(Promised):
             await self.visits.close(completed=reason == "finished")
         finally:
             await self.context.readers.close()
-            gc.set_threshold(*self._collected_after)
-            gc.unfreeze()
 
     def exit_code(self) -> int:
         """What came of the crawl, as `vitrine crawl` has it; 0 for one without any session.

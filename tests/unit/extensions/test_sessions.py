@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 from typing import TYPE_CHECKING, Any
@@ -134,14 +133,3 @@ def test_events_go_into_the_pipe_and_the_statistics() -> None:
     assert stats == {
         "vitrine/sessions/queued": 1, "vitrine/sessions/failed": 1, "vitrine/sessions/started": 1,
     }  # fmt: skip
-
-
-def test_what_was_loaded_is_not_looked_through_for_garbage(parts: Parts) -> None:
-    """While pages are fetched; whoever crawls more than once in a process gets the collector back."""
-    before = gc.get_threshold(), gc.get_freeze_count()
-    sessions = parts.make(Sessions)
-    sessions.engine_started()
-    assert gc.get_freeze_count() > before[1]
-    assert gc.get_threshold() > before[0]
-    awaited(sessions.spider_closed("finished"))
-    assert (gc.get_threshold(), gc.get_freeze_count()) == before

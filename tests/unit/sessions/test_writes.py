@@ -390,11 +390,12 @@ class SlowQueue(WriteQueue):
         super().__init__(load_settings({}), nothing, nothing, ())
         self.sizes: list[int] = []
         self.error = error
-        self.may_go_on = threading.Event()
+        self.has_begun, self.may_go_on = threading.Event(), threading.Event()
 
     def _store(self, writes: Sequence[Write[Any]]) -> None:
         """Write a group, or fail as a whole."""
         self.sizes.append(len(writes))
+        self.has_begun.set()
         assert self.may_go_on.wait(10)
         if self.error:
             raise self.error
@@ -414,14 +415,28 @@ def a_write() -> Write[int]:
     return Write(number_of)
 
 
-def test_nobody_waits_for_a_group_to_grow() -> None:
-    """The first is written at once; all that came meanwhile go together, up to the limit."""
+def test_the_first_group_waits_for_company() -> None:
+    """What comes within that moment is written with it, and nobody waits for longer than that."""
     queue = SlowQueue()
+    queue.grows_seconds = 0.5  # more than it takes to post two
+    queue.may_go_on.set()
 
     async def work() -> None:
         first = asyncio.ensure_future(queue.post(a_write()))
         await asyncio.sleep(0)
-        await asyncio.sleep(0)
+        second = asyncio.ensure_future(queue.post(a_write()))
+        assert (await first, await second) == (1, 1)
+
+    in_a_loop(work)
+
+
+def test_what_comes_while_a_group_is_written_goes_together() -> None:
+    """Up to the limit."""
+    queue = SlowQueue()
+
+    async def work() -> None:
+        first = asyncio.ensure_future(queue.post(a_write()))
+        await asyncio.to_thread(queue.has_begun.wait, 10)
         others = [asyncio.ensure_future(queue.post(a_write())) for _ in range(MOST + 3)]
         await asyncio.sleep(0)
         queue.may_go_on.set()

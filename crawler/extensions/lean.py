@@ -1,0 +1,47 @@
+"""Leaves undone what costs every page and is of no use to anybody."""
+
+from __future__ import annotations
+
+import gc
+import logging
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+
+from crawler.crawl.context import Component
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from crawler.crawl.context import CrawlContext
+
+YOUNG = 5_000  # objects, before the garbage collector looks for circles among them
+TALKERS = ("scrapy", "crawler")
+
+
+class Lean(Component):
+    """No search for garbage in what was loaded, no lines below the level that is logged.
+
+    Scrapy has its lines made whatever LOG_LEVEL is, and dropped by its handler: two for each page.
+    """
+
+    def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
+        super().__init__(crawler, context)
+        self._collected_after = gc.get_threshold()
+        self._levels = {name: logging.getLogger(name).level for name in TALKERS}
+        crawler.signals.connect(self.engine_started, signal=signals.engine_started)
+        crawler.signals.connect(self.engine_stopped, signal=signals.engine_stopped)
+
+    def engine_started(self) -> None:
+        """All is loaded by now."""
+        gc.freeze()
+        gc.set_threshold(YOUNG)
+        for name in TALKERS:
+            logging.getLogger(name).setLevel(self.crawler.settings["LOG_LEVEL"])
+
+    def engine_stopped(self) -> None:
+        """Leave the process as it was: it may crawl again."""
+        gc.set_threshold(*self._collected_after)
+        gc.unfreeze()
+        for name, level in self._levels.items():
+            logging.getLogger(name).setLevel(level)

@@ -1,0 +1,35 @@
+"""What is left undone while a crawl runs, and only then."""
+
+from __future__ import annotations
+
+import gc
+import logging
+
+import pytest
+
+from crawler.extensions.lean import Lean
+from tests.unit.components import crawl_parts
+
+
+def test_what_was_loaded_is_not_looked_through_for_garbage() -> None:
+    """While pages are fetched; whoever crawls more than once in a process gets the collector back."""
+    before = gc.get_threshold(), gc.get_freeze_count()
+    lean = crawl_parts().make(Lean)
+    lean.engine_started()
+    assert gc.get_freeze_count() > before[1]
+    assert gc.get_threshold() > before[0]
+    lean.engine_stopped()
+    assert (gc.get_threshold(), gc.get_freeze_count()) == before
+
+
+@pytest.mark.parametrize(("level", "is_made"), [("DEBUG", True), ("INFO", False)])
+def test_lines_that_nobody_sees_are_not_made(level: str, is_made: bool) -> None:  # ruff: ignore[boolean-type-hint-positional-argument] - a parameter of the test
+    """Those that are asked for are."""
+    talker = logging.getLogger("scrapy.core.engine")
+    logging.getLogger("scrapy").setLevel(logging.DEBUG)  # as Scrapy has it
+    lean = crawl_parts(LOG_LEVEL=level).make(Lean)
+    lean.engine_started()
+    assert talker.isEnabledFor(logging.DEBUG) == is_made
+    assert talker.isEnabledFor(logging.INFO)
+    lean.engine_stopped()
+    assert talker.isEnabledFor(logging.DEBUG)
