@@ -8,31 +8,27 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle  # ruff: ignore[suspicious-pickle-import] - what is taken from a child is restricted below
-import sys
+from contextlib import nullcontext
 from decimal import Decimal
 from io import BytesIO
-from struct import Struct
 from typing import TYPE_CHECKING, TypeVar
 
 from crawler import logs
 from crawler.errors import CrawlerError
 from crawler.html.content import Content, Section
 from crawler.pdp import Evidence, Facts, Rating, Reading, Signals, Variant, Verdict
+from crawler.reading.process import NonsenseError, NotBegunError, ReadingProcess
 
 if TYPE_CHECKING:
-    from asyncio.subprocess import Process
-
     from crawler.html.content import ContentQuestion
     from crawler.pdp import PageQuestion
 
 
-LENGTH = Struct("!I")
 A = TypeVar("A")
-
-
 # A page of the largest size takes a tenth of this.
 LIMIT_SECONDS = 60.0
-MOST_BYTES = 256 * 1024 * 1024  # of an answer; a page of the largest size has a quarter of it
+AT_ONCE = 4  # questions that a process has: it need not wait for the next one
+LARGE_BYTES = 1024 * 1024  # of a page; of those it has one
 # All that an answer is made of, beside numbers, texts and their lists.
 _VALUES: dict[tuple[str, str], type] = {
     (each.__module__, each.__qualname__): each
@@ -52,12 +48,14 @@ class Readers:
     """Starts its processes when they are first needed, at most one less than there are cores."""
 
     def __init__(self, count: int | None = None, limit_seconds: float = LIMIT_SECONDS) -> None:
-        self._free = asyncio.Semaphore(count or max(1, (os.cpu_count() or 1) - 1))
-        self._idle: list[Process] = []
+        self._count = count or max(1, (os.cpu_count() or 1) - 1)
+        self._places = asyncio.Semaphore(self._count * AT_ONCE)
+        self._large = asyncio.Semaphore(self._count)
         self._limit = limit_seconds
+        self._processes: list[ReadingProcess] = []
 
     async def read(self, question: PageQuestion) -> Reading:
-        """Have a page read by whichever process is free."""
+        """Have a page read by whichever process has least to do."""
         return await self._answer(question, Reading)
 
     async def content(self, question: ContentQuestion) -> Content:
@@ -65,56 +63,34 @@ class Readers:
         return await self._answer(question, Content)
 
     async def _answer(self, question: PageQuestion | ContentQuestion, kind: type[A]) -> A:
-        async with self._free:
-            process = await self._living() or await _started()
-            try:
-                async with asyncio.timeout(self._limit):
-                    answer = await _ask(process, question, kind)
-            except BaseException as error:
-                await _killed(process)
-                if isinstance(error, TimeoutError | EOFError | OSError | pickle.UnpicklingError):
+        async with self._places, self._large if len(question.body) > LARGE_BYTES else nullcontext():
+            asked = pickle.dumps(question, pickle.HIGHEST_PROTOCOL)
+            while True:
+                process = await self._least_busy()
+                try:
+                    return _answer_in(await process.ask(asked), kind)
+                except NotBegunError:
+                    continue  # the page that was being read has ended it; there is one less of these now
+                except (TimeoutError, EOFError, OSError, NonsenseError) as error:
+                    process.end(error)
                     log.error("reader.died", url=question.url, error=type(error).__name__)  # ruff: ignore[error-instead-of-exception] - the reader's, not ours
                     raise ReadingFailedError(f"reading {question.url} came to nothing") from error
-                raise
-            self._idle.append(process)
-            return answer
 
-    async def _living(self) -> Process | None:
-        """An idle process, if one is alive: what killed it while it did nothing was no page's doing."""
-        while self._idle:
-            process = self._idle.pop()
-            await asyncio.sleep(0)  # let its death be noticed
-            if process.returncode is None:
-                return process
-        return None
+    async def _least_busy(self) -> ReadingProcess:
+        # Let a death be noticed: what killed a process while it did nothing was no page's doing.
+        await asyncio.sleep(0)
+        self._processes = [process for process in self._processes if process.lives]
+        least = min(self._processes, key=lambda process: len(process.asked), default=None)
+        if least is None or (least.asked and len(self._processes) < self._count):
+            least = ReadingProcess(self._limit)
+            self._processes.append(least)
+        return least
 
     async def close(self) -> None:
         """End the processes."""
-        idle, self._idle = self._idle, []
-        for process in idle:
-            if process.stdin is not None:
-                process.stdin.close()
-            await process.wait()
-
-
-async def _started() -> Process:
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "crawler.reading.worker",
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-        start_new_session=True,  # a Ctrl-C is for the crawl, which decides what becomes of us
-    )  # fmt: skip
-
-
-async def _ask(process: Process, question: PageQuestion | ContentQuestion, kind: type[A]) -> A:
-    if process.stdin is None or process.stdout is None:
-        raise EOFError
-    data = pickle.dumps(question, pickle.HIGHEST_PROTOCOL)
-    process.stdin.write(LENGTH.pack(len(data)) + data)
-    await process.stdin.drain()
-    (length,) = LENGTH.unpack(await process.stdout.readexactly(LENGTH.size))
-    if length > MOST_BYTES:
-        raise pickle.UnpicklingError(f"an answer of {length} bytes")
-    return _answer_in(await process.stdout.readexactly(length), kind)
+        for process in self._processes:
+            process.end(EOFError())
+            await process.gone()
 
 
 def _answer_in(answer: bytes, kind: type[A]) -> A:
@@ -122,9 +98,9 @@ def _answer_in(answer: bytes, kind: type[A]) -> A:
     try:
         found = _Answers(BytesIO(answer)).load()
     except Exception as error:
-        raise pickle.UnpicklingError(f"no answer: {error}") from error
+        raise NonsenseError(f"no answer: {error}") from error
     if not isinstance(found, kind):
-        raise pickle.UnpicklingError(f"no {kind.__name__}")
+        raise NonsenseError(f"no {kind.__name__}")
     return found
 
 
@@ -134,9 +110,3 @@ class _Answers(pickle.Unpickler):  # ruff: ignore[suspicious-pickle-usage] - see
     def find_class(self, module: str, name: str) -> type:
         """Called for whatever is to be made; what is not in the table never is."""
         return _VALUES[module, name]
-
-
-async def _killed(process: Process) -> None:
-    if process.returncode is None:
-        process.kill()
-    await process.wait()

@@ -1,4 +1,4 @@
-"""The process that reads pages: questions come in on its standard input, answers go out.
+"""The process that reads pages: its standard input is a socket, for questions and answers.
 
 It ends with its input, so it never outlives the crawl that started it, however that dies.
 """
@@ -8,31 +8,31 @@ from __future__ import annotations
 import gc
 import os
 import pickle  # ruff: ignore[suspicious-pickle-import] - between us and our own parent
+import socket
 import sys
 from contextlib import suppress
 
 from crawler.html.content import ContentQuestion, content_of
 from crawler.pdp import reading_of
-from crawler.reading.readers import LENGTH
+from crawler.reading.process import LENGTH
 
 YOUNG = 50_000  # objects, before the garbage collector looks for circles among them
 
 
 def main() -> None:
     """Answer until there are no more questions."""
+    parent = socket.socket(fileno=os.dup(sys.stdin.fileno()))
     # What a library prints must not get between the answers.
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     # What was imported stays, and a page's tree goes without the collector: it is asked rarely.
     gc.freeze()
     gc.set_threshold(YOUNG)
-    with suppress(BrokenPipeError):  # nobody waits for the answer any more
-        while len(head := sys.stdin.buffer.read(LENGTH.size)) == LENGTH.size:
-            question = pickle.loads(sys.stdin.buffer.read(LENGTH.unpack(head)[0]))  # ruff: ignore[suspicious-pickle-usage] - from our own parent
+    with parent, parent.makefile("rb") as questions, suppress(ConnectionError):  # nobody waits any more
+        while len(head := questions.read(LENGTH.size)) == LENGTH.size:
+            question = pickle.loads(questions.read(LENGTH.unpack(head)[0]))  # ruff: ignore[suspicious-pickle-usage] - from our own parent
             found = content_of(question) if isinstance(question, ContentQuestion) else reading_of(question)
             answer = pickle.dumps(found, pickle.HIGHEST_PROTOCOL)
-            answers.write(LENGTH.pack(len(answer)) + answer)
-            answers.flush()
+            parent.sendall(LENGTH.pack(len(answer)) + answer)
 
 
 if __name__ == "__main__":

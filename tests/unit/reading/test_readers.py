@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawler.pdp import PageQuestion, Reading, reading_of
-from crawler.reading import Readers, ReadingFailedError, readers
+from crawler.reading import Readers, ReadingFailedError, process, readers
+from crawler.reading.process import NonsenseError
+from crawler.reading.readers import AT_ONCE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -52,25 +54,31 @@ def test_several_pages_share_one_reader() -> None:
 
     async def read_all(readers: Readers) -> list[str]:
         readings = await asyncio.gather(*(readers.read(question) for question in questions))
-        assert len(readers._idle) == 1
+        assert len(readers._processes) == 1
         return [reading.facts.name for reading in readings]
 
     assert with_readers(read_all, count=1) == [f"Jug {n}" for n in range(20)]
 
 
+async def pid_of(readers: Readers) -> int:
+    """The process that reads, once it has read something."""
+    await readers.read(QUESTION)
+    [process] = readers._processes
+    return (await process._started).pid
+
+
 def test_a_page_that_kills_its_reader_costs_that_page() -> None:
-    """The page is told as failed; the next one gets a new reader."""
+    """It is told as failed; those that waited behind it are read by a new reader."""
 
     async def kill_while_reading(readers: Readers) -> None:
-        await readers.read(QUESTION)
-        os.kill(readers._idle[0].pid, signal.SIGSTOP)
-        reading = asyncio.ensure_future(readers.read(QUESTION))
-        pid = readers._idle[0].pid
+        pid = await pid_of(readers)
+        os.kill(pid, signal.SIGSTOP)
+        readings = [asyncio.ensure_future(readers.read(QUESTION)) for _ in range(AT_ONCE + 2)]
         await asyncio.sleep(0.2)
         os.kill(pid, signal.SIGKILL)
-        with pytest.raises(ReadingFailedError):
-            await reading
-        assert (await readers.read(QUESTION)).verdict.is_pdp
+        first, *others = await asyncio.gather(*readings, return_exceptions=True)
+        assert isinstance(first, ReadingFailedError)
+        assert all(isinstance(other, Reading) and other.verdict.is_pdp for other in others)
 
     with_readers(kill_while_reading, count=1)
 
@@ -79,23 +87,26 @@ def test_a_reader_that_dies_while_idle_costs_nothing() -> None:
     """A new one takes its place."""
 
     async def kill_between(readers: Readers) -> None:
-        await readers.read(QUESTION)
-        os.kill(readers._idle[0].pid, signal.SIGKILL)
-        await asyncio.sleep(0.2)
+        os.kill(await pid_of(readers), signal.SIGKILL)
+        for _ in range(1_000):
+            if readers._processes[0].lives:
+                await asyncio.sleep(0.01)
         assert (await readers.read(QUESTION)).verdict.is_pdp
 
     with_readers(kill_between, count=1)
 
 
 def test_a_page_that_takes_for_ever_is_given_up() -> None:
-    """The reader goes with it."""
+    """The reader goes with it, and the page behind it does not: its time begins when it is looked at."""
 
     async def stop_between(readers: Readers) -> int:
-        await readers.read(QUESTION)
-        pid = readers._idle[0].pid
+        pid = await pid_of(readers)
         os.kill(pid, signal.SIGSTOP)
-        with pytest.raises(ReadingFailedError):
-            await readers.read(QUESTION)
+        first, second = await asyncio.gather(
+            readers.read(QUESTION), readers.read(QUESTION), return_exceptions=True
+        )
+        assert isinstance(first, ReadingFailedError)
+        assert isinstance(second, Reading)
         return pid
 
     pid = with_readers(stop_between, count=1, limit_seconds=4)
@@ -103,16 +114,57 @@ def test_a_page_that_takes_for_ever_is_given_up() -> None:
         os.kill(pid, 0)
 
 
+def test_who_stops_waiting_leaves_the_reader_to_the_others() -> None:
+    """Answers are not mixed up by it."""
+
+    async def cancel_one(readers: Readers) -> None:
+        pid = await pid_of(readers)
+        os.kill(pid, signal.SIGSTOP)
+        others = [PageQuestion(PAGE, QUESTION.url, "text/html", "v1.2", with_links=n > 1) for n in range(3)]
+        readings = [asyncio.ensure_future(readers.read(question)) for question in others]
+        await asyncio.sleep(0.1)
+        readings[1].cancel()
+        os.kill(pid, signal.SIGCONT)
+        done = await asyncio.gather(*readings, return_exceptions=True)
+        assert [type(each) for each in done] == [Reading, asyncio.CancelledError, Reading]
+        assert [bool(done[n].candidates) for n in (0, 2)] == [False, True]  # type: ignore[union-attr]
+        assert await pid_of(readers) == pid
+
+    with_readers(cancel_one, count=1)
+
+
+def test_a_large_page_goes_over_in_pieces() -> None:
+    """There and back, one at a time."""
+    words = b"<p>" + b"jug " * 1_000_000 + b"</p>"
+    large = PageQuestion(PAGE + words, QUESTION.url, "text/html", "v1.2", with_links=False)
+
+    async def read_both(readers: Readers) -> list[int]:
+        return [len(reading.text) for reading in await asyncio.gather(*(readers.read(large),) * 2)]
+
+    assert min(with_readers(read_both, count=1)) > 3_000_000
+
+
 def test_closing_ends_the_processes() -> None:
     """None is left behind."""
-
-    async def read_once(readers: Readers) -> int:
-        await readers.read(QUESTION)
-        return readers._idle[0].pid
-
-    pid = with_readers(read_once)
+    pid = with_readers(pid_of)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_a_reader_that_cannot_be_started_costs_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And nobody waits for it."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError("no processes are left")
+
+    async def read_twice(asked: Readers) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(asyncio, "create_subprocess_exec", refuse)
+            with pytest.raises(ReadingFailedError):
+                await asked.read(QUESTION)
+        assert (await asked.read(QUESTION)).verdict.is_pdp
+
+    with_readers(read_twice, count=1)
 
 
 class _Command:
@@ -139,7 +191,7 @@ class _Command:
 )
 def test_a_reader_commands_nothing(hostile: bytes) -> None:
     """Whatever it sends, values are made and no function is called."""
-    with pytest.raises(pickle.UnpicklingError):
+    with pytest.raises(NonsenseError):
         readers._answer_in(hostile, Reading)
 
 
@@ -149,9 +201,8 @@ def test_a_reader_that_answers_nonsense_costs_its_page(monkeypatch: pytest.Monke
     async def read_twice(asked: Readers) -> None:
         with pytest.raises(ReadingFailedError):
             await asked.read(QUESTION)
-        assert not asked._idle
         monkeypatch.undo()
         assert (await asked.read(QUESTION)).verdict.is_pdp
 
-    monkeypatch.setattr(readers, "MOST_BYTES", 10)
+    monkeypatch.setattr(process, "MOST_BYTES", 10)
     with_readers(read_twice, count=1)
