@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from crawler.access.gate import Gate
     from crawler.config import Settings
-    from crawler.sessions.writes import Hooks
+    from crawler.sessions.page_rows import Hooks
 
 log = logs.get_logger(__name__)
 ROBOTS = "obey"  # as settings.py has it

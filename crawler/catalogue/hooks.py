@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from crawler.capture.items import PageCapture
     from crawler.db.upsert import Insert
-    from crawler.evidence.files import KeptFile
     from crawler.pdp import Facts, Verdict
+    from crawler.sessions.page_rows import KeptPage
 
 _JUDGED = insert(cast("Table", Diagnostic.__table__))
 
@@ -35,23 +35,37 @@ _JUDGED = insert(cast("Table", Diagnostic.__table__))
 class CatalogueHooks:
     """Products, prices and assets of a page, how it was judged, and what stays known of sessions."""
 
-    def page_kept(self, db: Session, capture: PageCapture, page: Page, _files: Sequence[KeptFile]) -> None:
-        """Note how a page was judged, the product that it shows, and the assets of a run's page."""
-        product, verdict, facts = None, capture.verdict, capture.facts
-        if verdict is not None and facts is not None:
-            db.connection().execute(_JUDGED, _diagnostic(page, verdict, quality_of(facts)))
-            if verdict.is_pdp:
-                product = products.see(db, page, capture, page.content_sha256)
-        if isinstance(capture, RunPage):
-            task = capture.task
-            sight = assets.Sight(page.id, page.created_at, task.run_id, capture.source, task.domain)
-            assets.see(db, sight, capture.assets, product)
-        elif product is not None and not product.is_new:
-            assets.follow(db, assets.Sight(page.id, page.created_at), product)
+    def pages_kept(self, db: Session, kept: Sequence[KeptPage]) -> None:
+        """Note how pages were judged, the products that they show, and the assets of runs' pages."""
+        judged = [_diagnostic(each.page, *found) for each in kept if (found := _judgement(each.capture))]
+        if judged:
+            db.connection().execute(_JUDGED, judged)
+        seen = products.see(db, [each for each in kept if _is_product(each.capture)])
+        for each in kept:
+            _note_assets(db, each.page, each.capture, seen.get(each.page.id))
 
     def sessions_ended(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
         """Note the ends of sessions, each with its share in its domain's day."""
         note_endings(db, session_ids, now)
+
+
+def _judgement(capture: PageCapture) -> tuple[Verdict, Facts] | None:
+    verdict, facts = capture.verdict, capture.facts
+    return None if verdict is None or facts is None else (verdict, facts)
+
+
+def _is_product(capture: PageCapture) -> bool:
+    return capture.facts is not None and capture.verdict is not None and capture.verdict.is_pdp
+
+
+def _note_assets(db: Session, page: Page, capture: PageCapture, product: products.Product | None) -> None:
+    """Write the assets of a run's page, or have those that others have of its product follow it."""
+    if isinstance(capture, RunPage):
+        task = capture.task
+        sight = assets.Sight(page.id, page.created_at, task.run_id, capture.source, task.domain)
+        assets.see(db, sight, capture.assets, product)
+    elif product is not None and not product.is_new:
+        assets.follow(db, assets.Sight(page.id, page.created_at), product)
 
 
 # ── how a page was judged: where its facts came from, and a score ──
@@ -72,7 +86,7 @@ def quality_of(facts: Facts) -> int:
     return max(0, complete - DISAGREEMENT * len(facts.disagreements))
 
 
-def _diagnostic(page: Page, verdict: Verdict, quality: int) -> dict[str, Any]:
+def _diagnostic(page: Page, verdict: Verdict, facts: Facts) -> dict[str, Any]:
     """Where each fact came from and what other sources say, with the signals and reasons of the verdict."""
     stored = {**(page.facts or {}), **(page.verdict or {})}
     return {
@@ -82,7 +96,7 @@ def _diagnostic(page: Page, verdict: Verdict, quality: int) -> dict[str, Any]:
         "url": page.url,
         "policy": verdict.policy,
         "is_pdp": verdict.is_pdp,
-        "quality": quality,
+        "quality": quality_of(facts),
         "traces": {name: stored[name] for name in TRACES},
     }
 

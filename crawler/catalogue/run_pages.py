@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from crawler.catalogue.plugins import AssetRecord, PluginFailure
     from crawler.db.models import Page
-    from crawler.evidence.files import KeptFile
     from crawler.runs.sources import Source
     from crawler.runs.tasks import LeasedTask, NewTask
+    from crawler.sessions.page_rows import KeptPage
 
 
 MORE_LINKS = "the page has more links than are looked at; those beyond were not followed"
@@ -56,10 +56,14 @@ class RunPage(PageCapture):
 class RunHooks:
     """Writes in the page's transaction: its links, its assets, what is worth a look, its task's end."""
 
-    def page_kept(self, db: Session, capture: PageCapture, page: Page, _files: Sequence[KeptFile]) -> None:
+    def pages_kept(self, db: Session, kept: Sequence[KeptPage]) -> None:
+        """Write what the pages of runs gave."""
+        for each in kept:
+            if isinstance(each.capture, RunPage):
+                self._page_kept(db, each.capture, each.page)
+
+    def _page_kept(self, db: Session, capture: RunPage, page: Page) -> None:
         """Write what a run's page gave; of a task that is not ours any more, nothing."""
-        if not isinstance(capture, RunPage):
-            return
         now, run_id = page.created_at, capture.task.run_id
         came = TaskEnd(
             capture.cause, capture.error, page_id=None if capture.cause else page.id,

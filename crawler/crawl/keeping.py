@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawler.crawl.visits import Visits
-    from crawler.sessions.writes import KeptPage
+    from crawler.sessions.page_rows import KeptPage
 
 
 async def keep(crawler: Crawler, visits: Visits, capture: PageCapture) -> StoredPage:

@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from crawler.capture.items import PageCapture
     from crawler.config import Settings
     from crawler.leases.renewer import Lost
+    from crawler.sessions.page_rows import Hooks, KeptPage
     from crawler.sessions.visit import Visit
-    from crawler.sessions.writes import Hooks, KeptPage, Write, WriteQueue
+    from crawler.sessions.writes import Write, WriteQueue
 
 P = ParamSpec("P")
 T = TypeVar("T")

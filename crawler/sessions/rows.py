@@ -13,7 +13,7 @@ from crawler.errors import CrawlerError, NotFoundError
 from crawler.sessions.outcome import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from datetime import datetime, timedelta
     from uuid import UUID
 
@@ -139,10 +139,22 @@ def beat(db: Transaction, fence: Fence, ttl: timedelta) -> bool:
     return change(db, fence, **alive(db, ttl))
 
 
+def stale_of(db: Transaction, fences: Collection[Fence], ttl: timedelta) -> set[Fence]:
+    """Say that running sessions live; those that are no longer ours."""
+    said = alive(db, ttl)
+    rows = [_its(fence, said) for fence in fences]
+    if not rows or db.connection().execute(_fenced_update(tuple(said)), rows).rowcount == len(rows):
+        return set()
+    return {fence for fence in fences if not beat(db, fence, ttl)}
+
+
 def change(db: Session, fence: Fence, **values: Any) -> bool:
     """Write columns of a running session; False, and nothing written, when it is no longer ours."""
-    parameters = {"its_id": fence.session_id, "its_owner": fence.owner, "its_epoch": fence.epoch, **values}
-    return db.connection().execute(_fenced_update(tuple(values)), parameters).rowcount == 1
+    return db.connection().execute(_fenced_update(tuple(values)), _its(fence, values)).rowcount == 1
+
+
+def _its(fence: Fence, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {"its_id": fence.session_id, "its_owner": fence.owner, "its_epoch": fence.epoch, **values}
 
 
 @cache

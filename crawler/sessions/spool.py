@@ -23,7 +23,8 @@ from crawler.evidence.files import KeptFile, session_folder
 from crawler.evidence.warc_files import NoRows
 from crawler.evidence.warc_shelf import recover
 from crawler.sessions.outcome import Status
-from crawler.sessions.writes import Write, days_of, write_artifacts
+from crawler.sessions.page_rows import write_artifacts
+from crawler.sessions.writes import Write, days_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator

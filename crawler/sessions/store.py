@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from crawler.db.engine import Database, Transaction
     from crawler.evidence.blobs import BlobStore
     from crawler.sessions.journal import Journal
+    from crawler.sessions.page_rows import Hooks
     from crawler.sessions.rows import SessionOrder
-    from crawler.sessions.writes import Hooks
 
 log = logs.get_logger(__name__)
 # Built once: building a statement costs more than running it.

@@ -11,31 +11,26 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
-from uuid import uuid4
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from attrs import define, field, frozen
+from attrs import define, field
 from sqlalchemy import insert, select
 from sqlalchemy.exc import OperationalError
 
 from crawler import logs
-from crawler.capture.artifact_types import HTML, MEDIA
 from crawler.db.engine import DatabaseUnavailableError
 from crawler.db.models import Artifact, CrawlLog, Page
 from crawler.errors import LockedError
 from crawler.evidence.blobs import BlobExistsError, DiskFullError, StoreUnavailableError
-from crawler.evidence.files import KeptFile, files_of, sha256
-from crawler.evidence.warc_files import write_record
+from crawler.evidence.files import files_of
 from crawler.leases.patience import Patience
-from crawler.pdp import facts_as_dict, verdict_as_dict
 from crawler.sessions.log_export import log_file
 from crawler.sessions.outcome import PageResult
-from crawler.sessions.rows import StaleSessionError, beat
-from crawler.storable import as_json
+from crawler.sessions.page_rows import PageRows, write_artifacts, write_pages
+from crawler.sessions.rows import StaleSessionError, stale_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from datetime import datetime
     from uuid import UUID
 
     from sqlalchemy import Table
@@ -45,12 +40,12 @@ if TYPE_CHECKING:
     from crawler.config import Settings
     from crawler.db.engine import Database, Transaction
     from crawler.evidence.blobs import BlobStore
+    from crawler.evidence.files import KeptFile
     from crawler.evidence.warc_shelf import WarcShelf
     from crawler.sessions.journal import Journal, LogLine
+    from crawler.sessions.page_rows import Hooks, KeptPage
     from crawler.sessions.rows import Fence
     from crawler.sessions.visit import Visit
-
-    Row = dict[str, Any]
 
 T = TypeVar("T")
 MOST = 50  # writes a commit
@@ -60,8 +55,6 @@ SHORT_DAYS = 7
 LONG_DAYS = 30
 AWAY = (DatabaseUnavailableError, DiskFullError, LockedError, StoreUnavailableError)  # and may come back
 # Built once: building a statement costs more than running it.
-_PAGE = insert(cast("Table", Page.__table__))
-_ARTIFACTS = insert(cast("Table", Artifact.__table__))
 _LOG = insert(cast("Table", CrawlLog.__table__))
 
 log = logs.get_logger(__name__)
@@ -94,10 +87,10 @@ class Write(Generic[T]):
         is_known = not self.is_in_doubt or self.was_written is not None
         return isinstance(self.error, AWAY) and is_known
 
-    def write_in(self, db: Transaction) -> None:
-        """Write the rows, and remember what that brought; an earlier try is forgotten."""
+    def wrote(self, result: T) -> None:
+        """Remember what writing the rows has brought; an earlier try is forgotten."""
         self.error, self.is_in_doubt = None, False
-        self._results = [self.rows(db)]
+        self._results = [result]
 
     def fail(self, error: BaseException) -> None:
         """Remember why it is not stored."""
@@ -125,24 +118,6 @@ class Write(Generic[T]):
 @define(eq=False)
 class ShelvedWrite(Write[T]):
     """What it tells of lies in a WARC file, which is flushed before."""
-
-
-@frozen
-class KeptPage:
-    """A page that is stored, and its files."""
-
-    page: Page
-    files: tuple[KeptFile, ...]
-
-
-class Hooks(Protocol):
-    """Writes along in the transactions of sessions."""
-
-    def page_kept(self, db: Session, capture: PageCapture, page: Page, files: Sequence[KeptFile]) -> None:
-        """Called when a page's rows were written; what it raises takes them back."""
-
-    def sessions_ended(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
-        """Called when the ends of sessions were written."""
 
 
 class WriteQueue:
@@ -184,18 +159,7 @@ class WriteQueue:
         A row exists only for a file that does; whoever else writes about the page does it in its transaction.
         """
         files = files_of(visit, capture)
-        row = {**_page_row(visit, capture), "content_sha256": _content_digest(files, capture)}
         days = days_of(self.settings, visit.order.retention_policy)
-
-        def write(db: Transaction) -> KeptPage:
-            record_id = None if capture.record is None else write_record(db, capture.record)
-            page = {**row, "created_at": db.now, "record_id": record_id}
-            db.connection().execute(_PAGE, page)
-            write_artifacts(db, files, visit.fence.session_id, page_id=capture.page_id, days=days)
-            kept = Page(**page)
-            for hook in self.hooks:
-                hook.page_kept(db, capture, kept, files)
-            return KeptPage(kept, tuple(files))
 
         def note(_: KeptPage) -> None:
             is_doubted = bool(capture.low_confidence_reasons)
@@ -206,7 +170,7 @@ class WriteQueue:
 
         kind = Write if capture.record is None else ShelvedWrite
         return kind(
-            write,
+            PageRows.of(capture, files, visit.fence, days=days, hooks=self.hooks),
             files,
             fence=visit.fence,
             journal=visit.journal,
@@ -376,18 +340,59 @@ def _withdraw_unclaimed(database: Database, blobs: BlobStore, write: Write[Any])
 
 def _write_rows(db: Transaction, writes: Sequence[Write[Any]], ttl: timedelta) -> None:
     # The sessions that are still ours cannot be taken over before the transaction's end.
-    fences = {write.fence for write in writes if write.fence}
-    stale = {fence for fence in fences if not beat(db, fence, ttl)}
-    lines: list[tuple[UUID, LogLine]] = []
+    stale = stale_of(db, {write.fence for write in writes if write.fence}, ttl)
     for write in writes:
         if write.fence in stale:
             write.fail(StaleSessionError())
-            continue
-        _write_in_savepoint(db, write)
+    ours = [write for write in writes if write.fence not in stale]
+    _write_apart(db, ours)
+    lines: list[tuple[UUID, LogLine]] = []
+    for write in ours:
         if write.error is None and write.journal is not None:
             write.lines += write.journal.take()
             lines += [(write.journal.key, line) for line in write.lines]
     write_log(db, lines)
+
+
+def _write_apart(db: Transaction, writes: Sequence[Write[Any]]) -> None:
+    """Write the rows of all in one savepoint; where that is refused, those of each in one of its own."""
+    error = _refused(db, writes) if writes else None
+    if error is None:
+        return
+    if len(writes) == 1:
+        writes[0].fail(error)
+        return
+    for write in writes:
+        _write_apart(db, [write])
+
+
+def _refused(db: Transaction, writes: Sequence[Write[Any]]) -> Exception | None:
+    """Why the rows were not written; what was of them is taken back, if the transaction still stands."""
+    connection = db.connection()
+    connection.exec_driver_sql("SAVEPOINT write")
+    try:
+        _write_together(db, writes)
+        db.flush()
+        connection.exec_driver_sql("RELEASE SAVEPOINT write")
+    except Exception as error:  # ruff: ignore[blind-except] - `result` raises it
+        db.expunge_all()
+        try:
+            connection.exec_driver_sql("ROLLBACK TO SAVEPOINT write")
+            connection.exec_driver_sql("RELEASE SAVEPOINT write")
+        except Exception:  # ruff: ignore[blind-except] - what came first says more
+            raise error from None
+        return error
+    return None
+
+
+def _write_together(db: Transaction, writes: Sequence[Write[Any]]) -> None:
+    """Write the rows of pages table by table, then those of whatever else there is."""
+    pages = {write: write.rows for write in writes if isinstance(write.rows, PageRows)}
+    for write, kept in zip(pages, write_pages(db, list(pages.values())), strict=True):
+        write.wrote(kept)
+    for write in writes:
+        if write not in pages:
+            write.wrote(write.rows(db))
 
 
 def _lasting(shelf: WarcShelf | None, writes: Sequence[Write[Any]]) -> Sequence[Write[Any]]:
@@ -445,92 +450,10 @@ def _may_be_one_writes_doing(error: BaseException) -> bool:
     return isinstance(error, Exception) and not isinstance(error, DatabaseUnavailableError | LockedError)
 
 
-def _write_in_savepoint(db: Transaction, write: Write[Any]) -> None:
-    """Write one write; what it raises takes back its own rows, if the transaction still stands."""
-    connection = db.connection()
-    connection.exec_driver_sql("SAVEPOINT write")
-    try:
-        write.write_in(db)
-        db.flush()
-        connection.exec_driver_sql("RELEASE SAVEPOINT write")
-    except Exception as error:  # ruff: ignore[blind-except] - `result` raises it
-        db.expunge_all()
-        try:
-            connection.exec_driver_sql("ROLLBACK TO SAVEPOINT write")
-            connection.exec_driver_sql("RELEASE SAVEPOINT write")
-        except Exception:  # ruff: ignore[blind-except] - what came first says more
-            raise error from None
-        write.fail(error)
-
-
 def days_of(settings: Settings, retention_policy: str) -> int:
     """How long what shows a session's pages is kept."""
     standard = settings.html_retention_days
     return {"short": SHORT_DAYS, "long": LONG_DAYS}.get(retention_policy, standard)
-
-
-# ── rows ──
-
-
-def _content_digest(files: Sequence[KeptFile], capture: PageCapture) -> str | None:
-    """The digest of a page's content, wherever that lies."""
-    for file in files:
-        if file.type in {HTML, MEDIA}:
-            return file.packed.content_sha256
-    content = capture.body if capture.body is not None else capture.media
-    return None if content is None or capture.record is None else sha256(content)
-
-
-def _page_row(visit: Visit, capture: PageCapture) -> Row:
-    """What a page's row says, but for its time."""
-    from_the_site = {
-        "url": capture.url,
-        "verdict": verdict_as_dict(capture.verdict) if capture.verdict else None,
-        "facts": facts_as_dict(capture.facts) if capture.facts else None,
-    }
-    return {
-        "id": capture.page_id,
-        "session_id": visit.fence.session_id,
-        "epoch": visit.fence.epoch,
-        "page_type": capture.page_type,
-        "viewport": capture.viewport,
-        "status": "ok" if capture.cause is None else "failed",
-        "http_status": capture.http_status,
-        "low_confidence_reasons": list(capture.low_confidence_reasons),
-        "load_timings": capture.load_timings,
-        **as_json(from_the_site),
-    }
-
-
-def write_artifacts(
-    db: Transaction,
-    files: Sequence[KeptFile],
-    session_id: UUID,
-    *,
-    page_id: UUID | None = None,
-    days: int | None = None,
-) -> None:
-    """Write the rows of published files; `days` is for those that expire."""
-    until = None if days is None else db.now + timedelta(days=days)
-    rows = [
-        {
-            "id": uuid4(),
-            "session_id": session_id,
-            "page_id": page_id,
-            "type": file.type.name,
-            "storage_uri": file.uri,
-            "size_bytes": len(file.packed.data),
-            "checksum": file.packed.checksum,
-            "content_sha256": file.packed.content_sha256,
-            "content_type": file.content_type,
-            "charset": file.charset,
-            "created_at": db.now,
-            "retention_until": until if file.type.expires else None,
-        }
-        for file in files
-    ]
-    if rows:
-        db.connection().execute(_ARTIFACTS, rows)
 
 
 def write_log(db: Session, lines: Iterable[tuple[UUID, LogLine]]) -> None:

@@ -122,7 +122,7 @@ def test_page_and_price_stand_or_fall_together(visits: Visits, monkeypatch: pyte
     def fail(*_: object) -> None:
         raise RuntimeError("no")
 
-    monkeypatch.setattr(CatalogueHooks, "page_kept", fail)
+    monkeypatch.setattr(CatalogueHooks, "pages_kept", fail)
     with pytest.raises(RuntimeError, match="no"):
         visits.visit()
     assert (visits.count(Page), visits.count(Artifact), visits.count(Listing)) == (0, 0, 0)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pytest
+from attrs import evolve
 from sqlalchemy import insert
 
 from crawler.clock import utc_now
 from crawler.config import load_settings
-from crawler.db.models import AuditEntry, DomainDay, Listing, Price, RetentionConfig
+from crawler.db.models import AuditEntry, Diagnostic, DomainDay, Listing, Page, Price, RetentionConfig
 from crawler.retention.cleanup import maybe_clean_up
 from crawler.retention.sweep import sweep
-from tests.integration.catalogue.visits import DAY, new_visits
+from crawler.sessions.journal import Journal
+from crawler.sessions.rows import SessionOrder
+from tests.integration.catalogue.visits import CHAIR, DAY, new_visits, page
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,3 +64,74 @@ def test_one_of_many_requests_starts_the_cleanup(visits: Visits) -> None:
         list(pool.map(answer, range(8)))
     assert len(ran) == 1
     assert visits.count(RetentionConfig) == 1
+
+
+# Of one site, in this order: known products and new ones, some of them more than once.
+PAGES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("/p/chair", {"price": "18.90"}, {}),
+    ("/p/table", {"name": "A table", "sku": "T"}, {}),
+    ("/p/chair?v=2", {"name": "A red chair", "sku": "R"}, {"declared": "/p/chair"}),
+    ("/p/lamp", {"name": "A lamp", "price": None}, {}),
+    ("/p/table", {"name": "A table", "sku": "T", "price": "20"}, {}),
+    ("/p/jug", {"currency": "USD"}, {}),
+    ("/about", {}, {"is_pdp": False}),
+    ("/p/chair", {"brand": None}, {}),
+    ("/p/table?v=2", {"name": "A small table", "sku": "S"}, {"declared": "/p/table"}),
+]
+
+
+@pytest.mark.parametrize("size", [len(PAGES), 4])
+def test_pages_that_are_written_together_leave_what_each_would(visits: Visits, size: int) -> None:
+    """The same listings, prices, traces and references; whichever came first speaks for a product."""
+    for domain in ("one.example", "two.example"):
+        for path in ("/p/chair", "/p/jug"):
+            visits.visit(url=f"https://{domain}{path}")
+    _kept(visits, "one.example", 1)
+    _kept(visits, "two.example", size)
+    alone, together = (_known_of(visits, domain) for domain in ("one.example", "two.example"))
+    assert together == alone
+    assert len(alone["listings"]) == 4
+    assert len(alone["prices"]) > 5
+
+
+def _kept(visits: Visits, domain: str, size: int) -> None:
+    """Pages of one session, in groups of a size."""
+    writes = visits.store.writes
+    order = SessionOrder(f"https://{domain}/", domain)
+    [key] = visits.store.queue([order], {})
+    visit = writes.post_now(visits.store.start(order, Journal(str(key), domain)))
+    group = []
+    for path, facts, said in PAGES:
+        told = {"is_pdp": True, "declared": None, "cause": None, **said}
+        told["declared"] = told["declared"] and f"https://{domain}{told['declared']}"
+        capture = page(str(key), f"https://{domain}{path}", {**CHAIR, **facts}, **told)
+        group.append(writes.page(visit, evolve(capture, page_type="page")))
+    for start in range(0, len(group), size):
+        writes.commit(group[start : start + size])
+    assert [write.error for write in group] == [None] * len(PAGES)
+
+
+def _known_of(visits: Visits, domain: str) -> dict[str, list[Any]]:
+    """What is known of a site, without ids and times, and without its name."""
+    listings = {row.id: row for row in visits.rows(Listing) if row.domain == domain}
+    told: dict[str, list[tuple[Any, ...]]] = {
+        "listings": [
+            (row.url, str(row.name), str(row.brand), row.sku)
+            for row in sorted(listings.values(), key=lambda row: row.url)
+        ],
+        "prices": sorted(
+            (listings[row.listing_id].url, row.url, row.currency, row.price)
+            for row in visits.rows(Price)
+            if row.listing_id in listings
+        ),
+        "pages": sorted(
+            (row.url, row.page_type, listings[row.listing_id].url if row.listing_id else "")
+            for row in visits.rows(Page)
+            if domain in row.url
+        ),
+        "traces": sorted((row.url, row.quality) for row in visits.rows(Diagnostic) if domain in row.url),
+    }
+    return {
+        name: [tuple(str(each).replace(domain, "") for each in row) for row in rows]
+        for name, rows in told.items()
+    }

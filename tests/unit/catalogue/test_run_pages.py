@@ -9,12 +9,14 @@ import pytest
 from sqlalchemy import func, select
 
 from crawler.capture.failures import Cause
+from crawler.capture.items import PageCapture
 from crawler.catalogue.plugins import PluginFailure
 from crawler.catalogue.run_pages import MORE_LINKS, RunHooks, RunPage, StaleLeaseError
 from crawler.db.models import Asset, AssetSighting, CrawlException, Page, Run, ScrapeRecord
 from crawler.runs import tasks
 from crawler.runs.sources import Source
 from crawler.runs.tasks import task_of
+from crawler.sessions.page_rows import KeptPage
 from tests.unit.runs.queues import DOMAIN, NOON, SECOND, Queue, a_run, page, rows_of
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ def keep(queue: Queue, task: LeasedTask, **what: Any) -> None:
         session_id="", page_type="page", url=task.url, task=task, source="shop", page_id=PAGE, **what
     )
     with queue.database.write() as db:
-        RunHooks().page_kept(db, capture, Page(id=PAGE, created_at=NOON + SECOND), ())
+        RunHooks().pages_kept(db, [KeptPage(Page(id=PAGE, created_at=NOON + SECOND), (), capture)])
 
 
 def noted(database: Database) -> Sequence[CrawlException]:
@@ -79,7 +81,7 @@ def test_a_task_goes_by_the_url_that_it_was_led_to(queue: Queue) -> None:
         )  # somebody has found a link meanwhile
     capture = RunPage(session_id="", page_type="page", url=target, task=task, source="shop", page_id=PAGE)
     with queue.database.write() as db:
-        RunHooks().page_kept(db, capture, Page(id=PAGE, created_at=NOON + SECOND), ())
+        RunHooks().pages_kept(db, [KeptPage(Page(id=PAGE, created_at=NOON + SECOND), (), capture)])
         assert tasks.known(db, queue.run_id, digest)
         assert tasks.add(db, queue.run_id, [task_of(target)], NOON) == 0
     [row] = rows_of(queue.database, queue.run_id)
@@ -97,7 +99,7 @@ def test_a_task_that_is_being_fetched_for_itself_stays(queue: Queue) -> None:
     other = leased(queue)
     capture = RunPage(session_id="", page_type="page", url=target, task=task, source="shop", page_id=PAGE)
     with queue.database.write() as db:
-        RunHooks().page_kept(db, capture, Page(id=PAGE, created_at=NOON + SECOND), ())
+        RunHooks().pages_kept(db, [KeptPage(Page(id=PAGE, created_at=NOON + SECOND), (), capture)])
     first, second = rows_of(queue.database, queue.run_id)
     assert (first.status, first.url_sha256, second.status) == ("finished", task.url_sha256, "in_progress")
     assert second.id == other.lease.id
@@ -133,7 +135,9 @@ def test_a_page_whose_task_is_anothers_is_not_kept(queue: Queue) -> None:
 def test_a_page_of_a_session_has_no_task(queue: Queue) -> None:
     """It is not this module's."""
     with queue.database.write() as db:
-        RunHooks().page_kept(db, object(), Page(id=PAGE, created_at=NOON), ())  # type: ignore[arg-type]
+        RunHooks().pages_kept(
+            db, [KeptPage(Page(id=PAGE, created_at=NOON), (), PageCapture("", "page", CHAIR))]
+        )
     assert rows_of(queue.database, queue.run_id)[0].status == "pending"
 
 

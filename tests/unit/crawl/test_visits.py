@@ -19,7 +19,7 @@ from crawler.capture.items import PageCapture
 from crawler.clock import utc_now
 from crawler.config import load_settings
 from crawler.crawl.visits import Visits
-from crawler.db.models import Artifact, CrawlLog, CrawlSession, Page, Run
+from crawler.db.models import Artifact, CrawlLog, CrawlSession, Run
 from crawler.errors import RevisionError
 from crawler.evidence.blobs import MARK
 from crawler.leases.renewer import Lost
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from crawler.config import Settings
-    from crawler.evidence.files import KeptFile
+    from crawler.sessions.page_rows import KeptPage
 
 ORDER = SessionOrder("https://shop.example/", "shop.example")
 
@@ -391,10 +391,11 @@ class Witness:
     def __init__(self) -> None:
         self.seen: list[tuple[PageCapture, list[str]]] = []
 
-    def page_kept(self, _db: Session, capture: PageCapture, page: Page, files: Sequence[KeptFile]) -> None:
-        """Remember the capture."""
-        assert page.id == capture.page_id
-        self.seen.append((capture, [file.uri for file in files]))
+    def pages_kept(self, _db: Session, kept: Sequence[KeptPage]) -> None:
+        """Remember the captures."""
+        for each in kept:
+            assert each.page.id == each.capture.page_id
+            self.seen.append((each.capture, [file.uri for file in each.files]))
 
     def sessions_ended(self, _db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
         """Nothing."""

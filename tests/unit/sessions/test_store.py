@@ -37,7 +37,7 @@ class Endings:
     def __init__(self) -> None:
         self.heard: list[UUID] = []
 
-    def page_kept(self, *_: Any) -> None:
+    def pages_kept(self, *_: Any) -> None:
         """Nothing."""
 
     def sessions_ended(self, _db: Any, session_ids: Sequence[UUID], now: datetime) -> None:

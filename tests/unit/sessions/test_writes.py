@@ -32,26 +32,27 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
-    from crawler.evidence.files import KeptFile
+    from crawler.sessions.page_rows import KeptPage
     from crawler.sessions.visit import Visit
 
 
 class Fussy:
     """A hook that writes something of its own for each page, and does not like some of them."""
 
-    def page_kept(self, db: Session, capture: PageCapture, page: Page, _files: Sequence[KeptFile]) -> None:
-        """Leave a row that was not flushed yet, and then maybe fail."""
-        db.add(
-            Diagnostic(
-                timestamp=page.created_at, session_id=page.session_id, page_id=page.id, url=page.url,
-                policy="v1.2", is_pdp=False, quality=0, traces={},
-            )
-        )  # fmt: skip
-        if "/bad" in capture.url:
-            raise ValueError(capture.url)
-        if "/abort" in capture.url:
-            db.connection().exec_driver_sql("ROLLBACK")  # as SQLite may do by itself when a disk is full
-            raise ValueError(capture.url)
+    def pages_kept(self, db: Session, kept: Sequence[KeptPage]) -> None:
+        """Leave rows that were not flushed yet, and then maybe fail."""
+        for page in (each.page for each in kept):
+            db.add(
+                Diagnostic(
+                    timestamp=page.created_at, session_id=page.session_id, page_id=page.id, url=page.url,
+                    policy="v1.2", is_pdp=False, quality=0, traces={},
+                )
+            )  # fmt: skip
+            if "/bad" in page.url:
+                raise ValueError(page.url)
+            if "/abort" in page.url:
+                db.connection().exec_driver_sql("ROLLBACK")  # as SQLite may do by itself when a disk is full
+                raise ValueError(page.url)
 
     def sessions_ended(self, _db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
         """Nothing."""
@@ -400,7 +401,7 @@ class SlowQueue(WriteQueue):
         if self.error:
             raise self.error
         for write in writes:
-            write.write_in(len(self.sizes))  # type: ignore[arg-type]  # no database, only a number
+            write.wrote(len(self.sizes))
 
 
 def in_a_loop(work: Callable[[], Coroutine[Any, Any, None]]) -> None:

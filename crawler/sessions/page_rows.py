@@ -1,0 +1,176 @@
+"""The rows of pages: those of a group are written together, with one statement a table."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
+from uuid import uuid4
+
+from attrs import frozen
+from sqlalchemy import insert
+
+from crawler.capture.artifact_types import HTML, MEDIA
+from crawler.db.models import Artifact, Page
+from crawler.evidence.files import sha256
+from crawler.evidence.warc_files import write_record
+from crawler.pdp import facts_as_dict, verdict_as_dict
+from crawler.storable import as_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+    from uuid import UUID
+
+    from sqlalchemy import Table
+    from sqlalchemy.orm import Session
+
+    from crawler.capture.items import PageCapture
+    from crawler.db.engine import Transaction
+    from crawler.evidence.files import KeptFile
+    from crawler.sessions.rows import Fence
+
+    Row = dict[str, Any]
+
+# Built once: building a statement costs more than running it.
+_PAGES = insert(cast("Table", Page.__table__))
+_ARTIFACTS = insert(cast("Table", Artifact.__table__))
+
+
+@frozen
+class KeptPage:
+    """A page that is stored, its files, and what they were made of."""
+
+    page: Page
+    files: tuple[KeptFile, ...]
+    capture: PageCapture
+
+
+class Hooks(Protocol):
+    """Writes along in the transactions of sessions."""
+
+    def pages_kept(self, db: Session, kept: Sequence[KeptPage]) -> None:
+        """Called when the rows of some pages were written; what it raises takes all of them back.
+
+        It is called again for each of them alone then.
+        """
+
+    def sessions_ended(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
+        """Called when the ends of sessions were written."""
+
+
+@frozen
+class PageRows:
+    """What is to be written of one page; alone, or with those of others."""
+
+    capture: PageCapture
+    files: tuple[KeptFile, ...]
+    row: Row  # of the page, but for its time
+    days: int  # that those files last that expire
+    hooks: Sequence[Hooks]
+
+    @classmethod
+    def of(
+        cls,
+        capture: PageCapture,
+        files: Sequence[KeptFile],
+        fence: Fence,
+        *,
+        days: int,
+        hooks: Sequence[Hooks],
+    ) -> Self:
+        """The rows of a page, as far as they can be told before they are written."""
+        return cls(capture, tuple(files), _page_row(capture, files, fence), days, hooks)
+
+    def __call__(self, db: Transaction) -> KeptPage:
+        """Write them by themselves."""
+        [kept] = write_pages(db, [self])
+        return kept
+
+
+def write_pages(db: Transaction, pages: Sequence[PageRows]) -> list[KeptPage]:
+    """Write the rows of pages of one store, and have the hooks write theirs."""
+    if not pages:
+        return []
+    rows = [{**page.row, "created_at": db.now, "record_id": _record(db, page.capture)} for page in pages]
+    db.connection().execute(_PAGES, rows)
+    artifacts = [
+        row
+        for page in pages
+        for row in _artifact_rows(
+            db, page.files, page.row["session_id"], page_id=page.capture.page_id, days=page.days
+        )
+    ]
+    if artifacts:
+        db.connection().execute(_ARTIFACTS, artifacts)
+    kept = [KeptPage(Page(**row), page.files, page.capture) for row, page in zip(rows, pages, strict=True)]
+    for hook in pages[0].hooks:
+        hook.pages_kept(db, kept)
+    return kept
+
+
+def write_artifacts(
+    db: Transaction, files: Iterable[KeptFile], session_id: UUID, *, days: int | None = None
+) -> None:
+    """Write the rows of published files that are no page's; `days` is for those that expire."""
+    if rows := list(_artifact_rows(db, files, session_id, page_id=None, days=days)):
+        db.connection().execute(_ARTIFACTS, rows)
+
+
+def _record(db: Session, capture: PageCapture) -> int | None:
+    return None if capture.record is None else write_record(db, capture.record)
+
+
+def _page_row(capture: PageCapture, files: Sequence[KeptFile], fence: Fence) -> Row:
+    from_the_site = {
+        "url": capture.url,
+        "verdict": verdict_as_dict(capture.verdict) if capture.verdict else None,
+        "facts": facts_as_dict(capture.facts) if capture.facts else None,
+    }
+    return {
+        "id": capture.page_id,
+        "session_id": fence.session_id,
+        "epoch": fence.epoch,
+        "page_type": capture.page_type,
+        "viewport": capture.viewport,
+        "status": "ok" if capture.cause is None else "failed",
+        "http_status": capture.http_status,
+        "low_confidence_reasons": list(capture.low_confidence_reasons),
+        "load_timings": capture.load_timings,
+        "content_sha256": _content_digest(files, capture),
+        **as_json(from_the_site),
+    }
+
+
+def _content_digest(files: Sequence[KeptFile], capture: PageCapture) -> str | None:
+    """The digest of a page's content, wherever that lies."""
+    for file in files:
+        if file.type in {HTML, MEDIA}:
+            return file.packed.content_sha256
+    content = capture.body if capture.body is not None else capture.media
+    return None if content is None or capture.record is None else sha256(content)
+
+
+def _artifact_rows(
+    db: Transaction,
+    files: Iterable[KeptFile],
+    session_id: UUID,
+    *,
+    page_id: UUID | None,
+    days: int | None,
+) -> Iterable[Row]:
+    until = None if days is None else db.now + timedelta(days=days)
+    for file in files:
+        yield {
+            "id": uuid4(),
+            "session_id": session_id,
+            "page_id": page_id,
+            "type": file.type.name,
+            "storage_uri": file.uri,
+            "size_bytes": len(file.packed.data),
+            "checksum": file.packed.checksum,
+            "content_sha256": file.packed.content_sha256,
+            "content_type": file.content_type,
+            "charset": file.charset,
+            "created_at": db.now,
+            "retention_until": until if file.type.expires else None,
+        }
