@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Protocol, Self, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, cast
 from uuid import uuid4
 
 from attrs import frozen
@@ -11,7 +12,7 @@ from sqlalchemy import insert
 
 from crawler.capture.artifact_types import HTML, MEDIA
 from crawler.db.models import Artifact, Page
-from crawler.evidence.files import sha256
+from crawler.evidence.files import files_of, sha256
 from crawler.evidence.warc_files import write_record
 from crawler.pdp import facts_as_dict, verdict_as_dict
 from crawler.storable import as_json
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from crawler.capture.items import PageCapture
     from crawler.db.engine import Transaction
     from crawler.evidence.files import KeptFile
-    from crawler.sessions.rows import Fence
+    from crawler.sessions.visit import Visit
 
     Row = dict[str, Any]
 
@@ -58,28 +59,19 @@ class Hooks(Protocol):
         """Called when the ends of sessions were written."""
 
 
-@frozen
+@frozen(eq=False, slots=False)
 class PageRows:
-    """What is to be written of one page; alone, or with those of others."""
+    """What is to be written of one page of a visit; alone, or with those of others."""
 
     capture: PageCapture
-    files: tuple[KeptFile, ...]
-    row: Row  # of the page, but for its time
+    visit: Visit
     days: int  # that those files last that expire
     hooks: Sequence[Hooks]
 
-    @classmethod
-    def of(
-        cls,
-        capture: PageCapture,
-        files: Sequence[KeptFile],
-        fence: Fence,
-        *,
-        days: int,
-        hooks: Sequence[Hooks],
-    ) -> Self:
-        """The rows of a page, as far as they can be told before they are written."""
-        return cls(capture, tuple(files), _page_row(capture, files, fence), days, hooks)
+    @cached_property
+    def files(self) -> tuple[KeptFile, ...]:
+        """Its files, packed and digested when they are first asked for: by the thread that writes them."""
+        return tuple(files_of(self.visit, self.capture))
 
     def __call__(self, db: Transaction) -> KeptPage:
         """Write them by themselves."""
@@ -91,13 +83,13 @@ def write_pages(db: Transaction, pages: Sequence[PageRows]) -> list[KeptPage]:
     """Write the rows of pages of one store, and have the hooks write theirs."""
     if not pages:
         return []
-    rows = [{**page.row, "created_at": db.now, "record_id": _record(db, page.capture)} for page in pages]
+    rows = [_page_row(page, db.now, _record(db, page.capture)) for page in pages]
     db.connection().execute(_PAGES, rows)
     artifacts = [
         row
         for page in pages
         for row in _artifact_rows(
-            db, page.files, page.row["session_id"], page_id=page.capture.page_id, days=page.days
+            db, page.files, page.visit.fence.session_id, page_id=page.capture.page_id, days=page.days
         )
     ]
     if artifacts:
@@ -120,7 +112,8 @@ def _record(db: Session, capture: PageCapture) -> int | None:
     return None if capture.record is None else write_record(db, capture.record)
 
 
-def _page_row(capture: PageCapture, files: Sequence[KeptFile], fence: Fence) -> Row:
+def _page_row(page: PageRows, now: datetime, record_id: int | None) -> Row:
+    capture, fence = page.capture, page.visit.fence
     from_the_site = {
         "url": capture.url,
         "verdict": verdict_as_dict(capture.verdict) if capture.verdict else None,
@@ -128,6 +121,8 @@ def _page_row(capture: PageCapture, files: Sequence[KeptFile], fence: Fence) -> 
     }
     return {
         "id": capture.page_id,
+        "created_at": now,
+        "record_id": record_id,
         "session_id": fence.session_id,
         "epoch": fence.epoch,
         "page_type": capture.page_type,
@@ -136,7 +131,7 @@ def _page_row(capture: PageCapture, files: Sequence[KeptFile], fence: Fence) -> 
         "http_status": capture.http_status,
         "low_confidence_reasons": list(capture.low_confidence_reasons),
         "load_timings": capture.load_timings,
-        "content_sha256": _content_digest(files, capture),
+        "content_sha256": _content_digest(page.files, capture),
         **as_json(from_the_site),
     }
 

@@ -22,7 +22,6 @@ from crawler.db.engine import DatabaseUnavailableError
 from crawler.db.models import Artifact, CrawlLog, Page
 from crawler.errors import LockedError
 from crawler.evidence.blobs import BlobExistsError, DiskFullError, StoreUnavailableError
-from crawler.evidence.files import files_of
 from crawler.leases.patience import Patience
 from crawler.sessions.log_export import log_file
 from crawler.sessions.outcome import PageResult
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 MOST = 50  # writes a commit
 GROWS_SECONDS = 0.01  # that a group waits for others before it is written
-THREADS = 4  # one commits, the others pack
+THREADS = 4  # one commits, the others look up logs
 SHORT_DAYS = 7
 LONG_DAYS = 30
 AWAY = (DatabaseUnavailableError, DiskFullError, LockedError, StoreUnavailableError)  # and may come back
@@ -150,15 +149,13 @@ class WriteQueue:
 
     async def keep(self, visit: Visit, capture: PageCapture) -> KeptPage:
         """Store a page of a running session."""
-        loop = asyncio.get_running_loop()
-        return await self.post(await loop.run_in_executor(self._threads, self.page, visit, capture))
+        return await self.post(self.page(visit, capture))
 
     def page(self, visit: Visit, capture: PageCapture) -> Write[KeptPage]:
-        """A page as a write: packed and digested, so that it is best made in a thread.
+        """A page as a write.
 
         A row exists only for a file that does; whoever else writes about the page does it in its transaction.
         """
-        files = files_of(visit, capture)
         days = days_of(self.settings, visit.order.retention_policy)
 
         def note(_: KeptPage) -> None:
@@ -170,8 +167,7 @@ class WriteQueue:
 
         kind = Write if capture.record is None else ShelvedWrite
         return kind(
-            PageRows.of(capture, files, visit.fence, days=days, hooks=self.hooks),
-            files,
+            PageRows(capture, visit, days, self.hooks),
             fence=visit.fence,
             journal=visit.journal,
             then=note,
@@ -256,7 +252,8 @@ class WriteQueue:
             self.is_away = True
         else:
             self.is_away = False
-        await loop.run_in_executor(self._threads, self._withdraw, group)
+        if any(write.error is not None for write in group):
+            await loop.run_in_executor(self._threads, self._withdraw, group)
 
     def commit(self, writes: Sequence[Write[Any]]) -> None:
         """Store writes as one group; each carries what became of it."""
@@ -271,6 +268,7 @@ class WriteQueue:
         if in_doubt:
             _look_after(self.database, in_doubt)
         left = [write for write in writes if not (write in in_doubt and write.error is None)]
+        left = [write for write in left if _is_packed(write)]
         _publish(self.blobs, [write for write in left if write.files and not write.is_published])
         ready = [write for write in left if write.is_published or not write.files]
         self._write(_lasting(self.shelf, ready))
@@ -407,6 +405,17 @@ def _lasting(shelf: WarcShelf | None, writes: Sequence[Write[Any]]) -> Sequence[
             write.fail(error)
         return [write for write in writes if not isinstance(write, ShelvedWrite)]
     return writes
+
+
+def _is_packed(write: Write[Any]) -> bool:
+    """Have a page's files packed; of other writes they are."""
+    if isinstance(write.rows, PageRows):
+        try:
+            write.files = write.rows.files
+        except Exception as error:  # ruff: ignore[blind-except] - `result` raises it
+            write.fail(error)
+            return False
+    return True
 
 
 def _publish(blobs: BlobStore, writes: Sequence[Write[Any]]) -> None:

@@ -64,7 +64,7 @@ class Stores:
     async def post(self, write: Write[Any]) -> Any:
         """Write by itself, at once."""
         with self.database.write() as db:
-            write.write_in(db)
+            write.wrote(write.rows(db))
         return write.result
 
 

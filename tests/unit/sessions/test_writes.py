@@ -20,6 +20,7 @@ from crawler.evidence.folder_store import FolderStore
 from crawler.leases.backoff import Backoff
 from crawler.leases.patience import Patience
 from crawler.sessions.journal import Journal
+from crawler.sessions.page_rows import PageRows
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 from crawler.sessions.store import SessionStore
 from crawler.sessions.writes import MOST, Write, WriteQueue
@@ -230,7 +231,8 @@ def test_a_file_that_cannot_be_stored_costs_its_page(
     """The group's other files are published all the same."""
     visit = visit_of(store)
     writes = [page_of(store, visit, path) for path in ("/1", "/2", "/3")]
-    [unlucky] = writes[1].files
+    assert isinstance(writes[1].rows, PageRows)
+    [unlucky] = writes[1].rows.files
     publish = FolderStore.publish_all
 
     def refuse_one(blobs: FolderStore, files: Mapping[str, bytes]) -> None:
