@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.http import TextResponse
+from scrapy.settings import Settings
 from scrapy.utils.project import get_project_settings
 
 from bench.site import AT_ONCE
@@ -49,10 +50,11 @@ class MemorySpider(Spider):
 
 def main(mode: str, given: str, pages: str = "0") -> None:
     """Crawl, and print what it cost; `pages` end it early."""
-    settings = get_project_settings()
+    settings = Settings({"LOG_ENABLED": False}) if mode == "bare" else get_project_settings()
     settings.update(
         {
             "LOG_LEVEL": "ERROR",
+            "ROBOTSTXT_OBEY": True,
             "DOWNLOAD_DELAY": 0,
             "TASK_JITTER_SECONDS": 0,  # the peer knows none
             "CONCURRENT_REQUESTS": AT_ONCE,
@@ -61,17 +63,25 @@ def main(mode: str, given: str, pages: str = "0") -> None:
         }
     )
     process = AsyncCrawlerProcess(settings)
-    crawler = process.create_crawler(MemorySpider if mode == "memory" else "site")
+    crawler = process.create_crawler(MemorySpider if mode in {"memory", "bare"} else "site")
     process.crawl(crawler, **_arguments(mode, given))
     process.start()
     stats = crawler.stats.get_stats()
-    stored, seconds = stats["vitrine/pages/stored"], stats["elapsed_time_seconds"]
+    asked = stats["downloader/response_count"] - stats.get("robotstxt/response_count", 0)
+    stored, seconds = stats.get("vitrine/pages/stored", asked), stats["elapsed_time_seconds"]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"pages": stored, "per_second": stored / seconds, "peak_mib": peak}))
+    figures = {"pages": stored, "per_second": stored / seconds, "peak_mib": peak}
+    print(json.dumps({**figures, "cpu_ms": 1000 * _cpu_seconds() / stored}))
+
+
+def _cpu_seconds() -> float:
+    """Of this process and of the readers beside it, with what it cost to load them."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def _arguments(mode: str, given: str) -> dict[str, Any]:
-    if mode == "memory":
+    if mode in {"memory", "bare"}:
         return {"urls": Path(given).read_text(encoding="utf-8").split()}
     return {"run_id": given} if mode == "known" else {"source": "bench"}
 

@@ -43,6 +43,13 @@ MB = 1024 * 1024
 LARGE_BYTES = 2 * 1024 * MB
 SHOPS = 16
 AT = datetime(2026, 1, 1, tzinfo=UTC)
+# Which crawl stands beside which.
+BESIDE = (
+    ("pages in WARC files", "pages in files"),
+    ("the same, not judged", "pages in files"),
+    ("the same, not judged", "a bare spider"),
+    ("the same, recorded", "Scrapy's queue"),
+)
 HEADERS = ((b"Content-Type", b"text/html; charset=utf-8"), (b"Set-Cookie", b"a=1"))
 
 
@@ -176,15 +183,20 @@ def _lost(bodies: list[bytes]) -> dict[str, int]:
 
 
 def _crawls() -> None:
-    """The crawls of `bench site` with pages in files, in WARC files, and unjudged; and a recorded one."""
+    """The crawls of `bench site` with pages in files, in WARC files, and unjudged; and a recorded one.
+
+    The time of processors is told as well: rates depend on who else is at work.
+    """
     shapes = {
+        "a bare spider": ("bare", {}),
         "pages in files": ("site", {}),
         "pages in WARC files": ("site", {"PAGE_STORE": "warc"}),
         "the same, not judged": ("site", {"PAGE_STORE": "warc", "JUDGE_PAGES": "0"}),
         "Scrapy's queue": ("memory", {}),
         "the same, recorded": ("memory", {"WARC_DIR": "warcs", "PAGE_STORE": "files"}),
     }
-    best: dict[str, float] = {}
+    rate: dict[str, float] = {}
+    cpu: dict[str, float] = {}
     with spawn(bulk=SHOPS) as shops, tempfile.TemporaryDirectory() as folder:
         homes = [shops.url(f"shop-{number:04}") for number in range(1, SHOPS + 1)]
         for _ in range(ROUNDS):
@@ -192,11 +204,14 @@ def _crawls() -> None:
                 named = {k: str(Path(folder) / v) if k == "WARC_DIR" else v for k, v in settings.items()}
                 with _set(named):
                     figures = site._run(mode, homes)  # ruff: ignore[private-member-access] - the same crawl
-                best[name] = max(best.get(name, 0), float(figures["per_second"]))
-    print("\n| crawl | pages/s | ratio |\n|---|---|---|")
-    for name, rate in best.items():
-        beside = best["Scrapy's queue" if "recorded" in name or "queue" in name else "pages in files"]
-        print(f"| {name} | {rate:.0f} | {rate / beside:.2f} |")
+                rate[name] = max(rate.get(name, 0), float(figures["per_second"]))
+                cpu[name] = min(cpu.get(name, float("inf")), float(figures["cpu_ms"]))
+    print("\n| crawl | pages/s | beside | ratio | ms of CPU | ratio |\n|---|---|---|---|---|---|")
+    for name, beside in BESIDE:
+        ratios = rate[name] / rate[beside], cpu[beside] / cpu[name]
+        print(
+            f"| {name} | {rate[name]:.0f} | {beside} | {ratios[0]:.2f} | {cpu[name]:.1f} | {ratios[1]:.2f} |"
+        )
 
 
 @contextmanager

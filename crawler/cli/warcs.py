@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from crawler.warc.reader import Bad
 
+MAX_OFFSET = 2**63 - 1
 MOST_TOLD = 20  # damaged stretches that are named
 FILES = Listing(
     "files",
@@ -58,7 +59,8 @@ def list_(
 ) -> int:
     """The WARC files that crawls have written, the newest first; or those of a folder."""
     if folder is not None:
-        files = [views.found(path) for path in tools.discover(folder)]
+        _require_folder(folder)
+        files = [views.found(path) for path in tools.discover(folder) or tools.in_folder(folder)]
     else:
         with reading() as db:
             files = views.known(db, limit)
@@ -88,7 +90,9 @@ def verify(
 
 def cat(
     file: OneFile,
-    offset: Annotated[int, typer.Argument(metavar="OFFSET", min=0, help="Where the record begins.")],
+    offset: Annotated[
+        int, typer.Argument(metavar="OFFSET", min=0, max=MAX_OFFSET, help="Where the record begins.")
+    ],
     *,
     payload: Annotated[bool, typer.Option("--payload", help="Only what was sent, unpacked.")] = False,
     as_json: Json = False,
@@ -166,8 +170,7 @@ def recover(
     with opened(settings) as stores:
         register_rows = WarcRows(stores.database)
         for folder in folders or ():
-            if not folder.is_dir():
-                raise NotFoundError(f"there is no folder {folder}")
+            _require_folder(folder)
         named = folders or [folder for folder in (settings.warcs,) if folder.is_dir()]
         done = [facts for folder in named for facts in recover_folder(folder, register_rows)]
         kept = 0 if folders else stores.take_over()
@@ -210,6 +213,11 @@ def erase(
         verb = "erased" if done.is_done else "would be erased; --yes does it"
         note("{count} records {verb}", count=len(done.records), verb=verb)
     return ExitCode.DONE if done.records else ExitCode.NOTHING_MATCHED
+
+
+def _require_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        raise NotFoundError(f"there is no folder {folder}")
 
 
 def _named(files: Sequence[Path]) -> list[Path]:

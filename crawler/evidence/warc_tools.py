@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -19,7 +20,7 @@ from crawler.warc.eraser import erasure
 from crawler.warc.reader import Bad, Entry, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
     from datetime import datetime
 
 ENDINGS = (".warc.gz", ".warc")
@@ -280,30 +281,51 @@ def _records_of(file: BinaryIO, wants: Callable[[str], bool]) -> tuple[list[Entr
 
 def index(paths: Iterable[Path], on_bad: Callable[[Path, Bad], None]) -> Iterator[bytes]:
     """The lines of all files, sorted, in bounded memory; of what is damaged `on_bad` hears."""
-    return sorted_lines(_lines(paths, on_bad), tempfile.TemporaryFile)
+    return _indexed({path: path.name for path in paths}, on_bad)
 
 
-def _lines(paths: Iterable[Path], on_bad: Callable[[Path, Bad], None]) -> Iterator[bytes]:
-    for path in paths:
+def _indexed(names: Mapping[Path, str], on_bad: Callable[[Path, Bad], None]) -> Iterator[bytes]:
+    return sorted_lines(_lines(names, on_bad), tempfile.TemporaryFile)
+
+
+def _lines(names: Mapping[Path, str], on_bad: Callable[[Path, Bad], None]) -> Iterator[bytes]:
+    for path, name in names.items():
         with reading(path) as file:
             for each in walk(file, keep=0, digests=False):
                 if isinstance(each, Bad):
                     on_bad(path, each)
-                elif (line := line_of(each, path.name)) is not None:
+                elif (line := line_of(each, name)) is not None:
                     yield line
 
 
 def make_collection(paths: Iterable[Path], folder: Path, on_bad: Callable[[Path, Bad], None]) -> None:
-    """A collection as pywb has it: the files linked, or copied, and one index."""
+    """A collection as pywb has it: the files linked, each under a name of its own, and one index."""
+    try:
+        _fill_collection(dict.fromkeys(path.resolve() for path in paths), folder, on_bad)
+    except OSError as error:
+        raise as_store_error(error, str(folder), hint="check the path and its permissions") from error
+
+
+def _fill_collection(paths: Iterable[Path], folder: Path, on_bad: Callable[[Path, Bad], None]) -> None:
     archive, indexes = folder / "archive", folder / "indexes"
-    paths = [path.resolve() for path in paths]
     for each in (archive, indexes):
         each.mkdir(parents=True, exist_ok=True)
-    for path in paths:
-        link = archive / path.name
-        if not link.exists():
-            link.symlink_to(path)
+    names = {path: _linked(archive, path) for path in paths}
     part = indexes / "index.cdxj.part"
     with part.open("wb") as file:
-        file.writelines(index(paths, on_bad))
+        file.writelines(_indexed(names, on_bad))
     part.replace(indexes / "index.cdxj")
+
+
+def _linked(archive: Path, path: Path) -> str:
+    """Link a file into a collection; where another has its name, under its own and a mark of its folder."""
+    mark = hashlib.sha256(os.fsencode(path.parent)).hexdigest()[:8]
+    for name in (path.name, f"{mark}-{path.name}"):
+        link = archive / name
+        if os.path.lexists(link) and not link.exists():
+            link.unlink()  # what it led to is gone
+        if not os.path.lexists(link):
+            link.symlink_to(path)
+        if link.resolve() == path:
+            return name
+    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(archive / path.name))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
-from sqlalchemy import exists, select, update
+from sqlalchemy import exists, or_, select, update
 
 from crawler.db.models import Job, JobStep
 from crawler.errors import NotFoundError, UsageError
@@ -83,6 +83,8 @@ def register(db: Session, code: str, folder: Path, name: str | None, *, now: dat
     resolved = folder.resolve()
     if _is_taken(db, resolved):
         raise JobStateError(f"{resolved} belongs to another job")
+    if (other := _overlapping(db, resolved)) is not None:
+        raise JobStateError(f"{resolved} and the folder of job {other.id} lie in one another")
     job = Job(
         source_id=source.id, name=checked_name(name) if name else resolved.name[:100],
         output_dir=str(resolved), status=JobStatus.COMPLETED, config=None, created_at=now, updated_at=now,
@@ -140,6 +142,13 @@ def _free_folder(db: Session, wanted: Path) -> Path:
         if not _is_taken(db, folder) and not os.path.lexists(folder):
             return folder
     raise JobStateError(f"{wanted} and all folders like it are taken")
+
+
+def _overlapping(db: Session, folder: Path) -> Job | None:
+    """A job whose folder lies in this one, or around it."""
+    inside = Job.output_dir.startswith(f"{folder}/", autoescape=True)
+    around = Job.output_dir.in_([str(each) for each in folder.parents])
+    return db.scalars(select(Job).where(or_(inside, around)).limit(1)).first()
 
 
 def _is_taken(db: Session, folder: Path) -> bool:

@@ -13,7 +13,8 @@ from sqlalchemy import select
 from crawler.db.models import AuditEntry, Record, WarcFile
 from crawler.evidence.warc_files import WarcRows
 from crawler.evidence.warc_shelf import WarcShelf
-from crawler.evidence.warc_tools import discover
+from crawler.evidence.warc_tools import discover, make_collection
+from crawler.warc.reader import open_record
 from tests.unit.warc.made import ABOUT, entries, exchange, made, page, stretches
 
 if TYPE_CHECKING:
@@ -100,6 +101,40 @@ def test_an_index_and_a_collection(home: Home, file: Path, tmp_path: Path) -> No
     asked(home, "cdxj", str(file), "--pywb", str(tmp_path / "shop"))
     assert (tmp_path / "shop/indexes/index.cdxj").read_text(encoding="utf-8").splitlines() == lines
     assert (tmp_path / "shop/archive/made.warc.gz").resolve() == file
+
+
+def test_files_of_one_name_in_a_collection(file: Path, tmp_path: Path) -> None:
+    """The index never names another's bytes, and a link that leads nowhere is mended."""
+    other = tmp_path / "other" / file.name
+    other.parent.mkdir()
+    other.write_bytes(made(exchange("https://other.example/", page(9)))[0])
+    shop = tmp_path / "shop"
+    (shop / "archive").mkdir(parents=True)
+    (shop / "archive" / file.name).symlink_to(tmp_path / "gone")
+    for _ in range(2):
+        make_collection([file, other], shop, lambda *_: None)
+        lines = (shop / "indexes" / "index.cdxj").read_text(encoding="utf-8").splitlines()
+        found = [json.loads(line.split(" ", 2)[2]) for line in lines]
+        assert len(found) == 4
+        for each in found:
+            with (shop / "archive" / each["filename"]).open("rb") as opened:
+                assert open_record(opened, int(each["offset"])).head.url == each["url"]
+
+
+CANNOT_BE = [
+    (("list", "/none"), 1, "error[not_found]: there is no folder /none"),
+    (("cat", "FILE", "99999999999999999999"), 2, "error[usage]: Invalid value for 'OFFSET'"),
+    (("cdxj", "FILE", "--pywb", "/proc/none"), 1, "error[error]: /proc/none: No such file or directory"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "code", "told"), CANNOT_BE)
+def test_what_cannot_be_done(
+    home: Home, file: Path, arguments: tuple[str, ...], code: int, told: str
+) -> None:
+    """Is told in one line, with the exit code that says whose fault it is."""
+    done = home.vitrine("warcs", *(str(file) if each == "FILE" else each for each in arguments))
+    assert (done.returncode, done.stderr[: len(told)]) == (code, told)
 
 
 def test_a_url_is_erased(home: Home, tmp_path: Path) -> None:

@@ -78,6 +78,10 @@ def test_a_folder_becomes_a_completed_job(shop: Database, tmp_path: Path) -> Non
                 orders.register(db, "shop", wrong, None, now=NOW)
         with pytest.raises(JobStateError, match="belongs to another job"):
             orders.register(db, "shop", folder, None, now=NOW)
+        (folder / "inner").mkdir()
+        for overlapping in (folder / "inner", tmp_path):
+            with pytest.raises(JobStateError, match="lie in one another"):
+                orders.register(db, "shop", overlapping, None, now=NOW)
 
 
 def test_trying_again(shop: Database, settings: Settings) -> None:
