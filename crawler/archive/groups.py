@@ -14,6 +14,7 @@ from attrs import frozen
 from sqlalchemy import bindparam, delete, func, insert, select, update
 
 from crawler.db.models import Outlink, PageGroup, Snapshot
+from crawler.db.upsert import insert_many
 from crawler.errors import BadUrlError
 from crawler.html.content import MAX_URL_CHARS
 from crawler.urls import canonical
@@ -136,7 +137,7 @@ def write_links(db: Session, found: Mapping[int, Links]) -> None:
         which = (_LINKS.c.group_id == bindparam("its_group"), _LINKS.c.target == bindparam("its_target"))
         connection.execute(delete(_LINKS).where(*which), _rows(gone, "its_group", "its_target"))
     if come:
-        connection.execute(insert(_LINKS), _rows(come, "group_id", "target"))
+        insert_many(db, "outlinks", ("group_id", "target"), come)
     counts = Counter(to for _, to in come)
     counts.subtract(to for _, to in gone)
     _add_inlinks(db, {to: count for to, count in counts.items() if count})

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from crawler.html.content import Content, ContentQuestion
 
-AT_ONCE = 32  # pages in one transaction: other writers wait for it
+AT_ONCE = 96  # pages in one transaction: other writers wait for it
 BATCH_BYTES = 8 * 1024 * 1024  # of bodies that are held at once
 B = TypeVar("B")
 

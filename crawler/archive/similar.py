@@ -14,7 +14,7 @@ from sqlalchemy import delete, select
 from crawler.archive import word_index
 from crawler.archive.words import words_of
 from crawler.db.models import WordForm
-from crawler.db.upsert import for_both
+from crawler.db.upsert import insert_many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 SHORTEST, LONGEST = 4, 24
 MOST = 4  # words that stand in for one
 _AT_ONCE = 400
-_ADD = for_both(WordForm, lambda into: into.on_conflict_do_nothing())
 
 
 def add(db: Session, titles: Iterable[str]) -> None:
@@ -33,9 +32,8 @@ def add(db: Session, titles: Iterable[str]) -> None:
     known = set(
         db.scalars(select(WordForm.word).where(WordForm.form == WordForm.word, WordForm.form.in_(words)))
     )
-    rows = [{"form": form, "word": word} for word in sorted(words - known) for form in _forms(word)]
-    if rows:
-        db.connection().execute(_ADD[db.get_bind().dialect.name], rows)
+    rows = [(form, word) for word in sorted(words - known) for form in _forms(word)]
+    insert_many(db, "word_forms", ("form", "word"), rows, new_only=True)
 
 
 def forget_unused(db: Session, titles: Iterable[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -13,16 +14,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from attrs import frozen
 
+from crawler.archive.indexing import index_pages
+from crawler.archive.search import SearchOrder
 from crawler.cli.crawl import Crawl, run_crawl
 from crawler.cli.options import Json
 from crawler.cli.output import emit, note, say, table
 from crawler.cli.sessions import RESULT_COLUMNS, result_row
-from crawler.cli.stores import reading
+from crawler.cli.stores import opened, reading
 from crawler.config import Settings, load_settings
 from crawler.demo import DEMO_SIX, NETWORK, SHOPS, serve
 from crawler.errors import LockedError
 from crawler.views import sessions as views
+from crawler.views.search import results
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -60,8 +65,10 @@ def demo(
         finished = run_crawl(Crawl("pdp", (f"url={' '.join(urls)}",), environment=environment))
         if not finished.sessions:
             return finished.exit_code or 1
-        sessions = _described(environment, finished.sessions)
-        _show(sessions, urls, folder, as_json=as_json)
+        settings = _settings(environment)
+        sessions = _described(settings, finished.sessions)
+        indexed = _index(settings)
+        _show(sessions, urls, folder, indexed, as_json=as_json)
         if keep and not finished.interrupted:
             _stay_open(server)
     return 130 if finished.interrupted else _exit_code(sessions, urls)
@@ -99,27 +106,53 @@ def _fresh_folder(folder: Path) -> Path:
     return folder
 
 
-def _described(environment: Mapping[str, str], ids: Sequence[UUID]) -> list[SessionDocument]:
+def _settings(environment: Mapping[str, str]) -> Settings:
     own = {name: environment[name] for name in ("VITRINE_HOME", "EGRESS_ALLOW")}
-    settings = load_settings({**dict.fromkeys(("DATABASE_URL", "ARTIFACTS_DIR"), ""), **own})
+    return load_settings({**dict.fromkeys(("DATABASE_URL", "ARTIFACTS_DIR"), ""), **own})
+
+
+def _described(settings: Settings, ids: Sequence[UUID]) -> list[SessionDocument]:
     with reading(settings) as db:
         return views.of(db, db.now, ids)
 
 
+@frozen
+class _Indexed:
+    """How many pages can be searched, and a word that finds one."""
+
+    pages: int
+    word: str
+
+
+def _index(settings: Settings) -> _Indexed:
+    with opened(settings) as stores:
+        pages = index_pages(stores.database, stores.blobs).indexed
+        with stores.database.read() as db:
+            titles = " ".join(hit.title for hit in results(db, SearchOrder(page_size=1)).results)
+    return _Indexed(pages, max(titles.split(), key=len, default="shop").strip(",.:;-"))
+
+
 def _show(
-    sessions: Sequence[SessionDocument], urls: Mapping[str, Shop], folder: Path, *, as_json: bool
+    sessions: Sequence[SessionDocument],
+    urls: Mapping[str, Shop],
+    folder: Path,
+    indexed: _Indexed,
+    *,
+    as_json: bool,
 ) -> None:
     if as_json:
-        emit({"home": str(folder), "sessions": sessions})
+        emit({"home": str(folder), "sessions": sessions, "snapshots": indexed.pages})
         return
     rows = [[urls[session.url].title, *result_row(session)] for session in sessions]
     table(("shop", *RESULT_COLUMNS), rows)
     first = next((session for session in sessions if session.pdp_url), sessions[0])
     vitrine = f"VITRINE_HOME={os.path.relpath(folder)} {_called_as()}"
+    say("\n{pages} pages can be searched.", pages=indexed.pages)
     say("\nLook further:")
     for command in (
         f"{vitrine} sessions show {str(first.id)[:8]}",
         f"{vitrine} sessions list",
+        f"{vitrine} search {shlex.quote(indexed.word)}",
         f"{vitrine} cleanup --dry-run",
         f"ls {os.path.relpath(folder)}/artifacts",
     ):

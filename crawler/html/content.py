@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from itertools import chain
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
@@ -68,6 +68,7 @@ _INLINE = WITHIN_WORDS | frozenset(
 )
 # What steers a terminal or turns words around has no place in what is shown, nor has half a character.
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_PLAIN_PATH = re.compile(r"/(?:[\w-][\w.-]*/)*(?:[\w-][\w.-]*)?(?:\?[\w=&.-]*)?", re.ASCII)
 _LINE, _HEADING = "\n", "\f"
 
 
@@ -125,14 +126,15 @@ def content_of(question: ContentQuestion) -> Content:
     body = document.tree.body
     if document.problem or body is None:
         return Content(document.problem or "empty_page", "", (), "", "und", (), is_cut=False)
-    sections, is_cut = _bounded(_sections(_main_part(document.tree, body)))
+    main = _main_part(document.tree, body)
+    sections, is_cut = _bounded(_sections(main))
     content = Content(
         problem="",
         title=_title(document.tree, sections),
         sections=sections,
         snippet=_snippet(sections),
         language="und",
-        links=_links(document.tree, body, question.url),
+        links=_links(document.tree, main, question.url),
         is_cut=is_cut,
     )
     declared = (question.content_language, _lang_attribute(document.tree))
@@ -169,16 +171,16 @@ def _main_part(tree: LexborHTMLParser, body: LexborNode) -> LexborNode:
     for found in (tree.css('main, [role="main"]'), tree.css("article")):
         if len(found) != 1:
             continue
-        size, enough = _size(found[0]), ENOUGH_CHARS
+        enough = ENOUGH_CHARS
         if found[0].tag == "article":
-            enough = max(enough, _size(body) // 2)
-        if size >= enough:
+            enough = max(enough, sum(len(piece) for piece in _pieces(body)) // 2)
+        if _has_chars(found[0], enough):
             return found[0]
     return body
 
 
-def _size(root: LexborNode) -> int:
-    return sum(len(piece) for piece in _pieces(root))
+def _has_chars(root: LexborNode, enough: int) -> bool:
+    return any(size >= enough for size in accumulate(len(piece) for piece in _pieces(root)))
 
 
 def _sections(root: LexborNode) -> Iterator[Section]:
@@ -309,15 +311,17 @@ def _snippet(sections: tuple[Section, ...]) -> str:
     return snippet_of(" ".join(gathered))
 
 
-def _links(tree: LexborHTMLParser, body: LexborNode, url: str) -> tuple[str, ...]:
+def _links(tree: LexborHTMLParser, main: LexborNode, url: str) -> tuple[str, ...]:
     """Where links outside the page's furniture lead."""
     base = _base(tree, url)
+    origin = _joined(base, "/").removesuffix("/")
     found: dict[str, None] = {}
-    for node in _main_part(tree, body).css("a[href]"):
+    for node in main.css("a[href]"):
         href = (node.attributes.get("href") or "").strip()
         if not href or len(href) > MAX_URL_CHARS or href.startswith("#"):
             continue
-        target = _joined(base, href)
+        # Most links are plain paths, and joining takes long.
+        target = origin + href if origin and _PLAIN_PATH.fullmatch(href) else _joined(base, href)
         if target:
             found[target] = None
         if len(found) >= MAX_LINKS:

@@ -25,6 +25,7 @@ _SCRIPTS = (
     ("indic", re.compile(r"[\u0900-\u0dff]")),
     ("latin", re.compile(r"[a-zA-Z\u00c0-\u024f]")),
 )
+_LATIN_WORDS = re.compile(r"[a-zA-Z]+")
 # The languages that are written so; those of scripts that are not listed are not doubted.
 _WRITTEN_IN = {
     "kana": ("ja",),
@@ -83,6 +84,8 @@ _ONLY_IN_OTHERS = (("ja", "ko", "zh", "th", "el", "he", "ar", "ru", "uk", "bg", 
 
 def _script_of(text: str) -> str:
     """The script of most of a text's letters; kana make it Japanese even among more Han."""
+    if text.isascii():
+        return "latin" if sum(map(len, _LATIN_WORDS.findall(text))) >= SENTENCE_LETTERS else ""
     counts = {name: len(pattern.findall(text)) for name, pattern in _SCRIPTS}
     letters = sum(counts.values())
     if letters < SENTENCE_LETTERS:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import fcntl
+import json
+import shlex
 from typing import TYPE_CHECKING
+
+from tests.e2e.conftest import Home
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from tests.e2e.conftest import Home
 
 
 def test_two_demos_do_not_share_a_folder(home: Home, tmp_path: Path) -> None:
@@ -22,3 +24,14 @@ def test_two_demos_do_not_share_a_folder(home: Home, tmp_path: Path) -> None:
     assert done.returncode == 5
     assert done.stderr.startswith("error[locked]: another demo is at work")
     assert (folder / "kept").exists()
+
+
+def test_the_demo_ends_with_pages_that_can_be_searched(home: Home, tmp_path: Path) -> None:
+    """Each shop as it is meant to end, and the line that finds a page of one."""
+    folder = tmp_path / "demo"
+    done = home.vitrine("demo", "--home", str(folder))
+    assert done.returncode == 0, done.stderr
+    line = next(line for line in done.stdout.splitlines() if " search " in line)
+    word = shlex.split(line)[-1]
+    found = Home(folder).vitrine("search", word, "--json")
+    assert json.loads(found.stdout)["total"] >= 1
