@@ -133,6 +133,7 @@ def purge(
                 target, with_prices=prices, who=person(), before=db.now,
                 reports=load_settings().vitrine_home / "reports",
             )  # fmt: skip
+        with purging.refusals_on_record(database, target, order.who), database.read() as db:
             figures = purging.preview(db, order)
             is_begun = purging.was_begun(db, order)
         if not any(asdict(figures).values()) and not is_begun:
@@ -140,7 +141,8 @@ def purge(
             return 0
         if not yes:
             _ask(str(target), figures)
-        details = purging.purge(database, stores.blobs, order)
+        with purging.refusals_on_record(database, target, order.who):
+            details = purging.purge(database, stores.blobs, order)
     if as_json:
         emit({"target": str(target), **details})
     else:

@@ -150,16 +150,22 @@ def hold(
 def unhold(
     *,
     who: Annotated[str | None, typer.Option(help="Who lifts it. Default: whoever runs this.")] = None,
+    of: Annotated[
+        str | None, typer.Option("--of", metavar="NAME", help="Whose hold it is, where several have set one.")
+    ] = None,
     why: Annotated[str, typer.Option(help="The reason, for the record.")] = "",
     session: SessionOption = None,
     listing: ListingOption = None,
     domain: DomainOption = None,
     as_json: Json = False,
 ) -> None:
-    """Lift every hold on a session, a product or a domain; what another hold covers stays."""
+    """Lift one person's holds on a session, a product or a domain; what another hold covers stays.
+
+    Exit code 5 where several people hold it, and none was named.
+    """
     with writing() as db:
         target = target_of(db, session, listing, domain)
-        result = holds.unhold(db, target, who=who or person(), why=why, now=db.now)
+        result = holds.unhold(db, target, who=who or person(), why=why, now=db.now, of=of)
     _report(target, result, "given free", as_json=as_json)
 
 
@@ -187,10 +193,14 @@ def _report(target: Target, result: HoldResult, what: str, *, as_json: bool) -> 
     if as_json:
         emit(
             {"target": str(target), "holds": result.holds, "artifacts": result.artifacts,
-             "too_late": result.too_late}
+             "too_late": result.too_late, "unknown": result.is_empty, "lifted": list(result.lifted)}
         )  # fmt: skip
         return
     say(f"{{target}}: {result.artifacts} artifacts {what}", target=target)
+    for each in result.lifted:
+        say("  lifted the hold of {each}", each=each)
+    if result.is_empty:
+        note("nothing of {target} is known here; what comes of it will be kept", target=target)
     if result.too_late:
         note(f"{result.too_late} of them were just being deleted by a cleanup; their files may be gone")
 

@@ -156,6 +156,8 @@ class HoldResult:
     holds: tuple[UUID, ...]
     artifacts: int  # marked, or given free
     too_late: int = 0  # of the marked, those that a cleaner was just deleting
+    is_empty: bool = False  # nothing is known of the target yet
+    lifted: tuple[str, ...] = ()  # whose holds these were, and why they stood
 
 
 def hold(
@@ -172,19 +174,48 @@ def hold(
         db, "retention.hold", str(target), actor=who, now=now,
         why=why, until=until.isoformat() if until else None, artifacts=len(claims), too_late=too_late,
     )  # fmt: skip
-    return HoldResult((row.id,), len(claims), too_late)
+    return HoldResult((row.id,), len(claims), too_late, is_empty=not claims and _is_unknown(db, target))
 
 
-def unhold(db: Session, target: Target, *, who: str, why: str, now: datetime) -> HoldResult:
-    """Lift every hold on a target; what another hold covers stays."""
+def unhold(
+    db: Session, target: Target, *, who: str, why: str, now: datetime, of: str | None = None
+) -> HoldResult:
+    """Lift the holds on a target that one person set (`of`); what another hold covers stays.
+
+    Whose they are has to be said where several people have set some.
+    """
     retention_lock(db)
     matches = [getattr(Hold, name) == value for name, value in asdict(target).items() if value is not None]
-    ids = _release(db, Hold.released_at.is_(None) & matches[0], released_at=now, released_by=who)
-    if not ids:
-        raise NotFoundError(f"there is no hold on {target}", hint="`vitrine retention holds` lists them")
+    standing = db.scalars(select(Hold).where(Hold.released_at.is_(None), matches[0])).all()
+    lifted = [each for each in standing if of is None or each.who == of]
+    if not lifted:
+        whose = f" of {of}" if of and standing else ""
+        raise NotFoundError(
+            f"there is no hold{whose} on {target}", hint="`vitrine retention holds` lists them"
+        )
+    if len(people := sorted({each.who for each in lifted})) > 1:
+        raise LockedError(
+            f"{target} is held by {' and by '.join(people)}", hint="--of NAME says whose hold is to be lifted"
+        )
+    ids = [each.id for each in lifted]
+    said = tuple(f"{each.who}: {each.why}" for each in lifted)
+    _release(db, Hold.id.in_(ids), released_at=now, released_by=who)
     freed = _unmark(db, ids, now)
-    note_action(db, "retention.unhold", str(target), actor=who, now=now, why=why, artifacts=freed)
-    return HoldResult(tuple(ids), freed)
+    note_action(
+        db, "retention.unhold", str(target), actor=who, now=now, why=why, artifacts=freed, lifted=list(said)
+    )
+    return HoldResult(tuple(ids), freed, lifted=said)
+
+
+def _is_unknown(db: Session, target: Target) -> bool:
+    """Whether there is neither a visit nor a product of a domain; a session and a listing are found by id."""
+    if target.domain is None:
+        return False
+    known = (
+        select(CrawlSession.id).where(CrawlSession.domain == target.domain).limit(1),
+        select(Listing.id).where(Listing.domain == target.domain).limit(1),
+    )
+    return not any(db.scalar(query) for query in known)
 
 
 def keep_up(db: Transaction) -> None:

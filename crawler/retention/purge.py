@@ -140,6 +140,17 @@ def purge(
     return {**work.finish(), "failed": 0}
 
 
+@contextmanager
+def refusals_on_record(database: Database, target: Target, who: str) -> Generator[None]:
+    """That somebody wanted it gone, and what stood against it, is in the audit log."""
+    try:
+        yield
+    except LockedError as error:
+        with database.write() as db:
+            note_action(db, f"{ACTION}.refused", str(target), actor=who, now=db.now, reason=str(error))
+        raise
+
+
 def _begin(database: Database, order: PurgeOrder) -> int:
     """Open the record, or take up the one that a killed purge of the same target has left; its id."""
     with database.write() as db:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -101,3 +103,38 @@ def test_a_dry_run_answers_on_standard_output(vitrine: Vitrine) -> None:
     document = vitrine("cleanup", "--dry-run", "--json").document
     assert document["collections_processed"] == len(DEFAULT_DAYS)
     assert vitrine("retention", "policies", "--json").document["last_cleanup"] is None
+
+
+@pytest.mark.usefixtures("made")
+def test_one_persons_hold_is_not_lifted_with_anothers(vitrine: Vitrine) -> None:
+    """Whose it is has to be said; what was lifted is named, and a domain that nobody knows is told."""
+    ours = ("retention", "hold", "--domain", "shop.example", "--why", "case 17")
+    first = vitrine(*ours, "--who", "legal")
+    assert first.err == "nothing of domain shop.example is known here; what comes of it will be kept\n"
+    vitrine(*ours, "--who", "sales")
+    lift = ("retention", "unhold", "--domain", "shop.example")
+    done = vitrine(*lift)
+    assert (done.code, done.err) == (
+        5,
+        (
+            "error[locked]: domain shop.example is held by legal and by sales\n"
+            "hint: --of NAME says whose hold is to be lifted\n"
+        ),
+    )
+    assert vitrine(*lift, "--of", "nobody").code == 1
+    assert "lifted the hold of sales: case 17" in vitrine(*lift, "--of", "sales").out
+    [left] = vitrine("retention", "holds", "--json").document["holds"]
+    assert left["who"] == "legal"
+
+
+@pytest.mark.usefixtures("made")
+def test_a_purge_that_is_refused_is_on_record(vitrine: Vitrine) -> None:
+    """Who wanted it, and what stood against it."""
+    vitrine("retention", "hold", "--domain", "shop.example", "--who", "legal", "--why", "case")
+    done = vitrine("purge", "--domain", "shop.example", "--yes")
+    assert done.code == 5
+    with closing(sqlite3.connect("var/vitrine.db")) as database:
+        found = database.execute("SELECT subject, details FROM audit_log WHERE action = 'purge.refused'")
+        [(subject, details)] = found.fetchall()
+    assert subject == "domain shop.example"
+    assert "under a hold" in details
