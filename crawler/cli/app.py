@@ -15,6 +15,7 @@ import typer
 from typer.exceptions import TyperException
 
 from crawler import __version__, logs
+from crawler.cli import output
 from crawler.cli.output import error_lines
 from crawler.config import load_settings, unknown_settings
 from crawler.errors import CrawlerError, FileError, InternalError, UsageError
@@ -23,6 +24,7 @@ from crawler.urls import redacted
 log = logs.get_logger(__name__)
 
 INTERRUPTED = 130
+COMPLETION = "_VITRINE_COMPLETE"
 # Modules whose `register(app)` adds commands, in the order of the help, and the commands that need it.
 COMMANDS = {
     "crawl": ("crawl", "sessions", "runs"),
@@ -56,7 +58,7 @@ COMMANDS = {
 
 app = typer.Typer(
     name="vitrine",
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -69,6 +71,9 @@ app = typer.Typer(
 def common(
     context: typer.Context,
     *,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Tell nothing beside the data, but for errors.")
+    ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks, and log at DEBUG.")] = False,
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
 ) -> None:
@@ -80,7 +85,9 @@ def common(
         sys.stdout.write(context.get_help() + "\n")
         raise typer.Exit
     settings = load_settings()
-    logs.configure("DEBUG" if debug else settings.log_level, settings.log_format)
+    output.hushed.set() if quiet else output.hushed.clear()
+    level = "DEBUG" if debug else "ERROR" if quiet else settings.log_level
+    logs.configure(level, settings.log_format)
     for unknown, meant in unknown_settings().items():
         log.warning("setting.unknown", name=unknown, where=".env", **({"meant": meant} if meant else {}))
 
@@ -99,6 +106,8 @@ def complete_app() -> typer.Typer:
 
 def _app_for(arguments: list[str]) -> typer.Typer:
     """The command that is named, alone: loading them all takes longer than most of them do."""
+    if COMPLETION in os.environ:  # a shell asks, and names what is typed elsewhere
+        return complete_app()
     name = next((word for word in arguments if not word.startswith("-")), None)
     modules = [module for module, commands in COMMANDS.items() if name in commands]
     if not modules:

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from crawler.cli.options import person
+from crawler.cli.options import InDomain, Since, Until, domain_in, person, time_of
 from crawler.cli.output import note
 from crawler.cli.stores import opened
 from crawler.db.models import ExportRecord
 from crawler.errors import UsageError
-from crawler.views.exports import Form, What, lines
+from crawler.views.exports import Form, Part, What, lines
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+
+BYTE_ORDER_MARK = "\ufeff"
 
 
 def register(app: typer.Typer) -> None:
@@ -33,19 +35,29 @@ def export(
     out: Annotated[
         Path | None, typer.Option(help="A file, which appears when it is complete. Default: standard output.")
     ] = None,
+    domain: InDomain = None,
+    since: Since = None,
+    until: Until = None,
+    excel: Annotated[
+        bool, typer.Option("--excel", help="Begin with a mark by which Excel knows that CSV is UTF-8.")
+    ] = False,
 ) -> None:
-    """Write all products, prices or sessions, in constant memory; each export is put on record.
+    """Write products, prices, sessions, pages, assets or runs, in constant memory; it is put on record.
 
     In CSV a cell that a spreadsheet would take for a formula gets an apostrophe in front.
 
-    Examples: vitrine export prices --format jsonl --out prices.jsonl
+    Examples: vitrine export prices --domain shop.example --format jsonl --out prices.jsonl
     """
+    part = Part(domain_in(domain), time_of("--since", since), time_of("--until", until))
     count, status = 0, "failed"
     with opened() as stores:
         try:
             with nullcontext(sys.stdout) if out is None else _appearing(out) as stream:
                 # In CSV the first line has the names.
-                for number, line in enumerate(lines(stores.database, what, form), form is not Form.CSV):
+                if excel and form is Form.CSV:
+                    stream.write(BYTE_ORDER_MARK)
+                rows = lines(stores.database, what, form, part)
+                for number, line in enumerate(rows, form is not Form.CSV):
                     stream.write(line)
                     count = number
             status = "complete"

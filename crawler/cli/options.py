@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import getpass
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -25,6 +25,11 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document.")]
 JsonLines = Annotated[bool, typer.Option("--jsonl", help="One JSON document a line.")]
 FailEmpty = Annotated[bool, typer.Option("--fail-empty", help="Exit 4 when nothing matches.")]
 Limit = Annotated[int, typer.Option(min=1, max=100_000, help="The newest so many.")]
+Since = Annotated[str | None, typer.Option("--since", metavar="DAY", help="From this day on, UTC.")]
+Until = Annotated[str | None, typer.Option("--until", metavar="DAY", help="Before this day, UTC.")]
+InDomain = Annotated[
+    str | None, typer.Option("--domain", metavar="D", help="Only of this domain; a URL names its own.")
+]
 Arguments = Annotated[
     list[str] | None, typer.Option("-a", metavar="NAME=VALUE", help="Passed on to the spider.")
 ]
@@ -75,6 +80,17 @@ def day_of(option: str, given: str | None) -> date | None:
         return date.fromisoformat(given)
     except ValueError:
         raise UsageError(f"{option} {given[:40]!r} is no day", hint="write it as 2026-05-31") from None
+
+
+def time_of(option: str, given: str | None) -> datetime | None:
+    """The beginning of the day that an option names, UTC."""
+    day = day_of(option, given)
+    return None if day is None else datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+
+def domain_in(given: str | None) -> str | None:
+    """The domain that an option names, in any spelling of it, or of a URL of it."""
+    return None if given is None else domain_of(given)
 
 
 def person() -> str:

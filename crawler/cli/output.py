@@ -7,13 +7,16 @@ import sys
 from contextlib import suppress
 from datetime import datetime
 from functools import cache
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from crawler.urls import redacted
 from crawler.views.documents import as_json as json_of
@@ -24,9 +27,13 @@ if TYPE_CHECKING:
     from crawler.errors import CrawlerError
 
 NOTHING_MATCHED = 4
+hushed = Event()  # set: nothing is told beside the data
 PIPE_WIDTH = 200
 LEFT = ", but no process is at it"  # ends the status of what is open and whose process is gone
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_FIRM = re.compile(r"-|\d{4}-\d\d-\d\d( [\d:]+Z)?|[0-9a-f]{8}|[\d.,]+( [KMG]?i?B)?")  # is not to be folded
+_FEWEST = 2  # columns
+_TEXT_WIDTH = 12  # in which text can still be read
 _TO_THE_RIGHT = frozenset({"bytes", "price", "artifacts", "pages"})
 _SIGNS = {
     "completed": "[green]✓[/]",
@@ -72,19 +79,46 @@ def say(text: str, **values: Any) -> None:
 
 def note(text: str, **values: Any) -> None:
     """A line beside the data: progress, hints, the next useful command."""
+    if hushed.is_set():
+        return
     with suppress(OSError):  # what is told beside the data must not end a crawl
         notes().print(_filled(text, values), soft_wrap=True)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
     """Rows as a table; what sites wrote is never taken for markup."""
+    cells = [
+        [_shown(column, value) or "-" for column, value in zip(columns, row, strict=True)] for row in rows
+    ]
+    kept = _fitting(columns, cells, data().width)
     shown = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        shown.add_column(column, justify="right" if column in _TO_THE_RIGHT else "left", overflow="fold")
-    for row in rows:
-        cells = zip(columns, row, strict=True)
-        shown.add_row(*(_shown(column, value) or "-" for column, value in cells))
+    for place in kept:
+        right = columns[place] in _TO_THE_RIGHT
+        is_firm = all(_FIRM.fullmatch(line[place]) for line in cells)
+        shown.add_column(
+            columns[place], justify="right" if right else "left", overflow="fold", no_wrap=is_firm
+        )
+    for line in cells:
+        shown.add_row(*(line[place] for place in kept))
     data().print(shown)
+    if left := [name for place, name in enumerate(columns) if place not in kept]:
+        note(f"left out for want of room: {', '.join(left)}; --json has all")
+
+
+def _fitting(columns: Sequence[str], cells: Sequence[Sequence[str]], width: int) -> list[int]:
+    """The columns that have room; the last ones go first, but for the first two, and no date is broken."""
+    least = [_least(name, [line[place] for line in cells]) for place, name in enumerate(columns)]
+    kept = list(range(len(columns)))
+    while len(kept) > _FEWEST and sum(least[place] + 1 for place in kept) - 1 > width:
+        kept.pop()
+    return kept
+
+
+def _least(name: str, column: Sequence[str]) -> int:
+    """How narrow a column may get: dates, numbers and ids stay whole, text is folded."""
+    whole = max((cell_len(Text.from_markup(cell).plain) for cell in column), default=0)
+    is_firm = all(_FIRM.fullmatch(cell) for cell in column)
+    return max(len(name), whole if is_firm else min(whole, _TEXT_WIDTH))
 
 
 def progress_bar(*, counted: bool = True) -> Progress:

@@ -92,6 +92,10 @@ def set_days(
 ) -> None:
     """Set how many days a collection is kept; the next cleanup goes by it."""
     number = days_of(days)
+    if collection == "html":
+        raise UsageError(
+            "the days of html are a setting", hint=f"HTML_RETENTION_DAYS={number} in .env; new pages go by it"
+        )
     with writing() as db:
         kept = retention_policies.set_days(db, collection, number, actor=person(), now=db.now)
     if as_json:

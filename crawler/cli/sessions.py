@@ -7,11 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crawler.capture.failures import Summary
-from crawler.cli.options import FailEmpty, Json, JsonLines, Limit, SessionId
-from crawler.cli.output import LEFT, Listing, emit, say, show_list, table
+from crawler.capture.failures import Cause, Summary
+from crawler.cli.options import (
+    FailEmpty,
+    InDomain,
+    Json,
+    JsonLines,
+    Limit,
+    SessionId,
+    Since,
+    Until,
+    domain_in,
+    time_of,
+)
+from crawler.cli.output import LEFT, Listing, emit, note, say, show_list, table
 from crawler.cli.stores import reading
-from crawler.errors import UsageError
 from crawler.sessions.outcome import Status, exit_code_of
 from crawler.views import sessions as views
 
@@ -33,18 +43,34 @@ def register(app: typer.Typer) -> None:
 @group.command("list")
 def list_sessions(
     *,
-    status: Annotated[str | None, typer.Option(help="Only those that stand so.")] = None,
-    domain: Annotated[str | None, typer.Option(help="Only those of this domain.")] = None,
+    status: Annotated[Status | None, typer.Option(help="Only those that stand so.")] = None,
+    cause: Annotated[
+        Cause | None,
+        typer.Option(metavar="CAUSE", help="Only those that this has ended, like robots_refused."),
+    ] = None,
+    domain: InDomain = None,
+    since: Since = None,
+    until: Until = None,
+    after: Annotated[
+        str | None, typer.Option(metavar="ID", help="Go on behind this one, the last of the page before.")
+    ] = None,
     limit: Limit = 50,
     as_json: Json = False,
     as_jsonl: JsonLines = False,
     fail_empty: FailEmpty = False,
 ) -> int:
-    """List sessions, the newest first."""
-    if status is not None and status not in set(Status):
-        raise UsageError(f"--status {status} is unknown", hint="it takes " + ", ".join(Status))
+    """List sessions, the newest first.
+
+    Examples: vitrine sessions list --domain shop.example --since 2026-05-01 --cause robots_refused
+    """
+    wanted = views.Wanted(
+        status=status, cause=cause, domain=domain_in(domain), after=after,
+        since=time_of("--since", since), until=time_of("--until", until),
+    )  # fmt: skip
     with reading() as db:
-        found = views.newest(db, db.now, status=status, domain=domain, limit=limit)
+        found = views.page_of(db, db.now, wanted, limit)
+    if len(found) == limit and not (as_json or as_jsonl):
+        note(f"more: --after {str(found[-1].id)[:8]}")
     return show_list(SESSIONS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
 
 
@@ -74,13 +100,15 @@ def show(session: SessionId, *, as_json: Json = False) -> None:
     ]  # fmt: skip
     table(("page", "viewport", "status", "http", "url", "doubts"), pages, title="\npages")
     files = [
-        (file.type, file.storage_uri, file.size_bytes, file.checksum[:12], file.retention_until,
-         file.deleted_at)
+        (str(file.id)[:8], file.type, file.storage_uri, file.size_bytes, file.checksum[:12],
+         file.retention_until, file.deleted_at)
         for file in found.artifacts
     ]  # fmt: skip
-    table(("artifact", "storage_uri", "bytes", "sha256", "goes", "deleted"), files, title="\nartifacts")
+    table(("id", "artifact", "storage_uri", "bytes", "sha256", "goes", "deleted"), files, title="\nartifacts")
     lines = [(line.timestamp, line.level, line.message, _as_text(line.details)) for line in found.log]
     table(("time", "level", "event", "details"), lines, title="\nlog")
+    if files:
+        note("next: vitrine artifacts cat ID --decode")
 
 
 def tell(sessions: Sequence[SessionDocument], *, as_json: bool) -> int:

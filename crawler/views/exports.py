@@ -8,17 +8,17 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 from sqlalchemy import select, tuple_
 
-from crawler.db.models import CrawlSession, Listing, Price
+from crawler.db.models import Asset, CrawlSession, Listing, Page, Price, Run
 from crawler.urls import redacted
 from crawler.views.documents import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sqlalchemy import Row, Select
+    from sqlalchemy import ColumnElement, Row, Select
     from sqlalchemy.orm import InstrumentedAttribute
 
     from crawler.db.engine import Database
@@ -32,8 +32,12 @@ class What(StrEnum):
     """What can be exported."""
 
     LISTINGS = "listings"
+    PRODUCTS = "products"  # the same by their other name
     PRICES = "prices"
     SESSIONS = "sessions"
+    PAGES = "pages"
+    ASSETS = "assets"
+    RUNS = "runs"
 
 
 class Form(StrEnum):
@@ -49,6 +53,8 @@ class Table:
 
     query: Any  # a Select of many columns, more than its type can tell
     key: tuple[InstrumentedAttribute[Any], ...]
+    domain: InstrumentedAttribute[Any]
+    time: InstrumentedAttribute[Any]  # by which `--since` and `--until` go
 
     @property
     def columns(self) -> list[str]:
@@ -63,6 +69,8 @@ TABLES = {
             Listing.mpn, Listing.image, Listing.first_seen_at, Listing.last_seen_at, Listing.last_session_id,
         ),
         (Listing.id,),
+        Listing.domain,
+        Listing.last_seen_at,
     ),
     What.PRICES: Table(
         select(
@@ -71,6 +79,8 @@ TABLES = {
             Price.content_sha256, Price.session_id,
         ).join(Listing, Listing.id == Price.listing_id),
         (Price.id,),
+        Listing.domain,
+        Price.seen_at,
     ),
     What.SESSIONS: Table(
         select(
@@ -81,16 +91,68 @@ TABLES = {
             CrawlSession.finished_at,
         ),
         (CrawlSession.created_at, CrawlSession.id),
+        CrawlSession.domain,
+        CrawlSession.created_at,
+    ),
+    What.PAGES: Table(
+        select(
+            Page.created_at, Page.id, Page.session_id, CrawlSession.domain, Page.page_type, Page.viewport,
+            Page.status, Page.http_status, Page.url, Page.listing_id,
+        ).join(CrawlSession, CrawlSession.id == Page.session_id),
+        (Page.created_at, Page.id),
+        CrawlSession.domain,
+        Page.created_at,
+    ),
+    What.ASSETS: Table(
+        select(
+            Asset.id, Asset.source, Asset.plugin, Asset.domain, Asset.kind, Asset.key, Asset.url, Asset.title,
+            Asset.checksum, Asset.versions, Asset.first_seen_at, Asset.last_seen_at, Asset.last_run_id,
+            Asset.missing_since, Asset.listing_id,
+        ),
+        (Asset.id,),
+        Asset.domain,
+        Asset.last_seen_at,
+    ),
+    What.RUNS: Table(
+        select(
+            Run.id, Run.source, Run.status, Run.max_pages, Run.planned, Run.last_error, Run.created_at,
+            Run.started_at, Run.completed_at,
+        ),
+        (Run.id,),
+        Run.source,
+        Run.created_at,
     ),
 }  # fmt: skip
+TABLES[What.PRODUCTS] = TABLES[What.LISTINGS]
 
 
-def lines(database: Database, what: What, form: Form) -> Iterator[str]:
+@frozen
+class Part:
+    """Which rows of a table are wanted; all, where nothing is said."""
+
+    domain: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def of(self, table: Table) -> list[ColumnElement[bool]]:
+        """The conditions; a run is of the domain that it is named by."""
+        said = (
+            None if self.domain is None else table.domain == self.domain,
+            None if self.since is None else table.time >= self.since,
+            None if self.until is None else table.time < self.until,
+        )
+        return [condition for condition in said if condition is not None]
+
+
+ALL = Part()
+
+
+def lines(database: Database, what: What, form: Form, part: Part = ALL) -> Iterator[str]:
     """The export as text: for CSV a line of names first, then a line for each row."""
     table, columns = TABLES[what], TABLES[what].columns
     if form is Form.CSV:
         yield csv_line(columns)
-    for row in rows(database, table):
+    for row in rows(database, evolve(table, query=table.query.where(*part.of(table)))):
         yield csv_line(row) if form is Form.CSV else as_json(dict(zip(columns, row, strict=True))) + "\n"
 
 

@@ -12,7 +12,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import frozen
-from sqlalchemy import select
+from sqlalchemy import and_, or_, select
 
 from crawler.db import lookup
 from crawler.db.models import Artifact, CrawlLog, CrawlSession, Page
@@ -118,13 +118,44 @@ class SessionWithLog(SessionDocument):
     log: tuple[LogLine, ...]
 
 
+@frozen(kw_only=True)
+class Wanted:
+    """Which sessions are asked for: all of what is said holds."""
+
+    status: str | None = None
+    cause: str | None = None
+    domain: str | None = None
+    since: datetime | None = None  # created then or later
+    until: datetime | None = None  # created before
+    after: str | None = None  # the last one of the page before, by its id or how that begins
+
+
 def newest(
     db: Session, now: datetime, *, status: str | None = None, domain: str | None = None, limit: int
 ) -> list[SessionDocument]:
     """The newest sessions first, of one status or one domain where that is wanted."""
-    query = select(CrawlSession.id).order_by(CrawlSession.created_at.desc(), CrawlSession.id).limit(limit)
-    query = query.where(CrawlSession.status == status) if status else query
-    query = query.where(CrawlSession.domain == domain) if domain else query
+    return page_of(db, now, Wanted(status=status, domain=domain), limit)
+
+
+def page_of(db: Session, now: datetime, wanted: Wanted, limit: int) -> list[SessionDocument]:
+    """The newest of those that are wanted; after the last of these, the next page begins."""
+    conditions = [
+        getattr(CrawlSession, name) == value
+        for name in ("status", "cause", "domain")
+        if (value := getattr(wanted, name)) is not None
+    ]
+    if wanted.since:
+        conditions.append(CrawlSession.created_at >= wanted.since)
+    if wanted.until:
+        conditions.append(CrawlSession.created_at < wanted.until)
+    if wanted.after:
+        last = lookup.find(db, CrawlSession, wanted.after)
+        older = CrawlSession.created_at < last.created_at
+        conditions.append(
+            or_(older, and_(CrawlSession.created_at == last.created_at, CrawlSession.id > last.id))
+        )
+    query = select(CrawlSession.id).where(*conditions)
+    query = query.order_by(CrawlSession.created_at.desc(), CrawlSession.id).limit(limit)
     return of(db, now, db.scalars(query).all())
 
 

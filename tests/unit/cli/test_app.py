@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[3]
 WRONG = [
     (("crwl",), "No such command 'crwl'. Did you mean 'crawl'?"),
     (("sessions", "lst"), "No such command 'lst'. Did you mean 'list'?"),
-    (("sessions", "list", "--jsn"), "No such option: --jsn (Possible options: --json, --jsonl)"),
+    (("sessions", "list", "--jsn"), "No such option: --jsn (Possible options: --json, --jsonl, --since)"),
     (("sessions", "show"), "Missing argument 'session'"),
     (("db",), "the command is not complete"),
 ]

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from crawler.cli import export as command
 from crawler.db.models import ExportRecord
-from tests.unit.views.rows import a_listing
+from tests.unit.views.rows import a_listing, a_page, a_run, a_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,3 +63,26 @@ def test_a_folder_that_is_not_there_is_told(vitrine: Vitrine) -> None:
     done = vitrine("export", "listings", "--out", "none/all.csv")
     assert (done.code, done.out) == (2, "")
     assert "error[usage]: none/all.csv: No such file or directory" in done.err
+
+
+def test_a_part_is_written_of_each_kind(vitrine: Vitrine, database: Database, database_url: str) -> None:
+    """By domain and by days; of sessions, pages, assets and runs too, and for Excel with a mark."""
+    session = a_session(domain="shop.example")
+    with database.write() as db:
+        db.add_all([a_listing(domain="shop.example"), a_listing(domain="other.example"), session, a_run()])
+        db.flush()
+        db.add(a_page(session.id))
+
+    def count(*line: str) -> int:
+        done = vitrine("export", *line, "--format", "jsonl", DATABASE_URL=database_url)
+        assert done.code == 0, done.err
+        return len(done.out.splitlines())
+
+    assert (count("products"), count("listings")) == (2, 2)
+    assert count("products", "--domain", "https://www.shop.example/") == 1
+    for kind in ("sessions", "pages", "runs"):
+        assert (count(kind), count(kind, "--until", "1999-01-01"), count(kind, "--since", "1999-01-01")) == (
+            1, 0, 1,
+        )  # fmt: skip
+    assert count("assets") == 0
+    assert vitrine("export", "prices", "--excel").out.startswith("\ufeffid,")

@@ -8,7 +8,9 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
+from rich.console import Console
 
+from crawler.cli import output
 from crawler.cli.output import LEFT, Listing, emit, emit_line, note, say, show_list, size, table
 
 NOON = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
@@ -99,3 +101,29 @@ def test_an_empty_list_says_how_to_get_some(capsys: pytest.CaptureFixture[str]) 
     assert show_list(FRUIT, [], as_json=False, fail_empty=True) == 4
     assert show_list(FRUIT, [], as_json=True, fail_empty=True) == 4
     assert json.loads(capsys.readouterr().out) == {"fruit": []}
+
+
+def test_a_narrow_terminal_leaves_columns_out(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the right, and says which; no date is broken, and text may be folded."""
+    monkeypatch.setattr(output, "data", lambda: Console(width=80, highlight=False))
+    columns = ("session", "created", "domain", "status", "product", "why not", "seen")
+    row = ("0123abcd", NOON, "a-shop-with-a-long-name.example", "completed", "A chair of oak", "x" * 40, NOON)
+    table(columns, [row])
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "0123abcd  2026-05-04 12:30:00Z" in lines[1]
+    assert "seen" not in lines[0]
+    assert err == "left out for want of room: seen; --json has all\n"
+
+
+def test_quiet_is_quiet(capsys: pytest.CaptureFixture[str]) -> None:
+    """Data stays."""
+    output.hushed.set()
+    try:
+        show_list(FRUIT, ["fig"], as_json=False)
+    finally:
+        output.hushed.clear()
+    assert not capsys.readouterr().err

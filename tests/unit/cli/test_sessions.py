@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from crawler.db.engine import Database
     from tests.unit.cli.conftest import Vitrine
 
+DAY = timedelta(days=1)
 KEY = UUID("abcdef00-0000-4000-8000-000000000001")
 LOCKED = "failed: Domain lock timeout"
 
@@ -85,4 +87,33 @@ def test_a_status_that_there_is_not_is_wrong_usage(vitrine: Vitrine) -> None:
     """With those that there are."""
     done = vitrine("sessions", "list", "--status", "odd")
     assert (done.code, done.out) == (2, "")
-    assert "it takes queued, running, completed, failed, partial" in done.err
+    assert "is not one of 'queued', 'running', 'completed', 'failed', 'partial'" in done.err
+
+
+def test_they_are_found_by_what_is_known_and_paged(
+    vitrine: Vitrine, database: Database, database_url: str
+) -> None:
+    """A domain in any spelling, a cause, days; and the next page behind the last of this one."""
+    with database.write() as db:
+        for number in range(4):
+            db.add(a_session(
+                id=UUID(int=(number + 1) << 96), domain="shop.example", created_at=THEN + number * DAY,
+                status="failed", cause="timeout" if number else "robots_refused",
+            ))  # fmt: skip
+        db.add(a_session(domain="other.example", created_at=THEN))
+
+    def found(*wanted: str) -> list[int]:
+        done = vitrine("sessions", "list", "--json", *wanted, DATABASE_URL=database_url)
+        return [(UUID(each["id"]).int >> 96) - 1 for each in done.document["sessions"]]
+
+    for spelling in ("shop.example", "WWW.Shop.Example", "https://www.shop.example/a?b"):
+        assert found("--domain", spelling) == [3, 2, 1, 0]
+    assert found("--cause", "robots_refused") == [0]
+    day = f"{THEN + 2 * DAY:%Y-%m-%d}"
+    assert found("--domain", "shop.example", "--since", day) == [3, 2]
+    assert found("--domain", "shop.example", "--until", day) == [1, 0]
+    assert found("--domain", "shop.example", "--limit", "2") == [3, 2]
+    assert found("--domain", "shop.example", "--limit", "2", "--after", "00000003") == [1, 0]
+    assert "more: --after 00000003" in vitrine("sessions", "list", "--limit", "2").err
+    assert vitrine("sessions", "list", "--since", "soon").code == 2
+    assert vitrine("sessions", "list", "--cause", "odd").code == 2
