@@ -8,6 +8,7 @@ What lies in a job's WARC files is indexed by the job.
 from __future__ import annotations
 
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field, frozen
@@ -20,11 +21,11 @@ from crawler.capture.items import MEDIA as MEDIA_PAGE
 from crawler.db.models import Artifact, CrawlSession, Page, Record, Run, Snapshot, WarcFile
 from crawler.errors import CrawlerError
 from crawler.evidence.bodies import Bodies, body_in, is_body, is_readable
-from crawler.html.content import ContentQuestion
+from crawler.html.content import NOTHING_IGNORED, ContentQuestion, Ignored
 from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -76,9 +77,10 @@ class _Fetched:
     body: bytes
     content_hash: str
 
-    @property
-    def question(self) -> ContentQuestion:
-        return ContentQuestion(self.body, self.kept.page.url, self.kept.content_type)
+    def question(self, ignored: Mapping[str, Ignored]) -> ContentQuestion:
+        """What is asked of it, under its source's rules."""
+        rules = ignored.get(self.kept.source, NOTHING_IGNORED)
+        return ContentQuestion(self.body, self.kept.page.url, self.kept.content_type, ignored=rules)
 
 
 def index_pages(
@@ -87,9 +89,13 @@ def index_pages(
     *,
     again: bool = False,
     most: int | None = None,
+    ignored: Mapping[str, Ignored] = MappingProxyType({}),
     on_progress: Callable[[IndexResult], None] = lambda _: None,
 ) -> IndexResult:
-    """Index the pages that are not, `most` of those that can be read; `again` also those that are."""
+    """Index the pages that are not, `most` of those that can be read; `again` also those that are.
+
+    `ignored` says by source what of its pages is no part of their texts.
+    """
     with database.read() as db:
         waiting = _kept_pages(db.now, again=again).with_only_columns(Page.id)
         count = select(func.count()).select_from(waiting.limit(most).subquery())
@@ -98,7 +104,9 @@ def index_pages(
         return IndexResult()
     work = _Pass(database, Bodies(database, blobs), on_progress, IndexResult(total=total))
     passes.run(
-        work.batches(again=again, most=most), lambda some: [each.question for each in some], work.write
+        work.batches(again=again, most=most),
+        lambda some: [each.question(ignored) for each in some],
+        work.write,
     )
     return work.result
 

@@ -18,7 +18,7 @@ from crawler.archive import passes, unused, warc_answers
 from crawler.archive.writing import ReadPage, no_content, take_turn, write
 from crawler.db.models import Page, Record, Snapshot, WarcFile
 from crawler.db.upsert import for_both
-from crawler.html.content import Content
+from crawler.html.content import NOTHING_IGNORED, Content, Ignored
 from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class JobPass:
     output_dir: Path
     group_by: str = "query"
     again: bool = False  # read pages that were read before
+    ignored: Ignored = NOTHING_IGNORED
 
 
 @frozen(kw_only=True)
@@ -88,7 +89,9 @@ def index_job(
     )  # fmt: skip
     passes.run(
         warc_answers.batches(database, there, again=order.again),
-        lambda batch: [each.question for each in batch.answers],
+        lambda batch: [
+            each.question and evolve(each.question, ignored=order.ignored) for each in batch.answers
+        ],
         work.write,
     )
     work.write_revisits()

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from crawler.archive.ignoring import ignored_by_source
 from crawler.archive.indexing import IndexResult, index_pages
 from crawler.archive.search import MAX_PAGE_SIZE, SORTS, VIEWS, SearchOrder
 from crawler.cli.options import FailEmpty, Json, add_group, day_of
@@ -90,7 +91,8 @@ def index(
         def tell(so_far: IndexResult) -> None:
             bar.update(task, completed=so_far.indexed + so_far.bad, total=so_far.total)
 
-        result = index_pages(stores.database, stores.blobs, again=again, on_progress=tell)
+        ignored = ignored_by_source(stores.settings.sources_file)
+        result = index_pages(stores.database, stores.blobs, again=again, ignored=ignored, on_progress=tell)
     if as_json:
         emit(result)
     else:

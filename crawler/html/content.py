@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from contextlib import suppress
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from attrs import frozen
+from selectolax.lexbor import LexborHTMLParser
 
 from crawler.html.language import language_of
 from crawler.html.parse import parse
@@ -17,7 +19,7 @@ from crawler.html.visible import UNSEEN_TAGS, WITHIN_WORDS, is_hidden, last_belo
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from selectolax.lexbor import LexborHTMLParser, LexborNode
+    from selectolax.lexbor import LexborNode
 
 NORMALIZATION = "v1"  # of the lines that a text's digest is made of
 MAX_TEXT_BYTES = 350_000  # of a page's lines; an index of words holds no more than 1 MB of one text
@@ -73,6 +75,17 @@ _LINE, _HEADING = "\n", "\f"
 
 
 @frozen
+class Ignored:
+    """What of a page is no part of its text: elements that selectors name, lines with a text in them."""
+
+    selectors: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+
+
+NOTHING_IGNORED = Ignored()
+
+
+@frozen
 class ContentQuestion:
     """A page whose content is wanted."""
 
@@ -80,6 +93,7 @@ class ContentQuestion:
     url: str
     content_type: str = ""
     content_language: str = ""  # as the answer's header has it
+    ignored: Ignored = NOTHING_IGNORED
 
 
 @frozen
@@ -126,8 +140,9 @@ def content_of(question: ContentQuestion) -> Content:
     body = document.tree.body
     if document.problem or body is None:
         return Content(document.problem or "empty_page", "", (), "", "und", (), is_cut=False)
+    _hide(document.tree, question.ignored.selectors)
     main = _main_part(document.tree, body)
-    sections, is_cut = _bounded(_sections(main))
+    sections, is_cut = _bounded(_sections(main, question.ignored.texts))
     content = Content(
         problem="",
         title=_title(document.tree, sections),
@@ -166,10 +181,27 @@ def _with_language(content: Content, declared: tuple[str, ...]) -> Content:
 # ── the part that counts ──
 
 
+def problem_of_selector(selector: str) -> str | None:
+    """Why a selector cannot be one; None for one that can."""
+    try:
+        LexborHTMLParser("<p>").css(selector)
+    except (ValueError, RuntimeError) as error:
+        return str(error) or "it cannot be read"
+    return None if selector.strip() else "it is empty"
+
+
+def _hide(tree: LexborHTMLParser, selectors: tuple[str, ...]) -> None:
+    """Have what they name count as not shown; one that names nothing this time says nothing of the page."""
+    for selector in selectors:
+        with suppress(ValueError, RuntimeError):
+            for node in tree.css(selector):
+                node.attrs["hidden"] = ""
+
+
 def _main_part(tree: LexborHTMLParser, body: LexborNode) -> LexborNode:
     """What calls itself the main part, if it says enough; one article, if it says most of it (SPEC 58)."""
     for found in (tree.css('main, [role="main"]'), tree.css("article")):
-        if len(found) != 1:
+        if len(found) != 1 or is_hidden(found[0]):
             continue
         enough = ENOUGH_CHARS
         if found[0].tag == "article":
@@ -183,9 +215,11 @@ def _has_chars(root: LexborNode, enough: int) -> bool:
     return any(size >= enough for size in accumulate(len(piece) for piece in _pieces(root)))
 
 
-def _sections(root: LexborNode) -> Iterator[Section]:
+def _sections(root: LexborNode, ignored: tuple[str, ...]) -> Iterator[Section]:
     heading, lines = "", list[str]()
     for is_heading, line in _lines(root):
+        if any(text in line for text in ignored):
+            continue
         if is_heading:
             if heading or lines:
                 yield Section(heading, tuple(lines))

@@ -11,10 +11,13 @@ from uuid import uuid4
 from attrs import frozen
 from sqlalchemy import bindparam, exists, func, or_, select, update
 
+from crawler import logs
 from crawler.access.process import this_process
+from crawler.archive.ignoring import ignored_by_source
 from crawler.db.models import Job, JobStep, RegisteredSource, Snapshot
 from crawler.db.upsert import insert_into
-from crawler.errors import LockedError
+from crawler.errors import ConfigError, LockedError
+from crawler.html.content import NOTHING_IGNORED, Ignored
 from crawler.jobs import registry
 from crawler.jobs.lifecycle import INDEXABLE, JobStateError, JobStatus
 from crawler.jobs.steps import (
@@ -51,6 +54,8 @@ _UNDER_WAY = exists().where(
     JobStep.job_id == Job.id, _IS_INDEX, JobStep.status.in_(("pending", "in_progress"))
 )
 
+log = logs.get_logger(__name__)
+
 
 class NotOursError(LockedError):
     """The step is not ours any more."""
@@ -67,6 +72,7 @@ class IndexWork:
     source_id: int
     output_dir: Path
     group_by: str
+    ignored: Ignored = NOTHING_IGNORED  # what of its pages is no part of their texts
 
 
 class IndexSteps:
@@ -175,7 +181,10 @@ class IndexSteps:
         history = [*row["detail"].get("attempts", ()), begun][-MAX_HISTORY:]
         move_job(db, job, JobStatus.INDEXING, now=db.now, facts={"indexed_page_count": 0})
         write_step(db, lease.id, process=this_process(), detail={"attempts": history})
-        return IndexWork(lease, job.id, job.source_id, Path(job.output_dir), self._group_by(db, job))
+        folder = Path(job.output_dir)
+        return IndexWork(
+            lease, job.id, job.source_id, folder, self._group_by(db, job), self._ignored(db, job)
+        )
 
     def _group_by(self, db: Session, job: Job) -> str:
         """Which URLs are one page: as the job was ordered, or as the source of a registered one says."""
@@ -185,6 +194,16 @@ class IndexSteps:
         code = db.scalar(select(RegisteredSource.code).where(RegisteredSource.id == job.source_id))
         known = registry.known_sources(self._sources_file).get(code or "")
         return known.group_by if known else "query"
+
+    def _ignored(self, db: Session, job: Job) -> Ignored:
+        """What its source says now, so that a rule that changed holds when a job is indexed again."""
+        code = db.scalar(select(RegisteredSource.code).where(RegisteredSource.id == job.source_id))
+        try:
+            return ignored_by_source(self._sources_file).get(code or "", NOTHING_IGNORED)
+        except ConfigError as error:  # a mistake in the file holds nobody up: then as it was ordered
+            log.warning("index.rules_unreadable", job=job.id, error=str(error))
+            said = (job.config or {}).get("source") or {}
+            return Ignored(*(tuple(said.get(name, ())) for name in ("ignore_selectors", "ignore_text")))
 
     def _expired(self, db: Session, rows: Sequence[RowMapping], now: datetime) -> None:
         for row in rows:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from crawler import logs
+from crawler.archive.ignoring import ignored_by_source
 from crawler.archive.indexing import index_pages
 from crawler.archive.warc_indexing import JobPass, JobResult, index_job
 from crawler.errors import CrawlerError
@@ -69,7 +70,11 @@ class Indexer:
 
     def pages_once(self, blobs: BlobStore) -> bool:
         """Index some pages of visits; False where there are none that can be."""
-        return index_pages(self.database, blobs, most=PAGES_AT_ONCE).indexed > 0
+        return self._some_pages(blobs) > 0
+
+    def _some_pages(self, blobs: BlobStore) -> int:
+        ignored = ignored_by_source(self.settings.sources_file)
+        return index_pages(self.database, blobs, most=PAGES_AT_ONCE, ignored=ignored).indexed
 
     def work_on(
         self, work: IndexWork, *, again: bool = False, tell: Callable[[JobResult], None] = lambda _: None
@@ -126,7 +131,7 @@ class Indexer:
 
         order = JobPass(
             job_id=work.job_id, source_id=work.source_id, output_dir=work.output_dir,
-            group_by=work.group_by, again=again,
+            group_by=work.group_by, again=again, ignored=work.ignored,
         )  # fmt: skip
         try:
             return index_job(self.database, order, check, progress)

@@ -16,6 +16,7 @@ from crawler.access.globs import examples_of, problem_of
 from crawler.access.scope import Scope, scope_domain
 from crawler.engines.flags import OptionError, checked_option, checked_options, checked_passthrough
 from crawler.errors import BadUrlError, ConfigError, UsageError
+from crawler.html.content import problem_of_selector
 from crawler.runs.schedules import Schedule, ScheduleError
 from crawler.urls import domain_of, redact, require_http_url
 
@@ -140,6 +141,19 @@ def _text(value: Any, most: int = MAX_TEXT_CHARS) -> str:
     return value.strip()
 
 
+def _selector(value: Any) -> str:
+    text = _text(value)
+    if problem := problem_of_selector(text):
+        raise WrongValueError(f"{shown(value)} is no selector: {problem}")
+    return text
+
+
+def _some_text(value: Any) -> str:
+    if not (text := _text(value)):
+        raise WrongValueError("an empty text is in every line")
+    return text
+
+
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise WrongValueError(f"{shown(value)} is neither true nor false")
@@ -226,8 +240,8 @@ KEYS: dict[str, Key] = {
     "judge": Key("true or false", _flag),
     "requisites": Key("true or false", _flag),
     "group_by": Key("one of query, path", partial(_one_of, ("query", "path"))),
-    "ignore_selectors": Key("a list of CSS selectors", partial(_list_of, _text)),
-    "ignore_text": Key("a list of texts", partial(_list_of, _text)),
+    "ignore_selectors": Key("a list of CSS selectors", partial(_list_of, _selector)),
+    "ignore_text": Key("a list of texts, none of them empty", partial(_list_of, _some_text)),
     "schedule": Key('the five fields of a crontab, such as "0 3 * * 1", or one of cron\'s names', _schedule),
     "job": Key("a table of options of the archive tool: [sources.CODE.job]", _job),
 }

@@ -365,7 +365,8 @@ def _entries(db: Transaction, settings: Settings, snapshots: list[Snapshot]) -> 
     jobs = {job for each in snapshots if (job := job_of(each))}
     names: dict[int, str] = {}
     if jobs:
-        names = dict(db.execute(select(Job.id, Job.name).where(Job.id.in_(jobs))).tuples().all())
+        rows = db.execute(select(Job.id, Job.name).where(Job.id.in_(jobs)))
+        names = {key: name for key, name in rows}  # ruff: ignore[unnecessary-comprehension] - to the checker a row is no pair
     entries: list[TimelineEntry] = []
     last: int | None = None
     for each in snapshots:

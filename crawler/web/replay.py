@@ -140,7 +140,8 @@ def _with(headers: list[tuple[str, str]], response: Response) -> Response:
 def _note(error: CrawlerError) -> Response:
     """Why a part of a page is not there; it may stand in the page, and can do as little."""
     text = f"{error}\n".encode("utf-8", "replace")
-    return _with(headers_of(AS_TEXT), Response(text, error.http_status, {"X-Vitrine-Code": error.code}))
+    beside = [("X-Vitrine-Code", error.code), ("Cross-Origin-Resource-Policy", "cross-origin")]
+    return _with([*headers_of(AS_TEXT), *beside], Response(text, error.http_status))
 
 
 def _replay(request: Request, site: Site) -> Replay:

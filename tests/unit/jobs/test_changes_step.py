@@ -11,12 +11,15 @@ from sqlalchemy import func, select, update
 
 from crawler.archive import changes
 from crawler.config import load_settings
-from crawler.db.models import Job, JobStep, SnapshotChange
+from crawler.db.models import Job, JobStep, SnapshotChange, Text
 from crawler.jobs import changes_step
 from crawler.jobs.changes_step import Comparer
+from tests.unit.archive.warcs import Page
 from tests.unit.jobs.test_indexing import crawled, index
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.unit.jobs.conftest import Bench
 
 pytestmark = pytest.mark.filterwarnings(
@@ -126,3 +129,36 @@ def test_what_is_switched_off_is_not_due(bench: Bench) -> None:
     with bench.database.read() as db:
         assert db.scalars(select(JobStep.kind)).all().count("changes") == 0
     assert not comparer(bench, change_tracking_enabled=False).work_once()
+
+
+def test_what_a_source_ignores_is_no_change(bench: Bench, tmp_path: Path) -> None:
+    """Neither in the text nor in the comparison; another rule holds when the job is indexed again."""
+    page = "<title>Shoe</title><main><h1>Shoe</h1><p>Red.<p class=seen>{} people looked<p>Visit {}</main>"
+    answers = [Page("https://shop.example/p", page.format(n, n), f"2026-05-0{n}T12:00:00Z") for n in (1, 2)]
+    job_id, _ = crawled(bench, answers)
+    rules = tmp_path / "sources.toml"
+    index(bench, job_id)
+    comparer(bench).work_once()
+    assert kinds(bench) == ["new_page", "updated"]
+    source = '[sources.shop]\nstart_urls = ["https://shop.example/"]\n'
+    for more, expected in (
+        ('ignore_selectors = [".seen", ".nothing-has-it"]', "updated"),
+        ('ignore_selectors = [".seen"]\nignore_text = ["Visit "]', "unchanged"),
+    ):
+        rules.write_text(source + more, encoding="utf-8")
+        index(bench, job_id, again=True, sources_file=rules)
+        comparer(bench).work_once()
+        assert kinds(bench) == ["new_page", expected]
+    with bench.database.read() as db:
+        assert [each for each in db.scalars(select(Text.body)) if "looked" in each or "Visit" in each] == []
+    rules.write_text("broken", encoding="utf-8")
+    index(bench, job_id, again=True, sources_file=rules)
+    comparer(bench).work_once()
+    assert kinds(bench) == ["new_page", "updated"]
+
+
+def kinds(bench: Bench) -> list[str]:
+    """Of what kind the changes are, in the order of the captures."""
+    query = select(SnapshotChange.change_type).order_by(SnapshotChange.to_captured_at)
+    with bench.database.read() as db:
+        return list(db.scalars(query))
