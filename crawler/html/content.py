@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from attrs import frozen
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 from crawler.html.language import language_of
 from crawler.html.parse import parse
@@ -185,7 +185,7 @@ def problem_of_selector(selector: str) -> str | None:
     """Why a selector cannot be one; None for one that can."""
     try:
         LexborHTMLParser("<p>").css(selector)
-    except (ValueError, RuntimeError) as error:
+    except (SelectolaxError, ValueError) as error:
         return str(error) or "it cannot be read"
     return None if selector.strip() else "it is empty"
 
@@ -193,7 +193,7 @@ def problem_of_selector(selector: str) -> str | None:
 def _hide(tree: LexborHTMLParser, selectors: tuple[str, ...]) -> None:
     """Have what they name count as not shown; one that names nothing this time says nothing of the page."""
     for selector in selectors:
-        with suppress(ValueError, RuntimeError):
+        with suppress(SelectolaxError, ValueError):
             for node in tree.css(selector):
                 node.attrs["hidden"] = ""
 

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from crawler.html.content import MAX_LINKS, MAX_TEXT_BYTES, Content, ContentQuestion, content_of, snippet_of
+from crawler.html.content import (
+    MAX_LINKS,
+    MAX_TEXT_BYTES,
+    Content,
+    ContentQuestion,
+    Ignored,
+    content_of,
+    problem_of_selector,
+    snippet_of,
+)
 
 LONG = "A sentence of some length that says a few things about what is sold here."
 
 
-def of(html: str | bytes, url: str = "https://shop.example/a/", **more: str) -> Content:
+def of(html: str | bytes, url: str = "https://shop.example/a/", **more: Any) -> Content:
     """The content of a page."""
     body = html if isinstance(html, bytes) else html.encode()
     return content_of(ContentQuestion(body, url, **more))
@@ -129,3 +140,27 @@ def test_every_charset_is_text() -> None:
 def test_the_language(html: str, header: str, language: str) -> None:
     """Declared, unless the script contradicts it; else by the commonest words; else unknown."""
     assert of(html, content_language=header).language == language
+
+
+def test_what_a_source_ignores() -> None:
+    """Elements by a selector, lines by what they say; a selector that finds nothing says nothing of it."""
+    html = f"<main><h1>Shoe</h1><p class=seen>3 people looked</p><p>Only 2 left</p><p>{LONG}</p></main>"
+    rules = Ignored((".seen", ".nothing", "p >"), ("Only ",))
+    assert of(html, ignored=rules).text == f"Shoe\n{LONG}"
+    assert not of(html, ignored=Ignored(("main",))).text
+    assert "3 people looked" in of(html).text
+
+
+def test_headings_are_known_by_their_lines() -> None:
+    """So that a comparison can say under which one something changed."""
+    found = of(f"<main><p>{LONG}</p><h2>Price</h2><p>10 EUR</p><h2>Price</h2></main>")
+    assert found.text.split("\n") == [LONG, "Price", "10 EUR", "Price"]
+    assert found.headings == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("selector", "is_one"), [(".a > b", True), ("", False), ("p >", False), ("::", False)]
+)
+def test_what_is_no_selector(selector: str, *, is_one: bool) -> None:
+    """Is told with the source's file."""
+    assert (problem_of_selector(selector) is None) is is_one
