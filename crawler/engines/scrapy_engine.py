@@ -43,6 +43,7 @@ _MACHINES = (
     "error[database_unavailable]",
     "error[redis_unavailable]",
     "error[infrastructure]",
+    "ERROR: warc.not_written code=",  # no URL has blanks
 )
 _OVER = "error[run_over]"
 

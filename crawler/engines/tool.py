@@ -14,6 +14,7 @@ import stat
 import sys
 import time
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any
@@ -277,7 +278,9 @@ class Tool:
         said = statistics_of(line)
         if said is not None and said.run is not None:
             self.state.run, self.state.crawled = said.run, max(said.crawled, self.state.crawled)
-            self.state.save(self.folder)
+            # Whoever listens has to go on, or the engine would wait for ever to be heard.
+            with suppress(OSError):
+                self.state.save(self.folder)
 
     # ── resting, and another way out ──
 

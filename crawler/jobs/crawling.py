@@ -85,6 +85,7 @@ class Crawl:
         self._tail: list[str] = []
         self._end: ToolEnd | None = None
         self._last: Statistics | None = None
+        self._log_error: OSError | None = None
 
     def stop(self) -> None:
         """Ask the tool to end; the second time it is ended."""
@@ -162,7 +163,7 @@ class Crawl:
             guarded.close()  # where anything was raised, its guard ends it
             guarded.wait()
             combined.close()
-            self._guarded = None
+            self._guarded, self._log_error = None, combined.error
 
     def _listen(self, guarded: Guarded, combined: CombinedLog) -> None:
         next_at = 0.0
@@ -217,6 +218,8 @@ class Crawl:
 
     def _speaks_of_storage(self) -> bool:
         """Whether the last lines name a broken disk; what engines log of pages is JSON, and is left out."""
+        if self._log_error is not None and is_infrastructure(self._log_error):
+            return True
         lines = "\n".join(line.lower() for line in self._tail if not line.startswith("{"))
         return any(word in lines for word in _STORAGE_WORDS)
 

@@ -152,18 +152,27 @@ class CombinedLog:
     def __init__(self, folder: Path, stage: str, now: datetime) -> None:
         self.path = folder / f"archive_{stage}_{now.strftime(STAMP)}.combined.log"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._file = os.fdopen(os.open(self.path, flags, 0o640), "wb")
+        self.error: OSError | None = None  # from where on lines are lost
+        self._file = os.open(self.path, flags, 0o640)
 
     def write(self, raw: bytes) -> str:
-        """Keep a line; the text that may be shown."""
+        """Keep a line; the text that may be shown.
+
+        A disk that takes no more is found out by who archives, and ended in order; a log ends nothing.
+        """
         text = redacted(raw.decode("utf-8", "replace").translate(_STEERING))
-        self._file.write(text.encode() + b"\n")
-        self._file.flush()
+        left = memoryview(text.encode() + b"\n")
+        try:
+            while left:
+                left = left[os.write(self._file, left) :]
+        except OSError as error:
+            self.error = error
         return text
 
     def close(self) -> None:
         """No more comes."""
-        self._file.close()
+        with suppress(OSError):
+            os.close(self._file)
 
 
 def last_statistics(folder: Path, since: float) -> tuple[Path, Statistics] | None:

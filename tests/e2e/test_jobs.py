@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.e2e.conftest import ROOT, Home, wait_for
+from tests.e2e.disks import mounted
 from tests.e2e.test_warc import records
 from tests.unit.engines.test_process import alive
 
@@ -91,6 +92,28 @@ def test_a_source_is_archived(home: Home, shops: DemoServer) -> None:
     assert f"<title>{found[0]['title']}</title>" in body
     again = json.loads(home.vitrine("jobs", "index", "1", "--json").stdout)
     assert (again["status"], again["unchanged"], again["bad"]) == ("indexed", job["indexed_page_count"], 0)
+
+
+def test_a_disk_that_fills_up(home: Home, shops: DemoServer, tmp_path: Path) -> None:
+    """Promise 3, on a real disk: no retry is counted, it rests, and with room the same run goes on."""
+    Path(home.extra["SOURCES_FILE"]).write_text(
+        f'[sources.shop]\nstart_urls = ["{shops.url("plain")}"]\nmax_pages = 30\n', encoding="utf-8"
+    )
+    root = tmp_path / "archives"
+    with mounted(root, "size=96k") as remount:
+        home = Home(home.path, {**home.extra, "ARCHIVE_ROOT": str(root)})
+        ordered(home, "--", "-s", "DOWNLOAD_DELAY=0")
+        assert home.vitrine("worker", "--once").returncode == 0
+        job = shown(home)
+        assert (job["status"], job["retry_count"], job["crawler_status"]) == ("retryable", 0, "infra_error")
+        assert job["steps"][0]["next_run_at"] > job["finished_at"]
+        assert "No space left" in job["steps"][0]["last_error"]
+        remount("size=32m")
+        assert home.vitrine("jobs", "crawl", "1").returncode == 0
+        job = shown(home)
+        assert (job["status"], job["retry_count"], job["pages_crawled"]) == ("completed", 0, 27)
+        assert home.vitrine("warcs", "verify", job["output_dir"]).returncode == 0
+        assert [one["outcome"] for one in job["steps"][0]["history"]] == ["infra_error", "success"]
 
 
 def test_a_crawl_that_fails_says_so(home: Home, shops: DemoServer) -> None:

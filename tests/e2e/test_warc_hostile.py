@@ -5,20 +5,20 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import subprocess
 from base64 import b64encode
-from contextlib import contextmanager
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.e2e.disks import mounted
 from tests.e2e.test_warc import records, urls
 from tests.unit.warc.made import entries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    import subprocess
+    from collections.abc import Generator
     from pathlib import Path
 
     from crawler.demo import DemoServer
@@ -133,28 +133,6 @@ def test_what_a_hostile_site_sends(home: Home, wire: Wire, tmp_path: Path) -> No
 # ── disks ──
 
 
-@contextmanager
-def mounted(folder: Path, options: str) -> Generator[Callable[[str], None]]:
-    """A file system in memory, of its own size; gives what mounts it otherwise."""
-    folder.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", options, "vitrine-test", folder],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
-
-    def remount(other: str) -> None:
-        subprocess.run(["mount", "-o", f"remount,{other}", folder], check=True)
-
-    try:
-        yield remount
-    finally:
-        subprocess.run(["umount", "--lazy", folder], check=True)
-
-
 def crawled(home: Home, shops: DemoServer, folder: Path) -> subprocess.CompletedProcess[str]:
     """A run that records what it sends."""
     return home.scrapy(
@@ -163,14 +141,6 @@ def crawled(home: Home, shops: DemoServer, folder: Path) -> subprocess.Completed
     )  # fmt: skip
 
 
-@pytest.fixture
-def root() -> None:
-    """Only root mounts."""
-    if os.geteuid():
-        pytest.skip("only root may mount a file system")
-
-
-@pytest.mark.usefixtures("root")
 def test_a_disk_that_is_full(home: Home, shops: DemoServer, tmp_path: Path) -> None:
     """The crawl ends and says why; what is there is whole, each row has its bytes; with room it goes on."""
     folder = tmp_path / "warcs"
@@ -192,7 +162,6 @@ def test_a_disk_that_is_full(home: Home, shops: DemoServer, tmp_path: Path) -> N
         assert (found["pages_checked"], found["pages_failed"]) == (27, [])
 
 
-@pytest.mark.usefixtures("root")
 def test_a_folder_that_cannot_be_written(home: Home, shops: DemoServer, tmp_path: Path) -> None:
     """Nothing is asked of the site; one line says what is wrong."""
     folder = tmp_path / "warcs"
