@@ -51,6 +51,7 @@ class SearchResults:
     total: int
     page: int
     page_size: int
+    answered_by: str  # the way that found them: all, url, boolean, words, …
     explain: dict[str, Any] | None
 
 
@@ -68,7 +69,7 @@ def results(db: Transaction, order: SearchOrder, *, explain: bool = False) -> Se
         for each in found.snapshots
     ]  # fmt: skip
     return SearchResults(
-        hits, found.total, order.page, order.page_size, _explained(found) if explain else None
+        hits, found.total, order.page, order.page_size, found.how, _explained(found) if explain else None
     )
 
 

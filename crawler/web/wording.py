@@ -1,17 +1,13 @@
-"""How values read on a page: times, sizes, states, and the words that were searched for. Pure."""
+"""How values read on a page: times, sizes, states, addresses of captures. Pure."""
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from attrs import frozen
-from markupsafe import Markup, escape
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from markupsafe import Markup
 
 NOTHING = "\N{EN DASH}"
 _UNITS = ("bytes", "KB", "MB", "GB", "TB")
@@ -105,17 +101,6 @@ def lasting(seconds: float | None) -> str:
 def plain(text: str) -> str:
     """A line of a log without what would steer a terminal, or the direction of the text."""
     return _STEERING.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-def marked(text: str, words: Iterable[str]) -> Markup:
-    """A text with the words that were looked for; both are escaped first."""
-    found = [re.escape(part) for word in words for part in word.split() if part]
-    if not found:
-        return escape(text)
-    pattern = re.compile(rf"(?<![^\W_])({'|'.join(sorted(found, key=len, reverse=True))})", re.IGNORECASE)
-    pieces = pattern.split(text)
-    mark = Markup("<mark>{}</mark>")
-    return Markup().join([mark.format(each) if at % 2 else escape(each) for at, each in enumerate(pieces)])
 
 
 def replay_url(moment: datetime, url: str) -> str:
