@@ -62,7 +62,7 @@ def cdx_server(
     filters: Annotated[list[str] | None, Query(alias="filter")] = None,
     fields: Annotated[str, Query(max_length=200)] = "",
     output: Annotated[str, Query(pattern=f"^({'|'.join(listings.OUTPUTS)})$")] = "text",
-    resume: Annotated[str, Query(alias="resumeKey", max_length=20_000)] = "",
+    resume: Annotated[str, Query(alias="resumeKey", max_length=8_192)] = "",
 ) -> Response:
     """Captures as lines, as pywb's CDX server gives them; `X-Resume-Key` says where the next page begins."""
     order = CdxOrder(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 BACKLOG = 512
 GRACE_SECONDS = 10
 AT_ONCE = 1_000  # connections; more are told to come again
-MAX_HEADER_BYTES = 65_536
+MAX_HEADER_BYTES = 131_072  # so that who asks for too much is told so, and not cut off
 
 
 class PublicBindError(ConfigError):

@@ -1,0 +1,55 @@
+"""No route below `/admin`, none of operators and none that changes something answers without the token."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from crawler.web.app import create_app
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tests.unit.web.conftest import Served
+
+GUARDED = ("/admin", "/api/admin", "/metrics")
+DOORS = {"/admin/login", "/admin/logout"}
+EXAMPLES = {"job_id": "1", "run_id": "1", "session_id": "abc", "domain": "shop.example"}
+
+
+def routes_of(served: Served) -> list[tuple[str, str]]:
+    """Every method and path that the app knows."""
+    found = []
+    for each in _flat(create_app(served.stores).routes):
+        path = re.sub(r"\{(\w+)(?::\w+)?\}", lambda part: EXAMPLES.get(part[1], "1"), each.path)
+        found += [(method, path) for method in sorted(each.methods)]
+    return found
+
+
+def _flat(routes: Iterable[Any]) -> Iterator[Any]:
+    """Routes, and those of routers that were included."""
+    for each in routes:
+        router = getattr(each, "original_router", each)
+        if inner := getattr(router, "routes", None):
+            yield from _flat(inner)
+        elif getattr(each, "methods", None):
+            yield each
+
+
+def test_every_door_is_locked(served: Served) -> None:
+    """401 or 403 for each guarded route; what is sent along as a token makes no difference."""
+    routes = routes_of(served)
+    guarded = [(method, path) for method, path in routes if path.startswith(GUARDED) and path not in DOORS]
+    assert len(guarded) > 30
+    for method, path in guarded:
+        for headers in ({}, {"X-Admin-Key": "x"}, {"Cookie": "vitrine_admin_key=9999999999.00"}):
+            response = served.client.request(method, path, headers=headers)
+            assert (method, path, response.status_code) in {(method, path, 401), (method, path, 403)}
+
+
+def test_nothing_else_changes_anything(served: Served) -> None:
+    """Outside of them every route is for reading."""
+    changing = [
+        (m, p) for m, p in routes_of(served) if m not in {"GET", "HEAD"} and not p.startswith(GUARDED)
+    ]
+    assert changing == []
