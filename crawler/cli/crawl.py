@@ -59,12 +59,18 @@ def pdp(
         str | None, typer.Option("--pdp", help="The product page itself, to capture it again.")
     ] = None,
     mode: Annotated[
-        str | None, typer.Option(help="standard, or debug, which skips the delay between sessions.")
+        str | None,
+        typer.Option(
+            help="standard; debug, which skips delays between sessions; evidence_pack: rendered, recorded."
+        ),
     ] = None,
     retention: Annotated[
         str | None, typer.Option(help="How long the HTML is kept: short, standard or long.")
     ] = None,
     policy: Annotated[str | None, typer.Option(help="The rule: v1.2 or v1.3.")] = None,
+    render: Annotated[
+        str | None, typer.Option(help="In a browser: 0, 1, or auto, where plain pages say nothing.")
+    ] = None,
     arguments: Arguments = None,
     settings: Overrides = None,
     verbose: Verbose = False,
@@ -84,6 +90,7 @@ def pdp(
         "mode": mode,
         "retention": retention,
         "policy": policy,
+        "render": render,
     }
     pairs = [*(f"{name}={value}" for name, value in given.items() if value), *(arguments or ())]
     crawl = Crawl("pdp", tuple(pairs), tuple(settings or ()), verbose=verbose)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import webbrowser
 from collections import Counter
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,14 +25,18 @@ from crawler.cli.options import (
     time_of,
 )
 from crawler.cli.output import LEFT, Listing, emit, note, say, show_list, table
-from crawler.cli.stores import reading
+from crawler.cli.stores import opened, reading
+from crawler.errors import CrawlerError, UsageError
 from crawler.sessions.outcome import Status, exit_code_of
 from crawler.views import sessions as views
+from crawler.views.session_report import as_html, pictures_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from uuid import UUID
 
-    from crawler.views.sessions import SessionDocument
+    from crawler.evidence.blobs import BlobStore
+    from crawler.views.sessions import SessionDocument, SessionWithLog
 
 
 RESULT_COLUMNS = ("domain", "status", "product", "price", "artifacts", "bytes", "HTML goes", "why not")
@@ -109,6 +117,51 @@ def show(session: SessionId, *, as_json: Json = False) -> None:
     table(("time", "level", "event", "details"), lines, title="\nlog")
     if files:
         note("next: vitrine artifacts cat ID --decode")
+
+
+@group.command("report")
+def report(
+    session: SessionId,
+    *,
+    out: Annotated[Path | None, typer.Option(help="Where to write it; - is standard output.")] = None,
+    opens: Annotated[bool, typer.Option("--open", help="Show it in this machine's browser.")] = False,
+) -> None:
+    """Write one session as a single HTML file: screenshots, verdicts, facts, artifacts, log.
+
+    Examples:
+      vitrine sessions report 3f2a --open
+    """
+    with opened() as stores:
+        with stores.database.read() as db:
+            found, now = views.shown(db, db.now, session), db.now
+        pictures = dict(_pictures(stores.blobs, found))
+    html = as_html(found, pictures, now)
+    if out == Path("-"):
+        typer.echo(html)
+        return
+    path = out or Path(f"session-{str(found.id)[:8]}.html")
+    _write(path, html)
+    typer.echo(str(path))
+    if opens:
+        webbrowser.open(path.resolve().as_uri())
+
+
+def _pictures(blobs: BlobStore, session: SessionWithLog) -> Iterator[tuple[UUID, bytes]]:
+    """The screenshots that can be read; one that is missing costs its place in the report."""
+    for file in pictures_of(session):
+        with suppress(CrawlerError):
+            if file.page_id is not None:
+                yield file.page_id, b"".join(blobs.stream(file.storage_uri))
+
+
+def _write(path: Path, html: str) -> None:
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(html, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def tell(sessions: Sequence[SessionDocument], *, as_json: bool) -> int:

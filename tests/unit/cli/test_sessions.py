@@ -13,6 +13,8 @@ from crawler.views import sessions as views
 from tests.unit.views.rows import HOUR, NOW, THEN, a_line, a_page, a_session, an_artifact
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from crawler.db.engine import Database
     from tests.unit.cli.conftest import Vitrine
 
@@ -117,3 +119,15 @@ def test_they_are_found_by_what_is_known_and_paged(
     assert "more: --after 00000003" in vitrine("sessions", "list", "--limit", "2").err
     assert vitrine("sessions", "list", "--since", "soon").code == 2
     assert vitrine("sessions", "list", "--cause", "odd").code == 2
+
+
+@pytest.mark.usefixtures("stored")
+def test_a_report_is_one_file(vitrine: Vitrine, database_url: str, tmp_path: Path) -> None:
+    """Under a name of its own, where it was wanted, or on standard output; its path is told."""
+    url = {"DATABASE_URL": database_url}
+    done = vitrine("sessions", "report", str(KEY)[:8], **url)
+    assert (done.code, done.out) == (0, "session-abcdef00.html\n")
+    assert (tmp_path / "session-abcdef00.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert vitrine("sessions", "report", str(KEY), "--out", "-", **url).out.startswith("<!doctype html>")
+    refused = vitrine("sessions", "report", str(KEY), "--out", "nowhere/at/all.html", **url)
+    assert (refused.code, "cannot be written" in refused.err) == (2, True)
