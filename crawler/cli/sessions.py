@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from crawler.capture.artifact_types import SCREENSHOT
 from crawler.capture.failures import Cause, Summary
 from crawler.cli.options import (
     FailEmpty,
@@ -29,7 +30,6 @@ from crawler.cli.stores import opened, reading
 from crawler.errors import CrawlerError, UsageError
 from crawler.sessions.outcome import Status, exit_code_of
 from crawler.views import sessions as views
-from crawler.views.session_report import as_html, pictures_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -131,6 +131,8 @@ def report(
     Examples:
       vitrine sessions report 3f2a --open
     """
+    from crawler.web.session_report import as_html  # ruff: ignore[import-outside-top-level] - slow to load
+
     with opened() as stores:
         with stores.database.read() as db:
             found, now = views.shown(db, db.now, session), db.now
@@ -148,9 +150,9 @@ def report(
 
 def _pictures(blobs: BlobStore, session: SessionWithLog) -> Iterator[tuple[UUID, bytes]]:
     """The screenshots that can be read; one that is missing costs its place in the report."""
-    for file in pictures_of(session):
-        with suppress(CrawlerError):
-            if file.page_id is not None:
+    for file in session.artifacts:
+        if file.type == SCREENSHOT.name and file.page_id is not None and file.deleted_at is None:
+            with suppress(CrawlerError):
                 yield file.page_id, b"".join(blobs.stream(file.storage_uri))
 
 

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
     from jinja2 import Template
 
-    from crawler.views.sessions import ArtifactDocument, PageDocument, SessionWithLog
+    from crawler.views.sessions import PageDocument, SessionWithLog
 
-SCREENSHOT = "screenshot"
 TITLES = {"pdp": "The product page", "homepage": "The home page", "page": "A page", "media": "A file"}
 TONES = {"completed": "good", "partial": "warn", "failed": "bad", "warn": "warn", "error": "bad"}
 SIGNALS = {
@@ -45,11 +44,6 @@ TIMINGS = {
 _PNG_SIZE = Struct(">II")
 _PNG_SIZE_AT = 16
 _SESSIONS_OWN = {"session_id", "domain"}
-
-
-def pictures_of(session: SessionWithLog) -> list[ArtifactDocument]:
-    """The screenshots that are there to be shown."""
-    return [file for file in session.artifacts if file.type == SCREENSHOT and file.deleted_at is None]
 
 
 def as_html(session: SessionWithLog, pictures: Mapping[UUID, bytes], now: datetime) -> str:
@@ -78,7 +72,7 @@ def as_html(session: SessionWithLog, pictures: Mapping[UUID, bytes], now: dateti
 
 @cache
 def _template() -> Template:
-    text = files("crawler.views").joinpath("templates", "session_report.html").read_text(encoding="utf-8")
+    text = files("crawler.web").joinpath("templates", "session_report.html").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.globals.update(link=_link, day=_day, clock=_clock, clock_day=_clock_day)
     return environment.from_string(text)
