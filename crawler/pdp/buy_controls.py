@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from crawler.pdp.buy_labels import MAX_LABEL_CHARS, fold, read_label, speaking
+from crawler.pdp.memo import Memo
 from crawler.pdp.outline import Haystack
 from crawler.pdp.place import ancestors
 from crawler.pdp.platforms import (
@@ -94,7 +95,7 @@ def _by_target(outline: Outline) -> Iterator[BuyControl]:
     """Links that lead into a cart, fields that are named for it, and what a click puts there."""
     pressable = list(outline.all("a", "button", "input"))
     leading = [(element, href) for element in pressable if (href := element.attributes.get("href"))]
-    ordering = _orders({href for _, href in leading})
+    ordering = _ORDERS.among(href for _, href in leading)
     yield from (_idiom(element) for element, href in leading if href in ordering)
     for element in outline.all("button", "input"):
         name = element.attributes.get("name")
@@ -105,11 +106,14 @@ def _by_target(outline: Outline) -> Iterator[BuyControl]:
         yield from (_idiom(element) for element in pressable if _puts_by_click(element, clicks))
 
 
-def _orders(addresses: set[str]) -> set[str]:
+def _that_order(addresses: list[str]) -> dict[str, bool]:
     """The addresses that put something into a cart."""
-    listed = list(addresses)
-    likely = Haystack.of(address[:500] for address in listed).places(WORDS_OF_ADDRESSES)
-    return {listed[place] for place in likely if ADDRESSES.search(listed[place][:500].replace("\n", " "))}
+    likely = Haystack.of(address[:500] for address in addresses).places(WORDS_OF_ADDRESSES)
+    found = (addresses[place] for place in likely)
+    return {address: True for address in found if ADDRESSES.search(address[:500].replace("\n", " "))}
+
+
+_ORDERS = Memo(_that_order)
 
 
 def _by_hidden_field(outline: Outline) -> Iterator[BuyControl]:

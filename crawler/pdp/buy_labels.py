@@ -106,12 +106,13 @@ def speaking(labels: Sequence[str]) -> list[int]:
     return [number for number, label in enumerate(labels) if label in found]
 
 
-def _begins_a_label(word: str) -> bool:
-    bare = word.lstrip(_EDGES)
-    return bare.startswith(_STEMS.get(bare[:_BEGINNING], ()))
+def _that_begin(words: list[str]) -> dict[str, bool]:
+    """The words that begin as one of a label does."""
+    bare = ((word, word.lstrip(_EDGES)) for word in words)
+    return {word: True for word, rest in bare if rest.startswith(_STEMS.get(rest[:_BEGINNING], ()))}
 
 
-_BEGINNING_WORDS = Memo(_begins_a_label)
+_BEGINNING_WORDS = Memo(_that_begin)
 
 
 def kind_of(label: str, languages: Iterable[str] = STEMS) -> str:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from attrs import Factory, define, frozen
 
+from crawler.pdp.memo import Memo
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -294,11 +296,11 @@ def _is_marked(elements: Elements, place: int, attribute: str) -> bool:
 def _by_hint(elements: Elements) -> dict[str, list[Element]]:
     """The elements that a class, an id or a test id speaks for."""
     columns = [elements.column(name) for name in _NAMING if name in elements.attribute_names]
-    hints = _hints_of({name for column in columns for name in set(column) if name})
+    hints = _HINTS_OF_NAMES.among(name for column in columns for name in set(column) if name)
     found: defaultdict[str, set[int]] = defaultdict(set)
     for column in columns:
         for place in compress(range(len(column)), map(hints.__contains__, column)):
-            for hint in hints[column[place]]:
+            for hint in hints[column[place] or ""]:
                 found[hint].add(place)
     tags = elements.tags
     return {
@@ -307,10 +309,12 @@ def _by_hint(elements: Elements) -> dict[str, list[Element]]:
     }
 
 
-def _hints_of(names: set[str]) -> dict[str | None, list[str]]:
+def _hints_of(names: list[str]) -> dict[str, list[str]]:
     """The names that give hints, with these."""
-    listed = list(names)
-    hints: dict[str | None, list[str]] = {}
-    for hint, number in hinted(listed):
-        hints.setdefault(listed[number], []).append(hint)
+    hints: dict[str, list[str]] = {}
+    for hint, number in hinted(names):
+        hints.setdefault(names[number], []).append(hint)
     return hints
+
+
+_HINTS_OF_NAMES = Memo(_hints_of)

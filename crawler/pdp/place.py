@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from attrs import Factory, frozen
@@ -78,7 +79,7 @@ class Surroundings:
                 verdict = bool(known)
                 break
             climbed.append(identity)
-            if around.tag in _OUTSIDE_TAGS or _ASIDE.search(_words(around)):
+            if around.tag in _OUTSIDE_TAGS or _is_named_aside(around):
                 verdict = True
                 break
         self.asides.update(dict.fromkeys(climbed, verdict))
@@ -102,10 +103,16 @@ class Surroundings:
         return sum(1 for child in neighbours if child.mem_id in self.priced and _name(child) == name)
 
 
-def _words(node: LexborNode) -> str:
+def _is_named_aside(node: LexborNode) -> bool:
     attributes = node.attributes
     names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"[:400]
-    return _CAMEL.sub("-", names).lower().replace("_", "-")
+    return len(names) > 1 and _are_of_an_aside(names)
+
+
+@lru_cache(maxsize=8192)
+def _are_of_an_aside(names: str) -> bool:
+    """Whether the names of an element speak of other things; the pages of a shop share most of them."""
+    return _ASIDE.search(_CAMEL.sub("-", names).lower().replace("_", "-")) is not None
 
 
 def shape_of(node: LexborNode, levels: int = 5) -> tuple[str, ...]:

@@ -45,19 +45,8 @@ ADDRESSES = re.compile(
 )
 # One of them stands in whatever the pattern takes.
 WORDS_OF_ADDRESSES = (
-    *("add", "buy", "cart", "korb", "korzin", "basket", "wg-order", "gate.action", "comprar"),
-    *(
-        "panier",
-        "carrello",
-        "carrito",
-        "carrinho",
-        "koszyk",
-        "kosik",
-        "warenkorb",
-        "korzina",
-        "sepet",
-        "winkelwagen",
-    ),
+    *("add", "buy", "cart", "basket", "wg-order", "gate.action", "comprar", "panier", "carr"),
+    *("korb", "korzin", "koszyk", "kosik", "sepet", "winkelwagen"),
 )
 # Names of buttons and fields that are sent to a shop.
 FIELDS = re.compile(

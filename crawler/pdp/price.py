@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
@@ -134,7 +135,9 @@ def _price_elements(page: Page) -> Iterator[Element]:
     speaking = page.outline.hinted("price")[: MAX_LOOKED_AT * 4]
     named = {element.node.mem_id for element in speaking}
     silent = [each for each in page.outline.priced[:MAX_LOOKED_AT] if each.node.mem_id not in named]
-    found = [each for each in (*speaking, *silent) if not _FILTER.search(each.names()[:400])][:MAX_LOOKED_AT]
+    found = [each for each in (*speaking, *silent) if not _is_other_amount(each.names()[:400])][
+        :MAX_LOOKED_AT
+    ]
     holders: list[Element] = []
     for element, following in zip_longest(found, found[1:]):
         if following is not None and _holds(element, following):
@@ -142,6 +145,12 @@ def _price_elements(page: Page) -> Iterator[Element]:
         else:
             yield element
     yield from holders
+
+
+@lru_cache(maxsize=4096)
+def _is_other_amount(names: str) -> bool:
+    """Whether an element is named for a filter, a cart's total or what is saved; tiles share their names."""
+    return _FILTER.search(names) is not None
 
 
 def _holds(element: Element, following: Element) -> bool:

@@ -10,20 +10,20 @@ def test_a_text_is_asked_about_once() -> None:
     """Whatever the answer is; a long one is asked about again, and takes no room."""
     asked: list[str] = []
 
-    def begins_with_a(text: str) -> bool:
-        asked.append(text)
-        return text.startswith("a")
+    def lengths(texts: list[str]) -> dict[str, int]:
+        asked.extend(texts)
+        return {text: len(text) for text in texts if text.startswith("a")}
 
-    kept = Memo(begins_with_a)
+    kept = Memo(lengths)
     long = "a" * (memo.MAX_CHARS + 1)
     for _ in range(2):
-        assert kept.among(["add", "buy", "add", long]) == {"add", long}
+        assert kept.among(["add", "buy", "add", long]) == {"add": 3, long: len(long)}
     assert sorted(asked) == sorted(["add", "buy", long, long])
 
 
 def test_it_forgets_when_it_is_full() -> None:
     """So that a crawl of many sites stays small."""
-    kept = Memo(str.isalpha)
+    kept: Memo[bool] = Memo(lambda texts: {text: True for text in texts if text.endswith("7")})
     for start in range(0, memo.MAX_KNOWN + 2_000, 1_000):
-        assert not kept.among(str(number) for number in range(start, start + 1_000))
-    assert len(kept._false) <= memo.MAX_KNOWN + 1_000
+        assert len(kept.among(str(number) for number in range(start, start + 1_000))) == 100
+    assert len(kept._without) + len(kept._answers) <= memo.MAX_KNOWN + 1_000
