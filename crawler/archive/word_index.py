@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import text
+from sqlalchemy import bindparam, text
 
 from crawler.archive.words import words_of
 
@@ -36,6 +36,22 @@ def add(db: Session, texts: Iterable[tuple[int, str, str]]) -> None:
             rows.append({"id": text_id, "words": _vector(*words)})
     if rows:
         db.connection().execute(_ADD_ON_SQLITE if is_sqlite else _ADD_ON_POSTGRESQL, rows)
+
+
+def remove(db: Session, ids: Sequence[int]) -> None:
+    """Have texts found by no word any more."""
+    named = "rowid" if _is_sqlite(db) else "text_id"
+    which = text(f"DELETE FROM text_words WHERE {named} IN :ids")  # ruff: ignore[hardcoded-sql-expression] - of two words
+    db.execute(which.bindparams(bindparam("ids", list(ids), expanding=True)))
+
+
+def add_parts(db: Session, ids: Sequence[int]) -> int:
+    """Have snapshots found by parts of words, that are not, on SQLite; how many."""
+    columns = "find_title, find_snippet, find_url"
+    source = f"SELECT id, {columns} FROM snapshots WHERE id IN :ids"  # ruff: ignore[hardcoded-sql-expression] - ours
+    added = text(f"INSERT INTO snapshot_grams (rowid, {columns}) {source}")
+    db.execute(added.bindparams(bindparam("ids", list(ids), expanding=True)))
+    return len(ids)
 
 
 def having(db: Session, phrases: Iterable[Sequence[str]], name: str = "words") -> TextClause:

@@ -11,12 +11,15 @@ import typer
 
 from crawler.archive.ignoring import ignored_by_source
 from crawler.archive.indexing import IndexResult, index_pages
+from crawler.archive.rebuilding import WAYS
+from crawler.archive.rebuilding import rebuild as remake
 from crawler.archive.search import MAX_PAGE_SIZE, SORTS, VIEWS, SearchOrder
-from crawler.cli.options import FailEmpty, Json, add_group, day_of
+from crawler.cli.options import FailEmpty, Json, add_group, day_of, person
 from crawler.cli.output import NOTHING_MATCHED, emit, note, progress_bar, say, table
 from crawler.cli.stores import opened, reading
 from crawler.config import load_settings
 from crawler.errors import UsageError
+from crawler.retention.holds import note_action
 from crawler.views import search as found_views
 from crawler.views import snapshots as views
 
@@ -29,7 +32,7 @@ def register(app: typer.Typer) -> None:
     app.command("search")(search)
     add_group(
         app, "snapshots", "Captured pages that can be found: index them, show one, read its body.",
-        index=index, show=show, cat=cat,
+        index=index, show=show, cat=cat, rebuild=rebuild,
     )  # fmt: skip
 
 
@@ -135,6 +138,34 @@ def cat(snapshot: SnapshotId) -> int:
     sys.stdout.buffer.write(found.body)
     sys.stdout.buffer.flush()
     return 0
+
+
+def rebuild(
+    what: Annotated[
+        list[str] | None, typer.Argument(metavar="[WHAT]...", help="groups, repeats, words, parts; all.")
+    ] = None,
+    *,
+    as_json: Json = False,
+) -> None:
+    """Make anew what is made of snapshots: page groups and links, repeats of one day, words, parts of words.
+
+    It reads no page again: `vitrine snapshots index --force` and `vitrine jobs index ID --force` do.
+
+    Examples:
+      vitrine snapshots rebuild groups
+    """
+    wanted = [_one_of("WHAT", each, tuple(WAYS)) for each in what or WAYS]
+    with opened() as stores, progress_bar() as bar:
+        task = bar.add_task("making anew", total=None)
+        done = remake(
+            stores.database, wanted, lambda which, rows: bar.update(task, description=which, completed=rows)
+        )
+        with stores.database.write() as db:
+            note_action(db, "snapshots.rebuild", " ".join(wanted), actor=person(), now=db.now)
+    if as_json:
+        emit(done)
+    else:
+        table(("made anew", "rows"), [(each.what, each.rows) for each in done])
 
 
 def _say_marked(marked: str) -> None:

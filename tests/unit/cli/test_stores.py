@@ -97,7 +97,7 @@ CHANGING = {
     "runs": {"stop", "resume"},
     "serve": {""},
     "sessions": {"retry"},
-    "snapshots": {"index"},
+    "snapshots": {"index", "rebuild"},
     "sources": {"seed"},
     "warcs": {"erase", "recover"},
     "worker": {""},
