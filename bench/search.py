@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 SMALL, LARGE = 5_000, int(os.environ.get("BENCH_SNAPSHOTS", "1000000"))
 CAPTURES, VOCABULARY, BODY_WORDS, QUERIES, SOURCES = 10, 60_000, 120, 200, 20
 BATCH = 2_000  # texts
+SNAPSHOT = (
+    "id", "record_id", "source_id", "group_id", "text_id", "url", "captured_at", "status_code",
+    "status_class", "title", "snippet", "language", "content_hash", "deduplicated", "find_title",
+    "find_snippet", "find_url",
+)  # fmt: skip
 FIRST_DAY = datetime(2016, 1, 1, tzinfo=UTC)
 # What is asked, and how often of the 200.
 KINDS = {"a word": 80, "two words": 40, "a phrase": 30, "a part": 20, "a URL": 20, "an expression": 10}
@@ -82,8 +87,8 @@ def main() -> None:
                 began = time.perf_counter()
                 database = filled(url, corpus)
                 size = Path(database.path).stat().st_size / 2**20 if database.path else 0
-                print(f"{name}, {snapshots} snapshots: made in {time.perf_counter() - began:.0f} s, {size:.0f} MB",
-                      flush=True)  # fmt: skip
+                took = time.perf_counter() - began
+                print(f"{name}, {snapshots} snapshots: made in {took:.0f} s, {size:.0f} MB", flush=True)
                 if snapshots == SMALL:
                     wrong = compared(database, corpus)
                     print(f"{name}: {wrong} of {QUERIES} answers differ from a look at every text")
@@ -99,9 +104,10 @@ def _show(name: str, small: dict[str, list[float]], large: dict[str, list[float]
     for kind, (few, many) in every.items():
         before, after = statistics.median(few), statistics.median(many)
         late = sorted(many)[int(len(many) * 0.95)]
-        print(
-            f"| {kind} | {1000 * before:.1f} ms | {1000 * after:.1f} ms | {after / before:.1f} | {1000 * late:.0f} ms |"
+        times = (
+            f"{1000 * before:.1f} ms | {1000 * after:.1f} ms | {after / before:.1f} | {1000 * late:.0f} ms"
         )
+        print(f"| {kind} | {times} |")
     print(flush=True)
 
 
@@ -143,7 +149,7 @@ def _fill(db: Session, corpus: Corpus, numbers: range) -> None:
                 [(n + 1, str(n), title, body, False) for n, (title, body) in texts.items()])  # fmt: skip
     word_index.add(db, [(n + 1, title, body) for n, (title, body) in texts.items()])
     similar.add(db, [title for title, _ in texts.values()])
-    urls = {n: f"https://site.example/p/{n}" for n in numbers}
+    urls = {n: _url(n) for n in numbers}
     columns = ("id", "source_id", "group_key", "link_key", "snapshot_count", "inlink_count", "outlink_count")
     insert_many(db, "page_groups", columns,
                 [(n + 1, n % SOURCES + 1, url, n, CAPTURES, 0, 0) for n, url in urls.items()])  # fmt: skip
@@ -151,14 +157,19 @@ def _fill(db: Session, corpus: Corpus, numbers: range) -> None:
                 for c in range(CAPTURES)]  # fmt: skip
     insert_many(db, "records", ("id", "warc_file_id", _quoted("offset"), "kind", "url", "url_key"),
                 [(key, 1, key, "response", urls[n], str(key)) for n, key, _ in captures])  # fmt: skip
-    insert_many(
-        db, "snapshots",
-        ("id", "record_id", "source_id", "group_id", "text_id", "url", "captured_at", "status_code", "status_class",
-         "title", "snippet", "language", "content_hash", "deduplicated", "find_title", "find_snippet", "find_url"),
-        [(key, key, n % SOURCES + 1, n + 1, n + 1, urls[n], _stored(db, at), 200, 2, texts[n][0], texts[n][1][:200],
-          "en", str(n), False, texts[n][0], texts[n][1][:200], urls[n]) for n, key, at in captures],
-    )  # fmt: skip
+    rows = [_snapshot(n, key, texts[n], _stored(db, at)) for n, key, at in captures]
+    insert_many(db, "snapshots", SNAPSHOT, rows)
     groups.refresh(db, [n + 1 for n in numbers])
+
+
+def _snapshot(n: int, key: int, said_here: tuple[str, str], at: object) -> tuple[object, ...]:
+    (title, body), url = said_here, _url(n)
+    said = (title, body[:200], "en", str(n), False, title, body[:200], url)
+    return (key, key, n % SOURCES + 1, n + 1, n + 1, url, at, 200, 2, *said)
+
+
+def _url(number: int) -> str:
+    return f"https://site.example/p/{number}"
 
 
 def _quoted(name: str) -> str:
@@ -183,11 +194,15 @@ def queries(corpus: Corpus) -> list[tuple[str, str]]:
             title, body = corpus.text_of(number)
             words = body.split()
             at = chance.randrange(len(words) - 3)
-            found.append((kind, {
-                "a word": words[at], "two words": f"{words[at]} {words[at + 2]}",
-                "a phrase": f'"{" ".join(words[at:at + 3])}"', "a part": f"n{number}"[:7] + " " + words[0][1:4],
-                "a URL": f"site.example/p/{number}", "an expression": f"title:{title.split()[0]} NOT {words[at]}",
-            }[kind]))  # fmt: skip
+            asked = {
+                "a word": words[at],
+                "two words": f"{words[at]} {words[at + 2]}",
+                "a phrase": f'"{" ".join(words[at : at + 3])}"',
+                "a part": f"{f'n{number}'[:7]} {words[0][1:4]}",
+                "a URL": f"site.example/p/{number}",
+                "an expression": f"title:{title.split()[0]} NOT {words[at]}",
+            }
+            found.append((kind, asked[kind]))
     return found
 
 
