@@ -34,7 +34,10 @@ from crawler.access.local_gate import LocalGate
 from crawler.db.engine import Database
 from crawler.db.models import Artifact, Page, Run, Task
 from crawler.evidence.blobs import as_store_error
+from crawler.evidence.bodies import Finding
 from crawler.evidence.folder_store import FolderStore
+from crawler.evidence.recorded_pages import examine_recorded
+from crawler.evidence.warc_shelf import WarcShelf
 from tests.e2e.farm import NETWORK
 
 if TYPE_CHECKING:
@@ -46,6 +49,7 @@ AT_ONCE = 4
 LONGEST_SECONDS = 60
 QUICK_TRIES: Any = (0.05, 0.1, 0.1, 0.2, 0.2)
 DIED = 9
+IN_SHELVES = {"append", "sync", "seal"}
 SETTINGS = {
     "LOG_LEVEL": "ERROR",
     "EGRESS_ALLOW": NETWORK,
@@ -131,6 +135,33 @@ def break_the_files() -> None:
     FolderStore.publish_all = broken  # type: ignore[method-assign]
 
 
+def break_the_shelf() -> None:
+    """WARC files cannot be appended to, flushed or sealed; or the process dies just before, or just after."""
+    for name, point in (("_append", "append"), ("sync", "sync"), ("_seal", "seal")):
+        setattr(WarcShelf, name, broken_step(getattr(WarcShelf, name), point))
+
+
+def broken_step(step: Callable[..., Any], point: str) -> Callable[..., Any]:
+    """A step of a shelf that may fail before it did its work, or be the last thing that its process did."""
+
+    def broken(self: WarcShelf, *arguments: Any) -> Any:
+        fault = fault_of(self.folder)
+        if fault.strikes(point):
+            raise as_store_error(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), "a.warc.gz")
+        done = step(self, *arguments)
+        if fault.dies:
+            fault.strikes(f"{point}-done")
+        return done
+
+    return broken
+
+
+def settings_of(home: Path) -> dict[str, str]:
+    """Pages lie in WARC files where these are what fails."""
+    point = home.name.partition(":")[0].partition("-")[0]
+    return {"PAGE_STORE": "warc"} if point in IN_SHELVES else {}
+
+
 def break_the_gate() -> None:
     """The gate does not answer, or its answer gets lost."""
     for name in ("acquire", "extend", "release"):
@@ -165,7 +196,8 @@ async def crawl(url: str, home: Path, **arguments: str) -> float | None:
     process = PROCESSES[0]
     began = time.monotonic()
     crawler = process.create_crawler("site")
-    crawler.settings.setdict({**SETTINGS, "VITRINE_HOME": str(home)}, priority="cmdline")
+    settings = {**SETTINGS, **settings_of(home), "VITRINE_HOME": str(home)}
+    crawler.settings.setdict(settings, priority="cmdline")
     try:
         async with asyncio.timeout(LONGEST_SECONDS):
             await process.crawl(crawler, start_url=url, **arguments)
@@ -205,10 +237,11 @@ def state(home: Path) -> dict[str, Any]:
             "pages": db.scalar(select(func.count()).where(Page.status == "ok")),
             "of_tasks": db.scalar(of_tasks),
             "runs": db.scalar(select(func.count()).select_from(Run)),
-            "missing": [uri for uri in files if not (home / "artifacts" / uri).is_file()],
         }
+        missing = [uri for uri in files if not (home / "artifacts" / uri).is_file()]
+    damaged = [each.page.url for each in examine_recorded(database) if each.finding is not Finding.INTACT]
     database.close()
-    return found
+    return {**found, "missing": [*missing, *damaged]}
 
 
 async def finish(url: str, home: Path, name: str) -> dict[str, Any]:
@@ -248,6 +281,7 @@ def main() -> None:
     break_the_database()
     break_the_files()
     break_the_gate()
+    break_the_shelf()
     be_quick()
     settings = get_project_settings()
     settings.setdict(SETTINGS, priority="cmdline")

@@ -36,7 +36,12 @@ SOME_ONCE = [
     "gate-answer:1",
 ]  # fmt: skip
 FOR_GOOD = ["commit:3+", "commit:12+", "answer:12+", "full:1+", "full:3+", "io:3+", "gate:1+", "gate:2+"]
-DEATHS = ["commit:2", "commit:9", "answer:4", "answer:13"]
+DEATHS = ["commit:2", "commit:9", "answer:4", "answer:13", "append-done:3", "sync-done:2", "seal:1"]
+WARC_FAULTS = ["append:2", "append:1+", "sync:1", "sync:2+", "seal:1"]
+WARC_DEATHS = [
+    *(f"{point}:{n}" for point in ("append", "append-done", "sync", "sync-done") for n in range(1, 5)),
+    "seal:1", "seal-done:1",
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -117,6 +122,13 @@ def test_a_fault_that_stays_ends_the_run(homes: Path) -> None:
     assert "the gate is away" in by_fault["gate:1+"]["faulty"]["last_error"]
 
 
+def test_faults_of_warc_files(homes: Path) -> None:
+    """Whatever fails, each page that is stored can be read, and the run can be finished."""
+    for told in suffered(homes, WARC_FAULTS):
+        assert_truthful(told)
+        assert_finished(told)
+
+
 def test_a_run_whose_redis_is_away_fails(homes: Path) -> None:
     """It neither waits for ever nor goes on without locks; nothing is asked of the site, nothing is lost."""
     make_homes(homes, ["none:0"])
@@ -135,6 +147,13 @@ def test_a_process_that_dies_at_a_commit_leaves_a_run_that_can_be_finished(homes
     """Just before it, or just after; somebody else goes on at once."""
     make_homes(homes, DEATHS)
     look_at_deaths(homes, DEATHS)
+
+
+@pytest.mark.soak
+def test_death_at_every_step_of_a_warc_file(homes: Path) -> None:
+    """Before and after each append, flush and seal."""
+    make_homes(homes, WARC_DEATHS)
+    look_at_deaths(homes, WARC_DEATHS, least=len(WARC_DEATHS) - 6)
 
 
 @pytest.mark.soak
