@@ -55,8 +55,8 @@ install: $(VENV)/.installed  ## what a crawl needs, into .venv
 
 install-dev: $(VENV)/.installed-dev  ## the same, and the tools for tests and checks
 
-demo: install  ## crawl the bundled shops, offline, and show what came out
-	@$(BIN)/vitrine demo
+demo: install  ## crawl the bundled shops, offline, and show what came out; ARGS=--keep: in a browser, too
+	@$(BIN)/vitrine demo $(ARGS)
 
 test: install-dev  ## the whole test suite, with its own Redis and PostgreSQL
 	@$(BIN)/python -m pytest $(if $(findstring no:xdist,$(ARGS)),,$(SIDE_BY_SIDE)) $(ARGS)

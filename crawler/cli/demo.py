@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 import shlex
 import shutil
-import signal
 import sys
-import threading
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,6 +23,7 @@ from crawler.cli.output import emit, note, say, table
 from crawler.cli.sessions import RESULT_COLUMNS, result_row
 from crawler.cli.stores import opened, reading
 from crawler.config import Settings, load_settings
+from crawler.config.web import LOOPBACK_NAMES
 from crawler.demo import DEMO_SIX, NETWORK, SHOPS, serve
 from crawler.errors import LockedError
 from crawler.views import sessions as views
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from crawler.views.sessions import SessionDocument
 
 MARKER = ".vitrine-demo"
+_OWN_ROOM = {"PUBLIC_HOSTS": ",".join(LOOPBACK_NAMES), "REPLAY_BASE_URL": "", "WEB_READ_ONLY": "0"}
 
 
 def register(app: typer.Typer) -> None:
@@ -49,7 +50,12 @@ def demo(
     home: Annotated[
         Path | None, typer.Option("--home", help="Folder for what comes out; `demo` in VITRINE_HOME.")
     ] = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Leave the shops running until Ctrl-C.")] = False,
+    keep: Annotated[
+        bool,
+        typer.Option(
+            "--keep", help="Leave the shops open until Ctrl-C, and what was kept in a browser."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> int:
     """Start six shops on this machine, visit each once, and show what came out.
@@ -70,7 +76,7 @@ def demo(
         indexed = _index(settings)
         _show(sessions, urls, folder, indexed, as_json=as_json)
         if keep and not finished.interrupted:
-            _stay_open(server)
+            _stay_open(server, _settings(environment, **_OWN_ROOM, ADMIN_TOKEN=secrets.token_urlsafe(12)))
     return 130 if finished.interrupted else _exit_code(sessions, urls)
 
 
@@ -106,9 +112,9 @@ def _fresh_folder(folder: Path) -> Path:
     return folder
 
 
-def _settings(environment: Mapping[str, str]) -> Settings:
+def _settings(environment: Mapping[str, str], **more: str) -> Settings:
     own = {name: environment[name] for name in ("VITRINE_HOME", "EGRESS_ALLOW")}
-    return load_settings({**dict.fromkeys(("DATABASE_URL", "ARTIFACTS_DIR"), ""), **own})
+    return load_settings({**dict.fromkeys(("DATABASE_URL", "ARTIFACTS_DIR"), ""), **own, **more})
 
 
 def _described(settings: Settings, ids: Sequence[UUID]) -> list[SessionDocument]:
@@ -153,6 +159,7 @@ def _show(
         f"{vitrine} sessions show {str(first.id)[:8]}",
         f"{vitrine} sessions list",
         f"{vitrine} search {shlex.quote(indexed.word)}",
+        f"{vitrine} serve",
         f"{vitrine} cleanup --dry-run",
         f"ls {os.path.relpath(folder)}/artifacts",
     ):
@@ -171,11 +178,16 @@ def _exit_code(sessions: Sequence[SessionDocument], urls: Mapping[str, Shop]) ->
     return 0 if as_meant and len(sessions) == len(urls) else 1
 
 
-def _stay_open(server: DemoServer) -> None:
+def _stay_open(server: DemoServer, settings: Settings) -> None:
+    """Keep the shops open, and what was kept of them in a browser, until a signal says stop."""
+    from crawler.web import serving  # ruff: ignore[import-outside-top-level] - slow to load, and seldom needed
+
     say("\nThe shops stay open; Ctrl-C closes them:")
     for shop in SHOPS.values():
         say(f"  {server.url(shop.name, '/')}  {shop.purpose}")
-    closing = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: closing.set())
-    closing.wait()
+    with opened(settings) as stores, serving.listening("127.0.0.1", 0) as bound:
+        say("\nWhat was kept of them can be read at:\n  {address}", address=serving.address_of(bound))
+        token = settings.admin_token.get_secret_value()
+        say("Its workshop opens with the token {token}", token=token)
+        sys.stdout.flush()
+        serving.serve(stores, bound)

@@ -5,11 +5,16 @@ from __future__ import annotations
 import fcntl
 import json
 import shlex
+import signal
+from itertools import takewhile
 from typing import TYPE_CHECKING
+
+import httpx2
 
 from tests.e2e.conftest import Home
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
 
@@ -24,6 +29,21 @@ def test_two_demos_do_not_share_a_folder(home: Home, tmp_path: Path) -> None:
     assert done.returncode == 5
     assert done.stderr.startswith("error[locked]: another demo is at work")
     assert (folder / "kept").exists()
+
+
+def test_a_demo_that_is_kept_can_be_read_in_a_browser(
+    home: Home, tmp_path: Path, endings: list[subprocess.Popen[str]]
+) -> None:
+    """Its address is one that answers, with what was found; a signal ends all of it."""
+    process = home.start_vitrine("demo", "--home", str(tmp_path / "demo"), "--keep")
+    endings.append(process)
+    assert process.stdout
+    said = takewhile(lambda line: "token" not in line, process.stdout)
+    address = [line.strip() for line in said][-1]
+    assert httpx2.get(f"{address}/api/stats").json()["snapshotsTotal"] > 5
+    assert httpx2.get(f"{address}/api/admin/jobs").status_code == 403
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 0
 
 
 def test_the_demo_ends_with_pages_that_can_be_searched(home: Home, tmp_path: Path) -> None:
