@@ -52,9 +52,7 @@ def demo(
     ] = None,
     keep: Annotated[
         bool,
-        typer.Option(
-            "--keep", help="Leave the shops open until Ctrl-C, and what was kept in a browser."
-        ),
+        typer.Option("--keep", help="Leave the shops open until Ctrl-C, and what was kept in a browser."),
     ] = False,
     as_json: Json = False,
 ) -> int:

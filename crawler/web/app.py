@@ -27,6 +27,7 @@ ROUTERS = (
     "api.archive",
     "api.search",
     "api.snapshots",
+    "api.exports",
     "api.changes",
     "api.admin",
     "metrics",

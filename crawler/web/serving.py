@@ -15,6 +15,7 @@ import uvicorn
 from crawler.config import Settings
 from crawler.errors import ConfigError, UsageError
 from crawler.web.app import create_app
+from crawler.web.patience import PatientProtocol
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -93,7 +94,7 @@ def server_of(stores: Stores) -> uvicorn.Server:
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     config = uvicorn.Config(
         create_app(stores), log_config=None, access_log=False, server_header=False, proxy_headers=False,
-        lifespan="off", ws="none", limit_concurrency=AT_ONCE, timeout_graceful_shutdown=GRACE_SECONDS,
-        h11_max_incomplete_event_size=MAX_HEADER_BYTES,
+        lifespan="off", ws="none", http=PatientProtocol, limit_concurrency=AT_ONCE,
+        timeout_graceful_shutdown=GRACE_SECONDS, h11_max_incomplete_event_size=MAX_HEADER_BYTES,
     )  # fmt: skip
     return uvicorn.Server(config)

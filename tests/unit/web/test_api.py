@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +13,7 @@ import pytest
 from tests.unit.archive.stored import index_pages, keep
 
 if TYPE_CHECKING:
-    from tests.unit.web.conftest import Served
+    from tests.unit.web.conftest import Serve, Served
 
 HTML = "<html lang=en><title>A red chair</title><main><h1>A red chair</h1><p>Made of beech. {}</p></main>"
 
@@ -78,6 +82,43 @@ def test_what_cannot_be_understood_is_422(served: Served) -> None:
         assert (query, served.get(f"/api/search?{query}").status_code) == (query, 422)
     for number in ("9223372036854775808", "-1", "x"):
         assert served.get(f"/api/snapshot/{number}").status_code == 422
+
+
+def test_lists_are_given_out_page_by_page(filled: Served) -> None:
+    """By ids, in either form, packed or not; each row once (SPEC 96)."""
+    assert {each["name"] for each in filled.get("/api/exports").json()["exports"]} == {"snapshots", "changes"}
+    first = filled.get("/api/exports/snapshots?limit=2")
+    assert first.headers["content-type"] == "application/x-ndjson"
+    rows = [json.loads(line) for line in first.text.splitlines()]
+    rest = filled.get(f"/api/exports/snapshots?limit=2&afterId={rows[-1]['id']}").text.splitlines()
+    assert [row["id"] for row in (*rows, *map(json.loads, rest))] == [1, 2, 3]
+    packed = filled.get("/api/exports/snapshots?format=csv&compressed=true")
+    assert packed.headers["content-type"] == "application/gzip"
+    listed = list(csv.DictReader(io.StringIO(gzip.decompress(packed.content).decode())))
+    assert [row["sourceCode"] for row in listed] == ["shop.example"] * 3
+    for query, number in (
+        ("source=SHOP.example", 3),
+        ("source=other", 0),
+        ("from=2999-01-01", 0),
+        ("to=2999-01-01", 3),
+    ):
+        assert len(filled.get(f"/api/exports/snapshots?{query}").text.splitlines()) == number
+    assert filled.get("/api/exports/changes?format=csv").text.startswith("id,sourceCode")
+    for wrong in (
+        "snapshots?limit=10001",
+        "snapshots?limit=0",
+        "snapshots?format=xml",
+        "prices",
+        "snapshots?afterId=-1",
+    ):
+        assert filled.get(f"/api/exports/{wrong}").status_code == 422
+    assert filled.client.head("/api/exports/snapshots").status_code == 200
+
+
+def test_lists_can_be_switched_off(serve: Serve) -> None:
+    """Then nothing is given out."""
+    response = serve(exports_enabled=False).get("/api/exports/snapshots")
+    assert (response.status_code, response.json()["code"]) == (403, "exports_disabled")
 
 
 def test_any_text_is_a_question(filled: Served) -> None:

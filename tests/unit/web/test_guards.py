@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING
 
+from crawler.web import patience
 from crawler.web.guards import MAX_BODY_BYTES, MAX_QUERY_BYTES
 from tests.unit.web.conftest import TOKEN
 
@@ -98,6 +99,21 @@ def test_forwarded_headers_count_from_trusted_proxies_only(serve: Serve) -> None
     assert "strict-transport-security" not in serve().get("/api/stats", headers=told).headers
     trusting = serve(trusted_proxies="127.0.0.0/8")
     assert "strict-transport-security" in trusting.get("/api/stats", headers=told).headers
+
+
+def test_who_never_ends_a_request_is_let_go(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection that says nothing, and one that sends its head a byte at a time; others are served."""
+    monkeypatch.setattr(patience, "HEAD_SECONDS", 0.5)
+    served = serve()
+    host, port = served.address.removeprefix("http://").split(":")
+    with (
+        socket.create_connection((host, int(port)), 60) as silent,
+        socket.create_connection((host, int(port)), 60) as slow,
+    ):
+        slow.sendall(b"GET / HTTP/1.1\r\nHost: local")
+        assert served.get("/api/stats").status_code == 200
+        assert silent.recv(100) == b""
+        assert slow.recv(100) == b""
 
 
 def test_a_broken_request_does_not_stop_the_server(served: Served) -> None:

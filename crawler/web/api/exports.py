@@ -1,0 +1,96 @@
+"""Lists of snapshots and changes for whoever works on with them, page by page (SPEC 96)."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query
+from fastapi.responses import StreamingResponse
+
+from crawler.errors import CrawlerError
+from crawler.views import archive_exports as views
+from crawler.views.archive_exports import Exported, ExportForm, ExportOrder
+from crawler.web.errors import InvalidRequestError
+from crawler.web.parameters import MAX_NUMBER, Since, SourceCode, Until
+from crawler.web.site import SiteHere
+
+MAX_ROWS = 10_000
+DEFAULT_ROWS = 1_000
+TYPES = {ExportForm.JSONL: "application/x-ndjson", ExportForm.CSV: "text/csv; charset=utf-8"}
+CHUNK = 200  # lines in one piece of the answer
+
+
+class ExportsDisabledError(CrawlerError):
+    """Lists are not given out here."""
+
+    code = "exports_disabled"
+    http_status = 403
+
+
+def _enabled(site: SiteHere) -> None:
+    if not site.settings.exports_enabled:
+        raise ExportsDisabledError(hint="EXPORTS_ENABLED is off")
+
+
+router = APIRouter(prefix="/api/exports", tags=["exports"], dependencies=[Depends(_enabled)])
+
+
+@router.get("")
+def exports() -> dict[str, Any]:
+    """What can be had, and in which forms."""
+    return {
+        "exports": [
+            {"name": what, "url": f"/api/exports/{what}", "fields": views.columns(what)} for what in Exported
+        ],
+        "formats": list(ExportForm), "defaultLimit": DEFAULT_ROWS, "maxLimit": MAX_ROWS,
+    }  # fmt: skip
+
+
+@router.get("/{what}", response_class=StreamingResponse)
+def export(
+    site: SiteHere,
+    what: Exported,
+    *,
+    form: Annotated[ExportForm, Query(alias="format")] = ExportForm.JSONL,
+    compressed: bool = False,
+    source: SourceCode = None,
+    after: Annotated[int, Query(alias="afterId", ge=0, le=MAX_NUMBER)] = 0,
+    limit: Annotated[int, Query(ge=1, le=MAX_ROWS)] = DEFAULT_ROWS,
+    since: Since = None,
+    until: Until = None,
+) -> StreamingResponse:
+    """Rows by their ids; the last one's is the next page's `afterId`."""
+    if since and until and since > until:
+        raise InvalidRequestError("Invalid date range: 'from' must be <= 'to'.")
+    order = ExportOrder(
+        what=what, form=form, source=source, after_id=after, limit=limit, since=since, until=until
+    )
+    name = f"vitrine-{what}.{form}"
+    pieces = _in_pieces(views.lines(site.database, order))
+    if not compressed:
+        return _answer(pieces, TYPES[form], name)
+    return _answer(_gzipped(pieces), "application/gzip", f"{name}.gz")
+
+
+def _answer(pieces: Iterator[bytes], kind: str, name: str) -> StreamingResponse:
+    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingResponse(pieces, media_type=kind, headers=disposition)
+
+
+def _in_pieces(lines: Iterator[str]) -> Iterator[bytes]:
+    gathered: list[str] = []
+    for line in lines:
+        gathered.append(line)
+        if len(gathered) == CHUNK:
+            yield "".join(gathered).encode("utf-8", "replace")
+            gathered.clear()
+    yield "".join(gathered).encode("utf-8", "replace")
+
+
+def _gzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    packer = zlib.compressobj(wbits=31)
+    for piece in pieces:
+        yield packer.compress(piece)
+    yield packer.flush()
