@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 log = logs.get_logger(__name__)
 
+EXCHANGES = "exchanges"  # the meta key of what a page sent and received in a browser
 RECORD = "warc_record"  # the meta key that says where an answer lies
 VIEWPORT = "viewport"  # the meta key that has a request rendered, and names the window
 SESSION = "session_id"  # the meta key that ties a request to its session

@@ -19,7 +19,7 @@ from scrapy.exceptions import NotConfigured
 from crawler import logs
 from crawler.clock import utc_now
 from crawler.crawl.answers import PartialAnswerError
-from crawler.crawl.context import RECORD, SESSION, VIEWPORT, Component
+from crawler.crawl.context import EXCHANGES, RECORD, SESSION, VIEWPORT, Component
 from crawler.errors import CrawlerError
 from crawler.warc.messages import Exchange
 
@@ -69,6 +69,8 @@ class RecorderMiddleware(Component):
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Write an answer down before anybody makes anything of it; what cannot be written is an error."""
+        if VIEWPORT in request.meta:
+            await self._record_rendered(request)
         if request not in self._out:
             request.meta.pop(RECORD, None)
             return response
@@ -81,8 +83,15 @@ class RecorderMiddleware(Component):
             with suppress(CrawlerError):  # it has ended the crawl
                 await self._record(request, exception.response)
 
+    async def _record_rendered(self, request: Request) -> None:
+        """Write down what a browser says that the page and all that it loaded were."""
+        for exchange in request.meta.pop(EXCHANGES, ()):
+            await self._keep(exchange, request)
+
     async def _record(self, request: Request, response: Response) -> Shelved:
-        exchange = exchange_of(request, response, self._out.pop(request) or utc_now())
+        return await self._keep(exchange_of(request, response, self._out.pop(request) or utc_now()), request)
+
+    async def _keep(self, exchange: Exchange, request: Request) -> Shelved:
         size = len(exchange.body)
         self._take(size)
         try:

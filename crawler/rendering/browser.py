@@ -19,10 +19,12 @@ from scrapy_playwright.handler import BrowserContextWrapper, ScrapyPlaywrightDow
 from crawler import logs
 from crawler.access.egress import EgressPolicy
 from crawler.crawl.answers import SessionStoppedError
-from crawler.crawl.context import SESSION, VIEWPORT, CrawlContext
+from crawler.crawl.context import EXCHANGES, SESSION, VIEWPORT, CrawlContext
+from crawler.errors import ConfigError
 from crawler.rendering.chromium import BOUNDED_FLAGS, FENCED_FLAGS, launch_options, require_chromium
 from crawler.rendering.contexts import prepare
-from crawler.rendering.failures import as_scrapys
+from crawler.rendering.exchanges import exchanges_of
+from crawler.rendering.failures import NoBrowserError, as_scrapys
 from crawler.rendering.fence import Fence, Gate, Rules
 from crawler.rendering.lifetime import Lifetime
 from crawler.rendering.rendered import remember
@@ -116,7 +118,10 @@ class Browser(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has 
         sight = Sight(page, traffic, settings, visit, window.viewport)
         try:
             await traffic.watch(page)
-            return await seen(request, sight)
+            answer = await seen(request, sight)
+            if self.shared.settings.is_recording or self.shared.records_sessions:
+                request.meta[EXCHANGES] = await exchanges_of(traffic.answers)
+            return answer
         finally:
             await self._closed(page, traffic)
 
@@ -176,10 +181,13 @@ class Browser(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has 
         if self.config.launch_options:
             return
         nowhere = await self.fence.open_gate(lambda: False, 0)
-        program = require_chromium(self.shared.settings.chromium_path)
+        try:
+            program = require_chromium(self.shared.settings.chromium_path)
+        except ConfigError as error:
+            raise NoBrowserError(f"{error}: {error.hint}") from error
         options = launch_options(program, *FENCED_FLAGS, *BOUNDED_FLAGS)
-        self.config.launch_options = {**options, "proxy": {"server": nowhere.url}}
         await self._launch()
+        self.config.launch_options = {**options, "proxy": {"server": nowhere.url}}
 
     # ruff: ignore[unused-method-argument] - scrapy-playwright's signature
     async def _create_browser_context(
@@ -187,7 +195,10 @@ class Browser(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has 
     ) -> BrowserContextWrapper:
         """Called by scrapy-playwright, for a name that has no context, or none any more."""
         await self._began()
-        await self._maybe_launch_browser()
+        try:
+            await self._maybe_launch_browser()
+        except Error as error:
+            raise NoBrowserError(f"Chromium does not start: {error.message.partition(chr(10))[0]}") from error
         window = self.windows[name]
         options = window.viewport.context(self.browser.version, self.shared.settings)
         options["proxy"] = {"server": window.gate.url}

@@ -31,6 +31,12 @@ class NoPageError(RequestRefusedError):
     cause = Cause.NOT_HTML
 
 
+class NoBrowserError(RequestRefusedError):
+    """There is no browser to render a page with, or it does not start."""
+
+    cause = Cause.NO_BROWSER
+
+
 class Transient(StrEnum):
     """The browser errors after which a page's evidence is taken once more (SPEC F149)."""
 

@@ -95,7 +95,7 @@ class Sight:
                 raise
             is_loaded, shape = False, []  # between two documents
         traffic = self.traffic
-        return Look(is_loaded, traffic.under_way, traffic.begun + traffic.ended, tuple(shape))
+        return Look(is_loaded, traffic.under_way, 2 * traffic.begun - traffic.under_way, tuple(shape))
 
     async def down(self, share: float) -> Place:
         """Move the window down by a share of its height."""

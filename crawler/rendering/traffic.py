@@ -47,11 +47,11 @@ class Traffic:
     answer: Response | None = None  # the document's
     led_to: str | None = None  # where the document wanted to go, by header or by script
     begun: int = 0
-    ended: int = 0
     blocked: int = 0
     received: int = 0  # bytes of the document and what it loaded, unpacked
     reloads: int = 0
     is_download: bool = False
+    answers: list[Response] = field(factory=list)  # to whatever was asked
     _under_way: set[Request] = field(factory=set)
     _tasks: set[asyncio.Task[None]] = field(factory=set)
 
@@ -118,11 +118,11 @@ class Traffic:
             self._under_way.add(request)
 
     def _ended(self, request: Request) -> None:
-        self.ended += 1
         self._under_way.discard(request)
 
     def _answered(self, response: Response) -> None:
         request = response.request
+        self.answers.append(response)
         try:
             is_document = request.is_navigation_request() and request.frame.parent_frame is None
         except Error:

@@ -35,7 +35,7 @@ class Look:
 
     is_loaded: bool = False
     under_way: int = 0  # requests
-    traffic: int = 0  # requests that began or ended until now
+    traffic: int = 0  # changes when a request begins or ends
     shape: tuple[int, ...] = ()  # changes with what is in it
 
 

@@ -33,7 +33,11 @@ if TYPE_CHECKING:
             ["-a", "url=https://a.example/", "-s", "DOMAIN_MIN_DELAY_MS=soon"],
             "error[config]: DOMAIN_MIN_DELAY_MS",
         ),
-        (["-a", "url=https://a.example/", "-a", "render=1"], "error[usage]: -a render=1"),
+        (["-a", "url=https://a.example/", "-a", "render=2"], "error[usage]: -a render=2"),
+        (
+            ["-a", "url=https://a.example/", "-a", "render=1", "-s", "CHROMIUM_PATH=/nowhere/chromium"],
+            "error[config]: CHROMIUM_PATH",
+        ),
     ],
 )
 def test_a_mistake_costs_one_line(home: Home, arguments: list[str], words: str) -> None:

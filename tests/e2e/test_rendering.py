@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fastwarc.warc import ArchiveIterator, WarcRecordType
 
 from crawler.demo import serve
 from crawler.rendering.pictures import SIGNATURE, size_of
@@ -114,15 +115,16 @@ def test_a_page_that_wants_out_reaches_nobody(
     in_browser(lambda page: page.goto(url))
     wait_for(lambda: canary.knocks)
     canary.knocks.clear()
-    [session] = browsing.crawl("-a", "render=1", url)
+    [session] = browsing.crawl("-a", "mode=evidence_pack", url)
     assert canary.knocks == []
-    assert (session["status"], session["render"]) == ("completed", "1")
+    assert [session[name] for name in ("status", "mode", "render")] == ["completed", "evidence_pack", "1"]
     pages = [(page["page_type"], page["viewport"], page["status"]) for page in session["pages"]]
     assert pages == [
         ("homepage", "desktop", "ok"), ("pdp", "desktop", "ok"), ("homepage", "mobile", "ok"),
         ("pdp", "mobile", "ok"),
     ]  # fmt: skip
     _has_all_files(browsing, session)
+    _has_its_warc(browsing, session, url)
     _is_polite(shop, "probing")
 
 
@@ -146,6 +148,22 @@ def _has_all_files(home: Home, session: dict[str, Any]) -> None:
             data = (home.artifacts / artifact["storage_uri"]).read_bytes()
             assert data.startswith(SIGNATURE)
             assert size_of(data)[0] == {"desktop": 1920, "mobile": 390}[viewport]
+
+
+def _has_its_warc(home: Home, session: dict[str, Any], url: str) -> None:
+    """What was sent and received is in one file: robots.txt, documents and what they loaded."""
+    [artifact] = [each for each in session["artifacts"] if each["type"] == "warc"]
+    assert artifact["retention_until"] is not None
+    with (home.artifacts / artifact["storage_uri"]).open("rb") as file:
+        answers = {
+            str(record.headers["WARC-Target-URI"]): record.reader.read()
+            for record in ArchiveIterator(file, record_types=WarcRecordType.response, parse_http=True)
+        }
+    site = url.partition("/?")[0]
+    assert f"{site}/robots.txt" in answers
+    assert b"knocks at doors" in answers[url]
+    assert any(address.endswith(".svg") for address in answers)
+    assert not [address for address in answers if "canary" in address and address != url]
 
 
 def _is_polite(shop: DemoServer, name: str) -> None:

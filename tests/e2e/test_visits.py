@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 CAUSES = {
     "hub": "no_valid_candidate",
     "no-links": "no_valid_candidate",
+    "script-only": "no_valid_candidate",
     "robots-forbids": "robots_refused",
     "robots-500": "robots_unavailable",
     "404": "http_error",
