@@ -59,21 +59,26 @@ def own_controls(controls: list[BuyControl], around: Surroundings, url: str) -> 
 
 def _of_one_subject(controls: list[BuyControl], around: Surroundings) -> list[BuyControl]:
     """The controls without those under three or more headings that do not repeat the title."""
-    headings = [_heading_beside(control.element.node, around) for control in controls]
+    known: dict[int, str | None] = {}
+    headings = [_heading_beside(control.element.node, around, known) for control in controls]
     others = {heading for heading in headings if heading and not around.is_named_in(heading)}
     if len(others) < REPEATED_FROM:
         return controls
     return [control for control, heading in zip(controls, headings, strict=True) if heading not in others]
 
 
-def _heading_beside(node: LexborNode, around: Surroundings) -> str:
-    """The words of the nearest heading; none where the title is as near."""
+def _heading_beside(node: LexborNode, around: Surroundings, known: dict[int, str | None]) -> str:
+    """The words of the nearest heading; none where the title is as near. A block is looked through once."""
     for block in ancestors(node):
-        if block.mem_id in around.titled:
+        identity = block.mem_id
+        if identity in around.titled:
             return ""
-        heading = block.css_first("h1, h2, h3, h4, h5")
-        if heading is not None:
-            return words_of(heading.text())
+        if identity not in known:
+            heading = block.css_first("h1, h2, h3, h4, h5")
+            known[identity] = words_of(heading.text()) if heading is not None else None
+        words = known[identity]
+        if words is not None:
+            return words
     return ""
 
 

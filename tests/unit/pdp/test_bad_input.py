@@ -101,6 +101,17 @@ def test_refused_with_a_reason(body: bytes, reason: str) -> None:
             ),
             id="20,000 buttons that wait",
         ),
+        pytest.param(
+            SHOP + b"<div>" * 30 + b"<input name=qty>" * 5_000 + b"<p>x</p>" * 50_000,
+            id="5,000 fields that ask how many",
+        ),
+        pytest.param(
+            SHOP
+            + b"<div>" * 30
+            + b"".join(b"<b class=c%dx><button>Add to cart</button></b>" % n for n in range(60))
+            + b"<p>x</p>" * 50_000,
+            id="60 controls without a heading",
+        ),
         pytest.param(SHOP + b"<svg><style><h1>&#0;<!--" + b"<!DOCTYPE x [" * 1000, id="half-open everything"),
     ],
 )
