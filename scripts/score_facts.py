@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # as a file it knows its own folder alone
+
 import extruct
 from price_parser import Price
 

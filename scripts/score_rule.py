@@ -15,6 +15,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # as a file it knows its own folder alone
+
 from bench.pdp import Judged, judged, outcome_of, pages_folder, saved_pages
 from crawler.pdp import POLICIES
 

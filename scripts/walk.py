@@ -33,6 +33,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # as a file it knows its own folder alone
+
 from scripts import walk_trace
 
 if TYPE_CHECKING:
