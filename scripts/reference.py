@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from enum import Enum
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import crawler
 from crawler.config import setting_docs
 from crawler.errors import CrawlerError
+from scripts.data_reference import tables as data_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -87,8 +89,19 @@ def errors_table() -> Iterator[str]:
         yield _row(f"`{code}`", str(kind.exit_code), (kind.__doc__ or "").splitlines()[0])
 
 
+def data_reference() -> Iterator[str]:
+    """A section for each table, with a line for each column."""
+    for name, about, columns in data_tables():
+        yield from (f"### {name}", "", about, "")
+        yield from _head("column", "type", "what it says")
+        for column, kind, what in columns:
+            yield _row(f"`{column}`", kind, what)
+        yield ""
+
+
 PAGES: dict[str, dict[str, Callable[[], Iterator[str]]]] = {
     "settings.md": {"settings": settings_table},
+    "data.md": {"tables": data_reference},
     "commands.md": {"commands": commands_reference, "errors": errors_table},
 }
 
@@ -122,7 +135,7 @@ def _command_section(name: str, command: Any) -> Iterator[str]:
         for argument in arguments:
             yield _row(f"`{_argument(argument)}`", "", argument.help or "")
         for option in options:
-            yield _row(f"`{_option(option)}`", _default(option), option.help or "")
+            yield _row(f"`{_option(option)}`", _default(option), _option_about(option))
         yield ""
     lines = [line.strip() for line in examples.splitlines() if line.strip()]
     if lines:
@@ -139,6 +152,14 @@ def _option(option: Any) -> str:
     if option.is_flag:
         return names
     return f"{names} {option.metavar or option.name.upper()}"
+
+
+def _option_about(option: Any) -> str:
+    """What it does, and which words it takes where these are few."""
+    kind = option.type_descriptor.annotation
+    choices = list(kind) if isinstance(kind, type) and issubclass(kind, Enum) and not option.metavar else []
+    takes = "One of " + ", ".join(f"`{choice.value}`" for choice in choices) + "." if choices else ""
+    return " ".join(part for part in (option.help or "", takes) if part)
 
 
 def _default(option: Any) -> str:

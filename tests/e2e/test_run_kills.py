@@ -187,6 +187,15 @@ def test_kills_of_the_one_worker_on_sqlite(
         torture(home, sites, tmp_path, database, workers=1, kills=3)
 
 
+def test_kills_of_several_workers_on_sqlite(
+    home: Home, tmp_path: Path, opened: Callable[[str], Database]
+) -> None:
+    """SPEC D84: on one file as well, whose writers pass one lock that a killed one must not keep."""
+    with farm(hosts=8, pages=10) as sites:
+        database = opened(f"sqlite:///{home.path / 'vitrine.db'}")
+        torture(home, sites, tmp_path, database, workers=3, kills=4)
+
+
 def test_kills_of_four_workers_on_postgresql(
     home: Home, tmp_path: Path, postgres_database: str, opened: Callable[[str], Database]
 ) -> None:

@@ -16,6 +16,7 @@ from crawler.retention.plan import CleanupResult
 from tests.unit.retention.stored import DAY, PACKED, Evidence, Meddling, interrupting, row
 
 SIZE = len(PACKED.data)
+TICK = timedelta(microseconds=1)
 
 
 def run(evidence: Evidence, **order: Any) -> CleanupResult:
@@ -177,3 +178,15 @@ def test_many_cleaners_count_each_row_once(
     assert sum(each.candidates for each in results) == 200
     assert sum(each.reclaimed_bytes for each in results) == 200 * SIZE
     assert evidence.files() == set()
+
+
+def test_a_date_that_is_now_is_not_past(evidence: Evidence) -> None:
+    """Strictly before: what goes today at noon is there at noon, and due the moment after."""
+    evidence.add("a.gz", age=-DAY)
+    [row] = evidence.rows().values()
+    assert row.retention_until is not None
+    at = row.retention_until
+    for now, due in ((at - TICK, 0), (at, 0), (at + TICK, 1)):
+        with evidence.database.read() as db:
+            assert claims.count_due(db, now) == due
+            assert len(claims.candidates(db, now, 9)) == due
