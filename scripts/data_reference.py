@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Mapper
 
 _ATTRIBUTE = re.compile(r"^    (\w+): Mapped\[")
+_SPECIFIED = re.compile(r" \(SPEC [^)]*\)")  # numbers that mean nothing to a reader of the tables
 _COMMENT = re.compile(r"(?<!\")#\s(.*)$")
 # Columns that are alike wherever they stand, and have no words of their own beside them.
 ALIKE = {
@@ -190,7 +191,7 @@ def tables() -> Iterator[tuple[str, str, list[tuple[str, str, str]]]]:
 
 
 def _first_line(mapper: Mapper[Any]) -> str:
-    return (mapper.class_.__doc__ or "").strip().splitlines()[0]
+    return _SPECIFIED.sub("", (mapper.class_.__doc__ or "").strip().splitlines()[0])
 
 
 def _type(column: Any) -> str:
@@ -203,7 +204,7 @@ def _type(column: Any) -> str:
 def _about(column: Any, said: dict[str, str]) -> str:
     parts = [said.get(column.name, "")]
     parts += [f"refers to `{key.column.table.name}.{key.column.name}`" for key in column.foreign_keys]
-    words = "; ".join(part for part in parts if part)
+    words = _SPECIFIED.sub("", "; ".join(part for part in parts if part))
     return words or ALIKE[column.name]
 
 

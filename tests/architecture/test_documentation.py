@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from crawler.capture.failures import Cause
 from crawler.crawl import context
 from crawler.errors import ExitCode
 from crawler.middlewares import navigation, saved_pages
@@ -109,3 +110,17 @@ def test_the_glossary_is_short() -> None:
     words = re.findall(r"\*\*(.+?)\*\*", (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"))
     assert len(words) <= 50
     assert [word for word in set(words) if words.count(word) > 1] == []
+
+
+def test_the_documentation_is_for_its_readers() -> None:
+    """No numbers of a specification, and no folder that a clone does not have."""
+    told = {path.name: path.read_text(encoding="utf-8") for path in PAGES}
+    assert [
+        name for name, text in told.items() if re.search(r"\bSPEC [A-F]?\d|\.\./shared|/work/", text)
+    ] == []
+
+
+def test_every_cause_has_its_symptom() -> None:
+    """What a session or a task ends with is found by the word that it ends with."""
+    page = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    assert [cause for cause in Cause if f"`{cause}`" not in page] == []
