@@ -59,6 +59,10 @@ class Pywb:
             return True
         return False
 
+    def address(self, path: str) -> str:
+        """Where it serves something."""
+        return f"{self._url}/{path}"
+
     def get(self, path: str) -> tuple[int, bytes]:
         """What it answers."""
         try:
