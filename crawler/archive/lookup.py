@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from attrs import frozen
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import Integer, and_, bindparam, func, or_, select
 
 from crawler.db.models import Artifact, Record, WarcFile
+from crawler.db.types import UtcTime
 from crawler.evidence.bodies import is_readable
 from crawler.warc.cdxj import stored_key
 
@@ -67,8 +68,18 @@ class Chosen:
     passed_over: tuple[Capture, ...] = ()
 
 
+def _is_there(now: datetime) -> ColumnElement[bool]:
+    in_file = and_(Record.artifact_id.is_not(None), is_readable(now))
+    in_warc = and_(Record.warc_file_id.is_not(None), Record.gone_at.is_(None), WarcFile.gone_at.is_(None))
+    return or_(in_file, in_warc)
+
+
 def captures(db: Transaction) -> Select[*tuple[Any, ...]]:
     """All captures that can be shown, as rows for `capture_of`."""
+    return _captures_at(db.now)
+
+
+def _captures_at(now: datetime) -> Select[*tuple[Any, ...]]:
     return (
         select(
             Record.id, Record.url, Record.url_key, Record.captured_at, Record.kind, Record.status_code,
@@ -76,19 +87,13 @@ def captures(db: Transaction) -> Select[*tuple[Any, ...]]:
         )
         .outerjoin(WarcFile, WarcFile.id == Record.warc_file_id)
         .outerjoin(Artifact, Artifact.id == Record.artifact_id)
-        .where(Record.captured_at.is_not(None), _is_there(db.now))
+        .where(Record.captured_at.is_not(None), _is_there(now))
     )  # fmt: skip
 
 
 def capture_of(row: Row[*tuple[Any, ...]]) -> Capture:
     """A capture, from its row."""
     return Capture(*row)
-
-
-def _is_there(now: datetime) -> ColumnElement[bool]:
-    in_file = and_(Record.artifact_id.is_not(None), is_readable(now))
-    in_warc = and_(Record.warc_file_id.is_not(None), Record.gone_at.is_(None), WarcFile.gone_at.is_(None))
-    return or_(in_file, in_warc)
 
 
 # ── the nearest ──
@@ -112,12 +117,21 @@ def nearest(db: Transaction, url: str, at: datetime, *, embedded: bool = False) 
     return Chosen(best, tuple(found[: found.index(best)]))
 
 
+# Built once: building a statement costs more than running it.
+_MINE = _captures_at(cast("datetime", bindparam("now", type_=UtcTime()))).where(
+    Record.url_key == bindparam("key")
+)
+_EARLIER = _MINE.where(Record.captured_at < bindparam("at")).order_by(
+    Record.captured_at.desc(), Record.id.desc()
+)
+_LATER = _MINE.where(Record.captured_at >= bindparam("at")).order_by(Record.captured_at, Record.id)
+_NEAR = tuple(query.limit(bindparam("most", type_=Integer())) for query in (_EARLIER, _LATER))
+
+
 def near(db: Transaction, url: str, at: datetime, most: int = A_FEW) -> list[Capture]:
     """A few captures of a URL on both sides of a time, the nearest first."""
-    mine = captures(db).where(Record.url_key == stored_key(url))
-    before = mine.where(Record.captured_at < at).order_by(Record.captured_at.desc(), Record.id.desc())
-    after = mine.where(Record.captured_at >= at).order_by(Record.captured_at, Record.id)
-    rows = chain(db.execute(before.limit(most)), db.execute(after.limit(most)))
+    asked = {"key": stored_key(url), "at": at, "now": db.now, "most": most}
+    rows = chain.from_iterable(db.execute(query, asked) for query in _NEAR)
     return sorted(map(capture_of, rows), key=lambda each: _distance(each, at))
 
 

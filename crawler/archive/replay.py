@@ -105,12 +105,10 @@ class Replay:
     def choose(self, url: str, at: datetime | None, *, embedded: bool = False) -> Chosen:
         """The capture that is meant; the newest one without a time."""
         with self.database.read() as db:
-            stone = tombstone(db, url, at) if at is not None else None
             chosen = latest(db, url) if at is None else nearest(db, url, at, embedded=embedded)
-            if stone is not None and (chosen is None or chosen.capture.captured_at != stone.captured_at):
-                exact = chosen and timestamp_of(chosen.capture.captured_at) == timestamp_of(stone.captured_at)
-                if not exact:
-                    raise CaptureGoneError(url, stone, near(db, url, stone.captured_at))
+            is_asked = chosen and at and timestamp_of(chosen.capture.captured_at) == timestamp_of(at)
+            if at is not None and not is_asked and (stone := tombstone(db, url, at)):
+                raise CaptureGoneError(url, stone, near(db, url, stone.captured_at))
             if chosen is None:
                 raise self._absent(url)
         return chosen

@@ -6,6 +6,7 @@ origin, it is shown there and nowhere else.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -37,12 +38,14 @@ from crawler.web.rendering import render_with_urls
 from crawler.web.site import Site, SiteHere
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from crawler.archive.replay import Answer
 
 router = APIRouter(tags=["replay"])
 LINKS = "application/link-format"
+WHOLE_BYTES = 2 * 1024 * 1024
+LINES_AT_ONCE = 500
 _LINES = {"cdxj": "text/x-cdxj", "json": "application/x-ndjson", "text": "text/plain; charset=utf-8"}
 Digits = Query(pattern=r"^\d{0,14}$")
 
@@ -126,9 +129,28 @@ def _content(request: Request, site: Site, found: Asked) -> Response:
 
 
 def _body_of(answer: Answer) -> Response:
-    if isinstance(answer.body, tuple):
-        return Response(b"".join(answer.body), answer.status)
-    return StreamingResponse(answer.body, answer.status)
+    """Whole, unless it is large: each piece of a stream is another turn of the loop."""
+    pieces = iter(answer.body)
+    held: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        held.append(piece)
+        size += len(piece)
+        if size > WHOLE_BYTES:
+            return StreamingResponse(chain(held, pieces), answer.status)
+    return Response(b"".join(held), answer.status)
+
+
+def _in_pieces(lines: Iterable[str]) -> Iterator[str]:
+    """Lines, the first ones soon and then many at once."""
+    held: list[str] = []
+    most = 10
+    for line in lines:
+        held.append(line)
+        if len(held) >= most:
+            yield "".join(held)
+            held, most = [], LINES_AT_ONCE
+    yield "".join(held)
 
 
 def _with(headers: list[tuple[str, str]], response: Response) -> Response:
@@ -212,8 +234,12 @@ def _timemap(request: Request, site: Site, found: Asked) -> Response:
     captures = all_of(site.database, found.url)
     if found.form == "link":
         origin = _pages_origin(request, site)
-        return StreamingResponse(listings.link_timemap(found.url, origin, span, captures), media_type=LINKS)
-    return StreamingResponse(listings.lines_timemap(captures, found.form), media_type=_LINES[found.form])
+        return StreamingResponse(
+            _in_pieces(listings.link_timemap(found.url, origin, span, captures)), media_type=LINKS
+        )
+    return StreamingResponse(
+        _in_pieces(listings.lines_timemap(captures, found.form)), media_type=_LINES[found.form]
+    )
 
 
 def _calendar(request: Request, site: Site, found: Asked) -> Response:

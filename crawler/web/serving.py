@@ -69,6 +69,8 @@ def listening(host: str, port: int) -> Generator[socket.socket]:
         raise PortError(
             f"{host} port {port} cannot be listened on: {error.strerror}", hint="try another --port"
         ) from None
+    # What accepts inherits it; else the end of each answer waits for the client's word on its beginning.
+    bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     with bound:
         yield bound
 
