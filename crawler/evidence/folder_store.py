@@ -5,10 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
-from itertools import chain, groupby, takewhile
+from itertools import groupby, takewhile
 from operator import attrgetter
 from typing import IO, TYPE_CHECKING, Self, TypeVar
 from uuid import uuid4
@@ -118,9 +118,9 @@ class FolderWalk:
 
 T = TypeVar("T")
 _CHANCES = 5
-_DELETERS = 4
+_DELETERS = 8
 _FLUSHERS = 4
-_WORTH_THREADS = 32  # so many removals cost more than starting the threads
+_WORTH_THREADS = 32  # so many removals cost more than handing them to threads
 _NO_NAMELESS_FILES = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL}
 # Opening a pipe would wait for somebody to write into it.
 _READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
@@ -133,6 +133,7 @@ class FolderStore:
         self.root = root
         self.shown = str(root.absolute())
         self._flushers = ThreadPoolExecutor(_FLUSHERS, thread_name_prefix="flush")
+        self._deleters = ThreadPoolExecutor(_DELETERS, thread_name_prefix="delete")
 
     def publish(self, uri: str, data: bytes) -> None:
         """Store `data` under `uri`; a crash leaves nothing behind."""
@@ -193,17 +194,21 @@ class FolderStore:
             return
         share = -(-len(wanted) // _DELETERS)
         parts = [wanted[start : start + share] for start in range(0, len(wanted), share)]
-        with ThreadPoolExecutor(_DELETERS) as deleters:
-            yield from chain.from_iterable(deleters.map(self._delete_part, parts))
+        deleting = [self._deleters.submit(self._delete_part, part) for part in parts]
+        try:
+            for part in deleting:
+                yield from part.result()
+        finally:
+            wait(deleting)
 
     def _delete_part(self, uris: Sequence[str]) -> list[Removal]:
         with FolderWalk(self.root) as walk:
             return [_removal(walk, uri) for uri in uris]
 
-    def entries(self) -> Iterator[BlobEntry]:
-        """All regular files, in no promised order."""
+    def entries(self, ending: str = "") -> Iterator[BlobEntry]:
+        """All regular files whose names end so, in no promised order."""
         with FolderWalk(self.root) as walk:
-            yield from (entry for entry in _entries(walk, ()) if entry.uri != MARK)
+            yield from (entry for entry in _entries(walk, (), ending) if entry.uri != MARK)
 
     @contextmanager
     def _drafts(self, uris: Sequence[str]) -> Generator[list[_Draft]]:
@@ -361,20 +366,20 @@ def _removed(walk: FolderWalk, uri: str) -> bool:
         walk.prune()  # of a missing file as well: its remover may have died before it came to this
 
 
-def _entries(walk: FolderWalk, names: tuple[str, ...]) -> Iterator[BlobEntry]:
+def _entries(walk: FolderWalk, names: tuple[str, ...], ending: str) -> Iterator[BlobEntry]:
     folders: list[str] = []
     with _as_store_errors("/".join(names) or "."), os.scandir(walk.enter(names)) as found:
         for entry in found:
             if entry.is_dir(follow_symlinks=False):
                 folders.append(entry.name)
-            elif entry.is_file(follow_symlinks=False):
+            elif entry.name.endswith(ending) and entry.is_file(follow_symlinks=False):
                 with suppress(FileNotFoundError):  # it went while we looked
                     status = entry.stat(follow_symlinks=False)
                     modified = datetime.fromtimestamp(status.st_mtime, UTC)
                     yield BlobEntry("/".join((*names, entry.name)), status.st_size, modified)
     for folder in folders:
         with suppress(BlobMissingError):
-            yield from _entries(walk, (*names, folder))
+            yield from _entries(walk, (*names, folder), ending)
 
 
 @contextmanager

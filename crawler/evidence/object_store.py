@@ -139,12 +139,13 @@ class ObjectStore:
         for start in range(0, len(wanted), _DELETE_ROWS):
             yield from self._delete_group(wanted[start : start + _DELETE_ROWS])
 
-    def entries(self) -> Iterator[BlobEntry]:
-        """All objects below the prefix."""
+    def entries(self, ending: str = "") -> Iterator[BlobEntry]:
+        """All objects below the prefix whose names end so."""
         with _as_store_errors("."):
             for group in obstore.list(self._store, chunk_size=_LIST_ROWS):
-                for found in (each for each in group if each["path"] != MARK):
-                    yield BlobEntry(found["path"], found["size"], found["last_modified"])
+                for found in (each for each in group if each["path"].endswith(ending)):
+                    if found["path"] != MARK:
+                        yield BlobEntry(found["path"], found["size"], found["last_modified"])
 
     def _delete_group(self, uris: Sequence[str]) -> Iterator[Removal]:
         try:

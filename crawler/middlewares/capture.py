@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import NotConfigured
 from scrapy.extensions.feedexport import FeedExporter
+from scrapy.http import TextResponse
 
 from crawler import logs
 from crawler.capture.failures import Cause
@@ -47,6 +48,9 @@ class CaptureMiddleware(Component):
         """Pass on what the callback gives, then keep the page."""
         async for output in result:
             yield output
+        if isinstance(response, TextResponse):
+            # Its tree has ten times a page's size and is in a circle with it; nobody asks it any more.
+            response._cached_selector = None  # ruff: ignore[private-member-access] - Scrapy has no word for it
         visit = self.visits.running.get(response.meta.get(SESSION, ""))
         if visit is None:
             return

@@ -104,7 +104,7 @@ def remove_unclaimed(database: Database, blobs: BlobStore, *, seconds: float | N
 def _html_in(database: Database, blobs: BlobStore) -> Iterator[BlobEntry]:
     """The HTML in the store; none where there is no store yet, as no row needs one."""
     try:
-        yield from (entry for entry in blobs.entries() if entry.uri.endswith(HTML))
+        yield from blobs.entries(HTML)
     except StoreUnavailableError:
         with database.read() as db:
             if db.scalar(select(Artifact.id).where(is_readable(db.now)).limit(1)) is not None:

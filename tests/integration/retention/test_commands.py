@@ -165,12 +165,14 @@ def test_script_is_what_cron_calls(evidence: Evidence) -> None:
     evidence.add("../x", file=False)
     done = subprocess.run(
         [sys.executable, str(CHECKOUT / "scripts" / "cleanup.py"), "--json"],
-        capture_output=True, check=False, text=True, env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+        capture_output=True, check=False, text=True,
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT), "LOG_LEVEL": "DEBUG"},
     )  # fmt: skip
     assert done.returncode == 3
     document = json.loads(done.stdout)
     assert list(document) == KEYS
     assert (document["deleted"], document["failed"]) == (1, 1)
+    assert "retention_cleanup.batch deleted=1 failed=1 " in done.stderr
     assert "retention_cleanup.deleted artifact_id=" in done.stderr
     assert "Traceback" not in done.stderr
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy.exceptions import NotConfigured
+from scrapy.http import TextResponse
 
 from crawler.middlewares.capture import CaptureMiddleware
 from crawler.pdp import reading_of
@@ -17,6 +18,8 @@ from tests.unit.components import a_request, a_visit, an_answer, awaited, crawl_
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
+
+    from scrapy.http import Response
 
     from crawler.pdp import PageQuestion, Reading
     from tests.unit.components import Parts
@@ -37,15 +40,13 @@ class Readers:
         return reading_of(question)
 
 
-def output(
-    parts: Parts, status: int = 200, body: bytes = PAGE, flags: Sequence[str] = (), **headers: str
-) -> list[Any]:
-    """What comes out behind a callback that yields one item."""
-    visit = next(iter(parts.visits.known.values()), None)
-    answer = an_answer(a_request(visit=visit), body, status, **headers).replace(flags=flags)
+def output_of(parts: Parts, answer: Response) -> list[Any]:
+    """What comes out behind a callback that asks the page something and yields one item."""
 
     async def callback() -> AsyncIterator[str]:
         await asyncio.sleep(0)
+        if isinstance(answer, TextResponse):
+            answer.css("a")
         yield "an item"
 
     async def collect() -> list[Any]:
@@ -53,6 +54,15 @@ def output(
         return [each async for each in passed]
 
     return awaited(collect())
+
+
+def output(
+    parts: Parts, status: int = 200, body: bytes = PAGE, flags: Sequence[str] = (), **headers: str
+) -> list[Any]:
+    """What comes out behind a callback that yields one item."""
+    visit = next(iter(parts.visits.known.values()), None)
+    answer = an_answer(a_request(visit=visit), body, status, **headers).replace(flags=flags)
+    return output_of(parts, answer)
 
 
 @pytest.fixture
@@ -105,3 +115,13 @@ def test_a_spider_may_go_without() -> None:
     """CAPTURE_PAGES=False takes the middleware out."""
     with pytest.raises(NotConfigured):
         crawl_parts(CAPTURE_PAGES=False).make(CaptureMiddleware)
+
+
+def test_what_the_callback_made_of_the_page_does_not_wait_with_it(parts: Parts) -> None:
+    """Its tree goes without the garbage collector; whoever asks again gets another one."""
+    [visit] = parts.visits.running.values()
+    answer = an_answer(a_request(visit=visit), PAGE)
+    assert isinstance(answer, TextResponse)
+    assert output_of(parts, answer) == ["an item"]
+    assert answer._cached_selector is None
+    assert answer.css("h1::text").get() == "Jug"
