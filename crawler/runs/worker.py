@@ -71,6 +71,7 @@ class RunWorker:
         """Make the run, or go on with one, and begin to work on it."""
         stores = await self.visits.open()
         settings, owner = self.visits.settings, stores.sessions.owner
+        stores.writes.grows_seconds = 0  # each domain's next page waits for the one before
         self.store = RunStore(stores.database, settings, owner, self.hooks)
         self.run = run = await asyncio.to_thread(self.store.open, order)
         call_soon = asyncio.get_running_loop().call_soon_threadsafe

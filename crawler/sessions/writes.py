@@ -126,7 +126,7 @@ class WriteQueue:
     for company: a group of one costs nearly as much as one of ten.
     """
 
-    grows_seconds = GROWS_SECONDS
+    grows_seconds: float = GROWS_SECONDS
 
     def __init__(
         self, settings: Settings, database: Database, blobs: BlobStore, hooks: Sequence[Hooks]

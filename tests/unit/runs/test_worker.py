@@ -50,6 +50,7 @@ class Stores:
     database: Database
     owner: str = "first"
     is_away: bool = False
+    grows_seconds: float = 0.01
 
     @property
     def sessions(self) -> Stores:
