@@ -12,6 +12,7 @@ from crawler.capture.failures import Cause
 from crawler.capture.items import PageCapture, Sent
 from crawler.crawl.answers import page_of
 from crawler.crawl.context import VIEWPORT
+from crawler.rendering.chromium import find_chromium
 from crawler.rendering.rendered import rendered_in
 from crawler.spiders.search import Aim
 from crawler.spiders.tour import FIRST, HOME, NEVER, SECOND, Tour
@@ -63,6 +64,9 @@ class TouringSpider(VisitingSpider):
             return None
         reason = self.tour(visit).why_render(request.meta[PAGE], page)
         if reason is None:
+            return None
+        if find_chromium(self.context.settings.chromium_path) is None:
+            visit.journal.warn("navigation", "render.no_browser", url=response.url, reason=reason)
             return None
         visit.journal.info("navigation", "render.chosen", url=response.url, reason=reason)
         meta = {PAGE: request.meta[PAGE], VIEWPORT: FIRST}

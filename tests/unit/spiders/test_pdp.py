@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -97,7 +98,8 @@ def crawl_of(**order: Any) -> Crawl:
     parts, visit = crawl_parts(), a_visit(**order)
     parts.visits.add(visit)
     spider: Any = PdpSpider()
-    spider.context, spider.visits = SimpleNamespace(readers=Readers()), parts.visits
+    settings = SimpleNamespace(chromium_path=sys.executable)
+    spider.context, spider.visits = SimpleNamespace(readers=Readers(), settings=settings), parts.visits
     return Crawl(spider, visit)
 
 
