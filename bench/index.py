@@ -30,6 +30,8 @@ from crawler.clock import utc_now
 from crawler.db import revisions
 from crawler.db.engine import Database
 from crawler.db.models import Job, RegisteredSource
+from crawler.warc.messages import decoded
+from crawler.warc.reader import body_of, open_record
 from tests.embedded.binaries import MissingServerError
 from tests.embedded.postgresql import fresh_database, own_postgresql
 
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 PAGES = int(os.environ.get("BENCH_PAGES", "1000"))
 NAIVE_PAGES = 60
+LARGE_MB = 1_000
 WORDS, MENU, PARAGRAPHS, LINKS = 30_000, 150, 18, 60
 MB = 1024 * 1024
 
@@ -65,6 +68,9 @@ def main() -> None:
         print(f"{PAGES} pages, {size:.0f} KB each in the file, {os.cpu_count()} cores\n")
         naive = took(NAIVE_PAGES, lambda: naively(root / "job", root / "naive.db"))
         print(f"bs4 and warcio, three parses, no full text: {naive}")
+        small, large = (read_at_the_end(root / f"{size}.warc.gz", size) for size in (10, LARGE_MB))
+        print(f"a page by its offset: {1000 * small:.2f} ms at the end of 10 MB, {1000 * large:.2f} ms at that of "
+              f"{LARGE_MB} MB, {large / small:.2f} x")  # fmt: skip
         urls = {"SQLite": f"sqlite:///{root}/ours.db"}
         try:
             urls["PostgreSQL"] = stack.enter_context(fresh_database(stack.enter_context(own_postgresql())))
@@ -174,6 +180,34 @@ def _bodies(folder: Path) -> Iterator[tuple[str, bytes]]:
             for record in ArchiveIterator(file):
                 if record.rec_type == "response":
                     yield record.rec_headers.get_header("WARC-Target-URI"), record.content_stream().read()
+
+
+def read_at_the_end(path: Path, size_mb: int) -> float:
+    """The median time to read the last record of a file of so many MB, found by its offset."""
+    members = []
+    for number, body in enumerate((random.Random(1).randbytes(MB), b"<title>last</title>" * 2_000)):  # ruff: ignore[suspicious-non-cryptographic-random-usage] - nothing that packs
+        packed = BytesIO()
+        http = StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
+        writer = WARCWriter(packed, gzip=True)
+        writer.write_record(writer.create_warc_record(
+            f"https://site.example/{number}", "response", http_headers=http, payload=BytesIO(body),
+        ))  # fmt: skip
+        members.append(packed.getvalue())
+    with path.open("wb") as file:
+        for _ in range(size_mb):
+            file.write(members[0])
+        offset = file.tell()
+        file.write(members[1])
+    times = []
+    for _ in range(101):
+        began = time.perf_counter()
+        with path.open("rb") as file:
+            head, pieces = body_of(open_record(file, offset))
+            assert head is not None  # ruff: ignore[assert] - it was written above
+            assert b"last" in b"".join(decoded(head, pieces))  # ruff: ignore[assert] - the same
+        times.append(time.perf_counter() - began)
+    path.unlink()
+    return sorted(times)[50]
 
 
 def prepared(url: str, folder: Path) -> tuple[Database, JobPass]:

@@ -10,7 +10,7 @@ import operator
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from sqlalchemy import case, func, or_
+from sqlalchemy import case, func, or_, select
 
 from crawler.db.models import PageGroup, Snapshot
 
@@ -33,6 +33,8 @@ _TRACKING = ("utm_", "gclid=", "fbclid=")
 def points(terms: Sequence[Term]) -> dict[str, ColumnElement[int]]:
     """The points of a hit, by what they are for."""
     url = Snapshot.find_url
+    # Not joined: so it is looked up for those hits alone whose points are counted.
+    led_to = select(PageGroup.inlink_count).where(PageGroup.id == Snapshot.group_id).scalar_subquery()
     phrase = " ".join(term.text for term in terms)
     slashes = func.length(url) - func.length(func.replace(url, "/", ""))
     return {
@@ -45,7 +47,7 @@ def points(terms: Sequence[Term]) -> dict[str, ColumnElement[int]]:
             (or_(*(url.contains(each, autoescape=True) for each in _TRACKING)), TRACKING), else_=0
         ),
         "depth": SLASH * case((slashes > MAX_SLASHES, MAX_SLASHES), else_=slashes),
-        "led_to": case(*((PageGroup.inlink_count >= many, value) for many, value in LED_TO), else_=0),
+        "led_to": case(*((led_to >= many, value) for many, value in LED_TO), else_=0),
     }
 
 

@@ -211,18 +211,19 @@ def _shown(db: Transaction, hits: Select[Any], found: Found, order: SearchOrder,
     if first >= LAST_ROW:
         return found
     points = ranking.points(found.terms[:RANKING_TERMS]) if found.terms and order.sort != "newest" else {}
-    columns = [literal(0).label("none"), *(each.label(name) for name, each in points.items())]
     score = [_ranked(hits, found, reduce(operator.add, points.values())).desc()] if points else []
+    columns = [each.label(name) for name, each in points.items()] if explain else []
+    # Ids first: what an index knows of a hit is enough to pass over it.
     query = (
-        hits.outerjoin(PageGroup, PageGroup.id == Snapshot.group_id)
-        .add_columns(*(columns if explain else columns[:1]))
+        hits.with_only_columns(Snapshot.id, *columns)
         .order_by(Snapshot.status_class.desc(), *score, Snapshot.captured_at.desc(), Snapshot.id.desc())
         .limit(order.page_size)
         .offset(first)
     )
     rows = db.execute(query).all()
-    scores = [dict(zip(points, row[2:], strict=False)) for row in rows]
-    return evolve(found, snapshots=[row[0] for row in rows], scores=tuple(scores) if explain else ())
+    by_id = {row.id: row for row in db.scalars(select(Snapshot).where(Snapshot.id.in_([r[0] for r in rows])))}
+    scores = [dict(zip(points, row[1:], strict=False)) for row in rows]
+    return evolve(found, snapshots=[by_id[row[0]] for row in rows], scores=tuple(scores) if explain else ())
 
 
 def _ranked(hits: Select[Any], found: Found, score: ColumnElement[int]) -> ColumnElement[int]:

@@ -88,7 +88,8 @@ class Snapshot(Base):
         Index(None, "source_id", "captured_at", "id"),
         Index(None, "captured_at", "id"),
         Index(None, "page_id"),
-        Index(None, "text_id"),
+        # All that decides whether and when a hit is shown: of many hits few rows are read.
+        Index("ix_snapshots_shown", "text_id", "deduplicated", "status_class", "captured_at"),
         Index(None, "job_id"),
     )
 
