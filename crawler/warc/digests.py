@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     Work = Callable[[memoryview, int | None], None]
 
-_NAMES = {"md5", "sha1", "sha256", "sha384", "sha512"}
+_MAKERS = {
+    "md5": hashlib.md5, "sha1": hashlib.sha1, "sha256": hashlib.sha256, "sha384": hashlib.sha384,
+    "sha512": hashlib.sha512,
+}  # fmt: skip
 # A digest of less takes no longer than handing it to another thread.
 _SMALL_BYTES = 16 * 1024
 _MOST_WAITING = 4  # pieces that are read, and not digested yet
@@ -117,18 +120,21 @@ class _Digest:
 
     __slots__ = ("_wanted", "machine")
 
-    def __init__(self, algorithm: str, value: str) -> None:
-        self.machine = hashlib.new(algorithm, usedforsecurity=False)
-        self._wanted = _binary(value, self.machine.digest_size)
+    def __init__(self, machine: hashlib._Hash, wanted: str) -> None:
+        self.machine = machine
+        self._wanted = wanted
 
     @classmethod
     def of(cls, field: str | None) -> Self | None:
-        algorithm, _, value = (field or "").partition(":")
-        name = algorithm.strip().lower().replace("-", "")
-        return cls(name, value.strip()) if name in _NAMES else None
+        if field is None:
+            return None
+        algorithm, _, value = field.partition(":")
+        make = _MAKERS.get(algorithm) or _MAKERS.get(algorithm.strip().lower().replace("-", ""))
+        return cls(make(usedforsecurity=False), value.strip()) if make else None
 
     def is_right(self) -> bool:
-        return self.machine.digest() == self._wanted
+        made = self.machine.hexdigest()
+        return made == self._wanted or bytes.fromhex(made) == _binary(self._wanted, len(made) // 2)
 
 
 def _verdict(digest: _Digest | None) -> bool | None:

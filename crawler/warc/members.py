@@ -20,7 +20,7 @@ PEEK_BYTES = 8192
 PLAIN_BEGIN_BYTES = 16
 READ_BYTES = 256 * 1024
 # What is read of a file beyond a member's end is copied, so the first step of a member is a small one.
-_FIRST_STEP_BYTES, _STEP_BYTES = 24 * 1024, 64 * 1024
+_FIRST_STEP_BYTES, _STEP_BYTES = 32 * 1024, 64 * 1024
 _GZIP_WINDOW = 31
 _RECORD_BEGINS = re.compile(rb"(?:\A|\n)WARC/[01]\.[0-9]+\r?\n")
 
