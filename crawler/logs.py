@@ -6,11 +6,13 @@ import json
 import logging
 import re
 import sys
+from copy import copy
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from crawler.errors import CrawlerError
 from crawler.urls import redacted
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The usual line, tracebacks included, without passwords."""
-        return redacted(super().format(record))
+        return redacted(super().format(_without_known_traceback(record)))
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # ruff: ignore[invalid-function-name] - stdlib's name
         """Append the record's fields to the first line."""
@@ -56,6 +58,7 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Put the record's fields beside time, level, logger and event."""
+        record = _without_known_traceback(record)
         entry = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -76,6 +79,23 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
 def _as_value(value: object) -> str:
     text = str(value)
     return text if _PLAIN_VALUE.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+
+
+def _without_known_traceback(record: logging.LogRecord) -> logging.LogRecord:
+    """An error of our own says what went wrong, and needs no traceback; at DEBUG it has one all the same."""
+    error = record.exc_info[1] if record.exc_info else None
+    if not isinstance(error, CrawlerError) or _debugging():
+        return record
+    plain = copy(record)
+    plain.exc_info = plain.exc_text = None
+    fields = _fields(record)
+    plain.fields = {**fields, "error": fields.get("error", str(error))}
+    return plain
+
+
+def _debugging() -> bool:
+    root = logging.getLogger()  # Scrapy leaves the level to its handler, commands to the logger
+    return root.isEnabledFor(logging.DEBUG) and any(h.level <= logging.DEBUG for h in root.handlers)
 
 
 def _hand_over(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:

@@ -26,6 +26,7 @@ from crawler.cli.stores import reading
 from crawler.config import Settings, load_settings
 from crawler.db import lookup
 from crawler.db.models import CrawlSession
+from crawler.errors import ExitCode
 from crawler.runs import rows
 from crawler.views import runs as run_views
 from crawler.views import sessions as session_views
@@ -170,7 +171,8 @@ def crawl_and_report(crawl: Crawl, *, as_json: bool) -> int:
         goes_on = any(argument.startswith("urls=") for argument in crawl.arguments)
         note("interrupted" + ("; the same command goes on where it stopped" if goes_on else ""))
         return INTERRUPTED
-    return code or finished.exit_code
+    # What the crawl itself knows of its failure may not have reached the database.
+    return finished.exit_code if finished.exit_code == ExitCode.FAILED else code or finished.exit_code
 
 
 def _named(pairs: tuple[str, ...]) -> dict[str, str]:

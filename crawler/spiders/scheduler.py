@@ -12,7 +12,7 @@ from scrapy.utils.defer import deferred_from_coro
 
 from crawler import logs
 from crawler.crawl.context import SESSION, CrawlContext
-from crawler.errors import ExitCode
+from crawler.errors import CrawlerError, ExitCode
 from crawler.middlewares.navigation import ATTEMPTS_ALLOWED
 from crawler.middlewares.scope import TASK
 from crawler.runs.task_ends import Release, TaskEnd
@@ -56,7 +56,13 @@ class RunScheduler(BaseScheduler):
     async def _close(self) -> None:
         for request in self._came_back:
             self.worker.end_soon(request.meta[TASK], TaskEnd.given_back(Release.INTERRUPTED))
-        status = await self.worker.close()
+        try:
+            status = await self.worker.close()
+        except CrawlerError:
+            # The store is away for longer than it is waited for: the run stays open, for whoever resumes it.
+            log.exception("run.end_not_stored", run=self.worker.run.id)
+            self.worker.visits.tell("run_ended", run=self.worker.run.id, exit_code=ExitCode.FAILED)
+            return
         if status:
             code, tasks = await self._report()
             told = {"run": self.worker.run.id, "status": status, "exit_code": code, "tasks": tasks}

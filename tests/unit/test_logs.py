@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from crawler.errors import LockedError
 from crawler.logs import JsonFormatter, TextFormatter, configure, formatter_for, get_logger
 
 PLAIN = "%(levelname)s: %(message)s"
@@ -121,3 +122,32 @@ def test_an_exception_brings_its_traceback(lines: Any, capsys: pytest.CaptureFix
     assert entry["level"] == "error"
     assert "RuntimeError: unforeseen" in entry["exception"]
     assert entry["session_id"] == "7"
+
+
+@pytest.mark.parametrize(("level", "traced"), [("INFO", False), ("DEBUG", True)])
+def test_what_is_known_to_go_wrong_is_a_line(
+    lines: Any, capsys: pytest.CaptureFixture[str], level: str, *, traced: bool
+) -> None:
+    """A full disk or a held lock says so itself; whoever debugs sees where it came from."""
+    lines(level, "text")
+    for number, error in enumerate((LockedError("shop.example is held"), RuntimeError("nobody foresaw it"))):
+        get_logger("shop").error("page.lost", number=number, exc_info=error)
+    said = capsys.readouterr().err
+    assert ('page.lost number=0 error="shop.example is held"' in said) is not traced
+    assert ("LockedError: shop.example is held" in said) is traced
+    assert "RuntimeError: nobody foresaw it" in said
+
+
+def test_within_a_handler_too(lines: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the error is the one that is being handled."""
+    lines("INFO", "text")
+    try:
+        hold()
+    except LockedError:
+        get_logger("shop").exception("page.lost")
+    assert capsys.readouterr().err.endswith('page.lost error="shop.example is held"\n')
+
+
+def hold() -> NoReturn:
+    """Raise what was foreseen."""
+    raise LockedError("shop.example is held")

@@ -6,13 +6,15 @@ import asyncio
 from collections import Counter, deque
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 from attrs import define, evolve, field
 from scrapy import Request
 
 from crawler.crawl.context import SESSION
+from crawler.db.engine import DatabaseUnavailableError
+from crawler.errors import ExitCode
 from crawler.middlewares.scope import TASK
 from crawler.runs.sources import Source
 from crawler.runs.task_ends import Release, TaskEnd
@@ -192,3 +194,16 @@ def closed(scheduler: RunScheduler) -> None:
     """Close it, in a loop of its own: pytest-twisted's runs in this thread."""
     with ThreadPoolExecutor(1) as thread:
         thread.submit(lambda: asyncio.run(scheduler._close())).result()
+
+
+def test_an_end_that_cannot_be_stored_fails_the_crawl(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run stays open, and nobody takes it for done."""
+    scheduler = a_scheduler(status="completed")
+
+    def refuse(_self: RunWorker) -> NoReturn:
+        raise DatabaseUnavailableError("the disk is full")
+
+    monkeypatch.setattr(RunWorker, "close", refuse)
+    closed(scheduler)
+    worker: Any = scheduler.worker
+    assert worker.told == [("run_ended", {"run": 7, "exit_code": ExitCode.FAILED})]
