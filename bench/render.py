@@ -184,7 +184,7 @@ def _crawling(folder: Path, urls: Any, **settings: str) -> subprocess.Popen[str]
     words = ["crawl", "pdp", "--render", "1", "--json", "-s", "DOWNLOAD_DELAY=0", *urls]
     return subprocess.Popen(
         [sys.executable, "-m", "crawler.cli", *words], cwd=ROOT, env=_environment(folder, settings),
-        text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        text=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
 
 
