@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import BigInteger, and_, bindparam, func, or_, select
 
 from crawler.archive.comparing import NOISE_LINES, Comparison, Side, compared
 from crawler.db.models import RegisteredSource, Snapshot, SnapshotChange, Text
-from crawler.db.upsert import insert_into
+from crawler.db.types import UtcTime
+from crawler.db.upsert import for_both
 from crawler.errors import NotFoundError
 from crawler.html.content import NORMALIZATION
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Select
 
     from crawler.db.engine import Database, Transaction
+    from crawler.db.upsert import Insert
 
 BATCH = 100  # in one transaction: other writers wait for it
 DIFF_VERSION = "v1"
@@ -152,19 +154,32 @@ def job_of(snapshot: Snapshot) -> int | None:
 
 def previous(db: Transaction, snapshot: Snapshot) -> Snapshot | None:
     """The capture of the same page that came before one, as far as it says something."""
-    at, key = Snapshot.captured_at, Snapshot.id
-    earlier = or_(at < snapshot.captured_at, and_(at == snapshot.captured_at, key < snapshot.id))
-    return db.scalar(_neighbour(snapshot, earlier).order_by(at.desc(), key.desc()))
+    return db.scalar(_PREVIOUS, _place_of(snapshot))
 
 
 def _next(db: Transaction, snapshot: Snapshot) -> Snapshot | None:
+    return db.scalar(_NEXT, _place_of(snapshot))
+
+
+def _place_of(snapshot: Snapshot) -> dict[str, Any]:
+    return {"group": snapshot.group_id, "at": snapshot.captured_at, "key": snapshot.id}
+
+
+def _neighbour(place: ColumnElement[bool]) -> Select[Snapshot]:
+    return select(Snapshot).where(is_comparable(), Snapshot.group_id == bindparam("group"), place).limit(1)
+
+
+def _neighbours() -> tuple[Select[Snapshot], Select[Snapshot]]:
+    """The one before a place, and the one behind it."""
     at, key = Snapshot.captured_at, Snapshot.id
-    later = or_(at > snapshot.captured_at, and_(at == snapshot.captured_at, key > snapshot.id))
-    return db.scalar(_neighbour(snapshot, later).order_by(at, key))
+    then, mine = bindparam("at", type_=UtcTime()), bindparam("key", type_=BigInteger())
+    before = or_(at < then, and_(at == then, key < mine))
+    behind = or_(at > then, and_(at == then, key > mine))
+    return _neighbour(before).order_by(at.desc(), key.desc()), _neighbour(behind).order_by(at, key)
 
 
-def _neighbour(snapshot: Snapshot, where: ColumnElement[bool]) -> Select[Snapshot]:
-    return select(Snapshot).where(is_comparable(), Snapshot.group_id == snapshot.group_id, where).limit(1)
+# Built once: building a statement costs more than running it.
+_PREVIOUS, _NEXT = _neighbours()
 
 
 def _following(db: Transaction, batch: Sequence[_Neighbours]) -> list[_Neighbours]:
@@ -241,6 +256,15 @@ def _lines_are_noisy(found: Comparison, before: Side, after: Side) -> bool:
 # ── what is written ──
 
 
+def _upsert(into: Insert) -> Insert:
+    values = {name: into.excluded[name] for name in _COLUMNS}
+    return into.on_conflict_do_update(index_elements=["to_snapshot_id"], set_=values)
+
+
+_COLUMNS = [column.name for column in SnapshotChange.__table__.columns if column.name != "id"]
+_UPSERT = for_both(SnapshotChange, _upsert)
+
+
 def _write(database: Database, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Write events whose snapshots are still there; a purge may have been faster."""
     with database.write() as db:
@@ -253,8 +277,7 @@ def _write(database: Database, events: Sequence[dict[str, Any]]) -> list[dict[st
             event for event in events
             if event["to_snapshot_id"] in there and (event["from_snapshot_id"] or 0) in there
         ]  # fmt: skip
-        for event in kept:
-            values = {**event, "computed_at": db.now}
-            insert = insert_into(db, SnapshotChange).values(values)
-            db.execute(insert.on_conflict_do_update(index_elements=["to_snapshot_id"], set_=values))
+        if kept:
+            rows = [{**event, "computed_at": db.now} for event in kept]
+            db.connection().execute(_UPSERT[db.get_bind().dialect.name], rows)
     return kept

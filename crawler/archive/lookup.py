@@ -121,10 +121,12 @@ def nearest(db: Transaction, url: str, at: datetime, *, embedded: bool = False) 
 _MINE = _captures_at(cast("datetime", bindparam("now", type_=UtcTime()))).where(
     Record.url_key == bindparam("key")
 )
-_EARLIER = _MINE.where(Record.captured_at < bindparam("at")).order_by(
+_EARLIER = _MINE.where(Record.captured_at < bindparam("at", type_=UtcTime())).order_by(
     Record.captured_at.desc(), Record.id.desc()
 )
-_LATER = _MINE.where(Record.captured_at >= bindparam("at")).order_by(Record.captured_at, Record.id)
+_LATER = _MINE.where(Record.captured_at >= bindparam("at", type_=UtcTime())).order_by(
+    Record.captured_at, Record.id
+)
 _NEAR = tuple(query.limit(bindparam("most", type_=Integer())) for query in (_EARLIER, _LATER))
 
 

@@ -7,6 +7,7 @@ here, with attributes that were looked at here: what a browser's parser makes of
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urljoin, urlsplit
 
@@ -69,6 +70,7 @@ _OPEN_TO_LINKS = frozenset({"a", "area"})
 _SOURCES = {"iframe": _FRAME, "frame": _FRAME, "img": _PICTURE, "image": _PICTURE, "input": _PICTURE}
 _TAG = re.compile(r"[a-zA-Z][a-zA-Z0-9._-]*")
 _ATTRIBUTE = re.compile(r"[a-zA-Z_:][a-zA-Z0-9:._-]*")
+_PLAIN_PATH = re.compile(r"/[A-Za-z0-9._~@/-]*(?:\?[A-Za-z0-9._~&=-]+)?")
 _HEX = re.compile(r"%(?![0-9a-fA-F]{2})")
 _EDGES = "".join(map(chr, range(33)))
 _BREAKS = re.compile(r"[\t\n\r]")
@@ -131,6 +133,19 @@ def shown_style(body: bytes, content_type: str, place: Place) -> Shown:
 
 def absolute(base: str, given: str) -> str | None:
     """The web address that a browser would make of `given`; None for what is none."""
+    is_plain = _PLAIN_PATH.fullmatch(given) and "//" not in given and "/." not in given
+    if is_plain and len(given) <= MAX_URL_CHARS and (origin := _origin_of(base)):
+        return origin + given  # as most are; the long way comes to the same
+    return _absolute(base, given)
+
+
+@lru_cache(maxsize=256)
+def _origin_of(base: str) -> str | None:
+    found = _absolute(base, "/")
+    return None if found is None else found[:-1]
+
+
+def _absolute(base: str, given: str) -> str | None:
     reference = _BREAKS.sub("", given.strip(_EDGES))
     if len(reference) > MAX_URL_CHARS:
         return None

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import time
 from html.parser import HTMLParser
+from random import Random
 from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
 from selectolax.lexbor import LexborHTMLParser
 
+from crawler.archive import rewriting
 from crawler.archive.rewriting import Place, absolute, shown_page, shown_style
 from tests.unit.archive.hostile import hostile_pages
 
@@ -202,3 +204,18 @@ def test_nasty_pages_cost_no_more_than_long_ones() -> None:
 def test_the_pages_are_hostile_as_they_stand() -> None:
     """A test of harmless pages would show nothing."""
     assert sum(b"new Image()" in page or b"canary" in page for page in HOSTILE.values()) > 35
+
+
+def test_the_short_way_comes_to_the_same() -> None:
+    """For every address that it takes, below any base."""
+    dice = Random(7)
+    bases = (
+        "https://shop.example/a/b?x=1",
+        "http://Shop.Example:80",
+        "https://[::1]:8443/x",
+        "https://b.example/../c",
+    )
+    for _ in range(3_000):
+        given = "/" + "".join(dice.choices("ab09._~@/-?&=", k=dice.randint(0, 12)))
+        for base in bases:
+            assert absolute(base, given) == rewriting._absolute(base, given), (base, given)
