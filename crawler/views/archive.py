@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
-from sqlalchemy import func, select
+from sqlalchemy import exists, func, select, true
 
 from crawler.db.models import PageGroup, RegisteredSource, Snapshot
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from sqlalchemy import Select
 
     from crawler.db.engine import Transaction
 
@@ -42,20 +44,56 @@ class SourceSummary:
     latest_record_id: int | None
 
 
+@frozen(kw_only=True)
+class SourceName:
+    """A source as it is chosen from a list."""
+
+    source_code: str
+    source_name: str
+
+
+_HAS_SNAPSHOTS = exists().where(Snapshot.source_id == RegisteredSource.id)
+
+
 def stats(db: Transaction) -> ArchiveStats:
     """Count what there is."""
     latest = db.scalar(select(func.max(Snapshot.captured_at)))
     return ArchiveStats(
         snapshots_total=_count(db, Snapshot),
-        pages_total=_count(db, PageGroup),
-        sources_total=db.scalar(select(func.count(Snapshot.source_id.distinct()))) or 0,
+        pages_total=page_count(db),
+        sources_total=db.scalar(select(func.count()).select_from(RegisteredSource).where(_HAS_SNAPSHOTS))
+        or 0,
         latest_capture_date=_day(latest) if latest else None,
         latest_capture_age_days=max((db.now - latest).days, 0) if latest else None,
     )
 
 
-def sources(db: Transaction) -> list[SourceSummary]:
-    """Those that have snapshots, by name."""
+def page_count(db: Transaction) -> int:
+    """Pages of which there are snapshots."""
+    return _count(db, PageGroup)
+
+
+def names(db: Transaction) -> list[SourceName]:
+    """The sources that have snapshots, by name; asked for without counting them."""
+    shown = select(RegisteredSource.code, RegisteredSource.name).where(
+        _HAS_SNAPSHOTS, RegisteredSource.code != HIDDEN_SOURCE
+    )
+    rows = db.execute(shown.order_by(RegisteredSource.name, RegisteredSource.id))
+    return [SourceName(source_code=code, source_name=name) for code, name in rows]
+
+
+def record_counts(db: Transaction) -> dict[str, int]:
+    """How many snapshots each source has, by its code."""
+    counted = select(Snapshot.source_id, func.count().label("count")).group_by(Snapshot.source_id).subquery()
+    query = select(RegisteredSource.code, counted.c.count).join(
+        counted, counted.c.source_id == RegisteredSource.id
+    )
+    return {row[0]: row[1] for row in db.execute(query.order_by(RegisteredSource.code))}
+
+
+def sources(db: Transaction, code: str | None = None) -> list[SourceSummary]:
+    """Those that have snapshots, by name; or the one with that code."""
+    mine = true() if code is None else Snapshot.source_id.in_(_coded(code))
     counted = (
         select(
             Snapshot.source_id,
@@ -63,6 +101,7 @@ def sources(db: Transaction) -> list[SourceSummary]:
             func.min(Snapshot.captured_at).label("first"),
             func.max(Snapshot.captured_at).label("last"),
         )
+        .where(mine)
         .group_by(Snapshot.source_id)
         .subquery()
     )
@@ -80,6 +119,10 @@ def sources(db: Transaction) -> list[SourceSummary]:
         )
         for row, count, first, last in db.execute(query)
     ]  # fmt: skip
+
+
+def _coded(code: str) -> Select[Any]:
+    return select(RegisteredSource.id).where(RegisteredSource.code == code.lower())
 
 
 def _newest_of(db: Transaction, source_id: int) -> int | None:

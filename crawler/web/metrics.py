@@ -128,10 +128,10 @@ def _sums(db: Transaction) -> Iterator[Metric]:
 
 
 def _archive(db: Transaction) -> Iterator[Metric]:
-    stats = archive.stats(db)
-    sources = [({"source": each.source_code}, each.record_count) for each in archive.sources(db)]
-    yield _family("snapshots_total", "Snapshots, all and by source.", [({}, stats.snapshots_total), *sources])
-    yield _family("pages_total", "Pages of which there are snapshots.", [({}, stats.pages_total)])
+    counts = archive.record_counts(db)
+    sources = [({"source": code}, number) for code, number in counts.items()]
+    yield _family("snapshots_total", "Snapshots, all and by source.", [({}, sum(counts.values())), *sources])
+    yield _family("pages_total", "Pages of which there are snapshots.", [({}, archive.page_count(db))])
 
 
 def _operations(found: Operations) -> Iterator[Metric]:

@@ -62,7 +62,7 @@ def changes(
     is_more = bool(found.results) and first + len(found.results) < found.total
     return shown(
         request, "changes.html", found, rows, days=_by_days(found.results), remarks=remarks, first=first,
-        asked={**dict.fromkeys(given, ""), **asked}, sources=archive.sources(db), chips=_chips(asked),
+        asked={**dict.fromkeys(given, ""), **asked}, sources=archive.names(db), chips=_chips(asked),
         newer=_address(asked, order.page - 1) if order.page > 1 else "",
         older=_address(asked, order.page + 1) if is_more else "", path_of=feeds.path_of,
         query=urlencode({"source": asked["source"]}) if "source" in asked else "",

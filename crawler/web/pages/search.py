@@ -48,7 +48,7 @@ def search(
     is_more = bool(found.results) and first + len(found.results) < found.total
     return shown(
         request, "search.html", found, _rows(found), order=order, asked={**dict.fromkeys(NAMES, ""), **asked},
-        remarks=remarks, sources=archive.sources(db), chips=_chips(asked), first=first,
+        remarks=remarks, sources=archive.names(db), chips=_chips(asked), first=first,
         newer=_address(asked, order.page - 1) if order.page > 1 else "",
         older=_address(asked, order.page + 1) if is_more else "",
         api=f"/api/search?{_api_query(asked)}",

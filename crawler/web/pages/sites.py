@@ -43,7 +43,7 @@ def site(
     request: Request, db: Reading, code: str, number: Annotated[str, Query(alias="page", max_length=20)] = "1"
 ) -> Response:
     """One of them, page by page."""
-    summary = next((each for each in archive.sources(db) if each.source_code == code.lower()), None)
+    summary = next(iter(archive.sources(db, code)), None)
     if summary is None:
         raise NotFoundError("nothing of that site was captured", hint="/sites has all that there are")
     at = number_of(number)
