@@ -17,6 +17,7 @@ from crawler.web.metrics import Figures
 from crawler.web.replay import ContentOnly
 from crawler.web.site import Site
 from crawler.web.trigger import Trigger
+from crawler.web.turns import Turns
 
 if TYPE_CHECKING:
     from crawler.stores import Stores
@@ -71,6 +72,7 @@ def create_app(stores: Stores) -> FastAPI:
         middleware=[
             Middleware(Entrance, settings=stores.settings),
             Middleware(ContentOnly, origin=stores.settings.replay_origin),
+            Middleware(Turns),
             Middleware(Trigger, stores=stores),
         ],
     )
