@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -139,3 +140,15 @@ def _set_on_self(node: ast.ClassDef) -> set[str]:
 def _changes_itself(node: ast.ClassDef) -> bool:
     """Whether its methods set anything: a frozen value, a table's row and a part of the settings do not."""
     return bool(_set_on_self(node))
+
+
+def test_everything_that_is_read_is_packed() -> None:
+    """A file of the package that is no module comes along in wheels and eggs."""
+    packages = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    packed = {path for each in packages["package-data"]["crawler"] for path in (ROOT / "crawler").glob(each)}
+    read = {
+        path
+        for path in (ROOT / "crawler").rglob("*")
+        if path.is_file() and path.suffix not in {".py", ".pyc"}
+    }
+    assert sorted(map(shown, read - packed)) == []
