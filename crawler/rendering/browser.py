@@ -100,13 +100,15 @@ class Browser(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has 
             try:
                 async with asyncio.timeout(self.shared.settings.render_page_seconds):
                     answer: Response = await self._download_request(request)
-                    return answer
             except (Error, TimeoutError) as error:
                 raise as_scrapys(error, window.gate, request.url) from error
             finally:
                 request.meta.pop(_CONTEXT, None)
                 window.rendering -= 1
                 window.gate.cut()
+        if window.gate.is_over:
+            raise as_scrapys(Error("cut off"), window.gate, request.url)
+        return answer
 
     # ruff: ignore[unused-method-argument] - scrapy-playwright's signature
     async def _download_request_with_page(self, request: Request, page: Page, spider: Spider) -> Response:

@@ -104,7 +104,9 @@ class TouringSpider(VisitingSpider):
         """
         viewport = window_of(origin)
         if visit.order.render != NEVER and viewport == FIRST:
-            self.tour(visit).note(page_type, origin.url)
+            # what failed is tried from where it began, not from where it got to
+            came_by = origin.meta.get("redirect_urls") if isinstance(page, Cause) else None
+            self.tour(visit).note(page_type, came_by[0] if came_by else origin.url)
         visit.work.add()
         if isinstance(page, Cause):
             return PageCapture(

@@ -271,6 +271,15 @@ def test_a_page_that_fails_in_one_window_is_tried_in_the_other() -> None:
     assert (page.viewport, page.cause) == ("mobile", Cause.CONNECTION_FAILED)
 
 
+def test_a_page_that_got_lost_is_tried_from_where_it_began() -> None:
+    """Redirects are made anew in the other window."""
+    crawl = crawl_of(render="1")
+    first = crawl.begin()
+    lost = first.replace(url=f"{SITE}?turn=1", meta={**first.meta, "redirect_urls": [SITE, f"{SITE}?turn=0"]})
+    [_, home] = crawl.failed(lost, TimeoutError("slow"))
+    assert home.url == SITE
+
+
 SHELL = b"<html><body><div id=app></div><script src=app.js></script></body></html>"
 HALF = PRODUCT.replace(b"<p>12.50 EUR</p>", b"<script>price()</script>" + b"<p>A jug of clay.</p>" * 30)
 HALF = HALF.replace(b'"price": "12.50",', b"")
