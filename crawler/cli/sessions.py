@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from crawler.views.sessions import SessionDocument, SessionWithLog
 
 
+MOST = 100  # rows of each kind of what belongs to a session: that of a run has thousands
 RESULT_COLUMNS = ("domain", "status", "product", "price", "artifacts", "bytes", "HTML goes", "why not")
 group = typer.Typer(no_args_is_help=True, help="What was visited, and what came of it.")
 
@@ -106,15 +107,18 @@ def show(session: SessionId, *, as_json: Json = False) -> None:
          ", ".join(page.low_confidence_reasons))
         for page in found.pages
     ]  # fmt: skip
-    table(("page", "viewport", "status", "http", "url", "doubts"), pages, title="\npages")
+    table(("page", "viewport", "status", "http", "url", "doubts"), pages[:MOST], title="\npages")
     files = [
         (str(file.id)[:8], file.type, file.storage_uri, file.size_bytes, file.checksum[:12],
          file.retention_until, file.deleted_at)
         for file in found.artifacts
     ]  # fmt: skip
-    table(("id", "artifact", "storage_uri", "bytes", "sha256", "goes", "deleted"), files, title="\nartifacts")
+    columns = ("id", "artifact", "storage_uri", "bytes", "sha256", "goes", "deleted")
+    table(columns, files[:MOST], title="\nartifacts")
     lines = [(line.timestamp, line.level, line.message, _as_text(line.details)) for line in found.log]
     table(("time", "level", "event", "details"), lines, title="\nlog")
+    if max(len(pages), len(files)) > MOST:
+        note(f"shown are {MOST} of {len(pages)} pages and {len(files)} artifacts; --json has all")
     if files:
         note("next: vitrine artifacts cat ID --decode")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crawler.cli.options import FailEmpty, Json, Limit, person
+from crawler.cli.options import FailEmpty, Json, JsonLines, Limit, person
 from crawler.cli.output import Listing, emit, note, say, show_list, table
 from crawler.cli.stores import opened, reading
 from crawler.clock import utc_now
@@ -55,6 +55,7 @@ def list_(
     *,
     limit: Limit = 100,
     as_json: Json = False,
+    as_jsonl: JsonLines = False,
     fail_empty: FailEmpty = False,
 ) -> int:
     """The WARC files that crawls have written, the newest first; or those of a folder."""
@@ -64,7 +65,7 @@ def list_(
     else:
         with reading() as db:
             files = views.known(db, limit)
-    return show_list(FILES, files, as_json=as_json, fail_empty=fail_empty)
+    return show_list(FILES, files, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
 
 
 def verify(

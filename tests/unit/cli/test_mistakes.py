@@ -88,7 +88,11 @@ def test_a_path_that_cannot_be_written(vitrine: Vitrine) -> None:
     assert app._unforeseen(NotADirectoryError(20, "Not a directory", "file/report.md")).code == "file"
 
 
-@pytest.mark.parametrize("content", [os.urandom(64) + b"\0", gzip.compress(b"https://shop.example/\n")])
+@pytest.mark.parametrize(
+    "content",
+    [b"\x89PNG\xff\xfe", gzip.compress(b"https://shop.example/\n", mtime=0)],
+    ids=["picture", "packed"],
+)
 def test_a_file_of_urls_that_is_no_text(vitrine: Vitrine, content: bytes) -> None:
     """No session is begun for its lines."""
     Path("urls.txt").write_bytes(content + b"\0")
