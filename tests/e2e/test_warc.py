@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 from warcio.archiveiterator import ArchiveIterator
 
+from crawler.config import load_settings
+from crawler.evidence.bodies import open_blobs
 from crawler.evidence.files import sha256
+from tests.embedded.s3 import make_bucket, own_s3, settings_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,3 +70,23 @@ def test_a_session_keeps_what_was_sent(home: Home, shops: DemoServer) -> None:
     assert home.vitrine("artifacts", "verify").returncode == 0
     assert home.vitrine("purge", "--session", session["id"], "--yes").returncode == 0
     assert not path.exists()
+
+
+def test_a_session_keeps_what_was_sent_in_a_bucket(home: Home, shops: DemoServer, tmp_path: Path) -> None:
+    """The same where evidence lies in an object store: written whole, read again, gone with a purge."""
+    with own_s3() as endpoint:
+        make_bucket(endpoint, "evidence")
+        home.extra.update(settings_for(endpoint, "evidence"))
+        shops.forget()
+        [session] = home.crawl(shops.url("plain"), "-a", "warc=1")
+        [shown] = home.sessions()
+        [warc] = [each for each in shown["artifacts"] if each["type"] == "warc"]
+        assert home.vitrine("artifacts", "verify").returncode == 0
+        blobs = open_blobs(load_settings(settings_for(endpoint, "evidence")))
+        copy = tmp_path / "session.warc.gz"
+        copy.write_bytes(blobs.read(warc["storage_uri"]))
+        assert sha256(copy.read_bytes()) == warc["checksum"]
+        found = records(copy)
+        assert len([kind for kind, _ in found if kind == "response"]) == len(shops.log.entries())
+        assert home.vitrine("purge", "--session", session["id"], "--yes").returncode == 0
+        assert not blobs.exists(warc["storage_uri"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from http.client import HTTPConnection, HTTPException
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -11,7 +9,7 @@ import pytest
 
 from crawler.config import load_settings
 from crawler.evidence.bodies import open_blobs
-from tests.embedded.process import free_port, server_folder, start_guarded
+from tests.embedded.s3 import make_bucket, own_s3, settings_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -27,13 +25,8 @@ KINDS = ("folder", "bucket")
 @pytest.fixture(scope="session")
 def s3_endpoint() -> Generator[str]:
     """An S3 server for the whole run."""
-    port = free_port()
-    endpoint = f"http://127.0.0.1:{port}"
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    with server_folder() as folder:
-        server = start_guarded(command, folder, None, lambda: _answers(endpoint))
+    with own_s3() as endpoint:
         yield endpoint
-        server.stop()
 
 
 @pytest.fixture
@@ -43,20 +36,7 @@ def open_place(request: pytest.FixtureRequest, tmp_path: Path) -> MakeStore:
         return lambda place: open_blobs(load_settings({"ARTIFACTS_DIR": str(tmp_path / place)}))
     endpoint: str = request.getfixturevalue("s3_endpoint")
 
-    def opened(place: str) -> BlobStore:
-        return open_blobs(
-            load_settings(
-                {
-                    "ARTIFACTS_DIR": f"s3://{place}/some/prefix",
-                    "AWS_ENDPOINT_URL": endpoint,
-                    "AWS_REGION": "us-east-1",
-                    "AWS_ACCESS_KEY_ID": "key",
-                    "AWS_SECRET_ACCESS_KEY": "secret",
-                }
-            )
-        )
-
-    return opened
+    return lambda place: open_blobs(load_settings(settings_for(endpoint, place)))
 
 
 @pytest.fixture
@@ -64,7 +44,7 @@ def blobs(open_place: MakeStore, request: pytest.FixtureRequest, tmp_path: Path)
     """An empty store."""
     place = f"place-{uuid4().hex[:12]}"
     if "bucket" in request.node.callspec.params.values():
-        assert _asked(request.getfixturevalue("s3_endpoint"), "PUT", f"/{place}") == 200
+        make_bucket(request.getfixturevalue("s3_endpoint"), place)
     else:
         (tmp_path / place).mkdir()
     return open_place(place)
@@ -74,19 +54,3 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Every test runs on each kind of store."""
     if "open_place" in metafunc.fixturenames:
         metafunc.parametrize("open_place", KINDS, indirect=True)
-
-
-def _asked(endpoint: str, method: str, path: str) -> int:
-    connection = HTTPConnection(endpoint.removeprefix("http://"), timeout=10)
-    try:
-        connection.request(method, path)
-        return connection.getresponse().status
-    finally:
-        connection.close()
-
-
-def _answers(endpoint: str) -> bool:
-    try:
-        return _asked(endpoint, "GET", "/") == 200
-    except (HTTPException, OSError):
-        return False
