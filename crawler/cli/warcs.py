@@ -168,7 +168,7 @@ def recover(
     Without a folder, files of ended sessions (`-a warc=1`) become artifacts of these.
     """
     settings = load_settings()
-    with opened(settings) as stores:
+    with opened(settings, may_make=True) as stores:
         register_rows = WarcRows(stores.database)
         for folder in folders or ():
             _require_folder(folder)

@@ -326,6 +326,7 @@ def test_a_run_that_was_left_is_shown_as_such(home: Home, stored: Database) -> N
 
 def test_runs_are_listed(home: Home) -> None:
     """By source, the newest first; an empty list is told by its exit code when asked to."""
+    assert home.vitrine("db", "upgrade").returncode == 0
     assert home.vitrine("runs", "list", "--fail-empty", "--json").returncode == 4
     with farm(hosts=2, pages=1) as sites:
         documents = [crawl(home, start)[1] for start in sites.starts]

@@ -35,6 +35,7 @@ def odd_folder(vitrine: Vitrine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """Sources in a folder whose name neither a shell nor cron nor systemd takes as it is."""
     folder = tmp_path / "a 100% folder"
     folder.mkdir()
+    (folder / "scrapy.cfg").touch()  # a project of its own
     (folder / "sources.toml").write_text(SOURCES)
     monkeypatch.chdir(folder)
     return folder
