@@ -48,10 +48,10 @@ def _all_seconds() -> float:
 
 def _our_seconds(servers: tuple[int, ...]) -> float:
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used) + sum(map(_seconds_of, servers))
+    return sum(each.ru_utime + each.ru_stime for each in used) + sum(map(seconds_of, servers))
 
 
-def _seconds_of(server: int) -> float:
+def seconds_of(server: int) -> float:
     """What a process and its children have used, those included that have ended."""
     used = 0
     for path in Path("/proc").glob("[0-9]*/stat"):
