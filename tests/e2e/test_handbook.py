@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from crawler.db import revisions
+from crawler.db.engine import Database
 from tests.e2e.conftest import ROOT, Home
 from tests.e2e.test_backup import run_block
 
@@ -37,3 +39,19 @@ def test_the_first_half_hour(home: Home, shops: DemoServer, tmp_path: Path) -> N
     assert printed.returncode == 0
     lines = [line for line in printed.stdout.splitlines() if line and not line.startswith("#")]
     assert any(line.startswith("0 3 * * 1 ") for line in lines)  # nothing else goes into a crontab
+
+
+def test_an_upgrade_as_the_handbook_has_it(home: Home, tmp_path: Path) -> None:
+    """From the first revision to this program's, with a copy that is still what it was."""
+    home.path.mkdir()
+    old = home.database()
+    revisions.migrate(old, "0001")
+    old.close()
+    section = HANDBOOK.partition("## Upgrading\n")[2]
+    found = re.search(r"^```\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+    assert found
+    run_block(home, found[1], tmp_path)
+    copy = Database(f"sqlite:///{tmp_path / 'before-upgrade.db'}")
+    for database, revision in ((home.database(), revisions.HEAD), (copy, "0001")):
+        assert revisions.current(database) == revision
+        database.close()
