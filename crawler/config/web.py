@@ -35,6 +35,11 @@ class WebSettings(ReplaySettings):
         SecretStr(""),
         description="Opens the workshop (`/admin`), its API and the metrics; empty: nothing can be changed.",
     )
+    api_secret_key: Annotated[SecretStr, Takes("printable ASCII characters without blanks")] = Field(
+        SecretStr(""),
+        description="Opens `/audits`, where other programs have sites visited; empty: that is open to this "
+        "machine alone, and to nobody in `production` and `staging`.",
+    )
     public_hosts: Annotated[
         tuple[_Host, ...], NoDecode, Takes("host names without ports, separated by commas")
     ] = Field(
@@ -67,7 +72,7 @@ class WebSettings(ReplaySettings):
         parts = value.split(",") if isinstance(value, str) else value
         return tuple(part.strip() for part in parts if part.strip())
 
-    @field_validator("admin_token")
+    @field_validator("admin_token", "api_secret_key")
     @classmethod
     def _token_fits_a_header(cls, value: SecretStr) -> SecretStr:
         if not _TOKEN.fullmatch(value.get_secret_value()):

@@ -22,7 +22,7 @@ from crawler.sessions.rows import create, order_of
 from crawler.sessions.writes import write_log
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -60,8 +60,16 @@ class FleetStore:
             entry_id = CrawlSession.entry_id
             known = set(db.scalars(select(entry_id).where(entry_id.in_([each.entry_id for each in orders]))))
             new = {uuid4(): order for order in orders if order.entry_id not in known}
-            create(db, new, owner=None, snapshot=snapshot, ttl=self.sessions.ttl)
+            self._write(db, new, snapshot)
         return len(new)
+
+    def write(self, orders: Mapping[UUID, SessionOrder], snapshot: dict[str, Any]) -> None:
+        """Write waiting sessions under ids that were chosen for them."""
+        with self._database.write() as db:
+            self._write(db, orders, snapshot)
+
+    def _write(self, db: Transaction, orders: Mapping[UUID, SessionOrder], snapshot: dict[str, Any]) -> None:
+        create(db, orders, owner=None, snapshot=snapshot, ttl=self.sessions.ttl)
 
     def waiting(self, room: int, busy: Collection[str], *, suspects: int = 1) -> list[Waiting]:
         """What to begin next: of each domain where nobody is at work the oldest, the oldest first.

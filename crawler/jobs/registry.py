@@ -78,14 +78,13 @@ def output_dir_of(root: Path, source: Source, name: str, now: datetime) -> Path:
 
 def checked_seeds(seeds: Iterable[str], settings: Settings) -> tuple[str, ...]:
     """The seeds, each once; one that is no URL, or that leads to a private address, is refused."""
-    policy = EgressPolicy.of(settings.egress_allow)
     checked = each_once(require_http_url(seed) for seed in seeds)
     if not checked:
         raise UsageError("there are no seeds", hint="give one URL at least")
     if len(checked) > MAX_ENTRIES:
         raise UsageError(f"{len(checked)} seeds are too many", hint=f"at most {MAX_ENTRIES}")
     for seed in checked:
-        if reason := _private(policy, host_of(seed)):
+        if reason := why_private(seed, settings):
             raise UsageError(f"{redact(seed)} is no seed: {reason}", hint="EGRESS_ALLOW names exceptions")
     return checked
 
@@ -131,7 +130,9 @@ def _require_scrapys(passthrough: Sequence[str]) -> None:
         )
 
 
-def _private(policy: EgressPolicy, host: str) -> str | None:
+def why_private(url: str, settings: Settings) -> str | None:
+    """Why a URL is not to be visited, as far as its spelling shows: it leads to a private address."""
+    policy, host = EgressPolicy.of(settings.egress_allow), host_of(url)
     if host.replace(".", "").isdigit() or ":" in host:
         return policy.refusal(host, [host])
     local = any(host == name.lstrip(".") or host.endswith(name) for name in _LOCAL_NAMES)

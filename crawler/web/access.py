@@ -12,7 +12,8 @@ from fastapi import Depends, Request
 
 from crawler.clock import utc_now
 from crawler.errors import CrawlerError
-from crawler.web.keys import COOKIE, Keys
+from crawler.web.keys import API_HEADERS, COOKIE, Keys
+from crawler.web.limits import is_here
 from crawler.web.site import Site, SiteHere
 
 FORM_TOKEN = "form_token"  # ruff: ignore[hardcoded-password-string] - a field's name
@@ -39,6 +40,13 @@ class NotAuthorizedError(CrawlerError):
     """The key is missing, or another one."""
 
     code = "admin_key"
+    http_status = 401
+
+
+class ApiKeyError(CrawlerError):
+    """The API key is missing, or another one."""
+
+    code = "api_key"
     http_status = 401
 
 
@@ -69,6 +77,25 @@ def operators(request: Request, site: SiteHere) -> None:
             raise TokenRequiredError("Admin token required")
     elif site.settings.is_guarded:
         raise NotConfiguredError("Admin token not configured for this environment", hint="set ADMIN_TOKEN")
+
+
+def api_clients(request: Request, site: SiteHere) -> None:
+    """Let in programs with the API key; where none is set, those of this machine (SPEC F156)."""
+    keys = Keys(site.settings.api_secret_key.get_secret_value(), API_HEADERS)
+    if keys.is_set:
+        if not keys.in_headers(request.headers):
+            raise ApiKeyError
+    elif site.settings.is_guarded or not _is_of_this_machine(request):
+        raise ApiKeyError(
+            "no API key is set, so that nobody from elsewhere gets in", hint="set API_SECRET_KEY"
+        )
+
+
+def _is_of_this_machine(request: Request) -> bool:
+    """Whether the client is here, and did not come for a name that a proxy serves to others."""
+    name = request.url.hostname or ""
+    is_local_name = name == "localhost" or is_here(name)
+    return is_local_name and request.client is not None and is_here(request.client.host)
 
 
 def workshop(request: Request, site: SiteHere) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # Modules whose `router` is part of the app; where two paths fit, the first wins.
 ROUTERS = (
     "api.health",
+    "api.audits",
     "api.archive",
     "api.search",
     "api.snapshots",

@@ -74,7 +74,7 @@ def error_document(error: CrawlerError, problems: list[str] | None = None) -> di
 
 def wants_page(request: Request) -> bool:
     """Whether a person looks at the answer: a browser says that it takes HTML."""
-    is_for_programs = request.url.path.startswith((API, "/metrics", "/admin/api/", "/static/"))
+    is_for_programs = request.url.path.startswith((API, "/audits", "/metrics", "/admin/api/", "/static/"))
     return not is_for_programs and "text/html" in request.headers.get("accept", "")
 
 

@@ -73,7 +73,8 @@ class Guards:
 
     def __init__(self, settings: Settings) -> None:
         self._hosts = settings.served_hosts
-        self._token = settings.admin_token.get_secret_value()
+        tokens = (settings.admin_token, settings.api_secret_key)
+        self._tokens = [each.get_secret_value() for each in tokens if each.get_secret_value()]
 
     async def admit(self, scope: Scope, receive: Receive) -> Receive:
         """Let a request pass, with its body read; else refuse it."""
@@ -97,15 +98,18 @@ class Guards:
         if "\x00" in scope["path"] or b"%00" in query:
             raise NullByteError
         if self._has_secret(scope["path"], query.decode("latin-1")):
-            raise SecretInUrlError(hint="send it as the header X-Admin-Token")
+            raise SecretInUrlError(hint="send it as the header X-Admin-Token, or X-API-Key")
 
     def _has_secret(self, path: str, query: str) -> bool:
         if path.startswith("/web/"):
-            return bool(self._token) and self._token in path  # the rest is an archived page's own
+            return self._holds_token([path])  # the rest is an archived page's own
         fields = parse_qsl(query, keep_blank_values=True)
         named = any(name.lower() in SECRET_NAMES for name, _ in fields)
         spelt = [path, *(part for field in fields for part in field)]
-        return named or (bool(self._token) and any(self._token in part for part in spelt))
+        return named or self._holds_token(spelt)
+
+    def _holds_token(self, parts: list[str]) -> bool:
+        return any(token in part for token in self._tokens for part in parts)
 
 
 async def _body_of(headers: Headers, receive: Receive) -> Receive:

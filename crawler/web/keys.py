@@ -1,4 +1,4 @@
-"""The one token: whether somebody has it, and what stands for it in a browser."""
+"""A token: whether somebody has it, and what stands for it in a browser."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
 COOKIE = "vitrine_admin_key"
@@ -16,13 +16,16 @@ COOKIE_PATH = "/admin"
 LOGIN_LASTS = timedelta(days=1)
 BEARER = "bearer"
 HEADERS = ("x-admin-token", "x-admin-key")
+API_HEADERS = ("x-api-key",)
 
 
 class Keys:
     """Compares, in the same time whatever is given; the token itself never leaves."""
 
-    def __init__(self, token: str) -> None:
+    def __init__(self, token: str, headers: Sequence[str] = HEADERS) -> None:
+        """Take the token, and the headers in which it may come besides `Authorization`."""
         self._token = token.encode()
+        self._headers = headers
 
     @property
     def is_set(self) -> bool:
@@ -36,7 +39,7 @@ class Keys:
     def in_headers(self, headers: Mapping[str, str]) -> bool:
         """Whether a program sends the token along."""
         scheme, _, bearer = headers.get("authorization", "").partition(" ")
-        given = [headers[name] for name in HEADERS if name in headers]
+        given = [headers[name] for name in self._headers if name in headers]
         if scheme.lower() == BEARER:
             given.append(bearer.strip())
         return sum(map(self.opens, given)) > 0  # each is compared, whatever the others are

@@ -22,7 +22,7 @@ KINDS = (
     ("/api/exports", "export"),
     ("/admin/login", "login"),
 )
-FREE = ("/static/", "/web/", "/favicon.ico", "/api/health")  # a page has many of these
+FREE = ("/static/", "/web/", "/favicon.ico", "/api/health", "/health")  # a page has many of these
 
 
 class TooOftenError(CrawlerError):
@@ -42,7 +42,7 @@ class Limits:
 
     def admit(self, client: str, path: str) -> None:
         """Count a request, or refuse it."""
-        if not self._per_minute or path.startswith(FREE) or _is_here(client):
+        if not self._per_minute or path.startswith(FREE) or is_here(client):
             return
         kind = next((kind for begin, kind in KINDS if path.startswith(begin)), "")
         window = int(self._clock() / WINDOW_SECONDS)
@@ -55,7 +55,8 @@ class Limits:
             raise TooOftenError
 
 
-def _is_here(client: str) -> bool:
+def is_here(client: str) -> bool:
+    """Whether an address is this machine's own."""
     try:
         return ipaddress.ip_address(client).is_loopback
     except ValueError:

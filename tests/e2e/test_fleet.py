@@ -15,6 +15,7 @@ import redis
 from sqlalchemy import and_, select
 
 from crawler.db.models import CrawlSession, Page
+from crawler.demo.server import NETWORK
 from crawler.fleet.worker import SPARE_ENTRIES
 from crawler.urls import domain_of
 from tests.e2e.conftest import Home, rows, wait_for, with_status
@@ -22,6 +23,7 @@ from tests.e2e.fleet_crash import Point
 from tests.e2e.test_interruptions import assert_consistent, shop_urls
 from tests.embedded.redis import own_redis
 from tests.servers import BACKENDS
+from tests.unit.web.conftest import serving_on
 
 if TYPE_CHECKING:
     import subprocess
@@ -97,6 +99,23 @@ def test_a_fleet_is_fed_with_lpush(fleet: Home, shops: DemoServer, redis_client:
     assert [sessions[url].retention_policy for url in (plain, one)] == ["short", "long"]
     assert_nothing_left(redis_client)
     assert_consistent(fleet)
+
+
+def test_a_fleet_is_asked_over_http(fleet: Home, shops: DemoServer, redis_client: redis.Redis) -> None:
+    """What `/audits` was asked for is worked as an entry is, and shown where it was asked for (SPEC F155)."""
+    url, database = shops.url("shop-0001"), f"sqlite:///{fleet.path / 'vitrine.db'}"
+    with serving_on(database, fleet.path) as start:
+        served = start(egress_allow=NETWORK, redis_url=fleet.extra["REDIS_URL"])
+        answer = served.client.post("/audits", json={"url": url})
+        assert (answer.status_code, answer.json()["status"]) == (201, "queued"), answer.text
+        at = f"/audits/{answer.json()['id']}"
+        assert served.get(f"{at}/artifacts").json() == []
+        work_off(fleet)
+        done = served.get(at).json()
+        assert (done["status"], done["url"], done["attempts"]) == ("completed", url, 1)
+        kinds = {each["type"] for each in served.get(f"{at}/artifacts").json()}
+    assert {"html_gz", "visible_text", "session_logs_jsonl"} <= kinds
+    assert_nothing_left(redis_client)
 
 
 def test_bad_entries_are_put_aside(fleet: Home, shops: DemoServer, redis_client: redis.Redis) -> None:

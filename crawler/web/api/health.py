@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter
 
@@ -15,10 +15,16 @@ from crawler.web.answers import JsonAnswer
 from crawler.web.site import SiteHere
 
 log = logs.get_logger(__name__)
-router = APIRouter(prefix="/api", tags=["health"])
+router = APIRouter(tags=["health"])
 
 
 @router.get("/health")
+def alive() -> dict[Literal["status"], Literal["ok"]]:
+    """Say that this process answers, and nothing else (SPEC F155)."""
+    return {"status": "ok"}
+
+
+@router.get("/api/health")
 def health(site: SiteHere) -> JsonAnswer:
     """Ask the database for the jobs of each state and the snapshots (SPEC 71)."""
     checks: dict[str, Any]
