@@ -8,7 +8,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import StreamingResponse
+from sqlalchemy import update
 
+from crawler.db.engine import Database
+from crawler.db.models import ExportRecord
 from crawler.errors import CrawlerError
 from crawler.views import archive_exports as views
 from crawler.views.archive_exports import Exported, ExportForm, ExportOrder
@@ -16,6 +19,7 @@ from crawler.web.errors import InvalidRequestError
 from crawler.web.parameters import MAX_NUMBER, Since, SourceCode, Until
 from crawler.web.site import SiteHere
 
+WHO = "web"
 MAX_ROWS = 10_000
 DEFAULT_ROWS = 1_000
 TYPES = {ExportForm.JSONL: "application/x-ndjson", ExportForm.CSV: "text/csv; charset=utf-8"}
@@ -68,10 +72,33 @@ def export(
         what=what, form=form, source=source, after_id=after, limit=limit, since=since, until=until
     )
     name = f"vitrine-{what}.{form}"
-    pieces = _in_pieces(views.lines(site.database, order))
+    pieces = _in_pieces(on_record(site.database, order))
     if not compressed:
         return _answer(pieces, TYPES[form], name)
     return _answer(_gzipped(pieces), "application/gzip", f"{name}.gz")
+
+
+def on_record(database: Database, order: ExportOrder) -> Iterator[str]:
+    """An export's lines; on record before the first one leaves, as failed until the last one has."""
+    with database.write() as db:
+        record = ExportRecord(
+            what=order.what.value, format=order.form.value, actor=WHO, destination="-", row_count=0,
+            status="failed", timestamp=db.now,
+        )  # fmt: skip
+        db.add(record)
+        db.flush()
+        record_id = record.id
+
+    def counted() -> Iterator[str]:
+        count = 0 if order.form is ExportForm.JSONL else -1  # in CSV the first line has the names
+        for line in views.lines(database, order):
+            count += 1
+            yield line
+        ended = update(ExportRecord).where(ExportRecord.id == record_id)
+        with database.write() as db:
+            db.execute(ended.values(row_count=count, status="complete"))
+
+    return counted()
 
 
 def _answer(pieces: Iterator[bytes], kind: str, name: str) -> StreamingResponse:

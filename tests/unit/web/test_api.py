@@ -9,7 +9,11 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import select
 
+from crawler.db.models import ExportRecord
+from crawler.views.archive_exports import Exported, ExportForm, ExportOrder
+from crawler.web.api import exports
 from tests.unit.archive.stored import index_pages, keep
 
 if TYPE_CHECKING:
@@ -113,6 +117,23 @@ def test_lists_are_given_out_page_by_page(filled: Served) -> None:
     ):
         assert filled.get(f"/api/exports/{wrong}").status_code == 422
     assert filled.client.head("/api/exports/snapshots").status_code == 200
+
+
+def test_lists_stand_on_record(filled: Served) -> None:
+    """As those of `vitrine export` do, with the rows that left; as failed, where one broke off."""
+    for query in ("snapshots?limit=2", "snapshots?format=csv&compressed=true", "changes?format=csv"):
+        filled.get(f"/api/exports/{query}")
+    order = ExportOrder(what=Exported.SNAPSHOTS, form=ExportForm.JSONL)
+    broken = exports.on_record(filled.database, order)
+    next(broken)
+    del broken
+    with filled.database.read() as db:
+        rows = db.scalars(select(ExportRecord).order_by(ExportRecord.id)).all()
+        assert [(row.what, row.format, row.row_count, row.status) for row in rows] == [
+            ("snapshots", "jsonl", 2, "complete"), ("snapshots", "csv", 3, "complete"),
+            ("changes", "csv", 0, "complete"), ("snapshots", "jsonl", 0, "failed"),
+        ]  # fmt: skip
+        assert {row.actor for row in rows} == {"web"}
 
 
 def test_lists_can_be_switched_off(serve: Serve) -> None:
