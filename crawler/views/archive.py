@@ -7,16 +7,22 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from sqlalchemy import exists, func, select, true
 
-from crawler.db.models import PageGroup, RegisteredSource, Snapshot
+from crawler.db.models import Job, PageGroup, RegisteredSource, Snapshot
+from crawler.errors import NotFoundError
+from crawler.jobs.registry import find_registered
+from crawler.views.changes import browse_url
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from sqlalchemy import Select
 
+    from crawler.config import Settings
     from crawler.db.engine import Transaction
 
 HIDDEN_SOURCE = "test"  # never shown to the public (SPEC 73)
+MOST_EDITIONS = 500
+SAYS_YES = 2  # the class of an answer with 2xx
 
 
 @frozen(kw_only=True)
@@ -42,6 +48,18 @@ class SourceSummary:
     first_capture: str
     last_capture: str
     latest_record_id: int | None
+
+
+@frozen(kw_only=True)
+class SourceEdition:
+    """What one job captured of a source (SPEC 95); dates are days, in UTC."""
+
+    job_id: int
+    job_name: str
+    record_count: int
+    first_capture: str
+    last_capture: str
+    entry_browse_url: str | None  # the first page that was answered well
 
 
 @frozen(kw_only=True)
@@ -118,6 +136,34 @@ def sources(db: Transaction, code: str | None = None) -> list[SourceSummary]:
             latest_record_id=_newest_of(db, row.id),
         )
         for row, count, first, last in db.execute(query)
+    ]  # fmt: skip
+
+
+def editions(db: Transaction, settings: Settings, code: str) -> list[SourceEdition]:
+    """The jobs that captured something of a source, the latest first; what visits captured is of none."""
+    source = find_registered(db, code)
+    if source.code == HIDDEN_SOURCE:
+        raise NotFoundError("Source not found")
+    counted = (
+        select(
+            Job.id, Job.name, func.count(), func.min(Snapshot.captured_at), func.max(Snapshot.captured_at),
+            func.min(Snapshot.id).filter(Snapshot.status_class == SAYS_YES),
+        )
+        .join(Snapshot, Snapshot.job_id == Job.id)
+        .where(Snapshot.source_id == source.id)
+        .group_by(Job.id, Job.name)
+        .order_by(func.max(Snapshot.captured_at).desc(), Job.id.desc())
+        .limit(MOST_EDITIONS)
+    )  # fmt: skip
+    rows = db.execute(counted).all()
+    ids = [row[-1] for row in rows if row[-1]]
+    entries = {each.id: each for each in db.scalars(select(Snapshot).where(Snapshot.id.in_(ids)))}
+    return [
+        SourceEdition(
+            job_id=job_id, job_name=name, record_count=count, first_capture=_day(first),
+            last_capture=_day(last), entry_browse_url=browse_url(settings, entries[entry]) if entry else None,
+        )
+        for job_id, name, count, first, last, entry in rows
     ]  # fmt: skip
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
 
 from crawler.views import archive as views
 from crawler.web.answers import shape
-from crawler.web.site import Reading
+from crawler.web.site import Reading, SiteHere
 
 router = APIRouter(prefix="/api", tags=["archive"])
 A_MINUTE = "public, max-age=60, s-maxage=300"
@@ -24,3 +26,15 @@ def sources(db: Reading, response: Response) -> list[views.SourceSummary]:
     """The sources that something was captured of."""
     response.headers["Cache-Control"] = A_MINUTE
     return views.sources(db)
+
+
+@router.get(
+    "/sources/{code}/editions",
+    response_model=list[shape(views.SourceEdition)],  # type: ignore[misc]
+)
+def editions(
+    site: SiteHere, db: Reading, response: Response, code: Annotated[str, Path(min_length=1, max_length=100)]
+) -> list[views.SourceEdition]:
+    """What each job captured of a source; 404 where there is no such source."""
+    response.headers["Cache-Control"] = A_MINUTE
+    return views.editions(db, site.settings, code)

@@ -6,15 +6,17 @@ import csv
 import gzip
 import io
 import json
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import select
 
-from crawler.db.models import ExportRecord
+from crawler.db.models import ExportRecord, Snapshot
 from crawler.views.archive_exports import Exported, ExportForm, ExportOrder
 from crawler.web.api import exports
 from tests.unit.archive.stored import index_pages, keep
+from tests.unit.views.rows import a_job
 
 if TYPE_CHECKING:
     from tests.unit.web.conftest import Serve, Served
@@ -86,6 +88,31 @@ def test_what_cannot_be_understood_is_422(served: Served) -> None:
         assert (query, served.get(f"/api/search?{query}").status_code) == (query, 422)
     for number in ("9223372036854775808", "-1", "x"):
         assert served.get(f"/api/snapshot/{number}").status_code == 422
+
+
+def test_a_source_has_editions(filled: Served) -> None:
+    """One for each job with captures; its entry is the first one that was answered well (SPEC 95)."""
+    at = "/api/sources/SHOP.example/editions"
+    assert filled.get(at).json() == []  # visits are no edition
+    with filled.database.write() as db:
+        first, second, empty = (a_job(name=name) for name in ("first", "second", "empty"))
+        db.add_all([first, second, empty])
+        db.flush()
+        one, two, three = db.scalars(select(Snapshot).order_by(Snapshot.id))
+        one.job_id = two.job_id = first.id
+        one.status_class, three.job_id = -1, second.id
+        for number, each in enumerate((one, two, three)):
+            each.captured_at = datetime(2026, 3, 1 + number, tzinfo=UTC)
+        ids, pages = (first.id, second.id), (two.url, three.url)
+    later, earlier = filled.get(at).json()
+    assert later["entryBrowseUrl"].endswith(f"/{pages[1]}")
+    assert earlier["entryBrowseUrl"].endswith(f"/{pages[0]}")
+    names = ("jobId", "jobName", "recordCount", "firstCapture", "lastCapture")
+    assert [tuple(each[name] for name in names) for each in (later, earlier)] == [
+        (ids[1], "second", 1, "2026-03-03", "2026-03-03"), (ids[0], "first", 2, "2026-03-01", "2026-03-02"),
+    ]  # fmt: skip
+    for unknown in ("other", "test", "%25", "x" * 90):
+        assert filled.get(f"/api/sources/{unknown}/editions").status_code == 404
 
 
 def test_lists_are_given_out_page_by_page(filled: Served) -> None:
