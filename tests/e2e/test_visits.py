@@ -12,6 +12,7 @@ import pytest
 
 from crawler.capture.failures import Summary
 from crawler.demo import SHOPS
+from crawler.evidence.blobs import MARK
 from tests.e2e.conftest import Home
 
 if TYPE_CHECKING:
@@ -215,4 +216,5 @@ def _shop_of(file: str, sessions: dict[str, Any]) -> str:
 def test_no_half_file_is_left(crawled: tuple[Home, dict[str, Any]]) -> None:
     """What is written has a name only when it is whole."""
     home: Path = crawled[0].artifacts
-    assert not [file for file in home.rglob("*") if file.name.startswith(".") or file.suffix == ".part"]
+    files = [file for file in home.rglob("*") if file.name != MARK]
+    assert not [file for file in files if file.name.startswith(".") or file.suffix == ".part"]

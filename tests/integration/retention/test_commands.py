@@ -182,7 +182,9 @@ def test_verify_tells_damage(evidence: Evidence, capsysbinary: pytest.CaptureFix
     good = evidence.add("good.gz", age=-DAY)
     bad = evidence.add("bad.gz", age=-DAY)
     assert run(["artifacts", "verify", "--json"]) == 0
-    assert printed(capsysbinary) == {"checked": 2, "intact": 2, "bytes": 2 * SIZE, "failed": []}
+    assert printed(capsysbinary) == {
+        "checked": 2, "intact": 2, "bytes": 2 * SIZE, "failed": [], "pages_checked": 0, "pages_failed": [],
+    }  # fmt: skip
     (evidence.root / "bad.gz").write_bytes(b"x" * SIZE)
     assert run(["artifacts", "verify", "--json"]) == 6
     [failure] = printed(capsysbinary)["failed"]

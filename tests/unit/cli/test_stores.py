@@ -60,6 +60,8 @@ ASKING: dict[str, int] = {
     "sources check": 0,
     "pdp check page.html": 0,
     "search shoes": 0,
+    "changes list": 0,
+    "diff 1 2": 1,
     "snapshots show 1": 1,
     "snapshots cat 1": 1,
     "warcs list": 0,
@@ -70,6 +72,7 @@ ASKING: dict[str, int] = {
 CHANGING = {
     "artifacts": {"adopt"},
     "assets": set(),
+    "changes": {"compute"},
     "cleanup": {""},
     "crawl": {"pdp", "site"},
     "db": {"upgrade", "backup"},  # the latter writes a file
@@ -96,7 +99,7 @@ CHANGING = {
     "retention": {"set", "hold", "unhold"},
     "runs": {"stop", "resume"},
     "serve": {""},
-    "sessions": {"retry"},
+    "sessions": {"retry", "report"},  # the latter writes a file
     "snapshots": {"index", "rebuild"},
     "sources": {"seed"},
     "warcs": {"erase", "recover"},
