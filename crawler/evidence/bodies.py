@@ -20,6 +20,7 @@ from crawler.errors import CrawlerError, IntegrityError, NotFoundError
 from crawler.evidence import files
 from crawler.evidence.blobs import BlobMissingError, UnsafePathError
 from crawler.evidence.folder_store import FolderStore
+from crawler.warc.messages import SECRETS
 from crawler.warc.messages import decoded as unpacked
 from crawler.warc.reader import body_of, open_record
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from crawler.config import Settings
     from crawler.db.engine import Database
     from crawler.evidence.blobs import BlobStore
+    from crawler.warc.reader import RecordStream
 
 
 def open_blobs(settings: Settings) -> BlobStore:
@@ -158,19 +160,43 @@ def is_body() -> ColumnElement[bool]:
     return Artifact.type.in_([HTML.name, MEDIA.name]) & ~unrendered
 
 
-def head_of(database: Database, record: Record) -> list[tuple[str, str]]:
-    """The headers of an answer in a WARC file; none where there is no such answer to be read."""
+@frozen
+class Heads:
+    """The headers of a stored answer, and of the request that it answers; empty where there are none."""
+
+    answer: tuple[tuple[str, str], ...] = ()
+    request: tuple[tuple[str, str], ...] = ()
+
+
+def heads_of(database: Database, record: Record) -> Heads:
+    """Both from a WARC file, as far as they can be read there."""
     with database.read() as db:
         file = db.get(WarcFile, record.warc_file_id) if record.warc_file_id else None
     if file is None or file.gone_at is not None or record.gone_at is not None:
-        return []
+        return Heads()
+    answer: tuple[tuple[str, str], ...] = ()
     try:
         with _opened_warc(file) as opened:
-            head, _ = body_of(open_record(opened, record.offset or 0))
+            answer = _headers(open_record(opened, record.offset or 0))
+            return Heads(answer, _request_headers(opened, record))
     except (CrawlerError, OSError):
-        return []
-    pairs = head.headers if head else ()
-    return [(name.decode("latin-1"), value.decode("utf-8", "replace")) for name, value in pairs]
+        return Heads(answer)
+
+
+def _request_headers(opened: BinaryIO, record: Record) -> tuple[tuple[str, str], ...]:
+    """Those of the request that stands behind its answer and names it; elsewhere none is looked for."""
+    if record.length is None or record.record_urn is None:
+        return ()
+    behind = open_record(opened, (record.offset or 0) + record.length)
+    is_its = behind.head.kind == "request" and behind.head.get("warc-concurrent-to") == record.record_urn
+    return _headers(behind) if is_its else ()
+
+
+def _headers(record: RecordStream) -> tuple[tuple[str, str], ...]:
+    """What a message says before its body; not what a client proved itself with, whoever wrote it down."""
+    head, _ = body_of(record)
+    pairs = [pair for pair in (head.headers if head else ()) if pair[0].lower() not in SECRETS]
+    return tuple((name.decode("latin-1"), value.decode("utf-8", "replace")) for name, value in pairs)
 
 
 def _opened_warc(file: WarcFile) -> BinaryIO:

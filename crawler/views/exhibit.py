@@ -10,7 +10,7 @@ from sqlalchemy import and_, or_, select
 
 from crawler.db import lookup
 from crawler.db.models import Artifact, CrawlSession, Hold, Job, Page, Record, Snapshot, WarcFile
-from crawler.evidence.bodies import Finding, examined, head_of
+from crawler.evidence.bodies import Finding, Heads, examined, heads_of
 from crawler.retention import holds as retention_holds
 from crawler.views import snapshots as views
 from crawler.views.documents import document_of
@@ -79,11 +79,11 @@ def exhibit(db: Transaction, given: str) -> Exhibit:
     )  # fmt: skip
 
 
-def headers_of(database: Database, given: str) -> list[tuple[str, str]]:
-    """The headers of the archived answer; none where only its body was kept, or is not there."""
+def headers_of(database: Database, given: str) -> Heads:
+    """The headers of the archived answer and its request; none where only the body was kept, or is gone."""
     with database.read() as db:
         record = db.get_one(Record, lookup.find(db, Snapshot, given).record_id)
-    return head_of(database, record)
+    return heads_of(database, record)
 
 
 def verified(database: Database, blobs: BlobStore, given: str) -> Verification:
