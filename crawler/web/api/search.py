@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from attrs import evolve
 from fastapi import APIRouter, Query
 
 from crawler.archive.search import MAX_PAGE_SIZE, SearchOrder
@@ -44,6 +45,7 @@ def search(
 def counted(site: Site, db: Transaction, order: SearchOrder) -> views.SearchResults:
     """What a search finds, with how long it took among the metrics."""
     figures = site.figures
+    order = evolve(order, fast_pages=site.settings.pages_fastpath)
     figures.searches.inc()
     try:
         with figures.search_seconds.time():

@@ -7,18 +7,20 @@ import gzip
 import io
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import select
 
 from crawler.db.models import ExportRecord, Snapshot
+from crawler.views import search as views_of_search
 from crawler.views.archive_exports import Exported, ExportForm, ExportOrder
 from crawler.web.api import exports
 from tests.unit.archive.stored import index_pages, keep
 from tests.unit.views.rows import a_job
 
 if TYPE_CHECKING:
+    from crawler.archive.search import SearchOrder
     from tests.unit.web.conftest import Serve, Served
 
 HTML = "<html lang=en><title>A red chair</title><main><h1>A red chair</h1><p>Made of beech. {}</p></main>"
@@ -196,3 +198,22 @@ def test_a_database_that_is_gone_is_told(served: Served) -> None:
     response = served.get("/api/health")
     assert response.status_code == 500
     assert response.json() == {"status": "error", "checks": {"db": "error"}}
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_the_search_knows_the_setting_of_the_fast_way(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, *, fast: bool
+) -> None:
+    """`PAGES_FASTPATH` holds for programs and pages as for the command."""
+    asked: list[bool] = []
+    found = views_of_search.results
+
+    def results(db: Any, order: SearchOrder) -> Any:
+        asked.append(order.fast_pages)
+        return found(db, order)
+
+    monkeypatch.setattr(views_of_search, "results", results)
+    served = serve(pages_fastpath=fast)
+    assert served.get("/api/search?view=pages").status_code == 200
+    assert served.get("/search?view=pages").status_code == 200
+    assert asked == [fast, fast]
