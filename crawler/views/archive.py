@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from sqlalchemy import exists, func, select, true
 
-from crawler.db.models import Job, PageGroup, RegisteredSource, Snapshot
+from crawler.capture.artifact_types import SCREENSHOT
+from crawler.db.models import Artifact, Job, PageGroup, RegisteredSource, Snapshot
 from crawler.errors import NotFoundError
+from crawler.evidence.bodies import is_readable
 from crawler.jobs.registry import find_registered
 from crawler.views.changes import browse_url
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 HIDDEN_SOURCE = "test"  # never shown to the public (SPEC 73)
 MOST_EDITIONS = 500
+MAX_PREVIEW_BYTES = 8 * 1024 * 1024  # it is held whole
 SAYS_YES = 2  # the class of an answer with 2xx
 
 
@@ -139,11 +142,27 @@ def sources(db: Transaction, code: str | None = None) -> list[SourceSummary]:
     ]  # fmt: skip
 
 
+def preview(db: Transaction, code: str) -> Artifact:
+    """The newest picture of a source's pages, where a browser took one of them."""
+    newest = (
+        select(Artifact)
+        .join(Snapshot, Snapshot.page_id == Artifact.page_id)
+        .where(
+            Snapshot.source_id == _public(db, code).id, Artifact.type == SCREENSHOT.name,
+            Artifact.size_bytes <= MAX_PREVIEW_BYTES, is_readable(db.now),
+        )
+        .order_by(Artifact.created_at.desc(), Artifact.id)
+        .limit(1)
+    )  # fmt: skip
+    found = db.scalars(newest).first()
+    if found is None:
+        raise NotFoundError("No preview", hint="visits with -a render=1 take pictures")
+    return found
+
+
 def editions(db: Transaction, settings: Settings, code: str) -> list[SourceEdition]:
     """The jobs that captured something of a source, the latest first; what visits captured is of none."""
-    source = find_registered(db, code)
-    if source.code == HIDDEN_SOURCE:
-        raise NotFoundError("Source not found")
+    source = _public(db, code)
     counted = (
         select(
             Job.id, Job.name, func.count(), func.min(Snapshot.captured_at), func.max(Snapshot.captured_at),
@@ -165,6 +184,13 @@ def editions(db: Transaction, settings: Settings, code: str) -> list[SourceEditi
         )
         for job_id, name, count, first, last, entry in rows
     ]  # fmt: skip
+
+
+def _public(db: Transaction, code: str) -> RegisteredSource:
+    source = find_registered(db, code)
+    if source.code == HIDDEN_SOURCE:
+        raise NotFoundError("Source not found")
+    return source
 
 
 def _coded(code: str) -> Select[Any]:

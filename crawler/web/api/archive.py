@@ -6,12 +6,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
+from crawler.capture.artifact_types import SCREENSHOT
 from crawler.views import archive as views
 from crawler.web.answers import shape
 from crawler.web.site import Reading, SiteHere
 
 router = APIRouter(prefix="/api", tags=["archive"])
 A_MINUTE = "public, max-age=60, s-maxage=300"
+Code = Annotated[str, Path(min_length=1, max_length=100)]
 
 
 @router.get("/stats", response_model=shape(views.ArchiveStats))
@@ -32,9 +34,17 @@ def sources(db: Reading, response: Response) -> list[views.SourceSummary]:
     "/sources/{code}/editions",
     response_model=list[shape(views.SourceEdition)],  # type: ignore[misc]
 )
-def editions(
-    site: SiteHere, db: Reading, response: Response, code: Annotated[str, Path(min_length=1, max_length=100)]
-) -> list[views.SourceEdition]:
+def editions(site: SiteHere, db: Reading, response: Response, code: Code) -> list[views.SourceEdition]:
     """What each job captured of a source; 404 where there is no such source."""
     response.headers["Cache-Control"] = A_MINUTE
     return views.editions(db, site.settings, code)
+
+
+@router.get("/sources/{code}/preview", response_class=Response)
+def preview(site: SiteHere, db: Reading, code: Code) -> Response:
+    """The newest picture of a source's pages; 404 where there is none."""
+    found = views.preview(db, code)
+    return Response(
+        site.blobs.read(found.storage_uri), media_type=SCREENSHOT.content_type,
+        headers={"Cache-Control": A_MINUTE, "ETag": f'"{found.checksum}"'},
+    )  # fmt: skip

@@ -6,13 +6,14 @@ import csv
 import gzip
 import io
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 from sqlalchemy import select
 
-from crawler.db.models import ExportRecord, Snapshot
+from crawler.db.models import Artifact, ExportRecord, Page, Snapshot
 from crawler.views import search as views_of_search
 from crawler.views.archive_exports import Exported, ExportForm, ExportOrder
 from crawler.web.api import exports
@@ -115,6 +116,27 @@ def test_a_source_has_editions(filled: Served) -> None:
     ]  # fmt: skip
     for unknown in ("other", "test", "%25", "x" * 90):
         assert filled.get(f"/api/sources/{unknown}/editions").status_code == 404
+
+
+def test_a_source_has_a_preview(filled: Served) -> None:
+    """The newest picture that may still be read, and none of another source (SPEC 95)."""
+    at = "/api/sources/SHOP.example/preview"
+    assert (filled.get(at).status_code, filled.get(at).json()["error"]) == (404, "No preview")
+    with filled.database.write() as db:
+        [page, *_] = db.scalars(select(Page))
+        for number, gone in enumerate((None, None, db.now)):
+            filled.blobs.publish(f"{number}.png", b"picture %d" % number)
+            db.add(
+                Artifact(
+                    id=uuid4(), session_id=page.session_id, page_id=page.id, type="screenshot",
+                    storage_uri=f"{number}.png", size_bytes=9, checksum=str(number), content_sha256="",
+                    content_type="image/png", created_at=db.now + timedelta(days=number), deleted_at=gone,
+                )
+            )  # fmt: skip
+    answer = filled.get(at)
+    assert (answer.content, answer.headers["content-type"]) == (b"picture 1", "image/png")
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert filled.get("/api/sources/other/preview").status_code == 404
 
 
 def test_lists_are_given_out_page_by_page(filled: Served) -> None:
