@@ -12,9 +12,11 @@ import requests
 from attrs import frozen
 from sqlalchemy import select
 
+from crawler.db import revisions
 from crawler.db.engine import Database
 from crawler.db.models import Artifact, CrawlSession, DomainGate, Task
 from crawler.demo import NETWORK
+from crawler.evidence.blobs import MARK
 from crawler.urls import domain_of
 from tests.e2e.conftest import QUICK, wait_for
 from tests.embedded.scrapyd import Scrapyd, bare_python, clone, deploy, own_scrapyd
@@ -53,10 +55,24 @@ class Deployed:
         finally:
             database.close()
 
+    def has_a_database(self) -> None:
+        """Make sure of it: a cleanup makes none, and which test comes first is chance."""
+        database = Database(f"sqlite:///{self.scrapyd.folder / 'vitrine.db'}")
+        revisions.upgrade(database)
+        database.close()
+
     def files(self) -> set[str]:
         """The files of the artifacts."""
         folder = self.scrapyd.folder / "artifacts"
-        return {str(each.relative_to(folder)) for each in folder.rglob("*") if each.is_file()}
+        return {
+            str(each.relative_to(folder))
+            for each in folder.rglob("*")
+            if each.is_file() and each.name != MARK
+        }
+
+
+def _is_evidence(path: Path) -> bool:
+    return path.is_file() and path.name != MARK
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +109,7 @@ def test_a_process_finds_migrations_sources_and_the_demo_in_the_egg(
     """The scripts of a server's database, the bundled sources, the demo's goods, a program under a guard."""
     program = f"""
 import json, os, sys
+from crawler.db import revisions
 from crawler.db import revisions
 from crawler.db.engine import Database
 from crawler.demo.shops import all_shops
@@ -163,6 +180,7 @@ def test_the_next_deployment_is_what_runs_next(deployed: Deployed) -> None:
     settings = deployed.tree / "crawler" / "settings.py"
     settings.write_text(settings.read_text().replace('BOT_NAME = "vitrine"', 'BOT_NAME = "second"'))
     deploy(deployed.tree, deployed.scrapyd, "2.0")
+    deployed.has_a_database()
     job = deployed.scrapyd.schedule("cleanup", batch_size="50")
     deployed.scrapyd.wait(job)
     assert "(bot: second)" in deployed.scrapyd.log(job)

@@ -155,9 +155,7 @@ def test_a_server_that_is_away_is_one_line() -> None:
     with pytest.raises(DatabaseUnavailableError) as caught, database.read() as session:
         session.execute(text("SELECT 1"))
     message = str(caught.value)
-    assert message.startswith(
-        "the database at postgresql://vitrine:***@127.0.0.1:1/vitrine does not answer: "
-    )
+    assert message.startswith("the database at postgresql://vitrine:***@127.0.0.1:1/vitrine does not serve: ")
     assert "\n" not in message
     assert "geheim" not in message
     assert "DATABASE_URL" in caught.value.hint
@@ -192,7 +190,7 @@ def test_a_file_that_cannot_be_made_is_one_line(tmp_path: Path, transaction: str
     (tmp_path / "file").touch()
     database = Database(f"sqlite:///{tmp_path}/file/vitrine.db")
     with (
-        pytest.raises(DatabaseUnavailableError, match=r"cannot be opened: .*file") as caught,
+        pytest.raises(DatabaseUnavailableError, match=r"cannot be used: .*file") as caught,
         getattr(database, transaction)() as session,
     ):
         session.execute(text("SELECT 1"))

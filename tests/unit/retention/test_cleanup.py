@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import logging
 from datetime import timedelta
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from crawler.clock import utc_now
 from crawler.config import load_settings
 from crawler.db.engine import Database
-from crawler.db.models import AuditEntry, Hold, RetentionConfig
+from crawler.db.models import AuditEntry, Hold, RetentionConfig, StoreMark
 from crawler.evidence.blobs import StoreUnavailableError
 from crawler.evidence.folder_store import FolderStore
+from crawler.evidence.store_mark import OtherStoreError
 from crawler.retention import sweep
 from crawler.retention.cleanup import CHANCE, CleanupOrder, Part, clean_up, maybe_clean_up
 from crawler.retention.plan import CleanupResult
@@ -86,10 +88,12 @@ def test_html_that_never_got_its_row_goes_after_a_day(evidence: Evidence) -> Non
 
 def test_a_store_that_is_not_there_matters_where_something_lies_in_it(evidence: Evidence) -> None:
     """Before the first page there need be no folder; afterwards its absence is told."""
-    evidence.root.rmdir()
+    rmtree(evidence.root)
+    with evidence.database.write() as db:
+        db.execute(delete(StoreMark))
     assert run(evidence) == CleanupResult()
     evidence.add("a/html.gz", file=False, age=-DAY)
-    with pytest.raises(StoreUnavailableError):
+    with pytest.raises((StoreUnavailableError, OtherStoreError)):
         run(evidence)
 
 
@@ -203,7 +207,7 @@ def test_store_that_is_away_marks_nothing(evidence: Evidence) -> None:
     """A volume that is not mounted is not a folder whose files are gone."""
     evidence.add("a/html.gz")
     away = FolderStore(evidence.root.parent / "not-mounted")
-    with pytest.raises(StoreUnavailableError):
+    with pytest.raises(OtherStoreError):
         clean_up(evidence.database, away, CleanupOrder())
     [found] = evidence.rows().values()
     assert (found.deleted_at, found.cleanup_claim, found.cleanup_attempts) == (None, None, 0)

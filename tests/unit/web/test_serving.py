@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import socket
-from typing import TYPE_CHECKING
 
 import pytest
 
 from crawler.config import load_settings
 from crawler.web import serving
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Vitrine
-
-pytest_plugins = ["tests.unit.cli.conftest"]
 
 
 def test_a_public_address_needs_a_token() -> None:
@@ -24,14 +18,6 @@ def test_a_public_address_needs_a_token() -> None:
         serving.check_bind(host, load_settings({"admin_token": "something"}))
     for host in ("127.0.0.1", "::1", "localhost", "127.9.9.9"):
         serving.check_bind(host, load_settings({"admin_token": ""}))
-
-
-def test_the_command_refuses_before_it_opens_anything(vitrine: Vitrine) -> None:
-    """Exit 2, one line and a hint."""
-    done = vitrine("serve", "--host", "0.0.0.0", "--port", "0")  # ruff: ignore[hardcoded-bind-all-interfaces] - refused
-    assert done.code == 2
-    assert done.err.startswith("error[public_bind]:")
-    assert not done.out
 
 
 def test_a_port_that_is_taken_is_an_error_with_a_way_out() -> None:
