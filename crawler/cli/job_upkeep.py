@@ -86,8 +86,7 @@ def storage(
     as_json: Json = False,
 ) -> int:
     """Report what archives take on the disk, as it was counted last."""
-    if scan:
-        return _scan(job)
+    code = _scan(job) if scan else ExitCode.DONE
     with reading() as db:
         rows = [lookup.find(db, Job, job)] if job else views.all_jobs(db)
         found = [views.storage_of(row) for row in rows]
@@ -96,7 +95,7 @@ def storage(
     else:
         columns = ("job", "name", "WARC files", "WARC", "all", "temporary", "of that no WARC", "counted")
         table(columns, map(_storage_row, found))
-    return 0
+    return code
 
 
 def validate(job: JobId, *, as_json: Json = False) -> int:

@@ -91,7 +91,8 @@ def _show(document: NoticeDocument, *, as_json: bool) -> None:
 
 
 def _tellers(settings: Settings) -> tuple[Callable[[str], None], ...]:
-    command, url = shlex.split(settings.notify_command), settings.notify_url.get_secret_value()
+    command = shlex.split(settings.notify_command.get_secret_value())
+    url = settings.notify_url.get_secret_value()
     tellers: list[Callable[[str], None]] = []
     if command:
         tellers.append(lambda text: _call(command, text))

@@ -211,7 +211,7 @@ def erase(
         emit(done)
     else:
         table(("offset", "length", "type", "url"), [tuple(each.values()) for each in done.records])
-        verb = "erased" if done.is_done else "would be erased; --yes does it"
+        verb = "erased" if done.is_done or not done.records else "would be erased; --yes does it"
         note("{count} records {verb}", count=len(done.records), verb=verb)
     return ExitCode.DONE if done.records else ExitCode.NOTHING_MATCHED
 

@@ -13,11 +13,11 @@ from crawler.config.fields import SettingsPart, Takes, checked_url
 class NoticeSettings(SettingsPart):
     """Where `vitrine notify` sends what it found."""
 
-    notify_command: Annotated[str, Takes("a command line; quotes hold words together, no shell reads it")] = (
-        Field(
-            "",
-            description="A program that is given a JSON document on standard input when something happened.",
-        )
+    notify_command: Annotated[
+        SecretStr, Takes("a command line; quotes hold words together, no shell reads it")
+    ] = Field(
+        SecretStr(""),
+        description="A program that is given a JSON document on standard input when something happened.",
     )
     notify_url: Annotated[SecretStr, Takes("a URL that begins with https:// or http://")] = Field(
         SecretStr(""), description="Where that document is sent with POST; what it answers is not shown."
@@ -25,8 +25,8 @@ class NoticeSettings(SettingsPart):
 
     @field_validator("notify_command")
     @classmethod
-    def _notice_command_can_be_split(cls, value: str) -> str:
-        shlex.split(value)  # a ValueError where a quote is not closed
+    def _notice_command_can_be_split(cls, value: SecretStr) -> SecretStr:
+        shlex.split(value.get_secret_value())  # a ValueError where a quote is not closed
         return value
 
     @field_validator("notify_url")

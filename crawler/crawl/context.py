@@ -11,6 +11,7 @@ from attrs import evolve
 from crawler import logs
 from crawler.config import load_settings_from
 from crawler.crawl.promises import require_promises
+from crawler.crawl.suffixes import use_bundled_suffixes
 from crawler.crawl.visits import Visits
 from crawler.errors import CrawlerError
 from crawler.reading import Readers
@@ -36,6 +37,7 @@ class CrawlContext:
     """The settings, visits, readers and run worker of a crawl; nothing is opened before it is used."""
 
     def __init__(self, crawler: Crawler) -> None:
+        use_bundled_suffixes()
         self._crawler = ref(crawler)
         self._at_once = crawler.settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
         self.settings = load_settings_from(crawler.settings)

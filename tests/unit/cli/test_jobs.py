@@ -149,7 +149,9 @@ def test_counts_and_sizes(seeded: Vitrine) -> None:
     counts = seeded("jobs", "status", "--json").document["counts"]
     assert (counts["completed"], counts["queued"], len(counts)) == (1, 0, 8)
     assert seeded("jobs", "storage", "--json").document["jobs"][0]["storage_scanned_at"] is None
-    assert seeded("jobs", "storage", "--scan").code == 0
+    scanned = seeded("jobs", "storage", "--scan", "--json")
+    assert scanned.code == 0
+    assert scanned.document["jobs"][0]["storage_scanned_at"] is not None
     [found] = seeded("jobs", "storage", "1", "--json").document["jobs"]
     assert (found["warc_file_count"], found["warc_bytes_total"]) == (1, 5)
     assert seeded("jobs", "consolidate", "1").code == 0
