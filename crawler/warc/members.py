@@ -29,6 +29,7 @@ class BadRecordError(IntegrityError):
     """The record is damaged."""
 
     code = "bad_record"
+    http_status = 404  # what it held cannot be had any more
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"the record is damaged: {reason}")

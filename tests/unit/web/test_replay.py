@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from crawler.clock import utc_now
 from crawler.db.models import Record
@@ -210,3 +210,22 @@ def test_content_on_its_own_origin(serve: Serve, tmp_path: Path) -> None:
     frame = own.get(f"/web/20260503120000/{SHOP}", headers={**frames, **PEOPLE})
     assert f'src="http://127.0.0.1:{port}/web/20260503120000mp_/{SHOP}"' in frame.text
     assert f"frame-src 'self' http://127.0.0.1:{port}" in frame.headers["Content-Security-Policy"]
+
+
+def test_a_damaged_record_is_not_there(shop: Served, tmp_path: Path) -> None:
+    """At every address of it, and never the server's fault; the captures beside it are as before."""
+    with shop.database.read() as db:
+        damaged = db.scalars(select(Record).where(Record.url == SHOP).order_by(Record.captured_at)).first()
+        assert damaged is not None
+        offset, length = damaged.offset, damaged.length
+    assert offset is not None
+    assert length is not None
+    [path] = (tmp_path / "warcs").rglob("*.warc.gz")
+    content = bytearray(path.read_bytes())
+    content[offset + length // 2 : offset + length // 2 + 10] = b"\xff" * 10
+    path.write_bytes(content)
+    for modifier in ("id_", "mp_", ""):
+        answer = shop.get(f"/web/20260501120000{modifier}/{SHOP}")
+        assert (modifier, answer.status_code) == (modifier, 404)
+        assert "is damaged" in answer.text
+    assert shop.get(f"/web/20260503120000id_/{SHOP}").status_code == 200
