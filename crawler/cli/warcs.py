@@ -158,7 +158,10 @@ def cdxj(
 def recover(
     folders: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FOLDER]...", help="Else the folder that is set, and sessions' own files."),
+        typer.Argument(
+            metavar="[FOLDER]...",
+            help="Else the folder that is set, those of files that are known to be open, and sessions' own.",
+        ),
     ] = None,
     *,
     as_json: Json = False,
@@ -172,7 +175,9 @@ def recover(
         register_rows = WarcRows(stores.database)
         for folder in folders or ():
             _require_folder(folder)
-        named = folders or [folder for folder in (settings.warcs,) if folder.is_dir()]
+        with stores.database.read() as db:
+            known = {settings.warcs, *views.folders_left_open(db)}
+        named = folders or sorted(folder for folder in known if folder.is_dir())
         done = [facts for folder in named for facts in recover_folder(folder, register_rows)]
         kept = 0 if folders else stores.take_over()
     if as_json:

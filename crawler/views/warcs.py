@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -12,7 +13,6 @@ from crawler.db.models import WarcFile
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
-    from pathlib import Path
     from uuid import UUID
 
     from sqlalchemy.orm import Session
@@ -37,6 +37,11 @@ class WarcView:
 def known(db: Session, limit: int) -> list[WarcView]:
     """Those that are written down, the newest first."""
     return shown(db.scalars(select(WarcFile).order_by(WarcFile.id.desc()).limit(limit)))
+
+
+def folders_left_open(db: Session) -> set[Path]:
+    """Where files lie that nobody has sealed yet."""
+    return set(map(Path, db.scalars(select(WarcFile.folder).where(WarcFile.state == "open").distinct())))
 
 
 def shown(rows: Iterable[WarcFile]) -> list[WarcView]:

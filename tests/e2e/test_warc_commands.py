@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import select
 
+from crawler.db.engine import Database
 from crawler.db.models import AuditEntry, Record, WarcFile
 from crawler.evidence.warc_files import WarcRows
 from crawler.evidence.warc_shelf import WarcShelf
@@ -182,6 +183,22 @@ def test_what_is_left_open_is_recovered(home: Home, tmp_path: Path) -> None:
         "id", "job", "session", "path", "state", "size_bytes", "records", "records_bad",
         "first_at", "last_at",
     }  # fmt: skip
+    assert (listed["state"], listed["records"]) == ("sealed", 2)
+
+
+def test_what_the_database_knows_to_be_open_is_recovered(home: Home, tmp_path: Path) -> None:
+    """In whichever folder it lies, without being told."""
+    assert home.vitrine("db", "upgrade").returncode == 0
+    data, _ = made(exchange(), exchange(OTHER))
+    (tmp_path / "left.warc.gz.open").write_bytes(data[:-20])
+    database = Database(f"sqlite:///{home.path}/vitrine.db")
+    with database.write() as db:
+        now = db.now
+        db.add(WarcFile(folder=str(tmp_path), path="left.warc.gz", state="open", created_at=now))
+    database.close()
+    [found] = asked(home, "recover")["recovered"]
+    assert (found["path"], found["records"]) == ("left.warc.gz", 2)
+    [listed] = asked(home, "list")["files"]
     assert (listed["state"], listed["records"]) == ("sealed", 2)
 
 
