@@ -1,4 +1,4 @@
-"""What `deploy/monitoring` asks Prometheus for is what the web side tells it."""
+"""What the files of `deploy/` ask Prometheus for is what the web side tells it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.web.conftest import TOKEN
 if TYPE_CHECKING:
     from tests.unit.web.conftest import Served
 
-FOLDER = Path(__file__).parents[3] / "deploy" / "monitoring"
+FOLDER = Path(__file__).parents[3] / "deploy"
 ALERTS, DASHBOARD = FOLDER / "alerts.yaml", FOLDER / "dashboard.json"
 AS_ADMIN = {"X-Admin-Token": TOKEN}
 
