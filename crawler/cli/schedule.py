@@ -78,7 +78,7 @@ def schedule(
     """Print the lines that crawl a source by the clock, with the cleanup that belongs to it.
 
     Examples:
-      vitrine schedule acme | crontab -
+      (crontab -l; vitrine schedule acme) | crontab -
 
       vitrine schedule acme --at "0 3 * * 1" --for systemd
     """
