@@ -101,6 +101,10 @@ def complete_app() -> typer.Typer:
     """All commands, for whoever lists or documents them."""
     for module in COMMANDS:
         _register(module)
+    # Whichever was called before in this process, and so was there first.
+    places = {name: place for place, names in enumerate(COMMANDS.values()) for name in reversed(names)}
+    app.registered_groups.sort(key=lambda group: places[str(group.name)])
+    app.registered_commands.sort(key=lambda command: places[str(command.name)])
     return app
 
 

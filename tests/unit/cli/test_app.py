@@ -118,7 +118,7 @@ def test_an_error_is_told_by_its_code(
     vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch, error: Exception, code: int, lines: str
 ) -> None:
     """Its lines, its exit code, and no password."""
-    monkeypatch.setattr(cli, "app", failing(error))
+    monkeypatch.setattr(cli, "_app_for", lambda _: failing(error))
     done = vitrine("sessions", "list")
     assert (done.code, done.err) == (code, lines)
 
@@ -143,7 +143,7 @@ def test_the_unforeseen_is_one_line_too(
     vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch, error: Exception, lines: str
 ) -> None:
     """With the way to its traceback; a path that cannot be used is no fault of the program."""
-    monkeypatch.setattr(cli, "app", failing(error))
+    monkeypatch.setattr(cli, "_app_for", lambda _: failing(error))
     done = vitrine("sessions", "list")
     assert done.code == 1
     assert done.err == lines
@@ -151,7 +151,7 @@ def test_the_unforeseen_is_one_line_too(
 
 def test_debug_shows_the_traceback(vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without passwords, before the lines, and with the same exit code."""
-    monkeypatch.setattr(cli, "app", failing(LockedError("redis://:geheim@h/0 is held")))
+    monkeypatch.setattr(cli, "_app_for", lambda _: failing(LockedError("redis://:geheim@h/0 is held")))
     done = vitrine("--debug", "sessions", "list")
     assert done.code == 5
     assert done.err.startswith("Traceback (most recent call last):\n")
@@ -164,7 +164,7 @@ def test_an_interruption_is_130(
     vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch, interruption: BaseException
 ) -> None:
     """And nothing more is said."""
-    monkeypatch.setattr(cli, "app", failing(interruption))
+    monkeypatch.setattr(cli, "_app_for", lambda _: failing(interruption))
     done = vitrine("sessions", "list")
     assert (done.code, done.err) == (130, "")
 
@@ -182,3 +182,15 @@ def test_a_broken_pipe_is_no_failure(arguments: list[str]) -> None:
     with process.stderr:
         assert process.stderr.read() == b""
     assert process.wait() == 0
+
+
+def test_the_order_of_the_commands_is_always_the_same(vitrine: Vitrine) -> None:
+    """Whichever was called first."""
+    vitrine("doctor", "--help")
+    vitrine("sessions", "--help")
+    names = list(get_command(cli.complete_app()).commands)  # type: ignore[attr-defined]
+    assert names.index("crawl") < names.index("sessions") < names.index("runs")
+    groups = [group.name for group in cli.complete_app().registered_groups]
+    assert (
+        groups.index("sources") < groups.index("sessions") < groups.index("jobs") < groups.index("retention")
+    )
