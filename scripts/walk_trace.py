@@ -45,7 +45,9 @@ ONE_FILE = "pdp"  # the rule reads as one thing: HTML in, values out
 _POOL = "_ConnectionRecord.__connect"  # SQLAlchemy's; it makes a connection for whoever comes first
 _UNTOLD = frozenset({"__repr__"})
 _IMPORT = "<frozen importlib._bootstrap>"
-_POLLS = frozenset({"ExecutionEngine.spider_is_idle", "ExecutionEngine._spider_idle", "Watch.look"})
+_POLLS = frozenset(
+    {"ExecutionEngine.spider_is_idle", "ExecutionEngine._spider_idle", "Watch.look", "Watch._keep_looking"}
+)
 _FUNCTION = 0x1  # the flag that modules and class bodies lack
 _PAUSES = 0x20 | 0x80 | 0x200  # the flags of generators, coroutines and both at once
 _GOES_ON = 3  # the bits of RESUME's argument that are 0 where a function begins
