@@ -20,6 +20,7 @@ def main(names: list[str]) -> int:
         sys.stderr.write(f"hint: there are {', '.join(known)}\n")
         return USAGE
     if len(names) == 1:
+        del sys.argv[1:]  # a benchmark's own words come behind its own name: `python -m bench.slice --short`
         import_module(f"bench.{names[0]}").main()
         return 0
     # One that has run would warm up, or weigh down, the next.

@@ -30,7 +30,8 @@ class Farm:
 
     hosts: int
     pages: int
-    special: Special = lambda _path: None
+    special: Special = nothing_special
+    opening: threading.Event | None = None  # until it is set, only robots.txt is answered
     asked: Counter[str] = field(factory=Counter)
     servers: list[asyncio.Server] = field(factory=list)
     starts: list[str] = field(factory=list)
@@ -55,6 +56,8 @@ class Farm:
                     pass
                 path = line.split(" ")[1]
                 self.asked[f"{host}:{port}{path}"] += 1
+                while self.opening and path != "/robots.txt" and not self.opening.is_set():
+                    await asyncio.sleep(0.01)
                 special = self.special(path)
                 if special is not None and special[0] == SILENCE:
                     await reader.read()  # until the visitor has had enough
@@ -82,9 +85,11 @@ class Farm:
 
 
 @contextmanager
-def farm(hosts: int, pages: int, special: Special | None = None) -> Generator[Farm]:
-    """Sites that are open until the block ends."""
-    sites = Farm(hosts, pages, special) if special else Farm(hosts, pages)
+def farm(
+    hosts: int, pages: int, special: Special = nothing_special, opening: threading.Event | None = None
+) -> Generator[Farm]:
+    """Sites that are open until the block ends, from their opening on."""
+    sites = Farm(hosts, pages, special, opening)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,8 @@ def test_a_postgresql_that_restarts_costs_nothing(
     home: Home, tmp_path: Path, endings: list[subprocess.Popen[str]]
 ) -> None:
     """Workers of one run go on as if nothing had been: each page is asked for once, and stored once."""
-    with farm(hosts=HOSTS, pages=PAGES) as sites, restartable_postgresql() as server:
+    opening = threading.Event()
+    with farm(HOSTS, PAGES, opening=opening) as sites, restartable_postgresql() as server:
         starts = ", ".join(f'"{url}"' for url in sites.starts)
         sources = tmp_path / "sources.toml"
         sources.write_text(f'[sources.farm]\nstart_urls = [{starts}]\nplugins = ["page"]\n', encoding="utf-8")
@@ -49,7 +51,9 @@ def test_a_postgresql_that_restarts_costs_nothing(
             wait_for(lambda: sites.asked)
             endings += [home.start_scrapy(*crawl) for _ in range(WORKERS - 1)]
             database = Database(url)
-            wait_for(lambda: domains_held(database) == HOSTS)
+            wait_for(lambda: domains_held(database) == HOSTS)  # no visit ends before the opening
+            opening.set()
+            wait_for(lambda: sites.asked.total() > 4 * HOSTS)
             server.stop()
             asked = sites.asked.total()
             time.sleep(AWAY_SECONDS)

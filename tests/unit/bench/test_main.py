@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from bench.__main__ import main, names_of
@@ -27,3 +28,12 @@ def test_an_unknown_name_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     """Before anything is measured."""
     assert main(["no-such-bench"]) == 2
     assert capsys.readouterr().err.startswith("error[usage]: there is no benchmark 'no-such-bench'\n")
+
+
+def test_its_own_name_is_no_word_for_a_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that takes words, as the slice its shapes, finds none of the command that started it."""
+    words: list[list[str]] = []
+    monkeypatch.setattr("bench.pdp.main", lambda: words.append(sys.argv[1:]))
+    monkeypatch.setattr("sys.argv", ["bench", "pdp"])
+    assert main(["pdp"]) == 0
+    assert words == [[]]
