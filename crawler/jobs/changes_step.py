@@ -5,42 +5,23 @@ The job's own state has no part in it: it stays `indexed`, whatever becomes of t
 
 from __future__ import annotations
 
-import os
-import socket
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from attrs import asdict, frozen
 from sqlalchemy import exists, select
 
 from crawler import logs
-from crawler.access.process import this_process
 from crawler.archive.changes import ChangesResult, Scope, compute_changes
 from crawler.db.models import JobStep
-from crawler.jobs.lifecycle import JobStatus
-from crawler.jobs.steps import (
-    MAX_HISTORY,
-    MAX_LEASES,
-    Came,
-    Result,
-    close_attempt,
-    left_behind,
-    take_back_dead,
-    write_step,
-)
-from crawler.leases.rows import Leases
-from crawler.leases.rules import LeaseRules
+from crawler.jobs.steps import Came, Result, close_attempt, first_begun, leases_of, new_owner, note_begun
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
     from threading import Event
 
     from sqlalchemy import RowMapping
-    from sqlalchemy.orm import Session
 
     from crawler.config import Settings
-    from crawler.db.engine import Database
+    from crawler.db.engine import Database, Transaction
     from crawler.leases.rows import Lease
 
 KIND = "changes"
@@ -64,12 +45,8 @@ class Comparer:
         self.database = database
         self._is_on = settings.change_tracking_enabled
         self._stopping = stopping
-        self._owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:12]}"
-        rules = LeaseRules(
-            lease_seconds=settings.job_lease_seconds, deadline_seconds=settings.job_max_seconds,
-            max_attempts=MAX_LEASES, backoff_min_seconds=0, backoff_max_seconds=0, jitter_seconds=0,
-        )  # fmt: skip
-        self._leases = Leases(JobStep, rules, self._expired)
+        self._owner = new_owner()
+        self._leases = leases_of(settings)
 
     def work_once(self) -> bool:
         """Compare the captures of one job that is due; False where none is."""
@@ -105,17 +82,11 @@ class Comparer:
 
     def _acquired(self) -> _Work | None:
         with self.database.write() as db:
-            take_back_dead(db, self._leases)
-            found = self._leases.acquire(
-                db, owner=self._owner, now=db.now, limit=1, within=(_IS_CHANGES,), values={}
-            )
-            if not found:
-                return None
-            row, lease = found[0]
-            begun = {"epoch": lease.epoch, "started_at": db.now.isoformat(), "worker": self._owner}
-            history = [*row["detail"].get("attempts", ()), begun][-MAX_HISTORY:]
-            write_step(db, lease.id, process=this_process(), detail={"attempts": history})
-            return _Work(lease, row["job_id"])
+            return first_begun(db, self._leases, self._owner, self._begun, within=(_IS_CHANGES,))
+
+    def _begun(self, db: Transaction, row: RowMapping, lease: Lease) -> _Work:
+        note_begun(db, row, lease, self._owner)
+        return _Work(lease, row["job_id"])
 
     def _is_ours(self, lease: Lease) -> bool:
         """Renewed with every batch, none of which takes as long as a lease."""
@@ -137,10 +108,6 @@ class Comparer:
             if ours:
                 step = db.get_one(JobStep, work.lease.id, populate_existing=True)
                 close_attempt(db, step, str(result.came), result, now=db.now)
-
-    def _expired(self, db: Session, rows: Sequence[RowMapping], now: datetime) -> None:
-        for row in rows:
-            left_behind(db, row, JobStatus.RETRYABLE, now)
 
 
 def _counts(result: ChangesResult) -> dict[str, int]:

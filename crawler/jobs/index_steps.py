@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
-from uuid import uuid4
 
 from attrs import frozen
-from sqlalchemy import bindparam, exists, func, or_, select, update
+from sqlalchemy import exists, func, or_, select, update
 
 from crawler import logs
-from crawler.access.process import this_process
 from crawler.archive.ignoring import ignored_by_source
 from crawler.db.models import Job, JobStep, RegisteredSource, Snapshot
 from crawler.db.upsert import insert_into
@@ -21,18 +17,16 @@ from crawler.html.content import NOTHING_IGNORED, Ignored
 from crawler.jobs import registry
 from crawler.jobs.lifecycle import INDEXABLE, JobStateError, JobStatus
 from crawler.jobs.steps import (
-    MAX_HISTORY,
-    MAX_LEASES,
     Came,
     Result,
     close_attempt,
-    left_behind,
+    first_begun,
+    leases_of,
     move_job,
+    new_owner,
+    note_begun,
     take_back_dead,
-    write_step,
 )
-from crawler.leases.rows import Leases
-from crawler.leases.rules import LeaseRules
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -47,7 +41,6 @@ if TYPE_CHECKING:
     from crawler.leases.rows import Lease
 
 KIND = "index"
-_OF_JOB = JobStep.job_id == bindparam("of_job")
 _IS_INDEX = JobStep.kind == KIND
 _IS_DUE = (Job.status == JobStatus.COMPLETED, Job.source_id.is_not(None))
 _UNDER_WAY = exists().where(
@@ -82,29 +75,17 @@ class IndexSteps:
         self.database = database
         self._sources_file = settings.sources_file
         self._compares = settings.change_tracking_enabled
-        self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:12]}"
-        rules = LeaseRules(
-            lease_seconds=settings.job_lease_seconds, deadline_seconds=settings.job_max_seconds,
-            max_attempts=MAX_LEASES, backoff_min_seconds=0, backoff_max_seconds=0, jitter_seconds=0,
-        )  # fmt: skip
-        self.leases = Leases(JobStep, rules, self._expired)
+        self.owner = new_owner()
+        self.leases = leases_of(settings)
 
     def acquire(self, job_id: int | None = None) -> IndexWork | None:
         """The next job that is crawled and not indexed, or that one."""
         if job_id is None and not self._may_have_some():
             return None
-        within = (_IS_INDEX,) if job_id is None else (_IS_INDEX, _OF_JOB)
-        values = {} if job_id is None else {"of_job": job_id}
         with self.database.write() as db:
-            take_back_dead(db, self.leases)
             for due in db.scalars(select(Job.id).where(*_IS_DUE, ~_UNDER_WAY).order_by(Job.id)):
                 _make_due(db, due, db.now)
-            while found := self.leases.acquire(
-                db, owner=self.owner, now=db.now, limit=1, within=within, values=values
-            ):
-                if (work := self._begun(db, *found[0])) is not None:
-                    return work
-        return None
+            return first_begun(db, self.leases, self.owner, self._begun, within=(_IS_INDEX,), job_id=job_id)
 
     def make_due(self, db: Transaction, job: Job) -> None:
         """Let a job be indexed now that somebody asks for it; refuses one in another state (SPEC 63)."""
@@ -177,10 +158,8 @@ class IndexSteps:
             error = f"job {job.id} is {job.status}; nothing of it is to be indexed"
             self.leases.fail(db, lease, error, db.now, final=True)
             return None
-        begun = {"epoch": lease.epoch, "started_at": db.now.isoformat(), "worker": self.owner}
-        history = [*row["detail"].get("attempts", ()), begun][-MAX_HISTORY:]
         move_job(db, job, JobStatus.INDEXING, now=db.now, facts={"indexed_page_count": 0})
-        write_step(db, lease.id, process=this_process(), detail={"attempts": history})
+        note_begun(db, row, lease, self.owner)
         folder = Path(job.output_dir)
         return IndexWork(
             lease, job.id, job.source_id, folder, self._group_by(db, job), self._ignored(db, job)
@@ -204,11 +183,6 @@ class IndexSteps:
             log.warning("index.rules_unreadable", job=job.id, error=str(error))
             said = (job.config or {}).get("source") or {}
             return Ignored(*(tuple(said.get(name, ())) for name in ("ignore_selectors", "ignore_text")))
-
-    def _expired(self, db: Session, rows: Sequence[RowMapping], now: datetime) -> None:
-        for row in rows:
-            after = JobStatus.FAILED if row["status"] == "error" else JobStatus.RETRYABLE
-            left_behind(db, row, after, now)
 
     def _ended(
         self, db: Transaction, work: IndexWork, after: JobStatus, result: Result, **facts: Any

@@ -9,7 +9,7 @@ import os
 import socket
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from uuid import uuid4
 
 from attrs import frozen
@@ -25,10 +25,10 @@ from crawler.leases.rules import LeaseRules
 from crawler.storable import as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import datetime
 
-    from sqlalchemy import RowMapping, Table
+    from sqlalchemy import ColumnElement, RowMapping, Table
     from sqlalchemy.orm import Session
 
     from crawler.config import Settings
@@ -49,6 +49,7 @@ _OF_JOB = JobStep.job_id == bindparam("of_job")
 _IS_CRAWL = JobStep.kind == "crawl"
 _HAS_SOURCE = JobStep.job_id.in_(select(Job.id).where(Job.source_id.is_not(None)))
 
+Begun = TypeVar("Begun")
 log = logs.get_logger(__name__)
 
 
@@ -93,12 +94,8 @@ class Steps:
     def __init__(self, database: Database, settings: Settings) -> None:
         self.database = database
         self.settings = settings
-        self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:12]}"
-        rules = LeaseRules(
-            lease_seconds=settings.job_lease_seconds, deadline_seconds=settings.job_max_seconds,
-            max_attempts=MAX_LEASES, backoff_min_seconds=0, backoff_max_seconds=0, jitter_seconds=0,
-        )  # fmt: skip
-        self.leases = Leases(JobStep, rules, self._expired)
+        self.owner = new_owner()
+        self.leases = leases_of(settings)
 
     # ── to whom a step belongs ──
 
@@ -106,16 +103,9 @@ class Steps:
         """The next crawl that is due, or that of one job; None where there is none (SPEC 113)."""
         if job_id is None and not self._may_have_some():
             return None
-        within = (_IS_CRAWL, _HAS_SOURCE) if job_id is None else (_IS_CRAWL, _OF_JOB)
-        values = {} if job_id is None else {"of_job": job_id}
+        within = (_IS_CRAWL, _HAS_SOURCE) if job_id is None else (_IS_CRAWL,)
         with self.database.write() as db:
-            take_back_dead(db, self.leases)
-            while found := self.leases.acquire(
-                db, owner=self.owner, now=db.now, limit=1, within=within, values=values
-            ):
-                if (work := self._begun(db, *found[0])) is not None:
-                    return work
-        return None
+            return first_begun(db, self.leases, self.owner, self._begun, within=within, job_id=job_id)
 
     def renew(self, leases: Sequence[Lease]) -> Collection[Lease]:
         """Those that are ours still."""
@@ -140,16 +130,8 @@ class Steps:
         was = job.status
         fresh = dict.fromkeys(_OF_THE_LAST_CRAWL)
         move_job(db, job, JobStatus.RUNNING, now=db.now, facts={**fresh, "started_at": db.now})
-        begun = {"epoch": lease.epoch, "started_at": db.now.isoformat(), "worker": self.owner, "was": was}
-        history = [*row["detail"].get("attempts", ()), begun][-MAX_HISTORY:]
-        write_step(db, lease.id, process=this_process(), detail={"attempts": history})
+        note_begun(db, row, lease, self.owner, was=was)
         return Work(lease, job.id, job.name, job.engine, job.output_dir, dict(job.config or {}))
-
-    def _expired(self, db: Session, rows: Sequence[RowMapping], now: datetime) -> None:
-        """The jobs of steps whose lease ran out."""
-        for row in rows:
-            after = JobStatus.FAILED if row["status"] == "error" else JobStatus.RETRYABLE
-            left_behind(db, row, after, now)
 
     # ── how far it is, and what came of it ──
 
@@ -248,6 +230,50 @@ def columns_of(said: Statistics) -> dict[str, Any]:
     counts = {"crawled": said.crawled, "total": said.total, "failed": said.failed}
     columns = {f"pages_{name}": min(count, MAX_COUNT) for name, count in counts.items()}
     return {**columns, "last_stats_json": as_json(said.raw, values=500, depth=6)}
+
+
+# ── what steps of every kind share ──
+
+
+def new_owner() -> str:
+    """A name for a worker that no other has."""
+    return f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:12]}"
+
+
+def leases_of(settings: Settings) -> Leases:
+    """Leases on steps, as long as the settings say; jobs count by themselves how often they are tried."""
+    rules = LeaseRules(
+        lease_seconds=settings.job_lease_seconds, deadline_seconds=settings.job_max_seconds,
+        max_attempts=MAX_LEASES, backoff_min_seconds=0, backoff_max_seconds=0, jitter_seconds=0,
+    )  # fmt: skip
+    return Leases(JobStep, rules, _expired)
+
+
+def _expired(db: Session, rows: Sequence[RowMapping], now: datetime) -> None:
+    """The jobs of steps whose lease ran out."""
+    for row in rows:
+        left_behind(db, row, JobStatus.FAILED if row["status"] == "error" else JobStatus.RETRYABLE, now)
+
+
+def first_begun(
+    db: Transaction, leases: Leases, owner: str,
+    begin: Callable[[Transaction, RowMapping, Lease], Begun | None],
+    *, within: Sequence[ColumnElement[bool]], job_id: int | None = None,
+) -> Begun | None:  # fmt: skip
+    """The first step that is due and can be begun, of one job or of any; None where there is none."""
+    take_back_dead(db, leases)
+    which, values = (within, {}) if job_id is None else ((*within, _OF_JOB), {"of_job": job_id})
+    while found := leases.acquire(db, owner=owner, now=db.now, limit=1, within=which, values=values):
+        if (work := begin(db, *found[0])) is not None:
+            return work
+    return None
+
+
+def note_begun(db: Transaction, row: RowMapping, lease: Lease, owner: str, **more: str) -> None:
+    """Write a new attempt into the step's history."""
+    begun = {"epoch": lease.epoch, "started_at": db.now.isoformat(), "worker": owner, **more}
+    history = [*row["detail"].get("attempts", ()), begun][-MAX_HISTORY:]
+    write_step(db, lease.id, process=this_process(), detail={"attempts": history})
 
 
 def take_back_dead(db: Transaction, leases: Leases) -> int:
