@@ -40,8 +40,9 @@ def index(
 ) -> int:
     """Index a crawled job here and now: a record of each answer, a snapshot of each page.
 
-    Again, it writes only what changed; every snapshot keeps its number. Exit 1: it failed, and nothing is
-    lost; 3: some records cannot be read; 5: the job is in no state for it, or a worker is at it.
+    Again, it writes only what changed; every snapshot keeps its number. A job that a purge has emptied is
+    indexed with no pages. Exit 1: it failed, and nothing is lost; 3: some records cannot be read; 5: the job
+    is in no state for it, or a worker is at it.
 
     Examples:
       vitrine jobs index 7
@@ -88,6 +89,7 @@ def document_of(came: Indexed) -> dict[str, Any]:
         "status": came.status,
         "error": came.error or None,
         "cause": came.cause,
+        "emptied_at": came.emptied_at,
         **counts,
     }
 
@@ -100,5 +102,7 @@ def _tell(came: Indexed) -> None:
     if came.error:
         note("{error}", error=came.error)
     note("job {job} is {status}", job=came.job, status=came.status)
-    if came.status == "indexed":
+    if came.emptied_at:
+        note("a purge took the last of what it had archived, at {at}", at=came.emptied_at)
+    elif came.status == "indexed":
         note("next: vitrine search WORDS")

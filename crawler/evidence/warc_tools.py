@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from attrs import evolve, field, frozen
 
 from crawler.errors import CrawlerError, IntegrityError, NotFoundError
+from crawler.evidence.archive_folders import MANIFEST, MAX_MANIFEST_BYTES
 from crawler.evidence.blobs import CHUNK_BYTES, as_store_error
 from crawler.warc.cdxj import line_of, sorted_lines
 from crawler.warc.eraser import erasure
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 ENDINGS = (".warc.gz", ".warc")
 STATE_FILE = ".archive_state.json"
 TEMP = ".tmp"
-MANIFEST = "manifest.json"
 _MAX_STATE_BYTES = 1024 * 1024
 _MANY = 1000  # bad stretches are named up to so many, and counted beyond
 
@@ -157,10 +157,10 @@ def verify_manifest(folder: Path) -> list[Verified]:
     """The files that a `warcs/manifest.json` names, by size and digest (SPEC 137)."""
     try:
         with (folder / MANIFEST).open("rb") as file:
-            said = json.loads(file.read(_MAX_STATE_BYTES))
+            said = json.loads(file.read(MAX_MANIFEST_BYTES))
         entries = said["entries"] if isinstance(said, dict) else said
         named = [(str(each["path"]), each.get("size_bytes"), each.get("sha256")) for each in entries]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise NotFoundError(f"there is no manifest to be read in {folder}: {error}") from error
     return [_as_listed(folder, *each) for each in named]
 

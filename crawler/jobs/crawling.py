@@ -21,6 +21,7 @@ from crawler.engines.process import Guarded, Launch
 from crawler.engines.scrapy_engine import PLAN_FILE
 from crawler.engines.state import write_atomically
 from crawler.engines.statistics import end_of, statistics_of
+from crawler.evidence.archive_folders import sizes_of
 from crawler.jobs.orders import require_folder_inside
 from crawler.jobs.steps import Came, Result, columns_of
 from crawler.jobs.storage import (
@@ -29,7 +30,6 @@ from crawler.jobs.storage import (
     last_statistics,
     locked,
     note_guard,
-    sizes_of,
     state_path,
 )
 

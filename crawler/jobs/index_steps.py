@@ -66,6 +66,7 @@ class IndexWork:
     output_dir: Path
     group_by: str
     ignored: Ignored = NOTHING_IGNORED  # what of its pages is no part of their texts
+    emptied_at: datetime | None = None  # when a purge took all that it had
 
 
 class IndexSteps:
@@ -162,8 +163,9 @@ class IndexSteps:
         note_begun(db, row, lease, self.owner)
         folder = Path(job.output_dir)
         return IndexWork(
-            lease, job.id, job.source_id, folder, self._group_by(db, job), self._ignored(db, job)
-        )
+            lease, job.id, job.source_id, folder, self._group_by(db, job), self._ignored(db, job),
+            job.emptied_at,
+        )  # fmt: skip
 
     def _group_by(self, db: Session, job: Job) -> str:
         """Which URLs are one page: as the job was ordered, or as the source of a registered one says."""

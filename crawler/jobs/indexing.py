@@ -19,6 +19,7 @@ from crawler.leases.renewer import Lost, Renewer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from sqlalchemy.orm import Session
 
@@ -49,6 +50,7 @@ class Indexed:
     status: str  # indexed, index_failed; completed where it was put back
     error: str = ""
     cause: str | None = None
+    emptied_at: datetime | None = None  # when a purge took all that there was to be indexed
 
 
 class Indexer:
@@ -94,7 +96,7 @@ class Indexer:
     def _indexed(
         self, work: IndexWork, lost: Event, *, again: bool, tell: Callable[[JobResult], None]
     ) -> Indexed | None:
-        if not work.output_dir.is_dir():
+        if not (work.output_dir.is_dir() or work.emptied_at):
             return self._failed(work, NO_FOLDER, f"the folder {work.output_dir} is not there")
         try:
             result = self._pass(work, lost, again=again, tell=tell)
@@ -141,12 +143,14 @@ class Indexer:
     def _judged(self, work: IndexWork, result: JobResult) -> Indexed | None:
         """Whether so much of it could be read that it counts as indexed."""
         self.steps.progress(work, result.files, result.pages)
-        if not result.files:
+        if not (result.files or work.emptied_at):
             return self._failed(work, NO_FILES, f"there are no WARC files in {work.output_dir}", result)
         if result.bad_percent > self.settings.index_max_bad_percent:
             error = f"{result.bad_percent:.0f} percent of it cannot be read ({result.bad} places)"
             return self._failed(work, TOO_BAD, error, result)
-        return Indexed(work.job_id, result, "indexed") if self.steps.done(work, result) else None
+        if not self.steps.done(work, result):
+            return None
+        return Indexed(work.job_id, result, "indexed", emptied_at=None if result.files else work.emptied_at)
 
     def _failed(
         self, work: IndexWork, cause: str, error: str, result: JobResult | None = None

@@ -164,9 +164,8 @@ class Steps:
     def _done(self, db: Session, ending: _Ending) -> JobStatus | None:
         if not self.leases.finish(db, ending.lease, ending.now, outcome=str(Came.SUCCESS)):
             return None
-        move_job(
-            db, ending.job, JobStatus.COMPLETED, now=ending.now, facts={**ending.facts, "infra_errors": 0}
-        )
+        facts = {**ending.facts, "infra_errors": 0, "emptied_at": None}
+        move_job(db, ending.job, JobStatus.COMPLETED, now=ending.now, facts=facts)
         return JobStatus.COMPLETED
 
     def _put_back(self, db: Session, ending: _Ending) -> JobStatus | None:

@@ -1,4 +1,4 @@
-"""What an archive's folder holds: its log, its lock, its files and their sizes. No link is followed."""
+"""What an archive's folder holds beside its files: its log and its lock. No link is followed."""
 
 from __future__ import annotations
 
@@ -9,14 +9,11 @@ import signal
 import stat
 import time
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from attrs import frozen
 
 from crawler import logs
 from crawler.access.process import is_gone, process_mark
-from crawler.engines.state import STATE_FILE, is_temp_folder
+from crawler.engines.state import STATE_FILE
 from crawler.engines.statistics import MAX_LINE_CHARS, statistics_of
 from crawler.errors import LockedError
 from crawler.urls import redacted
@@ -24,6 +21,7 @@ from crawler.urls import redacted
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
     from datetime import datetime
+    from pathlib import Path
 
     from crawler.engines.statistics import Statistics
 
@@ -42,43 +40,6 @@ class ArchiveBusyError(LockedError):
     """Somebody else writes to that archive."""
 
     code = "archive_busy"
-
-
-@frozen
-class Sizes:
-    """How much an archive takes (SPEC 21)."""
-
-    warc_file_count: int = 0
-    warc_bytes_total: int = 0
-    output_bytes_total: int = 0
-    tmp_bytes_total: int = 0
-    tmp_non_warc_bytes_total: int = 0
-
-
-def sizes_of(folder: Path) -> Sizes:
-    """Count the files of an archive; what goes meanwhile is not counted."""
-    counts = dict.fromkeys(("files", "warc", "output", "tmp", "tmp_other"), 0)
-    for path, size in _files(folder):
-        is_warc = path.name.endswith((".warc", ".warc.gz")) and size > 0
-        top = folder / path.relative_to(folder).parts[0]
-        is_temp = is_temp_folder(top)
-        counts["output"] += size
-        counts["tmp"] += size * is_temp
-        counts["tmp_other"] += size * (is_temp and not is_warc)
-        if is_warc and (is_temp or top.name == "warcs"):
-            counts["files"] += 1
-            counts["warc"] += size
-    return Sizes(counts["files"], counts["warc"], counts["output"], counts["tmp"], counts["tmp_other"])
-
-
-def _files(folder: Path) -> Iterator[tuple[Path, int]]:
-    for where, _, names in os.walk(folder):
-        for name in names:
-            path = Path(where) / name
-            with suppress(FileNotFoundError):
-                found = path.lstat()
-                if stat.S_ISREG(found.st_mode):
-                    yield path, found.st_size
 
 
 # ── one writer at a time ──

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import filecmp
 import hashlib
-import json
 import os
 import shutil
 from pathlib import Path
@@ -15,10 +14,11 @@ from sqlalchemy import and_, or_, update
 
 from crawler.db.models import Job, WarcFile
 from crawler.engines.flags import checked_options, checked_passthrough
-from crawler.engines.state import temp_folders, warc_files, write_atomically
+from crawler.engines.state import temp_folders, warc_files
+from crawler.evidence.archive_folders import entries_of, sizes_of, write_entries
 from crawler.jobs.lifecycle import CRAWLABLE, JobStateError, JobStatus
 from crawler.jobs.registry import checked_seeds
-from crawler.jobs.storage import locked, sizes_of
+from crawler.jobs.storage import locked
 from crawler.retention.holds import note_action
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from crawler.config import Settings
     from crawler.db.engine import Database, Transaction
 
-MANIFEST = "manifest.json"
 PATCHABLE = (*CRAWLABLE, JobStatus.FAILED)
 
 
@@ -124,7 +123,7 @@ def consolidate(database: Database, job_id: int, *, who: str) -> list[MovedFile]
         stable = folder / "warcs"
         stable.mkdir(exist_ok=True)
         moved = [_moved(folder, stable / name, path) for name, path in to_move(folder).items()]
-        _write_manifest(stable / MANIFEST, moved)
+        _add_to_manifest(stable, moved)
         with database.write() as db:
             for each in moved:
                 db.execute(_moves(folder, each))
@@ -153,15 +152,11 @@ def _moved(folder: Path, to: Path, path: Path) -> MovedFile:
     return MovedFile(to.name, str(path.relative_to(folder)), to.stat().st_size, digest)
 
 
-def _write_manifest(path: Path, moved: list[MovedFile]) -> None:
+def _add_to_manifest(stable: Path, moved: list[MovedFile]) -> None:
     """Write what `vitrine warcs verify --manifest` compares, beside what stood in it before."""
-    try:
-        before = json.loads(path.read_bytes())["entries"]
-    except (OSError, ValueError, KeyError, TypeError):
-        before = []
+    names = {each.name for each in moved}
     entries = [
         {"path": each.name, "found_at": each.found_at, "size_bytes": each.size_bytes, "sha256": each.sha256}
         for each in moved
     ]
-    kept = before if isinstance(before, list) else []
-    write_atomically(path, json.dumps({"version": 1, "entries": [*kept, *entries]}, indent=1).encode())
+    write_entries(stable, [*(each for each in entries_of(stable) if each.get("path") not in names), *entries])

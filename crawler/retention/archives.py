@@ -2,34 +2,40 @@
 
 A record is overwritten in place by one of its length; the file's other records stay where they are. A file
 that has nothing else goes. Files of jobs that were never indexed are read to their ends: no row tells what is
-in them.
+in them. Manifests beside the files and the jobs' own counts say what is there afterwards.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-from sqlalchemy import select
+from attrs import asdict, evolve, frozen
+from sqlalchemy import exists, func, or_, select, update
 
-from crawler.db.models import Job, Record, WarcFile
+from crawler import logs
+from crawler.db.models import Job, Record, Snapshot, WarcFile
 from crawler.errors import BadUrlError, NotFoundError
+from crawler.evidence.archive_folders import correct_entry, found_at, sizes_of
 from crawler.evidence.blobs import as_store_error
 from crawler.evidence.warc_files import note_erasure
-from crawler.evidence.warc_tools import Erasure, discover, erase_where
+from crawler.evidence.warc_tools import Erasure, digest_of, discover, erase_where
 from crawler.retention.belongings import archived
 from crawler.urls import domain_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
     from crawler.db.engine import Transaction
+    from crawler.evidence.archive_folders import Sizes
     from crawler.retention.belongings import Scope
 
 PURGED = "purged"
 AT_WORK = ("running", "indexing")
 KNOWN = "indexed"  # the state of a job whose files' records all have rows
+
+log = logs.get_logger(__name__)
 
 
 @frozen
@@ -38,18 +44,30 @@ class ArchiveFile:
 
     path: Path
     row_id: int | None  # None: nobody has written it down
+    job_id: int | None
+    sha256: str | None = None  # as its row has it
 
 
 def files_with(db: Transaction, scope: Scope) -> list[ArchiveFile]:
     """Those that have records of the domain, by their rows, and those of which no rows tell."""
     named = select(Record.warc_file_id).where(archived(db, scope))
     rows = db.scalars(select(WarcFile).where(WarcFile.id.in_(named), WarcFile.gone_at.is_(None)))
-    paths = {Path(row.folder) / row.path: row.id for row in rows}
-    found = {path: ArchiveFile(path, row_id) for path, row_id in paths.items()}
-    for folder in db.scalars(select(Job.output_dir).where(Job.status.not_in((KNOWN, *AT_WORK)))):
+    files = [ArchiveFile(Path(row.folder) / row.path, row.id, row.job_id, row.sha256) for row in rows]
+    found = {file.path: file for file in files}
+    unread = select(Job.id, Job.output_dir).where(Job.status.not_in((KNOWN, *AT_WORK)))
+    for job_id, folder in db.execute(unread):
         for path in discover(Path(folder)):
-            found.setdefault(path, ArchiveFile(path, None))
+            found.setdefault(path, ArchiveFile(path, None, job_id))
     return list(found.values())
+
+
+def jobs_with(db: Transaction, scope: Scope) -> list[int]:
+    """The jobs that have files of its visits, or of what is archived of the domain."""
+    named = select(Record.warc_file_id).where(archived(db, scope))
+    theirs = or_(WarcFile.id.in_(named), WarcFile.session_id.in_(scope.sessions))
+    in_folder = or_(WarcFile.folder == Job.output_dir, WarcFile.folder == Job.output_dir.concat("/warcs"))
+    is_its = or_(WarcFile.job_id == Job.id, in_folder)
+    return list(db.scalars(select(Job.id).where(exists().where(theirs, is_its)).order_by(Job.id)))
 
 
 def job_at_work(db: Transaction, scope: Scope) -> int | None:
@@ -60,16 +78,36 @@ def job_at_work(db: Transaction, scope: Scope) -> int | None:
 
 
 def erased(file: ArchiveFile, domain: str, at: datetime) -> Erasure | None:
-    """Overwrite the domain's records in a file; None where the file is not there."""
+    """Overwrite the domain's records in a file, and in its first copy; None where the file is not there."""
     try:
-        done = erase_where(file.path, lambda url: _is_of(url, domain), at, what=domain)
-        if done.is_done and not done.others:
-            file.path.unlink(missing_ok=True)
-    except NotFoundError:
-        return None
+        return _erased(file, domain, at)
     except OSError as error:
         raise as_store_error(error, str(file.path), hint="then purge again") from error
+
+
+def _erased(file: ArchiveFile, domain: str, at: datetime) -> Erasure | None:
+    copies = [path for path in (file.path, found_at(file.path)) if path is not None]
+    done, *_ = [_overwritten(path, domain, at) for path in copies]
+    if done is None:
+        return None
+    if done.is_done and not done.others:
+        correct_entry(file.path, None)
+        for path in copies:
+            path.unlink(missing_ok=True)
+        return done
+    if not done.is_done and file.sha256 and (now := digest_of(file.path)) != file.sha256:
+        # Somebody who died before it was written down had erased what its rows still name.
+        done = evolve(done, is_done=True, others=max(done.others, 1), sha256_before=file.sha256, sha256=now)
+    if done.is_done:
+        correct_entry(file.path, done.sha256)
     return done
+
+
+def _overwritten(path: Path, domain: str, at: datetime) -> Erasure | None:
+    try:
+        return erase_where(path, lambda url: _is_of(url, domain), at, what=domain)
+    except NotFoundError:
+        return None
 
 
 def note(db: Transaction, file: ArchiveFile, done: Erasure | None) -> None:
@@ -87,3 +125,38 @@ def _is_of(url: str, domain: str) -> bool:
         return bool(url) and domain_of(url) == domain
     except BadUrlError:
         return False
+
+
+# ── what jobs say of themselves ──
+
+
+@frozen
+class Left:
+    """What a purge left of a job's archive."""
+
+    job_id: int
+    sizes: Sizes | None  # None where its folder cannot be read
+
+
+def left_of(db: Transaction, jobs: Iterable[int]) -> list[Left]:
+    """Count the files of jobs, as far as their folders are there."""
+    folders = db.execute(select(Job.id, Job.output_dir).where(Job.id.in_(jobs)).order_by(Job.id))
+    return [Left(job_id, _sizes(Path(folder))) for job_id, folder in folders]
+
+
+def _sizes(folder: Path) -> Sizes | None:
+    try:
+        return sizes_of(folder) if folder.is_dir() else None
+    except OSError as error:  # a mount that is away
+        log.warning("purge.not_counted", folder=str(folder), error=error.strerror)
+        return None
+
+
+def write_left(db: Transaction, left: Left) -> None:
+    """Have a job's row say what is there now; one of which nothing is left can be indexed all the same."""
+    pages = select(func.count()).select_from(Snapshot).where(Snapshot.job_id == left.job_id)
+    values: dict[str, Any] = {"indexed_page_count": db.scalar(pages), "updated_at": db.now}
+    if left.sizes is not None:
+        values |= {**asdict(left.sizes), "storage_scanned_at": db.now}
+        values |= {} if left.sizes.warc_file_count else {"emptied_at": db.now}
+    db.execute(update(Job).where(Job.id == left.job_id).values(values))

@@ -44,6 +44,7 @@ from crawler.db.models import (
     WarcFile,
 )
 from crawler.errors import BadUrlError
+from crawler.evidence.archive_folders import correct_entry
 from crawler.evidence.blobs import as_store_error
 from crawler.runs.rows import ENDED
 from crawler.urls import domain_of
@@ -371,6 +372,7 @@ def _unlink(files: Iterable[WarcFile]) -> None:
     for file in files:
         for name in (file.path, f"{file.path}.open"):
             try:
+                correct_entry(Path(file.folder) / name, None)
                 (Path(file.folder) / name).unlink(missing_ok=True)
             except OSError as error:
                 raise as_store_error(error, f"{file.folder}/{name}", hint="then purge again") from error

@@ -137,6 +137,7 @@ def purge(
         work.remove_rows(each)
     while work.remove_some_sessions():
         pass
+    work.count_jobs()
     return {**work.finish(), "failed": 0}
 
 
@@ -163,7 +164,8 @@ def _begin(database: Database, order: PurgeOrder) -> int:
         entry = _left_open(db, order) or note_action(
             db, ACTION, str(order.target), actor=order.who, now=db.now, state=BEGUN, **asdict(Figures())
         )
-        entry.details = {**entry.details, "prices_too": order.with_prices}
+        jobs = {*entry.details.get("jobs", ()), *archives.jobs_with(db, order.scope)}
+        entry.details = {**entry.details, "prices_too": order.with_prices, "jobs": sorted(jobs)}
         db.flush()
         return entry.id
 
@@ -200,6 +202,8 @@ class _Purge:
             done = archives.erased(file, self.order.target.domain, utc_now())
             with self._step() as db:
                 archives.note(db, file, done)
+                if done is not None and done.is_done and file.job_id is not None:
+                    self._note_jobs(db, [file.job_id])
 
     def remove_reports(self) -> None:
         """Delete the reports of its runs; that of a run that stays is made again when it is asked for."""
@@ -224,6 +228,20 @@ class _Purge:
                 # Counted by their marks, so that what a killed purge has removed is in the record as well.
                 self._add(db, _remove_sessions(db, keys, since=self._entry(db).timestamp))
             return bool(keys)
+
+    def count_jobs(self) -> None:
+        """Have the jobs whose files were touched say what they have left."""
+        with self.database.read() as db:
+            left = archives.left_of(db, self._entry(db).details.get("jobs", ()))
+        for each in left:
+            with self._step() as db:
+                archives.write_left(db, each)
+
+    def _note_jobs(self, db: Transaction, jobs: Sequence[int]) -> None:
+        """Remember whose files are touched, for whoever takes this purge up."""
+        entry = self._entry(db)
+        entry.details = {**entry.details, "jobs": sorted({*entry.details.get("jobs", ()), *jobs})}
+        db.flush()
 
     def finish(self) -> dict[str, Any]:
         """Have plans of runs that stay forget the domain, and close the record."""

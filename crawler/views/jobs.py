@@ -68,6 +68,7 @@ class JobDocument:
     state_file_path: str | None
     cleanup_status: str
     cleaned_at: datetime | None
+    emptied_at: datetime | None
     warc_bytes_total: int
     output_bytes_total: int
     tmp_bytes_total: int

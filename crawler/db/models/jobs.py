@@ -74,6 +74,7 @@ class Job(Base):
     state_file_path: Mapped[str | None]  # None once it was cleaned up
     cleanup_status: Mapped[str] = mapped_column(default="none")
     cleaned_at: Mapped[datetime | None]
+    emptied_at: Mapped[datetime | None]  # when a purge took the last of its WARC files
     warc_bytes_total: Mapped[int] = mapped_column(BigInteger, default=0)
     output_bytes_total: Mapped[int] = mapped_column(BigInteger, default=0)
     tmp_bytes_total: Mapped[int] = mapped_column(BigInteger, default=0)

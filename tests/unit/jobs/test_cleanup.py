@@ -12,10 +12,10 @@ from sqlalchemy import select, update
 from crawler.config import load_settings
 from crawler.db.models import AuditEntry, Job, Record, WarcFile
 from crawler.errors import NotFoundError
+from crawler.evidence.archive_folders import sizes_of
 from crawler.evidence.warc_tools import verify_manifest
 from crawler.jobs import cleanup, upkeep
 from crawler.jobs.lifecycle import JobStateError
-from crawler.jobs.storage import sizes_of
 from tests.unit.views.rows import THEN, a_job
 
 if TYPE_CHECKING:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 from sqlalchemy import select, update
@@ -12,9 +15,11 @@ from crawler.archive.search import SearchOrder, search
 from crawler.clock import utc_now
 from crawler.db.models import Job, Record, Snapshot, WarcFile
 from crawler.errors import LockedError
+from crawler.evidence.archive_folders import entries_of
 from crawler.evidence.folder_store import FolderStore
-from crawler.evidence.warc_tools import verify
-from crawler.retention import holds, purge
+from crawler.evidence.warc_tools import digest_of, verify, verify_manifest
+from crawler.jobs import upkeep
+from crawler.retention import archives, holds, purge
 from crawler.retention.holds import HeldError, Target
 from crawler.retention.purge import PurgeOrder
 from crawler.views import snapshots
@@ -24,7 +29,6 @@ from tests.unit.jobs.conftest import bench
 from tests.unit.retention.contents import naming
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from typing import Any
 
     from crawler.db.engine import Database
@@ -48,6 +52,11 @@ def order(path: Path) -> PurgeOrder:
 def purged(database: Database, path: Path) -> dict[str, Any]:
     """Do it."""
     return purge.purge(database, FolderStore(path / "artifacts"), order(path))
+
+
+def manifest_of(archive: Path) -> list[dict[str, Any]]:
+    """What the manifest of an archive's stable files says of them."""
+    return entries_of(archive / "warcs")
 
 
 def unpacked(path: Path) -> bytes:
@@ -94,6 +103,73 @@ def test_a_file_that_has_nothing_else_goes(bench: Bench, tmp_path: Path) -> None
         [row] = db.scalars(select(WarcFile))
         assert (row.state, row.gone_why) == ("gone", "purged")
         assert db.scalars(select(Record.id)).all() == db.scalars(select(Snapshot.id)).all() == []
+
+
+def test_a_job_says_what_a_purge_left_of_it(bench: Bench, tmp_path: Path) -> None:
+    """Its counts are those of what is there, and the manifest names no digest that is gone."""
+    job_id, _ = indexing.crawled(bench, PAGES)
+    upkeep.consolidate(bench.database, job_id, who="me")
+    indexing.index(bench, job_id)
+    archive = Path(bench.shown(job_id).output_dir)
+    before = manifest_of(archive)
+    shutil.copyfile(archive / "warcs" / "a.warc.gz", archive / "a.copy")
+    (archive / before[0]["found_at"]).unlink()
+    (archive / "a.copy").rename(archive / before[0]["found_at"])  # as where no file can be linked
+    purged(bench.database, tmp_path)
+    job = bench.shown(job_id)
+    assert (job.indexed_page_count, job.emptied_at, job.status) == (3, None, "indexed")
+    assert [each.state for each in verify_manifest(archive / "warcs")] == ["sealed"]
+    assert manifest_of(archive)[0]["sha256"] != before[0]["sha256"]
+    assert b"canary" not in unpacked(archive / before[0]["found_at"])
+
+
+def test_a_job_of_which_nothing_is_left(bench: Bench, tmp_path: Path) -> None:
+    """Its counts are none, no manifest names its file, and its index is empty, as often as it is made."""
+    job_id, _ = indexing.crawled(bench, [page for page in PAGES if GONE in page.url])
+    upkeep.consolidate(bench.database, job_id, who="me")
+    indexing.index(bench, job_id)
+    purged(bench.database, tmp_path)
+    job = bench.shown(job_id)
+    assert (job.warc_file_count, job.warc_bytes_total, job.indexed_page_count) == (0, 0, 0)
+    assert (job.tmp_bytes_total, job.emptied_at is not None) == (0, True)
+    assert manifest_of(Path(job.output_dir)) == []
+    for _ in range(2):
+        came = indexing.index(bench, job_id)
+        assert came is not None
+        assert (came.status, came.emptied_at) == ("indexed", job.emptied_at)
+
+
+def test_files_that_somebody_took_away_are_still_missed(bench: Bench, tmp_path: Path) -> None:
+    """A purge that left something excuses no loss."""
+    job_id, path = indexing.crawled(bench, PAGES)
+    indexing.index(bench, job_id)
+    purged(bench.database, tmp_path)
+    path.unlink()
+    came = indexing.index(bench, job_id)
+    assert came is not None
+    assert (came.status, came.cause) in {
+        ("index_failed", "no_warc_files"),
+        ("index_failed", "too_much_is_bad"),
+    }
+
+
+def test_a_purge_that_died_before_it_had_written_down(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next one finds nothing to overwrite, and says all the same that the file is another."""
+    job_id, path = indexing.crawled(bench, PAGES)
+    indexing.index(bench, job_id)
+    with bench.database.write() as db:
+        db.execute(update(WarcFile).values(sha256=digest_of(path)))
+    with monkeypatch.context() as patched:
+        patched.setattr(archives, "note", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            purged(bench.database, tmp_path)
+    purged(bench.database, tmp_path)
+    with bench.database.read() as db:
+        [row] = db.scalars(select(WarcFile))
+    assert (row.sha256, row.state) == (digest_of(path), "sealed")
+    assert bench.shown(job_id).indexed_page_count == 3
 
 
 def test_what_was_never_indexed_is_read(bench: Bench, tmp_path: Path) -> None:

@@ -1,0 +1,105 @@
+"""What an archive's folder takes, and what the manifest of its WARC files says. No link is followed."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from crawler.engines.state import is_temp_folder, write_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+MANIFEST = "manifest.json"
+VERSION = 1
+MAX_MANIFEST_BYTES = 64 * 1024 * 1024
+
+
+# ── how much there is ──
+
+
+@frozen
+class Sizes:
+    """How much an archive takes (SPEC 21)."""
+
+    warc_file_count: int = 0
+    warc_bytes_total: int = 0
+    output_bytes_total: int = 0
+    tmp_bytes_total: int = 0
+    tmp_non_warc_bytes_total: int = 0
+
+
+def sizes_of(folder: Path) -> Sizes:
+    """Count the files of an archive; what goes meanwhile is not counted."""
+    counts = dict.fromkeys(("files", "warc", "output", "tmp", "tmp_other"), 0)
+    for path, size in _files(folder):
+        is_warc = path.name.endswith((".warc", ".warc.gz")) and size > 0
+        top = folder / path.relative_to(folder).parts[0]
+        is_temp = is_temp_folder(top)
+        counts["output"] += size
+        counts["tmp"] += size * is_temp
+        counts["tmp_other"] += size * (is_temp and not is_warc)
+        if is_warc and (is_temp or top.name == "warcs"):
+            counts["files"] += 1
+            counts["warc"] += size
+    return Sizes(counts["files"], counts["warc"], counts["output"], counts["tmp"], counts["tmp_other"])
+
+
+def _files(folder: Path) -> Iterator[tuple[Path, int]]:
+    for where, _, names in os.walk(folder):
+        for name in names:
+            path = Path(where) / name
+            with suppress(FileNotFoundError):
+                found = path.lstat()
+                if stat.S_ISREG(found.st_mode):
+                    yield path, found.st_size
+
+
+# ── what its manifest says ──
+
+
+def entries_of(folder: Path) -> list[dict[str, Any]]:
+    """What a manifest says of each file; nothing where there is none, or none that can be read."""
+    try:
+        with (folder / MANIFEST).open("rb") as file:
+            said = json.loads(file.read(MAX_MANIFEST_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return []
+    said = said.get("entries") if isinstance(said, dict) else said
+    return [each for each in said if isinstance(each, dict)] if isinstance(said, list) else []
+
+
+def write_entries(folder: Path, entries: Sequence[Mapping[str, Any]]) -> None:
+    """Write what `vitrine warcs verify --manifest` compares."""
+    said = json.dumps({"version": VERSION, "entries": entries}, indent=1)
+    write_atomically(folder / MANIFEST, said.encode())
+
+
+def correct_entry(path: Path, sha256: str | None) -> None:
+    """Have the manifest beside a file say what the file is now; one without a digest is gone from it too."""
+    before = entries_of(path.parent)
+    its = [each for each in before if each.get("path") == path.name]
+    if not its:
+        return
+    now = [] if sha256 is None else [{**its[0], "size_bytes": path.stat().st_size, "sha256": sha256}]
+    write_entries(path.parent, [*(each for each in before if each not in its), *now])
+
+
+def found_at(path: Path) -> Path | None:
+    """What a file below `warcs/` was linked or copied from, if that is still there."""
+    said = next(
+        (each.get("found_at") for each in entries_of(path.parent) if each.get("path") == path.name), ""
+    )
+    parts = Path(said).parts if isinstance(said, str) and "\0" not in said else ()
+    if not parts or ".." in parts or Path(*parts).is_absolute():
+        return None
+    folder = path.parent.parent
+    before = folder.joinpath(*parts)
+    is_inside = is_temp_folder(folder / parts[0]) and before.resolve().is_relative_to(folder.resolve())
+    return before if is_inside and before.is_file() and not before.is_symlink() else None
