@@ -133,3 +133,6 @@ TRAITS: dict[Cause, Traits] = {
     Cause.UNKNOWN_HOST: Traits(_NAVIGATION, is_transient=True),
     Cause.UNREADABLE: Traits(_CRAWL, is_transient=True, is_of_content=True),
 }
+
+# Of pages that are not to be had, by the site's rules or the source's.
+REFUSALS = frozenset(cause for cause in Cause if TRAITS[cause].is_refusal)

@@ -304,14 +304,18 @@ class _ShownProgress:
 
     def tasks(self, event: Mapping[str, Any]) -> None:
         """How the run stands: on a terminal in its bar, elsewhere a line now and then."""
-        done, failed, waiting = event["finished"], event["error"], event["waiting"]
+        refused, waiting = event["refused"], event["waiting"]
+        done, failed = event["finished"], event["error"] - refused
         said = [f"{done} done", f"{waiting} waiting", f"{failed} failed", f"{event['rate']:.1f}/s"]
+        if refused:
+            said.insert(3, f"{refused} refused")
         if event["seconds_left"] is not None:
             said.append(f"about {_span(event['seconds_left'])} left")
         if event["slowest"]:
             said.append(f"slowest {escape(event['slowest'])}")
         line = ", ".join(said)
-        self.bar.update(self.task, completed=done + failed, total=done + failed + waiting, description=line)
+        ended = done + failed + refused
+        self.bar.update(self.task, completed=ended, total=ended + waiting, description=line)
         if self.bar.disable and time.monotonic() >= self.next_line:
             self.next_line = time.monotonic() + SECONDS_BETWEEN_LINES
             note(line)

@@ -134,10 +134,13 @@ class ScrapyEngine:
         return said if float(said[-1].partition("=")[2]) > DOWNLOAD_DELAY else said[:-2]
 
     def _line(self, event: dict[str, Any]) -> str:
+        refused = event.get(
+            "refused", 0
+        )  # by robots.txt or the source's rules: no page of the archive failed
+        done, failed, left = event["finished"], event["error"] - refused, event["waiting"]
         details = {
-            "crawled": event["finished"], "total": event["finished"] + event["error"] + event["waiting"],
-            "pending": event["waiting"], "failed": event["error"], "waiting": not event.get("held", 1),
-            "run": self._run,
+            "crawled": done, "total": done + failed + left, "pending": left, "failed": failed,
+            "refused": refused, "waiting": not event.get("held", 1), "run": self._run,
         }  # fmt: skip
         return statistics_line(details, at=utc_now().isoformat())
 
@@ -153,4 +156,5 @@ def _event(line: bytes) -> dict[str, Any]:
 def _at_the_end(tasks: dict[str, int]) -> dict[str, Any]:
     """How a run stands that this process has let go of."""
     left = tasks["pending"] + tasks["in_progress"]
-    return {"finished": tasks["finished"], "error": tasks["error"], "waiting": left}
+    refused = tasks.get("refused", 0)
+    return {"finished": tasks["finished"], "error": tasks["error"], "refused": refused, "waiting": left}

@@ -19,6 +19,7 @@ class Standing:
 
     finished: int
     error: int
+    refused: int  # of the errors: they must not be fetched, and nothing failed
     waiting: int  # pending ones and those that are being fetched
     rate: float  # ends of tasks a second, lately
     seconds_left: float | None  # None while nobody can tell
@@ -40,4 +41,4 @@ class Pace:
         rate = (ended - before) / (now - then) if now > then else 0.0
         waiting = counts["pending"] + counts["in_progress"]
         left = waiting / rate if rate > 0 else None
-        return Standing(counts["finished"], counts["error"], waiting, rate, left)
+        return Standing(counts["finished"], counts["error"], counts["refused"], waiting, rate, left)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from attrs import frozen
 from sqlalchemy import bindparam, delete, exists, func, or_, select, text, update
 
+from crawler.capture.failures import REFUSALS
 from crawler.capture.items import MEDIA
 from crawler.db.models import Run, RunDomain, Task
 from crawler.db.models.leased import IS_ERROR, IS_IN_PROGRESS, IS_NEW, IS_PENDING, IS_RESTING
@@ -53,7 +54,7 @@ class WorkLeft:
 
     domains: list[str]  # that have something to lease now, other than those excepted
     is_drained: bool
-    counts: dict[str, int]  # tasks by status, where that was asked for
+    counts: dict[str, int]  # tasks by status, and those errors that are refusals, where that was asked for
     slowest: str | None  # the domain that most of the waiting ones are of
 
 
@@ -221,7 +222,7 @@ def work_left(
     return WorkLeft(
         domains,
         is_drained=not domains and is_drained(db, run_id),
-        counts=counts(db, run_id) if counted else {},
+        counts={**counts(db, run_id), "refused": refused(db, run_id)} if counted else {},
         slowest=most[0][0] if most else None,
     )
 
@@ -262,6 +263,11 @@ def counts(db: Session, run_id: int) -> dict[str, int]:
     # Those that are done are the most in the end; they are what is left over, and need no counting.
     finished = planned - pending - in_progress - error
     return {"pending": pending, "in_progress": in_progress, "finished": finished, "error": error}
+
+
+def refused(db: Session, run_id: int) -> int:
+    """How many tasks ended as errors because they must not be fetched: none of them failed."""
+    return int(db.connection().execute(_REFUSED, {"its_run": run_id}).scalar_one())
 
 
 def waiting(db: Session, run_id: int, limit: int) -> list[tuple[str, int]]:
@@ -344,6 +350,7 @@ _HAS_WORK = select(
 _COUNTS = select(_RUNS.c.planned, _count(IS_PENDING), _count(IS_IN_PROGRESS), _count(IS_ERROR)).where(
     _RUNS.c.id == bindparam("its_run")
 )
+_REFUSED = select(func.count()).where(_OF_RUN, text(IS_ERROR), _AT.cause.in_(sorted(REFUSALS)))
 _WAITING = (
     select(_AT.domain, func.count().label("pending"))
     .where(_OF_RUN, text(IS_PENDING))

@@ -69,12 +69,12 @@ class RunScheduler(BaseScheduler):
             self.worker.visits.tell("run_ended", **told, **self.worker.done)
 
     async def _report(self) -> tuple[ExitCode, dict[str, int]]:
-        """Write the run's report; what the crawl exits with, and the run's tasks by status."""
+        """Write the run's report; what the crawl exits with, and the run's tasks by status, with refusals."""
         worker, code = self.worker, ExitCode.FAILED
         tasks: dict[str, int] = {}
         try:
             report = await run_in_thread(read_report, worker.store.database, worker.run.id)
-            code, tasks = report.exit_code, dict(report.tasks)
+            code, tasks = report.exit_code, {**report.tasks, "refused": report.refused}
             await run_in_thread(write_report, report, worker.visits.settings.vitrine_home / "reports")
         except Exception:
             log.exception("run.report_not_written", run=worker.run.id)

@@ -13,7 +13,7 @@ from attrs import frozen
 from sqlalchemy import case, func, select
 
 from crawler.access.scope import permanent_lines
-from crawler.capture.failures import Cause
+from crawler.capture.failures import REFUSALS
 from crawler.catalogue.assets import AssetStatus
 from crawler.db.models import Artifact, Asset, AssetSighting, CrawlException, CrawlSession, Page, Run, Task
 from crawler.errors import ExitCode
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from crawler.access.scope import Denial
 
 MOST = 20  # lines of each list
-# Of pages that are not to be had, by the site's rules or the source's.
-REFUSALS = {cause for cause in Cause if cause.traits.is_refusal}
 OPEN = CrawlException.resolved_at.is_(None)
 
 
@@ -116,12 +114,16 @@ class RunReport(RunDocument):
     plan: dict[str, Any]
 
     @property
+    def refused(self) -> int:
+        """How many of the errors are none: pages that must not be fetched."""
+        return sum(count for why, count in self.outcomes.items() if why in REFUSALS)
+
+    @property
     def exit_code(self) -> ExitCode:
         """0 when every page was had that may be had, 3 when some were, 1 when none, or it could not go on."""
         if self.status == RunStatus.FAILED or not self.tasks["finished"]:
             return ExitCode.FAILED
-        refused = sum(count for why, count in self.outcomes.items() if why in REFUSALS)
-        is_well = self.status == RunStatus.COMPLETED and self.tasks["error"] == refused
+        is_well = self.status == RunStatus.COMPLETED and self.tasks["error"] == self.refused
         return ExitCode.DONE if is_well else ExitCode.PARTLY
 
 

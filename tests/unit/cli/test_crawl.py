@@ -27,8 +27,8 @@ ENDED = {
 }  # fmt: skip
 RUN = {"event": "run", "run": 7, "source": "shop", "resumed": False}
 TASKS = {
-    "event": "tasks", "finished": 1, "error": 0, "waiting": 2, "rate": 0.5, "seconds_left": 3700.0,
-    "slowest": "shop.example",
+    "event": "tasks", "finished": 1, "error": 0, "refused": 0, "waiting": 2, "rate": 0.5,
+    "seconds_left": 3700.0, "slowest": "shop.example",
 }  # fmt: skip
 
 

@@ -6,14 +6,15 @@ from crawler.runs.progress import LOOKED_BACK_SECONDS, Pace, Standing
 
 
 def counts(finished: int, pending: int = 0, *, error: int = 0, in_progress: int = 0) -> dict[str, int]:
-    """A run's tasks."""
-    return {"pending": pending, "in_progress": in_progress, "finished": finished, "error": error}
+    """A run's tasks, none of them refused."""
+    by_status = {"pending": pending, "in_progress": in_progress, "finished": finished, "error": error}
+    return {**by_status, "refused": 0}
 
 
 def test_at_first_nobody_can_tell() -> None:
     """One look makes no rate, and neither do two at once."""
     pace = Pace()
-    assert pace.note(counts(5, 9, error=1, in_progress=2), 100.0) == Standing(5, 1, 11, 0.0, None)
+    assert pace.note(counts(5, 9, error=1, in_progress=2), 100.0) == Standing(5, 1, 0, 11, 0.0, None)
     assert pace.note(counts(6, 8), 100.0).rate == 0
 
 

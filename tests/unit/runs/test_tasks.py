@@ -6,10 +6,10 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from crawler.db.engine import Database
-from crawler.db.models import Run, RunDomain
+from crawler.db.models import Run, RunDomain, Task
 from crawler.leases.rules import LeaseRules
 from crawler.runs import rows as runs_rows
 from crawler.runs import tasks
@@ -240,6 +240,17 @@ def test_a_run_is_drained_when_nothing_is_left_to_do(database: Database) -> None
     assert not is_drained()
     queue.finish(queue.acquire(NOON + SECOND)[0])
     assert is_drained()
+
+
+def test_refusals_are_counted_apart(database: Database) -> None:
+    """They are errors of tasks, and no failures."""
+    queue = Queue(database, a_run(database, *map(page, range(3))))
+    for lease, cause in zip(queue.acquire(limit=3), ("robots_refused", "filtered", "timeout"), strict=True):
+        queue.fail(lease, final=True)
+        with database.write() as db:
+            db.connection().execute(update(Task).where(Task.id == lease.id).values(cause=cause))
+    with database.read() as db:
+        assert (tasks.counts(db, queue.run_id)["error"], tasks.refused(db, queue.run_id)) == (3, 2)
 
 
 def test_where_most_is_left_can_be_told(database: Database) -> None:
