@@ -74,13 +74,19 @@ def verify(
     manifest: Annotated[
         bool, typer.Option("--manifest", help="Compare folders with their manifest.json instead.")
     ] = False,
+    level: Annotated[
+        int,
+        typer.Option(
+            min=0, max=2, help="0: there, and not empty; 1: members, records, lengths; 2: digests, too."
+        ),
+    ] = 2,
     as_json: Json = False,
 ) -> int:
     """Read files to their ends: members, lengths, digests; exit 6 if anything is bad."""
     found = (
         [each for folder in files for each in tools.verify_manifest(folder)]
         if manifest
-        else [tools.verify(path) for path in _named(files)]
+        else [tools.verify(path, tools.Level(level)) for path in _named(files, with_empty=True)]
     )
     if as_json:
         emit({"files": found})
@@ -226,12 +232,13 @@ def _require_folder(folder: Path) -> None:
         raise NotFoundError(f"there is no folder {folder}")
 
 
-def _named(files: Sequence[Path]) -> list[Path]:
+def _named(files: Sequence[Path], *, with_empty: bool = False) -> list[Path]:
     """Files as they are named, and of folders those that lie in them."""
     found: list[Path] = []
     for path in files:
         if path.is_dir():
-            inside = tools.discover(path) or tools.in_folder(path)
+            inside = tools.discover(path, with_empty=with_empty)
+            inside = inside or tools.in_folder(path, with_empty=with_empty)
             if not inside:
                 raise NotFoundError(f"there is no WARC file in {path}")
             found += inside

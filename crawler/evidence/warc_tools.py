@@ -8,6 +8,7 @@ import json
 import os
 import tempfile
 from contextlib import contextmanager
+from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -34,17 +35,17 @@ _MANY = 1000  # bad stretches are named up to so many, and counted beyond
 # ── which there are ──
 
 
-def discover(output_dir: Path, *, allow_fallback: bool = True) -> list[Path]:
+def discover(output_dir: Path, *, allow_fallback: bool = True, with_empty: bool = False) -> list[Path]:
     """The WARC files of a crawl's output folder, each once (SPEC 50-52, K26-27).
 
     Its stable copies in `warcs/` come first; of a file that lies in a temporary folder as well, by name and
     size, only the copy counts. Nothing is written, and no link is followed.
     """
-    found = list(_files_below(output_dir / "warcs"))
+    found = list(_files_below(output_dir / "warcs", with_empty=with_empty))
     known = {(path.name, path.stat().st_size) for path in found}
     for folder in _temp_folders(output_dir, allow_fallback=allow_fallback):
         inside = folder / "collections"
-        for path in _files_below(inside if inside.is_dir() else folder):
+        for path in _files_below(inside if inside.is_dir() else folder, with_empty=with_empty):
             if (key := (path.name, path.stat().st_size)) not in known:
                 known.add(key)
                 found.append(path)
@@ -78,21 +79,23 @@ def _temp_folder(output_dir: Path, named: str) -> Path | None:
     return path if path.is_dir() and not path.is_symlink() else None
 
 
-def _files_below(folder: Path) -> Iterator[Path]:
-    """The files that are not empty, sorted."""
+def _files_below(folder: Path, *, with_empty: bool = False) -> Iterator[Path]:
+    """The files, sorted; what is empty counts for who looks for damage alone."""
     if folder.is_symlink() or not folder.is_dir():
         return
     for at, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
             path = Path(at) / name
-            if name.endswith(ENDINGS) and path.is_file() and not path.is_symlink() and path.stat().st_size:
+            if not name.endswith(ENDINGS) or not path.is_file() or path.is_symlink():
+                continue
+            if with_empty or path.stat().st_size:
                 yield path
 
 
-def in_folder(folder: Path) -> list[Path]:
+def in_folder(folder: Path, *, with_empty: bool = False) -> list[Path]:
     """The files directly in a folder, those that are being written left out."""
-    return [path for path in _files_below(folder) if path.parent == folder]
+    return [path for path in _files_below(folder, with_empty=with_empty) if path.parent == folder]
 
 
 # ── whether they are whole ──
@@ -118,13 +121,22 @@ class Verified:
         return not (self.records_bad or self.digests_wrong or self.state in {"damaged", "missing"})
 
 
-def verify(path: Path) -> Verified:
-    """Read all of a file: members, records, lengths, digests."""
+class Level(IntEnum):
+    """How closely files are looked at (SPEC 137)."""
+
+    THERE = 0  # and not empty
+    WHOLE = 1  # members, records, lengths
+    DIGESTS = 2  # and every digest made again
+
+
+def verify(path: Path, level: Level = Level.DIGESTS) -> Verified:
+    """Read a file as closely as that."""
     state = "open" if path.name.endswith(".open") else "sealed"
     try:
         with path.open("rb") as file:
-            found = _tally(Verified(str(path), state), walk(file))
-            size = file.tell()
+            records = walk(file, digests=level is Level.DIGESTS) if level else ()
+            found = _tally(Verified(str(path), state), records)
+            size = file.seek(0, os.SEEK_END)
     except OSError as error:
         return Verified(str(path), "missing", records_bad=1, error=error.strerror)
     if not size:
