@@ -34,16 +34,18 @@ _WORD_PASSWORD = re.compile(
     r"(?<![?&;\w])((?:pg|ssl)?password\s*=\s*)('[^'\"\\\n]*'|'?[^\s&#\"',;)\\]+)", re.IGNORECASE
 )
 _QUERY_PASSWORD = re.compile(r"([?&](?:ssl)?password=)[^&#\s\"']+", re.IGNORECASE)
+# How secrets are called: parameters in a URL's query, and headers of a request.
+_NAMED_SO = r"""
+    (?:[\w.%\[\]-]{0,40}(?:token|secret|signature|passw|credential|session|api[_-]?key|
+                          (?:access|private|auth|licen[cs]e|subscription)[_-]?key)[\w.%\[\]-]{0,40}?
+      |(?:[\w.%\[\]-]{0,40}[_.\[-])?
+       (?:sig|auth|oauth|authorization|authentication|pass|pwd|pin|otp|jwt|sid)(?:\]|%5d)?
+      |(?:php|asp|aspx|j)sess(?:ion)?id)
+"""
+_IS_SECRET = re.compile(_NAMED_SO, re.IGNORECASE | re.VERBOSE)
 # Nor does what a parameter holds that is named like a secret; the URL that is fetched and stored keeps it.
 _SECRET_PARAMETER = re.compile(
-    r"""((?:[?&;]|%3f|%26)
-        (?:[\w.%\[\]-]{0,40}(?:token|secret|signature|passw|credential|session|api[_-]?key|
-                              (?:access|private|auth|licen[cs]e)[_-]?key)[\w.%\[\]-]{0,40}?
-          |(?:[\w.%\[\]-]{0,40}[_.\[-])?(?:sig|auth|oauth|authorization|pass|pwd|pin|otp|jwt|sid)(?:\]|%5d)?
-          |(?:php|asp|aspx|j)sess(?:ion)?id)
-        (?:=|%3d))
-        (?:(?!%26)[^&\#;\s"'<>\\])+""",
-    re.IGNORECASE | re.VERBOSE,
+    rf"""((?:[?&;]|%3f|%26){_NAMED_SO}(?:=|%3d))(?:(?!%26)[^&\#;\s"'<>\\])+""", re.IGNORECASE | re.VERBOSE
 )
 # Scrapy shows the settings that were overridden, and has one of this name itself.
 _SECRET_SETTING = re.compile(r"(AWS_(?:SECRET_ACCESS_KEY|SESSION_TOKEN)[\"']?\s*[:=,]\s*[\"']?)[^\s'\",}]+")
@@ -178,6 +180,11 @@ def redacted(text: str) -> str:
     """`text` without passwords and without the secrets in its URLs' queries: for all that is shown."""
     text = without_passwords(text)
     return _SECRET_PARAMETER.sub(r"\1***", text) if "=" in text or "%3" in text else text
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether what is called so, a parameter or a header, is a secret."""
+    return _IS_SECRET.fullmatch(name) is not None
 
 
 def without_passwords(text: str, *, in_queries: bool = False) -> str:

@@ -20,8 +20,8 @@ from crawler.errors import CrawlerError, IntegrityError, NotFoundError
 from crawler.evidence import files
 from crawler.evidence.blobs import BlobMissingError, UnsafePathError
 from crawler.evidence.folder_store import FolderStore
-from crawler.warc.messages import SECRETS
 from crawler.warc.messages import decoded as unpacked
+from crawler.warc.messages import is_secret
 from crawler.warc.reader import body_of, open_record
 
 if TYPE_CHECKING:
@@ -189,13 +189,14 @@ def _request_headers(opened: BinaryIO, record: Record) -> tuple[tuple[str, str],
         return ()
     behind = open_record(opened, (record.offset or 0) + record.length)
     is_its = behind.head.kind == "request" and behind.head.get("warc-concurrent-to") == record.record_urn
-    return _headers(behind) if is_its else ()
+    # Not what a client proved itself with, whoever wrote it down.
+    return tuple(pair for pair in _headers(behind) if not is_secret(pair[0].encode())) if is_its else ()
 
 
 def _headers(record: RecordStream) -> tuple[tuple[str, str], ...]:
-    """What a message says before its body; not what a client proved itself with, whoever wrote it down."""
+    """What a message says before its body."""
     head, _ = body_of(record)
-    pairs = [pair for pair in (head.headers if head else ()) if pair[0].lower() not in SECRETS]
+    pairs = head.headers if head else ()
     return tuple((name.decode("latin-1"), value.decode("utf-8", "replace")) for name, value in pairs)
 
 

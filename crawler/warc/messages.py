@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, Self, cast
 from urllib.parse import urlsplit, urlunsplit
 
@@ -13,6 +14,7 @@ from attrs import field, frozen
 from isal import isal_zlib
 
 from crawler.errors import CrawlerError
+from crawler.urls import is_secret_name
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -29,8 +31,8 @@ NOT_GZIP = cast("type[Exception]", isal_zlib.IsalError)  # its own stub takes it
 PIECE_BYTES = 1024 * 1024  # at most so much of a body is held at once
 MAX_DECODED_BYTES = 256 * 1024 * 1024
 MOST_CODINGS = 4  # a server that packs its answers more often means harm
-# What a client proves itself with; it is of no use to who reads an archive, and of much to who steals one.
-SECRETS = frozenset({b"authorization", b"proxy-authorization", b"cookie"})
+_COOKIES = frozenset({b"cookie", b"cookie2"})
+_KNOWN_NAMES = 1024
 # They speak of the connection: what is stored was put together again already.
 _OF_THE_CONNECTION = frozenset({b"transfer-encoding"})
 _BREAKS_LINES = re.compile(rb"[\r\n\x00]+")
@@ -86,11 +88,17 @@ def request_head(exchange: Exchange) -> bytes:
     """A request's head, without what we prove ourselves with."""
     parts = urlsplit(fetched_url(exchange.url))
     target = parts.path + (f"?{parts.query}" if parts.query else "")
-    headers = tuple(pair for pair in exchange.request_headers if pair[0].lower() not in SECRETS)
+    headers = tuple(pair for pair in exchange.request_headers if not is_secret(pair[0]))
     if not any(name.lower() == b"host" for name, _ in headers):
         headers = ((b"Host", parts.netloc.encode()), *headers)
     first = b"%s %s HTTP/1.1" % (_NOT_IN_NAMES.sub(b"", exchange.method), target.encode())
     return _head(first, headers)
+
+
+@lru_cache(_KNOWN_NAMES)
+def is_secret(name: bytes) -> bool:
+    """Whether a client proves itself with it: no use to who reads an archive, and much to who steals one."""
+    return name.lower() in _COOKIES or is_secret_name(as_words(name).strip())
 
 
 def response_head(exchange: Exchange) -> bytes:

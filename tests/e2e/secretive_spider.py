@@ -29,7 +29,7 @@ class SecretiveSpider(Spider):
     async def start(self) -> AsyncIterator[Request]:
         """Each path once."""
         for number, path in enumerate(self.paths):
-            headers = {"Proxy-Authorization": f"Basic {self.secret}3"}
+            headers = {"Proxy-Authorization": f"Basic {self.secret}3", "X-Api-Key": f"{self.secret}8"}
             if number % 2:
                 headers["Authorization"] = f"Bearer {self.secret}4"
             yield Request(

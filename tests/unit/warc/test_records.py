@@ -73,12 +73,20 @@ def test_every_header_is_kept_as_often_as_it_came() -> None:
     assert head.headers == tuple(pair for pair in headers if pair[0] != b"Transfer-Encoding")
 
 
+SECRET_HEADERS = (
+    b"authorization", b"Proxy-Authorization", b"COOKIE", b"Cookie2", b"X-Api-Key", b"apikey", b"X-Auth-Token",
+    b"X-Access-Token", b"X-CSRF-Token", b"X-Amz-Security-Token", b"X-Client-Secret", b"Signature", b"X-Auth",
+    b"X-Authentication", b"Ocp-Apim-Subscription-Key", b"X-Session-Id", b"X-Password", b"JSESSIONID",
+)  # fmt: skip
+PLAIN_HEADERS = (
+    b"Accept", b"Accept-Language", b"If-None-Match", b"Referer", b"Sec-WebSocket-Key", b"Origin",
+    b"X-Shopping", b"X-Requested-With", b"Authority", b"Keep-Alive", b"Upgrade-Insecure-Requests",
+)  # fmt: skip
+
+
 def test_nothing_secret_of_ours_is_written() -> None:
     """What a client proves itself with, and a password in a URL; the site's own cookies are the site's."""
-    asked = (
-        (b"authorization", CANARY), (b"Proxy-Authorization", CANARY), (b"COOKIE", CANARY),
-        (b"Accept", b"*/*"),
-    )  # fmt: skip
+    asked = (*((name, CANARY) for name in SECRET_HEADERS), *((name, b"*/*") for name in PLAIN_HEADERS))
     writer = PairWriter()
     pair = writer.pair(
         exchange(
@@ -92,7 +100,7 @@ def test_nothing_secret_of_ours_is_written() -> None:
     assert CANARY not in read
     assert b"theirs=1" in answer.block
     assert request.message is not None
-    assert [name for name, _ in request.message.headers] == [b"Host", b"Accept"]
+    assert [name for name, _ in request.message.headers] == [b"Host", *PLAIN_HEADERS]
 
 
 HOSTILE = "a\r\nWARC-Type: x\r\n\r\nb\0"
