@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from crawler.sessions.page_rows import Hooks
 
 log = logs.get_logger(__name__)
-ROBOTS = "obey"  # as settings.py has it
 _NO_LIMIT = 2**62  # a session has one file
 # Who writes along in the transactions of pages, sessions and runs, whoever opens the stores.
 RUN_HOOKS = RunHooks()
@@ -55,6 +54,7 @@ class Stores:
         self.gate: Gate  # once it is opened
         self.acquisitions: Acquisitions
         self.writes = self.sessions.writes
+        self.obeys_robots = True  # which WARC files say of the crawl
         self.shelf: WarcShelf | None = None  # once it is opened, where traffic is recorded
         self._opened = ExitStack()
         self._opened.callback(database.close)
@@ -73,7 +73,7 @@ class Stores:
             return
         settings = self.settings
         self.shelf = self.writes.shelf = WarcShelf(
-            settings.warcs, _about(settings), WarcRows(self.database),
+            settings.warcs, self._about, WarcRows(self.database),
             max_bytes=settings.warc_max_bytes, revisits=settings.warc_revisits,
         )  # fmt: skip
         self._opened.callback(self.shelf.close)
@@ -82,9 +82,15 @@ class Stores:
         """Open, once, where the WARC files of sessions lie until these end."""
         if self.writes.spool is None:
             folder = spool_of(self.settings)
-            self.writes.spool = WarcShelf(folder, _about(self.settings), NoRows(), max_bytes=_NO_LIMIT)
+            self.writes.spool = WarcShelf(folder, self._about, NoRows(), max_bytes=_NO_LIMIT)
             self._opened.callback(self.writes.spool.close)
         return self.writes.spool
+
+    @property
+    def _about(self) -> About:
+        """What a WARC file says of its making."""
+        robots = "obey" if self.obeys_robots else "ignore"
+        return About(f"Vitrine/{__version__}", self.settings.user_agent, robots, self.settings.contact_url)
 
     def take_over(self) -> int:
         """End the sessions of processes that are gone, and keep what these had spooled; how many files."""
@@ -100,10 +106,6 @@ class Stores:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _about(settings: Settings) -> About:
-    return About(f"Vitrine/{__version__}", settings.user_agent, ROBOTS, settings.contact_url)
 
 
 def _say_how_it_runs(settings: Settings, gate: Gate) -> None:

@@ -41,7 +41,7 @@ class CrawlContext:
         self._crawler = ref(crawler)
         self._at_once = crawler.settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
         self.settings = load_settings_from(crawler.settings)
-        self.visits = Visits(self.settings)
+        self.visits = Visits(self.settings, obeys_robots=crawler.settings.getbool("ROBOTSTXT_OBEY"))
         self.readers = Readers()
         self.records_sessions = False  # each session is to keep a WARC file of its own
 

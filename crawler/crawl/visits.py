@@ -55,7 +55,9 @@ log = logs.get_logger(__name__)
 class Visits:
     """Opens on first use, so that commands which fetch nothing touch no database."""
 
-    def __init__(self, settings: Settings, hooks: Sequence[Hooks] = HOOKS) -> None:
+    def __init__(
+        self, settings: Settings, hooks: Sequence[Hooks] = HOOKS, *, obeys_robots: bool = True
+    ) -> None:
         self.settings = settings
         self.running: dict[str, Visit] = {}  # those that run, by id
         self.known: dict[str, Visit] = {}  # and those whose domains are not free yet
@@ -64,7 +66,7 @@ class Visits:
         self.listeners: list[Callable[..., None]] = []  # hear of sessions: queued, started, ended
         self.stores: Stores  # once they are open, as are the domains
         self.domains: Domains
-        self._hooks = hooks
+        self._open_stores = partial(_open, settings, hooks, obeys_robots=obeys_robots)
         self._opening: asyncio.Task[Stores] | None = None
         self._shared = Shared()
         self.threads = Threads()
@@ -78,7 +80,7 @@ class Visits:
         return await asyncio.shield(self._opening)
 
     async def _open(self) -> Stores:
-        stores = self.stores = await self.threads.run(_open, self.settings, self._hooks)
+        stores = self.stores = await self.threads.run(self._open_stores)
         self.domains = Domains(stores, self.threads, self)
         return stores
 
@@ -223,9 +225,10 @@ class Visits:
             listener(event, **fields)
 
 
-def _open(settings: Settings, hooks: Sequence[Hooks]) -> Stores:
+def _open(settings: Settings, hooks: Sequence[Hooks], *, obeys_robots: bool) -> Stores:
     """Open the stores and the gate, and end the sessions of processes that are gone."""
     stores = open_stores(settings, hooks)
+    stores.obeys_robots = obeys_robots
     try:
         mark_store(stores.database, stores.blobs)
         stores.open_gate()

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import TYPE_CHECKING
 
 import pytest
+from scrapy.utils.test import get_crawler
 from sqlalchemy import select, text
 
 from crawler.config import load_settings
+from crawler.crawl.context import CrawlContext
 from crawler.db.models import CrawlSession, ScrapeRecord
 from crawler.errors import RevisionError
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder
 from crawler.stores import HOOKS, open_stores
+from tests.unit.warc.made import exchange
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,3 +67,27 @@ def test_a_gate_is_opened_for_who_fetches_only(settings: Settings) -> None:
         assert not hasattr(stores, "gate")
         stores.open_gate()
         assert stores.gate.states() == []
+
+
+@pytest.mark.parametrize(("obeys", "said"), [(True, b"robots: obey\r\n"), (False, b"robots: ignore\r\n")])
+def test_a_warc_file_says_whether_robots_txt_was_obeyed(
+    settings: Settings, *, obeys: bool, said: bytes
+) -> None:
+    """And not what is the rule."""
+    with open_stores(settings.model_copy(update={"page_store": "warc"})) as stores:
+        stores.obeys_robots = obeys
+        stores.open_shelf()
+        assert stores.shelf is not None
+        path = settings.warcs / stores.shelf.append(exchange()).result().path
+    assert said in gzip.decompress(path.read_bytes())
+
+
+@pytest.mark.parametrize("obeys", [True, False])
+def test_a_crawl_knows_whether_it_obeys(settings: Settings, *, obeys: bool) -> None:
+    """By Scrapy's own setting."""
+    given = {"VITRINE_HOME": str(settings.vitrine_home), "ROBOTSTXT_OBEY": obeys}
+    context = CrawlContext(get_crawler(settings_dict=given))
+    opened = context.visits._open_stores()
+    assert opened.obeys_robots is obeys
+    opened.close()
+    context.visits.threads.close()
