@@ -7,11 +7,12 @@ belongs to a session that is gone, goes. Nothing lies there for ever.
 from __future__ import annotations
 
 import fcntl
+import mmap
 import os
 import re
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
 from sqlalchemy import select
@@ -95,14 +96,22 @@ def _keep_one(writes: WriteQueue, path: Path, session_id: UUID, mark: str) -> bo
 
 def _publish(writes: WriteQueue, path: Path, uri: str, *, session_id: UUID, days: int) -> None:
     """Write the artifact, unless whoever died had done that, and let go of the file."""
-    file = KeptFile.of(WARC, uri, path.read_bytes())
-    same = (Artifact.session_id == session_id, Artifact.checksum == file.packed.checksum)
-    with writes.database.read() as db:
-        is_kept = db.scalar(select(Artifact.id).where(*same, Artifact.type == WARC.name).limit(1))
-    if is_kept is None:
-        rows = partial(write_artifacts, files=[file], session_id=session_id, days=days)
-        writes.post_now(Write(rows, [file], replaces=True))
+    with _mapped(path) as content:
+        file = KeptFile.of(WARC, uri, content)
+        same = (Artifact.session_id == session_id, Artifact.checksum == file.packed.checksum)
+        with writes.database.read() as db:
+            is_kept = db.scalar(select(Artifact.id).where(*same, Artifact.type == WARC.name).limit(1))
+        if is_kept is None:
+            rows = partial(write_artifacts, files=[file], session_id=session_id, days=days)
+            writes.post_now(Write(rows, [file], replaces=True))
     path.unlink()
+
+
+@contextmanager
+def _mapped(path: Path) -> Generator[bytes]:
+    """A sealed file's bytes, none of which is copied into memory; a session may have loaded whole films."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        yield cast("bytes", data)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tests.unit.sessions.conftest import Process
 
     ProcessOf = Callable[..., Process]
+LARGE = 16 * 1024 * 1024
 
 
 def spooled(process: Process, visit: Visit) -> WarcShelf:
@@ -68,6 +70,25 @@ def test_a_session_ends(process_of: ProcessOf) -> None:
     stored = process.store.settings.artifacts / row.storage_uri
     assert row.checksum == sha256(stored.read_bytes())
     assert left(process) == []
+    shelf.close()
+
+
+def test_a_large_file_is_not_held_in_memory(process_of: ProcessOf) -> None:
+    """However much a session loaded: what is kept is the file, and it is read where it lies."""
+    process = process_of()
+    visit = process.begin()
+    shelf = spooled(process, visit)
+    shelf.append(exchange(body=os.urandom(LARGE)), visit.fence.session_id).result()
+    process.finish(visit)
+    tracemalloc.start()
+    keep_warc(process.store.writes, visit)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    [row] = artifacts(process)
+    assert (row.size_bytes > LARGE, left(process)) == (True, [])
+    assert peak < LARGE / 2
+    stored = process.store.settings.artifacts / row.storage_uri
+    assert row.checksum == sha256(stored.read_bytes())
     shelf.close()
 
 
