@@ -116,12 +116,24 @@ class RobotsUnavailableError(RequestRefusedError):
     cause = Cause.ROBOTS_UNAVAILABLE
 
 
-class PartialAnswerError(ResponseDataLossError):
-    """An answer broke off; what came of it is no page, and is recorded where answers are."""
+class BrokenOffError(Exception):
+    """An answer that had begun did not come to its end; what came of it is no page, and is recorded."""
 
-    def __init__(self, response: Response) -> None:
-        super().__init__(f"the answer broke off after {len(response.body)} bytes")
+    def __init__(self, response: Response, why: str) -> None:
+        super().__init__(why)
         self.response = response
+
+
+class PartialAnswerError(BrokenOffError, ResponseDataLossError):
+    """The connection was lost."""
+
+
+class SlowAnswerError(BrokenOffError, DownloadTimeoutError):
+    """It took longer than is waited for."""
+
+
+class LargeAnswerError(BrokenOffError, DownloadCancelledError):
+    """It is larger than is taken."""
 
 
 class SessionStoppedError(RequestRefusedError):

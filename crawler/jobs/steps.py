@@ -257,7 +257,7 @@ def _expired(db: Session, rows: Sequence[RowMapping], now: datetime) -> None:
 def first_begun(
     db: Transaction, leases: Leases, owner: str,
     begin: Callable[[Transaction, RowMapping, Lease], Begun | None],
-    *, within: Sequence[ColumnElement[bool]], job_id: int | None = None,
+    *, within: tuple[ColumnElement[bool], ...], job_id: int | None = None,
 ) -> Begun | None:  # fmt: skip
     """The first step that is due and can be begun, of one job or of any; None where there is none."""
     take_back_dead(db, leases)

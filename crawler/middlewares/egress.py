@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.exceptions import CannotResolveHostError, DownloadFailedError
 from scrapy.resolver import CachingHostnameResolver
 from scrapy.utils.datatypes import LocalCache
 from scrapy.utils.httpobj import urlparse_cached
 
 from crawler.access.egress import EgressPolicy, EgressRefusedError, host_name
-from crawler.crawl.answers import PartialAnswerError, SessionStoppedError
+from crawler.crawl.answers import SessionStoppedError
 from crawler.crawl.closing import drops_its_queue
 from crawler.crawl.context import SESSION, CrawlContext
 from crawler.middlewares.bounded_headers import BoundedClientFactory, too_large
+from crawler.middlewares.partial import PartialHandler
 from crawler.middlewares.scope import TASK
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EgressRefusedError", "GuardedHandler", "GuardedResolver"]
 REMEMBERED_REFUSALS = 1000
-FAIL_ON_LOSS = "download_fail_on_dataloss"  # Scrapy's key
 # ruff: file-ignore[invalid-function-name, invalid-argument-name] - Twisted's names
 
 
@@ -92,7 +91,7 @@ class _Guard:
         self._receiver.resolutionComplete()
 
 
-class GuardedHandler(HTTP11DownloadHandler):
+class GuardedHandler(PartialHandler):
     """Scrapy's handler for http and https, with the guard in place whoever started the reactor."""
 
     def __init__(self, crawler: Crawler) -> None:
@@ -104,7 +103,7 @@ class GuardedHandler(HTTP11DownloadHandler):
         """Download, and say so where it was refused."""
         self.require_lock(request)
         try:
-            return await self._whole(request)
+            return await super().download_request(request)
         except DownloadFailedError as error:
             if refusal := too_large(error):
                 raise refusal from error
@@ -118,21 +117,6 @@ class GuardedHandler(HTTP11DownloadHandler):
                 f"{host} is not to be connected to: {reason}",
                 hint="a host or network that may be fetched all the same goes into EGRESS_ALLOW",
             ) from error
-
-    async def _whole(self, request: Request) -> Response:
-        """Download; an answer that breaks off is an error as ever, with what came of it for the recorder."""
-        wished = request.meta.get(FAIL_ON_LOSS)
-        request.meta[FAIL_ON_LOSS] = False
-        try:
-            response = await super().download_request(request)
-        finally:
-            request.meta[FAIL_ON_LOSS] = wished
-            if wished is None:
-                del request.meta[FAIL_ON_LOSS]
-        fails = self._fail_on_dataloss if wished is None else wished
-        if fails and "dataloss" in response.flags:
-            raise PartialAnswerError(response)
-        return response
 
     def require_lock(self, request: Request) -> None:
         """While a request waited in Scrapy's queue its session may have lost the domain, or its run ended."""

@@ -18,9 +18,10 @@ from scrapy.exceptions import NotConfigured
 
 from crawler import logs
 from crawler.clock import utc_now
-from crawler.crawl.answers import PartialAnswerError
+from crawler.crawl.answers import BrokenOffError
 from crawler.crawl.context import EXCHANGES, RECORD, SESSION, VIEWPORT, Component
 from crawler.errors import CrawlerError
+from crawler.middlewares.partial import LOST, TOO_LARGE, TOO_SLOW
 from crawler.warc.messages import Exchange
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from crawler.warc.records import Shelved
 
 MOST_WAITING_BYTES = 64 * 1024 * 1024  # of answers that the disk has not taken; then no request goes out
-_TRUNCATED = {"dataloss": "disconnect", "download_stopped": "length"}
+_TRUNCATED = {LOST: "disconnect", TOO_SLOW: "time", TOO_LARGE: "length", "download_stopped": "length"}
 
 log = logs.get_logger(__name__)
 
@@ -79,7 +80,7 @@ class RecorderMiddleware(Component):
 
     async def process_exception(self, request: Request, exception: Exception) -> None:
         """Write down what came of an answer that broke off; for everybody else it is the error that it is."""
-        if request in self._out and isinstance(exception, PartialAnswerError):
+        if request in self._out and isinstance(exception, BrokenOffError):
             with suppress(CrawlerError):  # it has ended the crawl
                 await self._record(request, exception.response)
 

@@ -41,6 +41,8 @@ ANSWERS = {
     "/chunked": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n27\r\n" + HTML + b"\r\n0\r\n\r\n",
     "/packed": b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(PACKED)
     + PACKED,
+    "/large": b"HTTP/1.1 200 OK\r\nContent-Length: 8000\r\n\r\n" + HTML,
+    "/grows": b"HTTP/1.1 200 OK\r\n\r\n" + bytes(8000),
     "/nothing": b"HTTP/1.1 204 No Content\r\n\r\n",
     "/same": b"HTTP/1.1 304 Not Modified\r\n\r\n",
     "/an-archive": b"HTTP/1.1 200 OK\r\nContent-Type: application/warc\r\nContent-Length: 39\r\n\r\n"
@@ -98,11 +100,11 @@ def test_what_a_hostile_site_sends(home: Home, wire: Wire, tmp_path: Path) -> No
     done = home.scrapy(
         "runspider", "tests/e2e/secretive_spider.py", "-a", f"url={wire.url}", "-a", f"secret={CANARY}",
         "-a", f"paths={','.join(ANSWERS)}", "-s", "DOWNLOAD_DELAY=0", "-s", f"WARC_DIR={warcs}",
-        "-s", "RETRY_ENABLED=0",
+        "-s", "RETRY_ENABLED=0", "-s", "DOWNLOAD_MAXSIZE=4000",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     asked = b"\n".join(wire.asked)
-    for number in (3, 4, 5):
+    for number in (3, 4, 5, 8):
         assert f"{CANARY}{number}".encode() in asked  # it was sent
     assert b64encode(f"{CANARY}1:{CANARY}2".encode()) in asked
     found = [each for path in warcs.iterdir() for each in entries(path.read_bytes())]
@@ -119,7 +121,9 @@ def test_what_a_hostile_site_sends(home: Home, wire: Wire, tmp_path: Path) -> No
     plain = answers["/plain"].message
     assert plain is not None
     assert [value for name, value in plain.headers if name.lower() == b"set-cookie"] == [b"a=1", b"b=2"]
-    assert answers["/cut"].head.get("warc-truncated") == "disconnect"
+    truncated = {path: each.head.get("warc-truncated") for path, each in answers.items()}
+    why = {"/cut": "disconnect", "/large": "length", "/grows": "length"}
+    assert {path: word for path, word in truncated.items() if word} == why
     assert answers["/packed"].block.endswith(PACKED)
     assert answers["/chunked"].block.endswith(HTML)
     written = b"".join(gzip.decompress(path.read_bytes()) for path in warcs.iterdir())

@@ -6,12 +6,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.exceptions import CannotResolveHostError
 from scrapy.resolver import CachingHostnameResolver
 
 from crawler.access.egress import EgressPolicy, EgressRefusedError
 from crawler.middlewares.egress import GuardedHandler, GuardedResolver
+from crawler.middlewares.partial import PartialHandler
 from tests.unit.components import a_request, awaited
 
 
@@ -87,7 +87,7 @@ def test_a_refused_host_is_told_from_an_unknown_one(
     def no_address(*_: Any) -> None:
         raise CannotResolveHostError("no")
 
-    monkeypatch.setattr(HTTP11DownloadHandler, "download_request", no_address)
+    monkeypatch.setattr(PartialHandler, "download_request", no_address)
     resolver.judge("inner.example", ["192.168.0.1"])
     resolver.judge("gone.example", [])
     with pytest.raises(EgressRefusedError, match=r"inner\.example is not to be connected to") as refused:

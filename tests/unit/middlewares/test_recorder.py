@@ -13,7 +13,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
 from crawler.config import load_settings
-from crawler.crawl.answers import PartialAnswerError
+from crawler.crawl.answers import LargeAnswerError, PartialAnswerError, SlowAnswerError
 from crawler.crawl.context import RECORD
 from crawler.evidence.blobs import DiskFullError
 from crawler.middlewares.recorder import MOST_WAITING_BYTES, RecorderMiddleware
@@ -170,11 +170,15 @@ def test_an_answer_that_breaks_off_is_written(recorder: RecorderMiddleware, shel
         await recorder.process_request(request)
         assert await recorder.process_exception(request, error) is None  # type: ignore[func-returns-value]
 
-    part = Response(a_request().url, body=b"<html><bo", flags=["dataloss"])
-    awaited(way(PartialAnswerError(part)))
+    def part(flag: str) -> Response:
+        return Response(a_request().url, body=b"<html><bo", flags=[flag])
+
+    awaited(way(PartialAnswerError(part("dataloss"), "lost")))
+    awaited(way(SlowAnswerError(part("too_slow"), "slow")))
+    awaited(way(LargeAnswerError(part("too_large"), "large")))
     awaited(way(TimeoutError()))
-    [exchange] = shelf.written
-    assert (exchange.body, exchange.truncated) == (b"<html><bo", "disconnect")
+    assert [each.truncated for each in shelf.written] == ["disconnect", "time", "length"]
+    assert {each.body for each in shelf.written} == {b"<html><bo"}
 
 
 def test_it_is_off_unless_wanted() -> None:
