@@ -28,6 +28,7 @@ from crawler.db import lookup
 from crawler.db.models import CrawlSession
 from crawler.errors import ExitCode
 from crawler.runs import rows
+from crawler.runs.keeping import as_begun
 from crawler.views import runs as run_views
 from crawler.views import sessions as session_views
 
@@ -149,11 +150,16 @@ def resume(
     verbose: Verbose = False,
     as_json: Json = False,
 ) -> int:
-    """Go on with a run where it stopped; beside others that are at it, help them."""
+    """Go on with a run where it stopped, in the form that it was begun in; beside others, help them."""
+    said = _named(tuple(settings or ()))
     with reading() as db:
-        run_id = rows.find(db, run).id
-    arguments = (f"run_id={run_id}", *(["retry_errors=1"] if retry_errors else []))
-    crawl = Crawl("site", arguments, tuple(settings or ()), verbose=verbose)
+        row = rows.find(db, run)
+        begun = as_begun(row.plan, load_settings(said))
+    # What is said here is not overruled, and refused where it would leave something out.
+    names = {name.upper() for name in said}
+    kept = [f"{name}={value}" for name, value in begun.items() if name not in names]
+    arguments = (f"run_id={row.id}", *(["retry_errors=1"] if retry_errors else []))
+    crawl = Crawl("site", arguments, (*kept, *(settings or ())), verbose=verbose)
     return crawl_and_report(crawl, as_json=as_json)
 
 

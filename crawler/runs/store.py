@@ -19,6 +19,7 @@ from crawler.errors import CrawlerError, NotFoundError, UsageError
 from crawler.leases.rows import Leases
 from crawler.leases.rules import LeaseRules, stored_error
 from crawler.runs import rows, task_ends, tasks
+from crawler.runs.keeping import KEY, keeping_of, require_recording
 from crawler.runs.rows import RunStatus
 from crawler.runs.sources import Source
 from crawler.runs.task_ends import Release
@@ -116,6 +117,7 @@ class RunStore:
                 assert order.source is not None  # ruff: ignore[assert] - see _found
                 run_id, source, scope = self._begun(db, order.source), order.source, order.source.scope
             else:
+                require_recording(row.id, row.plan, self.settings)
                 run_id, source = row.id, Source.of_plan(row.plan)
                 scope = source.scope.with_denials(rows.learnt_of(db, run_id))
                 again = task_ends.retry_errors(db, run_id, db.now) if order.retry_errors else 0
@@ -142,7 +144,8 @@ class RunStore:
         return row
 
     def _begun(self, db: Transaction, source: Source) -> int:
-        run_id = create(db, source.code, source.as_plan(), max_pages=source.max_pages, now=db.now)
+        plan = {**source.as_plan(), KEY: keeping_of(self.settings)}
+        run_id = create(db, source.code, plan, max_pages=source.max_pages, now=db.now)
         tasks.add(db, run_id, map(task_of, source.start_urls), db.now)
         start(db, run_id, db.now)
         return run_id

@@ -13,6 +13,8 @@ import pytest
 
 from crawler.cli import crawl as crawling
 from crawler.cli.crawl import Crawl, FinishedCrawl, run_crawl
+from crawler.config import load_settings
+from crawler.runs.keeping import KEY, keeping_of
 from tests.unit.views import rows
 
 if TYPE_CHECKING:
@@ -168,3 +170,24 @@ def test_a_session_and_a_run_are_gone_on_with_by_their_whole_names(
     assert vitrine("sessions", "retry", "ff", **where).code == 1
     assert vitrine("runs", "resume", "8", **where).code == 1
     assert len(started) == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "passed_on"),
+    [
+        ((), ("WARC_DIR=/w",)),
+        (("-s", "WARC_DIR=/x"), ("WARC_DIR=/x",)),
+        (("-s", "PAGE_STORE=files"), ("WARC_DIR=/w", "PAGE_STORE=files")),
+    ],
+)
+def test_a_run_goes_on_in_the_form_that_it_was_begun_in(
+    vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch, database: Database, database_url: str,
+    said: tuple[str, ...], passed_on: tuple[str, ...],
+) -> None:  # fmt: skip
+    """Whatever this shell has set; what is said in the line stands, and is the crawl's to refuse."""
+    with database.write() as db:
+        plan = {KEY: keeping_of(load_settings({"WARC_DIR": "/w"}))}
+        db.add(rows.a_run(id=7, plan=plan))
+    started = never_beginning(monkeypatch)
+    vitrine("runs", "resume", "7", *said, DATABASE_URL=database_url)
+    assert [each.settings for each in started] == [passed_on]

@@ -17,7 +17,7 @@ from crawler.capture.failures import Cause
 from crawler.config import load_settings
 from crawler.db.engine import Database
 from crawler.db.models import CrawlException, Run, RunWorker, ScrapeRecord, Task
-from crawler.errors import NotFoundError, UsageError
+from crawler.errors import ConfigError, NotFoundError, UsageError
 from crawler.runs import rows, tasks
 from crawler.runs import store as module
 from crawler.runs.sources import Source
@@ -145,6 +145,20 @@ def test_a_stopped_run_is_resumed_as_it_was_planned(
     assert (run.status, run.completed_at, run.stop_requested_at) == ("running", None, None)
 
 
+def test_a_recorded_run_does_not_go_on_unrecorded(
+    store: RunStore, second: RunStore, database: Database
+) -> None:
+    """Nothing is changed by who is refused."""
+    store.settings = store.settings.model_copy(update={"page_store": "warc"})
+    run = store.open(RunOrder(SOURCE))
+    store.end()
+    for order in (RunOrder(run_id=run.id), RunOrder(SOURCE, resume=True)):
+        with pytest.raises(ConfigError, match="is kept in WARC files"):
+            second.open(order)
+    assert (run_of(database).status, workers(database)) == ("stopped", [])
+    assert store.open(RunOrder(run_id=run.id)).resumed
+
+
 def test_where_nothing_can_be_resumed_a_run_begins(store: RunStore, second: RunStore) -> None:
     """So that a scheduled command needs no two forms."""
     first = store.open(RunOrder(SOURCE, resume=True))
@@ -266,7 +280,7 @@ def test_how_it_stands_is_counted(store: RunStore) -> None:
     assert (store.view((), 0).left.counts, store.view((), 0).left.slowest) == ({}, None)
     view = store.view((), 0, counted=True)
     assert (view.left.counts, view.left.slowest) == (
-        {"pending": 1, "in_progress": 1, "finished": 0, "error": 0}, "other.example",
+        {"pending": 1, "in_progress": 1, "finished": 0, "error": 0, "refused": 0}, "other.example",
     )  # fmt: skip
 
 
