@@ -26,10 +26,10 @@ from crawler.retention.holds import note_action
 from crawler.views import jobs as views
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from crawler.views.jobs import JobDocument
+    from crawler.views.jobs import JobDocument, StepDocument
 
 JobId = Annotated[str, typer.Argument(metavar="JOB", help="Its number.")]
 SourceCode = Annotated[str, typer.Option("--source", metavar="CODE", help="A registered source.")]
@@ -228,32 +228,39 @@ def tell(job: JobDocument) -> None:
         "  pages: {crawled} of {total}, {failed} failed; WARC files: {warcs}, {bytes}\n  in {folder}",
         id=job.id, name=job.name, source=job.source, status=job.status, queued=job.queued_at,
         started=job.started_at, ended=job.finished_at, crawled=job.pages_crawled, total=job.pages_total,
-        failed=job.pages_failed, warcs=job.warc_file_count, bytes=job.warc_bytes_total, folder=job.output_dir,
+        failed=job.pages_failed, warcs=job.warc_file_count, bytes=job.warc_bytes_total,
+        folder=job.output_dir,
     )  # fmt: skip
-    if job.worker:
-        say("  worked on by {worker}", worker=job.worker)
-    if job.crawler_status:
-        say(
-            "  the crawl: {outcome}, exit code {code}, stage {stage}", outcome=job.crawler_status,
-            code=job.crawler_exit_code, stage=job.crawler_stage,
-        )  # fmt: skip
+    for line in _facts(job):
+        say("  {line}", line=line)
     for step in job.steps:
-        if step.last_error:
-            say("  [red]{kind}: {error}[/]", kind=step.kind, error=step.last_error)
-        if step.next_run_at and (step.attempts or step.last_error):
-            say("  {kind} waits until {time}", kind=step.kind, time=step.next_run_at)
-        if step.history:
-            rows = [
-                (
-                    one.get("started_at"),
-                    one.get("ended_at"),
-                    one.get("outcome"),
-                    one.get("exit_code"),
-                    one.get("error"),
-                )
-                for one in step.history
-            ]
-            table(("began", "ended", "came to", "exit", "why"), rows, title=step.kind)
+        _tell_step(step)
+
+
+def _facts(job: JobDocument) -> Iterator[str]:
+    """What is worth a line of its own."""
+    if job.worker:
+        yield f"worked on by {job.worker}"
+    if job.crawler_status:
+        yield f"the crawl: {job.crawler_status}, exit code {job.crawler_exit_code}, stage {job.crawler_stage}"
+    if job.retry_count or job.infra_errors:
+        yield f"failed crawls: {job.retry_count}; errors of the machine in a row: {job.infra_errors}"
+    if job.cleaned_at:
+        yield f"cleaned up ({job.cleanup_status}) at {job.cleaned_at}"
+    if job.emptied_at:
+        yield f"a purge took the last of its WARC files at {job.emptied_at}"
+
+
+def _tell_step(step: StepDocument) -> None:
+    if step.last_error:
+        kind = f"{step.kind}, {step.cause}" if step.cause else step.kind
+        say("  [red]{kind}: {error}[/]", kind=kind, error=step.last_error)
+    if step.next_run_at and (step.attempts or step.last_error):
+        say("  {kind} waits until {time}", kind=step.kind, time=step.next_run_at)
+    names = ("started_at", "ended_at", "outcome", "exit_code", "error")
+    if step.history:
+        rows = [tuple(map(one.get, names)) for one in step.history]
+        table(("began", "ended", "came to", "exit", "why"), rows, title=step.kind)
 
 
 def given_options(given: Iterable[str], *, removes: bool = False) -> dict[str, Any]:
