@@ -130,21 +130,14 @@ def _is_of(url: str, domain: str) -> bool:
 # ── what jobs say of themselves ──
 
 
-@frozen
-class Left:
-    """What a purge left of a job's archive."""
-
-    job_id: int
-    sizes: Sizes | None  # None where its folder cannot be read
+def folders_of(db: Transaction, jobs: Iterable[int]) -> dict[int, Path]:
+    """Where jobs have their archives."""
+    rows = db.execute(select(Job.id, Job.output_dir).where(Job.id.in_(jobs)).order_by(Job.id))
+    return {job_id: Path(folder) for job_id, folder in rows}
 
 
-def left_of(db: Transaction, jobs: Iterable[int]) -> list[Left]:
-    """Count the files of jobs, as far as their folders are there."""
-    folders = db.execute(select(Job.id, Job.output_dir).where(Job.id.in_(jobs)).order_by(Job.id))
-    return [Left(job_id, _sizes(Path(folder))) for job_id, folder in folders]
-
-
-def _sizes(folder: Path) -> Sizes | None:
+def counted(folder: Path) -> Sizes | None:
+    """What is left in a job's folder; None where nobody can say."""
     try:
         return sizes_of(folder) if folder.is_dir() else None
     except OSError as error:  # a mount that is away
@@ -152,11 +145,11 @@ def _sizes(folder: Path) -> Sizes | None:
         return None
 
 
-def write_left(db: Transaction, left: Left) -> None:
+def write_counts(db: Transaction, job_id: int, left: Sizes | None) -> None:
     """Have a job's row say what is there now; one of which nothing is left can be indexed all the same."""
-    pages = select(func.count()).select_from(Snapshot).where(Snapshot.job_id == left.job_id)
+    pages = select(func.count()).select_from(Snapshot).where(Snapshot.job_id == job_id)
     values: dict[str, Any] = {"indexed_page_count": db.scalar(pages), "updated_at": db.now}
-    if left.sizes is not None:
-        values |= {**asdict(left.sizes), "storage_scanned_at": db.now}
-        values |= {} if left.sizes.warc_file_count else {"emptied_at": db.now}
-    db.execute(update(Job).where(Job.id == left.job_id).values(values))
+    if left is not None:
+        values |= {**asdict(left), "storage_scanned_at": db.now}
+        values |= {} if left.warc_file_count else {"emptied_at": db.now}
+    db.execute(update(Job).where(Job.id == job_id).values(values))

@@ -232,10 +232,11 @@ class _Purge:
     def count_jobs(self) -> None:
         """Have the jobs whose files were touched say what they have left."""
         with self.database.read() as db:
-            left = archives.left_of(db, self._entry(db).details.get("jobs", ()))
-        for each in left:
+            folders = archives.folders_of(db, self._entry(db).details.get("jobs", ()))
+        for job_id, folder in folders.items():
+            left = archives.counted(folder)
             with self._step() as db:
-                archives.write_left(db, each)
+                archives.write_counts(db, job_id, left)
 
     def _note_jobs(self, db: Transaction, jobs: Sequence[int]) -> None:
         """Remember whose files are touched, for whoever takes this purge up."""
