@@ -56,7 +56,7 @@ class Farm:
                     pass
                 path = line.split(" ")[1]
                 self.asked[f"{host}:{port}{path}"] += 1
-                while self.opening and path != "/robots.txt" and not self.opening.is_set():
+                while self.opening and path != "/robots.txt" and not self.opening.is_set():  # ruff: ignore[async-busy-wait] - of another thread
                     await asyncio.sleep(0.01)
                 special = self.special(path)
                 if special is not None and special[0] == SILENCE:
