@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from calendar import monthrange
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from enum import StrEnum
@@ -27,6 +26,7 @@ EMBEDDED = frozenset({"cs_", "im_", "oe_", "em_", "ob_"})  # what a page is show
 TIMESTAMP_DIGITS = 14
 MIN_TIMESTAMP_DIGITS = 4
 TIMEMAPS = ("link", "json", "cdxj")
+_TIME_HINT = "a time has 4 to 14 digits: YYYYMMDDhhmmss, or its beginning"
 _CAPTURE = re.compile(r"(\d+)(\*|[a-z]{2,3}_)?/(.*)", re.DOTALL)
 _SPELT_OUT = re.compile(r"https?%3a(?:%2f|/){1,2}", re.IGNORECASE)
 _SLASHES = re.compile(r"(https?):/*(?=[^/])", re.IGNORECASE)
@@ -80,15 +80,15 @@ def asked(rest: str) -> Asked:
         return Asked(Kind.TIMEGATE, url_of(rest))
     digits, modifier, url = found[1], found[2] or FRAMED, found[3]
     if modifier == "*":
+        time_of(digits)
         return Asked(Kind.CALENDAR, url_of(url), digits[:TIMESTAMP_DIGITS])
     if modifier not in MODIFIERS:
         raise AddressError(
             f"{modifier!r} is no way to show a capture", hint="mp_ shows a page, id_ what was stored"
         )
     if not MIN_TIMESTAMP_DIGITS <= len(digits) <= TIMESTAMP_DIGITS:
-        raise AddressError(
-            f"{digits[:40]} is no time", hint="a time has 4 to 14 digits: YYYYMMDDhhmmss, or its beginning"
-        )
+        raise AddressError(f"{digits[:40]} is no time", hint=_TIME_HINT)
+    time_of(digits)
     return Asked(Kind.CAPTURE, url_of(url), digits, modifier)
 
 
@@ -116,19 +116,14 @@ def _host(url: str) -> str:
 
 
 def time_of(timestamp: str) -> datetime:
-    """The earliest time that begins with these digits; what no calendar has is the last that it has."""
-    digits = timestamp.ljust(4, "0")[:TIMESTAMP_DIGITS]
-    year = min(max(int(digits[:4]), 1), 9999)
-    month = _within(digits[4:6], 1, 12)
-    day = _within(digits[6:8], 1, monthrange(year, month)[1])
-    hour, minute, second = (_within(digits[n : n + 2], 0, most) for n, most in ((8, 23), (10, 59), (12, 59)))
-    return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
-
-
-def _within(digits: str, least: int, most: int) -> int:
-    return (
-        min(max(int(digits.ljust(2, "0") if least == 0 else digits or "0"), least), most) if digits else least
-    )
+    """The earliest time that begins with these digits; zeros for month and day are none."""
+    filled = timestamp[:TIMESTAMP_DIGITS].ljust(TIMESTAMP_DIGITS, "0")
+    year, month, day = (int(filled[begin:end]) or 1 for begin, end in ((0, 4), (4, 6), (6, 8)))
+    hour, minute, second = (int(filled[begin : begin + 2]) for begin in (8, 10, 12))
+    try:
+        return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+    except ValueError:
+        raise AddressError(f"no calendar has {timestamp[:TIMESTAMP_DIGITS]}", hint=_TIME_HINT) from None
 
 
 def timestamp_of(at: datetime) -> str:

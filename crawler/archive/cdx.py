@@ -30,7 +30,6 @@ MAX_LOOKED_AT = 100_000  # rows of which filters leave nothing
 PAGE_ROWS = 2_000
 MATCH_TYPES = ("exact", "prefix", "host", "domain")
 SORTS = ("default", "reverse", "closest")
-LAST_YEAR = 9998
 MAX_ID = 2**53 - 1
 
 
@@ -155,16 +154,16 @@ def _behind(mark: _Mark, *, is_reverse: bool) -> ColumnElement[bool]:
 
 def _end_of(digits: str) -> datetime:
     """The end of what begins with these digits: of a year, a month, a day, a second."""
-    begin = time_of(digits)
-    length = len(digits)
-    if length <= 4:  # ruff: ignore[magic-value-comparison] - a year
-        return (
-            begin.replace(year=begin.year + 1) if begin.year < LAST_YEAR else datetime.max.replace(tzinfo=UTC)
-        )
-    if length <= 6:  # ruff: ignore[magic-value-comparison] - a month
-        return (begin.replace(day=1) + timedelta(days=32)).replace(day=1)
+    begin, length = time_of(digits), len(digits)
     steps = {8: timedelta(days=1), 10: timedelta(hours=1), 12: timedelta(minutes=1)}
-    return begin + steps.get(length, timedelta(seconds=1))
+    try:
+        if length <= 4:  # ruff: ignore[magic-value-comparison] - a year
+            return begin.replace(year=begin.year + 1)
+        if length <= 6:  # ruff: ignore[magic-value-comparison] - a month
+            return (begin.replace(day=1) + timedelta(days=32)).replace(day=1)
+        return begin + steps.get(length, timedelta(seconds=1))
+    except (ValueError, OverflowError):  # time goes no further
+        return datetime.max.replace(tzinfo=UTC)
 
 
 def _mark_of(given: str) -> _Mark | None:

@@ -43,6 +43,8 @@ def test_what_is_asked_for(rest: str, kind: Kind, url: str, timestamp: str, modi
     [
         "", "/", "http://", "javascript:alert(1)", "data:text/html,x", "ftp://shop.example/", "123/http://a.example/",
         "12345678901234567/http://a.example/", "2026xx_/http://a.example/", "timemap/xml/http://a.example/",
+        "20261301/http://a.example/", "20260532mp_/http://a.example/", "20260230id_/http://a.example/",
+        "2026050124/http://a.example/", "202613*/http://a.example/",
         "http://user:secret@shop.example/", "http://" + "a" * 9000, "2026/http://[::1/",
     ],
 )  # fmt: skip
@@ -52,17 +54,27 @@ def test_what_asks_for_nothing(rest: str) -> None:
         asked(rest)
 
 
-def test_times_are_padded_and_kept_within_the_calendar() -> None:
-    """As readers of archives type them."""
+def test_the_beginning_of_a_time_is_its_earliest() -> None:
+    """As readers of archives type them, zeros and all."""
     known = {
         "2026": (2026, 1, 1, 0, 0, 0),
         "202605": (2026, 5, 1, 0, 0, 0),
-        "20260230": (2026, 2, 28, 0, 0, 0),
-        "20261399256199": (2026, 12, 31, 23, 59, 59),
+        "20261": (2026, 10, 1, 0, 0, 0),
+        "20260000000000": (2026, 1, 1, 0, 0, 0),
         "20260501123": (2026, 5, 1, 12, 30, 0),
+        "20240229235959": (2024, 2, 29, 23, 59, 59),
         "00000000000000": (1, 1, 1, 0, 0, 0),
     }
     assert {digits: time_of(digits).timetuple()[:6] for digits in known} == known
+
+
+@pytest.mark.parametrize(
+    "digits", ["202613", "20260532", "20260230", "2026050124", "202605011260", "20260501125960"]
+)
+def test_a_time_that_no_calendar_has_is_refused(digits: str) -> None:
+    """Another one would be a guess."""
+    with pytest.raises(AddressError, match=f"no calendar has {digits}"):
+        time_of(digits)
 
 
 def test_the_time_that_a_client_accepts() -> None:
