@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from datetime import date, datetime
 from decimal import Decimal
@@ -11,12 +12,14 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 from attrs import fields, has
+from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, create_model
 from pydantic.alias_generators import to_camel
 
 from crawler.urls import redacted
 
+_TAG_CHARS = 32
 # What views name for the type checker only.
 _TYPES = {each.__name__: each for each in (date, datetime, Decimal, UUID)}
 
@@ -28,6 +31,16 @@ class JsonAnswer(JSONResponse):
         """The bytes on the wire."""
         text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
         return redacted(text).encode("utf-8", "replace")
+
+
+def tagged(request: Request, model: type[BaseModel], document: object) -> Response:
+    """A view's document with an ETag of what it says; 304 to whoever has it already."""
+    answer: Response = JsonAnswer(model.model_validate(document).model_dump(mode="json", by_alias=True))
+    tag = f'"{hashlib.sha256(bytes(answer.body)).hexdigest()[:_TAG_CHARS]}"'
+    if tag in request.headers.get("if-none-match", ""):
+        answer = Response(status_code=304)
+    answer.headers.update({"ETag": tag, "Cache-Control": "no-cache"})
+    return answer
 
 
 class ErrorModel(BaseModel):

@@ -8,7 +8,7 @@ from typing import Annotated
 from attrs import frozen
 from fastapi import APIRouter, Query, Request, Response
 
-from crawler.archive.asked import http_date, time_of, timestamp_of
+from crawler.archive.asked import http_date, time_of, timestamp_of, url_of
 from crawler.archive.changes import DIFF_VERSION
 from crawler.archive.replay import Replay
 from crawler.clock import utc_now
@@ -19,7 +19,7 @@ from crawler.views import changes as views
 from crawler.views import snapshots as snapshot_views
 from crawler.views.snapshots import SnapshotSummary
 from crawler.web import feeds
-from crawler.web.answers import JsonAnswer, shape
+from crawler.web.answers import JsonAnswer, shape, tagged
 from crawler.web.errors import InvalidRequestError
 from crawler.web.parameters import MAX_NUMBER, Id, PageNumber, Since, SourceCode, Until
 from crawler.web.site import Reading, SiteHere
@@ -89,13 +89,18 @@ def changes(
 
 @router.get("/changes/compare", response_model=shape(Compared))
 def compare(
+    request: Request,
     db: Reading,
     site: SiteHere,
     *,
     to_snapshot: Annotated[int, Query(alias="toSnapshotId", ge=1, le=MAX_NUMBER)],
     from_snapshot: Annotated[int | None, Query(alias="fromSnapshotId", ge=1, le=MAX_NUMBER)] = None,
-) -> Compared:
-    """What differs between a capture and the one before it, or any other of the same page."""
+) -> Response:
+    """What differs between a capture and the one before it, or any other of the same page; with an ETag."""
+    return tagged(request, shape(Compared), _compared(db, site, to_snapshot, from_snapshot))
+
+
+def _compared(db: Reading, site: SiteHere, to_snapshot: int, from_snapshot: int | None) -> Compared:
     if not site.settings.change_tracking_enabled:
         raise NotFoundError("Change tracking is disabled")
     event = views.event_of(db, to_snapshot)
@@ -193,7 +198,7 @@ def resolve(
     job: Annotated[int | None, Query(alias="jobId", ge=1, le=MAX_NUMBER)] = None,
 ) -> Resolved:
     """The capture of a URL that is nearest to a time; of one job's only, if it is named."""
-    at = time_of(timestamp)
+    at, url = time_of(timestamp), url_of(url)
     if job is not None:
         found = views.nearest_of_job(db, url, at, job)
         return _resolved(site, url, found)

@@ -70,6 +70,10 @@ def test_a_comparison(shop: Served) -> None:
         "v1",
         False,
     )
+    answer = shop.get("/api/changes/compare?toSnapshotId=2")
+    again = shop.get("/api/changes/compare?toSnapshotId=2", headers={"If-None-Match": answer.headers["ETag"]})
+    assert (again.status_code, again.content, again.headers["ETag"]) == (304, b"", answer.headers["ETag"])
+    assert shop.get("/api/changes/compare?toSnapshotId=3").headers["ETag"] != answer.headers["ETag"]
     far = shop.get("/api/changes/compare?toSnapshotId=3&fromSnapshotId=1").json()
     assert (far["event"], far["changeType"]) == (None, "updated")
     first = shop.get("/api/changes/compare?toSnapshotId=1").json()
@@ -112,6 +116,10 @@ def test_the_capture_of_a_time(shop: Served) -> None:
     )
     assert shop.get("/api/replay/resolve", params={**asked, "jobId": 5}).json()["found"] is False
     assert shop.get("/api/replay/resolve", params={**asked, "timestamp": "2026"}).status_code == 422
+    for bad in ("javascript:alert(1)", "http://", "ftp://shop.example/", "http://[::1/"):
+        answer = shop.get("/api/replay/resolve", params={**asked, "url": bad})
+        assert (answer.status_code, answer.json()["code"]) == (400, "bad_replay_address")
+    assert shop.get("/api/replay/resolve", params={**asked, "timestamp": "20261301000000"}).status_code == 400
 
 
 def test_another_replay_is_pointed_to(serve: Serve, shop: Served) -> None:
