@@ -247,7 +247,7 @@ def _tombstone_of(record: Record, artifact: Artifact | None, file: WarcFile | No
 
 
 def neighbours(db: Transaction, url: str, most: int = MAX_NEAR) -> list[Capture]:
-    """Captures of pages that lie beside a URL that was never captured: of its folder, else of its host."""
+    """Captures of pages that lie beside a URL of which there is none: of its folder, else of its host."""
     key = stored_key(url)
     for prefix in _prefixes(key):
         mine = captures(db).where(

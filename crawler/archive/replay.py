@@ -49,13 +49,13 @@ _BEGIN_BYTES = 512
 
 
 class NotCapturedError(NotFoundError):
-    """That URL was never captured."""
+    """There is no capture of that URL, nor a trace of one: a purge leaves none."""
 
     code = "not_captured"
 
     def __init__(self, url: str, near_by: list[Capture], message: str = "") -> None:
         """Say so; `near_by` are captures of pages beside it."""
-        super().__init__(message or f"{url} was never captured", hint=f"vitrine crawl site {url}")
+        super().__init__(message or f"there is no capture of {url}", hint=f"vitrine crawl site {url}")
         self.url = url
         self.near_by = near_by
 
@@ -163,7 +163,9 @@ class Replay:
                 return others[0]
             chosen = nearest(db, target, at)
             if chosen is None:
-                message = f"{capture.url} led to {target} then, which was never captured"
+                if stone := tombstone(db, target):
+                    raise CaptureGoneError(target, stone, [])
+                message = f"{capture.url} led to {target} then, of which there is no capture"
                 raise NotCapturedError(target, neighbours(db, target), message)
         return chosen.capture
 

@@ -72,6 +72,7 @@ class Showable:
 
 
 AS_TEXT = Showable(Form.TEXT, "text/plain; charset=utf-8")
+AS_PAGE = Showable(Form.PAGE, "text/html; charset=utf-8")
 
 
 def showable(declared: str, begin: bytes) -> Showable:
@@ -80,7 +81,7 @@ def showable(declared: str, begin: bytes) -> Showable:
     if kind in _VAGUE:
         kind = _by_its_beginning(begin) or kind
     if kind in _PAGES:
-        return Showable(Form.PAGE, "text/html; charset=utf-8")
+        return AS_PAGE
     if kind == "text/css":
         return Showable(Form.STYLE, "text/css; charset=utf-8")
     if kind in _PICTURES or _FONTS.fullmatch(kind) or _MEDIA.fullmatch(kind):

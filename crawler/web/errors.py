@@ -35,6 +35,12 @@ def unforeseen(request: Request, error: Exception) -> Response:
     return answer(request, InternalError("Something went wrong here; the log says more."))
 
 
+def note_failure(request: Request, error: CrawlerError) -> None:
+    """Write down what is the server's fault."""
+    if error.http_status >= SERVER_AT_FAULT:
+        log.error("http.failed", path=request.url.path, code=error.code, error=str(error))
+
+
 def answer(
     request: Request, error: CrawlerError, problems: list[str] | None = None, status: int | None = None
 ) -> Response:
@@ -94,8 +100,7 @@ class RefusedError(CrawlerError):
 
 def _known(request: Request, error: Exception) -> Response:
     assert isinstance(error, CrawlerError)  # ruff: ignore[assert] - it is registered for nothing else
-    if error.http_status >= SERVER_AT_FAULT:
-        log.error("http.failed", path=request.url.path, code=error.code, error=str(error))
+    note_failure(request, error)
     return answer(request, error)
 
 

@@ -30,11 +30,12 @@ from crawler.archive.asked import (
 from crawler.archive.cdx import DEFAULT_LIMIT, MATCH_TYPES, MAX_LIMIT, SORTS, CdxOrder, cdx
 from crawler.archive.lookup import all_of, around, span_of
 from crawler.archive.replay import CaptureGoneError, NotCapturedError, Replay
-from crawler.archive.showable import AS_TEXT, headers_of
+from crawler.archive.showable import AS_PAGE, AS_TEXT, headers_of
 from crawler.errors import CrawlerError, NotFoundError
 from crawler.views import replay as views
 from crawler.web import errors
-from crawler.web.rendering import render_with_urls
+from crawler.web.answers import JsonAnswer
+from crawler.web.rendering import environment, render_with_urls
 from crawler.web.site import Site, SiteHere
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def _content(request: Request, site: Site, found: Asked) -> Response:
     try:
         answer = _replay(request, site).content(found)
     except CrawlerError as error:
-        return _note(error)
+        return _note(request, error)
     known = [("ETag", tag) for name, tag in answer.headers if name == "ETag"]
     if known and known[0][1] in request.headers.get("if-none-match", ""):
         return _with(answer.headers, Response(status_code=304))
@@ -159,11 +160,16 @@ def _with(headers: list[tuple[str, str]], response: Response) -> Response:
     return response
 
 
-def _note(error: CrawlerError) -> Response:
-    """Why a part of a page is not there; it may stand in the page, and can do as little."""
-    text = f"{error}\n".encode("utf-8", "replace")
+def _note(request: Request, error: CrawlerError) -> Response:
+    """Why a part of a page is not there; told by what can do as little as that part."""
+    errors.note_failure(request, error)
     beside = [("X-Vitrine-Code", error.code), ("Cross-Origin-Resource-Policy", "cross-origin")]
-    return _with([*headers_of(AS_TEXT), *beside], Response(text, error.http_status))
+    if errors.wants_page(request):
+        text = environment().get_template("replay/note.html").render(error=error)
+        return _with([*headers_of(AS_PAGE), *beside], Response(text, error.http_status))
+    answer = JsonAnswer(errors.error_document(error), error.http_status)
+    kept = [pair for pair in headers_of(AS_TEXT) if pair[0] != "Content-Type"]
+    return _with([*kept, *beside], answer)
 
 
 def _replay(request: Request, site: Site) -> Replay:
@@ -230,7 +236,7 @@ def _timemap(request: Request, site: Site, found: Asked) -> Response:
     with site.database.read() as db:
         span = span_of(db, found.url)
     if span is None:
-        raise NotFoundError(f"{found.url} was never captured")
+        raise NotFoundError(f"there is no capture of {found.url}")
     captures = all_of(site.database, found.url)
     if found.form == "link":
         origin = _pages_origin(request, site)
@@ -249,7 +255,7 @@ def _calendar(request: Request, site: Site, found: Asked) -> Response:
         calendar = views.calendar(db, found.url, year)
     if calendar is None:
         _replay(request, site).choose(found.url, None)  # which says why there is none
-        raise NotFoundError(f"{found.url} was never captured")
+        raise NotFoundError(f"there is no capture of {found.url}")
     more: dict[str, Any] = {"timemap": timemap_address(found.url)}
     return render_with_urls(request, "replay/calendar.html", calendar=calendar, url=found.url, **more)
 
@@ -275,7 +281,8 @@ class ContentOnly:
             request = Request(scope)
             here = f"{request.url.scheme}://{request.headers.get('host', '')}".lower()
             if here == self._origin and not _is_content(request):
-                answer = _note(NotFoundError("there is nothing here but archived pages"))
+                missing = NotFoundError("there is nothing here but archived pages")
+                answer = _note(request, missing)
                 await answer(scope, receive, send)
                 return
         await self._app(scope, receive, send)

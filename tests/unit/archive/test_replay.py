@@ -144,7 +144,7 @@ def test_redirects_stay_in_the_archive(replay: Replay, database: Database, folde
     _, headers, _ = shown(replay, "20260503120000mp_/http://shop.example/https")
     assert headers["Location"] == f"/web/20260503120001mp_/{SHOP}https"
     with pytest.raises(
-        NotCapturedError, match=r"led to https://elsewhere.example/ then, which was never captured"
+        NotCapturedError, match=r"led to https://elsewhere.example/ then, of which there is no capture"
     ):
         shown(replay, f"2026mp_/{SHOP}away")
     answer, headers, _ = shown(replay, f"2026mp_/{SHOP}evil")

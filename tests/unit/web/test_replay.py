@@ -10,6 +10,8 @@ from sqlalchemy import select, update
 
 from crawler.clock import utc_now
 from crawler.db.models import Record
+from crawler.retention.holds import Target
+from crawler.retention.purge import PurgeOrder, purge
 from tests.unit.archive.captured import SHOP, day, exchange, record
 
 if TYPE_CHECKING:
@@ -83,6 +85,8 @@ def test_addresses_are_read_as_they_were_sent(shop: Served) -> None:
         "/web/123/http://a.example/",
         "/web/12345678901234567/http://a.example/",
         "/web/2026xx_/http://a/",
+        "/web/20261301/http://a/",
+        f"/web/20260532mp_/{SHOP}",
     ):
         assert shop.get(bad).status_code == 400
     assert shop.get("/web/2026/javascript:alert(1)").status_code == 400
@@ -179,8 +183,23 @@ def test_what_is_not_there(shop: Served) -> None:
     assert "sha256:" in gone.text
     assert f'href="/web/20260501120000/{SHOP}"' in gone.text
     inside = shop.get(f"/web/20260503120000mp_/{SHOP}", headers=PEOPLE)
-    assert (inside.status_code, inside.headers["Content-Type"]) == (410, "text/plain; charset=utf-8")
+    assert (inside.status_code, inside.headers["Content-Type"]) == (410, "text/html; charset=utf-8")
     assert inside.headers["Content-Security-Policy"].startswith("sandbox")
+    told = shop.get(f"/web/20260503120000id_/{SHOP}")
+    assert (told.status_code, told.json()["code"]) == (410, "capture_gone")
+    assert told.headers["Content-Security-Policy"].startswith("sandbox")
+
+
+def test_what_a_purge_took_leaves_no_trace(shop: Served, tmp_path: Path) -> None:
+    """It is answered as what was never captured, and the page says that it can be either."""
+    target = Target(domain="shop.example")
+    order = PurgeOrder(target, with_prices=True, who="x", before=utc_now(), reports=tmp_path / "reports")
+    purge(shop.database, shop.blobs, order)
+    for path in (f"/web/20260503120000/{SHOP}", f"/web/20260503120000mp_/{SHOP}", f"/web/*/{SHOP}"):
+        answer = shop.get(path, headers=PEOPLE)
+        assert (path, answer.status_code) == (path, 404)
+    assert "or a purge took it" in answer.text
+    assert not shop.get("/web/cdx", params={"url": SHOP}).text
 
 
 def test_content_on_its_own_origin(serve: Serve, tmp_path: Path) -> None:
