@@ -15,11 +15,13 @@ from crawler.cli.stores import opened
 from crawler.clock import utc_now
 from crawler.errors import UsageError
 from crawler.views import changes as views
+from crawler.views.live import live_diff
 
 if TYPE_CHECKING:
     from crawler.archive.comparing import Line, SectionChange
+    from crawler.views.live import LiveDiff
 
-SAME_CODE, DIFFERENT_CODE = 0, 3
+SAME_CODE, FAILED_CODE, DIFFERENT_CODE = 0, 1, 3
 MAX_LISTED = 1_000
 _SIGNS = {SAME: " ", ADDED: "+", REMOVED: "-"}
 _COLOURS = {SAME: "dim", ADDED: "green", REMOVED: "red"}
@@ -42,14 +44,28 @@ def register(app: typer.Typer) -> None:
     add_group(app, "changes", "What changed from one capture to the next.", compute=compute, list=list_)
 
 
-def diff(before: SnapshotId, after: SnapshotId, *, as_json: Json = False) -> int:
-    """Show what differs between two captures of a page.
+def diff(
+    before: SnapshotId,
+    after: Annotated[str | None, typer.Argument(help="Another one's number.")] = None,
+    *,
+    live: Annotated[
+        bool, typer.Option("--live", help="Instead of another one: the page as it is now; visits the site.")
+    ] = False,
+    as_json: Json = False,
+) -> int:
+    """Show what differs between two captures of a page, or between one and the page as it is now.
 
     Exits 0 where a reader sees the same, 3 where something differs, 1 where they cannot be compared.
 
     Examples:
       vitrine diff 12 15
+
+      vitrine diff 12 --live
     """
+    if (after is None) != live:
+        raise UsageError("a snapshot is compared with another one, or with --live")
+    if after is None:
+        return _diff_live(before, as_json=as_json)
     with opened() as stores, stores.database.read() as db:
         found = views.diff(db, stores.settings, before, after)
     if as_json:
@@ -57,6 +73,25 @@ def diff(before: SnapshotId, after: SnapshotId, *, as_json: Json = False) -> int
     else:
         _show(found)
     return SAME_CODE if found.change_type == "unchanged" else DIFFERENT_CODE
+
+
+def _diff_live(before: str, *, as_json: bool) -> int:
+    with opened() as stores:
+        found = live_diff(stores.database, stores.settings, before)
+    if as_json:
+        emit(found)
+    else:
+        _show_live(found)
+    return FAILED_CODE if found.cause else SAME_CODE if found.change_type == "unchanged" else DIFFERENT_CODE
+
+
+def _show_live(found: LiveDiff) -> None:
+    old = found.snapshot
+    say("[bold]{title}[/]  {url}", title=old.title or old.url, url=found.url or old.url)
+    at = found.fetched_at or "now"
+    say("  {before} → {at}: {summary}", before=old.captured_at, at=at, summary=found.summary)
+    for section in found.sections:
+        _show_section(section)
 
 
 def _as_contract(found: views.DiffDocument) -> dict[str, Any]:

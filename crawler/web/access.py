@@ -107,6 +107,15 @@ def workshop(request: Request, site: SiteHere) -> None:
         raise NotAuthorizedError("Invalid admin key")
 
 
+def by_header(request: Request, site: SiteHere) -> None:
+    """Let in programs that show the token, where a GET has something done: a cookie comes unasked."""
+    workshop(request, site)
+    if site.settings.web_read_only:
+        raise ReadOnlyError(hint="WEB_READ_ONLY is set")
+    if not keys_of(site).in_headers(request.headers):
+        raise NotAuthorizedError("Invalid admin key", hint="send the token in a header")
+
+
 def is_logged_in(request: Request, keys: Keys) -> bool:
     """Whether a browser carries the sign of a login."""
     return keys.is_login(request.cookies.get(COOKIE, ""), utc_now())

@@ -40,6 +40,7 @@ ROUTERS = (
     "pages.snapshot",
     "pages.system",
     "pages.changes",
+    "live",
     "replay",
     "pages.static",
 )
