@@ -29,12 +29,14 @@ class NoFleetError(CrawlerError):
     """Nobody would work on it: without REDIS_URL there is no fleet."""
 
     code = "no_fleet"
+    http_status = 503
 
 
 class FleetFullError(CrawlerError):
     """So many sessions wait already that no more are taken."""
 
     code = "fleet_full"
+    http_status = 503
 
 
 def ask_for(sessions: SessionStore, order: SessionOrder) -> UUID:

@@ -14,7 +14,8 @@ from crawler.db import lookup
 from crawler.db.models import Job
 from crawler.jobs import cleanup, orders
 from crawler.jobs.cleanup import CleanupPlan
-from crawler.jobs.lifecycle import CLEANABLE, RETRIED, JobStateError, JobStatus
+from crawler.jobs.index_steps import IndexSteps
+from crawler.jobs.lifecycle import CLEANABLE, INDEXABLE, RETRIED, JobStateError, JobStatus
 from crawler.jobs.storage import lines_backwards
 from crawler.retention.holds import note_action
 from crawler.views import job_lists
@@ -98,6 +99,16 @@ def retry(site: SiteHere, job_id: Id, _: Change) -> Response:
     return RedirectResponse(f"/admin/jobs/{job_id}?done={after}", SEE_OTHER)
 
 
+@router.post("/jobs/{job_id}/index")
+def index(site: SiteHere, job_id: Id, _: Change) -> Response:
+    """Let a worker index it, again where it was indexed before."""
+    with site.database.write() as db:
+        row = lookup.find(db, Job, str(job_id))
+        IndexSteps(site.database, site.settings).make_due(db, row)
+        note_action(db, "job.index", f"job {row.id}", actor=WHO, now=db.now, before=row.status)
+    return RedirectResponse(f"/admin/jobs/{job_id}?done=due_to_be_indexed", SEE_OTHER)
+
+
 @router.get("/jobs/{job_id}/cleanup")
 def plan_cleanup(request: Request, db: Reading, job_id: Id) -> Response:
     """What a cleanup would take, before anything goes."""
@@ -136,7 +147,11 @@ def _planned(db: Reading, job_id: int) -> CleanupPlan:
 
 
 def _may(job: JobDetails) -> list[str]:
-    actions = {"retry": job.status in RETRIED, "cleanup": job.status in CLEANABLE and job.cleaned_at is None}
+    actions = {
+        "retry": job.status in RETRIED,
+        "index": job.status in INDEXABLE and bool(job.source_code),
+        "cleanup": job.status in CLEANABLE and job.cleaned_at is None,
+    }
     return [name for name, is_legal in actions.items() if is_legal]
 
 

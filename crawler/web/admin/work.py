@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
 
+from attrs import evolve
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
+from sqlalchemy import select
 
-from crawler.errors import LockedError
+from crawler.capture.artifact_types import SCREENSHOT
+from crawler.db import lookup
+from crawler.db.models import Artifact, CrawlSession
+from crawler.errors import LockedError, NotFoundError
+from crawler.evidence.bodies import is_readable
+from crawler.fleet.intake import ask_for
 from crawler.retention.holds import note_action
 from crawler.runs import rows as run_rows
 from crawler.runs.rows import RunStatus
 from crawler.runs.store import request_stop
 from crawler.sessions.outcome import Status
+from crawler.sessions.rows import order_of
 from crawler.views import runs as run_views
 from crawler.views import sessions as session_views
 from crawler.web.access import Change
@@ -20,10 +29,14 @@ from crawler.web.answering import Rows, page, rows_of, shown
 from crawler.web.parameters import Id
 from crawler.web.site import Reading, SiteHere
 
+if TYPE_CHECKING:
+    from crawler.views.sessions import ArtifactDocument, SessionDocument
+
 router = APIRouter(prefix="/admin", include_in_schema=False)
 MOST = 100
 WHO = "web"
 SEE_OTHER = 303
+ENDED = (Status.COMPLETED, Status.PARTIAL, Status.FAILED)
 Field = Annotated[str, Query(max_length=500)]
 RUN_COLUMNS = (
     "id",
@@ -85,6 +98,44 @@ def sessions(request: Request, db: Reading, status: Field = "", domain: Field = 
 
 
 @page(router, "/sessions/{session_id}", "json")
-def session(request: Request, db: Reading, session_id: str) -> Response:
+def session(request: Request, site: SiteHere, db: Reading, *, session_id: str, done: Field = "") -> Response:
     """One session, with its log."""
-    return shown(request, "session.html", session_views.shown(db, db.now, session_id))
+    found = session_views.shown(db, db.now, session_id)
+    return shown(
+        request, "session.html", found, has_fleet=bool(site.settings.redis_url), done=done,
+        may_go_again=found.status in ENDED, pictures=_pictures(found),
+    )  # fmt: skip
+
+
+@router.post("/sessions/{session_id}/again")
+def again(site: SiteHere, session_id: str, _: Change) -> Response:
+    """Have the fleet make the same visit once more, as a session of its own."""
+    with site.database.read() as db:
+        row = lookup.find(db, CrawlSession, session_id)
+        if row.status not in ENDED:
+            raise LockedError(f"session {row.id} is {row.status}; it has not ended yet")
+        order, before = order_of(row), row.id
+    new = ask_for(site.stores.sessions, evolve(order, batch_id=None))
+    with site.database.write() as db:
+        note_action(db, "session.again", f"session {before}", actor=WHO, now=db.now, asked=str(new))
+    return RedirectResponse(f"/admin/sessions/{new}?done=a+worker+of+the+fleet+begins+it", SEE_OTHER)
+
+
+@router.get("/sessions/{session_id}/pictures/{artifact_id}")
+def picture(site: SiteHere, db: Reading, session_id: str, artifact_id: UUID) -> Response:
+    """What a browser took of a page of it."""
+    row = lookup.find(db, CrawlSession, session_id)
+    found = db.scalars(
+        select(Artifact).where(
+            Artifact.id == artifact_id, Artifact.session_id == row.id, Artifact.type == SCREENSHOT.name,
+            is_readable(db.now),
+        )
+    ).first()  # fmt: skip
+    if found is None:
+        raise NotFoundError("There is no such picture")
+    headers = {"Cache-Control": "private, max-age=3600", "ETag": f'"{found.checksum}"'}
+    return Response(site.blobs.read(found.storage_uri), media_type=SCREENSHOT.content_type, headers=headers)
+
+
+def _pictures(found: SessionDocument) -> list[ArtifactDocument]:
+    return [each for each in found.artifacts if each.type == SCREENSHOT.name and each.deleted_at is None]

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from crawler.clock import utc_now
-from crawler.db.models import Artifact, AuditEntry, Job, JobStep, RegisteredSource
+from crawler.db.models import Artifact, AuditEntry, CrawlSession, Job, JobStep, RegisteredSource
 from tests.unit.archive.stored import keep
 from tests.unit.web.conftest import TOKEN
 
@@ -187,3 +187,76 @@ def test_an_operator_sees_from_the_overview_what_is_stuck_and_why(inside: Served
 def _expire(served: Served, artifact: UUID) -> None:
     with served.database.write() as db:
         db.get_one(Artifact, artifact).retention_until = utc_now() - timedelta(days=2)
+
+
+def test_a_hold_is_set_and_lifted(inside: Served) -> None:
+    """By whose word, and why, is on record; what is no hold says what is missing."""
+    keep(inside.database, inside.blobs, "<title>x</title>")
+    with inside.database.read() as db:
+        session_id = db.scalars(select(CrawlSession.id)).one()
+    asked = inside.get(f"/admin/holds/new?kind=session&name={session_id}").text
+    assert f"session {session_id}" in asked
+    form = {"form_token": token_of(asked), "kind": "session", "name": str(session_id), "who": "legal"}
+    for bad in ({}, {"why": " "}, {"why": "x", "until": "2001-01-01"}, {"why": "x", "until": "soon"}):
+        refused = inside.client.post("/admin/holds", data={**form, **bad}, headers=OWN)
+        assert (refused.status_code, refused.json()["code"]) == (422, "hold_form")
+    unknown = {**form, "why": "case 17", "name": "ffffffff"}
+    assert inside.client.post("/admin/holds", data=unknown, headers=OWN).status_code == 404
+    done = inside.client.post("/admin/holds", data={**form, "why": "case 17"}, headers=OWN)
+    assert "is held" in inside.get(done.headers["location"]).text
+    page = inside.get("/admin/retention").text
+    assert "case 17" in page
+    assert "Lift the holds of legal" in page
+    lifting = {**form, "of": "legal", "who": "ops", "why": "closed"}
+    done = inside.client.post("/admin/holds/lift", data=lifting, headers=OWN)
+    assert "1 lifted" in inside.get(done.headers["location"]).text
+    with inside.database.read() as db:
+        actions = [
+            (each.action, each.actor) for each in db.scalars(select(AuditEntry).order_by(AuditEntry.id))
+        ]
+    assert actions == [("retention.hold", "legal"), ("retention.unhold", "ops")]
+    assert (
+        inside.client.post("/admin/holds", data={**form, "form_token": "0"}, headers=OWN).status_code == 403
+    )
+
+
+def test_a_job_is_indexed_by_a_worker(inside: Served) -> None:
+    """Where its state allows that; the step is due then, and the log says who asked."""
+    done, queued = a_job(inside, "indexed"), a_job(inside, "queued")
+    page = inside.get(f"/admin/jobs/{done}").text
+    assert "Index again" in page
+    form = {"form_token": token_of(page)}
+    assert inside.client.post(f"/admin/jobs/{queued}/index", data=form, headers=OWN).status_code == 409
+    assert inside.client.post(f"/admin/jobs/{done}/index", data=form, headers=OWN).status_code == 303
+    with inside.database.read() as db:
+        step = db.scalars(select(JobStep).where(JobStep.job_id == done, JobStep.kind == "index")).one()
+        [entry] = db.scalars(select(AuditEntry))
+    assert (step.status, entry.action) == ("pending", "job.index")
+
+
+def test_a_session_shows_its_pictures_and_says_how_it_is_made_again(inside: Served) -> None:
+    """A picture is that session's, and is there; without a fleet nobody would begin another visit."""
+    keep(inside.database, inside.blobs, "<title>x</title>")
+    with inside.database.write() as db:
+        [row] = db.scalars(select(CrawlSession))
+        row.status, session_id = "completed", row.id
+        first = db.scalars(select(Artifact)).first()
+        assert first is not None
+        inside.blobs.publish("pictures/screenshot.png", b"\x89PNG")
+        picture = Artifact(
+            session_id=session_id, page_id=first.page_id, type="screenshot", created_at=db.now, size_bytes=4,
+            storage_uri="pictures/screenshot.png", checksum="c", content_sha256="c", content_type="image/png",
+        )  # fmt: skip
+        db.add(picture)
+        db.flush()
+        picture_id, html_id = picture.id, first.id
+    page = inside.get(f"/admin/sessions/{session_id}").text
+    path = f"/admin/sessions/{session_id}/pictures/"
+    assert f'src="{path}{picture_id}"' in page
+    shown = inside.get(f"{path}{picture_id}")
+    assert (shown.headers["Content-Type"], shown.content) == ("image/png", b"\x89PNG")
+    assert inside.get(f"{path}{html_id}").status_code == 404
+    assert f"vitrine sessions retry {session_id}" in page
+    form = {"form_token": token_of(inside.get("/admin/holds/new").text)}
+    refused = inside.client.post(f"/admin/sessions/{session_id}/again", data=form, headers=OWN)
+    assert (refused.status_code, refused.json()["code"]) == (503, "no_fleet")
