@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from crawler import __version__, logs
 from crawler.access.acquisition import Acquisitions
+from crawler.archive.media_records import MediaRecords
 from crawler.catalogue.hooks import CatalogueHooks
 from crawler.catalogue.run_pages import RunHooks
 from crawler.db.engine import Database
@@ -29,7 +30,7 @@ log = logs.get_logger(__name__)
 _NO_LIMIT = 2**62  # a session has one file
 # Who writes along in the transactions of pages, sessions and runs, whoever opens the stores.
 RUN_HOOKS = RunHooks()
-HOOKS: tuple[Hooks, ...] = (CatalogueHooks(), RUN_HOOKS)
+HOOKS: tuple[Hooks, ...] = (CatalogueHooks(), MediaRecords(), RUN_HOOKS)
 
 
 def open_stores(settings: Settings, hooks: Sequence[Hooks] = HOOKS, *, may_make: bool = True) -> Stores:

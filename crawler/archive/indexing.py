@@ -2,7 +2,8 @@
 
 A page that was indexed keeps its snapshot's id when it is indexed again. What cannot be read has a snapshot
 without a text, so that it is found by its URL. A file that is not there is counted, and tried the next time.
-What lies in a job's WARC files is indexed by the job.
+A pass over
+everything gives records to pictures that have none. What lies in a job's WARC files is indexed by the job.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from attrs import define, evolve, field, frozen
 from sqlalchemy import and_, exists, func, insert, or_, select
 
 from crawler.archive import passes
+from crawler.archive.media_records import write_media_records
 from crawler.archive.passes import AT_ONCE, BATCH_BYTES
 from crawler.archive.writing import ReadPage, source_id_of, take_turn, write
 from crawler.capture.items import MEDIA as MEDIA_PAGE
@@ -96,6 +98,8 @@ def index_pages(
 
     `ignored` says by source what of its pages is no part of their texts.
     """
+    if most is None:
+        write_media_records(database)
     with database.read() as db:
         waiting = _kept_pages(db.now, again=again).with_only_columns(Page.id)
         count = select(func.count()).select_from(waiting.limit(most).subquery())

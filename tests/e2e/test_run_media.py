@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from crawler.db.models import Artifact, Asset, Page, Task
+from crawler.archive.asked import asked
+from crawler.archive.replay import Replay
+from crawler.db.models import Artifact, Asset, Page, Record, Task
+from crawler.evidence.folder_store import FolderStore
 from tests.e2e.farm import NETWORK, farm
 
 if TYPE_CHECKING:
@@ -46,8 +49,12 @@ def test_pictures_are_kept_by_their_digest(home: Home, tmp_path: Path) -> None:
     with database.read() as db:
         uris = list(db.scalars(select(Artifact.storage_uri).where(Artifact.type == "media")))
         kinds = list(db.scalars(select(Page.page_type).join(Task, Task.page_id == Page.id)))
+        records = list(db.scalars(select(Record.url).where(Record.mime_type == "image/png")))
         assets = list(db.scalars(select(Asset.url).where(Asset.kind == "media").order_by(Asset.url)))
+    shown = Replay(database, FolderStore(home.artifacts)).content(asked(f"2126im_/{sites.starts[0]}b.png"))
+    assert (b"".join(shown.body).decode(), shown.status) == (PICTURE, 200)
     database.close()
+    assert sorted(url.rpartition("/")[2] for url in records) == ["a.png", "b.png"]
     assert len(uris) == 2
     assert len(set(uris)) == 1, uris
     uri = uris[0]
