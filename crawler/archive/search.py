@@ -8,7 +8,7 @@ from functools import reduce
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from sqlalchemy import Select, and_, case, func, literal, not_, or_, select
 
 from crawler.archive import ranking, similar, word_index
@@ -60,6 +60,9 @@ class Found:
     how: str  # all, url, boolean, words; where no page has all the words, parts; at last similar
     terms: tuple[Term, ...]  # what was found: those of the query, or the words that are like them
     scores: tuple[dict[str, int], ...] = ()  # of each snapshot its points, where they were asked for
+    hits: Select[Any] | None = field(
+        default=None, eq=False, repr=False
+    )  # all of them, to be counted by parts
 
 
 def search(db: Transaction, order: SearchOrder, *, explain: bool = False) -> Found:
@@ -73,7 +76,7 @@ def search(db: Transaction, order: SearchOrder, *, explain: bool = False) -> Fou
     for way in _ways(db, query):
         hits = _of_view(select(Snapshot).where(way.condition, *_filters(order)), order)
         total = db.scalar(select(func.count()).select_from(hits.order_by(None).subquery())) or 0
-        found = Found([], total, query, way.how, way.terms)
+        found = Found([], total, query, way.how, way.terms, hits=hits)
         if total:
             return _shown(db, hits, found, order, explain=explain)
     return found

@@ -8,6 +8,7 @@ from attrs import frozen
 from sqlalchemy import func, select
 
 from crawler.archive import marking
+from crawler.archive.facets import Facets, facets
 from crawler.archive.search import SearchOrder, search
 from crawler.db.models import RegisteredSource, Snapshot, Text
 
@@ -55,9 +56,28 @@ class SearchResults:
     explain: dict[str, Any] | None
 
 
+@frozen
+class CountedResults(SearchResults):
+    """The same, with how many of all hits are of which site and year."""
+
+    facets: Facets | None  # None: there are too many hits to be counted
+
+
 def results(db: Transaction, order: SearchOrder, *, explain: bool = False) -> SearchResults:
     """What a search finds; any text is a question."""
     found = search(db, order, explain=explain)
+    return SearchResults(*_parts(db, order, found), _explained(found) if explain else None)
+
+
+def with_facets(db: Transaction, order: SearchOrder) -> CountedResults:
+    """What a search finds, and by what it can be narrowed down."""
+    found = search(db, order)
+    return CountedResults(*_parts(db, order, found), None, facets(db, found.hits, found.total))
+
+
+def _parts(
+    db: Transaction, order: SearchOrder, found: Found
+) -> tuple[list[FoundSnapshot], int, int, int, str]:
     sources = sources_of(db, {each.source_id for each in found.snapshots})
     captures = _captures(db, found) if order.view == "pages" else {}
     bodies = _bodies(db, found)
@@ -68,9 +88,7 @@ def results(db: Transaction, order: SearchOrder, *, explain: bool = False) -> Se
         )
         for each in found.snapshots
     ]  # fmt: skip
-    return SearchResults(
-        hits, found.total, order.page, order.page_size, found.how, _explained(found) if explain else None
-    )
+    return hits, found.total, order.page, order.page_size, found.how
 
 
 def sources_of(db: Transaction, keys: Iterable[int]) -> dict[int, tuple[str, str]]:

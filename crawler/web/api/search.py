@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Callable
+from typing import Annotated, Literal, TypeAlias, TypeVar
 
 from attrs import evolve
 from fastapi import APIRouter, Query
@@ -15,6 +16,8 @@ from crawler.web.errors import InvalidRequestError
 from crawler.web.parameters import PageNumber, Since, SourceCode, Until
 from crawler.web.site import Reading, Site, SiteHere
 
+R = TypeVar("R", bound=views.SearchResults)
+Find: TypeAlias = Callable[[Transaction, SearchOrder], R]
 router = APIRouter(prefix="/api", tags=["search"])
 MAX_QUERY_CHARS = 256
 Text = Annotated[str | None, Query(min_length=1, max_length=MAX_QUERY_CHARS, description="Words, or a URL.")]
@@ -39,17 +42,19 @@ def search(
     if since and until and since > until:
         raise InvalidRequestError("Invalid date range: 'from' must be <= 'to'.")
     order = SearchOrder(q or "", source, since, until, view, sort, with_non_2xx, page, page_size)
-    return counted(site, db, order)
+    return counted(site, db, order, views.results)
 
 
-def counted(site: Site, db: Transaction, order: SearchOrder) -> views.SearchResults:
+def counted(
+    site: Site, db: Transaction, order: SearchOrder, find: Callable[[Transaction, SearchOrder], R]
+) -> R:
     """What a search finds, with how long it took among the metrics."""
     figures = site.figures
     order = evolve(order, fast_pages=site.settings.pages_fastpath)
     figures.searches.inc()
     try:
         with figures.search_seconds.time():
-            found = views.results(db, order)
+            found = find(db, order)
     except Exception:
         figures.search_errors.inc()
         raise

@@ -7,8 +7,10 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request, Response
 
+from crawler.archive.facets import Facets
 from crawler.archive.search import SORTS, VIEWS, SearchOrder
 from crawler.views import archive
+from crawler.views import search as views
 from crawler.web.answering import Rows, page, shown
 from crawler.web.api.search import MAX_QUERY_CHARS, counted
 from crawler.web.parameters import day_of, number_of
@@ -43,7 +45,7 @@ def search(
     given = dict(zip(NAMES, (q, source, since, until, view, sort, with_all), strict=True))
     asked = {name: value.strip() for name, value in given.items() if value.strip()}
     order, remarks = _understood(asked, number)
-    found = counted(site, db, order)
+    found = counted(site, db, order, views.with_facets)
     first = (order.page - 1) * PAGE_SIZE
     is_more = bool(found.results) and first + len(found.results) < found.total
     return shown(
@@ -51,7 +53,7 @@ def search(
         remarks=remarks, sources=archive.names(db), chips=_chips(asked), first=first,
         newer=_address(asked, order.page - 1) if order.page > 1 else "",
         older=_address(asked, order.page + 1) if is_more else "",
-        api=f"/api/search?{_api_query(asked)}",
+        api=f"/api/search?{_api_query(asked)}", narrowings=_narrowings(asked, order, found.facets),
     )  # fmt: skip
 
 
@@ -91,6 +93,31 @@ def _chips(asked: dict[str, str]) -> list[tuple[str, str]]:
         for name, value in asked.items()
         if name in LABELS
     ]
+
+
+def _narrowings(
+    asked: dict[str, str], order: SearchOrder, facets: Facets | None
+) -> list[tuple[str, list[tuple[str, int, str]]]]:
+    """By what the hits can be narrowed down: each part with its count, and the address that asks for it.
+
+    A page's newest capture of a year is another one than its newest, so of pages years are not counted.
+    """
+    if facets is None:
+        return []
+    by_site = [
+        (each.label, each.count, _address({**asked, "source": each.value}, 1)) for each in facets.sources
+    ]
+    by_year = [
+        (each.label, each.count, _address({**asked, **_days_of(each.value)}, 1)) for each in facets.years
+    ]
+    parts = [("Sites", by_site)]
+    if order.view == VIEWS[0] and not (order.since or order.until):
+        parts.append(("Years", by_year))
+    return [(name, some) for name, some in parts if len(some) > 1]
+
+
+def _days_of(year: str) -> dict[str, str]:
+    return {"from": f"{year:0>4}-01-01", "to": f"{year:0>4}-12-31"}
 
 
 def _address(asked: dict[str, str], number: int) -> str:

@@ -13,6 +13,7 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import select
 
+from crawler.archive import search as archive_search
 from crawler.db.models import Artifact, ExportRecord, Page, Snapshot
 from crawler.views import search as views_of_search
 from crawler.views.archive_exports import Exported, ExportForm, ExportOrder
@@ -228,13 +229,13 @@ def test_the_search_knows_the_setting_of_the_fast_way(
 ) -> None:
     """`PAGES_FASTPATH` holds for programs and pages as for the command."""
     asked: list[bool] = []
-    found = views_of_search.results
+    found = archive_search.search
 
-    def results(db: Any, order: SearchOrder) -> Any:
+    def search(db: Any, order: SearchOrder, **more: Any) -> Any:
         asked.append(order.fast_pages)
-        return found(db, order)
+        return found(db, order, **more)
 
-    monkeypatch.setattr(views_of_search, "results", results)
+    monkeypatch.setattr(views_of_search, "search", search)
     served = serve(pages_fastpath=fast)
     assert served.get("/api/search?view=pages").status_code == 200
     assert served.get("/search?view=pages").status_code == 200

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from html import unescape
 from typing import TYPE_CHECKING
 
 import pytest
@@ -103,6 +104,24 @@ def test_the_words_that_were_found_are_marked(filled: Served) -> None:
     nothing = filled.get("/search?q=beech&from=2030-01-01&source=shop.example").text
     assert "No page was found" in nothing
     assert 'href="/search?q=beech&amp;source=shop.example"' in nothing
+
+
+def test_hits_are_counted_by_site_and_year(filled: Served) -> None:
+    """Each count is what the address behind it finds; of pages years are not counted."""
+    elsewhere, old = "https://other.example/", day(3).replace(year=2019)
+    keep(filled.database, filled.blobs, "<p>A beech.", elsewhere, at=day(3), domain="other.example")
+    keep(filled.database, filled.blobs, "<p>A beech of old.", SHOP, at=old)
+    index_pages(filled.database, filled.blobs)
+    for question in ("?q=beech", "?q=beech&view=pages", ""):
+        page = filled.get(f"/search{question}").text
+        parts = re.findall(r'class="chip" href="(/search[^"]*)">([^<]+) <span class="count">(\d+)<', page)
+        assert {"other.example", "shop.example"} <= {label for _, label, _ in parts}
+        for address, _, count in parts:
+            path, _, query = unescape(address).partition("?")
+            found = filled.get(f"{path}.json?{query}").json()
+            assert (address, found["total"]) == (address, int(count))
+    assert ">2019 <" in filled.get("/search?q=beech").text
+    assert 'aria-label="Years"' not in filled.get("/search?q=beech&view=pages").text
 
 
 def test_what_cannot_be_understood_is_told_and_left_out(filled: Served) -> None:
