@@ -19,6 +19,7 @@ import tempfile
 import time
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -27,11 +28,15 @@ from bs4 import BeautifulSoup
 from sqlalchemy import insert
 
 from crawler.archive.changes import Scope, compute_changes
-from crawler.archive.comparing import Side, compared
+from crawler.archive.comparing import ADDED, REMOVED, Side, compared
 from crawler.config import load_settings
 from crawler.db import revisions
 from crawler.db.models import PageGroup, Record, RegisteredSource, Snapshot, Text, WarcFile
-from crawler.html.content import ContentQuestion, content_of
+from crawler.demo.goods import Product, moved, price_text
+from crawler.demo.layout import Setting
+from crawler.demo.shops import Shop, all_shops
+from crawler.demo.storefront import page_of
+from crawler.html.content import ContentQuestion, content_of, plain
 from crawler.stores import open_stores
 from crawler.warc.cdxj import stored_key
 from tests.embedded.binaries import MissingServerError
@@ -47,7 +52,8 @@ if TYPE_CHECKING:
 PAGES, ROUNDS, ASKED = 40, 3, 200
 CAPTURES = 10_000
 PAIRS = 60
-SNAPSHOTS = 20_000
+SNAPSHOTS = int(os.environ.get("BENCH_SNAPSHOTS", "100000"))
+DAYS = 5  # of the demo's shops
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SHOP = "https://shop.example/"
 MB = 1024 * 1024
@@ -61,6 +67,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         _timemap(Path(folder))
     _news()
+    _day_to_day()
     _beside_naive()
     with tempfile.TemporaryDirectory() as folder:
         _many(Path(folder))
@@ -265,6 +272,41 @@ def _news() -> None:
     found = sum(bool(each.sections) for each in edits)
     print(f"\n{tokens} of {PAIRS} pairs that differ by a token are the same")
     print(f"{found} of {PAIRS} pairs with another price are not, {right} with exactly that line")
+
+
+def _day_to_day() -> None:
+    """Product pages of the demo's shops from one day to the next: is the price told, and nothing else?
+
+    What is right comes from the shops' own books. Products beside the page's own are no part of its text.
+    """
+    right = edits = 0
+    for shop in all_shops(0).values():
+        setting = Setting(shop, _as_listed)
+        sold = (each for each in setting.goods.products if page_of(shop, setting.path(each), _as_listed)[1])
+        for product in sold:
+            pages = [_on_day(shop, setting.path(product), day) for day in range(DAYS)]
+            prices = [moved(product.price, product.slug, day) for day in range(DAYS)]
+            wanted = [plain(price_text(each, shop.language, shop.currency)) for each in prices]
+            for (before, after), (old, new) in zip(pairwise(pages), pairwise(wanted), strict=True):
+                told = _lines_told(before, after)
+                edits += 1
+                right += [len(each) for each in told] == [1, 1] and old in told[0][0] and new in told[1][0]
+    print(f"{right} of {edits} edits of the demo's shops from day to day have exactly the right lines")
+
+
+def _as_listed(product: Product) -> int:
+    return product.price
+
+
+def _on_day(shop: Shop, path: str, day: int) -> Side:
+    reply, _ = page_of(shop, path, lambda product: moved(product.price, product.slug, day))
+    return _side(bytes(reply.body))
+
+
+def _lines_told(before: Side, after: Side) -> tuple[list[str], list[str]]:
+    lines = [line for section in compared(before, after).sections for line in section.lines]
+    removed, added = ([line.text for line in lines if line.change == each] for each in (REMOVED, ADDED))
+    return removed, added
 
 
 def _beside_naive() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.embedded.packages import unpacked
 from tests.unit.web.conftest import TOKEN
 
 if TYPE_CHECKING:
@@ -24,19 +24,10 @@ AS_ADMIN = {"X-Admin-Token": TOKEN}
 @pytest.fixture(scope="session")
 def promtool(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Prometheus's own checker: installed, or out of Debian's package, unpacked and not installed."""
-    found = shutil.which("promtool")
-    if found:
-        return Path(found)
-    folder = tmp_path_factory.mktemp("prometheus")
-    try:
-        subprocess.run(
-            ["apt-get", "download", "prometheus"], cwd=folder, check=True, capture_output=True, timeout=300
-        )
-        [package] = folder.glob("prometheus_*.deb")
-        subprocess.run(["dpkg", "-x", package.name, "."], cwd=folder, check=True, timeout=300)
-    except (OSError, subprocess.SubprocessError, ValueError):
+    found = unpacked("prometheus", "usr/bin/promtool", tmp_path_factory.mktemp("prometheus"))
+    if found is None:
         pytest.skip("promtool is not to be had here")
-    return folder / "usr/bin/promtool"
+    return Path(found)
 
 
 def test_everything_that_is_asked_for_is_told(served: Served) -> None:
