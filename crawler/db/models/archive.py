@@ -19,7 +19,7 @@ class Text(Base):
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
     text_hash: Mapped[str]  # SHA-256 of the normalisation, the title and the lines
-    title: Mapped[str]
+    title: Mapped[str]  # as the page has it
     body: Mapped[str]  # a line for each block
     is_cut: Mapped[bool]  # the page says more than is kept
     headings: Mapped[list[int] | None] = mapped_column(JsonValue)  # the numbers of the lines that are one
@@ -42,17 +42,17 @@ class PageGroup(Base):
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
     source_id: Mapped[int] = mapped_column(BigKey, ForeignKey("sources.id"))
-    group_key: Mapped[str]
+    group_key: Mapped[str]  # the URL by which captures are of one page
     link_key: Mapped[int | None] = mapped_column(BigInteger)  # by which links find it, from any source
-    snapshot_count: Mapped[int] = mapped_column(default=0)
-    first_at: Mapped[datetime | None]
-    last_at: Mapped[datetime | None]
+    snapshot_count: Mapped[int] = mapped_column(default=0)  # its captures
+    first_at: Mapped[datetime | None]  # of its first capture
+    last_at: Mapped[datetime | None]  # of its newest capture
     latest_snapshot_id: Mapped[int | None] = mapped_column(BigInteger)  # whatever was answered
     latest_ok_snapshot_id: Mapped[int | None] = mapped_column(BigInteger)  # of status 2xx, or an unknown one
     shown_class: Mapped[int | None]  # of that one: 2, or 0 where its status is unknown
-    shown_at: Mapped[datetime | None]
+    shown_at: Mapped[datetime | None]  # of the capture that is shown
     inlink_count: Mapped[int] = mapped_column(default=0)  # of other groups that lead here
-    outlink_count: Mapped[int] = mapped_column(default=0)
+    outlink_count: Mapped[int] = mapped_column(default=0)  # links that go out of it
     links_at: Mapped[datetime | None]  # the capture whose links are kept
 
 
@@ -73,8 +73,8 @@ class WordForm(Base):
 
     __tablename__ = "word_forms"
 
-    form: Mapped[str] = mapped_column(primary_key=True)
-    word: Mapped[str] = mapped_column(primary_key=True)
+    form: Mapped[str] = mapped_column(primary_key=True)  # the word as it is written
+    word: Mapped[str] = mapped_column(primary_key=True)  # as the search has it
 
 
 class Snapshot(Base):
@@ -101,19 +101,19 @@ class Snapshot(Base):
     group_id: Mapped[int | None] = mapped_column(BigKey, ForeignKey("page_groups.id", ondelete="SET NULL"))
     text_id: Mapped[int | None] = mapped_column(BigKey, ForeignKey("texts.id", ondelete="SET NULL"))
     url: Mapped[str]
-    captured_at: Mapped[datetime]
-    mime_type: Mapped[str | None]
-    status_code: Mapped[int | None]
+    captured_at: Mapped[datetime]  # when the answer came
+    mime_type: Mapped[str | None]  # as the server declared it
+    status_code: Mapped[int | None]  # as the server answered
     status_class: Mapped[int]  # 2 for 2xx, 1 for 3xx, 0 for unknown, -1 for the rest
-    title: Mapped[str]
-    snippet: Mapped[str]
-    language: Mapped[str]
+    title: Mapped[str]  # as the page has it
+    snippet: Mapped[str]  # the beginning of its text
+    language: Mapped[str]  # as the page declares or reads
     content_hash: Mapped[str]  # SHA-256 of the body
     problem: Mapped[str | None]  # why the page has no text
     deduplicated: Mapped[bool] = mapped_column(default=False)  # a newer one of the same day says the same
     find_title: Mapped[str]  # these three as they are compared
-    find_snippet: Mapped[str]
-    find_url: Mapped[str]
+    find_snippet: Mapped[str]  # the same, folded for the search
+    find_url: Mapped[str]  # the URL, folded for the search
 
 
 # The index of words, and on SQLite that of parts of words, are each database's own, and no model stands for

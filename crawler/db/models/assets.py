@@ -24,18 +24,18 @@ class Asset(Base):
     )
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
-    source: Mapped[str]
-    plugin: Mapped[str]
+    source: Mapped[str]  # a source's code
+    plugin: Mapped[str]  # the plugin that found it
     domain: Mapped[str]  # that it was last read from
     kind: Mapped[str]  # page, product, media, or what a plugin calls it
     key: Mapped[str]  # what makes it one thing: mostly its canonical URL
-    key_sha256: Mapped[str]
+    key_sha256: Mapped[str]  # SHA-256 of its key, for the index
     url: Mapped[str]
-    title: Mapped[str | None]
+    title: Mapped[str | None]  # as the page has it
     checksum: Mapped[str]  # of its newest version
-    versions: Mapped[int] = mapped_column(default=1)
-    first_seen_at: Mapped[datetime]
-    last_seen_at: Mapped[datetime]
+    versions: Mapped[int] = mapped_column(default=1)  # how many there were
+    first_seen_at: Mapped[datetime]  # when it was found first
+    last_seen_at: Mapped[datetime]  # when it was found last
     last_run_id: Mapped[int] = mapped_column(BigKey)  # the newest run that saw it
     missing_since: Mapped[datetime | None]  # a completed run did not see it
     # Of a product: what says what it costs, and what its versions are made from.
@@ -50,13 +50,13 @@ class AssetVersion(Base):
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
     asset_id: Mapped[int] = mapped_column(BigKey, ForeignKey("assets.id", ondelete="CASCADE"))
-    number: Mapped[int]
-    checksum: Mapped[str]
+    number: Mapped[int]  # counted from 1
+    checksum: Mapped[str]  # SHA-256
     content: Mapped[dict[str, Any]]  # normalised
     details: Mapped[dict[str, Any]]  # beside the content; a change of these alone is no new version
     run_id: Mapped[int | None] = mapped_column(BigKey)  # None where a visit outside of any run saw it
     page_id: Mapped[UUID | None]  # the page that it was read from
-    seen_at: Mapped[datetime]
+    seen_at: Mapped[datetime]  # when that was read
 
 
 class AssetSighting(Base):
@@ -72,4 +72,4 @@ class AssetSighting(Base):
     asset_id: Mapped[int] = mapped_column(
         BigKey, ForeignKey("assets.id", ondelete="CASCADE"), primary_key=True
     )
-    status: Mapped[str]
+    status: Mapped[str]  # new, updated, unchanged, missing

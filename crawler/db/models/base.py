@@ -1,4 +1,4 @@
-"""What all tables share: names for constraints, and Python types to column types."""
+"""What all tables share: names of constraints, types of columns, words about them."""
 
 from __future__ import annotations
 
@@ -18,6 +18,15 @@ BigKey = BigInteger().with_variant(Integer, "sqlite")
 # In PostgreSQL, too, by its bytes and not by some language: as files are sorted that others read.
 SortedByBytes = String().with_variant(String(collation="C"), "postgresql")
 JsonValue = JSON().with_variant(JSONB(), "postgresql")
+# What a column of this name holds in every table that says nothing else beside it.
+ALIKE = {
+    "id": "its key",
+    "created_at": "when the row was made",
+    "updated_at": "when the row was changed last",
+    "timestamp": "when it happened",
+    "url": "in its canonical spelling",
+    "domain": "a host without `www.`, with its port where that is not the usual one",
+}
 
 
 class Base(DeclarativeBase):

@@ -21,9 +21,9 @@ class Diagnostic(Base):
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
     timestamp: Mapped[datetime]
     session_id: Mapped[UUID] = mapped_column(ForeignKey("sessions.id", ondelete="CASCADE"))
-    page_id: Mapped[UUID]
+    page_id: Mapped[UUID]  # a page's key, without a reference
     url: Mapped[str]
-    policy: Mapped[str]
-    is_pdp: Mapped[bool]
+    policy: Mapped[str]  # the version of the rule
+    is_pdp: Mapped[bool]  # whether the rule took it for a product page
     quality: Mapped[int]  # 0 to 100
     traces: Mapped[dict[str, Any]]  # fact → its source, and what others say; signals, reasons

@@ -17,7 +17,7 @@ class DomainGate(Base):
     domain: Mapped[str] = mapped_column(primary_key=True)
     token: Mapped[str | None]  # unique per acquisition, names the session; None: free
     holder: Mapped[str | None]  # the process, so that a dead one's lock is free at once
-    expires_at: Mapped[datetime | None]
+    expires_at: Mapped[datetime | None]  # when it ends by itself
     last_end_at: Mapped[datetime | None]  # when the last session ended
     delay_until: Mapped[datetime | None]  # a longer delay that the site asked for
-    delay_reason: Mapped[str | None]
+    delay_reason: Mapped[str | None]  # who asked for it: Retry-After or Crawl-delay

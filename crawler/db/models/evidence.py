@@ -41,20 +41,20 @@ class Artifact(Base):
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
     session_id: Mapped[UUID] = mapped_column(ForeignKey("sessions.id"))
     page_id: Mapped[UUID | None] = mapped_column(ForeignKey("pages.id"), index=True)
-    type: Mapped[str]
+    type: Mapped[str]  # which kind of file it is
     storage_uri: Mapped[str]  # relative to the artifacts' root
-    size_bytes: Mapped[int] = mapped_column(BigInteger)
+    size_bytes: Mapped[int] = mapped_column(BigInteger)  # as stored, in bytes
     checksum: Mapped[str]  # SHA-256 of the stored file
     content_sha256: Mapped[str]  # SHA-256 of what it decodes to
     content_type: Mapped[str | None]  # as the server declared it, so that the page is judged again alike
-    charset: Mapped[str | None]
+    charset: Mapped[str | None]  # as the page declares it
     created_at: Mapped[datetime]
-    retention_until: Mapped[datetime | None]
-    deleted_at: Mapped[datetime | None]
-    legal_hold: Mapped[bool] = mapped_column(default=False)
+    retention_until: Mapped[datetime | None]  # the day on which the file goes; null: with its session
+    deleted_at: Mapped[datetime | None]  # when the file went
+    legal_hold: Mapped[bool] = mapped_column(default=False)  # whether a hold keeps it
     cleanup_claim: Mapped[str | None]  # the cleaner that is at it; readers see the file as gone
-    cleanup_claimed_until: Mapped[datetime | None]
-    cleanup_attempts: Mapped[int] = mapped_column(default=0)
+    cleanup_claimed_until: Mapped[datetime | None]  # until when a cleaner has it
+    cleanup_attempts: Mapped[int] = mapped_column(default=0)  # cleanups that failed on it
     cleanup_next: Mapped[datetime | None]  # not before this time, after a failure
 
 
@@ -76,18 +76,18 @@ class WarcFile(Base):
     artifact_id: Mapped[UUID | None] = mapped_column(ForeignKey("artifacts.id", ondelete="SET NULL"))
     folder: Mapped[str]  # absolute; or the artifacts' root, as it is set, for a session's artifact
     path: Mapped[str]  # below that folder, the name that it has once it is sealed
-    state: Mapped[str] = mapped_column(default="open")
-    size_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
+    state: Mapped[str] = mapped_column(default="open")  # open, sealed or gone
+    size_bytes: Mapped[int] = mapped_column(BigInteger, default=0)  # as stored, in bytes
     sha256: Mapped[str | None]  # of the file, once it is sealed
     records: Mapped[int] = mapped_column(default=0)  # answers in it, as rows have them
-    records_bad: Mapped[int] = mapped_column(default=0)
+    records_bad: Mapped[int] = mapped_column(default=0)  # records that cannot be read
     damage: Mapped[dict[str, Any] | None]  # bad stretches, and what was cut off or erased, and why
     first_at: Mapped[datetime | None]  # of its records
-    last_at: Mapped[datetime | None]
+    last_at: Mapped[datetime | None]  # of its newest record
     created_at: Mapped[datetime]
-    sealed_at: Mapped[datetime | None]
-    gone_at: Mapped[datetime | None]
-    gone_why: Mapped[str | None]
+    sealed_at: Mapped[datetime | None]  # when it was closed
+    gone_at: Mapped[datetime | None]  # when it went
+    gone_why: Mapped[str | None]  # why it went
 
 
 class Record(Base):
@@ -108,14 +108,14 @@ class Record(Base):
     warc_file_id: Mapped[int | None] = mapped_column(BigKey, ForeignKey("warc_files.id", ondelete="CASCADE"))
     artifact_id: Mapped[UUID | None] = mapped_column(ForeignKey("artifacts.id", ondelete="CASCADE"))
     offset: Mapped[int | None] = mapped_column(BigInteger)  # of its gzip member in the WARC file
-    length: Mapped[int | None] = mapped_column(BigInteger)
+    length: Mapped[int | None] = mapped_column(BigInteger)  # of its member in the file, in bytes
     record_urn: Mapped[str | None]  # WARC-Record-ID
-    kind: Mapped[str] = mapped_column(default="response")
+    kind: Mapped[str] = mapped_column(default="response")  # response, revisit or resource
     original_id: Mapped[int | None] = mapped_column(BigKey, ForeignKey("records.id", ondelete="SET NULL"))
     url: Mapped[str]
     url_key: Mapped[str] = mapped_column(SortedByBytes)  # as indexes of WARC files are sorted
     captured_at: Mapped[datetime | None]  # None: the record does not say
-    mime_type: Mapped[str | None]
-    status_code: Mapped[int | None]
+    mime_type: Mapped[str | None]  # as the server declared it
+    status_code: Mapped[int | None]  # as the server answered
     payload_digest: Mapped[str | None]  # with its algorithm, as the record has it
     gone_at: Mapped[datetime | None]  # erased, or gone with its file

@@ -18,7 +18,7 @@ class Haul(Base):
     __table_args__ = (UniqueConstraint("name"), Index(None, "created_at", "id"))
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
-    name: Mapped[str]
+    name: Mapped[str]  # as people call it
     source: Mapped[str]  # the file that named the URLs
     created_at: Mapped[datetime]
     members: Mapped[list[HaulMember]] = relationship(
@@ -34,6 +34,6 @@ class HaulMember(Base):
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
     haul_id: Mapped[int] = mapped_column(ForeignKey("hauls.id", ondelete="CASCADE"))
-    position: Mapped[int]
+    position: Mapped[int]  # its place in the list
     url: Mapped[str]
     session_id: Mapped[UUID | None]  # no foreign key: the session has a retention of its own

@@ -20,10 +20,10 @@ class RegisteredSource(Base):
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
     code: Mapped[str]  # in lower case
-    name: Mapped[str]
-    base_url: Mapped[str | None]
-    description: Mapped[str | None]
-    enabled: Mapped[bool] = mapped_column(default=True)
+    name: Mapped[str]  # as people call it
+    base_url: Mapped[str | None]  # where it begins
+    description: Mapped[str | None]  # in a sentence
+    enabled: Mapped[bool] = mapped_column(default=True)  # whether jobs are made of it
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
 
@@ -49,42 +49,44 @@ class Job(Base):
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
     source_id: Mapped[int | None] = mapped_column(BigKey, ForeignKey("sources.id", ondelete="SET NULL"))
-    name: Mapped[str]
+    name: Mapped[str]  # as people call it
     output_dir: Mapped[str]  # in full
-    engine: Mapped[str] = mapped_column(default="vitrine")
-    status: Mapped[str] = mapped_column(default="queued")
+    engine: Mapped[str] = mapped_column(default="vitrine")  # what archives: vitrine or zimit
+    status: Mapped[str] = mapped_column(default="queued")  # of its states; docs/jobs.md says what each means
     config: Mapped[dict[str, Any] | None]  # seeds, arguments, options, and the source as it was
     run_id: Mapped[int | None] = mapped_column(BigKey, ForeignKey("runs.id", ondelete="SET NULL"), index=True)
     retry_count: Mapped[int] = mapped_column(default=0)  # crawls that failed and were to be tried again
     infra_errors: Mapped[int] = mapped_column(
         default=0
     )  # in a row, of disk, mount, Docker; no retry is counted
-    crawler_exit_code: Mapped[int | None]
+    crawler_exit_code: Mapped[int | None]  # of the archive tool
     crawler_status: Mapped[str | None]  # success, failed, infra_error, infra_error_config
-    crawler_stage: Mapped[str | None]
-    last_stats_json: Mapped[dict[str, Any] | None]
-    pages_crawled: Mapped[int] = mapped_column(default=0)
-    pages_total: Mapped[int] = mapped_column(default=0)
-    pages_failed: Mapped[int] = mapped_column(default=0)
-    warc_file_count: Mapped[int] = mapped_column(default=0)
-    indexed_page_count: Mapped[int] = mapped_column(default=0)
-    records_bad: Mapped[int] = mapped_column(default=0)
-    final_zim_path: Mapped[str | None]
-    combined_log_path: Mapped[str | None]
+    crawler_stage: Mapped[str | None]  # how far the archive tool had come
+    last_stats_json: Mapped[dict[str, Any] | None]  # the figures that it told last
+    pages_crawled: Mapped[int] = mapped_column(default=0)  # pages that were fetched
+    pages_total: Mapped[int] = mapped_column(default=0)  # pages that were known
+    pages_failed: Mapped[int] = mapped_column(default=0)  # pages that were not to be had
+    warc_file_count: Mapped[int] = mapped_column(default=0)  # its WARC files
+    indexed_page_count: Mapped[int] = mapped_column(default=0)  # its captures that can be searched
+    records_bad: Mapped[int] = mapped_column(default=0)  # records that cannot be read
+    final_zim_path: Mapped[str | None]  # the ZIM file, where one was made
+    combined_log_path: Mapped[str | None]  # the log of all attempts
     state_file_path: Mapped[str | None]  # None once it was cleaned up
-    cleanup_status: Mapped[str] = mapped_column(default="none")
-    cleaned_at: Mapped[datetime | None]
+    cleanup_status: Mapped[str] = mapped_column(default="none")  # what a cleanup has taken of it
+    cleaned_at: Mapped[datetime | None]  # when that was
     emptied_at: Mapped[datetime | None]  # when a purge took the last of its WARC files
-    warc_bytes_total: Mapped[int] = mapped_column(BigInteger, default=0)
-    output_bytes_total: Mapped[int] = mapped_column(BigInteger, default=0)
+    warc_bytes_total: Mapped[int] = mapped_column(BigInteger, default=0)  # size of its WARC files
+    output_bytes_total: Mapped[int] = mapped_column(BigInteger, default=0)  # size of its folder
+    # size of what is only needed meanwhile
     tmp_bytes_total: Mapped[int] = mapped_column(BigInteger, default=0)
+    # the same without WARC files
     tmp_non_warc_bytes_total: Mapped[int] = mapped_column(BigInteger, default=0)
-    storage_scanned_at: Mapped[datetime | None]
+    storage_scanned_at: Mapped[datetime | None]  # when these sizes were looked up
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
-    queued_at: Mapped[datetime | None]
-    started_at: Mapped[datetime | None]
-    finished_at: Mapped[datetime | None]
+    queued_at: Mapped[datetime | None]  # when it was ordered
+    started_at: Mapped[datetime | None]  # when it began
+    finished_at: Mapped[datetime | None]  # when it ended
 
 
 class JobStep(Leased, Base):
@@ -107,7 +109,7 @@ class JobStep(Leased, Base):
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
     job_id: Mapped[int] = mapped_column(BigKey, ForeignKey("jobs.id", ondelete="CASCADE"))
-    kind: Mapped[str] = mapped_column(default="crawl")
+    kind: Mapped[str] = mapped_column(default="crawl")  # crawl, index or changes
     outcome: Mapped[str | None]  # what came of its last attempt
     process: Mapped[str | None]  # by which its own machine can tell that its worker is gone
     detail: Mapped[dict[str, Any]]  # its attempts, the newest last

@@ -19,13 +19,13 @@ IS_ERROR = "status = 'error'"
 class Leased:
     """The columns of a lease (SPEC D81)."""
 
-    status: Mapped[str] = mapped_column(default="pending")
+    status: Mapped[str] = mapped_column(default="pending")  # pending, in_progress, finished, error
     priority: Mapped[int] = mapped_column(default=0)  # higher goes first
     attempts: Mapped[int] = mapped_column(default=0)  # counted when it is begun, not when it is leased
     begun_at: Mapped[datetime | None]  # of the last lease; unset while it only lies ready
     deaths: Mapped[int] = mapped_column(default=0)  # of workers under it; from one on it is tried alone
     next_run_at: Mapped[datetime]  # not before then
-    lease_owner: Mapped[str | None]
+    lease_owner: Mapped[str | None]  # the process that has it
     lease_epoch: Mapped[int] = mapped_column(
         default=0
     )  # rises with each lease; a write of an older one is refused

@@ -22,14 +22,14 @@ class Listing(Base):
     domain: Mapped[str]
     url: Mapped[str]  # the canonical one where that is of the same site, else the one that answered
     url_sha256: Mapped[str]  # stands for the URL in the index, which takes no long texts
-    name: Mapped[str | None]
-    brand: Mapped[str | None]
-    sku: Mapped[str | None]
-    gtin: Mapped[str | None]
-    mpn: Mapped[str | None]
-    image: Mapped[str | None]
-    first_seen_at: Mapped[datetime]
-    last_seen_at: Mapped[datetime]
+    name: Mapped[str | None]  # as people call it
+    brand: Mapped[str | None]  # as the page says
+    sku: Mapped[str | None]  # as the page says
+    gtin: Mapped[str | None]  # a barcode's number, checked
+    mpn: Mapped[str | None]  # the maker's number
+    image: Mapped[str | None]  # a picture's URL
+    first_seen_at: Mapped[datetime]  # when it was found first
+    last_seen_at: Mapped[datetime]  # when it was found last
     last_session_id: Mapped[UUID | None]  # no foreign key: a product outlives its sessions
 
 
@@ -47,10 +47,10 @@ class Price(Base):
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
     listing_id: Mapped[UUID] = mapped_column(ForeignKey("listings.id", ondelete="CASCADE"))
     currency: Mapped[str]  # ISO 4217
-    price: Mapped[Decimal]
-    list_price: Mapped[Decimal | None]
-    availability: Mapped[str | None]
-    seen_at: Mapped[datetime]
+    price: Mapped[Decimal]  # an exact decimal
+    list_price: Mapped[Decimal | None]  # the price that it was crossed out from
+    availability: Mapped[str | None]  # as schema.org has it
+    seen_at: Mapped[datetime]  # when that was read
     url: Mapped[str]  # the page that said so
     content_sha256: Mapped[str | None]  # what it said, byte for byte
     session_id: Mapped[UUID]  # no foreign key: the proof outlives the session

@@ -19,14 +19,14 @@ class ScrapeRecord(Base):
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
     timestamp: Mapped[datetime]  # when it ended
-    kind: Mapped[str]
-    subject_id: Mapped[str]
+    kind: Mapped[str]  # what ended: session, run, task or exception
+    subject_id: Mapped[str]  # the key of what ended
     domain: Mapped[str]
     url: Mapped[str]
-    status: Mapped[str]
-    cause: Mapped[str | None]
+    status: Mapped[str]  # as the row of what ended had it
+    cause: Mapped[str | None]  # why it ended so, in a stable word
     duration_ms: Mapped[int | None] = mapped_column(BigInteger)  # None for what never began
-    details: Mapped[dict[str, Any]]
+    details: Mapped[dict[str, Any]]  # further fields, as JSON
 
 
 class AuditEntry(Base):
@@ -37,10 +37,10 @@ class AuditEntry(Base):
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
     timestamp: Mapped[datetime]
-    actor: Mapped[str]
-    action: Mapped[str]
-    subject: Mapped[str]
-    details: Mapped[dict[str, Any]]
+    actor: Mapped[str]  # who did it: a user or a program
+    action: Mapped[str]  # what was done, in a word
+    subject: Mapped[str]  # what it was done to
+    details: Mapped[dict[str, Any]]  # further fields, as JSON
 
 
 class ExportRecord(Base):
@@ -51,9 +51,9 @@ class ExportRecord(Base):
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
     timestamp: Mapped[datetime]
-    actor: Mapped[str]
-    what: Mapped[str]
-    format: Mapped[str]
-    destination: Mapped[str]
-    row_count: Mapped[int] = mapped_column(BigInteger)
+    actor: Mapped[str]  # who did it: a user or a program
+    what: Mapped[str]  # the table
+    format: Mapped[str]  # csv or jsonl
+    destination: Mapped[str]  # the file, or - for standard output
+    row_count: Mapped[int] = mapped_column(BigInteger)  # rows that were written
     status: Mapped[str]  # complete, or failed where it broke off

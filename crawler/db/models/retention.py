@@ -21,7 +21,7 @@ class RetentionConfig(Base):
     __tablename__ = "retention_config"
 
     id: Mapped[str] = mapped_column(primary_key=True, default=CURRENT)
-    document: Mapped[dict[str, Any]]
+    document: Mapped[dict[str, Any]]  # days by collection, as JSON
     updated_at: Mapped[datetime | None]
     triggered_at: Mapped[datetime | None]  # when a request last started a cleanup
 
@@ -33,10 +33,10 @@ class RetentionResult(Base):
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
     timestamp: Mapped[datetime]
-    dry_run: Mapped[bool]
-    total_deleted: Mapped[int]
-    duration_ms: Mapped[int] = mapped_column(BigInteger)
-    details: Mapped[list[dict[str, Any]]] = mapped_column(JsonValue)
+    dry_run: Mapped[bool]  # whether nothing was to be deleted
+    total_deleted: Mapped[int]  # rows that went
+    duration_ms: Mapped[int] = mapped_column(BigInteger)  # how long it took
+    details: Mapped[list[dict[str, Any]]] = mapped_column(JsonValue)  # further fields, as JSON
 
 
 class StoreMark(Base):
@@ -45,7 +45,7 @@ class StoreMark(Base):
     __tablename__ = "store_marks"
 
     place: Mapped[str] = mapped_column(primary_key=True)  # artifacts
-    mark: Mapped[UUID]
+    mark: Mapped[UUID]  # what stands in the store's own mark
     root: Mapped[str]  # where it lay when it was marked
     created_at: Mapped[datetime]
 
@@ -70,11 +70,11 @@ class Hold(Base):
 
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
     session_id: Mapped[UUID | None]  # no foreign keys: what was once held stays on record
-    listing_id: Mapped[UUID | None]
+    listing_id: Mapped[UUID | None]  # a product's key, without a reference
     domain: Mapped[str | None]
-    who: Mapped[str]
-    why: Mapped[str]
+    who: Mapped[str]  # whose word it is
+    why: Mapped[str]  # the reason that was given
     created_at: Mapped[datetime]
     until: Mapped[datetime | None]  # None: until it is lifted
-    released_at: Mapped[datetime | None]
-    released_by: Mapped[str | None]
+    released_at: Mapped[datetime | None]  # when it was lifted
+    released_by: Mapped[str | None]  # who lifted it; `its date` where it ran out

@@ -29,14 +29,15 @@ class Run(Base):
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
     source: Mapped[str]  # the source's code, or the domain where only a URL was given
+    # initialized, running, stopped, completed, failed
     status: Mapped[str] = mapped_column(default="initialized")
     plan: Mapped[dict[str, Any]]  # the source as it was when the run was made: scope, limits, plugins
-    max_pages: Mapped[int | None]
+    max_pages: Mapped[int | None]  # no more pages than that are planned
     planned: Mapped[int] = mapped_column(default=0)  # its tasks, of any status
-    stop_requested_at: Mapped[datetime | None]
-    last_error: Mapped[str | None]
+    stop_requested_at: Mapped[datetime | None]  # when somebody asked for its stop
+    last_error: Mapped[str | None]  # what went wrong last
     created_at: Mapped[datetime]
-    started_at: Mapped[datetime | None]
+    started_at: Mapped[datetime | None]  # when it began
     completed_at: Mapped[datetime | None]  # set by each end, that of a stopped run too
 
 
@@ -46,8 +47,9 @@ class RunWorker(Base):
     __tablename__ = "run_workers"
 
     run_id: Mapped[int] = mapped_column(BigKey, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
+    # the process that has it: host, number, and when it began
     owner: Mapped[str] = mapped_column(primary_key=True)
-    alive_until: Mapped[datetime]
+    alive_until: Mapped[datetime]  # the process is gone when this is over
     process: Mapped[str | None]  # by which its own machine can tell that it is gone
 
 
@@ -67,8 +69,8 @@ class RunDenial(Base):
 
     run_id: Mapped[int] = mapped_column(BigKey, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
     domain: Mapped[str] = mapped_column(primary_key=True)
-    pattern: Mapped[str] = mapped_column(primary_key=True)
-    reason: Mapped[str]
+    pattern: Mapped[str] = mapped_column(primary_key=True)  # a glob of URLs
+    reason: Mapped[str]  # why, in a word
     created_at: Mapped[datetime]
 
 
@@ -125,14 +127,14 @@ class CrawlException(Base):
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
     run_id: Mapped[int] = mapped_column(BigKey, ForeignKey("runs.id", ondelete="CASCADE"))
-    stage: Mapped[str]
+    stage: Mapped[str]  # where in the crawl it happened
     url: Mapped[str]
-    message: Mapped[str]
+    message: Mapped[str]  # in words
     key: Mapped[str]  # stands for stage, URL and message; what has the same is counted, not repeated
-    times: Mapped[int] = mapped_column(default=1)
+    times: Mapped[int] = mapped_column(default=1)  # how often
     context: Mapped[dict[str, Any]]  # of the last time
     created_at: Mapped[datetime]
-    last_at: Mapped[datetime]
-    resolved_at: Mapped[datetime | None]
-    resolved_by: Mapped[str | None]
-    resolution: Mapped[str | None]
+    last_at: Mapped[datetime]  # when it happened last
+    resolved_at: Mapped[datetime | None]  # when somebody had looked at it
+    resolved_by: Mapped[str | None]  # who that was
+    resolution: Mapped[str | None]  # what came of that

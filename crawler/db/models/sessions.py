@@ -55,27 +55,28 @@ class CrawlSession(Base):
     deaths: Mapped[int] = mapped_column(default=0)  # workers of a fleet that died while they ran it
     url: Mapped[str]  # as it was asked for, without its password
     domain: Mapped[str]  # the lock's domain; empty where the URL names none
-    mode: Mapped[str]
-    retention_policy: Mapped[str]
+    mode: Mapped[str]  # standard, debug or evidence_pack
+    retention_policy: Mapped[str]  # short, standard or long
     render: Mapped[str] = mapped_column(
         default="0"
     )  # 1: in a browser; auto: where the plain page says nothing
-    status: Mapped[str]
+    status: Mapped[str]  # queued, running, completed, failed, partial
     error_summary: Mapped[str | None]  # one of the listed sentences (SPEC F141)
     cause: Mapped[str | None]  # a stable code that says more
     owner: Mapped[str | None]  # the process that works on it
     epoch: Mapped[int] = mapped_column(default=0)  # rises at each start; a write of an older epoch is refused
-    heartbeat_at: Mapped[datetime | None]
+    heartbeat_at: Mapped[datetime | None]  # the last sign of life
     alive_until: Mapped[datetime | None]  # its owner is taken for dead after that; the owner says how long
-    crawl_policy_version: Mapped[str]
+    crawl_policy_version: Mapped[str]  # the version of the rule
     config_snapshot: Mapped[dict[str, Any]]  # the settings that it runs under, frozen at its creation
     wanted_pdp_url: Mapped[str | None]  # a product page that was named instead of looked for
-    final_url: Mapped[str | None]
-    pdp_url: Mapped[str | None]
+    final_url: Mapped[str | None]  # where its start page was found
+    pdp_url: Mapped[str | None]  # its product page
+    # whether one of its pages is not to be trusted much
     low_confidence: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime]
-    started_at: Mapped[datetime | None]
-    finished_at: Mapped[datetime | None]
+    started_at: Mapped[datetime | None]  # when it began
+    finished_at: Mapped[datetime | None]  # when it ended
 
 
 class Page(Base):
@@ -91,16 +92,16 @@ class Page(Base):
 
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
     session_id: Mapped[UUID] = mapped_column(ForeignKey("sessions.id", ondelete="CASCADE"))
-    epoch: Mapped[int]
-    page_type: Mapped[str]
-    viewport: Mapped[str]
-    status: Mapped[str]
+    epoch: Mapped[int]  # the attempt, counted from 1
+    page_type: Mapped[str]  # homepage, pdp, page, media
+    viewport: Mapped[str]  # desktop or mobile
+    status: Mapped[str]  # ok, failed, pending
     url: Mapped[str]
-    http_status: Mapped[int | None]
-    low_confidence_reasons: Mapped[list[str]]
-    load_timings: Mapped[dict[str, Any]]
-    verdict: Mapped[dict[str, Any] | None]
-    facts: Mapped[dict[str, Any] | None]
+    http_status: Mapped[int | None]  # as the server answered
+    low_confidence_reasons: Mapped[list[str]]  # why it is not to be trusted much
+    load_timings: Mapped[dict[str, Any]]  # how long it took
+    verdict: Mapped[dict[str, Any] | None]  # what the rule decided, and on which evidence
+    facts: Mapped[dict[str, Any] | None]  # what the page says of its product
     listing_id: Mapped[UUID | None] = mapped_column(ForeignKey("listings.id", ondelete="SET NULL"))
     # An artifact names its page, its record the artifact, and the page its record: one of them comes last.
     record_id: Mapped[int | None] = mapped_column(
@@ -123,7 +124,7 @@ class CrawlLog(Base):
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
     session_id: Mapped[UUID] = mapped_column(ForeignKey("sessions.id", ondelete="CASCADE"))
     timestamp: Mapped[datetime]
-    level: Mapped[str]
-    event_type: Mapped[str]
-    message: Mapped[str]
-    details: Mapped[dict[str, Any]]
+    level: Mapped[str]  # as of a log: info, warn, error
+    event_type: Mapped[str]  # the kind of event
+    message: Mapped[str]  # in words
+    details: Mapped[dict[str, Any]]  # further fields, as JSON
