@@ -244,7 +244,7 @@ def _command(crawl: Crawl, progress: int) -> list[str]:
     level = () if crawl.verbose else ("-s", "LOG_LEVEL=ERROR")
     return [
         # -P: what lies in the folder one stands in is not ours to run
-        sys.executable, "-P", "-m", "scrapy", "crawl", crawl.spider,
+        sys.executable, "-P", "-m", "crawler.commands", "crawl", crawl.spider,
         "-s", f"PROGRESS_FD={progress}", *level,
         *(part for pair in crawl.settings for part in ("-s", pair)),
         *(part for pair in crawl.arguments for part in ("-a", pair)),

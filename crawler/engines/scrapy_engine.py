@@ -82,8 +82,8 @@ class ScrapyEngine:
         }
         said = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
         command = [
-            sys.executable, "-P", "-m", "scrapy", "crawl", "site", "-a", argument, *self._without_delay(said),
-            *self.order.passthrough,
+            sys.executable, "-P", "-m", "crawler.commands", "crawl", "site", "-a", argument,
+            *self._without_delay(said), *self.order.passthrough,
         ]  # fmt: skip
         environment = {**os.environ, "SCRAPY_SETTINGS_MODULE": "crawler.settings"}
         return Launch(command, environment, keep=(self._theirs,), grace=GRACE_SECONDS)

@@ -129,7 +129,7 @@ def test_the_command_line_becomes_scrapys() -> None:
     words = crawling._command(Crawl("pdp", ("url=u", "mode=debug"), ("A=1", "LOG_LEVEL=INFO")), 9)
     assert words[:2] == [sys.executable, "-P"]
     assert words[2:] == [
-        "-m", "scrapy", "crawl", "pdp", "-s", "PROGRESS_FD=9", "-s", "LOG_LEVEL=ERROR", "-s", "A=1",
+        "-m", "crawler.commands", "crawl", "pdp", "-s", "PROGRESS_FD=9", "-s", "LOG_LEVEL=ERROR", "-s", "A=1",
         "-s", "LOG_LEVEL=INFO", "-a", "url=u", "-a", "mode=debug",
     ]  # fmt: skip
     assert "LOG_LEVEL=ERROR" not in crawling._command(Crawl("pdp", verbose=True), 9)
