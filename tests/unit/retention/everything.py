@@ -27,6 +27,7 @@ from crawler.db.models import (
     HaulMember,
     Hold,
     Listing,
+    Outlink,
     Page,
     PageGroup,
     Price,
@@ -35,8 +36,10 @@ from crawler.db.models import (
     Run,
     RunDenial,
     RunDomain,
+    RunWorker,
     ScrapeRecord,
     Snapshot,
+    SnapshotChange,
     Task,
     Text,
     WarcFile,
@@ -153,14 +156,19 @@ def add_snapshot(db: Session, word: Word, artifact: Artifact, page: Page) -> Non
     similar.add(db, [text.title])
     group = PageGroup(source_id=source.id, group_key=f"{word.url('p')}?{page.id}")
     add_in_order(db, [group])
-    db.add(
-        Snapshot(
-            record_id=mine.id, source_id=source.id, page_id=page.id, group_id=group.id, text_id=text.id,
-            url=word.url("p"), captured_at=now, status_class=2, title=word.canary, snippet=word.canary,
-            language="en", content_hash="0", find_title=word.canary, find_snippet=word.canary,
-            find_url=word.url("p"),
-        )
+    snapshot = Snapshot(
+        record_id=mine.id, source_id=source.id, page_id=page.id, group_id=group.id, text_id=text.id,
+        url=word.url("p"), captured_at=now, status_class=2, title=word.canary, snippet=word.canary,
+        language="en", content_hash="0", find_title=word.canary, find_snippet=word.canary,
+        find_url=word.url("p"),
     )  # fmt: skip
+    add_in_order(db, [snapshot])
+    change = SnapshotChange(
+        source_id=source.id, group_id=group.id, to_snapshot_id=snapshot.id, to_captured_at=now,
+        to_text_id=text.id, change_type="new_page", summary=f"New page: {word.canary}", computed_at=now,
+        computed_by="cli",
+    )  # fmt: skip
+    add_in_order(db, [change, Outlink(group_id=group.id, target=group.id)])
 
 
 def a_run(db: Session, source: str, *words: Word) -> int:
@@ -191,6 +199,7 @@ def add_share_of_run(db: Session, run_id: int, word: Word, page: Page | None) ->
     db.flush()
     db.get_one(Run, run_id).planned += len(tasks)
     db.add_all(record(word, "task", str(task.id)) for task in tasks)
+    db.merge(RunWorker(run_id=run_id, owner="gone", alive_until=now))
     db.add_all(
         [
             RunDomain(run_id=run_id, domain=word.domain),
