@@ -39,6 +39,7 @@ COMMANDS = {
     "schedule": ("schedule",),
     "domains": ("domains",),
     "pages": ("pdp",),
+    "page_lists": ("pages",),
     "artifacts": ("artifacts",),
     "warcs": ("warcs",),
     "products": ("listings", "prices"),

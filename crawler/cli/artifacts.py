@@ -3,22 +3,50 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crawler.cli.options import Json, add_group
-from crawler.cli.output import emit, progress_bar, say, table
-from crawler.cli.stores import opened
+from crawler.capture.artifact_types import ARTIFACT_TYPES
+from crawler.cli.options import (
+    After,
+    Caused,
+    FailEmpty,
+    InDomain,
+    Json,
+    JsonLines,
+    Limit,
+    SessionOption,
+    Since,
+    Until,
+    add_group,
+    wanted_of,
+)
+from crawler.cli.output import Listing, day, emit, progress_bar, say, short_id, show_list, table
+from crawler.cli.stores import opened, reading
 from crawler.errors import IntegrityError
 from crawler.evidence.bodies import Examined, decoded, examine_all, examined
 from crawler.evidence.recorded_pages import count_recorded, examine_recorded
 from crawler.evidence.store_mark import adopt_store
 from crawler.views import artifacts as views
+from crawler.views.stored import newest_artifacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+ArtifactKind = StrEnum("ArtifactKind", sorted(ARTIFACT_TYPES))  # type: ignore[misc]  # no literal
+ARTIFACTS = Listing(
+    "artifacts",
+    ("id", "stored", "type", "bytes", "goes", "deleted", "domain", "session", "storage_uri"),
+    lambda one: (
+        str(one.id)[:8], one.created_at, one.type, one.size_bytes, day(one.retention_until),
+        day(one.deleted_at), one.domain, str(one.session_id)[:8], one.storage_uri,
+    ),
+    empty="no files match; `vitrine crawl pdp URL` keeps some",
+    then="vitrine artifacts cat ID --decode",
+    key=short_id,
+)  # fmt: skip
 ArtifactId = Annotated[str, typer.Argument(metavar="ID", help="Its id, or how it begins.")]
 
 
@@ -28,10 +56,35 @@ def register(app: typer.Typer) -> None:
         app,
         "artifacts",
         "The stored files: read one, check them all, move them.",
+        list=list_artifacts,
         verify=verify,
         cat=cat,
         adopt=adopt,
     )
+
+
+def list_artifacts(
+    *,
+    session: SessionOption = None,
+    kind: Annotated[ArtifactKind | None, typer.Option("--type", help="Only those of this type.")] = None,
+    cause: Caused = None,
+    domain: InDomain = None,
+    since: Since = None,
+    until: Until = None,
+    after: After = None,
+    limit: Limit = 50,
+    as_json: Json = False,
+    as_jsonl: JsonLines = False,
+    fail_empty: FailEmpty = False,
+) -> int:
+    """List stored files, the newest first, those that are gone as well.
+
+    Examples: vitrine artifacts list --domain shop.example --type html_gz --jsonl
+    """
+    wanted = wanted_of(domain=domain, since=since, until=until, cause=cause, after=after, limit=limit)
+    with reading() as db:
+        found = newest_artifacts(db, wanted, session=session, kind=kind)
+    return show_list(ARTIFACTS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit)
 
 
 def verify(

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import json
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from crawler.catalogue.assets import AssetStatus, Change, changes
-from crawler.cli.options import MAX_NUMBER, FailEmpty, Json, JsonLines, Limit, add_group
+from crawler.cli.options import (
+    MAX_NUMBER,
+    After,
+    FailEmpty,
+    InDomain,
+    Json,
+    JsonLines,
+    Limit,
+    OfSource,
+    Since,
+    Until,
+    add_group,
+    wanted_of,
+)
 from crawler.cli.output import Listing, emit, say, show_list
 from crawler.cli.stores import reading
 from crawler.views import assets as views
@@ -27,7 +41,7 @@ def register(app: typer.Typer) -> None:
 
 def list_assets(
     *,
-    source: Annotated[str | None, typer.Option(metavar="CODE", help="Only those of this source.")] = None,
+    source: OfSource = None,
     run: Annotated[
         int | None,
         typer.Option(
@@ -35,6 +49,10 @@ def list_assets(
         ),
     ] = None,
     status: Annotated[AssetStatus | None, typer.Option(help="Only those that were found so.")] = None,
+    domain: InDomain = None,
+    since: Since = None,
+    until: Until = None,
+    after: After = None,
     limit: Limit = 50,
     as_json: Json = False,
     as_jsonl: JsonLines = False,
@@ -44,9 +62,10 @@ def list_assets(
 
     Examples: vitrine assets list --run 7 --status updated
     """
+    wanted = wanted_of(domain=domain, since=since, until=until, after=after, limit=limit)
     with reading() as db:
-        found = views.newest(db, source=source, run_id=run, status=status, limit=limit)
-    return show_list(ASSETS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
+        found = views.newest(db, wanted, source=source, run_id=run, status=status)
+    return show_list(ASSETS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit)
 
 
 def show(
@@ -95,6 +114,7 @@ ASSETS = Listing(
     _row,
     empty="no assets match; a run finds some: `vitrine crawl site URL`",
     then="vitrine assets show ASSET",
+    key=attrgetter("id"),
 )
 
 

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from crawler.archive.changes import ChangesResult, Scope, compute_changes
 from crawler.archive.comparing import ADDED, REMOVED, SAME
-from crawler.cli.options import FailEmpty, Json, JsonLines, add_group, day_of
+from crawler.cli.options import (
+    After,
+    FailEmpty,
+    InDomain,
+    Json,
+    JsonLines,
+    Since,
+    Until,
+    add_group,
+    day_of,
+    wanted_of,
+)
 from crawler.cli.output import Listing, emit, note, progress_bar, say, show_list, table
 from crawler.cli.stores import opened
 from crawler.clock import utc_now
@@ -28,13 +40,13 @@ _COLOURS = {SAME: "dim", ADDED: "green", REMOVED: "red"}
 SnapshotId = Annotated[str, typer.Argument(help="A snapshot's number.")]
 SourceOption = Annotated[str | None, typer.Option("--source", help="Of this source, or this domain, only.")]
 _CHANGES = Listing(
-    "changes", ("at", "source", "change", "summary", "from", "to", "page"),
+    "changes", ("id", "at", "change", "summary", "from", "to", "source", "page"),
     lambda each: (
-        each.to_capture_timestamp, each.source_code, each.change_type, each.summary, each.from_snapshot_id,
-        each.to_snapshot_id, each.normalized_url_group,
+        each.change_id, each.to_capture_timestamp, each.change_type, each.summary, each.from_snapshot_id,
+        each.to_snapshot_id, each.source_code, each.normalized_url_group,
     ),
     empty="no changes; `vitrine changes compute` compares what was indexed",
-    then="vitrine diff FROM TO",
+    then="vitrine diff FROM TO", key=attrgetter("change_id"),
 )  # fmt: skip
 
 
@@ -185,13 +197,15 @@ def compute(
 def list_(
     *,
     source: SourceOption = None,
+    domain: InDomain = None,
+    since: Since = None,
+    until: Until = None,
+    after: After = None,
     job: Annotated[int | None, typer.Option(min=1, max=2**53, help="Found by this job only.")] = None,
-    since: Annotated[
+    first: Annotated[
         str | None, typer.Option("--from", metavar="DAY", help="Captured on or after it.")
     ] = None,
-    until: Annotated[
-        str | None, typer.Option("--to", metavar="DAY", help="Captured on or before it.")
-    ] = None,
+    last: Annotated[str | None, typer.Option("--to", metavar="DAY", help="Captured on or before it.")] = None,
     include_unchanged: Annotated[
         bool, typer.Option("--include-unchanged", help="Captures, too, that say the same.")
     ] = False,
@@ -203,15 +217,16 @@ def list_(
     """List what changed, the newest first.
 
     Examples:
-      vitrine changes list --from 2026-05-01
+      vitrine changes list --domain shop.example --since 2026-05-01
     """
+    wanted = wanted_of(domain=domain, since=since, until=until, after=after, limit=limit)
     order = views.FeedOrder(
-        source=source, job=job, latest=False, with_unchanged=include_unchanged, since=day_of("--from", since),
-        until=day_of("--to", until), page_size=limit,
+        source=source, job=job, latest=False, with_unchanged=include_unchanged, since=day_of("--from", first),
+        until=day_of("--to", last), page_size=limit, wanted=wanted,
     )  # fmt: skip
     with opened() as stores, stores.database.read() as db:
         found = views.feed(db, stores.settings, order)
     return show_list(
-        _CHANGES, found.results, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty,
+        _CHANGES, found.results, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit,
         enabled=found.enabled, total=found.total,
     )  # fmt: skip

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from crawler.access.acquisition import open_gate
 from crawler.access.gate import NEVER
-from crawler.cli.options import FailEmpty, Json, JsonLines, add_group, person
+from crawler.cli.options import FailEmpty, Json, JsonLines, Limit, add_group, person
 from crawler.cli.output import Listing, emit, note, say, show_list
 from crawler.cli.stores import opened
 from crawler.config import load_settings
@@ -36,19 +37,30 @@ def register(app: typer.Typer) -> None:
     add_group(app, "domains", about, list=list_domains, show=show, release=release)
 
 
-def list_domains(*, as_json: Json = False, as_jsonl: JsonLines = False, fail_empty: FailEmpty = False) -> int:
-    """List the domains that are held or delayed."""
+def list_domains(
+    *,
+    after: Annotated[
+        str | None, typer.Option(metavar="DOMAIN", help="Go on behind this one, the last of the page before.")
+    ] = None,
+    limit: Limit = 1000,
+    as_json: Json = False,
+    as_jsonl: JsonLines = False,
+    fail_empty: FailEmpty = False,
+) -> int:
+    """List the domains that are held or delayed, by name."""
     with _gate() as (database, gate), database.read() as db:
-        found = views.of(db, gate.states())
+        states = [state for state in gate.states() if after is None or state.domain > domain_of(after)]
+        found = views.of(db, states[:limit])
     where = "" if gate.shared else " on this machine"
     kind = Listing(
         "domains", ("domain", "held by", "next visit"),
         lambda one: (one.domain, _holder_text(one), _delay_text(one)),
-        empty=f"no domain is held or delayed{where}",
+        empty=f"no domain is held or delayed{where}", key=attrgetter("domain"),
     )  # fmt: skip
     return show_list(
-        kind, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, shared=gate.shared
-    )
+        kind, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit,
+        shared=gate.shared,
+    )  # fmt: skip
 
 
 def show(domain: Domain, *, as_json: Json = False) -> None:

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crawler.cli.options import MAX_NUMBER, FailEmpty, Json, JsonLines, Limit, add_group, person
+from crawler.cli.options import (
+    MAX_NUMBER,
+    After,
+    FailEmpty,
+    InDomain,
+    Json,
+    JsonLines,
+    Limit,
+    Since,
+    Until,
+    add_group,
+    person,
+    wanted_of,
+)
 from crawler.cli.output import Listing, emit, note, say, show_list
 from crawler.cli.stores import reading, writing
 from crawler.errors import NotFoundError, UsageError
@@ -36,6 +50,10 @@ def list_exceptions(
     run: Run = None,
     stage: StageOption = None,
     show_all: Annotated[bool, typer.Option("--all", help="Those that are resolved as well.")] = False,
+    domain: InDomain = None,
+    since: Since = None,
+    until: Until = None,
+    after: After = None,
     limit: Limit = 50,
     as_json: Json = False,
     as_jsonl: JsonLines = False,
@@ -45,9 +63,12 @@ def list_exceptions(
 
     Examples: vitrine exceptions list --run 7 --stage plugin
     """
+    wanted = wanted_of(domain=domain, since=since, until=until, after=after, limit=limit)
     with reading() as db:
-        found = views.newest(db, run_id=run, stage=stage, open_only=not show_all, limit=limit)
-    return show_list(EXCEPTIONS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
+        found = views.newest(db, wanted, run_id=run, stage=stage, open_only=not show_all)
+    return show_list(
+        EXCEPTIONS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit
+    )
 
 
 def resolve(
@@ -113,4 +134,5 @@ EXCEPTIONS = Listing(
     _row,
     empty="nothing is open that matches",
     then="vitrine exceptions resolve ID",
+    key=attrgetter("id"),
 )

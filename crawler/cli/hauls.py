@@ -10,7 +10,20 @@ import typer
 
 from crawler.catalogue import hauls
 from crawler.cli.crawl import INTERRUPTED, Crawl, FinishedCrawl, run_crawl
-from crawler.cli.options import FailEmpty, Json, JsonLines, Limit, Overrides, Verbose, add_group
+from crawler.cli.options import (
+    After,
+    FailEmpty,
+    InDomain,
+    Json,
+    JsonLines,
+    Limit,
+    Overrides,
+    Since,
+    Until,
+    Verbose,
+    add_group,
+    wanted_of,
+)
 from crawler.cli.output import Listing, emit, note, say, show_list, table
 from crawler.cli.sessions import exit_code
 from crawler.cli.stores import reading, writing
@@ -63,12 +76,21 @@ def create(
 
 
 def list_hauls(
-    *, limit: Limit = 50, as_json: Json = False, as_jsonl: JsonLines = False, fail_empty: FailEmpty = False
+    *,
+    domain: InDomain = None,
+    since: Since = None,
+    until: Until = None,
+    after: After = None,
+    limit: Limit = 50,
+    as_json: Json = False,
+    as_jsonl: JsonLines = False,
+    fail_empty: FailEmpty = False,
 ) -> int:
     """List hauls, the newest first."""
+    wanted = wanted_of(domain=domain, since=since, until=until, after=after, limit=limit)
     with reading() as db:
-        found = views.newest(db, limit)
-    return show_list(HAULS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
+        found = views.newest(db, wanted)
+    return show_list(HAULS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit)
 
 
 def show(name: Name, *, as_json: Json = False) -> None:
@@ -89,8 +111,9 @@ def _member_row(member: MemberDocument) -> tuple[Any, ...]:
 
 HAULS = Listing(
     "hauls",
-    ("haul", "created", "URLs", "captured"),
-    attrgetter("name", "created_at", "urls", "captured"),
+    ("haul", "id", "created", "URLs", "captured"),
+    attrgetter("name", "id", "created_at", "urls", "captured"),
     empty="no hauls; `vitrine hauls create NAME --urls FILE` makes one",
     then="vitrine hauls show NAME",
+    key=attrgetter("id"),
 )

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import os
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crawler.cli.options import FailEmpty, Json, JsonLines, person
+from crawler.cli.options import (
+    After,
+    FailEmpty,
+    InDomain,
+    Json,
+    JsonLines,
+    Limit,
+    OfSource,
+    Since,
+    Until,
+    person,
+    wanted_of,
+)
 from crawler.cli.output import Listing, emit, note, say, show_list, table
 from crawler.cli.stores import opened, reading, writing
 from crawler.clock import utc_now
@@ -103,17 +116,25 @@ def create(
 @group.command("list")
 def list_jobs(
     *,
-    source: Annotated[str | None, typer.Option(metavar="CODE", help="Only those of this source.")] = None,
+    source: OfSource = None,
     status: Annotated[list[JobStatus] | None, typer.Option(help="Only those in this state.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="The newest so many.")] = 20,
+    cause: Annotated[
+        str | None, typer.Option(metavar="CAUSE", help="Only those of which a step was kept by it.")
+    ] = None,
+    domain: InDomain = None,
+    since: Since = None,
+    until: Until = None,
+    after: After = None,
+    limit: Limit = 20,
     as_json: Json = False,
     as_jsonl: JsonLines = False,
     fail_empty: FailEmpty = False,
 ) -> int:
     """List jobs, the newest first."""
+    wanted = wanted_of(domain=domain, since=since, until=until, cause=cause, after=after, limit=limit)
     with reading() as db:
-        found = views.newest(db, db.now, source=source, statuses=status or (), limit=limit)
-    return show_list(JOBS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
+        found = views.newest(db, db.now, wanted, source=source, statuses=status or ())
+    return show_list(JOBS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit)
 
 
 @group.command("show")
@@ -286,4 +307,6 @@ JOBS = Listing(
     ("job", "source", "name", "status", "queued", "ended", "retries", "pages", "WARC files"),
     _row,
     empty="No jobs found; `vitrine jobs create --source CODE` orders one",
+    then="vitrine jobs show JOB",
+    key=attrgetter("id"),
 )

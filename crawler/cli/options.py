@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from crawler.capture.failures import Cause
 from crawler.db import lookup
 from crawler.db.models import CrawlSession
 from crawler.errors import UsageError
 from crawler.retention.holds import Target
 from crawler.urls import domain_of
+from crawler.views.paging import MANY, Wanted
 from crawler.views.products import find as find_listing
 
 if TYPE_CHECKING:
@@ -24,12 +26,20 @@ MAX_NUMBER = 2**63 - 1  # that a database takes
 Json = Annotated[bool, typer.Option("--json", help="One JSON document.")]
 JsonLines = Annotated[bool, typer.Option("--jsonl", help="One JSON document a line.")]
 FailEmpty = Annotated[bool, typer.Option("--fail-empty", help="Exit 4 when nothing matches.")]
-Limit = Annotated[int, typer.Option(min=1, max=100_000, help="The newest so many.")]
+Limit = Annotated[int, typer.Option(min=1, max=MANY, help="The newest so many.")]
 Since = Annotated[str | None, typer.Option("--since", metavar="DAY", help="From this day on, UTC.")]
 Until = Annotated[str | None, typer.Option("--until", metavar="DAY", help="Before this day, UTC.")]
 InDomain = Annotated[
     str | None, typer.Option("--domain", metavar="D", help="Only of this domain; a URL names its own.")
 ]
+Caused = Annotated[
+    Cause | None, typer.Option("--cause", metavar="CAUSE", help="Only what ended by it, as robots_refused.")
+]
+After = Annotated[
+    str | None,
+    typer.Option("--after", metavar="ID", help="Go on behind this one, the last of the page before."),
+]
+OfSource = Annotated[str | None, typer.Option("--source", metavar="CODE", help="Only of this source.")]
 Arguments = Annotated[
     list[str] | None, typer.Option("-a", metavar="NAME=VALUE", help="Passed on to the spider.")
 ]
@@ -86,6 +96,24 @@ def time_of(option: str, given: str | None) -> datetime | None:
     """The beginning of the day that an option names, UTC."""
     day = day_of(option, given)
     return None if day is None else datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+
+def wanted_of(
+    *,
+    domain: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    cause: str | None = None,
+    after: str | None = None,
+    limit: int = MANY,
+) -> Wanted:
+    """Which rows the options of a list ask for; what could match nothing is refused."""
+    begin, end = time_of("--since", since), time_of("--until", until)
+    if begin and end and begin >= end:
+        raise UsageError(f"--since {since} is not before --until {until}", hint="--until names the day after")
+    return Wanted(
+        domain=domain_in(domain), since=begin, until=end, cause=cause, after=after, limit=limit
+    )  # fmt: skip
 
 
 def domain_in(given: str | None) -> str | None:

@@ -172,6 +172,16 @@ def _harmless(text: str) -> str:
     return _STEERING.sub("\ufffd", redacted(text))
 
 
+def day(time: datetime | None) -> str:
+    """A time as its day."""
+    return f"{time:%Y-%m-%d}" if time else ""
+
+
+def short_id(document: Any) -> str:
+    """How a document's id begins, enough to name it."""
+    return str(document.id)[:8]
+
+
 # ── what every `list` command does ──
 
 
@@ -184,6 +194,7 @@ class Listing:
     row: Callable[[Any], Sequence[Any]]  # a document as cells under the columns
     empty: str  # told where there is none; how to get some
     then: str = ""  # the next useful command
+    key: Callable[[Any], object] | None = None  # what `--after` takes of a document
 
 
 def show_list(
@@ -193,9 +204,13 @@ def show_list(
     as_json: bool,
     as_jsonl: bool = False,
     fail_empty: bool = False,
+    limit: int | None = None,
     **beside: Any,
 ) -> int:
-    """Print them in the way that is wanted; 4 when there is none and that is to be told."""
+    """Print them in the way that is wanted; 4 when there is none and that is to be told.
+
+    Where as many came as were asked for, people are told how to go on.
+    """
     if as_jsonl:
         for each in documents:
             emit_line(each)
@@ -203,6 +218,8 @@ def show_list(
         emit({**beside, kind.name: documents})
     elif documents:
         table(kind.columns, [kind.row(each) for each in documents])
+        if len(documents) == limit and kind.key:
+            note("more: --after {last}", last=kind.key(documents[-1]))
         if kind.then:
             note(f"next: {kind.then}")
     else:

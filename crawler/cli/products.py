@@ -11,11 +11,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crawler.cli.crawl import Crawl, crawl_and_report
-from crawler.cli.options import FailEmpty, Json, JsonLines, Limit, Overrides, Verbose, add_group
-from crawler.cli.output import NOTHING_MATCHED, Listing, emit, note, say, show_list, table
+from crawler.cli.options import (
+    After,
+    FailEmpty,
+    InDomain,
+    Json,
+    JsonLines,
+    Limit,
+    Overrides,
+    Since,
+    Until,
+    Verbose,
+    add_group,
+    domain_in,
+    wanted_of,
+)
+from crawler.cli.output import NOTHING_MATCHED, Listing, emit, note, say, short_id, show_list, table
 from crawler.cli.stores import reading
 from crawler.errors import UsageError
-from crawler.urls import domain_of
 from crawler.views import products as views
 
 if TYPE_CHECKING:
@@ -27,38 +40,65 @@ if TYPE_CHECKING:
 BARS = "▁▂▃▄▅▆▇█"
 _AGE = re.compile(r"(\d{1,6})([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-OfDomain = Annotated[str | None, typer.Option(help="Only those of this domain.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     add_group(app, "listings", "The products that are known.", list=list_listings)
-    add_group(app, "prices", "What products cost, and when.", show=show, refresh=refresh)
+    add_group(app, "prices", "What products cost, and when.", list=list_prices, show=show, refresh=refresh)
 
 
 def list_listings(
     *,
-    domain: OfDomain = None,
+    domain: InDomain = None,
+    since: Since = None,
+    until: Until = None,
+    after: After = None,
     limit: Limit = 50,
     as_json: Json = False,
     as_jsonl: JsonLines = False,
     fail_empty: FailEmpty = False,
 ) -> int:
     """List products with their newest prices, those seen last first."""
+    wanted = wanted_of(domain=domain, since=since, until=until, after=after, limit=limit)
     with reading() as db:
-        found = views.newest(db, domain=domain_of(domain) if domain else None, limit=limit)
-    return show_list(LISTINGS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
+        found = views.newest(db, wanted)
+    return show_list(LISTINGS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit)
+
+
+def list_prices(
+    *,
+    domain: InDomain = None,
+    since: Since = None,
+    until: Until = None,
+    after: After = None,
+    limit: Limit = 50,
+    as_json: Json = False,
+    as_jsonl: JsonLines = False,
+    fail_empty: FailEmpty = False,
+) -> int:
+    """List the prices that were seen, of all products, the newest first.
+
+    Examples: vitrine prices list --domain shop.example --since 2026-05-01 --jsonl
+    """
+    wanted = wanted_of(domain=domain, since=since, until=until, after=after, limit=limit)
+    with reading() as db:
+        found = views.newest_prices(db, wanted)
+    return show_list(PRICES, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit)
 
 
 def show(
     product: Annotated[str, typer.Argument(metavar="URL|LISTING", help="Its page, or its id, cut short.")],
     *,
+    since: Since = None,
+    until: Until = None,
     limit: Limit = 30,
     as_json: Json = False,
 ) -> None:
     """Show the price history of a product, each price with what proves it."""
+    wanted = wanted_of(since=since, until=until, limit=limit)
     with reading() as db:
-        found = views.history(db, product, limit)
+        found = views.history(db, product, wanted)
     if as_json:
         emit(found)
         return
@@ -87,7 +127,7 @@ def refresh(
     older_than: Annotated[
         str, typer.Option(metavar="AGE", help="Only products not seen for so long: 30m, 12h, 1d, 2w.")
     ] = "1d",
-    domain: OfDomain = None,
+    domain: InDomain = None,
     limit: Annotated[
         int, typer.Option(min=1, max=2000, help="At most so many, those that waited longest.")
     ] = 500,
@@ -99,8 +139,7 @@ def refresh(
     """Capture known products again, so that their prices are of today."""
     age = _age(older_than)
     with reading() as db:
-        its_domain = domain_of(domain) if domain else None
-        due = views.unseen_since(db, db.now - age, domain=its_domain, limit=limit)
+        due = views.unseen_since(db, db.now - age, domain=domain_in(domain), limit=limit)
     if not due:
         note(f"every known product was seen within {older_than}")
         if as_json:
@@ -142,4 +181,16 @@ LISTINGS = Listing(
     _row,
     empty="no products yet; `vitrine crawl pdp URL` finds some",
     then="vitrine prices show LISTING",
+    key=short_id,
 )
+PRICES = Listing(
+    "prices",
+    ("price", "seen", "domain", "product", "amount", "availability", "session"),
+    lambda one: (
+        one.id, one.seen_at, one.domain, one.name, f"{one.price} {one.currency}", one.availability,
+        str(one.session_id)[:8],
+    ),
+    empty="no prices yet; `vitrine crawl pdp URL` finds some",
+    then="vitrine prices show URL",
+    key=attrgetter("id"),
+)  # fmt: skip

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crawler.cli.options import FailEmpty, Json, JsonLines, RunId, person
+from crawler.cli.options import (
+    After,
+    Caused,
+    FailEmpty,
+    InDomain,
+    Json,
+    JsonLines,
+    Limit,
+    OfSource,
+    RunId,
+    Since,
+    Until,
+    person,
+    wanted_of,
+)
 from crawler.cli.output import LEFT, Listing, emit, note, say, show_list, table
 from crawler.cli.stores import reading, writing
 from crawler.errors import LockedError
@@ -33,16 +48,25 @@ def register(app: typer.Typer) -> None:
 @group.command("list")
 def list_runs(
     *,
-    source: Annotated[str | None, typer.Option(help="Only those of this source.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="The newest so many.")] = 50,
+    source: OfSource = None,
+    cause: Caused = None,
+    domain: InDomain = None,
+    since: Since = None,
+    until: Until = None,
+    after: After = None,
+    limit: Limit = 50,
     as_json: Json = False,
     as_jsonl: JsonLines = False,
     fail_empty: FailEmpty = False,
 ) -> int:
-    """List runs, the newest first."""
+    """List runs, the newest first; with --cause those in which a page ended by it.
+
+    Examples: vitrine runs list --domain shop.example --since 2026-05-01
+    """
+    wanted = wanted_of(domain=domain, since=since, until=until, cause=cause, after=after, limit=limit)
     with reading() as db:
-        found = views.newest(db, db.now, source=source, limit=limit)
-    return show_list(RUNS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
+        found = views.newest(db, db.now, wanted, source=source)
+    return show_list(RUNS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit)
 
 
 @group.command("show")
@@ -145,4 +169,6 @@ RUNS = Listing(
     ("run", "source", "status", "started", "finished", "waiting", "failed", "worth a look"),
     _row,
     empty="no runs; `vitrine crawl site URL` makes one",
+    then="vitrine runs show RUN",
+    key=attrgetter("id"),
 )

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crawler.capture.artifact_types import SCREENSHOT
-from crawler.capture.failures import Cause, Summary
+from crawler.capture.failures import Summary
 from crawler.cli.options import (
+    After,
+    Caused,
     FailEmpty,
     InDomain,
     Json,
@@ -22,10 +24,9 @@ from crawler.cli.options import (
     SessionId,
     Since,
     Until,
-    domain_in,
-    time_of,
+    wanted_of,
 )
-from crawler.cli.output import LEFT, Listing, emit, note, say, show_list, table
+from crawler.cli.output import LEFT, Listing, emit, note, say, short_id, show_list, table
 from crawler.cli.stores import opened, reading
 from crawler.errors import CrawlerError, UsageError
 from crawler.sessions.outcome import Status, exit_code_of
@@ -53,16 +54,11 @@ def register(app: typer.Typer) -> None:
 def list_sessions(
     *,
     status: Annotated[Status | None, typer.Option(help="Only those that stand so.")] = None,
-    cause: Annotated[
-        Cause | None,
-        typer.Option(metavar="CAUSE", help="Only those that this has ended, like robots_refused."),
-    ] = None,
+    cause: Caused = None,
     domain: InDomain = None,
     since: Since = None,
     until: Until = None,
-    after: Annotated[
-        str | None, typer.Option(metavar="ID", help="Go on behind this one, the last of the page before.")
-    ] = None,
+    after: After = None,
     limit: Limit = 50,
     as_json: Json = False,
     as_jsonl: JsonLines = False,
@@ -72,15 +68,10 @@ def list_sessions(
 
     Examples: vitrine sessions list --domain shop.example --since 2026-05-01 --cause robots_refused
     """
-    wanted = views.Wanted(
-        status=status, cause=cause, domain=domain_in(domain), after=after,
-        since=time_of("--since", since), until=time_of("--until", until),
-    )  # fmt: skip
+    wanted = wanted_of(domain=domain, since=since, until=until, cause=cause, after=after, limit=limit)
     with reading() as db:
-        found = views.page_of(db, db.now, wanted, limit)
-    if len(found) == limit and not (as_json or as_jsonl):
-        note(f"more: --after {str(found[-1].id)[:8]}")
-    return show_list(SESSIONS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
+        found = views.newest(db, db.now, wanted, status=status)
+    return show_list(SESSIONS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit)
 
 
 @group.command("show")
@@ -224,6 +215,7 @@ SESSIONS = Listing(
     _row,
     empty="no sessions; `vitrine crawl pdp URL` makes one",
     then="vitrine sessions show ID",
+    key=short_id,
 )
 
 

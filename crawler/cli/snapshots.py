@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from html import unescape
+from operator import attrgetter
 from typing import Annotated
 
 import typer
@@ -14,8 +15,22 @@ from crawler.archive.indexing import IndexResult, index_pages
 from crawler.archive.rebuilding import WAYS
 from crawler.archive.rebuilding import rebuild as remake
 from crawler.archive.search import MAX_PAGE_SIZE, SORTS, VIEWS, SearchOrder
-from crawler.cli.options import FailEmpty, Json, add_group, day_of, person
-from crawler.cli.output import NOTHING_MATCHED, emit, note, progress_bar, say, table
+from crawler.cli.options import (
+    After,
+    FailEmpty,
+    InDomain,
+    Json,
+    JsonLines,
+    Limit,
+    OfSource,
+    Since,
+    Until,
+    add_group,
+    day_of,
+    person,
+    wanted_of,
+)
+from crawler.cli.output import NOTHING_MATCHED, Listing, emit, note, progress_bar, say, show_list, table
 from crawler.cli.stores import opened, reading
 from crawler.config import load_settings
 from crawler.errors import UsageError
@@ -24,6 +39,16 @@ from crawler.views import search as found_views
 from crawler.views import snapshots as views
 
 LAST_PAGE = 10**12
+SNAPSHOTS = Listing(
+    "snapshots",
+    ("id", "captured", "status", "title", "url", "language", "source"),
+    lambda one: (
+        one.id, one.captured_at, one.status_code, one.title, one.url, one.language, one.source,
+    ),
+    empty="no snapshots; `vitrine snapshots index` makes kept pages findable",
+    then="vitrine snapshots show ID",
+    key=attrgetter("id"),
+)  # fmt: skip
 SnapshotId = Annotated[str, typer.Argument(metavar="ID", help="Its number.")]
 
 
@@ -32,7 +57,7 @@ def register(app: typer.Typer) -> None:
     app.command("search")(search)
     add_group(
         app, "snapshots", "Captured pages that can be found: index them, show one, read its body.",
-        index=index, show=show, cat=cat, rebuild=rebuild,
+        list=list_snapshots, index=index, show=show, cat=cat, rebuild=rebuild,
     )  # fmt: skip
 
 
@@ -76,6 +101,29 @@ def search(
     else:
         _show_hits(found)
     return NOTHING_MATCHED if fail_empty and not found.total else 0
+
+
+def list_snapshots(
+    *,
+    source: OfSource = None,
+    domain: InDomain = None,
+    since: Since = None,
+    until: Until = None,
+    after: After = None,
+    limit: Limit = 50,
+    as_json: Json = False,
+    as_jsonl: JsonLines = False,
+    fail_empty: FailEmpty = False,
+) -> int:
+    """List captured pages that can be found, those captured last first.
+
+    Examples:
+      vitrine snapshots list --domain shop.example --since 2026-05-01
+    """
+    wanted = wanted_of(domain=domain, since=since, until=until, after=after, limit=limit)
+    with reading() as db:
+        found = views.newest(db, wanted, source=source)
+    return show_list(SNAPSHOTS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit)
 
 
 def index(

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import sys
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crawler.cli.options import FailEmpty, Json, JsonLines, Limit, person
+from crawler.cli.options import (
+    After,
+    Caused,
+    FailEmpty,
+    InDomain,
+    Json,
+    JsonLines,
+    Limit,
+    Since,
+    Until,
+    person,
+    wanted_of,
+)
 from crawler.cli.output import Listing, emit, note, say, show_list, table
 from crawler.cli.stores import opened, reading
 from crawler.clock import utc_now
@@ -19,6 +32,7 @@ from crawler.evidence.warc_files import WarcRows, note_erasure
 from crawler.evidence.warc_shelf import recover as recover_folder
 from crawler.retention.holds import note_action
 from crawler.views import warcs as views
+from crawler.views.paging import Wanted
 from crawler.warc.messages import decoded
 from crawler.warc.reader import body_of, open_record
 
@@ -34,6 +48,8 @@ FILES = Listing(
     ("id", "session", "state", "records", "bad", "bytes", "first", "path"),
     lambda w: (w.id, w.session, w.state, w.records, w.records_bad, w.size_bytes, w.first_at, w.path),
     "no WARC file is known; crawl with -s WARC_DIR=DIR, or name a folder",
+    then="vitrine warcs verify FILE",
+    key=attrgetter("id"),
 )
 Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="WARC files, or folders of them.")]
 OneFile = Annotated[Path, typer.Argument(metavar="FILE", help="A WARC file.")]
@@ -53,19 +69,28 @@ def list_(
         typer.Argument(metavar="[FOLDER]", help="Of a crawl's output; else all that are known."),
     ] = None,
     *,
+    cause: Caused = None,
+    domain: InDomain = None,
+    since: Since = None,
+    until: Until = None,
+    after: After = None,
     limit: Limit = 100,
     as_json: Json = False,
     as_jsonl: JsonLines = False,
     fail_empty: FailEmpty = False,
 ) -> int:
-    """The WARC files that crawls have written, the newest first; or those of a folder."""
+    """The WARC files that crawls have written, the newest first; or those of a folder, all of them."""
+    wanted = wanted_of(domain=domain, since=since, until=until, cause=cause, after=after, limit=limit)
     if folder is not None:
+        if wanted != Wanted(limit=limit):
+            raise UsageError("a folder is listed whole", hint="without FOLDER, files that are known are cut")
         _require_folder(folder)
         files = [views.found(path) for path in tools.discover(folder) or tools.in_folder(folder)]
     else:
         with reading() as db:
-            files = views.known(db, limit)
-    return show_list(FILES, files, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
+            files = views.known(db, wanted)
+    more = None if folder else limit
+    return show_list(FILES, files, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=more)
 
 
 def verify(

@@ -8,7 +8,22 @@ from uuid import UUID
 from attrs import frozen
 from sqlalchemy import func, inspect, select
 
-from crawler.db.models import Artifact, Asset, Base, CrawlSession, Job, Listing, Run, Snapshot
+from crawler.db.models import (
+    Artifact,
+    Asset,
+    Base,
+    CrawlException,
+    CrawlSession,
+    Haul,
+    Job,
+    Listing,
+    Page,
+    Price,
+    Run,
+    Snapshot,
+    SnapshotChange,
+    WarcFile,
+)
 from crawler.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -31,11 +46,17 @@ class _Named:
 _NAMES: dict[type[Base], _Named] = {
     Artifact: _Named("artifact", "sessions show"),
     Asset: _Named("asset", "assets list"),
+    CrawlException: _Named("exception", "exceptions list"),
     CrawlSession: _Named("session", "sessions list"),
+    Haul: _Named("haul", "hauls list"),
     Job: _Named("job", "jobs list"),
     Listing: _Named("listing", "listings list"),
+    Page: _Named("page", "pages list"),
+    Price: _Named("price", "prices list"),
     Run: _Named("run", "runs list"),
     Snapshot: _Named("snapshot", "search"),
+    SnapshotChange: _Named("change", "changes list"),
+    WarcFile: _Named("WARC file", "warcs list"),
 }
 
 

@@ -48,7 +48,7 @@ from crawler.evidence.archive_folders import correct_entry
 from crawler.evidence.blobs import as_store_error
 from crawler.runs.rows import ENDED
 from crawler.urls import domain_of
-from crawler.warc.cdxj import url_key
+from crawler.warc.cdxj import domain_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -258,12 +258,6 @@ def archived(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
         Record.url_key >= first, Record.url_key < last, Record.warc_file_id.is_not(None),
         Record.warc_file_id.not_in(own),
     )  # fmt: skip
-
-
-def domain_keys(domain: str) -> tuple[str, str]:
-    """Between which keys those of a domain's URLs lie."""
-    key = url_key(f"http://{domain}/").partition(")")[0]
-    return f"{key})", f"{key}*"  # the next character
 
 
 def _all_in_it(

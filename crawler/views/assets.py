@@ -16,6 +16,7 @@ from crawler.catalogue.assets import AssetStatus, Change, changes
 from crawler.db import lookup
 from crawler.db.models import Asset, AssetSighting, AssetVersion
 from crawler.views.documents import document_of
+from crawler.views.paging import ALL, Newest, equals, page
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement
     from sqlalchemy.orm import Session
+
+    from crawler.views.paging import Wanted
+
+NEWEST = Newest(
+    table=Asset,
+    by=(Asset.id,),
+    time=Asset.last_seen_at,
+    domain=equals(Asset.domain),
+)
 
 
 @frozen(kw_only=True)
@@ -75,11 +85,11 @@ class AssetHistory(AssetDocument):
 
 def newest(
     db: Session,
+    wanted: Wanted = ALL,
     *,
     source: str | None = None,
     run_id: int | None = None,
     status: AssetStatus | None = None,
-    limit: int,
 ) -> list[SeenAsset]:
     """Assets, those that came last first, each with what a run found of it; without a run the newest one."""
     sighted = and_(
@@ -92,7 +102,7 @@ def newest(
     query = select(Asset, found).join(AssetSighting, sighted, isouter=run_id is None)
     query = query.where(Asset.source == source) if source else query
     query = query.where(found == status.value) if status else query
-    rows = db.execute(query.order_by(Asset.id.desc()).limit(limit))
+    rows = db.execute(page(db, query, NEWEST, wanted))
     return [document_of(SeenAsset, asset, status=how) for asset, how in rows]
 
 

@@ -28,6 +28,8 @@ from crawler.db.models import Job, Page, PageGroup, Record, RegisteredSource, Sn
 from crawler.errors import CrawlerError, NotFoundError
 from crawler.html.content import NORMALIZATION
 from crawler.views.documents import document_of
+from crawler.views.paging import ALL, Newest, Wanted, conditions
+from crawler.views.snapshots import captured_of
 from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
@@ -135,6 +137,7 @@ class FeedOrder:
     until: date | None = None  # that day included
     page: int = 1
     page_size: int = 20
+    wanted: Wanted = ALL  # besides; its limit is the page's size
 
 
 @frozen(kw_only=True)
@@ -254,6 +257,12 @@ def side(db: Transaction, settings: Settings, given: str) -> ComparedSnapshot:
 
 
 _BEFORE, _AFTER = aliased(Snapshot), aliased(Snapshot)
+_NEWEST = Newest(
+    table=SnapshotChange,
+    by=(SnapshotChange.to_captured_at, SnapshotChange.id),
+    time=SnapshotChange.to_captured_at,
+    domain=captured_of(_AFTER),
+)
 
 
 def feed(db: Transaction, settings: Settings, order: FeedOrder) -> Feed:
@@ -263,6 +272,8 @@ def feed(db: Transaction, settings: Settings, order: FeedOrder) -> Feed:
         return empty
     query = _changes().where(*_wanted(db, order))
     total = db.scalar(select(func.count()).select_from(query.order_by(None).subquery())) or 0
+    if order.wanted.after is not None:
+        query = query.where(_NEWEST.behind(lookup.find(db, SnapshotChange, order.wanted.after)))
     first = (order.page - 1) * order.page_size
     rows = (
         db.execute(query.limit(order.page_size).offset(first)).all() if first < min(total, LAST_ROW) else []
@@ -285,7 +296,7 @@ def _changes() -> Select[*tuple[Any, ...]]:
         .join(PageGroup, PageGroup.id == change.group_id)
         .join(_AFTER, _AFTER.id == change.to_snapshot_id)
         .outerjoin(_BEFORE, _BEFORE.id == change.from_snapshot_id)
-        .order_by(change.to_captured_at.desc(), change.id.desc())
+        .order_by(*_NEWEST.order)
     )
 
 
@@ -300,7 +311,7 @@ def _change(found: Row[*tuple[Any, ...]]) -> ChangeDocument:
 
 def _wanted(db: Transaction, order: FeedOrder) -> list[ColumnElement[bool]]:
     change = SnapshotChange
-    which: list[ColumnElement[bool]] = []
+    which = conditions(order.wanted, _NEWEST)
     if order.source is not None:
         which.append(change.source_id == _source_id(db, order.source))
     if order.job is not None:

@@ -13,11 +13,21 @@ from sqlalchemy import select
 
 from crawler.db.models import CrawlException
 from crawler.views.documents import documents
+from crawler.views.paging import ALL, Newest, of_url, page
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from sqlalchemy.orm import Session
+
+    from crawler.views.paging import Wanted
+
+NEWEST = Newest(
+    table=CrawlException,
+    by=(CrawlException.id,),
+    time=CrawlException.last_at,
+    domain=of_url(CrawlException.url),
+)
 
 
 @frozen(kw_only=True)
@@ -40,15 +50,16 @@ class ExceptionDocument:
 
 def newest(
     db: Session,
+    wanted: Wanted = ALL,
     *,
     run_id: int | None = None,
     stage: str | None = None,
     open_only: bool = True,
-    limit: int,
 ) -> list[ExceptionDocument]:
     """The newest first, of a run or a stage or of all; those that are resolved only where asked for."""
-    query = select(CrawlException).order_by(CrawlException.id.desc()).limit(limit)
+    query = select(CrawlException)
     query = query.where(CrawlException.run_id == run_id) if run_id is not None else query
     query = query.where(CrawlException.stage == stage) if stage else query
     query = query.where(CrawlException.resolved_at.is_(None)) if open_only else query
-    return [document for _, document in documents(db, query, ExceptionDocument)]
+    cut = page(db, query, NEWEST, wanted)
+    return [document for _, document in documents(db, cut, ExceptionDocument)]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
-from sqlalchemy import func, select
+from sqlalchemy import exists, func, select
 
 from crawler.catalogue import hauls
 from crawler.db.models import Haul, HaulMember
 from crawler.views import sessions
 from crawler.views.documents import document_of
+from crawler.views.paging import ALL, Newest, of_url, page
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -18,13 +19,24 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
+    from crawler.views.paging import Wanted
     from crawler.views.sessions import SessionDocument
+
+NEWEST = Newest(
+    table=Haul,
+    by=(Haul.created_at, Haul.id),
+    time=Haul.created_at,
+    domain=lambda domain: (
+        exists().where(HaulMember.haul_id == Haul.id, of_url(HaulMember.url)(domain)).correlate(Haul)
+    ),
+)
 
 
 @frozen(kw_only=True)
 class HaulDocument:
     """A named batch of URLs."""
 
+    id: int
     name: str
     created_at: datetime
     source: str  # the file that named the URLs
@@ -53,18 +65,16 @@ class HaulWithMembers(HaulDocument):
     members: tuple[MemberDocument, ...]
 
 
-def newest(db: Session, limit: int) -> list[HaulDocument]:
+def newest(db: Session, wanted: Wanted = ALL) -> list[HaulDocument]:
     """The newest hauls first."""
     query = (
         select(Haul, func.count(HaulMember.id), func.count(HaulMember.session_id))
         .outerjoin(HaulMember, HaulMember.haul_id == Haul.id)
         .group_by(Haul.id)
-        .order_by(Haul.created_at.desc(), Haul.id.desc())
-        .limit(limit)
     )
     return [
         document_of(HaulDocument, haul, urls=members, captured=captured)
-        for haul, members, captured in db.execute(query)
+        for haul, members, captured in db.execute(page(db, query, NEWEST, wanted))
     ]
 
 

@@ -2,25 +2,50 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
-from sqlalchemy import func, select
+from sqlalchemy import exists, func, or_, select
 
 from crawler.access.process import is_gone
 from crawler.db.models import Job, JobStep, RegisteredSource
 from crawler.jobs.lifecycle import JobStatus
 from crawler.jobs.registry import find_registered
 from crawler.views.documents import document_of
+from crawler.views.paging import ALL, Newest, of_url, page
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
 
+    from sqlalchemy import ColumnElement
     from sqlalchemy.orm import Session
+
+    from crawler.views.paging import Wanted
 
 # What a job is whose worker is gone: what the next worker finds.
 LEFT_BEHIND = {JobStatus.RUNNING: JobStatus.RETRYABLE, JobStatus.INDEXING: JobStatus.COMPLETED}
+
+
+def _is_of_source(domain: str) -> ColumnElement[bool]:
+    """A job whose source is named by the domain, or begins there."""
+    begins = or_(RegisteredSource.code == domain, of_url(RegisteredSource.base_url)(domain))
+    return exists().where(RegisteredSource.id == Job.source_id, begins)
+
+
+def _had_step(cause: str) -> ColumnElement[bool]:
+    """A job of which a step was kept by it."""
+    return exists().where(JobStep.job_id == Job.id, JobStep.cause == cause)
+
+
+NEWEST = Newest(
+    table=Job,
+    by=(Job.id,),
+    time=Job.created_at,
+    domain=_is_of_source,
+    cause=_had_step,
+)
 
 
 @frozen(kw_only=True)
@@ -84,17 +109,23 @@ class JobDocument:
 
 
 def newest(
-    db: Session, now: datetime, *, source: str | None = None, statuses: Collection[str] = (), limit: int
+    db: Session,
+    now: datetime,
+    wanted: Wanted = ALL,
+    *,
+    source: str | None = None,
+    statuses: Collection[str] = (),
 ) -> list[JobDocument]:
     """The newest jobs first; states are looked for as they are shown."""
-    query = select(Job).order_by(Job.id.desc())
+    query = select(Job)
     if source is not None:
         query = query.where(Job.source_id == find_registered(db, source).id)
     if statuses:
         left = [before for before, after in LEFT_BEHIND.items() if after in statuses]
         query = query.where(Job.status.in_([*statuses, *left]))
-    found = (shown(db, row, now) for row in db.scalars(query.limit(limit)))
-    return [each for each in found if not statuses or each.status in statuses]
+    cut = page(db, query, NEWEST, wanted)
+    found = (shown(db, row, now) for row in db.scalars(cut.limit(None) if statuses else cut))
+    return list(islice((each for each in found if not statuses or each.status in statuses), wanted.limit))
 
 
 def shown(db: Session, job: Job, now: datetime) -> JobDocument:

@@ -6,7 +6,7 @@ same name in `ListingDocument` or `PriceDocument` here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 from sqlalchemy import select
@@ -17,6 +17,7 @@ from crawler.db import lookup
 from crawler.db.models import Listing, Price
 from crawler.errors import BadUrlError, NotFoundError
 from crawler.views.documents import document_of, documents
+from crawler.views.paging import ALL, Newest, equals, page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,21 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
+    from crawler.views.paging import Wanted
+
 _HINT = "`vitrine listings list` shows them"
+NEWEST = Newest(
+    table=Listing,
+    by=(Listing.last_seen_at, Listing.id),
+    time=Listing.last_seen_at,
+    domain=equals(Listing.domain),
+)
+NEWEST_PRICES = Newest(
+    table=Price,
+    by=(Price.seen_at, Price.id),
+    time=Price.seen_at,
+    domain=equals(Listing.domain),
+)
 
 
 @frozen(kw_only=True)
@@ -72,6 +87,15 @@ class PriceDocument:
     list_price: Decimal | None
 
 
+@frozen(kw_only=True)
+class PriceOfProduct(PriceDocument):
+    """A price in a list of those of many products."""
+
+    listing_id: UUID
+    domain: str
+    name: str | None
+
+
 @frozen
 class PriceHistory:
     """A product and its prices, the oldest first."""
@@ -80,7 +104,7 @@ class PriceHistory:
     prices: tuple[PriceDocument, ...]
 
 
-def newest(db: Session, *, domain: str | None, limit: int) -> list[PricedListing]:
+def newest(db: Session, wanted: Wanted = ALL) -> list[PricedListing]:
     """The products seen last, each with its newest price."""
     other = aliased(Price)
     newest_price = (
@@ -91,19 +115,13 @@ def newest(db: Session, *, domain: str | None, limit: int) -> list[PricedListing
         .correlate(Listing)
         .scalar_subquery()
     )
-    query = (
-        select(Listing, Price)
-        .outerjoin(Price, Price.id == newest_price)
-        .order_by(Listing.last_seen_at.desc(), Listing.id)
-        .limit(limit)
-    )
-    query = query.where(Listing.domain == domain) if domain else query
+    query = select(Listing, Price).outerjoin(Price, Price.id == newest_price)
     return [
         document_of(
             PricedListing, listing, price_seen_at=getattr(price, "seen_at", None),
             **{name: getattr(price, name, None) for name in ("price", "currency", "availability")},
         )
-        for listing, price in db.execute(query)
+        for listing, price in db.execute(page(db, query, NEWEST, wanted))
     ]  # fmt: skip
 
 
@@ -122,19 +140,28 @@ def find(db: Session, given: str) -> Listing:
     return found
 
 
-def history(db: Session, given: str, limit: int) -> PriceHistory:
+def newest_prices(db: Session, wanted: Wanted = ALL) -> list[PriceOfProduct]:
+    """The prices seen last, of whichever product."""
+    query = select(Price, Listing.domain, Listing.name).join(Listing, Listing.id == Price.listing_id)
+    return [
+        document_of(PriceOfProduct, price, domain=domain, name=name, **_list_price(price))
+        for price, domain, name in db.execute(page(db, query, NEWEST_PRICES, wanted))
+    ]
+
+
+def history(db: Session, given: str, wanted: Wanted = ALL) -> PriceHistory:
     """The newest prices of the product with this URL, or whose id begins so."""
     listing = find(db, given)
-    newest_first = (
-        select(Price)
-        .where(Price.listing_id == listing.id)
-        .order_by(Price.seen_at.desc(), Price.id.desc())
-        .limit(limit)
-    )
-    # A list price of nothing is none.
-    found = documents(db, newest_first, PriceDocument, lambda price: {"list_price": price.list_price or None})
+    query = select(Price).where(Price.listing_id == listing.id)
+    newest_first = page(db, query, NEWEST_PRICES, wanted)
+    found = documents(db, newest_first, PriceDocument, _list_price)
     prices = tuple(document for _, document in reversed(found))
     return PriceHistory(document_of(ListingDocument, listing), prices)
+
+
+def _list_price(price: Price) -> dict[str, Any]:
+    """A list price of nothing is none."""
+    return {"list_price": price.list_price or None}
 
 
 def unseen_since(db: Session, moment: datetime, *, domain: str | None, limit: int) -> Sequence[UUID]:

@@ -10,27 +10,60 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
-from sqlalchemy import case, func, select
+from sqlalchemy import case, exists, func, or_, select
 
 from crawler.access.scope import permanent_lines
 from crawler.capture.failures import REFUSALS
 from crawler.catalogue.assets import AssetStatus
-from crawler.db.models import Artifact, Asset, AssetSighting, CrawlException, CrawlSession, Page, Run, Task
+from crawler.db.models import (
+    Artifact,
+    Asset,
+    AssetSighting,
+    CrawlException,
+    CrawlSession,
+    Page,
+    Run,
+    RunDomain,
+    Task,
+)
 from crawler.errors import ExitCode
 from crawler.runs import rows, tasks
 from crawler.runs.rows import RunStatus
 from crawler.urls import redact
 from crawler.views.documents import document_of
+from crawler.views.paging import ALL, Newest, page
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from sqlalchemy import ColumnElement
     from sqlalchemy.orm import Session
 
     from crawler.access.scope import Denial
+    from crawler.views.paging import Wanted
 
 MOST = 20  # lines of each list
 OPEN = CrawlException.resolved_at.is_(None)
+
+
+def _had_part(domain: str) -> ColumnElement[bool]:
+    """A run that has, or is named by, the domain."""
+    has_tasks = exists().where(RunDomain.run_id == Run.id, RunDomain.domain == domain)
+    return or_(Run.source == domain, has_tasks)
+
+
+def _had_end(cause: str) -> ColumnElement[bool]:
+    """A run in which a page ended so."""
+    return exists().where(Task.run_id == Run.id, Task.status == "error", Task.cause == cause)
+
+
+NEWEST = Newest(
+    table=Run,
+    by=(Run.id,),
+    time=Run.created_at,
+    domain=_had_part,
+    cause=_had_end,
+)
 
 
 @frozen(kw_only=True)
@@ -127,11 +160,13 @@ class RunReport(RunDocument):
         return ExitCode.DONE if is_well else ExitCode.PARTLY
 
 
-def newest(db: Session, now: datetime, *, source: str | None = None, limit: int) -> list[RunDocument]:
+def newest(
+    db: Session, now: datetime, wanted: Wanted = ALL, *, source: str | None = None
+) -> list[RunDocument]:
     """The newest runs first, of one source where that is wanted."""
-    query = select(Run).order_by(Run.id.desc()).limit(limit)
-    query = query.where(Run.source == source) if source else query
-    return [document_of(RunDocument, run, **_figures(db, run, now)) for run in db.scalars(query)]
+    query = select(Run).where(Run.source == source) if source else select(Run)
+    found = db.scalars(page(db, query, NEWEST, wanted))
+    return [document_of(RunDocument, run, **_figures(db, run, now)) for run in found]
 
 
 def shown(db: Session, now: datetime, given: str) -> RunReport:

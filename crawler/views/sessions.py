@@ -12,12 +12,13 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import frozen
-from sqlalchemy import and_, or_, select
+from sqlalchemy import select
 
 from crawler.db import lookup
 from crawler.db.models import Artifact, CrawlLog, CrawlSession, Page
 from crawler.sessions.store import is_stale
 from crawler.views.documents import documents
+from crawler.views.paging import ALL, Newest, equals, page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,8 +27,19 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
+    from crawler.views.paging import Wanted
+
 T = TypeVar("T")
 AT_ONCE = 500  # ids in one statement
+NEWEST = Newest(
+    table=CrawlSession,
+    by=(CrawlSession.created_at, CrawlSession.id),
+    time=CrawlSession.created_at,
+    domain=equals(CrawlSession.domain),
+    cause=equals(
+        CrawlSession.cause,
+    ),
+)
 
 
 @frozen(kw_only=True)
@@ -118,45 +130,13 @@ class SessionWithLog(SessionDocument):
     log: tuple[LogLine, ...]
 
 
-@frozen(kw_only=True)
-class Wanted:
-    """Which sessions are asked for: all of what is said holds."""
-
-    status: str | None = None
-    cause: str | None = None
-    domain: str | None = None
-    since: datetime | None = None  # created then or later
-    until: datetime | None = None  # created before
-    after: str | None = None  # the last one of the page before, by its id or how that begins
-
-
 def newest(
-    db: Session, now: datetime, *, status: str | None = None, domain: str | None = None, limit: int
+    db: Session, now: datetime, wanted: Wanted = ALL, *, status: str | None = None
 ) -> list[SessionDocument]:
-    """The newest sessions first, of one status or one domain where that is wanted."""
-    return page_of(db, now, Wanted(status=status, domain=domain), limit)
-
-
-def page_of(db: Session, now: datetime, wanted: Wanted, limit: int) -> list[SessionDocument]:
-    """The newest of those that are wanted; after the last of these, the next page begins."""
-    conditions = [
-        getattr(CrawlSession, name) == value
-        for name in ("status", "cause", "domain")
-        if (value := getattr(wanted, name)) is not None
-    ]
-    if wanted.since:
-        conditions.append(CrawlSession.created_at >= wanted.since)
-    if wanted.until:
-        conditions.append(CrawlSession.created_at < wanted.until)
-    if wanted.after:
-        last = lookup.find(db, CrawlSession, wanted.after)
-        older = CrawlSession.created_at < last.created_at
-        conditions.append(
-            or_(older, and_(CrawlSession.created_at == last.created_at, CrawlSession.id > last.id))
-        )
-    query = select(CrawlSession.id).where(*conditions)
-    query = query.order_by(CrawlSession.created_at.desc(), CrawlSession.id).limit(limit)
-    return of(db, now, db.scalars(query).all())
+    """The newest sessions first, of one status where that is wanted."""
+    query = select(CrawlSession.id)
+    query = query.where(CrawlSession.status == status) if status is not None else query
+    return of(db, now, db.scalars(page(db, query, NEWEST, wanted)).all())
 
 
 def of(db: Session, now: datetime, ids: Sequence[UUID]) -> list[SessionDocument]:
@@ -179,8 +159,8 @@ def shown(db: Session, now: datetime, given: str) -> SessionWithLog:
 def _by_id(db: Session, now: datetime, ids: Sequence[UUID], kind: type[T], **more: Any) -> dict[UUID, T]:
     pages: defaultdict[UUID, list[PageDocument]] = defaultdict(list)
     its_pages = select(Page).where(Page.session_id.in_(ids)).order_by(Page.created_at)
-    for row, page in documents(db, its_pages, PageDocument):
-        pages[row.session_id].append(page)
+    for row, one in documents(db, its_pages, PageDocument):
+        pages[row.session_id].append(one)
     artifacts: defaultdict[UUID, list[ArtifactDocument]] = defaultdict(list)
     its_files = select(Artifact).where(Artifact.session_id.in_(ids)).order_by(Artifact.created_at)
     for row, artifact in documents(db, its_files, ArtifactDocument):
@@ -200,7 +180,7 @@ def _by_id(db: Session, now: datetime, ids: Sequence[UUID], kind: type[T], **mor
 
 def _product(row: CrawlSession, pages: Sequence[PageDocument]) -> dict[str, Any]:
     if row.pdp_url:
-        for page in reversed(pages):
-            if page.page_type == "pdp" and page.facts and page.status == "ok":
-                return page.facts
+        for one in reversed(pages):
+            if one.page_type == "pdp" and one.facts and one.status == "ok":
+                return one.facts
     return {}

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
-from sqlalchemy import select
+from sqlalchemy import exists, select
 
 from crawler.db import lookup
-from crawler.db.models import Artifact, Page, Record, Snapshot, Text, WarcFile
+from crawler.db.models import Artifact, Page, Record, RegisteredSource, Snapshot, Text, WarcFile
 from crawler.errors import IntegrityError, NotFoundError
 from crawler.evidence.blobs import BlobMissingError, UnsafePathError
 from crawler.evidence.bodies import Bodies, BodyGoneError, BodyMissingError, is_readable
 from crawler.html.parse import charset_of
+from crawler.views.documents import document_of
+from crawler.views.paging import ALL, Newest, page
 from crawler.views.search import RAW_URL, sources_of
+from crawler.warc.cdxj import domain_keys
 
 if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
+    from sqlalchemy import ColumnElement
+
     from crawler.db.engine import Database, Transaction
     from crawler.evidence.blobs import BlobStore
+    from crawler.views.paging import Condition, Wanted
 
 THERE = "there"
 RETENTION, CLEANUP, PURGED, MISSING = (
@@ -63,6 +69,26 @@ class SnapshotDocument:
     length: int | None
     artifact: UUID | None
     body: str  # there, or why it is not
+
+
+@frozen(kw_only=True)
+class ListedSnapshot:
+    """A snapshot in a list of them: `vitrine snapshots list`."""
+
+    id: int
+    url: str
+    captured_at: datetime
+    source: str
+    job_id: int | None
+    page_id: UUID | None
+    status_code: int | None
+    mime_type: str | None
+    language: str
+    title: str
+    snippet: str
+    content_hash: str
+    problem: str | None
+    deduplicated: bool
 
 
 @frozen(kw_only=True)
@@ -112,6 +138,34 @@ def snapshot(db: Transaction, given: str) -> SnapshotDocument:
         offset=record.offset, length=record.length, artifact=record.artifact_id,
         body=body_state(db, record, file),
     )  # fmt: skip
+
+
+def newest(db: Transaction, wanted: Wanted = ALL, *, source: str | None = None) -> list[ListedSnapshot]:
+    """The snapshots captured last, of one source where that is wanted."""
+    query = select(Snapshot, RegisteredSource.code).join(
+        RegisteredSource, RegisteredSource.id == Snapshot.source_id
+    )
+    query = query.where(RegisteredSource.code == source.lower()) if source else query
+    found = db.execute(page(db, query, NEWEST, wanted))
+    return [document_of(ListedSnapshot, row, source=code) for row, code in found]
+
+
+def captured_of(snapshot: Any) -> Condition:
+    """A snapshot, by its column, of an answer of the domain."""
+
+    def is_of(domain: str) -> ColumnElement[bool]:
+        first, last = domain_keys(domain)
+        return exists().where(Record.id == snapshot.record_id, Record.url_key >= first, Record.url_key < last)
+
+    return is_of
+
+
+NEWEST = Newest(
+    table=Snapshot,
+    by=(Snapshot.captured_at, Snapshot.id),
+    time=Snapshot.captured_at,
+    domain=captured_of(Snapshot),
+)
 
 
 def summary(db: Transaction, given: str) -> SnapshotSummary:

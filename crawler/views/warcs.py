@@ -6,16 +6,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import frozen
-from sqlalchemy import select
+from sqlalchemy import exists, or_, select
 
-from crawler.db.models import WarcFile
+from crawler.db.models import CrawlSession, Record, WarcFile
+from crawler.views.paging import ALL, Newest, of_session, page
+from crawler.warc.cdxj import domain_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
     from uuid import UUID
 
+    from sqlalchemy import ColumnElement
     from sqlalchemy.orm import Session
+
+    from crawler.views.paging import Wanted
 
 
 @frozen(kw_only=True)
@@ -34,9 +39,27 @@ class WarcView:
     last_at: datetime | None
 
 
-def known(db: Session, limit: int) -> list[WarcView]:
+def known(db: Session, wanted: Wanted = ALL) -> list[WarcView]:
     """Those that are written down, the newest first."""
-    return shown(db.scalars(select(WarcFile).order_by(WarcFile.id.desc()).limit(limit)))
+    return shown(db.scalars(page(db, select(WarcFile), NEWEST, wanted)))
+
+
+def _has_answers(domain: str) -> ColumnElement[bool]:
+    """A file that has answers of the domain, or is of a session of it."""
+    first, last = domain_keys(domain)
+    answers = exists().where(
+        Record.warc_file_id == WarcFile.id, Record.url_key >= first, Record.url_key < last
+    )
+    return or_(answers, of_session(WarcFile.session_id, CrawlSession.domain)(domain))
+
+
+NEWEST = Newest(
+    table=WarcFile,
+    by=(WarcFile.id,),
+    time=WarcFile.created_at,
+    domain=_has_answers,
+    cause=of_session(WarcFile.session_id, CrawlSession.cause),
+)
 
 
 def folders_left_open(db: Session) -> set[Path]:

@@ -62,6 +62,12 @@ def url_key(url: str) -> str:
     return (key + (b"?" + query if query else b"")).decode("utf-8", "replace")
 
 
+def domain_keys(domain: str) -> tuple[str, str]:
+    """Between which keys those of a domain's URLs lie: from the first one on, before the second."""
+    key = url_key(f"http://{domain}/").partition(")")[0]
+    return f"{key})", f"{key}*"  # the next character
+
+
 def stored_key(url: str) -> str:
     """The same, as rows have it: one that is longer than an index takes ends in a digest."""
     key = url_key(url).replace("\x00", "")

@@ -19,6 +19,7 @@ from crawler.urls import domain_of
 from crawler.views import domains as views
 from crawler.views import sessions as session_views
 from crawler.views.domains import DomainDocument
+from crawler.views.paging import Wanted
 from crawler.views.sessions import SessionDocument
 from crawler.web.access import Change
 from crawler.web.answering import page, rows_of, shown
@@ -79,7 +80,7 @@ def domain(request: Request, site: SiteHere, db: Reading, domain: str) -> Respon
         )
         for row in db.scalars(rows)
     ]  # fmt: skip
-    visits = session_views.newest(db, db.now, domain=name, limit=MOST)
+    visits = session_views.newest(db, db.now, Wanted(domain=name, limit=MOST))
     return shown(request, "domain.html", Passport(domain=state, days=days, sessions=visits))
 
 

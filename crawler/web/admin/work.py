@@ -24,6 +24,7 @@ from crawler.sessions.outcome import Status
 from crawler.sessions.rows import order_of
 from crawler.views import runs as run_views
 from crawler.views import sessions as session_views
+from crawler.views.paging import Wanted
 from crawler.web.access import Change
 from crawler.web.answering import Rows, page, rows_of, shown
 from crawler.web.parameters import Id
@@ -55,7 +56,7 @@ SESSION_COLUMNS = ("id", "domain", "url", "status", "cause", "created_at", "fini
 @page(router, "/runs", "json", "csv")
 def runs(request: Request, db: Reading, source: Field = "", status: Field = "") -> Response:
     """The newest runs."""
-    found = run_views.newest(db, db.now, source=source or None, limit=MOST)
+    found = run_views.newest(db, db.now, Wanted(limit=MOST), source=source or None)
     if status in set(RunStatus):
         found = [each for each in found if each.status == status]
     rows = [
@@ -90,7 +91,7 @@ def stop(site: SiteHere, run_id: Id, _: Change) -> Response:
 def sessions(request: Request, db: Reading, status: Field = "", domain: Field = "") -> Response:
     """The newest sessions."""
     known = status if status in set(Status) else None
-    found = session_views.newest(db, db.now, status=known, domain=domain or None, limit=MOST)
+    found = session_views.newest(db, db.now, Wanted(domain=domain or None, limit=MOST), status=known)
     return shown(
         request, "sessions.html", found, rows_of(found, SESSION_COLUMNS), status=known or "", domain=domain,
         statuses=list(Status), most=MOST,

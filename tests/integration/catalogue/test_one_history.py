@@ -20,6 +20,7 @@ from crawler.runs.tasks import LeasedTask
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder
 from crawler.views import assets, products
+from crawler.views.paging import Wanted
 from tests.integration.catalogue.visits import CHAIR, PRODUCT, Visits, page
 
 if TYPE_CHECKING:
@@ -58,9 +59,9 @@ def run(visits: Visits, *pages: tuple[str, Mapping[str, Any], str | None], sourc
 def told(visits: Visits) -> list[dict[str, Any]]:
     """What the newest version of each asset says; its listing and its prices must say it as well."""
     with visits.database.read() as db:
-        listings = {listing.id: listing for listing in products.newest(db, domain=None, limit=9)}
+        listings = {listing.id: listing for listing in products.newest(db, Wanted(limit=9))}
         found = []
-        for asset in assets.newest(db, limit=9):
+        for asset in assets.newest(db):
             assert asset.listing_id is not None
             listing = listings[asset.listing_id]
             versions = assets.history(db, asset.id, 99).history
@@ -68,7 +69,7 @@ def told(visits: Visits) -> list[dict[str, Any]]:
             assert (asset.key, asset.title, asset.versions) == (listing.url, listing.name, len(versions))
             assert asset.last_seen_at == listing.last_seen_at
             assert {name: content[name] for name in SAID} == {name: getattr(listing, name) for name in SAID}
-            price = products.history(db, str(listing.id), 1).prices
+            price = products.history(db, str(listing.id), Wanted(limit=1)).prices
             assert [(each.price, each.seen_at) for each in price] == (
                 [(listing.price, listing.price_seen_at)] if listing.price is not None else []
             )

@@ -46,7 +46,7 @@ def test_the_exit_code_tells_the_truth(database: Database, ends: list[str], code
             status, _, summary = end.partition(": ")
             db.add(a_session(status=status, error_summary=summary or None))
         db.flush()
-        found = views.newest(db, NOW, limit=9)
+        found = views.newest(db, NOW)
     assert len(found) == len(ends)
     assert exit_code(found) == code
 

@@ -11,6 +11,7 @@ from crawler.catalogue.assets import AssetStatus
 from crawler.db.models import AssetSighting
 from crawler.errors import NotFoundError
 from crawler.views import assets
+from crawler.views.paging import Wanted
 from tests.unit.views.rows import THEN, a_run, a_sighting, a_version, an_asset
 
 if TYPE_CHECKING:
@@ -41,9 +42,9 @@ def test_assets_are_listed_as_a_run_found_them(database: Database, runs: tuple[i
     """Or as they are now; those that came last first."""
     first, second = runs
 
-    def listed(**which: Any) -> dict[str, str | None]:
+    def listed(limit: int = 9, **which: Any) -> dict[str, str | None]:
         with database.read() as db:
-            return {each.key: each.status for each in assets.newest(db, **{"limit": 9, **which})}
+            return {each.key: each.status for each in assets.newest(db, Wanted(limit=limit), **which)}
 
     assert list(listed()) == ["c", "b", "a"]
     assert listed() == listed(run_id=second) == {"a": "updated", "b": "missing", "c": "new"}

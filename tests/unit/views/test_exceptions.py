@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from crawler.views import exceptions
+from crawler.views.paging import Wanted
 from tests.unit.views.rows import NOW, URL, a_run, an_exception
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ def test_the_newest_stand_first(database: Database) -> None:
             db.add(row)
             db.flush()
 
-    def listed(**which: Any) -> list[str]:
+    def listed(limit: int = 9, **which: Any) -> list[str]:
         with database.read() as db:
-            return [each.message for each in exceptions.newest(db, **{"limit": 9, **which})]
+            return [each.message for each in exceptions.newest(db, Wanted(limit=limit), **which)]
 
     assert listed() == ["c", "b", "a"]
     assert listed(open_only=False) == ["d", "c", "b", "a"]
@@ -37,6 +38,6 @@ def test_the_newest_stand_first(database: Database) -> None:
     assert listed(stage="disappeared") == []
     assert listed(limit=1) == ["c"]
     with database.read() as db:
-        found = exceptions.newest(db, open_only=False, limit=1)[0]
+        found = exceptions.newest(db, Wanted(limit=1), open_only=False)[0]
     assert (found.url, found.times, found.context) == (URL, 1, {"n": 1})
     assert (found.resolved_at, found.resolved_by, found.resolution) == (NOW, "me", "known")

@@ -9,6 +9,7 @@ import pytest
 
 from crawler.errors import NotFoundError
 from crawler.views import hauls
+from crawler.views.paging import Wanted
 from tests.unit.views.rows import HOUR, NOW, THEN, URL, a_haul, a_page, a_session
 
 if TYPE_CHECKING:
@@ -43,6 +44,6 @@ def test_the_newest_hauls_stand_first(database: Database) -> None:
         db.add(a_haul("old", ("a", uuid4()), ("b", None)))
         db.add(a_haul("new", created_at=THEN + HOUR))
     with database.read() as db:
-        found = hauls.newest(db, 9)
-        assert hauls.newest(db, 1) == found[:1]
+        found = hauls.newest(db, Wanted(limit=9))
+        assert hauls.newest(db, Wanted(limit=1)) == found[:1]
     assert [(each.name, each.urls, each.captured) for each in found] == [("new", 0, 0), ("old", 2, 1)]

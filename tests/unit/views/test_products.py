@@ -12,6 +12,7 @@ from crawler.catalogue.product_facts import identity_of
 from crawler.errors import NotFoundError
 from crawler.views import products
 from crawler.views.documents import as_json
+from crawler.views.paging import Wanted
 from tests.unit.views.rows import HOUR, THEN, URL, a_listing, a_price
 
 if TYPE_CHECKING:
@@ -34,9 +35,9 @@ def test_products_come_with_their_newest_price(database: Database) -> None:
     old = stored(database, "19.90", "18.00")
     new = stored(database, domain="other.example", last_seen_at=THEN + HOUR)
     with database.read() as db:
-        found = products.newest(db, domain=None, limit=9)
-        assert products.newest(db, domain="other.example", limit=9) == found[:1]
-        assert products.newest(db, domain=None, limit=1) == found[:1]
+        found = products.newest(db, Wanted(limit=9))
+        assert products.newest(db, Wanted(domain="other.example", limit=9)) == found[:1]
+        assert products.newest(db, Wanted(limit=1)) == found[:1]
     assert [each.id for each in found] == [new.id, old.id]
     assert [(each.price, each.currency) for each in found] == [(None, None), (Decimal("18.00"), "EUR")]
     assert json.loads(as_json(found[1]))["price"] == "18.00"
@@ -53,10 +54,10 @@ def test_the_history_is_told_oldest_first(database: Database) -> None:
         url_sha256=identity_of(URL, None).url_sha256,
     )
     with database.read() as db:
-        found = products.history(db, listing.url, 2)
-        assert products.history(db, str(listing.id)[:8], 2) == found
+        found = products.history(db, listing.url, Wanted(limit=2))
+        assert products.history(db, str(listing.id)[:8], Wanted(limit=2)) == found
         with pytest.raises(NotFoundError, match="there is no listing"):
-            products.history(db, "https://shop.example/p/table", 2)
+            products.history(db, "https://shop.example/p/table", Wanted(limit=2))
     assert found.listing.id == listing.id
     assert [price.price for price in found.prices] == [Decimal(2), Decimal(3)]
 
@@ -68,7 +69,7 @@ def test_amounts_are_decimal_texts(database: Database) -> None:
         db.add(a_price(listing.id, "3800", list_price=Decimal("4000.5")))
         db.add(a_price(listing.id, "3800", list_price=Decimal(0), seen_at=THEN + HOUR))
     with database.read() as db:
-        document = json.loads(as_json(products.history(db, str(listing.id), 9)))
+        document = json.loads(as_json(products.history(db, str(listing.id), Wanted(limit=9))))
     assert [(each["price"], each["list_price"]) for each in document["prices"]] == [
         ("3800.00", "4000.50"), ("3800.00", None),
     ]  # fmt: skip

@@ -11,6 +11,7 @@ from crawler.db.models import Run, RunWorker
 from crawler.errors import NotFoundError
 from crawler.views import runs
 from crawler.views.documents import as_json
+from crawler.views.paging import Wanted
 from crawler.views.runs import DomainCounts, PageCounts, Waiting
 from tests.unit.views.rows import (
     HOUR,
@@ -74,7 +75,7 @@ def test_a_run_that_nobody_is_at_was_left(
     with database.write() as db:
         db.get_one(Run, run.id).status = status
     with database.read() as db:
-        [found] = runs.newest(db, at, limit=9)
+        [found] = runs.newest(db, at, Wanted(limit=9))
     assert (found.status, found.silent) == (status, silent)
 
 
@@ -98,6 +99,6 @@ def test_the_newest_stand_first(database: Database, run: Run) -> None:
         other = a_run(source="pots", status="completed")
         db.add(other)
     with database.read() as db:
-        assert [each.id for each in runs.newest(db, NOW, limit=9)] == [other.id, run.id]
-        assert [each.id for each in runs.newest(db, NOW, limit=1)] == [other.id]
-        assert [each.id for each in runs.newest(db, NOW, source="shop", limit=9)] == [run.id]
+        assert [each.id for each in runs.newest(db, NOW, Wanted(limit=9))] == [other.id, run.id]
+        assert [each.id for each in runs.newest(db, NOW, Wanted(limit=1))] == [other.id]
+        assert [each.id for each in runs.newest(db, NOW, source="shop")] == [run.id]

@@ -13,6 +13,7 @@ from crawler.db.models import CrawlSession
 from crawler.errors import NotFoundError
 from crawler.views import sessions
 from crawler.views.documents import as_json
+from crawler.views.paging import Wanted
 from tests.unit.views.rows import FACTS, HOUR, NOW, THEN, URL, a_line, a_page, a_session, an_artifact
 
 if TYPE_CHECKING:
@@ -50,10 +51,10 @@ def stored(database: Database, **columns: Any) -> UUID:
     return session.id
 
 
-def newest(database: Database, **which: Any) -> list[SessionDocument]:
+def newest(database: Database, status: str | None = None, **which: Any) -> list[SessionDocument]:
     """The listing."""
     with database.read() as db:
-        return sessions.newest(db, NOW, **{"limit": 9, **which})
+        return sessions.newest(db, NOW, Wanted(**which), status=status)
 
 
 def test_a_session_says_everything_but_what_is_inner() -> None:

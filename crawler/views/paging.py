@@ -1,0 +1,126 @@
+"""Which rows of a list are wanted, said alike for every list, and the query cut down to these."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVarTuple
+
+from attrs import frozen
+from sqlalchemy import and_, exists, false, func, or_
+
+from crawler.db import lookup
+from crawler.db.models import CrawlSession
+from crawler.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from sqlalchemy import ColumnElement, Select
+    from sqlalchemy.orm import InstrumentedAttribute, Session
+
+    from crawler.db.models import Base
+
+    Condition = Callable[[str], ColumnElement[bool]]
+
+Columns = TypeVarTuple("Columns")
+MANY = 100_000  # rows that a list gives out at once
+
+
+@frozen(kw_only=True)
+class Wanted:
+    """What is asked of a list: all of what is said holds."""
+
+    domain: str | None = None
+    since: datetime | None = None  # then or later
+    until: datetime | None = None  # before
+    cause: str | None = None
+    after: str | None = None  # the last one of the page before, by its id or how that begins
+    limit: int = MANY
+
+
+ALL = Wanted()
+
+
+@frozen(kw_only=True)
+class Filters:
+    """What a list goes by when it is cut."""
+
+    time: Any  # the column that `since` and `until` are held against
+    domain: Condition | None = None
+    cause: Condition | None = None
+
+
+@frozen(kw_only=True)
+class Newest(Filters):
+    """The order of a list as well, from its newest row to its oldest one; the last column is a key."""
+
+    table: type[Base]
+    by: tuple[InstrumentedAttribute[Any], ...]
+
+    @property
+    def order(self) -> list[ColumnElement[Any]]:
+        """The columns, backwards."""
+        return [column.desc() for column in self.by]
+
+    def behind(self, last: Base) -> ColumnElement[bool]:
+        """What comes behind a row."""
+        return _beyond([(column, getattr(last, column.key)) for column in self.by])
+
+
+def conditions(wanted: Wanted, filters: Filters) -> list[ColumnElement[bool]]:
+    """What rows have to fulfil, wherever the page begins."""
+    found: list[ColumnElement[bool]] = []
+    for name in ("domain", "cause"):
+        if (value := getattr(wanted, name)) is not None:
+            by: Condition | None = getattr(filters, name)
+            if by is None:
+                raise UsageError(f"these have no {name}", hint=f"leave --{name} out")
+            found.append(by(value))
+    if wanted.since is not None:
+        found.append(filters.time >= wanted.since)
+    if wanted.until is not None:
+        found.append(filters.time < wanted.until)
+    return found
+
+
+def page(db: Session, query: Select[*Columns], newest: Newest, wanted: Wanted) -> Select[*Columns]:
+    """The newest of the wanted rows of a query, behind the one that is named."""
+    query = query.where(*conditions(wanted, newest))
+    if wanted.after is not None:
+        query = query.where(newest.behind(lookup.find(db, newest.table, wanted.after)))
+    return query.order_by(*newest.order).limit(wanted.limit)
+
+
+# ── the conditions that lists share ──
+
+
+def equals(column: InstrumentedAttribute[Any]) -> Condition:
+    """A column has the value."""
+    return lambda value: column == value
+
+
+def of_session(session: InstrumentedAttribute[Any], column: InstrumentedAttribute[Any]) -> Condition:
+    """The row's session has the value in a column of its own."""
+    return lambda value: exists().where(CrawlSession.id == session, column == value)
+
+
+def of_url(column: InstrumentedAttribute[Any]) -> Condition:
+    """A URL is of the domain, as `domain_of` would have it."""
+
+    def is_of(domain: str) -> ColumnElement[bool]:
+        if not domain:
+            return false()
+        heads = [f"{scheme}://{www}{domain}" for scheme in ("http", "https") for www in ("", "www.")]
+        lower = func.lower(column)
+        return or_(*(lower.startswith(f"{head}/", autoescape=True) | (lower == head) for head in heads))
+
+    return is_of
+
+
+def _beyond(pairs: list[tuple[Any, Any]]) -> ColumnElement[bool]:
+    """Smaller in the first column, or equal there and smaller in what follows."""
+    (column, value), *rest = pairs
+    if not rest:
+        smaller: ColumnElement[bool] = column < value
+        return smaller
+    return or_(column < value, and_(column == value, _beyond(rest)))

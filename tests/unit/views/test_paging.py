@@ -1,0 +1,189 @@
+"""Every list is cut in the same way: by domain, by days, by cause, and page by page without a gap."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pytest
+
+from crawler.config import Settings
+from crawler.db.models import PageGroup, Record, RegisteredSource, Snapshot, SnapshotChange, WarcFile
+from crawler.errors import NotFoundError, UsageError
+from crawler.views import (
+    assets,
+    changes,
+    exceptions,
+    hauls,
+    jobs,
+    products,
+    runs,
+    sessions,
+    snapshots,
+    stored,
+    warcs,
+)
+from crawler.views.paging import ALL, Filters, Wanted, conditions, of_url
+from tests.unit.views.rows import (
+    NOW,
+    THEN,
+    a_haul,
+    a_job,
+    a_listing,
+    a_page,
+    a_price,
+    a_run,
+    a_session,
+    a_step,
+    a_task,
+    an_artifact,
+    an_asset,
+    an_exception,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from crawler.db.engine import Database, Transaction
+
+DAYS = [THEN.replace(day=day) for day in (1, 2, 3)]
+# The newest of these is of another domain than the two before it.
+DOMAINS = ["shop.example", "shop.example", "other.example"]
+CAUSES = ["timeout", "robots_refused", "timeout"]
+
+
+def _changes(db: Transaction, wanted: Wanted = ALL) -> Sequence[Any]:
+    order = changes.FeedOrder(latest=False, page_size=min(wanted.limit, 9), wanted=wanted)
+    return changes.feed(db, Settings(), order).results
+
+
+LISTS: dict[str, Callable[..., Sequence[Any]]] = {
+    "sessions": lambda db, wanted=ALL: sessions.newest(db, NOW, wanted),
+    "runs": lambda db, wanted=ALL: runs.newest(db, NOW, wanted),
+    "jobs": lambda db, wanted=ALL: jobs.newest(db, NOW, wanted),
+    "pages": stored.newest_pages,
+    "artifacts": stored.newest_artifacts,
+    "warcs": warcs.known,
+    "assets": assets.newest,
+    "listings": products.newest,
+    "prices": products.newest_prices,
+    "hauls": hauls.newest,
+    "exceptions": exceptions.newest,
+    "snapshots": snapshots.newest,
+    "changes": _changes,
+}
+WITH_CAUSE = {"sessions", "runs", "jobs", "pages", "artifacts", "warcs"}
+
+
+def key_of(document: Any) -> Any:
+    """What `--after` takes."""
+    return document.change_id if isinstance(document, changes.ChangeDocument) else document.id
+
+
+def rows_of(db: Transaction, number: int, domain: str, cause: str, day: datetime) -> None:
+    """One of everything, of a domain on a day."""
+    url = f"https://{'www.' if number else ''}{domain}/p/{number}"
+    session = a_session(domain=domain, cause=cause, created_at=day)
+    listing = a_listing(domain=domain, last_seen_at=day)
+    run, source = a_run(source=domain, created_at=day), RegisteredSource(
+        code=f"code{number}", name="x", base_url=url, created_at=day, updated_at=day
+    )  # fmt: skip
+    for row in (session, listing, run, source):
+        db.add(row)
+        db.flush()
+    page = a_page(session.id, created_at=day)
+    job = a_job(source_id=source.id, created_at=day)
+    artifact = an_artifact(session.id, created_at=day)
+    file = WarcFile(folder="/x", path=str(number), session_id=session.id, created_at=day)
+    group = PageGroup(source_id=source.id, group_key=url)
+    for row in (page, job, artifact, file, group, a_price(listing.id, "1", seen_at=day)):
+        db.add(row)
+        db.flush()
+    record = Record(artifact_id=artifact.id, url=url, url_key=f"{','.join(domain.split('.')[::-1])})/p")
+    db.add_all(
+        [
+            record, a_task(run.id, url, domain=domain, status="error", cause=cause),
+            a_step(job.id, cause=cause), an_asset(run.id, url, domain=domain, last_seen_at=day),
+            a_haul(domain + str(number), (url, None), created_at=day),
+            an_exception(run.id, "broken", url=url, last_at=day),
+        ]
+    )  # fmt: skip
+    db.flush()
+    snapshot = Snapshot(
+        record_id=record.id, source_id=source.id, group_id=group.id, url=url, captured_at=day, status_class=2,
+        title="", snippet="", language="en", content_hash="0", find_title="", find_snippet="", find_url="",
+    )  # fmt: skip
+    db.add(snapshot)
+    db.flush()
+    db.add(
+        SnapshotChange(
+            source_id=source.id, group_id=group.id, to_snapshot_id=snapshot.id, to_captured_at=day,
+            change_type="new_page", summary="New page", computed_at=day, computed_by="cli",
+        )
+    )  # fmt: skip
+
+
+def test_every_list_is_cut_alike(database: Database) -> None:
+    """By days, by domain however a URL of it is spelt, by cause, and behind a row that is named."""
+    with database.write() as db:
+        for number, what in enumerate(zip(DOMAINS, CAUSES, DAYS, strict=True)):
+            rows_of(db, number, *what)
+    with database.read() as db:
+        for name, listed in LISTS.items():
+            whole = [key_of(each) for each in listed(db)]
+            assert len(whole) == 3, name
+
+            def cut(listed: Callable[..., Sequence[Any]] = listed, **which: Any) -> list[Any]:
+                return [key_of(each) for each in listed(db, Wanted(**which))]
+
+            assert cut(since=DAYS[1]) == whole[:2], name
+            assert cut(until=DAYS[1]) == whole[2:], name
+            assert cut(since=DAYS[1], until=DAYS[2]) == whole[1:2], name
+            assert cut(domain="shop.example") == whole[1:], name
+            assert cut(domain="other.example") == whole[:1], name
+            assert cut(domain="op.example") == cut(domain="") == [], name
+            assert (cut(limit=2), cut(limit=2, after=str(whole[1]))) == (whole[:2], whole[2:]), name
+            assert cut(after=str(whole[2])) == [], name
+            if name in WITH_CAUSE:
+                assert cut(cause="timeout") == [whole[0], whole[2]], name
+                assert cut(cause="timeout", domain="shop.example") == [whole[2]], name
+            else:
+                with pytest.raises(UsageError, match="these have no cause"):
+                    cut(cause="timeout")
+            with pytest.raises(NotFoundError):
+                cut(after="77" if isinstance(whole[0], int) else str(uuid4()))
+
+
+def test_rows_of_one_moment_are_not_lost_between_pages(database: Database) -> None:
+    """Where times are equal the key decides."""
+    with database.write() as db:
+        db.add_all(a_session() for _ in range(5))
+    with database.read() as db:
+        whole = [each.id for each in sessions.newest(db, NOW)]
+        found, after = [], None
+        while page := sessions.newest(db, NOW, Wanted(limit=2, after=after)):
+            found += [each.id for each in page]
+            after = str(found[-1])
+    assert found == whole
+
+
+@pytest.mark.parametrize(
+    ("url", "is_of"),
+    [
+        ("https://shop.example/", True), ("HTTP://www.Shop.Example/a?b", True),
+        ("https://shop.example", True),
+        ("https://shop.example.evil.example/", False), ("https://a.shop.example/", False),
+        ("https://shop.example:8443/", False), ("ftp://shop.example/", False),
+    ],
+)  # fmt: skip
+def test_a_url_is_of_its_domain(database: Database, url: str, *, is_of: bool) -> None:
+    """And of no other that begins so."""
+    with database.write() as db:
+        db.add(a_session(url=url))
+        db.flush()
+        which = conditions(
+            Wanted(domain="shop.example"),
+            Filters(time=sessions.CrawlSession.created_at, domain=of_url(sessions.CrawlSession.url)),
+        )
+        assert bool(db.query(sessions.CrawlSession).where(*which).count()) is is_of
