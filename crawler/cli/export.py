@@ -6,21 +6,37 @@ import os
 import sys
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
+from attrs import field, frozen
 
-from crawler.cli.options import InDomain, Since, Until, domain_in, person, time_of
+from crawler.cli.options import After, Caused, InDomain, Since, Until, person, wanted_of
 from crawler.cli.output import note
 from crawler.cli.stores import opened
 from crawler.db.models import ExportRecord
 from crawler.errors import UsageError
-from crawler.views.exports import Form, Part, What, lines
+from crawler.views import parquet
+from crawler.views.exports import TABLES, Form, What, lines, rows
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
+    from contextlib import AbstractContextManager
+
+    from crawler.db.engine import Database
+    from crawler.views.paging import Wanted
 
 BYTE_ORDER_MARK = "\ufeff"
+
+
+@frozen
+class Order:
+    """What is to be written, and how."""
+
+    what: What
+    form: Form
+    wanted: Wanted
+    excel: bool = field(kw_only=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -31,13 +47,17 @@ def register(app: typer.Typer) -> None:
 def export(
     what: Annotated[What, typer.Argument(help="What to write.")],
     *,
-    form: Annotated[Form, typer.Option("--format", help="How to write it.")] = Form.CSV,
+    form: Annotated[
+        Form, typer.Option("--format", help="How to write it; parquet takes the extra vitrine\\[parquet].")
+    ] = Form.CSV,
     out: Annotated[
         Path | None, typer.Option(help="A file, which appears when it is complete. Default: standard output.")
     ] = None,
     domain: InDomain = None,
     since: Since = None,
     until: Until = None,
+    cause: Caused = None,
+    after: After = None,
     excel: Annotated[
         bool, typer.Option("--excel", help="Begin with a mark by which Excel knows that CSV is UTF-8.")
     ] = False,
@@ -48,17 +68,14 @@ def export(
 
     Examples: vitrine export prices --domain shop.example --format jsonl --out prices.jsonl
     """
-    part = Part(domain_in(domain), time_of("--since", since), time_of("--until", until))
+    wanted = wanted_of(domain=domain, since=since, until=until, cause=cause, after=after)
+    _check(form, out, excel=excel)
     count, status = 0, "failed"
     with opened() as stores:
         try:
-            with nullcontext(sys.stdout) if out is None else _appearing(out) as stream:
-                # In CSV the first line has the names.
-                if excel and form is Form.CSV:
-                    stream.write(BYTE_ORDER_MARK)
-                rows = lines(stores.database, what, form, part)
-                for number, line in enumerate(rows, form is not Form.CSV):
-                    stream.write(line)
+            with _opened(out) as stream:
+                order = Order(what, form, wanted, excel=excel)
+                for number in _written(stores.database, order, stream):
                     count = number
             status = "complete"
         finally:
@@ -71,12 +88,41 @@ def export(
     note(f"{count} {what} written to {out or 'standard output'}")
 
 
+def _check(form: Form, out: Path | None, *, excel: bool) -> None:
+    """Refuse what could not be written, or would not be what was asked for."""
+    if excel and form is not Form.CSV:
+        raise UsageError("--excel goes with --format csv", hint="the mark is for CSV alone")
+    if form is Form.PARQUET:
+        parquet.library()
+        if out is None and sys.stdout.isatty():
+            raise UsageError("Parquet is no text for a screen", hint="give --out FILE, or lead it elsewhere")
+
+
+def _written(database: Database, order: Order, stream: IO[bytes]) -> Iterator[int]:
+    """Write the export; every now and then, how many rows there are."""
+    what, form, wanted = order.what, order.form, order.wanted
+    if form is Form.PARQUET:
+        yield from parquet.write(stream, TABLES[what], rows(database, what, wanted))
+        return
+    if order.excel:
+        stream.write(BYTE_ORDER_MARK.encode())
+    # In CSV the first line has the names.
+    for number, line in enumerate(lines(database, what, form, wanted), form is not Form.CSV):
+        stream.write(line.encode())
+        yield number
+
+
+def _opened(out: Path | None) -> AbstractContextManager[IO[bytes]]:
+    """Where the export goes."""
+    return nullcontext(sys.stdout.buffer) if out is None else _appearing(out)
+
+
 @contextmanager
-def _appearing(out: Path) -> Generator[TextIO]:
+def _appearing(out: Path) -> Generator[IO[bytes]]:
     """A file that takes its name when it is complete."""
     part = out.with_name(f".{out.name}.part-{os.getpid()}")
     try:
-        with part.open("w", encoding="utf-8", newline="") as stream:
+        with part.open("wb") as stream:
             yield stream
         part.replace(out)
     except OSError as error:

@@ -11,16 +11,19 @@ import typer
 from crawler.cli.options import (
     DomainOption,
     FailEmpty,
+    InDomain,
     Json,
     JsonLines,
     ListingOption,
     SessionOption,
+    domain_in,
     person,
     target_of,
 )
 from crawler.cli.output import Listing, emit, note, progress_bar, say, show_list, size, table
 from crawler.cli.stores import opened, reading, writing
 from crawler.config import load_settings
+from crawler.config.env_file import write_setting
 from crawler.errors import IntegrityError, UsageError
 from crawler.retention import holds
 from crawler.retention import policies as retention_policies
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from crawler.views.retention import Forecast
 
 MAX_WORDS = 1000
+HTML_DAYS = "html"
 GRACE_HOURS = GRACE.total_seconds() / 3600
 _WORDS = {
     "html": "The HTML of pages",
@@ -90,12 +94,16 @@ def set_days(
     *,
     as_json: Json = False,
 ) -> None:
-    """Set how many days a collection is kept; the next cleanup goes by it."""
+    """Set how many days a collection is kept; the next cleanup goes by it.
+
+    The days of `html` are a setting: they are written into `.env`, and what is kept from then on goes by it.
+
+    Examples: vitrine retention set html 3
+    """
     number = days_of(days)
-    if collection == "html":
-        raise UsageError(
-            "the days of html are a setting", hint=f"HTML_RETENTION_DAYS={number} in .env; new pages go by it"
-        )
+    if collection == HTML_DAYS:
+        _set_html_days(number, as_json=as_json)
+        return
     with writing() as db:
         kept = retention_policies.set_days(db, collection, number, actor=person(), now=db.now)
     if as_json:
@@ -103,6 +111,20 @@ def set_days(
     else:
         say(f"{_WORDS[collection]} are kept for {_days(number)}.")
         note("next: vitrine cleanup --dry-run --only collections")
+
+
+def _set_html_days(number: int, *, as_json: bool) -> None:
+    before = load_settings().html_retention_days
+    with writing() as db:
+        path = write_setting("HTML_RETENTION_DAYS", str(number))
+        change = {"before": before, "after": number, "file": str(path)}
+        holds.note_action(db, "retention.html", "html", actor=person(), now=db.now, **change)
+    if as_json:
+        emit({"html": number, "file": path})
+    else:
+        say("The HTML of pages is kept for {days}, from the next page on, as {file} says.",
+            days=_days(number), file=path)  # fmt: skip
+        note("what is kept already keeps its date; servers that run are to be started again")
 
 
 def _sentence(kind: Forecast) -> str:
@@ -173,10 +195,16 @@ def unhold(
     _report(target, result, "given free", as_json=as_json)
 
 
-def list_holds(*, as_json: Json = False, as_jsonl: JsonLines = False, fail_empty: FailEmpty = False) -> int:
-    """List the holds that stand: on what, whose, why, until when."""
+def list_holds(
+    *,
+    domain: InDomain = None,
+    as_json: Json = False,
+    as_jsonl: JsonLines = False,
+    fail_empty: FailEmpty = False,
+) -> int:
+    """List the holds that stand: on what, whose, why, until when; with --domain those on it and in it."""
     with reading() as db:
-        found = views.standing_holds(db, db.now)
+        found = views.standing_holds(db, db.now, domain_in(domain))
     return show_list(HOLDS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
 
 

@@ -109,7 +109,9 @@ def show(session: SessionId, *, as_json: Json = False) -> None:
     lines = [(line.timestamp, line.level, line.message, _as_text(line.details)) for line in found.log]
     table(("time", "level", "event", "details"), lines, title="\nlog")
     if max(len(pages), len(files)) > MOST:
-        note(f"shown are {MOST} of {len(pages)} pages and {len(files)} artifacts; --json has all")
+        note(f"shown are at most {MOST} of {len(pages)} pages and {len(files)} artifacts; all, in turn:")
+        for kind in ("pages", "artifacts"):
+            note(f"  vitrine {kind} list --session {str(found.id)[:8]}")
     if files:
         note("next: vitrine artifacts cat ID --decode")
 

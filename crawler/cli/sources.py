@@ -45,11 +45,7 @@ def seed(
     known = known_sources(file or load_settings().sources_file)
     with writing(may_make=True) as db:
         added = seed_sources(db, known.values(), db.now)
-    say(
-        f"{added} of {len(known)} sources registered; the others were"
-        if added
-        else "all sources are registered"
-    )
+    say(_seeded(added, len(known)))
 
 
 def list_sources(
@@ -105,6 +101,14 @@ def check(
     else:
         note(f"{path} has no sources")
     return 0 if ok else FAILED
+
+
+def _seeded(added: int, known: int) -> str:
+    """What came of it; what was there before is told apart."""
+    if not added:
+        return f"nothing to register: all {known} sources were registered before"
+    before = f"; {known - added} were registered before" if added < known else ""
+    return f"{added} source{'s' if added > 1 else ''} registered{before}"
 
 
 def _registered(settings: Settings) -> set[str]:

@@ -26,6 +26,11 @@ class UtcTime(TypeDecorator[datetime]):
     impl = DateTime(timezone=True)
     cache_ok = True
 
+    @property
+    def python_type(self) -> type[datetime]:
+        """What comes out."""
+        return datetime
+
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         """Refuse a time that does not say where it is."""
         if value is None:
@@ -48,9 +53,15 @@ class Money(TypeDecorator[Decimal]):
     it was up to half a trillion.
     """
 
-    impl = Numeric(18, 4)
+    PRECISION, SCALE = 18, 4
+    impl = Numeric(PRECISION, SCALE)
     cache_ok = True
     STEP = Decimal("0.0001")
+
+    @property
+    def python_type(self) -> type[Decimal]:
+        """What comes out."""
+        return Decimal
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """The same declaration everywhere; the driver of SQLite speaks of floating-point numbers."""

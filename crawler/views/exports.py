@@ -11,17 +11,21 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, frozen
 from sqlalchemy import select, tuple_
 
+from crawler.db import lookup
 from crawler.db.models import Asset, CrawlSession, Listing, Page, Price, Run
 from crawler.urls import redacted
+from crawler.views import assets, products, runs, sessions, stored
 from crawler.views.documents import as_json
+from crawler.views.paging import ALL, conditions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sqlalchemy import ColumnElement, Row, Select
+    from sqlalchemy import Row, Select
     from sqlalchemy.orm import InstrumentedAttribute
 
     from crawler.db.engine import Database
+    from crawler.views.paging import Newest, Wanted
 
 PAGE_ROWS = 1000
 # A spreadsheet takes a cell that begins so for a formula; an apostrophe in front makes it text.
@@ -45,44 +49,48 @@ class Form(StrEnum):
 
     CSV = "csv"
     JSONL = "jsonl"
+    PARQUET = "parquet"
 
 
 @frozen
 class Table:
     """A query, and the key by which it is paged; the key's columns are among its own."""
 
+    listed: Newest  # how the same rows are listed
     query: Any  # a Select of many columns, more than its type can tell
     key: tuple[InstrumentedAttribute[Any], ...]
-    domain: InstrumentedAttribute[Any]
-    time: InstrumentedAttribute[Any]  # by which `--since` and `--until` go
 
     @property
     def columns(self) -> list[str]:
         """The names of the columns."""
         return [str(column["name"]) for column in self.query.column_descriptions]
 
+    @property
+    def types(self) -> list[type]:
+        """What is in the columns."""
+        return [column["type"].python_type for column in self.query.column_descriptions]
+
 
 TABLES = {
     What.LISTINGS: Table(
+        products.NEWEST,
         select(
             Listing.id, Listing.domain, Listing.url, Listing.name, Listing.brand, Listing.sku, Listing.gtin,
             Listing.mpn, Listing.image, Listing.first_seen_at, Listing.last_seen_at, Listing.last_session_id,
         ),
         (Listing.id,),
-        Listing.domain,
-        Listing.last_seen_at,
     ),
     What.PRICES: Table(
+        products.NEWEST_PRICES,
         select(
             Price.id, Price.listing_id, Listing.domain, Listing.url.label("listing_url"), Listing.name,
             Price.currency, Price.price, Price.list_price, Price.availability, Price.seen_at, Price.url,
             Price.content_sha256, Price.session_id,
         ).join(Listing, Listing.id == Price.listing_id),
         (Price.id,),
-        Listing.domain,
-        Price.seen_at,
     ),
     What.SESSIONS: Table(
+        sessions.NEWEST,
         select(
             CrawlSession.id, CrawlSession.url, CrawlSession.domain, CrawlSession.status,
             CrawlSession.error_summary, CrawlSession.cause, CrawlSession.mode,
@@ -91,75 +99,51 @@ TABLES = {
             CrawlSession.finished_at,
         ),
         (CrawlSession.created_at, CrawlSession.id),
-        CrawlSession.domain,
-        CrawlSession.created_at,
     ),
     What.PAGES: Table(
+        stored.PAGES,
         select(
             Page.created_at, Page.id, Page.session_id, CrawlSession.domain, Page.page_type, Page.viewport,
             Page.status, Page.http_status, Page.url, Page.listing_id,
         ).join(CrawlSession, CrawlSession.id == Page.session_id),
         (Page.created_at, Page.id),
-        CrawlSession.domain,
-        Page.created_at,
     ),
     What.ASSETS: Table(
+        assets.NEWEST,
         select(
             Asset.id, Asset.source, Asset.plugin, Asset.domain, Asset.kind, Asset.key, Asset.url, Asset.title,
             Asset.checksum, Asset.versions, Asset.first_seen_at, Asset.last_seen_at, Asset.last_run_id,
             Asset.missing_since, Asset.listing_id,
         ),
         (Asset.id,),
-        Asset.domain,
-        Asset.last_seen_at,
     ),
     What.RUNS: Table(
+        runs.NEWEST,
         select(
             Run.id, Run.source, Run.status, Run.max_pages, Run.planned, Run.last_error, Run.created_at,
             Run.started_at, Run.completed_at,
         ),
         (Run.id,),
-        Run.source,
-        Run.created_at,
     ),
 }  # fmt: skip
 TABLES[What.PRODUCTS] = TABLES[What.LISTINGS]
 
 
-@frozen
-class Part:
-    """Which rows of a table are wanted; all, where nothing is said."""
-
-    domain: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-
-    def of(self, table: Table) -> list[ColumnElement[bool]]:
-        """The conditions; a run is of the domain that it is named by."""
-        said = (
-            None if self.domain is None else table.domain == self.domain,
-            None if self.since is None else table.time >= self.since,
-            None if self.until is None else table.time < self.until,
-        )
-        return [condition for condition in said if condition is not None]
-
-
-ALL = Part()
-
-
-def lines(database: Database, what: What, form: Form, part: Part = ALL) -> Iterator[str]:
+def lines(database: Database, what: What, form: Form, wanted: Wanted = ALL) -> Iterator[str]:
     """The export as text: for CSV a line of names first, then a line for each row."""
-    table, columns = TABLES[what], TABLES[what].columns
+    columns = TABLES[what].columns
     if form is Form.CSV:
         yield csv_line(columns)
-    for row in rows(database, evolve(table, query=table.query.where(*part.of(table)))):
+    for row in rows(database, what, wanted):
         yield csv_line(row) if form is Form.CSV else as_json(dict(zip(columns, row, strict=True))) + "\n"
 
 
-def rows(database: Database, table: Table) -> Iterator[Row[Any]]:
-    """All rows, by key; no transaction stays open while they are written out."""
+def rows(database: Database, what: What, wanted: Wanted = ALL) -> Iterator[Row[Any]]:
+    """The wanted rows, by key; no transaction stays open while they are written out."""
+    whole = TABLES[what]
+    table = evolve(whole, query=whole.query.where(*conditions(wanted, whole.listed)))
     names = [column.key for column in table.key]
-    after: list[Any] | None = None
+    after = _place(database, table, wanted)
     while True:
         with database.read() as db:
             page = db.execute(_page(table, after)).all()
@@ -167,6 +151,15 @@ def rows(database: Database, table: Table) -> Iterator[Row[Any]]:
         if len(page) < PAGE_ROWS:
             return
         after = [getattr(page[-1], name) for name in names]
+
+
+def _place(database: Database, table: Table, wanted: Wanted) -> list[Any] | None:
+    """Where the row stands behind which the export begins."""
+    if wanted.after is None:
+        return None
+    with database.read() as db:
+        last = lookup.find(db, table.listed.table, wanted.after)
+        return [getattr(last, column.key) for column in table.key]
 
 
 def defused(value: str) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
-from sqlalchemy import select
+from sqlalchemy import or_, select
 
 from crawler.capture.artifact_types import HTML
 from crawler.db import lookup
@@ -71,9 +71,14 @@ def policies(db: Session, now: datetime, html_days: int) -> PoliciesDocument:
     return PoliciesDocument(kinds, document_of(PassDocument, last, collections_processed=processed))
 
 
-def standing_holds(db: Session, now: datetime) -> list[HoldDocument]:
-    """The holds that stand, the oldest first."""
+def standing_holds(db: Session, now: datetime, domain: str | None = None) -> list[HoldDocument]:
+    """The holds that stand, the oldest first; of a domain also those on its sessions and products."""
     query = select(Hold).where(holds.is_standing(now)).order_by(Hold.created_at)
+    if domain is not None:
+        sessions = select(CrawlSession.id).where(CrawlSession.domain == domain)
+        listings = select(Listing.id).where(Listing.domain == domain)
+        of_it = or_(Hold.domain == domain, Hold.session_id.in_(sessions), Hold.listing_id.in_(listings))
+        query = query.where(of_it)
     return [document for _, document in documents(db, query, HoldDocument)]
 
 

@@ -7,10 +7,16 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import select
 
+from crawler.db.models import AuditEntry
 from crawler.retention.policies import DEFAULT_DAYS
+from tests.unit.views.rows import a_hold, a_listing, a_session
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from crawler.db.engine import Database
     from tests.unit.cli.conftest import Vitrine
 
 DOMAIN = ("retention", "hold", "--domain", "shop.example", "--who", "me", "--why", "x")
@@ -138,3 +144,38 @@ def test_a_purge_that_is_refused_is_on_record(vitrine: Vitrine) -> None:
         [(subject, details)] = found.fetchall()
     assert subject == "domain shop.example"
     assert "under a hold" in details
+
+
+def test_the_days_of_html_are_written_into_the_projects_settings(
+    vitrine: Vitrine, database: Database, database_url: str, tmp_path: Path
+) -> None:
+    """They hold from the next command on, and what was changed is on record."""
+    done = vitrine("retention", "set", "html", "3", DATABASE_URL=database_url)
+    assert (done.code, done.out) == (
+        0, f"The HTML of pages is kept for 3 days, from the next page on, as {tmp_path / '.env'} says.\n"
+    )  # fmt: skip
+    policies = vitrine("retention", "policies", "--json").document["policies"]
+    assert {each["name"]: each["days"] for each in policies}["html"] == 3
+    with database.read() as db:
+        [entry] = db.scalars(select(AuditEntry))
+    assert (entry.action, entry.details["before"], entry.details["after"]) == ("retention.html", 14, 3)
+    refused = vitrine("retention", "set", "html", "4", HTML_RETENTION_DAYS="9")
+    assert (refused.code, "the environment says HTML_RETENTION_DAYS=9" in refused.err) == (2, True)
+
+
+def test_holds_of_a_domain_are_listed(vitrine: Vitrine, database: Database, database_url: str) -> None:
+    """Those on it, and those on its sessions and products."""
+    session, listing = a_session(), a_listing()
+    with database.write() as db:
+        db.add_all([session, listing])
+        db.flush()
+        db.add_all(
+            [
+                a_hold(session_id=session.id), a_hold(listing_id=listing.id), a_hold(domain="shop.example"),
+                a_hold(domain="other.example"),
+            ]
+        )  # fmt: skip
+    lines = vitrine(
+        "retention", "holds", "--domain", "www.shop.example", "--jsonl", DATABASE_URL=database_url
+    )
+    assert len(lines.out.splitlines()) == 3

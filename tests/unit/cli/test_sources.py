@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from crawler.cli.sources import _seeded
+
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Vitrine
 
@@ -112,3 +114,16 @@ def test_a_broken_file_is_one_line(vitrine: Vitrine, command: str) -> None:
     ]
     assert vitrine("sources", command, SOURCES_FILE="none.toml").code == 2
     assert vitrine("sources", "check", "--source", "pots").code == 2
+
+
+@pytest.mark.parametrize(
+    ("added", "known", "told"),
+    [
+        (2, 2, "2 sources registered"),
+        (1, 3, "1 source registered; 2 were registered before"),
+        (0, 3, "nothing to register: all 3 sources were registered before"),
+    ],
+)
+def test_what_was_seeded_is_told(added: int, known: int, told: str) -> None:
+    """What is new apart from what was there."""
+    assert _seeded(added, known) == told

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from crawler.config import Settings
+from crawler.config import load_settings
 from crawler.db.models import PageGroup, Record, RegisteredSource, Snapshot, SnapshotChange, WarcFile
 from crawler.errors import NotFoundError, UsageError
 from crawler.views import (
@@ -55,7 +55,7 @@ CAUSES = ["timeout", "robots_refused", "timeout"]
 
 def _changes(db: Transaction, wanted: Wanted = ALL) -> Sequence[Any]:
     order = changes.FeedOrder(latest=False, page_size=min(wanted.limit, 9), wanted=wanted)
-    return changes.feed(db, Settings(), order).results
+    return changes.feed(db, load_settings(), order).results
 
 
 LISTS: dict[str, Callable[..., Sequence[Any]]] = {
