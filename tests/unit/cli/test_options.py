@@ -6,13 +6,18 @@ import getpass
 from typing import TYPE_CHECKING
 
 import pytest
+from typer.main import get_command
 
-from crawler.cli.options import person, target_of
+from crawler.cli.app import complete_app
+from crawler.cli.options import person, target_of, wanted_of
 from crawler.errors import BadUrlError, UsageError
 from crawler.retention.holds import Target
+from crawler.views.paging import MANY
 from tests.unit.views.rows import a_listing, a_session
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from crawler.db.engine import Database
 
 
@@ -45,3 +50,34 @@ def test_who_has_no_name_is_unknown(monkeypatch: pytest.MonkeyPatch, error: Exce
 
     monkeypatch.setattr(getpass, "getuser", nobody)
     assert person() == "unknown"
+
+
+# Lists of what a file says, or of what is so now: there is nothing to be cut by days.
+WITHOUT_DAYS = {"domains list", "sources list", "retention holds"}
+WITHOUT_DOMAIN = {"domains list", "sources list"}
+
+
+def lists() -> Iterator[tuple[str, set[str]]]:
+    """Each command that lists, and the options that it takes."""
+    for name, group in get_command(complete_app()).commands.items():  # type: ignore[attr-defined]
+        for each, command in getattr(group, "commands", {}).items():
+            if each in {"list", "holds"}:
+                yield f"{name} {each}", {option for one in command.params for option in one.opts}
+
+
+def test_every_list_takes_the_same_options() -> None:
+    """For machines by line, cut by domain and days, page by page, and a code where nothing matches."""
+    found = dict(lists())
+    assert len(found) >= 15
+    for name, options in found.items():
+        assert options >= {"--json", "--jsonl", "--fail-empty"}, name
+        assert options >= {"--since", "--until", "--after", "--limit"} or name in WITHOUT_DAYS, name
+        assert "--domain" in options or name in WITHOUT_DOMAIN, name
+
+
+@pytest.mark.parametrize(("since", "until"), [("2026-05-02", "2026-05-01"), ("2026-05-01", "2026-05-01")])
+def test_days_between_which_nothing_lies_are_refused(since: str, until: str) -> None:
+    """Instead of an empty list."""
+    with pytest.raises(UsageError, match=f"--since {since} is not before --until {until}"):
+        wanted_of(since=since, until=until)
+    assert wanted_of(since="2026-05-01", until="2026-05-02").limit == MANY
