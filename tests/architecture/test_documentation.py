@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bench.__main__ import names_of
 from crawler.capture.failures import Cause
 from crawler.crawl import context
 from crawler.errors import ExitCode
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 LINK = re.compile(r"\]\((?!https?://|mailto:|#)([^)#\s]+)")
+PLACE = re.compile(r"\]\(([^):\s]*)#([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 MAP = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 COMMANDS = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 SPIDERS = (ROOT / "docs" / "spiders.md").read_text(encoding="utf-8")
@@ -39,6 +42,31 @@ def test_links_lead_somewhere(path: Path) -> None:
     """A page that is named is there."""
     targets = LINK.findall(path.read_text(encoding="utf-8"))
     assert [target for target in targets if not (path.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_links_lead_to_headings(path: Path) -> None:
+    """A place in a page that is named is there, too."""
+    lost = []
+    for page, place in PLACE.findall(path.read_text(encoding="utf-8")):
+        text = (path.parent / page if page else path).read_text(encoding="utf-8")
+        if place not in {_place(heading) for heading in HEADING.findall(text)}:
+            lost.append(f"{page}#{place}")
+    assert lost == []
+
+
+def _place(heading: str) -> str:
+    """The name by which a heading is linked to."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def test_figures_stand_in_one_page() -> None:
+    """With every benchmark by its name; other pages lead there."""
+    figures = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
+    benches = set(re.findall(r"^\| `(\w+)` \|", figures, re.MULTILINE))
+    assert benches == set(names_of(ROOT / "bench"))
+    elsewhere = [path for path in PAGES if path.parent.name == "docs" and path.name != "figures.md"]
+    assert [path.name for path in elsewhere if "python -m bench" in path.read_text(encoding="utf-8")] == []
 
 
 def test_every_page_can_be_found() -> None:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 GONE = Word("canary.example", "zanzibar")
 KEPT = Word("other.example", "timbuktu")
 DOMAIN = Target(domain=GONE.domain)
-# What operators did, ordered or set; docs/collections.md says that a purge leaves it.
+# What operators did, ordered or set; docs/retention.md says that a purge leaves it.
 OPERATORS = {
     "alembic_version", "audit_log", "batches", "export_history", "job_steps", "jobs", "retention_config",
     "retention_results", "store_marks",
