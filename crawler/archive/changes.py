@@ -38,7 +38,7 @@ _COUNTED = (
 
 
 @frozen
-class Scope:
+class ChangesOrder:
     """Which snapshots are looked at."""
 
     source: str | None = None
@@ -70,7 +70,7 @@ class _Neighbours:
 
 def compute_changes(
     database: Database,
-    scope: Scope,
+    order: ChangesOrder,
     *,
     computed_by: str = "cli",
     dry_run: bool = False,
@@ -81,9 +81,9 @@ def compute_changes(
     result = ChangesResult(dry_run=dry_run)
     last = 0
     with database.read() as db:
-        which = _which(db, scope)
-    while keep_on() and (scope.most is None or result.computed < scope.most):
-        size = BATCH if scope.most is None else min(BATCH, scope.most - result.computed)
+        which = _which(db, order)
+    while keep_on() and (order.most is None or result.computed < order.most):
+        size = BATCH if order.most is None else min(BATCH, order.most - result.computed)
         with database.read() as db:
             batch = _some(db, which, last, size)
             if not batch:
@@ -110,19 +110,19 @@ def is_comparable() -> ColumnElement[bool]:
     return and_(Snapshot.group_id.is_not(None), Snapshot.status_class.in_(SAYS_SOMETHING))
 
 
-def _which(db: Transaction, scope: Scope) -> list[ColumnElement[bool]]:
+def _which(db: Transaction, order: ChangesOrder) -> list[ColumnElement[bool]]:
     which = [is_comparable()]
-    if scope.source is not None:
-        code = scope.source.lower()
+    if order.source is not None:
+        code = order.source.lower()
         source = db.scalar(select(RegisteredSource.id).where(RegisteredSource.code == code))
         if source is None:
-            raise NotFoundError(f"there is no source {scope.source[:80]!r}")
+            raise NotFoundError(f"there is no source {order.source[:80]!r}")
         which.append(Snapshot.source_id == source)
-    if scope.job is not None:
-        which.append(Snapshot.job_id == scope.job)
-    if scope.since is not None:
-        which.append(Snapshot.captured_at >= scope.since)
-    if not scope.again:
+    if order.job is not None:
+        which.append(Snapshot.job_id == order.job)
+    if order.since is not None:
+        which.append(Snapshot.captured_at >= order.since)
+    if not order.again:
         known = (SnapshotChange.id.is_not(None), _is_same(SnapshotChange.to_text_id, Snapshot.text_id))
         which.append(~and_(*known))
     return which

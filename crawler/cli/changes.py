@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crawler.archive.changes import ChangesResult, Scope, compute_changes
+from crawler.archive.changes import ChangesOrder, ChangesResult, compute_changes
 from crawler.archive.comparing import ADDED, REMOVED, SAME
 from crawler.cli.options import (
     After,
@@ -174,7 +174,7 @@ def compute(
       vitrine changes compute --source shop.example --backfill
     """
     since = None if since_days is None else utc_now() - timedelta(days=since_days)
-    scope = Scope(source=source, since=since, again=backfill, most=max_events)
+    order = ChangesOrder(source=source, since=since, again=backfill, most=max_events)
     with opened() as stores, progress_bar(counted=False) as bar:
         if not stores.settings.change_tracking_enabled:
             raise UsageError("changes are not tracked here", hint="CHANGE_TRACKING_ENABLED switches it on")
@@ -184,7 +184,7 @@ def compute(
             bar.update(task, description=f"comparing: {so_far.computed}")
 
         by = "backfill" if backfill else "cli"
-        result = compute_changes(stores.database, scope, computed_by=by, dry_run=dry_run, on_progress=tell)
+        result = compute_changes(stores.database, order, computed_by=by, dry_run=dry_run, on_progress=tell)
     if as_json:
         emit(result)
     else:

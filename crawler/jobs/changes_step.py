@@ -11,7 +11,7 @@ from attrs import asdict, frozen
 from sqlalchemy import exists, select
 
 from crawler import logs
-from crawler.archive.changes import ChangesResult, Scope, compute_changes
+from crawler.archive.changes import ChangesOrder, ChangesResult, compute_changes
 from crawler.db.models import JobStep
 from crawler.jobs.steps import Came, Result, close_attempt, first_begun, leases_of, new_owner, note_begun
 
@@ -56,7 +56,7 @@ class Comparer:
         log.info("changes.begin", job=work.job_id, epoch=work.lease.epoch)
         try:
             result = compute_changes(
-                self.database, Scope(job=work.job_id), computed_by="incremental",
+                self.database, ChangesOrder(job=work.job_id), computed_by="incremental",
                 keep_on=lambda: not self._stopping.is_set() and self._is_ours(work.lease),
             )  # fmt: skip
         except Exception as error:
@@ -72,7 +72,10 @@ class Comparer:
         """Compare what visits captured, which no job asks for."""
         if self._is_on:
             compute_changes(
-                self.database, Scope(), computed_by="incremental", keep_on=lambda: not self._stopping.is_set()
+                self.database,
+                ChangesOrder(),
+                computed_by="incremental",
+                keep_on=lambda: not self._stopping.is_set(),
             )
 
     def _may_have_some(self) -> bool:

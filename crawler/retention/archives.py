@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from crawler.db.engine import Transaction
     from crawler.evidence.archive_folders import Sizes
-    from crawler.retention.belongings import Scope
+    from crawler.retention.belongings import Reach
 
 PURGED = "purged"
 AT_WORK = ("running", "indexing")
@@ -48,7 +48,7 @@ class ArchiveFile:
     sha256: str | None = None  # as its row has it
 
 
-def files_with(db: Transaction, scope: Scope) -> list[ArchiveFile]:
+def files_with(db: Transaction, scope: Reach) -> list[ArchiveFile]:
     """Those that have records of the domain, by their rows, and those of which no rows tell."""
     named = select(Record.warc_file_id).where(archived(db, scope))
     rows = db.scalars(select(WarcFile).where(WarcFile.id.in_(named), WarcFile.gone_at.is_(None)))
@@ -61,7 +61,7 @@ def files_with(db: Transaction, scope: Scope) -> list[ArchiveFile]:
     return list(found.values())
 
 
-def jobs_with(db: Transaction, scope: Scope) -> list[int]:
+def jobs_with(db: Transaction, scope: Reach) -> list[int]:
     """The jobs that have files of its visits, or of what is archived of the domain."""
     named = select(Record.warc_file_id).where(archived(db, scope))
     theirs = or_(WarcFile.id.in_(named), WarcFile.session_id.in_(scope.sessions))
@@ -70,7 +70,7 @@ def jobs_with(db: Transaction, scope: Scope) -> list[int]:
     return list(db.scalars(select(Job.id).where(exists().where(theirs, is_its)).order_by(Job.id)))
 
 
-def job_at_work(db: Transaction, scope: Scope) -> int | None:
+def job_at_work(db: Transaction, scope: Reach) -> int | None:
     """A job that is worked on, and whose files have captures of the domain."""
     named = select(Record.warc_file_id).where(archived(db, scope))
     query = select(Job.id).join(WarcFile, WarcFile.job_id == Job.id)

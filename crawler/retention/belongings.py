@@ -65,7 +65,7 @@ OTHERS = "others"
 
 
 @frozen
-class Scope:
+class Reach:
     """One session, or a domain: its sessions, and everything else of it."""
 
     session_id: UUID | None
@@ -101,11 +101,11 @@ class Belonging:
     """A table that has rows of it."""
 
     table: type[Base]
-    which: Callable[[Transaction, Scope], ColumnElement[bool]]
+    which: Callable[[Transaction, Reach], ColumnElement[bool]]
     figure: str = OTHERS  # the name under which its rows are counted; none for what alone is nothing
 
 
-def _whole_runs(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
+def _whole_runs(_db: Transaction, scope: Reach) -> ColumnElement[bool]:
     """The runs that had no other domain; of a session those that ended and had no other visit either."""
     if scope.domain is not None:
         others = exists().where(RunDomain.run_id == Run.id, RunDomain.domain != scope.domain)
@@ -116,7 +116,7 @@ def _whole_runs(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
     return and_(scope.runs, Run.status.in_(ENDED), ~others, ~visits)
 
 
-def _tasks(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
+def _tasks(_db: Transaction, scope: Reach) -> ColumnElement[bool]:
     """Those of the domain; of a session those that became its pages, or failed as one of them."""
     if scope.domain is not None:
         return Task.domain == scope.domain
@@ -125,7 +125,7 @@ def _tasks(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
     return and_(Task.run_id.in_(select(Run.id).where(scope.runs)), became)
 
 
-def _exceptions(db: Transaction, scope: Scope) -> ColumnElement[bool]:
+def _exceptions(db: Transaction, scope: Reach) -> ColumnElement[bool]:
     """In the runs that had a part in it, those about its tasks, its pages, or a URL of the domain."""
     tasks = select(Task.url).where(_tasks(db, scope))
     pages = select(Page.url).where(Page.session_id.in_(scope.sessions))
@@ -137,7 +137,7 @@ def _exceptions(db: Transaction, scope: Scope) -> ColumnElement[bool]:
     return and_(is_of_run, about)
 
 
-def _records(db: Transaction, scope: Scope) -> ColumnElement[bool]:
+def _records(db: Transaction, scope: Reach) -> ColumnElement[bool]:
     """Of its sessions, its tasks and its runs."""
     tasks = select(cast(Task.id, String)).where(_tasks(db, scope))
     runs = select(cast(Run.id, String)).where(_whole_runs(db, scope))
@@ -153,7 +153,7 @@ def _records(db: Transaction, scope: Scope) -> ColumnElement[bool]:
     )
 
 
-def _assets(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
+def _assets(_db: Transaction, scope: Reach) -> ColumnElement[bool]:
     """Those that the domain, or the session's run, saw last, of which no other has a version."""
     if scope.domain is not None:
         elsewhere = exists().where(
@@ -170,13 +170,13 @@ def _assets(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
     return and_(Asset.id.in_(seen), Asset.last_run_id.in_(runs), ~elsewhere)
 
 
-def _versions(db: Transaction, scope: Scope) -> ColumnElement[bool]:
+def _versions(db: Transaction, scope: Reach) -> ColumnElement[bool]:
     """Of assets that stay, those that were read from its pages."""
     going = select(Asset.id).where(_assets(db, scope))
     return and_(AssetVersion.page_id.in_(scope.pages), AssetVersion.asset_id.not_in(going))
 
 
-def _members(db: Transaction, scope: Scope) -> ColumnElement[bool]:
+def _members(db: Transaction, scope: Reach) -> ColumnElement[bool]:
     """What the sessions captured, and URLs of the domain."""
     captured = and_(HaulMember.session_id.is_not(None), HaulMember.session_id.in_(scope.sessions))
     if scope.domain is None:
@@ -185,7 +185,7 @@ def _members(db: Transaction, scope: Scope) -> ColumnElement[bool]:
     return or_(captured, _any_of(HaulMember.id, urls, scope.domain))
 
 
-def _whole_hauls(db: Transaction, scope: Scope) -> ColumnElement[bool]:
+def _whole_hauls(db: Transaction, scope: Reach) -> ColumnElement[bool]:
     members = _members(db, scope)
     return and_(
         exists().where(HaulMember.haul_id == Haul.id, members),
@@ -193,13 +193,13 @@ def _whole_hauls(db: Transaction, scope: Scope) -> ColumnElement[bool]:
     )
 
 
-def _members_of_others(db: Transaction, scope: Scope) -> ColumnElement[bool]:
+def _members_of_others(db: Transaction, scope: Reach) -> ColumnElement[bool]:
     return and_(
         _members(db, scope), HaulMember.haul_id.not_in(select(Haul.id).where(_whole_hauls(db, scope)))
     )
 
 
-def _holds(db: Transaction, scope: Scope) -> ColumnElement[bool]:
+def _holds(db: Transaction, scope: Reach) -> ColumnElement[bool]:
     """Those that are over: one that stands forbids the purge."""
     listings = select(Listing.id).where(_listings(db, scope))
     of_domain = false() if scope.domain is None else Hold.domain == scope.domain
@@ -208,26 +208,26 @@ def _holds(db: Transaction, scope: Scope) -> ColumnElement[bool]:
     return and_(is_over, about)
 
 
-def _gates(db: Transaction, scope: Scope) -> ColumnElement[bool]:
+def _gates(db: Transaction, scope: Reach) -> ColumnElement[bool]:
     """Not while somebody holds the domain, nor while a delay lasts that the site asked for."""
     is_over = or_(DomainGate.delay_until.is_(None), DomainGate.delay_until <= db.now)
     is_free = or_(DomainGate.token.is_(None), DomainGate.expires_at <= db.now)
     return and_(_of(DomainGate.domain)(db, scope), is_over, is_free)
 
 
-def _warc_files(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
+def _warc_files(_db: Transaction, scope: Reach) -> ColumnElement[bool]:
     """Those of its visits; their records go with them. A session's artifact is a file of the session."""
     return and_(WarcFile.session_id.is_not(None), WarcFile.session_id.in_(scope.sessions))
 
 
-def _prices(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
+def _prices(_db: Transaction, scope: Reach) -> ColumnElement[bool]:
     if not scope.with_prices:
         return false()
     of_domain = select(Listing.id).where(Listing.domain == scope.domain)
     return or_(Price.session_id.in_(scope.sessions), Price.listing_id.in_(of_domain))
 
 
-def _listings(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
+def _listings(_db: Transaction, scope: Reach) -> ColumnElement[bool]:
     """The domain's; of a session those that nobody else saw."""
     if not scope.with_prices:
         return false()
@@ -241,14 +241,14 @@ def _listings(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
     )
 
 
-def _snapshots(db: Transaction, scope: Scope) -> ColumnElement[bool]:
+def _snapshots(db: Transaction, scope: Reach) -> ColumnElement[bool]:
     """Of its pages; of a domain also what archives of other origin have of it."""
     of_pages = and_(Snapshot.page_id.is_not(None), Snapshot.page_id.in_(scope.pages))
     captures = select(Record.id).where(archived(db, scope))
     return of_pages if scope.domain is None else or_(of_pages, Snapshot.record_id.in_(captures))
 
 
-def archived(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
+def archived(_db: Transaction, scope: Reach) -> ColumnElement[bool]:
     """The records of a domain in WARC files that are not its visits' own: those go as whole files."""
     if scope.domain is None:
         return false()
@@ -264,7 +264,7 @@ def _all_in_it(
     key: InstrumentedAttribute[int],
     snapshots: InstrumentedAttribute[int | None],
     db: Transaction,
-    scope: Scope,
+    scope: Reach,
 ) -> ColumnElement[bool]:
     """What has snapshots, all of which belong to it: no other page says the same, or has the same URL."""
     others = ~_snapshots(db, scope)
@@ -273,7 +273,7 @@ def _all_in_it(
     )
 
 
-def _sources(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
+def _sources(_db: Transaction, scope: Reach) -> ColumnElement[bool]:
     """What was registered for the domain because it was indexed."""
     if scope.domain is None:
         return false()
@@ -285,13 +285,13 @@ def _sources(_db: Transaction, scope: Scope) -> ColumnElement[bool]:
     return and_(RegisteredSource.code == scope.domain.lower(), ~is_wanted)
 
 
-def _of_shared_runs(table: type[RunDomain | RunDenial], db: Transaction, scope: Scope) -> ColumnElement[bool]:
+def _of_shared_runs(table: type[RunDomain | RunDenial], db: Transaction, scope: Reach) -> ColumnElement[bool]:
     """What runs that stay know of the domain."""
     going = select(Run.id).where(_whole_runs(db, scope))
     return and_(_of(table.domain)(db, scope), table.run_id.not_in(going))
 
 
-def _of(column: InstrumentedAttribute[str]) -> Callable[[Transaction, Scope], ColumnElement[bool]]:
+def _of(column: InstrumentedAttribute[str]) -> Callable[[Transaction, Reach], ColumnElement[bool]]:
     """The rows of the domain itself."""
     return lambda _, scope: false() if scope.domain is None else column == scope.domain
 
@@ -336,12 +336,12 @@ ROWS: tuple[Belonging, ...] = (
 )
 
 
-def count(db: Transaction, each: Belonging, scope: Scope) -> int:
+def count(db: Transaction, each: Belonging, scope: Reach) -> int:
     """How many rows of a table belong to it."""
     return lookup.count(db, each.table, each.which(db, scope))
 
 
-def remove(db: Transaction, each: Belonging, scope: Scope) -> int:
+def remove(db: Transaction, each: Belonging, scope: Reach) -> int:
     """Delete a table's rows; how many there were. What is left beside them stays true."""
     which = each.which(db, scope)
     if each.table is Task:

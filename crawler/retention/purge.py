@@ -31,7 +31,7 @@ from crawler.db.models import (
 from crawler.errors import LockedError, UsageError
 from crawler.evidence.store_mark import require_store
 from crawler.retention import archives, belongings, claims, holds
-from crawler.retention.belongings import Scope
+from crawler.retention.belongings import Reach
 from crawler.retention.holds import HeldError, note_action, retention_lock
 from crawler.sessions.outcome import Status
 
@@ -90,9 +90,9 @@ class PurgeOrder:
     reports: Path  # the folder of the runs' reports
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> Reach:
         """The same, for the tables."""
-        return Scope(self.target.session_id, self.target.domain, self.before, self.with_prices)
+        return Reach(self.target.session_id, self.target.domain, self.before, self.with_prices)
 
 
 def preview(db: Transaction, order: PurgeOrder) -> Figures:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from crawler.config import Settings
     from crawler.db.engine import Database, Transaction
     from crawler.leases.rows import Lease
-    from crawler.runs.task_ends import Outcome, TaskEnd
+    from crawler.runs.task_ends import TaskEnd, TaskOutcome
     from crawler.runs.tasks import LeasedTask, WorkLeft
 
     Change = TypeVar("Change", Update, Delete)
@@ -200,7 +200,7 @@ class RunStore:
             ours = self.leases.renew(db, list(leases), db.now)
         return [lease for lease in leases if lease.id in ours]
 
-    def end_task(self, task: LeasedTask, came: TaskEnd) -> Outcome | None:
+    def end_task(self, task: LeasedTask, came: TaskEnd) -> TaskOutcome | None:
         """Write what came of an attempt at a task; None when it is not ours any more."""
         with self.database.write() as db:
             return task_ends.end(db, self.leases, task, came, now=db.now)

@@ -39,7 +39,7 @@ _OF_THE_DEAD = (
 )
 
 
-class Outcome(StrEnum):
+class TaskOutcome(StrEnum):
     """What an attempt at a task came to."""
 
     STORED = "stored"
@@ -65,7 +65,7 @@ class TaskEnd:
 
     cause: Cause | None = None
     error: str = ""
-    outcome: Outcome = Outcome.STORED  # of one without a cause
+    outcome: TaskOutcome = TaskOutcome.STORED  # of one without a cause
     page_id: UUID | None = None
     http_status: int | None = None
     is_final: bool = False  # trying again is of no use
@@ -73,12 +73,12 @@ class TaskEnd:
     @classmethod
     def given_back(cls, reason: Release) -> Self:
         """Nothing came of it, through no fault of its own."""
-        return cls(outcome=Outcome.GIVEN_BACK, error=reason)
+        return cls(outcome=TaskOutcome.GIVEN_BACK, error=reason)
 
 
-def end(db: Session, leases: Leases, task: LeasedTask, came: TaskEnd, *, now: datetime) -> Outcome | None:
+def end(db: Session, leases: Leases, task: LeasedTask, came: TaskEnd, *, now: datetime) -> TaskOutcome | None:
     """Write what an attempt came to, and say so; None, and nothing written, where the task is not ours."""
-    if came.outcome is Outcome.GIVEN_BACK:
+    if came.outcome is TaskOutcome.GIVEN_BACK:
         return came.outcome if give_back(db, [task], Release(came.error), now) else None
     cause = came.cause
     if cause is None:
@@ -92,15 +92,15 @@ def end(db: Session, leases: Leases, task: LeasedTask, came: TaskEnd, *, now: da
     if status is None:
         return None
     _record(db, [_facts_of(task)], status, came, now=now)
-    if came.outcome is Outcome.FAILED:
+    if came.outcome is TaskOutcome.FAILED:
         _note(db, _facts_of(task), came, now)
     return came.outcome
 
 
-def _outcome_of(cause: Cause, status: str | None) -> Outcome:
+def _outcome_of(cause: Cause, status: str | None) -> TaskOutcome:
     if cause.traits.is_refusal:
-        return Outcome.REFUSED
-    return Outcome.RETRIED if status == "pending" else Outcome.FAILED
+        return TaskOutcome.REFUSED
+    return TaskOutcome.RETRIED if status == "pending" else TaskOutcome.FAILED
 
 
 def give_back(db: Session, tasks: Sequence[LeasedTask], reason: Release, now: datetime) -> int:
@@ -122,13 +122,13 @@ def give_back_of_the_dead(db: Session, run_id: int, living: Collection[str], now
 def retry_errors(db: Session, run_id: int, now: datetime) -> int:
     """Have every task of a run tried again that ended as an error; how many there are."""
     again = LEASES.retry(db, now=now, within=_OF_THE_RUN, values={"its_run": run_id})
-    _record(db, again, "pending", TaskEnd(outcome=Outcome.RETRIED, error="retried by a person"), now=now)
+    _record(db, again, "pending", TaskEnd(outcome=TaskOutcome.RETRIED, error="retried by a person"), now=now)
     return len(again)
 
 
 def note_expired(db: Session, tasks: Sequence[RowMapping], now: datetime) -> None:
     """Record the tasks whose lease ran out; those that are not tried again are worth a look."""
-    came = TaskEnd(Cause.LEASE_EXPIRED, EXPIRED, Outcome.EXPIRED)
+    came = TaskEnd(Cause.LEASE_EXPIRED, EXPIRED, TaskOutcome.EXPIRED)
     for status in ("pending", "error"):
         _record(db, [task for task in tasks if task["status"] == status], status, came, now=now)
     for task in tasks:

@@ -23,7 +23,7 @@ from crawler.runs.domain_slot import TURN_SECONDS, DomainSlot
 from crawler.runs.outgoing import FAILED, FINISHED, INTERRUPTED, STOPPED, Outgoing, Over
 from crawler.runs.progress import Pace
 from crawler.runs.store import RunStore
-from crawler.runs.task_ends import Outcome, Release, TaskEnd
+from crawler.runs.task_ends import Release, TaskEnd, TaskOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -158,11 +158,11 @@ class RunWorker:
         if slot := self.slots.get(task.domain):
             slot.ending[task.lease.id] = asyncio.ensure_future(self.end_task(task, came))
 
-    def stored(self, task: LeasedTask, outcome: Outcome) -> None:
+    def stored(self, task: LeasedTask, outcome: TaskOutcome) -> None:
         """A page is stored, and with it the end of its task; there may be something new to lease."""
         self.outgoing.refused.pop(task.lease.id, None)
         self.ended(task, outcome)
-        if outcome is Outcome.STORED and self.dispatcher is not None:
+        if outcome is TaskOutcome.STORED and self.dispatcher is not None:
             self.dispatcher.look_again.set()
             for slot in self.slots.values():
                 slot.is_dry = False

@@ -36,7 +36,7 @@ from crawler.pdp.links import MAX_LINKS
 from crawler.runs.outgoing import FINISHED
 from crawler.runs.sources import Source, find_source
 from crawler.runs.store import RunOrder
-from crawler.runs.task_ends import Outcome, Release, TaskEnd
+from crawler.runs.task_ends import Release, TaskEnd, TaskOutcome
 from crawler.runs.tasks import found_on, media_tasks
 from crawler.spiders.visiting import refusal
 from crawler.urls import require_http_url
@@ -153,7 +153,7 @@ class SiteSpider(Spider):
         error, words = cast("BaseException", failure.value), failure.getErrorMessage()
         cause = cause_of_error(error)
         if isinstance(error, KnownUrlError):
-            await self.worker.end_task(task, TaskEnd(outcome=Outcome.REDIRECTED))
+            await self.worker.end_task(task, TaskEnd(outcome=TaskOutcome.REDIRECTED))
         elif isinstance(error, SessionStoppedError) or request.meta[SESSION] not in self.visits.running:
             reason = self.worker.over.release if self.worker.over else Release.INTERRUPTED
             await self.worker.end_task(task, TaskEnd.given_back(reason))
@@ -216,7 +216,7 @@ class SiteSpider(Spider):
         task = _task_of(response)
         if task is not None and isinstance(item, StoredPage):
             self.hurried.pop(task.domain, None)
-            self.worker.stored(task, Outcome.STORED if item.status == "ok" else Outcome.FAILED)
+            self.worker.stored(task, TaskOutcome.STORED if item.status == "ok" else TaskOutcome.FAILED)
 
     def page_lost(
         self,
@@ -238,7 +238,7 @@ class SiteSpider(Spider):
         if visit is None:
             self.worker.end_soon(task, TaskEnd.given_back(Release.INTERRUPTED))
         elif item.page_id in visit.kept:  # whoever lost it, lost it afterwards
-            self.worker.stored(task, Outcome.STORED if item.ok else Outcome.FAILED)
+            self.worker.stored(task, TaskOutcome.STORED if item.ok else TaskOutcome.FAILED)
         elif visit.stopped and visit.stopped.cause and visit.stopped.cause.traits.is_stores_fault:
             self.worker.store_refused(task, words)
         else:

@@ -13,7 +13,7 @@ from crawler.db.models import CrawlSession, Run, ScrapeRecord, Task
 from crawler.retention.sweep import COLLECTIONS
 from crawler.runs.sources import Source
 from crawler.runs.store import RunOrder, RunStore
-from crawler.runs.task_ends import Outcome, TaskEnd
+from crawler.runs.task_ends import TaskEnd, TaskOutcome
 
 if TYPE_CHECKING:
     from crawler.db.engine import Database
@@ -24,7 +24,7 @@ def ended_run(database: Database) -> int:
     store = RunStore(database, load_settings(), "me")
     run_id = store.open(RunOrder(Source.of_url("https://shop.example/"))).id
     [task], _ = store.lease("shop.example", 10)
-    assert store.end_task(task, TaskEnd(outcome=Outcome.REDIRECTED))
+    assert store.end_task(task, TaskEnd(outcome=TaskOutcome.REDIRECTED))
     assert store.end() == "completed"
     return run_id
 

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import delete, select, update
 
 from crawler.archive import changes
-from crawler.archive.changes import Scope, compute_changes
+from crawler.archive.changes import ChangesOrder, compute_changes
 from crawler.db.models import Snapshot, SnapshotChange, Text
 from crawler.errors import NotFoundError
 from crawler.evidence.folder_store import FolderStore
@@ -47,7 +47,7 @@ def test_each_capture_is_compared_with_the_one_before(database: Database, blobs:
     keep(database, blobs, PAGE.format("12 EUR") + "<input type=hidden value=token1>", SHOP, at=day(3))
     keep(database, blobs, PAGE.format("12 EUR") + "<input type=hidden value=token2>", SHOP, at=day(4))
     index_pages(database, blobs)
-    result = compute_changes(database, Scope())
+    result = compute_changes(database, ChangesOrder())
     assert (result.computed, result.new_page, result.updated, result.unchanged) == (4, 1, 1, 2)
     first, second, third, _ = events(database)
     assert first.summary == "First archived capture for this page."
@@ -62,10 +62,10 @@ def test_a_second_pass_has_nothing_to_do(database: Database, blobs: FolderStore)
     for number in range(1, 6):
         keep(database, blobs, PAGE.format(number), SHOP, at=day(number))
     index_pages(database, blobs)
-    assert compute_changes(database, Scope()).computed == 5
+    assert compute_changes(database, ChangesOrder()).computed == 5
     before = [each.id for each in events(database)]
-    assert compute_changes(database, Scope()).computed == 0
-    assert compute_changes(database, Scope(again=True)).computed == 5
+    assert compute_changes(database, ChangesOrder()).computed == 0
+    assert compute_changes(database, ChangesOrder(again=True)).computed == 5
     assert [each.id for each in events(database)] == before
 
 
@@ -74,11 +74,11 @@ def test_a_capture_that_came_in_between(database: Database, blobs: FolderStore) 
     keep(database, blobs, PAGE.format("10 EUR"), SHOP, at=day(1))
     keep(database, blobs, PAGE.format("10 EUR") + " ", SHOP, at=day(3))
     index_pages(database, blobs)
-    compute_changes(database, Scope())
+    compute_changes(database, ChangesOrder())
     assert kinds(database) == ["new_page", "unchanged"]
     keep(database, blobs, PAGE.format("11 EUR"), SHOP, at=day(2))
     index_pages(database, blobs)
-    compute_changes(database, Scope())
+    compute_changes(database, ChangesOrder())
     assert kinds(database) == ["new_page", "updated", "updated"]
     assert [each.from_captured_at for each in events(database)] == [None, day(1), day(2)]
 
@@ -88,11 +88,11 @@ def test_a_capture_that_was_purged(database: Database, blobs: FolderStore) -> No
     for number in (1, 2, 3):
         keep(database, blobs, PAGE.format(number), SHOP, at=day(number))
     index_pages(database, blobs)
-    compute_changes(database, Scope())
+    compute_changes(database, ChangesOrder())
     with database.write() as db:
         db.execute(delete(Snapshot).where(Snapshot.captured_at == day(2)))
     assert kinds(database) == ["new_page"]
-    compute_changes(database, Scope())
+    compute_changes(database, ChangesOrder())
     assert [each.from_captured_at for each in events(database)] == [None, day(1)]
 
 
@@ -101,12 +101,12 @@ def test_a_text_that_is_another_one_now(database: Database, blobs: FolderStore) 
     for number in (1, 2):
         keep(database, blobs, PAGE.format(number), SHOP, at=day(number))
     index_pages(database, blobs)
-    compute_changes(database, Scope())
+    compute_changes(database, ChangesOrder())
     assert kinds(database) == ["new_page", "updated"]
     with database.write() as db:
         first = db.scalar(select(Snapshot.text_id).where(Snapshot.captured_at == day(1)))
         db.execute(update(Snapshot).values(text_id=first))
-    compute_changes(database, Scope())
+    compute_changes(database, ChangesOrder())
     assert kinds(database) == ["new_page", "unchanged"]
 
 
@@ -117,7 +117,7 @@ def test_what_says_nothing_of_the_page(database: Database, blobs: FolderStore) -
     keep(database, blobs, PAGE.format("10 EUR") + " ", SHOP, at=day(3))
     keep(database, blobs, PAGE.format("10 EUR"), f"{SHOP}?id=2", at=day(2))
     index_pages(database, blobs)
-    compute_changes(database, Scope())
+    compute_changes(database, ChangesOrder())
     assert kinds(database) == ["new_page", "new_page", "unchanged"]
 
 
@@ -127,7 +127,7 @@ def test_what_has_no_text(database: Database, blobs: FolderStore) -> None:
     keep(database, blobs, b"%PDF-1.4 other", SHOP, at=day(2))
     keep(database, blobs, b"%PDF-1.4 other", SHOP, at=day(3))
     index_pages(database, blobs)
-    compute_changes(database, Scope())
+    compute_changes(database, ChangesOrder())
     _, changed, same = events(database)
     assert (changed.change_type, changed.high_noise, changed.added_lines) == ("updated", True, 0)
     assert changed.summary == "Content updated (diff unavailable for non-HTML capture)."
@@ -142,7 +142,7 @@ def test_another_title_is_a_change(database: Database, blobs: FolderStore) -> No
     keep(database, blobs, PAGE.format("10 EUR"), SHOP, at=day(1))
     keep(database, blobs, PAGE.format("10 EUR").replace("<title>Shoes", "<title>Sale"), SHOP, at=day(2))
     index_pages(database, blobs)
-    compute_changes(database, Scope())
+    compute_changes(database, ChangesOrder())
     assert [(each.change_type, each.summary) for each in events(database)][1] == (
         "updated",
         "Archived text updated",
@@ -158,9 +158,9 @@ def test_a_pass_that_is_interrupted_goes_on(
         keep(database, blobs, PAGE.format(number), SHOP, at=day(number))
     index_pages(database, blobs)
     left = iter([True, True, False])
-    assert compute_changes(database, Scope(), keep_on=lambda: next(left)).computed == 4
-    assert compute_changes(database, Scope(most=1)).computed == 1
-    assert compute_changes(database, Scope()).computed == 2
+    assert compute_changes(database, ChangesOrder(), keep_on=lambda: next(left)).computed == 4
+    assert compute_changes(database, ChangesOrder(most=1)).computed == 1
+    assert compute_changes(database, ChangesOrder()).computed == 2
     assert kinds(database) == ["new_page", *["updated"] * 6]
 
 
@@ -168,10 +168,10 @@ def test_a_dry_run_writes_nothing(database: Database, blobs: FolderStore) -> Non
     """And says what it would find; an unknown source is an error."""
     keep(database, blobs, PAGE.format(1), SHOP, at=day(1))
     index_pages(database, blobs)
-    assert compute_changes(database, Scope(source="SHOP.example"), dry_run=True).new_page == 1
+    assert compute_changes(database, ChangesOrder(source="SHOP.example"), dry_run=True).new_page == 1
     assert events(database) == []
     with pytest.raises(NotFoundError):
-        compute_changes(database, Scope(source="other"))
+        compute_changes(database, ChangesOrder(source="other"))
 
 
 def test_two_texts_that_cannot_be_compared(
@@ -188,5 +188,5 @@ def test_two_texts_that_cannot_be_compared(
         raise RecursionError("too deep")
 
     monkeypatch.setattr(changes, "compared", broken)
-    assert compute_changes(database, Scope()).error == 2
+    assert compute_changes(database, ChangesOrder()).error == 2
     assert events(database)[1].error_message == "RecursionError"

@@ -22,7 +22,7 @@ from crawler.runs import rows, tasks
 from crawler.runs import store as module
 from crawler.runs.sources import Source
 from crawler.runs.store import RunOrder, RunOverError, RunStore, leave, request_stop, rules_of
-from crawler.runs.task_ends import Outcome, Release, TaskEnd
+from crawler.runs.task_ends import Release, TaskEnd, TaskOutcome
 from tests.unit.runs.queues import (
     LATER,
     NOON,
@@ -202,7 +202,7 @@ def test_a_task_is_led_to_its_end(store: RunStore, database: Database) -> None:
     store.open(RunOrder(SOURCE))
     [task], _ = store.lease(DOMAIN, 5)
     assert store.renew([task.lease]) == [task.lease]
-    assert store.end_task(task, TaskEnd(Cause.TIMEOUT, "too slow")) is Outcome.RETRIED
+    assert store.end_task(task, TaskEnd(Cause.TIMEOUT, "too slow")) is TaskOutcome.RETRIED
     rest(database)
     nothing, due = store.lease(DOMAIN, 5)
     assert nothing == []
@@ -213,7 +213,7 @@ def test_a_task_is_led_to_its_end(store: RunStore, database: Database) -> None:
     assert task.lease.attempts == 2
     with database.read() as db:
         assert not db.scalars(select(CrawlException)).all()
-    assert store.end_task(task, TaskEnd(Cause.CRASHED, "too odd")) is Outcome.FAILED
+    assert store.end_task(task, TaskEnd(Cause.CRASHED, "too odd")) is TaskOutcome.FAILED
     with database.read() as db:
         [noted] = db.scalars(select(CrawlException))
     assert (noted.stage, noted.url, noted.message, noted.context) == (

@@ -13,7 +13,7 @@ from crawler.db.models import CrawlException, ScrapeRecord, Task
 from crawler.leases.rows import Leases
 from crawler.leases.rules import LeaseRules
 from crawler.runs import task_ends, tasks
-from crawler.runs.task_ends import DIED_UNDER_IT, Outcome, Release, TaskEnd, note_expired
+from crawler.runs.task_ends import DIED_UNDER_IT, Release, TaskEnd, TaskOutcome, note_expired
 from tests.unit.runs.queues import DOMAIN, NOON, SECOND, a_run, page, rows_of
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Run:
         with self.database.write() as db:
             assert self.leases.begin(db, [task.lease], NOON)
 
-    def end(self, task: LeasedTask, came: TaskEnd) -> Outcome | None:
+    def end(self, task: LeasedTask, came: TaskEnd) -> TaskOutcome | None:
         """End it."""
         with self.database.write() as db:
             return task_ends.end(db, self.leases, task, came, now=NOON)
@@ -90,7 +90,7 @@ def stand(task: Task) -> tuple[object, ...]:
 
 def test_a_page_is_stored(run: Run) -> None:
     """The task says which."""
-    assert run.end(run.taken(), TaskEnd(page_id=PAGE)) is Outcome.STORED
+    assert run.end(run.taken(), TaskEnd(page_id=PAGE)) is TaskOutcome.STORED
     assert stand(run.row()) == ("finished", "stored", None, None, PAGE)
     assert run.records() == [("finished", "stored", None, 1)]
     assert not run.noted()
@@ -98,7 +98,7 @@ def test_a_page_is_stored(run: Run) -> None:
 
 def test_a_task_leads_to_anothers_page(run: Run) -> None:
     """It has none of its own."""
-    assert run.end(run.taken(), TaskEnd(outcome=Outcome.REDIRECTED)) is Outcome.REDIRECTED
+    assert run.end(run.taken(), TaskEnd(outcome=TaskOutcome.REDIRECTED)) is TaskOutcome.REDIRECTED
     assert stand(run.row()) == ("finished", "redirected", None, None, None)
     assert run.records() == [("finished", "redirected", None, 1)]
 
@@ -106,7 +106,7 @@ def test_a_task_leads_to_anothers_page(run: Run) -> None:
 @pytest.mark.parametrize("cause", [Cause.FILTERED, Cause.ROBOTS_REFUSED])
 def test_what_may_not_be_fetched_is_refused_once(run: Run, cause: Cause) -> None:
     """On record, and nothing for a person to look at."""
-    assert run.end(run.taken(), TaskEnd(cause, "by a rule")) is Outcome.REFUSED
+    assert run.end(run.taken(), TaskEnd(cause, "by a rule")) is TaskOutcome.REFUSED
     assert stand(run.row()) == ("error", None, cause, "by a rule", None)
     assert run.records() == [("error", "refused", cause, 1)]
     assert not run.noted()
@@ -114,11 +114,11 @@ def test_what_may_not_be_fetched_is_refused_once(run: Run, cause: Cause) -> None
 
 def test_a_failure_is_tried_again_then_given_up(run: Run) -> None:
     """SPEC D72, D73: both attempts are on record; the last one is an exception that says why."""
-    assert run.end(run.taken(), TaskEnd(Cause.TIMEOUT, "too slow")) is Outcome.RETRIED
+    assert run.end(run.taken(), TaskEnd(Cause.TIMEOUT, "too slow")) is TaskOutcome.RETRIED
     assert stand(run.row()) == ("pending", None, "timeout", "too slow", None)
     assert not run.noted()
     last = TaskEnd(Cause.HTTP_ERROR, "HTTP 500", http_status=500)
-    assert run.end(run.taken(NOON + SECOND), last) is Outcome.FAILED
+    assert run.end(run.taken(NOON + SECOND), last) is TaskOutcome.FAILED
     assert stand(run.row()) == ("error", None, "http_error", "HTTP 500", None)
     assert run.records() == [("pending", "retried", "timeout", 1), ("error", "error", "http_error", 2)]
     context = {"cause": "http_error", "http_status": 500, "attempts": 2}
@@ -127,7 +127,7 @@ def test_a_failure_is_tried_again_then_given_up(run: Run) -> None:
 
 def test_a_failure_that_will_not_mend_is_given_up_at_once(run: Run) -> None:
     """Where it came and could not be read, the exception says so; without words it has the cause's."""
-    assert run.end(run.taken(), TaskEnd(Cause.UNREADABLE, is_final=True)) is Outcome.FAILED
+    assert run.end(run.taken(), TaskEnd(Cause.UNREADABLE, is_final=True)) is TaskOutcome.FAILED
     assert stand(run.row())[:4] == ("error", None, "unreadable", "unreadable")
     context = {"cause": "unreadable", "http_status": None, "attempts": 1}
     assert run.noted() == [("parse", Cause.UNREADABLE.summary, context)]
@@ -159,7 +159,7 @@ def test_what_is_given_back_costs_nothing(run: Run, reason: Release) -> None:
     """SPEC D88: it says why; an earlier failure's cause is not its reason."""
     run.end(run.taken(), TaskEnd(Cause.TIMEOUT, "too slow"))
     task = run.taken(NOON + SECOND)
-    assert run.end(task, TaskEnd.given_back(reason)) is Outcome.GIVEN_BACK
+    assert run.end(task, TaskEnd.given_back(reason)) is TaskOutcome.GIVEN_BACK
     assert stand(run.row()) == ("pending", None, None, reason.value, None)
     assert run.row().attempts == 1
     assert run.records()[1:] == [("pending", "given_back", None, 1)]
@@ -198,7 +198,7 @@ def test_who_has_the_task_no_more_writes_nothing(run: Run) -> None:
     )
     assert [run.end(slow, came) for came in late] == [None, None, None]
     assert (run.records(), run.noted()) == (before, [])
-    assert run.end(quick, TaskEnd()) is Outcome.STORED
+    assert run.end(quick, TaskEnd()) is TaskOutcome.STORED
 
 
 def test_errors_are_tried_again_as_if_for_the_first_time(run: Run) -> None:
@@ -211,7 +211,7 @@ def test_errors_are_tried_again_as_if_for_the_first_time(run: Run) -> None:
     assert run.records()[1:] == [("pending", "retried", None, 0)]
     task = run.taken()
     assert (task.lease.attempts, run.row().finished_at) == (1, None)
-    assert run.end(task, TaskEnd()) is Outcome.STORED
+    assert run.end(task, TaskEnd()) is TaskOutcome.STORED
 
 
 def test_only_what_the_dead_hold_is_given_back(database: Database) -> None:
@@ -228,7 +228,7 @@ def test_only_what_the_dead_hold_is_given_back(database: Database) -> None:
     assert (first.status, first.attempts, first.last_error, first.cause) == ("pending", 0, "stopped", None)
     assert (second.status, other.row().status) == ("in_progress", "in_progress")
     assert run.end(dead, TaskEnd()) is None
-    assert run.end(living, TaskEnd()) is Outcome.STORED
+    assert run.end(living, TaskEnd()) is TaskOutcome.STORED
     with database.read() as db:
         records = list(db.scalars(select(ScrapeRecord).order_by(ScrapeRecord.id)))
     assert [(row.status, row.details["outcome"], row.details["error"]) for row in records] == [

@@ -24,7 +24,7 @@ from crawler.runs import worker as module
 from crawler.runs.outgoing import FAILED, FINISHED, INTERRUPTED, STOPPED
 from crawler.runs.sources import Source
 from crawler.runs.store import RunOrder, RunStore
-from crawler.runs.task_ends import Outcome, TaskEnd
+from crawler.runs.task_ends import TaskEnd, TaskOutcome
 from crawler.runs.worker import RunWorker
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import Fence, SessionOrder
@@ -370,7 +370,7 @@ def test_what_a_store_takes_after_all_counts_no_more(visits: Visits) -> None:
         await until(lambda: worker.done["given_back"])
         await worker.end_task(await next_of(worker), TaskEnd())
         await worker.end_task(again := await next_of(worker), TaskEnd())
-        worker.stored(again, Outcome.STORED)
+        worker.stored(again, TaskOutcome.STORED)
         await until(lambda: worker.over)
 
     worker, status = at_work(visits, work)

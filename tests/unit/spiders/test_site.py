@@ -21,7 +21,7 @@ from crawler.middlewares.scope import TASK
 from crawler.runs.outgoing import FINISHED, STOPPED, Over
 from crawler.runs.sources import Source
 from crawler.runs.store import RunAtWork, RunOrder
-from crawler.runs.task_ends import Outcome, Release, TaskEnd
+from crawler.runs.task_ends import Release, TaskEnd, TaskOutcome
 from crawler.sessions.outcome import PageResult
 from crawler.spiders.site import MOST_PAUSES, SiteSpider, run_order
 from tests.unit.components import a_request, a_visit, an_answer, awaited, crawl_parts
@@ -160,7 +160,7 @@ class RunWorker:
         """Or later."""
         self.told.append(("ended", came))
 
-    def stored(self, _task: LeasedTask, outcome: Outcome) -> None:
+    def stored(self, _task: LeasedTask, outcome: TaskOutcome) -> None:
         """Its page is stored."""
         self.told.append(("stored", outcome))
 
@@ -254,7 +254,7 @@ def test_what_is_refused_has_no_page(crawl: Crawl) -> None:
 def test_a_request_that_led_to_another_tasks_page_is_redirected(crawl: Crawl) -> None:
     """That one keeps it."""
     assert crawl.failed(KnownUrlError("redirected")) == []
-    assert crawl.worker.told == [("ended", TaskEnd(outcome=Outcome.REDIRECTED))]
+    assert crawl.worker.told == [("ended", TaskEnd(outcome=TaskOutcome.REDIRECTED))]
 
 
 def test_a_visit_that_ended_takes_nothing_from_its_tasks(crawl: Crawl) -> None:
@@ -282,7 +282,7 @@ def test_what_a_pipeline_loses_is_not_stored(crawl: Crawl) -> None:
     crawl.visit.kept[key] = PageResult("page")
     crawl.lost(DropItem("too late"), page_id=key)
     assert crawl.worker.told == [
-        ("ended", TaskEnd(Cause.NOT_STORED, "not to my taste")), ("stored", Outcome.STORED),
+        ("ended", TaskEnd(Cause.NOT_STORED, "not to my taste")), ("stored", TaskOutcome.STORED),
     ]  # fmt: skip
 
 

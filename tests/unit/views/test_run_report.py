@@ -10,7 +10,7 @@ from attrs import evolve
 
 from crawler.capture.failures import Cause
 from crawler.runs import task_ends, tasks
-from crawler.runs.task_ends import Outcome, TaskEnd
+from crawler.runs.task_ends import TaskEnd, TaskOutcome
 from crawler.views import runs
 from crawler.views.run_report import as_markdown, write_report
 from crawler.views.runs import MOST, RunReport, Waiting
@@ -28,7 +28,7 @@ ODD = "<script>|`alert`\n"
 def run_id(database: Database) -> int:
     """A run with an end of every kind, and a page to come."""
     ends = [
-        TaskEnd(), TaskEnd(), TaskEnd(outcome=Outcome.REDIRECTED), TaskEnd(Cause.FILTERED, "by domain rules"),
+        TaskEnd(), TaskEnd(), TaskEnd(outcome=TaskOutcome.REDIRECTED), TaskEnd(Cause.FILTERED, "by domain rules"),
         TaskEnd(Cause.HTTP_ERROR, f"HTTP 404 {ODD}", is_final=True),
         TaskEnd(Cause.HTTP_ERROR, "HTTP 410", is_final=True),
     ]  # fmt: skip

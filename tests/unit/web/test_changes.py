@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET  # ruff: ignore[suspicious-xml-etree-imp
 
 import pytest
 
-from crawler.archive.changes import Scope, compute_changes
+from crawler.archive.changes import ChangesOrder, compute_changes
 from tests.unit.archive.captured import SHOP, day
 from tests.unit.archive.stored import index_pages, keep
 
@@ -30,7 +30,7 @@ def shop(served: Served) -> Served:
         index_pages(served.database, served.blobs)
     keep(served.database, served.blobs, PAGE.format(1), f"{SHOP}other?a=1&b=]]>", at=day(2))
     index_pages(served.database, served.blobs)
-    compute_changes(served.database, Scope())
+    compute_changes(served.database, ChangesOrder())
     return served
 
 
