@@ -28,7 +28,8 @@ ODD = "<script>|`alert`\n"
 def run_id(database: Database) -> int:
     """A run with an end of every kind, and a page to come."""
     ends = [
-        TaskEnd(), TaskEnd(), TaskEnd(outcome=TaskOutcome.REDIRECTED), TaskEnd(Cause.FILTERED, "by domain rules"),
+        TaskEnd(), TaskEnd(), TaskEnd(outcome=TaskOutcome.REDIRECTED),
+        TaskEnd(Cause.FILTERED, "by domain rules"),
         TaskEnd(Cause.HTTP_ERROR, f"HTTP 404 {ODD}", is_final=True),
         TaskEnd(Cause.HTTP_ERROR, "HTTP 410", is_final=True),
     ]  # fmt: skip
