@@ -23,7 +23,7 @@ from crawler.cli.options import (
 from crawler.cli.output import Listing, emit, note, progress_bar, say, show_list, size, table
 from crawler.cli.stores import opened, reading, writing
 from crawler.config import load_settings
-from crawler.config.env_file import write_setting
+from crawler.config.writing import write_setting
 from crawler.errors import IntegrityError, UsageError
 from crawler.retention import holds
 from crawler.retention import policies as retention_policies

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawler.config.env_file import write_setting
+from crawler.config.writing import write_setting
 from crawler.errors import ConfigError
 
 if TYPE_CHECKING:
