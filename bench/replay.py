@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 from bs4 import BeautifulSoup
 from sqlalchemy import insert
 
-from crawler.archive.changes import Scope, compute_changes
+from crawler.archive.changes import ChangesOrder, compute_changes
 from crawler.archive.comparing import ADDED, REMOVED, Side, compared
 from crawler.config import load_settings
 from crawler.db import revisions
@@ -357,7 +357,9 @@ def _many(folder: Path) -> None:
         marks: list[tuple[int, float]] = []
         began = time.perf_counter()
         result = compute_changes(
-            stores.database, Scope(), on_progress=lambda so_far: marks.append((so_far.computed, _peak()))
+            stores.database,
+            ChangesOrder(),
+            on_progress=lambda so_far: marks.append((so_far.computed, _peak())),
         )
         took = time.perf_counter() - began
     early = next(peak for computed, peak in marks if computed >= SNAPSHOTS // 100)

@@ -99,7 +99,7 @@ class Yard:
         database = self.home.database()
         try:
             with database.read() as db:
-                return newest(db, db.now, limit=100)
+                return newest(db, db.now)
         finally:
             database.close()
 

@@ -8,7 +8,15 @@ from uuid import uuid4
 import pytest
 
 from crawler.config import load_settings
-from crawler.db.models import PageGroup, Record, RegisteredSource, Snapshot, SnapshotChange, WarcFile
+from crawler.db.models import (
+    CrawlSession,
+    PageGroup,
+    Record,
+    RegisteredSource,
+    Snapshot,
+    SnapshotChange,
+    WarcFile,
+)
 from crawler.errors import NotFoundError, UsageError
 from crawler.views import (
     assets,
@@ -97,9 +105,8 @@ def rows_of(db: Transaction, number: int, domain: str, cause: str, day: datetime
     artifact = an_artifact(session.id, created_at=day)
     file = WarcFile(folder="/x", path=str(number), session_id=session.id, created_at=day)
     group = PageGroup(source_id=source.id, group_key=url)
-    for row in (page, job, artifact, file, group, a_price(listing.id, "1", seen_at=day)):
-        db.add(row)
-        db.flush()
+    db.add_all([page, job, artifact, file, group, a_price(listing.id, "1", seen_at=day)])
+    db.flush()
     record = Record(artifact_id=artifact.id, url=url, url_key=f"{','.join(domain.split('.')[::-1])})/p")
     db.add_all(
         [
@@ -184,6 +191,6 @@ def test_a_url_is_of_its_domain(database: Database, url: str, *, is_of: bool) ->
         db.flush()
         which = conditions(
             Wanted(domain="shop.example"),
-            Filters(time=sessions.CrawlSession.created_at, domain=of_url(sessions.CrawlSession.url)),
+            Filters(time=CrawlSession.created_at, domain=of_url(CrawlSession.url)),
         )
-        assert bool(db.query(sessions.CrawlSession).where(*which).count()) is is_of
+        assert bool(db.query(CrawlSession).where(*which).count()) is is_of

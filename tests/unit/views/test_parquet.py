@@ -59,7 +59,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> Written:
         timestamp=lambda unit, tz: f"timestamp[{unit}, {tz}]",
         decimal128=lambda precision, scale: f"decimal128({precision}, {scale})",
     )  # fmt: skip
-    monkeypatch.setitem(sys.modules, "pyarrow", arrow)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "pyarrow", arrow)
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", SimpleNamespace(ParquetWriter=writer))
     return done
 
