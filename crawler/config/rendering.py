@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from typing import Annotated
-from zoneinfo import available_timezones
+from zoneinfo import ZoneInfo
 
 from pydantic import Field, field_validator
 
 from crawler.config.fields import Milliseconds, Seconds, SettingsPart, Takes
 
+# What systems keep beside the zones, under names that no browser knows.
+_NO_ZONES = ("posix", "posixrules", "right")
 _LOCALE = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-[A-Z]{2})?")
 
 
@@ -82,8 +84,13 @@ class RenderSettings(SettingsPart):
     @field_validator("render_timezone")
     @classmethod
     def _known_timezone(cls, value: str) -> str:
-        if value not in available_timezones():
+        if value.partition("/")[0] in _NO_ZONES:
             raise ValueError("time zone")
+        try:
+            # To list them all and look there takes longer than all else about the settings.
+            ZoneInfo(value)
+        except (KeyError, OSError) as error:
+            raise ValueError("time zone") from error
         return value
 
     @field_validator("render_locale")
