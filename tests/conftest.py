@@ -3,7 +3,13 @@
 import signal
 import threading
 
-pytest_plugins = ["tests.bounds", "tests.side_by_side", "tests.servers", "tests.example_plugins"]
+pytest_plugins = [
+    "tests.bounds",
+    "tests.side_by_side",
+    "tests.servers",
+    "tests.example_plugins",
+    "tests.forks.plugin",
+]
 
 
 def pytest_configure() -> None:
