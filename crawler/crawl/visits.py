@@ -94,8 +94,9 @@ class Visits:
                 return  # why a store could not be opened was told when it was tried
             await self._shared.give_up()
             await self.stores.writes.settle()
-            for visit in list(self.running.values()):
-                await (_end_own(self, visit) if completed else _interrupt(self, visit))
+            # All at once: ends that come together share commits.
+            end = _end_own if completed else _interrupt
+            await asyncio.gather(*(end(self, visit) for visit in list(self.running.values())))
             await self.threads.run(_close, self.stores, self.domains)
         finally:
             self.threads.close()
