@@ -10,6 +10,8 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 pytho
 # Tests wait for much of their time, so two cores can do with more processes; for a debugger, `make test ARGS=-n0`.
 WORKERS ?= 4
 SIDE_BY_SIDE = -n $(WORKERS) --dist worksteal
+# Each of these has processes of its own by the handful.
+SOAKERS ?= 3
 UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
@@ -96,8 +98,8 @@ endif
 
 peers: $(PEERS)/.installed  ## pywb, warcio and cdxj-indexer, into .peers, for tests and measures beside them
 
-soak: install-dev peers  ## the torture tests that take longer than make test may
-	@$(BIN)/python -m pytest -m soak $(ARGS)
+soak: install-dev peers  ## the torture tests that take longer than make test may, three at a time
+	@$(BIN)/python -m pytest -m soak $(if $(findstring -n,$(ARGS)),,-n $(SOAKERS) --dist worksteal) $(ARGS)
 
 lock:  ## renew the lock files (needs uv)
 	@for set in runtime dev; do \

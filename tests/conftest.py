@@ -15,4 +15,6 @@ pytest_plugins = [
 def pytest_configure() -> None:
     """Have a run that is told to end take its processes along, by whichever signal."""
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        # A shell has what it starts in the background ignore the interrupt.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.default_int_handler)

@@ -271,8 +271,8 @@ def test_redis_goes_and_comes_back(tables: Home, shops: DemoServer, endings: lis
     [
         ("postgresql", 20),
         pytest.param("sqlite", 20, marks=pytest.mark.soak),
-        pytest.param("sqlite", 400, marks=pytest.mark.soak),
-        pytest.param("postgresql", 400, marks=pytest.mark.soak),
+        pytest.param("sqlite", 400, marks=pytest.mark.soak(minutes=120)),
+        pytest.param("postgresql", 400, marks=pytest.mark.soak(minutes=120)),
     ],
 )
 def test_whoever_is_killed_each_entry_is_stored_once(

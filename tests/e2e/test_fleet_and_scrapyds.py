@@ -149,7 +149,7 @@ class Crew:
                 self.job(start)
 
 
-@pytest.mark.soak
+@pytest.mark.soak(minutes=30)
 def test_kills_and_a_restart_lose_nothing_and_no_domain_has_two_visitors(
     common: Home, scrapyds: list[Scrapyd], forty: DemoServer, remembering: OwnRedis, endings: list[Process]
 ) -> None:

@@ -21,8 +21,8 @@ from crawler.db import revisions
 from crawler.db.engine import Database
 from crawler.views.jobs import newest
 from tests.e2e.conftest import ROOT, Home, wait_for
-from tests.e2e.test_jobs import below
 from tests.embedded.postgresql import restartable_postgresql
+from tests.processes import below
 from tests.unit.engines.test_process import alive
 
 if TYPE_CHECKING:
@@ -194,14 +194,14 @@ def test_a_few_kills(yard: Yard) -> None:
     check(yard, 3)
 
 
-@pytest.mark.soak
+@pytest.mark.soak(minutes=40)
 def test_sixty_kills(yard: Yard) -> None:
     """Four workers, twenty jobs."""
     torment(yard, jobs=20, workers=4, kills=60)
     check(yard, 20)
 
 
-@pytest.mark.soak
+@pytest.mark.soak(minutes=40)
 def test_sixty_kills_and_the_database_among_them(yard_of_its_own: Yard) -> None:
     """A worker whose database is away for a moment loses neither its engine nor what came of it."""
     torment(yard_of_its_own, jobs=20, workers=4, kills=60)

@@ -15,6 +15,7 @@ import pytest
 from tests.e2e.conftest import ROOT, Home, wait_for
 from tests.e2e.disks import mounted
 from tests.e2e.test_warc import records
+from tests.processes import below
 from tests.unit.engines.test_process import alive
 
 if TYPE_CHECKING:
@@ -219,20 +220,3 @@ def test_an_archive_without_a_job(home: Home, tmp_path: Path) -> None:
 def _state(home: Home) -> bool:
     """Whether the tool knows its run."""
     return any('"run": 1' in path.read_text("utf-8") for path in home.path.rglob(".archive_state.json"))
-
-
-def below(pid: int) -> list[int]:
-    """The processes below one."""
-    parents: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text("utf-8").rpartition(")")[2].split()
-        except OSError:
-            continue
-        parents.setdefault(int(fields[1]), []).append(int(stat.parent.name))
-    found, looked_at = [], [pid]
-    while looked_at:
-        below = parents.get(looked_at.pop(), [])
-        found += below
-        looked_at += below
-    return found

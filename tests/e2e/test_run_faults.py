@@ -156,7 +156,7 @@ def test_death_at_every_step_of_a_warc_file(homes: Path) -> None:
     look_at_deaths(homes, WARC_DEATHS, least=len(WARC_DEATHS) - 6)
 
 
-@pytest.mark.soak
+@pytest.mark.soak(minutes=40)
 def test_every_fault(homes: Path) -> None:
     """Each point, once and for good."""
     for told in suffered(homes, [*ONCE, *(f"{fault}+" for fault in ONCE if not fault.startswith("io:"))]):
@@ -164,7 +164,7 @@ def test_every_fault(homes: Path) -> None:
         assert_finished(told)
 
 
-@pytest.mark.soak
+@pytest.mark.soak(minutes=50)
 def test_death_at_every_commit(homes: Path) -> None:
     """Each transaction of the crawl, before and after its commit.
 

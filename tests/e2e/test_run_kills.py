@@ -216,7 +216,7 @@ def test_kills_of_a_worker_that_writes_warcs(
     look_at_the_warcs(home)
 
 
-@pytest.mark.soak
+@pytest.mark.soak(minutes=40)
 def test_many_kills_of_workers_that_write_warcs(
     home: Home, tmp_path: Path, postgres_database: str, opened: Callable[[str], Database]
 ) -> None:
@@ -227,7 +227,7 @@ def test_many_kills_of_workers_that_write_warcs(
     look_at_the_warcs(home)
 
 
-@pytest.mark.soak
+@pytest.mark.soak(minutes=40)
 @pytest.mark.parametrize("on", ["sqlite", "postgresql"])
 def test_many_kills(
     on: str, home: Home, tmp_path: Path, postgres_database: str, opened: Callable[[str], Database]

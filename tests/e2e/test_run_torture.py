@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import os
 import random
 import re
 import signal
-import sys
 import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from sqlalchemy import func, select
+from attrs import frozen
+from sqlalchemy import select
 
 from crawler.db.engine import Database
 from crawler.db.models import Run, Task
@@ -22,12 +23,13 @@ from tests.e2e.test_run_kills import begun
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.e2e.conftest import Home
 
 HOSTS, PAGES, WORKERS, KILLS, STOPS = 32, 30, 4, 20, 10
+TIMES = int(os.environ.get("TORTURE_TIMES", "1"))
 LONGEST_SECONDS = 1200
 SECONDS_BETWEEN = (1.0, 5.0)
 # What other tests shorten is as it is by default; only loopback may be asked.
@@ -91,8 +93,11 @@ def database(request: pytest.FixtureRequest, home: Home) -> Iterator[Database]:
     opened.close()
 
 
-@pytest.mark.soak
-def test_kills_and_stops_at_default_settings(home: Home, tmp_path: Path, database: Database) -> None:
+@pytest.mark.soak(minutes=60)
+@pytest.mark.parametrize("turn", range(1, TIMES + 1))
+def test_kills_and_stops_at_default_settings(
+    home: Home, tmp_path: Path, database: Database, figures: Callable[[str], None], turn: int
+) -> None:
     """Every page that the sites serve is stored exactly once, or the run says which are not."""
     home.extra.update(DEFAULTS)
     began = time.monotonic()
@@ -107,7 +112,9 @@ def test_kills_and_stops_at_default_settings(home: Home, tmp_path: Path, databas
         for _ in range(3):  # the last may have been stopped, or have left something to be waited for
             if standing(database) != "completed":
                 home.scrapy(*workers.arguments, timeout=LONGEST_SECONDS)
-        judge(home, sites, database, f"{done}, {time.monotonic() - began:.0f} s")
+        found = judged(home, sites, database)
+        figures(f"{done}, {time.monotonic() - began:.0f} s; {found}")
+        found.require()
 
 
 def torture(workers: Workers, run_id: int, database: Database) -> str:
@@ -147,31 +154,63 @@ def standing(database: Database) -> str | None:
         return db.scalar(select(Run.status))
 
 
-def judge(home: Home, sites: Farm, database: Database, how: str) -> None:
-    """By the files and the sites' own log; only what is not stored is asked of the run."""
+@frozen
+class Found:
+    """What the sites served and the files hold of it; only what is not stored is asked of the run."""
+
+    status: str | None
+    served: frozenset[str]
+    requests: int
+    stored: Counter[str]
+    named: frozenset[str]  # by the run, as its errors
+
+    @property
+    def lost(self) -> frozenset[str]:
+        """What was served, and is not stored."""
+        return self.served - self.stored.keys()
+
+    @property
+    def twice(self) -> dict[str, int]:
+        """What is stored more than once, and how often."""
+        return {page: times for page, times in self.stored.items() if times > 1}
+
+    def __str__(self) -> str:
+        """In one line."""
+        return (
+            f"run {self.status}; {self.requests} requests; {len(self.stored.keys() & self.served)} of "
+            f"{len(self.served)} pages stored, {len(self.twice)} twice, {len(self.lost)} not "
+            f"({len(self.lost & self.named)} of them named by the run)"
+        )
+
+    def require(self) -> None:
+        """Each page is stored once, but for a few that the run names."""
+        assert not self.twice
+        assert self.status == "completed"
+        assert self.lost == self.named & self.served
+        assert len(self.named) <= len(self.served) / 100
+
+
+def judged(home: Home, sites: Farm, database: Database) -> Found:
+    """By the files and the sites' own log."""
     hosts = {url.removeprefix("http://").rstrip("/") for url in sites.starts}
+    with database.read() as db:
+        errors = db.scalars(select(Task.url).where(Task.status == "error"))
+        named = frozenset(url.removeprefix("http://") for url in errors)
+    return Found(
+        standing(database),
+        frozenset(f"{host}/{number or ''}" for host in hosts for number in range(PAGES)),
+        sum(times for path, times in sites.asked.items() if not path.endswith("robots.txt")),
+        stored_pages(home),
+        named,
+    )
+
+
+def stored_pages(home: Home) -> Counter[str]:
+    """How often each page is stored, by what the files say."""
     stored: Counter[str] = Counter()
     for file in home.artifacts.rglob("html.gz"):
         found = TITLE.search(gzip.decompress(file.read_bytes()))
         domain = file.relative_to(home.artifacts).parts[0].partition("__")[0].replace("_", ":")
         assert found, file
-        number = int(found[1])
-        stored[f"{domain}/{number or ''}"] += 1
-    served = {f"{host}/{number or ''}" for host in hosts for number in range(PAGES)}
-    with database.read() as db:
-        named = {
-            url.removeprefix("http://") for url in db.scalars(select(Task.url).where(Task.status == "error"))
-        }
-        status, tasks = db.scalar(select(Run.status)), db.scalar(select(func.count()).select_from(Task))
-    lost, twice = served - stored.keys(), {page: times for page, times in stored.items() if times > 1}
-    asked = sum(times for path, times in sites.asked.items() if not path.endswith("robots.txt"))
-    kind = "SQLite" if database.is_sqlite else "PostgreSQL"
-    sys.stderr.write(
-        f"\n{kind}: {how}; run {status}, {tasks} tasks; {asked} requests; "
-        f"{len(stored.keys() & served)} of {len(served)} pages stored, {len(twice)} twice, {len(lost)} not "
-        f"({len(lost & named)} of them named by the run)\n"
-    )
-    assert not twice
-    assert status == "completed"
-    assert lost == named & served
-    assert len(named) <= len(served) / 100
+        stored[f"{domain}/{int(found[1]) or ''}"] += 1
+    return stored

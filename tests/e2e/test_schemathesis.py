@@ -47,7 +47,7 @@ def test_no_question_is_an_error(filled: Served) -> None:
     assert done.returncode == 0, done.stdout[-6_000:]
 
 
-@pytest.mark.soak
+@pytest.mark.soak(minutes=60)
 def test_no_question_of_many_is_an_error(filled: Served) -> None:
     """Five hundred of each operation, and every case at the bounds of its parameters."""
     done = ask(filled, 500, "--phases", "coverage,fuzzing")

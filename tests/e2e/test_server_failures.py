@@ -115,7 +115,7 @@ def test_postgresql_fails_in_mid_visit(
     go_on(home, shops)
 
 
-@pytest.mark.soak
+@pytest.mark.soak(minutes=50)
 @pytest.mark.parametrize("how", ["stopped", "killed"])
 def test_postgresql_fails_again_and_again(
     home: Home, shops: DemoServer, postgresql: OwnPostgresql, endings: list[subprocess.Popen[str]], how: str
@@ -173,7 +173,7 @@ def test_redis_fails_in_mid_visit(
         go_on(home, shops)
 
 
-@pytest.mark.soak
+@pytest.mark.soak(minutes=40)
 @pytest.mark.parametrize("how", FAULTS)
 def test_redis_fails_again_and_again(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]], how: str

@@ -101,7 +101,7 @@ def test_a_woken_process_sends_nothing_to_a_site_that_is_anothers(
     assert [takeover for takeover in found if takeover.zombie] == []
 
 
-@pytest.mark.soak
+@pytest.mark.soak(minutes=45)
 def test_two_hundred_takeovers(locked: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]) -> None:
     """The same, for as long as it takes."""
     found = take_over(locked, shops, endings, 200)

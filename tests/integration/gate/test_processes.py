@@ -105,7 +105,7 @@ def test_stopped_holder_writes_nothing_stale(store_url: str, stores: OpenStores,
     torture(store_url, stores, register, rounds=3)
 
 
-@pytest.mark.soak
+@pytest.mark.soak(minutes=20)
 def test_holders_stopped_for_minutes(store_url: str, stores: OpenStores, register: Database) -> None:
     """The same, for as long as patience lasts."""
     torture(store_url, stores, register, rounds=150)
