@@ -26,6 +26,7 @@ from tests.embedded.database_pool import DatabasePool
 from tests.embedded.peers import peers_folder
 from tests.embedded.postgresql import fresh_database, own_postgresql
 from tests.embedded.redis import own_redis
+from tests.embedded.skew import built_in
 from tests.side_by_side import own_part, shared_postgresql
 
 if TYPE_CHECKING:
@@ -75,6 +76,15 @@ def peers() -> Path:
     """The folder of other people's programs for WARC files."""
     try:
         return peers_folder()
+    except MissingServerError as error:
+        _do_without(error)
+
+
+@pytest.fixture(scope="session")
+def wrong_clock(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library that makes the clock of a process wrong; see `skewed_by`."""
+    try:
+        return built_in(tmp_path_factory.mktemp("clock"))
     except MissingServerError as error:
         _do_without(error)
 

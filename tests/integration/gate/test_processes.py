@@ -32,10 +32,13 @@ Worker = subprocess.Popen[str]
 
 
 @contextmanager
-def worker(**order: Any) -> Generator[Worker]:
+def worker(*, surroundings: dict[str, str] | None = None, **order: Any) -> Generator[Worker]:
     """A worker process; it is gone at the end of the block."""
     command = [sys.executable, "-W", "error", "-m", "tests.integration.gate.worker", json.dumps(order)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    environment = {**os.environ, **(surroundings or {})}
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             yield process
         finally:

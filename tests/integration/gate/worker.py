@@ -47,6 +47,9 @@ def visit(stores: OpenStores, order: dict[str, Any]) -> None:
     gate = stores.gate(order["store"], times(30_000, order["min_delay_ms"]))
     settings = load_settings({"domain_queue_wait_seconds": order["queue_wait_seconds"]})
     acquisitions = stores.acquisitions(gate, settings)
+    if order.get("is_told_to_begin"):
+        say(event="ready")
+        sys.stdin.readline()
     for session_id in order["sessions"]:
         acquisition = DomainAcquisition(acquisitions, Waiter(session_id, DOMAIN, Told(), _on_lost))
         try:
@@ -55,7 +58,7 @@ def visit(stores: OpenStores, order: dict[str, Any]) -> None:
         except DomainLockTimeoutError:
             continue
         start = time.monotonic()
-        say(event="begun", start=start)
+        say(event="begun", start=start, wall=time.time())
         time.sleep(order["seconds"])
         say(event="visited", session=session_id, start=start, end=time.monotonic())
         acquisition.leave()
