@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 NEVER = -1  # the `expires_in_ms` of a lock that somebody set without an expiry
 MIN_DELAY = "min_delay"  # the reason of a wait that no site asked for
+LOCK_BROKEN = "lock_broken"  # that of one in which the holder before learns that its lock is gone
+RENEWALS_PER_LOCK = 3
 
 
 class GateUnavailableError(CrawlerError):
@@ -41,6 +43,16 @@ class GateTimes:
     def bounded(self, seconds: float) -> int:
         """A delay that a site asked for, in milliseconds and within the bound."""
         return max(0, min(round(seconds * 1000), self.max_delay_ms))
+
+    @property
+    def renewed_ms(self) -> int:
+        """What a lock has left, at the least, while its holder lives and renews it."""
+        return self.lock_ttl_ms // 2
+
+    @property
+    def heard_ms(self) -> int:
+        """After that time such a holder knows that its lock was broken: its next renewal, somewhat late."""
+        return self.lock_ttl_ms // RENEWALS_PER_LOCK + self.lock_ttl_ms // 12
 
 
 @frozen
@@ -124,7 +136,10 @@ class Gate(Protocol):
         """What is known of one domain; a free one when nothing is."""
 
     def break_lock(self, domain: str, value: str) -> bool:
-        """Free a lock that still has this value, whoever holds it; an operator's last resort."""
+        """Free a lock that still has this value, whoever holds it; an operator's last resort.
+
+        Where it is one of ours that is renewed, nobody enters before its holder has heard of it.
+        """
 
     def close(self) -> None:
         """Let go of connections; locks stay."""

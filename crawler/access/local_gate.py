@@ -11,6 +11,7 @@ from sqlalchemy import bindparam, case, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from crawler.access.gate import (
+    LOCK_BROKEN,
     MIN_DELAY,
     Busy,
     DomainState,
@@ -116,8 +117,17 @@ class LocalGate:
             return self._shown(_row(db, domain) or DomainGate(domain=domain), db.now)
 
     def break_lock(self, domain: str, value: str) -> bool:
-        """Free the lock as its holder would."""
-        return self._free(domain, value) is Release.RELEASED
+        """Free the lock as its holder would, and hold everyone off until a living one has heard of it."""
+        with self._write() as db:
+            row, now = _locked_row(db, domain), db.now
+            if row.token != value or row.expires_at is None or row.expires_at <= now:
+                return False
+            heard_at, busy = now + self.times.heard_ms * MILLISECOND, self._busy(row, now)
+            is_renewed = busy is not None and busy.expires_in_ms >= self.times.renewed_ms
+            is_later = is_renewed and (row.delay_until is None or row.delay_until < heard_at)
+            delay = {"delay_until": heard_at, "delay_reason": LOCK_BROKEN} if is_later else {}
+            _change(db, domain, **_freed(self.times, row, now), **delay)
+            return True
 
     def close(self) -> None:
         """Leave the database to whoever opened it."""
@@ -139,13 +149,12 @@ class LocalGate:
     def _free(self, domain: str, token: str) -> Release:
         with self._write() as db:
             row, now = _locked_row(db, domain), db.now
-            # The site was touched either way, so the end is noted either way.
-            end = now if self.times.stamps else row.last_end_at
             is_ours = row.token == token and row.expires_at is not None and row.expires_at > now
+            freed = _freed(self.times, row, now)
             if not is_ours and (busy := self._busy(row, now)):
-                _change(db, domain, last_end_at=row.last_end_at if busy.wait_ms else end)
+                _change(db, domain, last_end_at=row.last_end_at if busy.wait_ms else freed["last_end_at"])
                 return Release.FOREIGN
-            _change(db, domain, last_end_at=end, token=None, holder=None, expires_at=None)
+            _change(db, domain, **freed)
             return Release.RELEASED if is_ours else Release.EXPIRED
 
     def _busy(self, row: GateRow, now: datetime) -> Busy | None:
@@ -231,6 +240,12 @@ def _available() -> Generator[None]:
     except (SQLAlchemyError, OSError) as error:  # it does not do its work: disk full, too busy, no table
         reason = redacted(str(getattr(error, "orig", error)).strip().partition("\n")[0])
         raise LocalGateUnavailableError(f"the database refuses the domain lock: {reason}") from error
+
+
+def _freed(times: GateTimes, row: GateRow, now: datetime) -> dict[str, Any]:
+    """A row without a holder. The site was touched, so the end is noted, whoever's it is."""
+    end = now if times.stamps else row.last_end_at
+    return {"last_end_at": end, "token": None, "holder": None, "expires_at": None}
 
 
 def _wait(times: GateTimes, row: GateRow, now: datetime, *, again: bool) -> tuple[int, str]:

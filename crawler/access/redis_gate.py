@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Any
 from attrs import field, frozen
 from redis.exceptions import NoScriptError, RedisError
 
-from crawler.access.gate import MIN_DELAY, Busy, DomainState, GateTimes, GateUnavailableError, Held, Release
-from crawler.access.process import new_token
+from crawler.access.gate import (
+    LOCK_BROKEN,
+    MIN_DELAY,
+    Busy,
+    DomainState,
+    GateTimes,
+    GateUnavailableError,
+    Held,
+    Release,
+)
+from crawler.access.process import is_ours, new_token
 from crawler.access.redis_client import HINT, connect, refusal
 
 if TYPE_CHECKING:
@@ -92,7 +101,7 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 """
 )
 
-# KEYS lock, throttle, receipt · ARGV token, throttle's time to live or 0, receipt's time to live or 0,
+# KEYS lock, throttle, receipt · ARGV token, throttle's time to live or 0, receipt's time to live,
 # longest delay → 1 freed, 0 there was no lock, -1 it is somebody else's
 # The site was touched either way, so the end is noted either way; rounded up, so that what is left of
 # the delay is never a part of a millisecond short. The receipt tells a release whose answer got lost
@@ -102,7 +111,7 @@ RELEASE = Script(
     + _STAMP
     + """
 local token, receipt_ttl = ARGV[1], tonumber(ARGV[3])
-if receipt_ttl > 0 and redis.call('GET', KEYS[3]) == token then return 1 end
+if redis.call('GET', KEYS[3]) == token then return 1 end
 local value = redis.call('GET', KEYS[1])
 local is_foreign = value and value ~= token
 if not (is_foreign and starts_in(stamp_of(KEYS[2]), tonumber(ARGV[4])) > 0) then
@@ -111,7 +120,22 @@ end
 if not value then return 0 end
 if is_foreign then return -1 end
 redis.call('DEL', KEYS[1])
-if receipt_ttl > 0 then redis.call('SET', KEYS[3], token, 'PX', receipt_ttl) end
+redis.call('SET', KEYS[3], token, 'PX', receipt_ttl)
+return 1
+"""
+)
+
+# KEYS lock, throttle, delay · ARGV value, throttle's time to live or 0, what a lock has left that is renewed,
+# delay after such a one or 0, reason → whether it was freed
+BREAK = Script(
+    _CLOCK
+    + _STAMP
+    + """
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+local delay = redis.call('PTTL', KEYS[1]) >= tonumber(ARGV[3]) and tonumber(ARGV[4]) or 0
+redis.call('DEL', KEYS[1])
+set_stamp(KEYS[2], now + 1, tonumber(ARGV[2]))
+if delay > math.max(redis.call('PTTL', KEYS[3]), 0) then redis.call('SET', KEYS[3], ARGV[5], 'PX', delay) end
 return 1
 """
 )
@@ -194,7 +218,10 @@ class RedisGate:
 
     def release(self, held: Held) -> Release:
         """Free the lock if it has our token, and stamp the throttle key."""
-        return _OUTCOMES[self._free(held.domain, held.token, RECEIPT_MS)]
+        lock, throttle, _ = _keys(held.domain)
+        keys = [lock, throttle, RECEIPT_KEY_PREFIX + held.domain]
+        answer = self._run(RELEASE, keys, held.token, self._throttle_ttl_ms, RECEIPT_MS, self._longest_ms)
+        return _OUTCOMES[answer]
 
     def ask_delay(self, domain: str, seconds: float, reason: str) -> None:
         """Keep the longer of the delay that stands and this one."""
@@ -223,17 +250,13 @@ class RedisGate:
 
     def break_lock(self, domain: str, value: str) -> bool:
         """Free the lock without a receipt, so that its holder's own release finds it gone."""
-        return self._free(domain, value, 0) == 1
+        heard_ms = self.times.heard_ms if is_ours(value) else 0
+        times = (self._throttle_ttl_ms, self.times.renewed_ms, heard_ms)
+        return bool(self._run(BREAK, _keys(domain), value, *times, LOCK_BROKEN))
 
     def close(self) -> None:
         """Close the connections."""
         self._redis.close()
-
-    def _free(self, domain: str, token: str, receipt_ms: int) -> int:
-        lock, throttle, _ = _keys(domain)
-        keys = [lock, throttle, RECEIPT_KEY_PREFIX + domain]
-        answer: int = self._run(RELEASE, keys, token, self._throttle_ttl_ms, receipt_ms, self._longest_ms)
-        return answer
 
     def _domains(self) -> set[str]:
         prefixes = (LOCK_KEY_PREFIX, THROTTLE_KEY_PREFIX, DELAY_KEY_PREFIX)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crawler.access.acquisition import open_gate
-from crawler.access.gate import NEVER
+from crawler.access.gate import LOCK_BROKEN, NEVER
 from crawler.cli.options import FailEmpty, Json, JsonLines, Limit, add_group, person
 from crawler.cli.output import Listing, emit, note, say, show_list
 from crawler.cli.stores import opened
@@ -85,7 +85,8 @@ def release(
 ) -> None:
     """Break a domain's lock, for a holder that is gone for good.
 
-    A session that still runs there stops fetching as soon as it notices.
+    A session that still runs there stops fetching when it next renews its lock, and the next one begins
+    after that.
     """
     with _gate() as (database, gate):
         found = _one(database, gate, domain)
@@ -142,10 +143,16 @@ def _holder_text(found: DomainDocument) -> str:
     return f"session {found.session} ({found.host}, process {found.pid}){since}, {left}"
 
 
+def _reason_text(reason: str | None) -> str:
+    if reason == LOCK_BROKEN:
+        return "until then who held it may not have heard that its lock was broken"
+    return f"the site asked for it ({reason})"
+
+
 def _delay_text(found: DomainDocument) -> str:
     waits = [
         (found.throttled_for_ms, "the least delay after a session (DOMAIN_MIN_DELAY_MS)"),
-        (found.delayed_for_ms, f"the site asked for it ({found.delay_reason})"),
+        (found.delayed_for_ms, _reason_text(found.delay_reason)),
     ]
     longest, why = max(waits)
     if not longest:

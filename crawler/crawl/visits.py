@@ -62,7 +62,7 @@ class Visits:
         self.running: dict[str, Visit] = {}  # those that run, by id
         self.known: dict[str, Visit] = {}  # and those whose domains are not free yet
         self.slots = asyncio.Semaphore(settings.sessions_at_once)
-        self.patience = Patience(settings.store_patience_seconds)  # with the database, but for what is queued
+        self.patience = Patience(settings.store_patience_seconds)  # with the stores
         self.listeners: list[Callable[..., None]] = []  # hear of sessions: queued, started, ended
         self.stores: Stores  # once they are open, as are the domains
         self.domains: Domains
@@ -81,6 +81,7 @@ class Visits:
 
     async def _open(self) -> Stores:
         stores = self.stores = await self.threads.run(self._open_stores)
+        stores.writes.patience = self.patience  # an outage is told once, whoever meets it first
         self.domains = Domains(stores, self.threads, self)
         return stores
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from typing import TYPE_CHECKING, TypeVar
 
 from attrs import define, field
@@ -23,30 +22,45 @@ log = logs.get_logger(__name__)
 
 @define
 class Patience:
-    """How long what refuses is asked again, from its first refusal; of many who wait only one says so."""
+    """How long what refuses is asked again, from its first refusal; of many who wait only one says so.
+
+    The store is back when all who waited for it have got through: the others may still be refused meanwhile.
+    """
 
     seconds: float
     waits: Backoff = WAITS
+    _refused: int = field(default=0, init=False)  # how many wait
     _is_told: bool = field(default=False, init=False)
 
     async def outlast(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Try until it succeeds, or has failed for too long; the last failure is raised."""
-        clock, since, failures = asyncio.get_running_loop().time, math.inf, 0
+        try:
+            return await attempt()
+        except Exception as error:
+            if self.seconds <= 0:
+                raise
+            self._tell(error)
+        self._refused += 1
+        try:
+            result = await self._try_again(attempt)
+        finally:
+            self._refused -= 1
+        if self._is_told and not self._refused:
+            self._is_told = False
+            log.info("store.back")
+        return result
+
+    async def _try_again(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        clock, failures = asyncio.get_running_loop().time, 1
+        until = clock() + self.seconds
         while True:
+            await asyncio.sleep(min(self.waits.delay(failures), max(until - clock(), 0)))
             try:
-                result = await attempt()
-            except Exception as error:
-                since, failures = min(since, clock()), failures + 1
-                left = since + self.seconds - clock()
-                if left <= 0:
+                return await attempt()
+            except Exception:
+                failures += 1
+                if clock() >= until:
                     raise
-                self._tell(error)
-                await asyncio.sleep(min(self.waits.delay(failures), left))
-            else:
-                if self._is_told:
-                    self._is_told = False
-                    log.info("store.back")
-                return result
 
     def _tell(self, error: Exception) -> None:
         if not self._is_told:

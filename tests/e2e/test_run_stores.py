@@ -64,7 +64,7 @@ def test_a_postgresql_that_restarts_costs_nothing(
             look_at_what_is_stored(home, database)
     assert {path: times for path, times in sites.asked.items() if times > 1 and "robots" not in path} == {}
     lines = log.read_text(encoding="utf-8").splitlines()
-    assert sum("store.away" in line for line in lines) <= 2 * WORKERS
+    assert sum("store.away" in line for line in lines) <= WORKERS
     assert len(lines) <= MOST_LINES, "\n".join(lines)
 
 

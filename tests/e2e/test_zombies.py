@@ -1,4 +1,4 @@
-"""Processes that were stopped for longer than their locks live: what the sites see of them afterwards."""
+"""Processes that lost their locks, to time or to an operator: what the sites see of them afterwards."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from attrs import frozen
 
+from crawler.access.gate import GateTimes
+from crawler.access.redis_gate import RedisGate
 from tests.e2e.conftest import Home, wait_for
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from crawler.demo.requestlog import Seen
 
 TTL_SECONDS = 2
+LASTING_SECONDS = 24  # a renewal that comes two seconds late is not too late
 MOST_ROUNDS = 30
 # A request waits so long in Scrapy's own queue, where it has passed every middleware. What the processes
 # say is read when they end, so it has to be little.
@@ -33,10 +36,17 @@ class Takeover:
     zombie: tuple[Seen, ...]  # what came of the first one after that
 
 
-def stopped_and_taken_over(
-    home: Home, shops: DemoServer, names: list[str], endings: list[subprocess.Popen[str]]
+def unseated(
+    home: Home,
+    shops: DemoServer,
+    names: list[str],
+    endings: list[subprocess.Popen[str]],
+    locks: RedisGate | None,
 ) -> list[Takeover]:
-    """Stop a process which is in all these shops, have another one take them, and wake the first."""
+    """Have a process which is in all these shops lose them, and another one take them.
+
+    Either its locks are broken, or it is stopped for longer than they live and woken when the other is there.
+    """
     shops.forget()
     urls = " ".join(shops.url(name) for name in names)
     crawl = ("crawl", "pdp", "-a", f"url={urls}", *DELAY)
@@ -45,7 +55,11 @@ def stopped_and_taken_over(
     wait_for(
         lambda: {entry.shop for entry in shops.log.entries() if entry.path != "/robots.txt"} >= set(names)
     )
-    zombie.send_signal(signal.SIGSTOP)
+    if locks is None:
+        zombie.send_signal(signal.SIGSTOP)
+    else:
+        for domain in map(shops.domain, names):
+            assert locks.break_lock(domain, locks.state(domain).value or "")
     other = home.start_scrapy(*crawl, "-s", "USER_AGENT=other", "-s", "DOMAIN_QUEUE_WAIT_SECONDS=60")
     endings.append(other)
     wait_for(
@@ -71,7 +85,11 @@ def takeover_of(shops: DemoServer, name: str) -> Takeover | None:
 
 
 def take_over(
-    home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]], count: int
+    home: Home,
+    shops: DemoServer,
+    endings: list[subprocess.Popen[str]],
+    count: int,
+    locks: RedisGate | None = None,
 ) -> list[Takeover]:
     """So many takeovers, of as many shops at a time as there are."""
     names = [name for name in shops.urls if name.startswith("shop-")]
@@ -79,7 +97,7 @@ def take_over(
     for _ in range(MOST_ROUNDS):
         if len(found) >= count:
             break
-        found += stopped_and_taken_over(home, shops, names[: count - len(found)], endings)
+        found += unseated(home, shops, names[: count - len(found)], endings, locks)
     return found
 
 
@@ -105,6 +123,20 @@ def test_a_woken_process_sends_nothing_to_a_site_that_is_anothers(
 def test_two_hundred_takeovers(locked: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]) -> None:
     """The same, for as long as it takes."""
     found = take_over(locked, shops, endings, 200)
+    assert len(found) == 200
+    assert [takeover for takeover in found if takeover.zombie] == []
+
+
+@pytest.mark.soak(minutes=60)
+def test_two_hundred_broken_locks(
+    locked: Home, redis_database: str, shops: DemoServer, endings: list[subprocess.Popen[str]]
+) -> None:
+    """As an operator breaks them: whoever comes next begins once the holder has heard of it."""
+    locked.extra["DOMAIN_LOCK_TTL_SECONDS"] = str(LASTING_SECONDS)
+    times = GateTimes(LASTING_SECONDS * 1000, min_delay_ms=50, throttle_ttl_ms=60_000, max_delay_ms=300_000)
+    locks = RedisGate(redis_database, times)
+    found = take_over(locked, shops, endings, 200, locks)
+    locks.close()
     assert len(found) == 200
     assert [takeover for takeover in found if takeover.zombie] == []
 

@@ -364,6 +364,21 @@ def test_operator_breaks_a_lock(gate: Gate, make_gate: MakeGate) -> None:
     assert taken(gate, OTHER_SESSION).wait_ms > 15_000
 
 
+def test_whoever_holds_a_lock_that_is_broken_hears_of_it_first(make_gate: MakeGate) -> None:
+    """Nobody enters before a living holder's next renewal; who has stopped renewing is not waited for."""
+    gate = make_gate(lock_ttl_ms=12_000, min_delay_ms=10)
+    held = taken(gate)
+    assert gate.break_lock(DOMAIN, held.token)
+    successor = taken(gate, OTHER_SESSION)
+    assert 4_000 < successor.wait_ms <= 5_000
+    assert successor.wait_reason == "lock_broken"
+    gate = make_gate(lock_ttl_ms=12_000, min_delay_ms=10)
+    silent = make_gate(lock_ttl_ms=5_000).acquire("silent.example", SESSION)
+    assert isinstance(silent, Held)
+    assert gate.break_lock("silent.example", silent.token)
+    assert gate.state("silent.example").delayed_for_ms == 0
+
+
 def test_breaking_a_lock_that_changed_hands(gate: Gate) -> None:
     """What the operator saw is no longer there, so nothing is broken."""
     first = taken(gate)

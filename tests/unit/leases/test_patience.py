@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 import pytest
@@ -33,6 +34,16 @@ async def test_what_comes_back_in_time_was_never_away(caplog: pytest.LogCaptureF
     patience = Patience(60, Backoff(0.001))
     with caplog.at_level(logging.INFO, "crawler.leases.patience"):
         assert await patience.outlast(Moody(3).answer) == 4
+    assert [record.getMessage().split()[0] for record in caplog.records] == ["store.away", "store.back"]
+
+
+@deferred_f_from_coro_f
+async def test_an_outage_that_several_meet_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """One gets through while the others are still refused; it is over when all have got through."""
+    patience = Patience(60, Backoff(0.001))
+    many = [Moody(failures) for failures in (1, 5, 3)]
+    with caplog.at_level(logging.INFO, "crawler.leases.patience"):
+        assert await asyncio.gather(*(patience.outlast(one.answer) for one in many)) == [2, 6, 4]
     assert [record.getMessage().split()[0] for record in caplog.records] == ["store.away", "store.back"]
 
 
