@@ -32,7 +32,7 @@ Worker = subprocess.Popen[str]
 
 
 @contextmanager
-def worker(*, surroundings: dict[str, str] | None = None, **order: Any) -> Generator[Worker]:
+def worker(surroundings: dict[str, str] | None = None, /, **order: Any) -> Generator[Worker]:
     """A worker process; it is gone at the end of the block."""
     command = [sys.executable, "-W", "error", "-m", "tests.integration.gate.worker", json.dumps(order)]
     environment = {**os.environ, **(surroundings or {})}

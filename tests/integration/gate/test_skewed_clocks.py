@@ -48,7 +48,7 @@ def visits(
     shares = [[f"session-{n}" for n in range(sessions)][first :: len(skews)] for first in range(len(skews))]
     with ExitStack() as stack:
         workers = [
-            stack.enter_context(worker(surroundings=skewed_by(skew, wrong_clock), **order, sessions=share))
+            stack.enter_context(worker(skewed_by(skew, wrong_clock), **order, sessions=share))
             for skew, share in zip(skews, shares, strict=True)
         ]
         for process in workers:
