@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import sys
 import zlib
 from typing import Any
 
+import brotli
 import pytest
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.exceptions import IgnoreRequest
@@ -16,18 +18,29 @@ from crawler.crawl.answers import cause_of_answer
 from crawler.middlewares.decompression import DecompressionMiddleware, is_whole
 from tests.unit.components import a_request, crawl_parts
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 PAGE = b"".join(b"<p>%d</p>" % (number * number) for number in range(3_000))
 GZIP, DEFLATE = gzip.compress(PAGE, mtime=0), zlib.compress(PAGE)
 RAW = DEFLATE[2:-4]
+BROTLI, ZSTD = brotli.compress(PAGE), zstd.compress(PAGE)
 
 
 @pytest.mark.parametrize(
     ("data", "coding"),
-    ids=["gzip", "x-gzip", "deflate", "raw", "twice", "more", "plain", "short", "other", "empty", "large"],
+    ids=[
+        "gzip", "x-gzip", "deflate", "raw", "twice", "more", "plain", "short", "other", "empty", "large",
+        "brotli", "zstd", "frames", "padded", "no zstd", "large brotli", "large zstd",
+    ],
     argvalues=[
         (GZIP, b"gzip"), (GZIP, b"x-gzip"), (DEFLATE, b"deflate"), (RAW, b"deflate"), (GZIP + GZIP, b"gzip"),
         (GZIP + b"\0\0trailing", b"gzip"), (PAGE, b"gzip"), (PAGE[:9], b""), (GZIP[:99], b"br"),
         (gzip.compress(b"", mtime=0), b"gzip"), (gzip.compress(b"x" * 262_144, mtime=0), b"gzip"),
+        (BROTLI, b"br"), (ZSTD, b"zstd"), (ZSTD + ZSTD, b"zstd"), (ZSTD + b"\0", b"zstd"), (PAGE, b"zstd"),
+        (brotli.compress(b"x" * 1_048_576), b"br"), (zstd.compress(b"x" * 1_048_576), b"zstd"),
     ],
 )  # fmt: skip
 def test_what_reaches_its_end_is_whole(data: bytes, coding: bytes) -> None:
@@ -37,9 +50,12 @@ def test_what_reaches_its_end_is_whole(data: bytes, coding: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("data", "coding"),
-    [(GZIP, b"gzip"), (DEFLATE, b"deflate"), (RAW, b"deflate"), (GZIP + GZIP, b"gzip")],
-    ids=["gzip", "deflate", "raw", "twice"],
-)
+    ids=["gzip", "deflate", "raw", "twice", "brotli", "zstd", "frames"],
+    argvalues=[
+        (GZIP, b"gzip"), (DEFLATE, b"deflate"), (RAW, b"deflate"), (GZIP + GZIP, b"gzip"), (BROTLI, b"br"),
+        (ZSTD, b"zstd"), (ZSTD + ZSTD, b"zstd"),
+    ],
+)  # fmt: skip
 def test_what_breaks_off_anywhere_is_not(data: bytes, coding: bytes) -> None:
     """In the header, in the middle, and before the last byte of a checksum."""
     cuts = [5, len(data) // 4, len(data) - (1 if data != RAW else 9)]
@@ -48,7 +64,10 @@ def test_what_breaks_off_anywhere_is_not(data: bytes, coding: bytes) -> None:
 
 def test_a_bomb_is_not_unpacked_to_its_end() -> None:
     """It is refused for its size by whoever unpacks it."""
-    assert is_whole(gzip.compress(bytes(200_000_000), 1)[:-4], b"gzip")
+    large = bytes(100_000_000)
+    assert is_whole(gzip.compress(large, 1)[:-4], b"gzip")
+    assert is_whole(brotli.compress(large, quality=1)[:-4], b"br")
+    assert is_whole(zstd.compress(large)[:-4], b"zstd")
 
 
 def unpacked(body: bytes, coding: str = "gzip", **settings: Any) -> Response:
@@ -65,15 +84,18 @@ def test_an_answer_that_breaks_off_is_truncated() -> None:
     """And one after it that does not is not."""
     assert cause_of_answer(unpacked(GZIP[:-9])) == Cause.TRUNCATED
     assert cause_of_answer(unpacked(GZIP)) is None
-    assert cause_of_answer(unpacked(DEFLATE[:-9], "deflate")) == Cause.TRUNCATED
+    for body, coding in [(DEFLATE, "deflate"), (BROTLI, "br"), (ZSTD, "zstd")]:
+        assert cause_of_answer(unpacked(body[:-9], coding)) == Cause.TRUNCATED
+        assert cause_of_answer(unpacked(body, coding)) is None
 
 
 @pytest.mark.parametrize(
     ("body", "coding"),
-    ids=["one", "empty", "two", "trailing", "gzip twice", "deflate"],
+    ids=["one", "empty", "two", "trailing", "gzip twice", "deflate", "brotli", "zstd", "frames", "both"],
     argvalues=[
         (GZIP, "gzip"), (gzip.compress(b"", mtime=0), "gzip"), (GZIP + GZIP, "x-gzip"),
         (GZIP + b"\0\0", "gzip"), (gzip.compress(GZIP), "gzip, gzip"), (DEFLATE, "deflate"),
+        (BROTLI, "br"), (ZSTD, "zstd"), (ZSTD + ZSTD, "zstd"), (brotli.compress(GZIP), "gzip, br"),
     ],
 )  # fmt: skip
 def test_it_is_unpacked_as_scrapy_would(body: bytes, coding: str) -> None:
