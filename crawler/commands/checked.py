@@ -1,4 +1,4 @@
-"""What the commands that run a spider share: a check before the start, log lines, true exit codes."""
+"""What commands of Scrapy share here: log lines; those that run spiders also a check, and true exit codes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     import argparse
 
     from scrapy import Spider
-    from scrapy.commands import BaseRunSpiderCommand
+    from scrapy.commands import BaseRunSpiderCommand, ScrapyCommand
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
+    AnyCommand = ScrapyCommand
     Base = BaseRunSpiderCommand
 else:
-    Base = object  # Scrapy takes any class of its own kind in here for a command
+    AnyCommand = Base = object  # Scrapy takes any class of its own kind in here for a command
 
 log = logs.get_logger(__name__)
 # Those of which `vitrine crawl` has options or arguments.
@@ -33,10 +34,8 @@ _ARGUMENT = re.compile(r"-a (url|start_url|urls|pdp|mode|retention|policy|source
 _OPTIONS = {"url": "", "start_url": ""}
 
 
-class CheckedCommand(Base):
-    """Goes in front of a command of Scrapy's; what that would tell in a traceback, this tells in a line."""
-
-    _made: Crawler | None = None
+class LoggingCommand(AnyCommand):
+    """Goes in front of a command of Scrapy's, so that its log hides secrets and takes LOG_FORMAT."""
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Take Scrapy's options, then log as they say, with the fields of structured events (LOG_FORMAT)."""
@@ -47,6 +46,12 @@ class CheckedCommand(Base):
             self.settings.set("LOG_INSTALL_ROOT_HANDLER", value=False, priority="cmdline")
             logging.root.setLevel(logging.NOTSET)
             logging.root.addHandler(_handler(self.settings))
+
+
+class CheckedCommand(LoggingCommand, Base):
+    """The same for one that runs a spider; what Scrapy would tell in a traceback, this tells in a line."""
+
+    _made: Crawler | None = None
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Refuse what cannot work, crawl, and exit with what came of it."""

@@ -51,7 +51,9 @@ def test_no_secret_of_a_url_is_shown(
         *crawls,
         *starmap(home.vitrine, SHOWN),
         home.vitrine("sessions", "show", str(session.id)),
+        home.scrapy("shell", url, "-c", "response.status"),
     ]
+    assert said[-1].stdout == "200\n", said[-1].stderr
     assert any(QUERY in entry.path for entry in shops.log.entries("plain"))
     shown = {" ".join(done.args[2:]): done.stdout + done.stderr for done in said}
     reports = [*tmp_path.rglob("run-*"), feed]

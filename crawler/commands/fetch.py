@@ -1,0 +1,11 @@
+"""`scrapy fetch` in a project with these settings: its log is that of all other commands."""
+
+from __future__ import annotations
+
+from scrapy.commands.fetch import Command as ScrapyFetch
+
+from crawler.commands.checked import LoggingCommand
+
+
+class Command(LoggingCommand, ScrapyFetch):
+    """An answer's body."""

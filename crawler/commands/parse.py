@@ -1,0 +1,11 @@
+"""`scrapy parse` in a project with these settings: its log is that of all other commands."""
+
+from __future__ import annotations
+
+from scrapy.commands.parse import Command as ScrapyParse
+
+from crawler.commands.checked import LoggingCommand
+
+
+class Command(LoggingCommand, ScrapyParse):
+    """What a spider makes of an answer."""
