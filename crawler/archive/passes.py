@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from crawler.archive.writing import UNREADABLE, no_content
 from crawler.html.parse import DEFAULT_MAX_BYTES
-from crawler.reading import Readers, ReadingFailedError
+from crawler.reading.readers import Readers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from crawler.html.content import Content, ContentQuestion
 
-AT_ONCE = 96  # pages in one transaction: other writers wait for it
+AT_ONCE = 160  # pages in one transaction: other writers wait for it
 BATCH_BYTES = 8 * 1024 * 1024  # of bodies that are held at once
 B = TypeVar("B")
 
@@ -60,16 +60,9 @@ async def _awaited(task: asyncio.Task[None]) -> None:
 
 
 async def _answers(readers: Readers, questions: Sequence[ContentQuestion | None]) -> Sequence[Content | None]:
-    return await asyncio.gather(*(_answer(readers, each) for each in questions))
-
-
-async def _answer(readers: Readers, question: ContentQuestion | None) -> Content | None:
-    if question is None:
-        return None
-    try:
-        return await readers.content(question)
-    except ReadingFailedError:  # the page killed its reader, or took too long
-        return no_content(UNREADABLE)
+    found = iter(await readers.contents([each for each in questions if each is not None]))
+    # A page that killed its reader, or took too long, has no text.
+    return [None if each is None else next(found) or no_content(UNREADABLE) for each in questions]
 
 
 def taken(pieces: Iterable[bytes]) -> tuple[bytes, str]:

@@ -27,12 +27,12 @@ from crawler.clock import utc_now
 from crawler.db.engine import DatabaseUnavailableError
 from crawler.evidence.blobs import DiskFullError, StoreUnavailableError
 from crawler.pdp import PageQuestion
-from crawler.reading import ReadingFailedError
+from crawler.reading.readers import ReadingFailedError
 
 if TYPE_CHECKING:
     from scrapy.http import Response
 
-    from crawler.reading import Readers
+    from crawler.reading.readers import Readers
 
 OK = 200
 REDIRECTS = (301, 302, 303, 307, 308)

@@ -14,7 +14,7 @@ from crawler.crawl.promises import require_promises
 from crawler.crawl.suffixes import use_bundled_suffixes
 from crawler.crawl.visits import Visits
 from crawler.errors import CrawlerError
-from crawler.reading import Readers
+from crawler.reading.readers import Readers
 from crawler.runs.outgoing import FAILED
 from crawler.runs.worker import RunWorker
 from crawler.stores import RUN_HOOKS

@@ -71,6 +71,7 @@ _INLINE = WITHIN_WORDS | frozenset(
 # What steers a terminal or turns words around has no place in what is shown, nor has half a character.
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _PLAIN_PATH = re.compile(r"/(?:[\w-][\w.-]*/)*(?:[\w-][\w.-]*)?(?:\?[\w=&.-]*)?", re.ASCII)
+_MARKS = 'main, [role="main"], article, base[href]'  # what says where the main part is and links lead
 _LINE, _HEADING = "\n", "\f"
 
 
@@ -141,15 +142,17 @@ def content_of(question: ContentQuestion) -> Content:
     if document.problem or body is None:
         return Content(document.problem or "empty_page", "", (), "", "und", (), is_cut=False)
     _hide(document.tree, question.ignored.selectors)
-    main = _main_part(document.tree, body)
-    sections, is_cut = _bounded(_sections(main, question.ignored.texts))
+    marks = document.tree.css(_MARKS)  # once: to look through a tree takes half as long as to parse
+    anchors: list[LexborNode] = []
+    main = _main_part(marks, body)
+    sections, is_cut = _bounded(_sections(main, question.ignored.texts, anchors))
     content = Content(
         problem="",
         title=_title(document.tree, sections),
         sections=sections,
         snippet=_snippet(sections),
         language="und",
-        links=_links(document.tree, main, question.url),
+        links=_links(anchors, _base(marks, question.url)),
         is_cut=is_cut,
     )
     declared = (question.content_language, _lang_attribute(document.tree))
@@ -158,6 +161,9 @@ def content_of(question: ContentQuestion) -> Content:
 
 def plain(text: str) -> str:
     """`text` on one line, composed, without what nobody sees and what no database takes."""
+    if text.isprintable():  # no control, no half of a character, no mark that turns words around
+        text = (text if text.isascii() else unicodedata.normalize("NFC", text)).strip()
+        return " ".join(text.split()) if "  " in text else text
     text = text.encode("utf-8", "replace").decode() if not text.isascii() else text
     return " ".join(_STEERING.sub("", unicodedata.normalize("NFC", text)).split())
 
@@ -198,9 +204,10 @@ def _hide(tree: LexborHTMLParser, selectors: tuple[str, ...]) -> None:
                 node.attrs["hidden"] = ""
 
 
-def _main_part(tree: LexborHTMLParser, body: LexborNode) -> LexborNode:
+def _main_part(marks: list[LexborNode], body: LexborNode) -> LexborNode:
     """What calls itself the main part, if it says enough; one article, if it says most of it (SPEC 58)."""
-    for found in (tree.css('main, [role="main"]'), tree.css("article")):
+    mains = [node for node in marks if node.tag == "main" or node.attributes.get("role") == "main"]
+    for found in (mains, [node for node in marks if node.tag == "article"]):
         if len(found) != 1 or is_hidden(found[0]):
             continue
         enough = ENOUGH_CHARS
@@ -215,9 +222,10 @@ def _has_chars(root: LexborNode, enough: int) -> bool:
     return any(size >= enough for size in accumulate(len(piece) for piece in _pieces(root)))
 
 
-def _sections(root: LexborNode, ignored: tuple[str, ...]) -> Iterator[Section]:
+def _sections(root: LexborNode, ignored: tuple[str, ...], anchors: list[LexborNode]) -> Iterator[Section]:
+    """The sections; what leads somewhere on the way is added to `anchors`."""
     heading, lines = "", list[str]()
-    for is_heading, line in _lines(root):
+    for is_heading, line in _lines(root, anchors):
         if any(text in line for text in ignored):
             continue
         if is_heading:
@@ -230,11 +238,11 @@ def _sections(root: LexborNode, ignored: tuple[str, ...]) -> Iterator[Section]:
         yield Section(heading, tuple(lines))
 
 
-def _lines(root: LexborNode) -> Iterator[tuple[bool, str]]:
+def _lines(root: LexborNode, anchors: list[LexborNode]) -> Iterator[tuple[bool, str]]:
     """Each line, and whether it is a heading."""
     pieces: list[str] = []
     is_heading = False
-    for piece in chain(_pieces(root), (_LINE,)):
+    for piece in chain(_pieces(root, anchors), (_LINE,)):
         if piece not in {_LINE, _HEADING}:
             pieces.append(piece)
             continue
@@ -243,8 +251,8 @@ def _lines(root: LexborNode) -> Iterator[tuple[bool, str]]:
         pieces, is_heading = [], piece == _HEADING
 
 
-def _pieces(root: LexborNode) -> Iterator[str]:
-    """Text and line ends below `root`, without the page's furniture."""
+def _pieces(root: LexborNode, anchors: list[LexborNode] | None = None) -> Iterator[str]:
+    """Text and line ends below `root`, without the page's furniture; and what leads somewhere."""
     heading_to: int | None = None  # the last node of a heading, which is one line
     for node, tag in _kept_nodes(root):
         if _comes_after_a_block(node, tag):
@@ -255,6 +263,8 @@ def _pieces(root: LexborNode) -> Iterator[str]:
             yield _HEADING
             heading_to = last_below(node)
         elif tag not in WITHIN_WORDS:
+            if tag == "a" and anchors is not None:
+                anchors.append(node)
             yield " " if tag in _INLINE or heading_to is not None else _LINE
         if heading_to is not None and node.mem_id == heading_to:
             heading_to = None
@@ -270,7 +280,9 @@ def _kept_nodes(root: LexborNode) -> Iterator[tuple[LexborNode, str]]:
                 skipped_to = None
             continue
         tag = node.tag or ""
-        if tag in UNSEEN_TAGS or (node.mem_id != root.mem_id and _is_left_out(node, tag)):
+        if tag == "-text":
+            yield node, tag
+        elif tag in UNSEEN_TAGS or (node.mem_id != root.mem_id and _is_left_out(node, tag)):
             skipped_to = last_below(node)
         else:
             yield node, tag
@@ -323,13 +335,21 @@ def _bounded(sections: Iterator[Section]) -> tuple[tuple[Section, ...], bool]:
 
 def _title(tree: LexborHTMLParser, sections: tuple[Section, ...]) -> str:
     """The `title`, else the first heading (SPEC 57)."""
-    for node in tree.css("head > title, body > title"):
+    for node in _titles(tree):
         if text := plain(node.text() or ""):
             return text[:MAX_TITLE_CHARS]
     for node in tree.css("h1"):
         if text := plain(" ".join((node.text(separator=" ") or "").split())):
             return text[:MAX_TITLE_CHARS]
     return next((part.heading[:MAX_TITLE_CHARS] for part in sections if part.heading), "")
+
+
+def _titles(tree: LexborHTMLParser) -> Iterator[LexborNode]:
+    """Those of the head, which is soon looked through, before those that a page has in its body."""
+    head = tree.head
+    if head is not None:
+        yield from (node for node in head.iter() if node.tag == "title")
+    yield from tree.css("body > title")
 
 
 def _snippet(sections: tuple[Section, ...]) -> str:
@@ -345,12 +365,11 @@ def _snippet(sections: tuple[Section, ...]) -> str:
     return snippet_of(" ".join(gathered))
 
 
-def _links(tree: LexborHTMLParser, main: LexborNode, url: str) -> tuple[str, ...]:
+def _links(anchors: list[LexborNode], base: str) -> tuple[str, ...]:
     """Where links outside the page's furniture lead."""
-    base = _base(tree, url)
     origin = _joined(base, "/").removesuffix("/")
     found: dict[str, None] = {}
-    for node in main.css("a[href]"):
+    for node in anchors:
         href = (node.attributes.get("href") or "").strip()
         if not href or len(href) > MAX_URL_CHARS or href.startswith("#"):
             continue
@@ -363,8 +382,8 @@ def _links(tree: LexborHTMLParser, main: LexborNode, url: str) -> tuple[str, ...
     return tuple(found)
 
 
-def _base(tree: LexborHTMLParser, url: str) -> str:
-    node = tree.css_first("base[href]")
+def _base(marks: list[LexborNode], url: str) -> str:
+    node = next((each for each in marks if each.tag == "base"), None)
     return _joined(url, (node.attributes.get("href") or "").strip()) or url if node is not None else url
 
 

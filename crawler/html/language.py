@@ -85,7 +85,11 @@ _ONLY_IN_OTHERS = (("ja", "ko", "zh", "th", "el", "he", "ar", "ru", "uk", "bg", 
 def _script_of(text: str) -> str:
     """The script of most of a text's letters; kana make it Japanese even among more Han."""
     if text.isascii():
-        return "latin" if sum(map(len, _LATIN_WORDS.findall(text))) >= SENTENCE_LETTERS else ""
+        # The beginning tells, nearly always.
+        is_latin = any(
+            sum(map(len, _LATIN_WORDS.findall(part))) >= SENTENCE_LETTERS for part in (text[:200], text)
+        )
+        return "latin" if is_latin else ""
     counts = {name: len(pattern.findall(text)) for name, pattern in _SCRIPTS}
     letters = sum(counts.values())
     if letters < SENTENCE_LETTERS:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle  # ruff: ignore[suspicious-pickle-import] - what is taken from a child is restricted below
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from decimal import Decimal
 from io import BytesIO
+from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from crawler import logs
@@ -20,6 +21,8 @@ from crawler.pdp import Evidence, Facts, Rating, Reading, Signals, Variant, Verd
 from crawler.reading.process import NonsenseError, NotBegunError, ReadingProcess
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from crawler.html.content import ContentQuestion
     from crawler.pdp import PageQuestion
 
@@ -29,6 +32,7 @@ A = TypeVar("A")
 LIMIT_SECONDS = 60.0
 AT_ONCE = 4  # questions that a process has: it need not wait for the next one
 LARGE_BYTES = 1024 * 1024  # of a page; of those it has one
+TOGETHER = 16  # pages in one question, where many are asked about at once
 # All that an answer is made of, beside numbers, texts and their lists.
 _VALUES: dict[tuple[str, str], type] = {
     (each.__module__, each.__qualname__): each
@@ -56,14 +60,35 @@ class Readers:
 
     async def read(self, question: PageQuestion) -> Reading:
         """Have a page read by whichever process has least to do."""
-        return await self._answer(question, Reading)
+        try:
+            return await self._answer(question, Reading, len(question.body))
+        except ReadingFailedError as error:
+            log.error("reader.died", url=question.url, error=type(error.__cause__).__name__)  # ruff: ignore[error-instead-of-exception] - the reader's, not ours
+            raise ReadingFailedError(f"reading {question.url} came to nothing") from error
 
-    async def content(self, question: ContentQuestion) -> Content:
-        """Have it said what of a page counts."""
-        return await self._answer(question, Content)
+    async def contents(self, questions: Sequence[ContentQuestion]) -> list[Content | None]:
+        """Have it said what of some pages counts; None for one that came to nothing."""
+        groups = list(_groups(questions))
+        return list(chain.from_iterable(await asyncio.gather(*(self._contents(each) for each in groups))))
 
-    async def _answer(self, question: PageQuestion | ContentQuestion, kind: type[A]) -> A:
-        async with self._places, self._large if len(question.body) > LARGE_BYTES else nullcontext():
+    async def _contents(self, group: list[ContentQuestion]) -> Sequence[Content | None]:
+        """One answer for a few pages; where one of them ends its reader, each is asked about alone."""
+        if len(group) > 1:
+            with suppress(ReadingFailedError):
+                found = await self._answer(group, list, sum(len(each.body) for each in group))
+                if len(found) == len(group) and all(isinstance(each, Content) for each in found):
+                    return found
+        return [await self._content(each) for each in group]
+
+    async def _content(self, question: ContentQuestion) -> Content | None:
+        try:
+            return await self._answer(question, Content, len(question.body))
+        except ReadingFailedError:
+            log.error("reader.died", url=question.url)  # ruff: ignore[error-instead-of-exception] - the reader's, not ours
+            return None
+
+    async def _answer(self, question: object, kind: type[A], size: int) -> A:
+        async with self._places, self._large if size > LARGE_BYTES else nullcontext():
             asked = pickle.dumps(question, pickle.HIGHEST_PROTOCOL)
             while True:
                 process = await self._least_busy()
@@ -73,8 +98,7 @@ class Readers:
                     continue  # the page that was being read has ended it; there is one less of these now
                 except (TimeoutError, EOFError, OSError, NonsenseError) as error:
                     process.end(error)
-                    log.error("reader.died", url=question.url, error=type(error).__name__)  # ruff: ignore[error-instead-of-exception] - the reader's, not ours
-                    raise ReadingFailedError(f"reading {question.url} came to nothing") from error
+                    raise ReadingFailedError(f"reading came to nothing: {type(error).__name__}") from error
 
     async def _least_busy(self) -> ReadingProcess:
         # Let a death be noticed: what killed a process while it did nothing was no page's doing.
@@ -91,6 +115,20 @@ class Readers:
         for process in self._processes:
             process.end(EOFError())
             await process.gone()
+
+
+def _groups(questions: Iterable[ContentQuestion]) -> Iterator[list[ContentQuestion]]:
+    """Questions in their order, some together; a large page is alone."""
+    group: list[ContentQuestion] = []
+    size = 0
+    for each in questions:
+        if group and (len(group) == TOGETHER or size + len(each.body) > LARGE_BYTES):
+            yield group
+            group, size = [], 0
+        group.append(each)
+        size += len(each.body)
+    if group:
+        yield group
 
 
 def _answer_in(answer: bytes, kind: type[A]) -> A:

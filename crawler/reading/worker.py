@@ -11,9 +11,9 @@ import pickle  # ruff: ignore[suspicious-pickle-import] - between us and our own
 import socket
 import sys
 from contextlib import suppress
+from typing import Any
 
 from crawler.html.content import ContentQuestion, content_of
-from crawler.pdp import reading_of
 from crawler.reading.process import LENGTH
 
 YOUNG = 50_000  # objects, before the garbage collector looks for circles among them
@@ -30,9 +30,19 @@ def main() -> None:
     with parent, parent.makefile("rb") as questions, suppress(ConnectionError):  # nobody waits any more
         while len(head := questions.read(LENGTH.size)) == LENGTH.size:
             question = pickle.loads(questions.read(LENGTH.unpack(head)[0]))  # ruff: ignore[suspicious-pickle-usage] - from our own parent
-            found = content_of(question) if isinstance(question, ContentQuestion) else reading_of(question)
-            answer = pickle.dumps(found, pickle.HIGHEST_PROTOCOL)
+            answer = pickle.dumps(_answer(question), pickle.HIGHEST_PROTOCOL)
             parent.sendall(LENGTH.pack(len(answer)) + answer)
+
+
+def _answer(question: Any) -> Any:
+    """What was found: of one page, or of several that were sent together."""
+    if isinstance(question, ContentQuestion):
+        return content_of(question)
+    if isinstance(question, list):
+        return [content_of(each) for each in question]
+    from crawler.pdp import reading_of  # ruff: ignore[import-outside-top-level] - who indexes needs no rule
+
+    return reading_of(question)
 
 
 if __name__ == "__main__":

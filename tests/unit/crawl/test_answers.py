@@ -37,7 +37,7 @@ from crawler.crawl.answers import (
 )
 from crawler.db.engine import DatabaseUnavailableError
 from crawler.pdp import PageQuestion, reading_of
-from crawler.reading import ReadingFailedError
+from crawler.reading.readers import ReadingFailedError
 from tests.unit.components import HOME, a_request, an_answer, awaited
 
 if TYPE_CHECKING:

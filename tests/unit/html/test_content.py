@@ -92,6 +92,25 @@ def test_links_of_the_main_part() -> None:
     assert len(page.links) == MAX_LINKS
 
 
+def test_links_of_a_page_without_a_main_part() -> None:
+    """A menu leads nowhere, and does not use up what is kept; nor does what is hidden."""
+    menu = "".join(f"<a href=/menu/{n}>x</a>" for n in range(MAX_LINKS))
+    page = of(f"<nav>{menu}</nav><p>{LONG} <a href=/said>y</a><a hidden href=/ghost>z</a></p><footer>{menu}")
+    assert page.links == ("https://shop.example/said",)
+
+
+@pytest.mark.parametrize("html", ["<head><base href=/b/>", "<body><div><base href=/b/></div>"])
+def test_links_begin_where_the_page_says(html: str) -> None:
+    """Wherever in it."""
+    assert of(f"{html}<p>{LONG}<a href=x>y</a>").links == ("https://shop.example/b/x",)
+
+
+@pytest.mark.parametrize("space", [" ", "  ", "\t", "\xa0", "\u2003", "\u3000", " \u200b", "\x1f "])
+def test_blanks_of_every_kind_are_one(space: str) -> None:
+    """Whether a line has to be looked at closely or not."""
+    assert of(f"<p>{space}a{space}b{space}</p>").text == "a b"
+
+
 @pytest.mark.parametrize(
     ("body", "problem"),
     [

@@ -12,7 +12,7 @@ from scrapy.http import TextResponse
 
 from crawler.middlewares.capture import CaptureMiddleware
 from crawler.pdp import reading_of
-from crawler.reading import ReadingFailedError
+from crawler.reading.readers import ReadingFailedError
 from crawler.sessions.rows import StaleSessionError
 from tests.unit.components import a_request, a_visit, an_answer, awaited, crawl_parts
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from crawler.html.content import Content, ContentQuestion
 from crawler.pdp import PageQuestion, Reading, reading_of
-from crawler.reading import Readers, ReadingFailedError, process, readers
+from crawler.reading import process, readers
 from crawler.reading.process import NonsenseError
-from crawler.reading.readers import AT_ONCE
+from crawler.reading.readers import AT_ONCE, Readers, ReadingFailedError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -81,6 +82,40 @@ def test_a_page_that_kills_its_reader_costs_that_page() -> None:
         assert all(isinstance(other, Reading) and other.verdict.is_pdp for other in others)
 
     with_readers(kill_while_reading, count=1)
+
+
+def test_a_page_among_others_that_kills_its_reader_costs_that_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that were sent with it are read again, each by itself."""
+
+    async def answer(self: Readers, question: Any, kind: type[Any], size: int) -> Any:
+        some = question if isinstance(question, list) else [question]
+        if any(b"bomb" in each.body for each in some):
+            raise ReadingFailedError("it died")
+        return await asked_for(self, question, kind, size)
+
+    asked_for = Readers._answer
+    monkeypatch.setattr(Readers, "_answer", answer)
+    pages = [PAGE.replace(b"Jug", b"Jug %d" % n) for n in range(readers.TOGETHER + 2)]
+    pages[3] = b"bomb"
+    questions = [ContentQuestion(page, QUESTION.url, "text/html") for page in pages]
+    found = with_readers(lambda readers: readers.contents(questions))
+    assert [each and each.title for each in found] == [
+        None if n == 3 else f"Jug {n}" for n in range(len(pages))
+    ]
+
+
+def test_an_answer_about_fewer_pages_is_none() -> None:
+    """Whoever has taken a reader over cannot have one page's content stand for another's."""
+
+    async def ask(asked: Readers) -> list[Content | None]:
+        async def answer(_question: Any, kind: type[Any], _size: int) -> Any:
+            await asyncio.sleep(0)
+            return [] if kind is list else Content("", "alone", (), "", "und", (), is_cut=False)
+
+        asked._answer = answer  # type: ignore[method-assign,assignment]
+        return await asked.contents([ContentQuestion(PAGE, QUESTION.url)] * 2)
+
+    assert [each and each.title for each in with_readers(ask)] == ["alone", "alone"]
 
 
 def test_a_reader_that_dies_while_idle_costs_nothing() -> None:
