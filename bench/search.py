@@ -131,8 +131,6 @@ def filled(url: str, corpus: Corpus) -> Database:
         file = (1, "/", "bench", "sealed", 0, 0, 0, _stored(db, now))
         columns = ("id", "folder", "path", "state", "size_bytes", "records", "records_bad", "created_at")
         insert_many(db, "warc_files", columns, [file])
-        if database.is_sqlite:
-            db.execute(text("DROP TRIGGER snapshot_grams_gain"))
     for begin in range(0, corpus.texts, BATCH):
         with database.write() as db:
             _fill(db, corpus, range(begin, min(begin + BATCH, corpus.texts)))

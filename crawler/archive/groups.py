@@ -8,13 +8,14 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from functools import lru_cache
+from struct import pack, unpack
 from typing import TYPE_CHECKING, Any, cast
 
 from attrs import frozen
 from sqlalchemy import bindparam, delete, func, insert, select, update
 
-from crawler.db.models import Outlink, PageGroup, Snapshot
-from crawler.db.upsert import insert_many
+from crawler.db.models import LinkCount, Outlink, PageGroup, Snapshot
+from crawler.db.upsert import for_both, insert_many
 from crawler.errors import BadUrlError
 from crawler.html.content import MAX_URL_CHARS
 from crawler.urls import canonical
@@ -27,10 +28,11 @@ if TYPE_CHECKING:
     from sqlalchemy import Select, Table
     from sqlalchemy.orm import Session
 
+    from crawler.db.upsert import Insert
+
 BY_PATH = "path"
 SHOWN_CLASSES = (0, 2)  # answers that are shown without being asked for
 _GROUPS = cast("Table", PageGroup.__table__)
-_LINKS = cast("Table", Outlink.__table__)
 _KEY_BYTES = 8
 _AT_ONCE = 500  # keys in one statement
 
@@ -130,22 +132,35 @@ def write_links(db: Session, found: Mapping[int, Links]) -> None:
     if not found:
         return
     before = _links_of(db, found)
-    gone = [(group, to) for group, old in before.items() for to in old - found[group].targets]
-    come = [(group, to) for group, new in found.items() for to in new.targets - before.get(group, set())]
-    connection = db.connection()
-    if gone:
-        which = (_LINKS.c.group_id == bindparam("its_group"), _LINKS.c.target == bindparam("its_target"))
-        connection.execute(delete(_LINKS).where(*which), _rows(gone, "its_group", "its_target"))
-    if come:
-        insert_many(db, "outlinks", ("group_id", "target"), come)
-    counts = Counter(to for _, to in come)
-    counts.subtract(to for _, to in gone)
-    _add_inlinks(db, {to: count for to, count in counts.items() if count})
+    counts: Counter[int] = Counter()
+    changed = []
+    for group, new in found.items():
+        old = before.get(group, set())
+        if new.targets != old:
+            counts.update(new.targets - old)
+            counts.subtract(old - new.targets)
+            changed.append({"group_id": group, "targets": packed(new.targets)})
+    if changed:
+        db.connection().execute(_KEEP_LINKS[db.get_bind().dialect.name], changed)
+    add_to_counts(db, counts)
     counted = update(_GROUPS).where(_GROUPS.c.id == bindparam("its_id"))
     said = [
         {"its_id": group, "how_many": len(new.targets), "at": new.captured_at} for group, new in found.items()
     ]
-    connection.execute(counted.values(outlink_count=bindparam("how_many"), links_at=bindparam("at")), said)
+    db.connection().execute(
+        counted.values(outlink_count=bindparam("how_many"), links_at=bindparam("at")), said
+    )
+
+
+def packed(targets: Iterable[int]) -> bytes:
+    """Link keys as they are kept."""
+    keys = sorted(targets)
+    return pack(f"<{len(keys)}q", *keys)
+
+
+def unpacked(kept: bytes) -> tuple[int, ...]:
+    """The link keys that are kept so."""
+    return unpack(f"<{len(kept) // _KEY_BYTES}q", kept)
 
 
 def _newest_only(db: Session, found: Mapping[int, Links]) -> dict[int, Links]:
@@ -159,45 +174,43 @@ def _newest_only(db: Session, found: Mapping[int, Links]) -> dict[int, Links]:
 
 
 def _links_of(db: Session, groups: Iterable[int]) -> dict[int, set[int]]:
-    links: dict[int, set[int]] = {}
-    for group, target in db.execute(
-        select(Outlink.group_id, Outlink.target).where(Outlink.group_id.in_(groups))
-    ):
-        links.setdefault(group, set()).add(target)
-    return links
+    query = select(Outlink.group_id, Outlink.targets).where(Outlink.group_id.in_(groups))
+    return {group: set(unpacked(targets)) for group, targets in db.execute(query)}
 
 
-_LEADING = select(func.count()).select_from(Outlink).where(Outlink.target == PageGroup.link_key)
+def _keep_links(into: Insert) -> Insert:
+    return into.on_conflict_do_update(index_elements=["group_id"], set_={"targets": into.excluded.targets})
+
+
+_KEEP_LINKS = for_both(Outlink, _keep_links)
+_LEADING = select(LinkCount.pages).where(LinkCount.target == PageGroup.link_key)
 _COUNTED = (
     update(PageGroup)
     .where(PageGroup.id.in_(bindparam("ids", expanding=True)))
-    .values(inlink_count=_LEADING.where(Outlink.group_id != PageGroup.id).scalar_subquery())
+    .values(inlink_count=func.coalesce(_LEADING.scalar_subquery(), 0))
 )
 
 
 def count_inlinks(db: Session, ids: Iterable[int]) -> None:
-    """Count anew who leads to some groups."""
+    """Have some groups know anew how many pages lead to them."""
     for some in _some(ids):
         db.execute(_COUNTED, {"ids": some}, execution_options=_QUIETLY)
 
 
-def _add_inlinks(db: Session, counts: Mapping[int, int]) -> None:
-    known = [
-        key
-        for some in _some(counts)
-        for key in db.scalars(select(PageGroup.link_key).where(PageGroup.link_key.in_(some)).distinct())
-        if key is not None
+def add_to_counts(db: Session, counts: Mapping[int, int]) -> None:
+    """Count more links, or fewer, to what they lead to, and tell the groups that are that."""
+    rows = sorted((to, count) for to, count in counts.items() if count)
+    add = "(target) DO UPDATE SET pages = link_counts.pages + excluded.pages"
+    insert_many(db, "link_counts", ("target", "pages"), rows, on_conflict=add)
+    fewer = [to for to, count in rows if count < 0]
+    for some in _some(fewer):
+        db.execute(delete(LinkCount).where(LinkCount.target.in_(some), LinkCount.pages <= 0))
+    groups = [
+        group
+        for some in _some(to for to, _ in rows)
+        for group in db.scalars(select(PageGroup.id).where(PageGroup.link_key.in_(some)))
     ]
-    if known:
-        more = update(_GROUPS).where(_GROUPS.c.link_key == bindparam("its_key"))
-        db.connection().execute(
-            more.values(inlink_count=_GROUPS.c.inlink_count + bindparam("more")),
-            [{"its_key": key, "more": counts[key]} for key in sorted(known)],
-        )
-
-
-def _rows(pairs: Iterable[tuple[int, int]], *names: str) -> list[dict[str, int]]:
-    return [dict(zip(names, pair, strict=True)) for pair in pairs]
+    count_inlinks(db, groups)
 
 
 def _some(ids: Iterable[int]) -> Iterable[list[int]]:

@@ -33,7 +33,7 @@ def add(db: Session, titles: Iterable[str]) -> None:
         db.scalars(select(WordForm.word).where(WordForm.form == WordForm.word, WordForm.form.in_(words)))
     )
     rows = [(form, word) for word in sorted(words - known) for form in _forms(word)]
-    insert_many(db, "word_forms", ("form", "word"), rows, new_only=True)
+    insert_many(db, "word_forms", ("form", "word"), rows, on_conflict="DO NOTHING")
 
 
 def forget_unused(db: Session, titles: Iterable[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -58,9 +59,10 @@ def mending(db: Session, table: type[Any], which: ColumnElement[bool]) -> Callab
         return lambda: similar.forget_unused(db, titles)
     if table is PageGroup:
         going = select(PageGroup.id).where(which)
-        targets = select(Outlink.target).where(Outlink.group_id.in_(going))
-        led_to = list(db.scalars(select(PageGroup.id).where(PageGroup.link_key.in_(targets))))
-        return lambda: groups.count_inlinks(db, led_to)
+        counts: Counter[int] = Counter()
+        for targets in db.scalars(select(Outlink.targets).where(Outlink.group_id.in_(going))):
+            counts.subtract(groups.unpacked(targets))
+        return lambda: groups.add_to_counts(db, counts)
     if table is Snapshot:
         found = db.scalars(select(Snapshot.group_id).where(which).distinct())
         touched = [group for group in found if group is not None]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import defaultdict
+from itertools import chain, repeat
+from struct import Struct, pack
+from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import bindparam, text
 
-from crawler.archive.words import words_of
+from crawler.archive.words import parted, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    import psycopg
     from sqlalchemy import TextClause
     from sqlalchemy.orm import Session
 
@@ -18,7 +22,12 @@ if TYPE_CHECKING:
 MAX_PLACES = 255
 LAST_PLACE = 16_383
 _ADD_ON_SQLITE = text("INSERT INTO text_words (rowid, title, body) VALUES (:id, :title, :body)")
-_ADD_ON_POSTGRESQL = text("INSERT INTO text_words (text_id, words) VALUES (:id, CAST(:words AS tsvector))")
+_ADD_ON_POSTGRESQL = "COPY text_words (text_id, words) FROM STDIN (FORMAT BINARY)"
+_COPY_BEGINS, _COPY_ENDS = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
+_ROW = Struct("!hiqi")  # two fields: a key of eight bytes, and how long the words are
+_COUNT = Struct("!i")
+_ROW_KEY_BYTES = 8
+_IN_TITLE = 0b11 << 14  # of a place; it is the weight A
 GRAM = 3
 MAX_GRAMS = 16  # of a part; the rest is looked at
 GAP = 10  # between title and body, over which no phrase reaches
@@ -26,16 +35,18 @@ GAP = 10  # between title and body, over which no phrase reaches
 
 def add(db: Session, texts: Iterable[tuple[int, str, str]]) -> None:
     """Have texts found by their words: the id, title and body of each."""
-    rows: list[dict[str, Any]] = []
-    is_sqlite = _is_sqlite(db)
-    for text_id, title, body in texts:
-        words = words_of(title), words_of(body)
-        if is_sqlite:
-            rows.append({"id": text_id, "title": " ".join(words[0]), "body": " ".join(words[1])})
-        else:
-            rows.append({"id": text_id, "words": _vector(*words)})
-    if rows:
-        db.connection().execute(_ADD_ON_SQLITE if is_sqlite else _ADD_ON_POSTGRESQL, rows)
+    if _is_sqlite(db):
+        rows = [{"id": key, "title": parted(title), "body": parted(body)} for key, title, body in texts]
+        if rows:
+            db.connection().execute(_ADD_ON_SQLITE, rows)
+        return
+    connection = cast("psycopg.Connection[Any]", db.connection().connection.driver_connection)
+    with connection.cursor() as cursor, cursor.copy(_ADD_ON_POSTGRESQL) as copy:
+        copy.write(_COPY_BEGINS)
+        for key, title, body in texts:
+            words = _vector(words_of(title), words_of(body))
+            copy.write(_ROW.pack(2, _ROW_KEY_BYTES, key, len(words)) + words)
+        copy.write(_COPY_ENDS)
 
 
 def remove(db: Session, ids: Sequence[int]) -> None:
@@ -45,12 +56,14 @@ def remove(db: Session, ids: Sequence[int]) -> None:
     db.execute(which.bindparams(bindparam("ids", list(ids), expanding=True)))
 
 
-def add_parts(db: Session, ids: Sequence[int]) -> int:
-    """Have snapshots found by parts of words, that are not, on SQLite; how many."""
-    columns = "find_title, find_snippet, find_url"
-    source = f"SELECT id, {columns} FROM snapshots WHERE id IN :ids"  # ruff: ignore[hardcoded-sql-expression] - ours
-    added = text(f"INSERT INTO snapshot_grams (rowid, {columns}) {source}")
-    db.execute(added.bindparams(bindparam("ids", list(ids), expanding=True)))
+def add_parts(db: Session, ids: Sequence[int], named: str = "id") -> int:
+    """Have snapshots found by parts of words, that are not; how many. PostgreSQL does so by itself."""
+    if _is_sqlite(db) and ids:
+        columns = "find_title, find_snippet, find_url"
+        there = "SELECT 1 FROM snapshot_grams_docsize AS there WHERE there.id = snapshots.id"
+        source = f"SELECT id, {columns} FROM snapshots WHERE {named} IN :ids AND NOT EXISTS ({there})"  # ruff: ignore[hardcoded-sql-expression] - ours
+        added = text(f"INSERT INTO snapshot_grams (rowid, {columns}) {source}")
+        db.execute(added.bindparams(bindparam("ids", list(ids), expanding=True)))
     return len(ids)
 
 
@@ -97,12 +110,19 @@ def _is_sqlite(db: Session) -> bool:
     return db.get_bind().dialect.name == "sqlite"
 
 
-def _vector(title: list[str], body: list[str]) -> str:
-    """A tsvector as it is written: words are letters and digits, so none needs an escape."""
-    places: dict[str, list[str]] = {}
-    for words, first, weight in ((title, 1, "A"), (body, len(title) + GAP, "")):
-        for place, word in enumerate(words, first):
-            seen = places.setdefault(word, [])
-            if len(seen) < MAX_PLACES:
-                seen.append(f"{min(place, LAST_PLACE)}{weight}")
-    return " ".join(f"'{word}':{','.join(dict.fromkeys(seen))}" for word, seen in places.items())
+def _vector(title: list[str], body: list[str]) -> bytes:
+    """A tsvector as the server reads it from other servers: words with their places, each once."""
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for place, word in enumerate(title, 1):  # titles are short
+        places[word].append(place | _IN_TITLE)
+    for place, word in zip(
+        chain(range(len(title) + GAP, LAST_PLACE), repeat(LAST_PLACE)), body, strict=False
+    ):
+        places[word].append(place)
+    parts = [_COUNT.pack(len(places))]
+    for word, seen in places.items():
+        kept = seen
+        if seen[-1] == LAST_PLACE or len(seen) > MAX_PLACES:
+            kept = list(dict.fromkeys(seen[:MAX_PLACES]))
+        parts.append(b"%b\0%b" % (word.encode(), pack(f"!{len(kept) + 1}H", len(kept), *kept)))
+    return b"".join(parts)

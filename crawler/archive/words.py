@@ -30,6 +30,9 @@ _WRITTEN = re.compile(
     f"[{_SPACELESS}][{_MARKS}\u0300-\u036f]*|(?:(?![{_SPACELESS}])(?:[^\\W_]|[{_MARKS}\u0300-\u036f]))+"
 )
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
+# Most texts have neither of both kinds, and then a word is soon found.
+_SPECIAL = re.compile(f"[{_SPACELESS}{_MARKS}]")
+_SPACED_WORD = re.compile(r"[^\W_]+")
 _ACCENTS = re.compile(r"[\u0300-\u036f]")
 
 
@@ -44,8 +47,15 @@ def folded(text: str) -> str:
 def words_of(text: str) -> list[str]:
     """The words of a text in their order, as they are compared."""
     bare = folded(text)
-    pattern = _ASCII_WORD if bare.isascii() else _WORD
+    pattern = _ASCII_WORD if bare.isascii() else _WORD if _SPECIAL.search(bare) else _SPACED_WORD
     return [word[:MAX_WORD_CHARS] for word in pattern.findall(bare)]
+
+
+def parted(text: str) -> str:
+    """The same as one text, for an index that finds ASCII words by itself, whatever their case."""
+    if text.isascii() and len(max(text.split(), key=len, default="")) <= MAX_WORD_CHARS:
+        return text
+    return " ".join(words_of(text))
 
 
 def spans_of(text: str) -> Iterator[tuple[int, int]]:

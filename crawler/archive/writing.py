@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from datetime import timedelta
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, cast
 
 from attrs import frozen
@@ -102,6 +103,7 @@ def write(db: Session, pages: Sequence[ReadPage]) -> None:
         _row(each, ids[each.source_id, keys[each.record_id]], texts.get(each.record_id)) for each in pages
     ]
     db.connection().execute(_UPSERT[db.get_bind().dialect.name], rows)
+    word_index.add_parts(db, [each.record_id for each in pages], "record_id")
     touched = {row["group_id"] for row in rows} | {group for _, group in before.values() if group}
     hide_repeats(db, touched, [each.captured_at for each in pages])
     groups.refresh(db, touched)
@@ -150,7 +152,7 @@ def _write_links(db: Session, pages: Sequence[ReadPage], group_of: dict[int, int
         group = group_of[each.record_id]
         is_good = status_class(each.status_code) == OK_CLASS and not (each.content.problem or each.repeats)
         if is_good and (group not in found or found[group].captured_at <= each.captured_at):
-            targets = frozenset(link_key(url, each.group_by) for url in each.content.links)
+            targets = frozenset(map(link_key, each.content.links, repeat(each.group_by)))
             found[group] = Links(each.captured_at, targets)
     groups.write_links(db, found)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from sqlalchemy.dialects import postgresql, sqlite
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     Insert: TypeAlias = postgresql.Insert | sqlite.Insert
 
 S = TypeVar("S")
+_ON_POSTGRESQL = {bool: "boolean", int: "bigint", str: "text", datetime: "timestamptz"}
 
 
 def insert_into(db: Session, table: type[Base]) -> Insert:
@@ -34,14 +36,19 @@ def insert_many(
     columns: Sequence[str],
     rows: Sequence[tuple[Any, ...]],
     *,
-    new_only: bool = False,
+    on_conflict: str = "",
 ) -> None:
-    """Insert many small rows as the driver takes them; SQLAlchemy looks at each value."""
+    """Insert many rows as the driver takes them, without empty fields; SQLAlchemy looks at each value."""
     if not rows:
         return
     connection = db.connection()
-    mark = "?" if connection.dialect.name == "sqlite" else "%s"
-    values = ", ".join([mark] * len(columns))
-    end = " ON CONFLICT DO NOTHING" if new_only else ""
+    end = f" ON CONFLICT {on_conflict}" if on_conflict else ""
     named = f"{table} ({', '.join(columns)})"
-    connection.exec_driver_sql(f"INSERT INTO {named} VALUES ({values}){end}", list(rows))  # ruff: ignore[hardcoded-sql-expression] - names of our own
+    if connection.dialect.name == "sqlite":
+        marks = ", ".join(["?"] * len(columns))
+        connection.exec_driver_sql(f"INSERT INTO {named} VALUES ({marks}){end}", list(rows))  # ruff: ignore[hardcoded-sql-expression] - names of our own
+        return
+    # One statement: PostgreSQL's driver asks for each row of many by itself.
+    arrays = ", ".join(f"%s::{_ON_POSTGRESQL[type(each)]}[]" for each in rows[0])
+    statement = f"INSERT INTO {named} SELECT * FROM unnest({arrays}){end}"  # ruff: ignore[hardcoded-sql-expression] - the same
+    connection.exec_driver_sql(statement, tuple(map(list, zip(*rows, strict=True))))

@@ -1,6 +1,6 @@
 """The tables; importing this package registers all of them."""
 
-from crawler.db.models.archive import Outlink, PageGroup, Snapshot, Text, WordForm
+from crawler.db.models.archive import LinkCount, Outlink, PageGroup, Snapshot, Text, WordForm
 from crawler.db.models.assets import Asset, AssetSighting, AssetVersion
 from crawler.db.models.base import Base
 from crawler.db.models.changes import SnapshotChange
@@ -36,6 +36,7 @@ __all__ = [
     "Hold",
     "Job",
     "JobStep",
+    "LinkCount",
     "Listing",
     "Outlink",
     "Page",

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from sqlalchemy import delete, select, text, update
 
-from crawler.archive.rebuilding import WAYS, rebuild
+from crawler.archive import rebuilding
+from crawler.archive.groups import unpacked
+from crawler.archive.rebuilding import WAYS, BeingIndexedError, rebuild
 from crawler.archive.search import SearchOrder, search
 from crawler.clock import utc_now
-from crawler.db.models import PageGroup, Snapshot, WordForm
+from crawler.db.engine import Database
+from crawler.db.models import LinkCount, Outlink, PageGroup, Snapshot, WordForm
 from crawler.evidence.folder_store import FolderStore
 from tests.unit.archive.stored import index_pages, keep
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
-
-    from crawler.db.engine import Database
 
 URL = "https://shop.example"
 
@@ -43,6 +43,7 @@ def state(database: Database) -> tuple[Any, ...]:
             db.execute(select(*columns).order_by(PageGroup.id)).all(),
             db.execute(select(Snapshot.id, Snapshot.deduplicated).order_by(Snapshot.id)).all(),
             sorted(map(tuple, db.execute(select(WordForm.form, WordForm.word)))),
+            sorted(map(tuple, db.execute(select(LinkCount.target, LinkCount.pages)))),
             [
                 search(db, SearchOrder(asked)).total
                 for asked in ("leather", "eathe", "shoe 3", "sheo", "title:hoe")
@@ -55,7 +56,7 @@ def test_it_is_the_same_again(database: Database, tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("crawler.archive.rebuilding.AT_ONCE", 2)
     filled(database, tmp_path)
     before = state(database)
-    assert before[3] == [5, 5, 1, 5, 5]
+    assert before[4] == [5, 5, 1, 5, 5]
     rebuild(database, list(WAYS))
     assert state(database) == before
 
@@ -67,6 +68,10 @@ def test_what_was_lost_is_mended(database: Database, tmp_path: Path) -> None:
     with database.write() as db:
         db.execute(text("DELETE FROM text_words"))
         db.execute(delete(WordForm))
+        some = db.scalar(select(LinkCount.target).limit(1))
+        db.execute(delete(LinkCount).where(LinkCount.target == some))
+        db.execute(update(LinkCount).values(pages=LinkCount.pages + 2))
+        db.add(LinkCount(target=7, pages=1))
         db.execute(update(Snapshot).values(deduplicated=False))
         db.execute(
             update(PageGroup).values(inlink_count=0, link_key=None, snapshot_count=0, shown_class=None)
@@ -78,3 +83,53 @@ def test_what_was_lost_is_mended(database: Database, tmp_path: Path) -> None:
     done = {each.what: each.rows for each in rebuild(database, list(WAYS))}
     assert state(database) == before
     assert (done["groups"], done["repeats"], done["words"]) == (5, 1, 5)
+
+
+def test_links_are_not_counted_while_they_are_written(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was counted would be wrong; nothing is changed, and the message says what to do."""
+    filled(database, tmp_path)
+    before = state(database)
+    monkeypatch.setattr(rebuilding, "_state_of_links", lambda _: object())
+    with pytest.raises(BeingIndexedError, match="at this moment"):
+        rebuild(database, ["groups"])
+    assert state(database) == before
+
+
+def test_counts_of_links_are_those_of_the_pages(database: Database, tmp_path: Path) -> None:
+    """Each page's links are in one row; each target knows how many pages have it."""
+    filled(database, tmp_path)
+    with database.read() as db:
+        links = [unpacked(targets) for targets in db.scalars(select(Outlink.targets))]
+        counted = {row.target: row.pages for row in db.scalars(select(LinkCount))}
+    assert [len(each) for each in links] == [1, 2, 2, 2, 2]
+    assert counted == {to: sum(to in each for each in links) for each in links for to in each}
+
+
+def test_what_is_deleted_while_an_index_is_made_anew(database: Database, tmp_path: Path) -> None:
+    """Snapshots that are not in it yet can go, and the rest is found when it is whole again."""
+    filled(database, tmp_path)
+    with database.write() as db:
+        if database.is_sqlite:
+            db.execute(text("INSERT INTO snapshot_grams (snapshot_grams) VALUES ('delete-all')"))
+        db.execute(delete(Snapshot).where(Snapshot.find_title != "shoe 3"))
+        db.execute(update(Snapshot).values(find_title="boot 3"))
+    rebuild(database, ["parts"])
+    with database.write() as db:
+        assert [search(db, SearchOrder(asked)).total for asked in ("title:boo", "title:hoe")] == [1, 0]
+        db.execute(delete(Snapshot))
+
+
+def test_an_index_of_parts_whose_maker_was_killed(postgres_database: str, tmp_path: Path) -> None:
+    """PostgreSQL leaves what is no use and in the way; it is made anew."""
+    database = Database(postgres_database)
+    filled(database, tmp_path)
+    with database.write() as db:
+        db.execute(text("UPDATE pg_index SET indisvalid = false "
+                        "WHERE indexrelid = to_regclass('snapshot_grams')"))  # fmt: skip
+    assert rebuild(database, ["parts"])[0].rows == 1
+    with database.read() as db:
+        assert db.scalar(text("SELECT indisvalid FROM pg_index WHERE indexrelid = "
+                              "to_regclass('snapshot_grams')"))  # fmt: skip
+    database.close()

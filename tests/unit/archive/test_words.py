@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawler.archive.words import MAX_WORD_CHARS, folded, words_of
+from crawler.archive.words import MAX_WORD_CHARS, folded, parted, words_of
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,21 @@ def test_a_word_is_bounded() -> None:
 def test_half_a_character_is_no_word() -> None:
     """Nor does it end anything."""
     assert words_of("a\ud800b") == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Red shoes, size-42!",
+        "snake_case\nA",
+        "don\u2019t \u2013 stop",
+        "x" * 300 + " y",
+        "naïve 赤い靴",
+        "a\u0903b\u2019c",
+        "",
+    ],
+)
+def test_the_words_of_a_text_as_one(text: str) -> None:
+    """SQLite's own tokenizer finds the same ones in it, as far as they are ASCII."""
+    assert words_of(parted(text)) == words_of(text)
+    assert all(len(word) <= MAX_WORD_CHARS for word in parted(text).split())

@@ -12,9 +12,10 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import MetaData, inspect, select, text
 
+from crawler.archive.groups import unpacked
 from crawler.db import migrations, revisions
 from crawler.db.engine import Database
-from crawler.db.models import Base, Task
+from crawler.db.models import Base, LinkCount, Outlink, Task
 from crawler.errors import RevisionError
 from tests.embedded.postgresql import fresh_database
 from tests.servers import set_revision
@@ -222,3 +223,26 @@ def test_causes_are_taken_out_of_the_errors_that_are_stored(empty: Database) -> 
     with empty.read() as db:
         found = db.execute(select(Task.cause, Task.last_error).order_by(Task.id)).all()
     assert [tuple(row) for row in found] == list(before.values())
+
+
+def test_links_are_packed_and_counted(empty: Database) -> None:
+    """Revision 0016: what was a row for each link is a row for each page, and how many lead there."""
+    revisions.migrate(empty, "0015")
+    at = "2026-05-04 12:00:00"
+    with empty.engine.begin() as connection:
+        connection.execute(text("INSERT INTO sources (id, code, name, enabled, created_at, updated_at) "
+                                "VALUES (1, 'shop', 'shop', true, :at, :at)"), {"at": at})  # fmt: skip
+        for group in (1, 2):
+            connection.execute(
+                text("INSERT INTO page_groups (id, source_id, group_key, snapshot_count, inlink_count, "
+                     "outlink_count) VALUES (:id, 1, :key, 0, 0, 0)"), {"id": group, "key": f"/{group}"},
+            )  # fmt: skip
+        for group, target in ((1, 2**63 - 1), (1, -5), (2, -5)):
+            connection.execute(text("INSERT INTO outlinks VALUES (:group, :target)"),
+                               {"group": group, "target": target})  # fmt: skip
+    revisions.upgrade(empty)
+    with empty.read() as db:
+        packed = db.execute(select(Outlink.group_id, Outlink.targets).order_by(Outlink.group_id)).all()
+        counts = db.execute(select(LinkCount.target, LinkCount.pages).order_by(LinkCount.target)).all()
+    assert [(group, unpacked(targets)) for group, targets in packed] == [(1, (-5, 2**63 - 1)), (2, (-5,))]
+    assert [tuple(row) for row in counts] == [(-5, 2), (2**63 - 1, 1)]

@@ -58,7 +58,7 @@ OPERATORS = {
     "retention_results", "store_marks",
 }  # fmt: skip
 # Tables that have rows of a domain, and name it by the key of another row alone.
-SILENT = {"asset_sightings", "outlinks", "run_workers"}
+SILENT = {"asset_sightings", "link_counts", "outlinks", "run_workers"}
 _INDEXES = ("snapshot_grams_", "text_words_")  # SQLite's own tables of an index
 
 
