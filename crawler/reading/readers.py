@@ -60,11 +60,7 @@ class Readers:
 
     async def read(self, question: PageQuestion) -> Reading:
         """Have a page read by whichever process has least to do."""
-        try:
-            return await self._answer(question, Reading, len(question.body))
-        except ReadingFailedError as error:
-            log.error("reader.died", url=question.url, error=type(error.__cause__).__name__)  # ruff: ignore[error-instead-of-exception] - the reader's, not ours
-            raise ReadingFailedError(f"reading {question.url} came to nothing") from error
+        return await self._of_page(question, Reading)
 
     async def contents(self, questions: Sequence[ContentQuestion]) -> list[Content | None]:
         """Have it said what of some pages counts; None for one that came to nothing."""
@@ -81,11 +77,20 @@ class Readers:
         return [await self._content(each) for each in group]
 
     async def _content(self, question: ContentQuestion) -> Content | None:
+        with suppress(ReadingFailedError):
+            return await self.content(question)
+        return None
+
+    async def content(self, question: ContentQuestion) -> Content:
+        """Have it said what of a page counts."""
+        return await self._of_page(question, Content)
+
+    async def _of_page(self, question: PageQuestion | ContentQuestion, kind: type[A]) -> A:
         try:
-            return await self._answer(question, Content, len(question.body))
-        except ReadingFailedError:
-            log.error("reader.died", url=question.url)  # ruff: ignore[error-instead-of-exception] - the reader's, not ours
-            return None
+            return await self._answer(question, kind, len(question.body))
+        except ReadingFailedError as error:
+            log.error("reader.died", url=question.url, error=type(error.__cause__).__name__)  # ruff: ignore[error-instead-of-exception] - the reader's, not ours
+            raise ReadingFailedError(f"reading {question.url} came to nothing") from error
 
     async def _answer(self, question: object, kind: type[A], size: int) -> A:
         async with self._places, self._large if size > LARGE_BYTES else nullcontext():

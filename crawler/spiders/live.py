@@ -18,7 +18,7 @@ from crawler.db.models import RegisteredSource, Snapshot
 from crawler.errors import CrawlerError, UsageError
 from crawler.html.content import NOTHING_IGNORED, ContentQuestion, Ignored
 from crawler.middlewares.navigation import ATTEMPTS_ALLOWED
-from crawler.reading import ReadingFailedError
+from crawler.reading.readers import ReadingFailedError
 from crawler.spiders.visiting import ANSWERS, refusal
 
 if TYPE_CHECKING:
