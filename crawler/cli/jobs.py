@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 JobId = Annotated[str, typer.Argument(metavar="JOB", help="Its number.")]
 SourceCode = Annotated[str, typer.Option("--source", metavar="CODE", help="A registered source.")]
 
+TIME = "%Y-%m-%d %H:%M:%SZ"
 # What a crawl in the foreground ends with.
 CRAWL_EXITS = {
     Came.SUCCESS: ExitCode.DONE, Came.FAILED: ExitCode.FAILED, Came.USAGE: ExitCode.USAGE,
@@ -267,17 +268,19 @@ def _facts(job: JobDocument) -> Iterator[str]:
     if job.retry_count or job.infra_errors:
         yield f"failed crawls: {job.retry_count}; errors of the machine in a row: {job.infra_errors}"
     if job.cleaned_at:
-        yield f"cleaned up ({job.cleanup_status}) at {job.cleaned_at}"
+        yield f"cleaned up ({job.cleanup_status}) at {job.cleaned_at:{TIME}}"
     if job.emptied_at:
-        yield f"a purge took the last of its WARC files at {job.emptied_at}"
+        yield f"a purge took the last of its WARC files at {job.emptied_at:{TIME}}"
 
 
 def _tell_step(step: StepDocument) -> None:
     if step.last_error:
         kind = f"{step.kind}, {step.cause}" if step.cause else step.kind
         say("  [red]{kind}: {error}[/]", kind=kind, error=step.last_error)
-    if step.next_run_at and (step.attempts or step.last_error):
-        say("  {kind} waits until {time}", kind=step.kind, time=step.next_run_at)
+    if step.next_run_at and step.next_run_at > utc_now():
+        say("  {kind} rests until {time}", kind=step.kind, time=step.next_run_at)
+    elif step.next_run_at and step.last_error:
+        say("  {kind} waits for a worker", kind=step.kind)
     names = ("started_at", "ended_at", "outcome", "exit_code", "error")
     if step.history:
         rows = [tuple(map(one.get, names)) for one in step.history]

@@ -120,9 +120,11 @@ def consolidate(database: Database, job_id: int, *, who: str) -> list[MovedFile]
         raise JobStateError(f"job {job.id} is {job.status}; its files are its worker's")
     folder = Path(job.output_dir)
     with locked(folder):
-        stable = folder / "warcs"
+        stable, places = folder / "warcs", to_move(folder)
+        if not places:
+            return []
         stable.mkdir(exist_ok=True)
-        moved = [_moved(folder, stable / name, path) for name, path in to_move(folder).items()]
+        moved = [_moved(folder, stable / name, path) for name, path in places.items()]
         _add_to_manifest(stable, moved)
         with database.write() as db:
             for each in moved:
