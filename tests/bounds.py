@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 from attrs import frozen
 
-from tests.processes import below, kill, parent_of
+from tests.processes import LASTING, below, kill, parent_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -96,8 +96,8 @@ def bound_to(stack: ExitStack, seconds: float) -> None:
 
 
 def ours() -> list[int]:
-    """The processes below this one, but for servers that outlive a test."""
-    return below(os.getpid(), in_session=os.getsid(0))
+    """The processes below this one, but for those that outlive a test."""
+    return [pid for pid in below(os.getpid(), in_session=os.getsid(0)) if pid not in LASTING]
 
 
 def end_what_came_after(before: set[int]) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.forks import starts
+from tests.processes import LASTING
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -50,6 +51,7 @@ def _template(environment: dict[str, str]) -> Generator[starts.Template]:
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         )  # fmt: skip
         theirs.close()
+        LASTING.add(process.pid)
         assert ours.recv(1), process.communicate()[1].decode()
         yield starts.Template(ours)
     process.communicate()
