@@ -10,6 +10,7 @@ import os
 import signal
 import time
 from contextlib import ExitStack, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
@@ -64,13 +65,14 @@ def _bounded(request: pytest.FixtureRequest) -> Generator[None]:
         return
     with ExitStack() as stack:
         stack.callback(end_what_came_after, set(ours()))
-        bound_to(stack, minutes * 60)
+        bound_to(stack, minutes * 60, partial(setattr, request.session, "shouldstop", "interrupted"))
         yield
 
 
-def bound_to(stack: ExitStack, seconds: float) -> None:
+def bound_to(stack: ExitStack, seconds: float, begin_no_other: Callable[[], object]) -> None:
     """React to the time being over, and to the first of any interrupts: cleaning up is not interrupted again.
 
+    What is raised can get lost, in a callback of some library's: even then no other test begins.
     A shell has what it starts in the background ignore the interrupt, so that is said here as well.
     """
     told: list[int] = []
@@ -83,6 +85,7 @@ def bound_to(stack: ExitStack, seconds: float) -> None:
         pytest.fail(f"it was not over after {seconds:.0f} s", pytrace=False)
 
     def interrupted(*_: object) -> None:
+        begin_no_other()
         if not told:
             told.append(signal.SIGINT)
             raise KeyboardInterrupt

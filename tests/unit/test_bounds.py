@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack
+from functools import partial
 
 import pytest
 
@@ -27,7 +28,7 @@ def test_the_longest_begin_on_each_process() -> None:
 def wait_bound(process: subprocess.Popen[bytes], seconds: float) -> None:
     """Wait for a process, in a call of the system, under a bound."""
     with ExitStack() as stack:
-        bound_to(stack, seconds)
+        bound_to(stack, seconds, list)
         process.wait()
 
 
@@ -41,13 +42,15 @@ def test_a_test_that_takes_too_long_fails_where_it_is() -> None:
 
 
 def test_a_signal_interrupts_once() -> None:
-    """Whoever is impatient does not interrupt the cleaning up."""
+    """Whoever is impatient does not interrupt the cleaning up; no other test begins."""
+    told: list[str] = []
     with ExitStack() as stack:
-        bound_to(stack, 600)
+        bound_to(stack, 600, partial(told.append, "no other"))
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0)
+    assert told == ["no other"] * 2
 
 
 def test_what_a_test_started_ends_with_it() -> None:
