@@ -18,6 +18,7 @@ from crawler.db.models import ExportRecord
 from crawler.errors import UsageError
 from crawler.views import parquet
 from crawler.views.exports import TABLES, Form, What, lines, rows
+from crawler.views.paging import conditions
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -70,6 +71,7 @@ def export(
     """
     wanted = wanted_of(domain=domain, since=since, until=until, cause=cause, after=after)
     _check(form, out, excel=excel)
+    conditions(wanted, TABLES[what].listed)  # before anything is written
     count, status = 0, "failed"
     with opened() as stores:
         try:

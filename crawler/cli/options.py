@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 from datetime import UTC, date, datetime
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -32,8 +33,22 @@ Until = Annotated[str | None, typer.Option("--until", metavar="DAY", help="Befor
 InDomain = Annotated[
     str | None, typer.Option("--domain", metavar="D", help="Only of this domain; a URL names its own.")
 ]
+
+
+def _known_cause(given: str | None) -> str | None:
+    """The cause, if it is one; else an error with that which may be meant."""
+    if given is None or given in set(Cause):
+        return given
+    near = get_close_matches(given, sorted(Cause), n=1)
+    hint = f"--cause {near[0]} is one" if near else "docs/troubleshooting.md lists them"
+    raise UsageError(f"--cause {given[:40]!r} is unknown", hint=hint)
+
+
 Caused = Annotated[
-    Cause | None, typer.Option("--cause", metavar="CAUSE", help="Only what ended by it, as robots_refused.")
+    str | None,
+    typer.Option(
+        "--cause", metavar="CAUSE", help="Only what ended by it, as robots_refused.", callback=_known_cause
+    ),
 ]
 After = Annotated[
     str | None,

@@ -31,9 +31,11 @@ hushed = Event()  # set: nothing is told beside the data
 PIPE_WIDTH = 200
 LEFT = ", but no process is at it"  # ends the status of what is open and whose process is gone
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_FIRM = re.compile(r"-|\d{4}-\d\d-\d\d( [\d:]+Z)?|[0-9a-f]{8}|[\d.,]+( [KMG]?i?B)?")  # is not to be folded
+# Is not to be folded: a date, a number, a size, a word that is not long.
+_FIRM = re.compile(r"-|\d{4}-\d\d-\d\d( [\d:]+Z)?|[\d.,]+( [KMG]?i?B)?|[\w.:-]{1,18}")
 _FEWEST = 2  # columns
 _TEXT_WIDTH = 12  # in which text can still be read
+_GAP = 2  # between two columns
 _TO_THE_RIGHT = frozenset({"bytes", "price", "artifacts", "pages"})
 _SIGNS = {
     "completed": "[green]✓[/]",
@@ -109,7 +111,7 @@ def _fitting(columns: Sequence[str], cells: Sequence[Sequence[str]], width: int)
     """The columns that have room; the last ones go first, but for the first two, and no date is broken."""
     least = [_least(name, [line[place] for line in cells]) for place, name in enumerate(columns)]
     kept = list(range(len(columns)))
-    while len(kept) > _FEWEST and sum(least[place] + 1 for place in kept) - 1 > width:
+    while len(kept) > _FEWEST and sum(least[place] + _GAP for place in kept) - _GAP > width:
         kept.pop()
     return kept
 

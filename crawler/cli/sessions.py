@@ -26,7 +26,7 @@ from crawler.cli.options import (
     Until,
     wanted_of,
 )
-from crawler.cli.output import LEFT, Listing, emit, note, say, short_id, show_list, table
+from crawler.cli.output import LEFT, Listing, day, emit, note, say, short_id, show_list, table
 from crawler.cli.stores import opened, reading
 from crawler.errors import CrawlerError, UsageError
 from crawler.sessions.outcome import Status, exit_code_of
@@ -100,11 +100,11 @@ def show(session: SessionId, *, as_json: Json = False) -> None:
     ]  # fmt: skip
     table(("page", "viewport", "status", "http", "url", "doubts"), pages[:MOST], title="\npages")
     files = [
-        (str(file.id)[:8], file.type, file.storage_uri, file.size_bytes, file.checksum[:12],
-         file.retention_until, file.deleted_at)
+        (str(file.id)[:8], file.type, file.size_bytes, day(file.retention_until), day(file.deleted_at),
+         file.checksum[:12], file.storage_uri)
         for file in found.artifacts
     ]  # fmt: skip
-    columns = ("id", "artifact", "storage_uri", "bytes", "sha256", "goes", "deleted")
+    columns = ("id", "artifact", "bytes", "goes", "deleted", "sha256", "storage_uri")
     table(columns, files[:MOST], title="\nartifacts")
     lines = [(line.timestamp, line.level, line.message, _as_text(line.details)) for line in found.log]
     table(("time", "level", "event", "details"), lines, title="\nlog")
@@ -207,13 +207,13 @@ def _why_not(session: SessionDocument) -> str:
 def _row(session: SessionDocument) -> tuple[Any, ...]:
     return (
         str(session.id)[:8], session.created_at, session.domain or session.url, _shown_status(session),
-        session.product.get("name"), _why_not(session),
+        _why_not(session), session.product.get("name"),
     )  # fmt: skip
 
 
 SESSIONS = Listing(
     "sessions",
-    ("session", "created", "domain", "status", "product", "why not"),
+    ("session", "created", "domain", "status", "why not", "product"),
     _row,
     empty="no sessions; `vitrine crawl pdp URL` makes one",
     then="vitrine sessions show ID",

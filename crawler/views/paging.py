@@ -74,7 +74,7 @@ def conditions(wanted: Wanted, filters: Filters) -> list[ColumnElement[bool]]:
         if (value := getattr(wanted, name)) is not None:
             by: Condition | None = getattr(filters, name)
             if by is None:
-                raise UsageError(f"these have no {name}", hint=f"leave --{name} out")
+                raise UsageError(f"what is asked for has no {name}", hint=f"leave --{name} out")
             found.append(by(value))
     if wanted.since is not None:
         found.append(filters.time >= wanted.since)

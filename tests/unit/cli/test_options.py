@@ -9,7 +9,7 @@ import pytest
 from typer.main import get_command
 
 from crawler.cli.app import complete_app
-from crawler.cli.options import person, target_of, wanted_of
+from crawler.cli.options import _known_cause, person, target_of, wanted_of
 from crawler.errors import BadUrlError, UsageError
 from crawler.retention.holds import Target
 from crawler.views.paging import MANY
@@ -81,3 +81,11 @@ def test_days_between_which_nothing_lies_are_refused(since: str, until: str) -> 
     with pytest.raises(UsageError, match=f"--since {since} is not before --until {until}"):
         wanted_of(since=since, until=until)
     assert wanted_of(since="2026-05-01", until="2026-05-02").limit == MANY
+
+
+def test_a_cause_that_there_is_not_names_the_one_that_is_like_it() -> None:
+    """Rather than all of them."""
+    assert _known_cause("robots_refused") == "robots_refused"
+    with pytest.raises(UsageError, match="'robot_refused' is unknown") as told:
+        _known_cause("robot_refused")
+    assert told.value.hint == "--cause robots_refused is one"

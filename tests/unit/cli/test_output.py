@@ -116,7 +116,22 @@ def test_a_narrow_terminal_leaves_columns_out(
     assert max(map(len, lines)) <= 80
     assert "0123abcd  2026-05-04 12:30:00Z" in lines[1]
     assert "seen" not in lines[0]
-    assert err == "left out for want of room: seen; --json has all\n"
+    assert err == "left out for want of room: why not, seen; --json has all\n"
+
+
+@pytest.mark.parametrize("width", range(40, 121, 5))
+def test_no_date_and_no_short_word_is_broken_at_any_width(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    """What is shown of a column is shown whole, its name included, where it is no text."""
+    monkeypatch.setattr(output, "data", lambda: Console(width=width, highlight=False))
+    columns = ("id", "artifact", "bytes", "goes", "sha256", "storage_uri")
+    table(columns, [("0123abcd", "session_logs_jsonl", 2048, NOON, "76dee533ffd2", "a/b" * 30)])
+    names, line, *_ = capsys.readouterr().out.splitlines()
+    whole = ["0123abcd", "session_logs_jsonl", "2.0 KiB", "2026-05-04 12:30:00Z", "76dee533ffd2"]
+    for name, cell in zip(columns, whole, strict=False):
+        assert (name in names) == (cell in line)
+    assert names.split() == list(columns[: len(names.split())])
 
 
 def test_quiet_is_quiet(capsys: pytest.CaptureFixture[str]) -> None:

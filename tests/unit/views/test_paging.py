@@ -156,7 +156,7 @@ def test_every_list_is_cut_alike(database: Database) -> None:
                 assert cut(cause="timeout") == [whole[0], whole[2]], name
                 assert cut(cause="timeout", domain="shop.example") == [whole[2]], name
             else:
-                with pytest.raises(UsageError, match="these have no cause"):
+                with pytest.raises(UsageError, match="has no cause"):
                     cut(cause="timeout")
             with pytest.raises(NotFoundError):
                 cut(after="77" if isinstance(whole[0], int) else str(uuid4()))
