@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen
+from attrs import field, fields, frozen
 from sqlalchemy import and_, func, select
 
 from crawler.db import lookup
@@ -85,12 +85,11 @@ class Attention:
 
 
 @frozen(kw_only=True)
-class Operations:
-    """What operators ask first."""
+class Gauges:
+    """What metrics tell of the whole; each costs little, however much there is."""
 
     queues: list[Queue]
     captures_last_hour: int
-    captures_by_day: list[int]  # the last days, today last
     expired_evidence: int  # past its date and still there
     storage: list[StorageClass]
     warc_files: list[WarcFiles]
@@ -98,13 +97,27 @@ class Operations:
     attention: list[Attention] = field(factory=list)
 
 
+@frozen(kw_only=True)
+class Operations(Gauges):
+    """What operators ask first."""
+
+    captures_by_day: list[int]  # the last days, today last
+
+
 def operations(db: Transaction) -> Operations:
     """Look at everything once."""
+    found = gauges(db)
+    names = [each.name for each in fields(Gauges)]
+    said = {name: getattr(found, name) for name in names}
+    return Operations(captures_by_day=list(_by_day(db, db.now)), **said)
+
+
+def gauges(db: Transaction) -> Gauges:
+    """Look at what metrics tell."""
     now = db.now
-    return Operations(
+    return Gauges(
         queues=[_sessions(db, now), _tasks(db), _steps(db)],
         captures_last_hour=_captures(db, now - timedelta(hours=1), now),
-        captures_by_day=list(_by_day(db, now)),
         expired_evidence=count_due(db, now),
         storage=_storage(db, now),
         warc_files=_warc_files(db),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from crawler.db.engine import Database, Transaction
-    from crawler.views.operations import Operations
+    from crawler.views.operations import Gauges
 
 router = APIRouter(include_in_schema=False)
 disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -77,7 +77,7 @@ class _FromDatabase:
         """The families, with their samples."""
         if not self._found or self._clock() >= self._until:
             with self._database.read() as db:
-                self._found = [*_jobs(db), *_archive(db), *_operations(operations.operations(db))]
+                self._found = [*_jobs(db), *_archive(db), *_operations(operations.gauges(db))]
             self._until = self._clock() + FRESH_SECONDS
         return self._found
 
@@ -134,7 +134,7 @@ def _archive(db: Transaction) -> Iterator[Metric]:
     yield _family("pages_total", "Pages of which there are snapshots.", [({}, archive.page_count(db))])
 
 
-def _operations(found: Operations) -> Iterator[Metric]:
+def _operations(found: Gauges) -> Iterator[Metric]:
     gauges: dict[str, tuple[str, list[tuple[dict[str, str], Any]]]] = {
         "queue_depth": (
             "Work that waits, by kind.", [({"kind": q.kind}, q.waiting) for q in found.queues]
@@ -180,7 +180,7 @@ def _operations(found: Operations) -> Iterator[Metric]:
         yield _family(name, about, samples)
 
 
-def _by_code(found: Operations) -> dict[str, int]:
+def _by_code(found: Gauges) -> dict[str, int]:
     counts: dict[str, int] = {}
     for each in found.attention:
         counts[each.code] = counts.get(each.code, 0) + each.count
