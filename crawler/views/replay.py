@@ -66,6 +66,15 @@ class Frame:
 
 
 @frozen
+class Difference:
+    """What a capture says otherwise than the one before it."""
+
+    captured_at: datetime
+    summary: str
+    address: str
+
+
+@frozen
 class CalendarDay:
     """A day of a calendar; one that is of no month has no number."""
 
@@ -94,6 +103,7 @@ class Calendar:
     months: list[CalendarMonth]
     captures: list[Place]
     is_cut: bool  # there are more in this year than are shown
+    differences: dict[datetime, Difference]  # by the time of the capture that says something else
 
 
 def place(capture: Capture) -> Place:
@@ -150,26 +160,30 @@ def calendar(db: Transaction, url: str, year: int | None) -> Calendar | None:
     year = last.year if year is None else min(max(year, first.year), last.year)
     counts = counts_by_year(db, url, range(first.year, last.year + 1))
     found = places(of_year(db, url, year, MAX_A_YEAR))
-    changed = _changed_at(db, url, [each.captured_at for each in found])
+    differences = _differences(db, url, [each.captured_at for each in found])
+    changed = {each.date() for each in differences}
     return Calendar(
         year=year, counts=counts, total=sum(counts.values()), first_at=first, last_at=last,
         months=_months(year, found, changed), captures=found[:MAX_LISTED], is_cut=counts[year] > MAX_LISTED,
+        differences=differences,
     )  # fmt: skip
 
 
-def _changed_at(db: Transaction, url: str, times: Sequence[datetime]) -> set[date]:
-    """The days on which a page said something else than before."""
+def _differences(db: Transaction, url: str, times: Sequence[datetime]) -> dict[datetime, Difference]:
+    """What a page said otherwise than before, by the time at which it did."""
     if not times:
-        return set()
+        return {}
+    change = SnapshotChange
+    columns = (change.to_captured_at, change.summary, change.from_snapshot_id, change.to_snapshot_id)
     found = (
-        select(SnapshotChange.to_captured_at)
-        .join(Snapshot, Snapshot.id == SnapshotChange.to_snapshot_id)
+        select(*columns)
+        .join(Snapshot, Snapshot.id == change.to_snapshot_id)
         .where(
-            Snapshot.url == url, SnapshotChange.change_type == UPDATED,
-            SnapshotChange.to_captured_at.between(times[0], times[-1]),
+            Snapshot.url == url, change.change_type == UPDATED,
+            change.to_captured_at.between(times[0], times[-1]),
         )
     )  # fmt: skip
-    return {at.date() for at in db.scalars(found)}
+    return {at: Difference(at, said, f"/diff/{old}/{new}") for at, said, old, new in db.execute(found)}
 
 
 def _months(year: int, captures: Sequence[Place], changed: set[date]) -> list[CalendarMonth]:

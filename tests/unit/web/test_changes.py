@@ -157,6 +157,9 @@ def test_pages(shop: Served) -> None:
     assert "Price &amp; more" in diff
     assert "<script>" not in diff.replace('<script type="module"', "")
     assert 'href="/web/20260501120000/https://shop.example/"' in diff
+    calendar = shop.get(f"/web/*/{SHOP}", headers=PEOPLE).text
+    assert '<a href="/diff/1/2">1 section changed; 0 added; 0 removed</a>' in calendar
+    assert 'href="/diff/2/3"' not in calendar
     assert shop.get("/diff/1/2.json").json()["change_type"] == "updated"
     assert "A reader sees the same" in shop.get("/diff/2/3", headers=PEOPLE).text
     assert shop.get("/diff/1/4", headers=PEOPLE).status_code == 400

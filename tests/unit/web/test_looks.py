@@ -26,10 +26,11 @@ PAGES = (
     "/", "/search", "/search?q=beech", "/search?q=beech&from=2030-01-01", "/sites", "/sites/shop.example",
     "/snapshots/1?verify=1", "/changes",
     "/web/*/https://shop.example/p", "/web/2026/https://shop.example/p",
-    "/web/2026/https://shop.example/never",
+    "/web/2026/https://shop.example/never", "/web/2026mp_/https://shop.example/never",
     "/-/", "/-/patterns", "/-/keyboard", "/nothing", "/admin", "/admin/jobs",
     "/admin/jobs/1", "/admin/runs", "/admin/sessions", "/admin/domains", "/admin/domains/shop.example",
     "/admin/sources", "/admin/warcs", "/admin/retention?plan=1", "/admin/audit", "/admin/system",
+    "/admin/holds/new", "/admin/snapshots/1/live",
 )  # fmt: skip
 
 
