@@ -41,7 +41,12 @@ def is_closing(crawler: Crawler) -> bool:
 
 def drops_its_queue(crawler: Crawler) -> bool:
     """Whether what waits for its turn at a site is not to go out any more."""
-    return is_closing(crawler) and not getattr(crawler.spider, ENDS_ITS_VISITS, False)
+    return is_closing(crawler) and not ends_its_visits(crawler)
+
+
+def ends_its_visits(crawler: Crawler) -> bool:
+    """Whether the spider knows of visits, and sees to theirs itself."""
+    return bool(getattr(crawler.spidercls, ENDS_ITS_VISITS, False))
 
 
 def let_queue_run(crawler: Crawler) -> None:

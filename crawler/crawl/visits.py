@@ -262,6 +262,7 @@ async def _begin_own(visits: Visits, domain: str, url: str) -> Visit:
     if visit is None:
         raise LockedError(f"{domain} is held by another session")
     visit.pdp = ProductPage(missing=None)
+    visit.expect()
     visit.wake = lambda: asyncio.ensure_future(_end_own(visits, visit))
     if visit.stopped:
         visit.wake()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scrapy.exceptions import NotConfigured
+from scrapy.exceptions import CloseSpider, NotConfigured
 from scrapy.extensions.feedexport import FeedExporter
 from scrapy.http import TextResponse
+from scrapy.spidermiddlewares.httperror import HttpError
 
 from crawler import logs
 from crawler.capture.failures import Cause
 from crawler.capture.items import PageCapture
-from crawler.crawl.answers import page_of
+from crawler.crawl.answers import cause_of_answer, cause_of_error, page_of
+from crawler.crawl.closing import ends_its_visits
 from crawler.crawl.context import SESSION, Component
 from crawler.crawl.keeping import keep
 from crawler.sessions.rows import StaleSessionError
@@ -31,15 +33,17 @@ log = logs.get_logger(__name__)
 
 
 class CaptureMiddleware(Component):
-    """Keeps, after a callback's output, the page that it was given, judged.
+    """Keeps, after a callback's output, the page that it was given, judged; or notes why there is none.
 
     It is no item of the spider's: neither its pipelines see it, nor its feeds, nor what counts items.
-    Off with CAPTURE_PAGES=False; a spider that yields its captures itself sets that.
+    With CAPTURE_PAGES=False nothing is kept, and a spider of ours, which yields its captures itself, goes
+    without all of this.
     """
 
     def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
-        if not crawler.settings.getbool("CAPTURE_PAGES"):
-            raise NotConfigured("CAPTURE_PAGES is off")
+        self.keeps = crawler.settings.getbool("CAPTURE_PAGES")
+        if not self.keeps and ends_its_visits(crawler):
+            raise NotConfigured("the spider keeps its pages itself")
         super().__init__(crawler, context)
 
     async def process_spider_output(
@@ -56,12 +60,23 @@ class CaptureMiddleware(Component):
             return
         if CACHED in response.flags:
             log.warning("capture.cached", url=response.url, note="not kept: nobody knows of when it is")
-            return
-        await self._keep(visit, response)
+            visit.came(None, response.url)
+        elif self.keeps:
+            await self._keep(visit, response)
+        else:
+            visit.came(cause_of_answer(response), response.url)
+
+    def process_spider_exception(self, response: Response, exception: Exception) -> None:
+        """Note that an answer was none for the callback, or that the callback failed at it."""
+        visit = self.visits.running.get(response.meta.get(SESSION, ""))
+        if visit is not None and not isinstance(exception, CloseSpider):
+            is_answers = isinstance(exception, HttpError)
+            visit.came(cause_of_error(exception) if is_answers else Cause.CRASHED, response.url)
 
     async def _keep(self, visit: Visit, response: Response) -> None:
         page = await page_of(self.context.readers, response, visit.order.policy)
         if isinstance(page, Cause) or not page.reading.is_html:
+            visit.came(page if isinstance(page, Cause) else None, response.url)
             return
         try:
             stored = await keep(self.crawler, self.visits, PageCapture.of(page, visit.id, "page"))

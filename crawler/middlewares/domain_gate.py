@@ -7,14 +7,23 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from scrapy import signals
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 
+from crawler import logs
 from crawler.access.gate import GateUnavailableError
-from crawler.crawl.answers import BadRequestUrlError, DomainHeldError, NoStoreError, SessionStoppedError
-from crawler.crawl.closing import tell_refusal, unless_closing
+from crawler.capture.failures import Cause
+from crawler.crawl.answers import (
+    BadRequestUrlError,
+    DomainHeldError,
+    NoStoreError,
+    SessionStoppedError,
+    cause_of_error,
+)
+from crawler.crawl.closing import ends_its_visits, tell_refusal, unless_closing
 from crawler.crawl.context import SESSION, Promised
 from crawler.errors import BadUrlError, CrawlerError, LockedError
-from crawler.urls import domain_of, require_http_url
+from crawler.urls import domain_of, redact, require_http_url
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -22,6 +31,8 @@ if TYPE_CHECKING:
 
     from crawler.crawl.context import CrawlContext
     from crawler.sessions.visit import Visit
+
+log = logs.get_logger(__name__)
 
 # The request for robots.txt (and where that redirects to) belongs to the session whose request caused
 # it. It is made in that request's task, right behind us, and inherits this. For any other request the
@@ -46,6 +57,8 @@ class DomainGateMiddleware(Promised):
         try:
             domain = domain_of(require_http_url(request.url))
         except BadUrlError as error:
+            # Scrapy drops such a request without a word.
+            log.warning("request.refused", url=redact(request.url), error=str(error))
             raise BadRequestUrlError(str(error)) from error
         session_id = request.meta.get(SESSION) or (_caused_by.get() if _is_for_robots(request) else None)
         visit = (
@@ -61,6 +74,16 @@ class DomainGateMiddleware(Promised):
         request.meta[SESSION] = visit.id
         # One queue and one delay a domain, however its host is spelt.
         request.meta["download_slot"] = domain
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        """Have the session of a spider that knows of none hear what failed; ours see to that themselves."""
+        visit = self.visits.running.get(request.meta.get(SESSION, ""))
+        if visit is None or request.callback is NO_CALLBACK or ends_its_visits(self.crawler):
+            return
+        cause = cause_of_error(exception)
+        is_theirs = isinstance(exception, IgnoreRequest) and cause is Cause.CRASHED  # a middleware's own wish
+        if not is_theirs and not isinstance(exception, SessionStoppedError):
+            visit.came(cause, request.url)
 
     def request_went(self, request: Request) -> None:
         """A session has a request at its site."""

@@ -182,7 +182,7 @@ class SessionStore:
 
     def finish(self, visit: Visit) -> Write[Outcome]:
         """End a running session."""
-        pages = list(visit.kept.values())
+        pages = visit.results
         outcome = visit.stopped or outcome_of(pages, visit.pdp.missing)
         visit.journal.info(
             "session", "session.end", status=outcome.status, summary=outcome.summary, cause=outcome.cause

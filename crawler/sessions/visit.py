@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from attrs import Factory, define, field, frozen
 
 from crawler.capture.failures import Cause, Summary
-from crawler.sessions.outcome import Outcome, Status
+from crawler.sessions.outcome import Outcome, PageResult, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from uuid import UUID
 
     from crawler.sessions.journal import Journal
-    from crawler.sessions.outcome import PageResult
     from crawler.sessions.rows import Fence, SessionOrder
 
 
@@ -63,7 +62,8 @@ class Visit:
     pdp: ProductPage = field(factory=ProductPage)
     final_url: str | None = None  # where the start page was found in the end
     crawl_delays: dict[str, float] = field(factory=dict)  # what robots.txt asks for, by domain
-    kept: dict[UUID, PageResult] = field(factory=dict)  # the pages that are stored
+    # The pages that are stored; of others' requests None where some went well, and why others did not.
+    kept: dict[UUID | Cause | None, PageResult] = field(factory=dict)
     requests: Outstanding = field(factory=Outstanding)  # at the site
     work: Outstanding = field(factory=Outstanding)  # its way through the site, and pages not stored yet
     stopped: Outcome | None = None  # set once, by whatever ends the session before its time
@@ -75,3 +75,24 @@ class Visit:
             return False
         self.stopped = Outcome(Status.FAILED, summary, cause)
         return True
+
+    def expect(self) -> None:
+        """Count as a visit of which nothing came, until something does: its spider tells nobody."""
+        self.kept[Cause.LOST] = PageResult("page", Cause.LOST)
+
+    def came(self, cause: Cause | None, url: str) -> None:
+        """Note what came of a request of a spider that knows of no visits: an answer, or why none."""
+        self.kept.pop(Cause.LOST, None)
+        self.kept[cause] = PageResult("page", cause)
+        if cause is not None:
+            self.journal.warn("navigation", "page.failed", url=url, cause=cause)
+
+    @property
+    def results(self) -> list[PageResult]:
+        """What its end is told by; what was not to be fetched, or not heard of, if there is no more."""
+        firm = [page for key, page in self.kept.items() if not _is_weak(key)]
+        return firm or list(self.kept.values())
+
+
+def _is_weak(key: UUID | Cause | None) -> bool:
+    return isinstance(key, Cause) and (key is Cause.LOST or key.traits.is_refusal)

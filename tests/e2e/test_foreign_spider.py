@@ -65,6 +65,16 @@ def test_it_may_go_without_evidence(home: Home, shops: DemoServer, tmp_path: Pat
     assert [a["type"] for a in session["artifacts"]] == ["session_logs_jsonl"]
 
 
+def test_what_failed_is_no_success(home: Home, shops: DemoServer, tmp_path: Path) -> None:
+    """All that it asked for was not there; its session says so, and so does the exit code."""
+    done = home.scrapy(
+        "runspider", SPIDER, "-a", f"url={shops.url('plain')}nowhere", "-s", "DOWNLOAD_DELAY=0",
+        "-s", "CAPTURE_PAGES=False",
+    )  # fmt: skip
+    [session] = home.sessions()
+    assert (session["status"], session["cause"], done.returncode) == ("failed", "http_error", 1)
+
+
 @pytest.mark.parametrize(
     "custom",
     [

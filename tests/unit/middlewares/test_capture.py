@@ -10,9 +10,11 @@ import pytest
 from scrapy.exceptions import NotConfigured
 from scrapy.http import TextResponse
 
+from crawler.capture.failures import Cause, Summary
 from crawler.middlewares.capture import CaptureMiddleware
 from crawler.pdp import reading_of
 from crawler.reading.readers import ReadingFailedError
+from crawler.sessions.outcome import Outcome, Status, outcome_of
 from crawler.sessions.rows import StaleSessionError
 from tests.unit.components import a_request, a_visit, an_answer, awaited, crawl_parts
 
@@ -111,10 +113,29 @@ def test_a_page_that_is_not_stored_costs_no_item(parts: Parts) -> None:
     assert parts.visits.stopped == []
 
 
-def test_a_spider_may_go_without() -> None:
-    """CAPTURE_PAGES=False takes the middleware out."""
+def test_a_spider_of_ours_goes_without() -> None:
+    """It keeps its pages itself, and knows what came of them."""
+    parts = crawl_parts(CAPTURE_PAGES=False)
+    parts.crawler.spidercls = SimpleNamespace(ends_its_visits=True)
     with pytest.raises(NotConfigured):
-        crawl_parts(CAPTURE_PAGES=False).make(CaptureMiddleware)
+        parts.make(CaptureMiddleware)
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_what_became_no_page_is_noted(parts: Parts, *, keeps: bool) -> None:
+    """An error, a bot's block, a callback that failed; an answer that is not kept is one all the same."""
+    parts.crawler = crawl_parts(CAPTURE_PAGES=keeps).crawler
+    [visit] = parts.visits.running.values()
+    visit.expect()
+    assert output(parts, 403) == ["an item"]
+    assert outcome_of(visit.results) == Outcome(Status.FAILED, Summary.BLOCKED, Cause.BLOCKED)
+    assert output(parts, body=b"<p>Attention required</p>", Content_Type="text/html") == ["an item"]
+    answer = an_answer(a_request(visit=visit))
+    parts.make(CaptureMiddleware).process_spider_exception(answer, ValueError("theirs"))
+    assert visit.kept.keys() == {Cause.BLOCKED, Cause.BOT_BLOCK, Cause.CRASHED}
+    assert outcome_of(visit.results).status == Status.FAILED
+    assert output(parts, body=b'{"a": 1}', Content_Type="application/json") == ["an item"]
+    assert outcome_of(visit.results).status == Status.PARTIAL
 
 
 def test_what_the_callback_made_of_the_page_does_not_wait_with_it(parts: Parts) -> None:

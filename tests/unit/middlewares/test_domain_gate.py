@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from scrapy import signals
+from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 
 from crawler.access.gate import GateUnavailableError
@@ -13,6 +14,7 @@ from crawler.capture.failures import Cause
 from crawler.crawl.answers import BadRequestUrlError, DomainHeldError, SessionStoppedError
 from crawler.crawl.context import SESSION
 from crawler.middlewares.domain_gate import DomainGateMiddleware
+from crawler.spiders.visiting import VisitingSpider
 from tests.unit.components import a_request, a_visit, awaited, crawl_parts
 
 if TYPE_CHECKING:
@@ -63,6 +65,32 @@ def test_a_url_that_is_never_fetched_is_refused(parts: Parts, url: str) -> None:
     with pytest.raises(BadRequestUrlError):
         awaited(parts.make(DomainGateMiddleware).process_request(a_request(url)))
     assert not parts.visits.running
+
+
+def test_such_a_url_is_told(parts: Parts, caplog: pytest.LogCaptureFixture) -> None:
+    """In one line, without its password: Scrapy says nothing."""
+    with pytest.raises(BadRequestUrlError):
+        awaited(
+            parts.make(DomainGateMiddleware).process_request(a_request("https://me:geheim@shop.example/"))
+        )
+    [said] = [record for record in caplog.records if record.getMessage() == "request.refused"]
+    assert "geheim" not in str(vars(said))
+
+
+def test_what_fails_is_told_to_the_session_of_a_spider_that_knows_none(parts: Parts) -> None:
+    """What robots.txt forbids, a connection that broke; not what its own middlewares drop, nor our end."""
+    visit = parts.visits.add(a_visit())
+    gate, request = parts.make(DomainGateMiddleware), a_request(visit=visit)
+    for error in (IgnoreRequest("seen already"), SessionStoppedError("over")):
+        gate.process_exception(request, error)
+    gate.process_exception(request.replace(callback=NO_CALLBACK), OSError("robots.txt"))
+    assert visit.kept == {}
+    for failure in (IgnoreRequest("Forbidden by robots.txt"), DownloadTimeoutError("slow")):
+        gate.process_exception(request, failure)
+    assert visit.kept.keys() == {Cause.ROBOTS_REFUSED, Cause.TIMEOUT}
+    parts.crawler.spidercls = VisitingSpider
+    gate.process_exception(request, OSError("away"))
+    assert Cause.CONNECTION_FAILED not in visit.kept
 
 
 def test_a_spider_that_knows_no_sessions_gets_one_a_domain(parts: Parts) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from uuid import uuid4
+
+import pytest
 
 from crawler.capture.failures import Cause, Summary
-from crawler.sessions.outcome import Outcome, Status
+from crawler.sessions.outcome import Outcome, PageResult, Status, outcome_of
 from crawler.sessions.visit import Outstanding
 from tests.unit.components import a_visit, awaited
 
@@ -56,3 +59,34 @@ def test_what_was_over_is_not_when_more_goes_out() -> None:
     assert outstanding.over.is_set()
     outstanding.add()
     assert not outstanding.over.is_set()
+
+
+@pytest.mark.parametrize(
+    ("causes", "status", "cause"),
+    [
+        ([], Status.FAILED, Cause.LOST),
+        ([Cause.BLOCKED, Cause.BLOCKED], Status.FAILED, Cause.BLOCKED),
+        ([Cause.ROBOTS_REFUSED], Status.FAILED, Cause.ROBOTS_REFUSED),
+        ([None, Cause.TIMEOUT], Status.PARTIAL, Cause.TIMEOUT),
+        ([Cause.ROBOTS_REFUSED, None], Status.COMPLETED, None),
+        ([None], Status.COMPLETED, None),
+    ],
+)
+def test_what_came_of_others_requests_is_how_their_visit_ends(
+    causes: list[Cause | None], status: Status, cause: Cause | None
+) -> None:
+    """A spider that knows of no visits tells nobody: whatever fails all of them fails its session."""
+    visit = a_visit()
+    visit.expect()
+    for each in causes:
+        visit.came(each, "https://shop.example/p/1")
+    ended = outcome_of(visit.results)
+    assert (ended.status, ended.cause) == (status, cause)
+
+
+def test_a_page_that_is_stored_is_something() -> None:
+    """Of a visit of which nothing else was heard."""
+    visit = a_visit()
+    visit.expect()
+    visit.kept[uuid4()] = PageResult("page")
+    assert outcome_of(visit.results).status == Status.COMPLETED
