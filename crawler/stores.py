@@ -35,7 +35,7 @@ HOOKS: tuple[Hooks, ...] = (CatalogueHooks(), MediaRecords(), RUN_HOOKS)
 
 def open_stores(settings: Settings, hooks: Sequence[Hooks] = HOOKS, *, may_make: bool = True) -> Stores:
     """Connect to a database whose tables are of this version; nothing is written, unless one may be made."""
-    database = Database(settings.database)
+    database = Database(settings.database, connections=settings.database_pool_size)
     try:
         require_current(database, may_make=may_make)
         return Stores(settings, database, hooks)

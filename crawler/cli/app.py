@@ -17,7 +17,7 @@ from typer.exceptions import TyperException
 from crawler import __version__, logs
 from crawler.cli import output
 from crawler.cli.output import error_lines
-from crawler.config import load_settings, unknown_settings
+from crawler.config import env_file, load_settings, unknown_settings, unread_env_file
 from crawler.errors import CrawlerError, FileError, InternalError, UsageError
 from crawler.urls import redacted
 
@@ -89,6 +89,8 @@ def common(
     output.hushed.set() if quiet else output.hushed.clear()
     level = "DEBUG" if debug else "ERROR" if quiet else settings.log_level
     logs.configure(level, settings.log_format)
+    if (unread := unread_env_file()) is not None:
+        log.warning("setting.file_not_read", file=str(unread), read=str(env_file()))
     for unknown, meant in unknown_settings().items():
         log.warning("setting.unknown", name=unknown, where=".env", **({"meant": meant} if meant else {}))
 

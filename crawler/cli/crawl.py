@@ -344,5 +344,7 @@ def _take(event: Mapping[str, Any], finished: FinishedCrawl, shown: _ShownProgre
         shown.run_begun(event)
     elif event["event"] == "tasks":
         shown.tasks(event)
+    elif event["event"] == "warned":
+        note("[yellow]warning:[/] {what}", what=event["note"])
     elif event["event"] == "refused":
         finished.refusal = event["exit_code"]

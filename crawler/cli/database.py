@@ -14,6 +14,7 @@ from crawler.config import load_settings
 from crawler.db import revisions
 from crawler.db.backup import BackupError, back_up
 from crawler.db.engine import Database
+from crawler.db.soundness import require_sound
 
 
 def register(app: typer.Typer) -> None:
@@ -23,8 +24,13 @@ def register(app: typer.Typer) -> None:
 
 
 def upgrade(*, as_json: Json = False) -> None:
-    """Apply the migrations that the database lacks; safe to repeat, and from several places at once."""
+    """Apply the migrations that the database lacks; safe to repeat, and from several places at once.
+
+    A SQLite file that is damaged is left as it is, with exit code 6.
+    """
     with closing(Database(load_settings().database)) as database:
+        if database.path is not None and database.path.exists():
+            require_sound(database.path)
         before = revisions.current(database)
         revisions.upgrade(database)
     if as_json:

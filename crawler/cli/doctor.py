@@ -20,9 +20,17 @@ from crawler.access.redis_client import connect
 from crawler.cli.options import Json
 from crawler.cli.output import emit, note, say, size
 from crawler.clock import utc_now
-from crawler.config import Settings, load_settings, shown, unknown_settings
+from crawler.config import (
+    Settings,
+    env_file,
+    load_settings,
+    shown,
+    unknown_settings,
+    unread_env_file,
+)
 from crawler.db import revisions
 from crawler.db.engine import Database, sqlite_wal_is_safe
+from crawler.db.soundness import MENDS, SECONDS, looked_through
 from crawler.errors import CrawlerError
 from crawler.evidence.bodies import open_blobs
 from crawler.evidence.folder_store import FolderStore
@@ -34,6 +42,7 @@ from crawler.urls import redact, redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from crawler.evidence.blobs import BlobStore
 
@@ -97,7 +106,17 @@ def _check_python(_settings: Settings) -> Iterator[Finding]:
     yield Finding("python", OK, f"{sys.version.split()[0]} at {sys.executable}")
 
 
-def _check_names(_settings: Settings) -> Iterator[Finding]:
+def _check_settings(_settings: Settings) -> Iterator[Finding]:
+    """Which file is read, which lies here and is not, and what in it is no setting."""
+    file = env_file()
+    if file.is_file():
+        yield Finding("settings", OK, f"{file} is read; the environment wins over it")
+    else:
+        fix = "cp .env.example .env, there"
+        yield Finding("settings", ABSENT, f"there is no {file}: the environment and the defaults hold", fix)
+    if (unread := unread_env_file()) is not None:
+        fix = f"write into {file}, or call commands from a folder with a scrapy.cfg of its own"
+        yield Finding("settings", WARN, f"{unread} is not read", fix)
     for name, meant in unknown_settings().items():
         fix = f"write {meant}" if meant else "docs/settings.md has those that there are"
         yield Finding("settings", WARN, f"{name} in .env is no setting, and does nothing", fix)
@@ -112,6 +131,8 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
         else:
             what = f"{database.shown} is at revision {found or 'none'}, this program needs {revisions.HEAD}"
             yield Finding("database", BROKEN, what, "vitrine db upgrade")
+        if database.path and database.path.exists():
+            yield from _damage(database.path)
         if database.is_sqlite:
             how = "may share a WAL" if sqlite_wal_is_safe() else "has the WAL bug of releases before 3.51.3"
             what = f"{sqlite3.sqlite_version} {how}; the writers of all processes pass one file lock"
@@ -119,6 +140,15 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
             yield Finding("sqlite", OK, what, fix)
         else:
             yield _skew("database", *_database_time(database))
+
+
+def _damage(path: Path) -> Iterator[Finding]:
+    look = looked_through(path)
+    if look.damage:
+        yield Finding("database", BROKEN, f"{path} is damaged: {look.damage}", MENDS)
+    elif not look.is_whole:
+        what = f"{path} was looked through for damage in part: {SECONDS:.0f} s have passed, or it is busy"
+        yield Finding("database", OK, what, "vitrine db backup copies it, and looks through all of that")
 
 
 def _database_time(database: Database) -> tuple[float, float]:
@@ -243,7 +273,7 @@ def _check_contact(settings: Settings) -> Iterator[Finding]:
 
 CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     _check_python,
-    _check_names,
+    _check_settings,
     _check_database,
     _check_redis,
     _check_artifacts,

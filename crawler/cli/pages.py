@@ -18,7 +18,7 @@ from crawler.cli.options import Json, add_group
 from crawler.cli.output import NOTHING_MATCHED, emit, emit_line, note, notes, say
 from crawler.config import load_settings
 from crawler.errors import UsageError
-from crawler.html.parse import DEFAULT_MAX_BYTES
+from crawler.html.parse import DEFAULT_MAX_BYTES, is_binary
 from crawler.pdp import (
     POLICIES,
     facts_as_dict,
@@ -97,6 +97,8 @@ def judge_file(name: str, url: str, policy: str) -> dict[str, Any]:
         return {"file": name, "error": error.strerror or str(error)}
     except zlib.error as error:
         return {"file": name, "error": f"damaged gzip file: {error}"}
+    if is_binary(body):
+        return {"file": name, "error": "no HTML: it is binary"}
     page = read_page(body, url=url)
     facts = facts_as_dict(read_facts(page))
     return {"file": name, "url": url, **verdict_as_dict(judge(page, policy)), "facts": facts}

@@ -1,5 +1,6 @@
 """Environment and `.env` become one frozen, documented Settings value; a class for each concern."""
 
+from crawler.config.place import env_file, unread_env_file
 from crawler.config.settings import (
     SCRAPYS_NAMES,
     Settings,
@@ -16,10 +17,12 @@ __all__ = [
     "S3_SCHEME",
     "SCRAPYS_NAMES",
     "Settings",
+    "env_file",
     "load_settings",
     "load_settings_from",
     "setting_docs",
     "shown",
     "takes",
     "unknown_settings",
+    "unread_env_file",
 ]

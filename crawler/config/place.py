@@ -32,6 +32,17 @@ def project_folder() -> Path:
     return here
 
 
+def env_file() -> Path:
+    """The file that settings are read from beside the environment, whether it is there or not."""
+    return project_folder() / ENV_FILE
+
+
+def unread_env_file() -> Path | None:
+    """A file of that name where one stands, which is another's: nobody reads it."""
+    here = Path.cwd() / ENV_FILE
+    return here if here != env_file() and here.is_file() else None
+
+
 def defaults() -> dict[str, Any]:
     """Where things lie when nothing is said, as seen from another folder than the project's."""
     folder = project_folder()

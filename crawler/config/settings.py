@@ -12,7 +12,7 @@ from crawler.config.crawls import CrawlSettings
 from crawler.config.fields import Takes
 from crawler.config.jobs import JobSettings
 from crawler.config.notices import NoticeSettings
-from crawler.config.place import ENV_FILE, ProjectEnvFile, project_folder
+from crawler.config.place import ProjectEnvFile, env_file
 from crawler.config.rendering import RenderSettings
 from crawler.config.replay import ReplaySettings
 from crawler.config.retention import RetentionSettings
@@ -70,9 +70,7 @@ def load_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
     except ValidationError as error:
         raise _config_error(error) from None
     except UnicodeDecodeError:
-        raise ConfigError(
-            f"{project_folder() / ENV_FILE} is no UTF-8 text", hint="each of its lines is NAME=VALUE"
-        ) from None
+        raise ConfigError(f"{env_file()} is no UTF-8 text", hint="each of its lines is NAME=VALUE") from None
     except OSError as error:
         raise ConfigError(f"{error.filename} cannot be read: {error.strerror}") from None
 

@@ -31,6 +31,12 @@ class StoreSettings(SettingsPart):
     database_url: Annotated[str, Takes("sqlite:///PATH or postgresql://USER@HOST/NAME")] = Field(
         "", repr=False, description="SQLite or PostgreSQL; empty: `vitrine.db` in `VITRINE_HOME`."
     )
+    database_pool_size: Annotated[int, "connections"] = Field(
+        15,
+        ge=3,
+        le=200,
+        description="How many connections to PostgreSQL a process opens at most; a third of them it keeps.",
+    )
     artifacts_dir: Annotated[str, Takes("a folder, or s3://BUCKET/PREFIX")] = Field(
         "",
         repr=False,
@@ -82,7 +88,7 @@ class StoreSettings(SettingsPart):
         "refusal; pages are held meanwhile, and none is asked for.",
     )  # fmt: skip
 
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = Field(
         "INFO", description="The least level that is logged."
     )
     log_format: Literal["text", "json"] = Field("text", description="`json` writes one JSON object a line.")

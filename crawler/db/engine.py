@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 BUSY_TIMEOUT_SECONDS = 30
 CONNECT_TIMEOUT_SECONDS = 5
+CONNECTIONS = 15  # to a server, at most
 # Below this release two connections that write or checkpoint a WAL at once can corrupt it.
 SQLITE_SAFE_WAL = (3, 51, 3)
 # SQLAlchemy would take what follows the first @ for the host, and show it.
@@ -75,12 +76,14 @@ class Database:
     starving each other, and so that a WAL of an old SQLite is never written by two at once.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, connections: int = CONNECTIONS) -> None:
         """Prepare the engine; nothing is opened before the first transaction."""
         self.url = _parsed(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.path = _file_of(self.url.database) if self.is_sqlite and self.url.database else None
-        self.engine = _sqlite_engine(self.url) if self.is_sqlite else _postgresql_engine(self.url)
+        self.engine = (
+            _sqlite_engine(self.url) if self.is_sqlite else _postgresql_engine(self.url, connections)
+        )
         self._writing = self.engine.execution_options(begin="BEGIN IMMEDIATE")
         self._lock = WriteLock(self.path.with_name(self.path.name + ".lock")) if self.path else None
 
@@ -175,9 +178,12 @@ def _sqlite_engine(url: URL) -> Engine:
     return engine
 
 
-def _postgresql_engine(url: URL) -> Engine:
+def _postgresql_engine(url: URL, connections: int) -> Engine:
+    kept = connections // 3
     return create_engine(
         url.set(drivername="postgresql+psycopg"),
+        pool_size=kept,
+        max_overflow=connections - kept,
         pool_pre_ping=True,
         connect_args={
             "connect_timeout": CONNECT_TIMEOUT_SECONDS,

@@ -43,7 +43,9 @@ class Sessions(Promised):
     def engine_started(self) -> None:
         """Say which manners are off."""
         if not self.crawler.settings.getbool("ROBOTSTXT_OBEY"):
-            log.warning("robots.ignored", note="ROBOTSTXT_OBEY is off: what sites forbid is fetched")
+            note = "ROBOTSTXT_OBEY is off: what sites forbid is fetched"
+            log.warning("robots.ignored", note=note)
+            self.visits.tell("warned", note=note)  # `vitrine crawl` does not show what is logged
 
     def heard(self, event: str, **fields: Any) -> None:
         """Called by the visits, in the event loop."""

@@ -141,6 +141,20 @@ _CODECS = {
 }
 
 
+# What stands in no text, whatever its charset: the sign of other kinds of data, by which browsers tell them.
+_BINARY = bytes((*range(9), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)))
+_BINARY_WITHIN = 1445
+_BINARY_PART = 0.03  # a page may have one or another by mistake
+
+
+def is_binary(body: bytes) -> bool:
+    """Whether this is no text at all, but a picture, an archive, or noise."""
+    if any(body.startswith(mark) for mark, _ in _BOMS):
+        return False
+    begin = body[:_BINARY_WITHIN]
+    return len(begin) - len(begin.translate(None, _BINARY)) > _BINARY_PART * len(begin)
+
+
 def charset_of(body: bytes, content_type: str) -> str:
     """Name the charset of `body`: its byte-order mark, its bytes if they are UTF-8, then what is declared."""
     for mark, name in _BOMS:

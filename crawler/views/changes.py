@@ -225,7 +225,9 @@ def _no_text(*snapshots: Snapshot) -> str:
 
 
 def _facts(db: Transaction, snapshot: Snapshot) -> dict[str, Any] | None:
-    return db.scalar(select(Page.facts).where(Page.id == snapshot.page_id)) if snapshot.page_id else None
+    """What a page says of its product; names and prices of a list of products are nobody's facts."""
+    page = db.get(Page, snapshot.page_id) if snapshot.page_id else None
+    return page.facts if page is not None and (page.verdict or {}).get("is_pdp") else None
 
 
 def _side(db: Transaction, settings: Settings, snapshot: Snapshot) -> ComparedSnapshot:

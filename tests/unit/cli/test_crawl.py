@@ -56,10 +56,10 @@ def never_beginning(monkeypatch: pytest.MonkeyPatch) -> list[Crawl]:
 def test_sessions_are_known_in_the_order_of_queueing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each end is a line beside the data; what a site wrote in it is no markup."""
-    stand_in(monkeypatch, QUEUED, ENDED)
+    """Each end is a line beside the data, and each warning; what a site wrote in it is no markup."""
+    stand_in(monkeypatch, {"event": "warned", "note": "[b]"}, QUEUED, ENDED)
     assert run_crawl(Crawl("pdp")) == FinishedCrawl(sessions=[TWO, ONE])
-    assert capsys.readouterr().err == "✗ failed  shop.example  [red]Crawl failed (timeout)\n"
+    assert capsys.readouterr().err == ("warning: [b]\n✗ failed  shop.example  [red]Crawl failed (timeout)\n")
 
 
 def test_a_run_is_known_by_its_number(

@@ -27,6 +27,7 @@ def test_an_empty_machine_is_well(vitrine: Vitrine) -> None:
     assert (done.code, done.document["ok"]) == (0, True)
     assert {name: finding["state"] for name, finding in found.items() if name != "browser"} == {
         "python": "ok",
+        "settings": "absent",
         "database": "ok",
         "sqlite": "ok",
         "redis": "absent",
@@ -126,3 +127,40 @@ def test_an_older_database_is_broken(vitrine: Vitrine, database_url: str) -> Non
     found = findings(done)
     assert done.code == 1
     assert (found["database"]["state"], found["database"]["fix"]) == ("broken", "vitrine db upgrade")
+
+
+def test_a_damaged_database_is_told_and_not_upgraded(vitrine: Vitrine, tmp_path: Path) -> None:
+    """Exit code 6 of whoever would have written into it."""
+    vitrine("db", "upgrade")
+    path = tmp_path / "var" / "vitrine.db"
+    content = bytearray(path.read_bytes())
+    content[-4096:] = b"\xa5" * 4096
+    path.write_bytes(content)
+    done = vitrine("doctor", "--json")
+    told = [each for each in done.document["findings"] if each["check"] == "database"]
+    assert (done.code, told[-1]["state"]) == (1, "broken")
+    assert "is damaged" in told[-1]["what"]
+    upgraded = vitrine("db", "upgrade")
+    assert upgraded.code == 6
+    assert upgraded.err.startswith("error[integrity]: the database ")
+
+
+def test_the_file_that_is_read_is_named(
+    vitrine: Vitrine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is the project's; one in the folder where somebody stands is told to be nobody's."""
+    (tmp_path / ".env").write_text("CONTACT_URL=https://me.example/\n")
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (inner / ".env").write_text("CONTACT_URL=https://other.example/\n")
+    monkeypatch.chdir(inner)
+    done = vitrine("doctor", "--json")
+    found = [each for each in done.document["findings"] if each["check"] == "settings"]
+    said = [(each["state"], each["what"]) for each in found]
+    assert said == [
+        ("ok", f"{tmp_path}/.env is read; the environment wins over it"),
+        ("warning", f"{inner}/.env is not read"),
+    ]
+    [line] = done.err.splitlines()
+    assert "setting.file_not_read" in line
+    assert str(inner) in line

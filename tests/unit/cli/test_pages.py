@@ -27,6 +27,7 @@ def files(vitrine: Vitrine) -> None:
     Path("yes.html").write_bytes(PRODUCT)
     Path("yes.html.gz").write_bytes(gzip.compress(PRODUCT))
     Path("no.html").write_bytes(ARTICLE)
+    Path("noise").write_bytes(bytes(range(256)) * 8 + b"<p>only $ 5.00")
     Path("torn.html.gz").write_bytes(b"\x1f\x8b" + b"torn" * 9)
 
 
@@ -60,6 +61,7 @@ def test_people_are_told_why(vitrine: Vitrine, files: None) -> None:
         (["no.html", "yes.html"], ["--fail-empty"], 0),
         (["none.html"], [], 1),
         (["torn.html.gz"], [], 1),
+        (["noise"], [], 1),
         (["none.html", "yes.html"], [], 3),
         (["yes.html"], ["--policy", "v9"], 2),
     ],

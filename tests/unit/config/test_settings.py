@@ -34,7 +34,7 @@ WRONG = [
     ("DOMAIN_LOCK_MAX_RETRIES", "0", "a whole number from 1 to 20"),
     ("HTML_RETENTION_DAYS", "0", "a whole number of days from 1 to 36500"),
     ("DISABLE_LOCKS", "maybe", "true or false"),
-    ("LOG_LEVEL", "LOUD", "one of DEBUG, INFO, WARNING, ERROR"),
+    ("LOG_LEVEL", "LOUD", "one of DEBUG, INFO, WARNING, ERROR, CRITICAL"),
     ("LOG_FORMAT", "xml", "one of text, json"),
     ("CRAWL_POLICY_VERSION", "v9", "one of v1.2, v1.3"),
     ("DATABASE_URL", "mysql://host/name", "sqlite:///PATH or postgresql://USER@HOST/NAME"),

@@ -12,6 +12,7 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import event, select, text
 from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
+from sqlalchemy.pool import QueuePool
 
 from crawler.db.engine import Database, DatabaseUnavailableError
 from crawler.db.models import Batch, CrawlLog, DomainGate
@@ -205,3 +206,11 @@ def test_the_folder_is_made(tmp_path: Path) -> None:
         session.execute(text("CREATE TABLE t (x INTEGER)"))
     assert (tmp_path / "a" / "b" / "vitrine.db").exists()
     database.close()
+
+
+def test_a_process_opens_no_more_connections_than_it_may() -> None:
+    """DATABASE_POOL_SIZE: a third is kept, the others come and go."""
+    database = Database("postgresql://nobody@127.0.0.1:1/v", connections=10)
+    pool = database.engine.pool
+    assert isinstance(pool, QueuePool)
+    assert (pool.size(), pool._max_overflow) == (3, 7)

@@ -6,7 +6,7 @@ import codecs
 
 import pytest
 
-from crawler.html.parse import MAX_DEPTH, MAX_TAGS, parse
+from crawler.html.parse import MAX_DEPTH, MAX_TAGS, is_binary, parse
 from crawler.html.visible import visible_text
 
 PAGE = b"<!doctype html><title>T</title><p>text</p>"
@@ -101,3 +101,19 @@ def test_some_broken_bytes_in_utf8() -> None:
     """A page that was cut in mid-character stays UTF-8."""
     body = ("<p>" + "Größe Ähre " * 20).encode() + b"\xc3"
     assert visible_text(parse(body).tree).startswith("Größe Ähre")
+
+
+@pytest.mark.parametrize(
+    ("body", "is_one"),
+    [
+        (bytes(range(256)) * 8, True),
+        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", True),
+        (b"", False),
+        (b"<p>\x00" + b"text " * 100, False),
+        ("<p>Stuhl</p>".encode("utf-16"), False),
+        ("<p>椅子</p>".encode("iso-2022-jp"), False),
+    ],
+)
+def test_what_is_no_text_is_binary(body: bytes, is_one: bool) -> None:  # ruff: ignore[boolean-type-hint-positional-argument] - a parameter of the test
+    """By what no text has, and not by a single mistake."""
+    assert is_binary(body) is is_one
