@@ -10,11 +10,13 @@ import typer
 
 from crawler.cli.options import Json, add_group
 from crawler.cli.output import emit, note, say
+from crawler.clock import utc_now
 from crawler.config import load_settings
 from crawler.db import revisions
-from crawler.db.backup import BackupError, back_up
+from crawler.db.backup import BackupError, back_up, dated, thin_out
 from crawler.db.engine import Database
 from crawler.db.soundness import require_sound
+from crawler.errors import UsageError
 
 
 def register(app: typer.Typer) -> None:
@@ -54,24 +56,36 @@ def current(*, as_json: Json = False) -> int:
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(help="Where the copy goes; nothing is written over.")],
+    file: Annotated[
+        Path, typer.Argument(help="Where the copy goes, or a folder, in which it is named by its time.")
+    ],
     *,
+    keep: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Of the dated copies in the folder, only the newest so many."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Copy a SQLite database that is in use; PostgreSQL has `pg_dump` for that.
+    """Copy a SQLite database that is in use; PostgreSQL has `pg_dump` for that. Nothing is written over.
 
     Copy the files of the evidence after it: what a row names was written before the row.
 
     Examples:
-      vitrine db backup /backup/vitrine-$(date +%F).db
+      vitrine db backup /backup/ --keep 14
     """
+    if keep is not None and not file.is_dir():
+        raise UsageError(f"--keep is for a folder of copies, and {file} is none", hint=f"mkdir {file}")
     with closing(Database(load_settings().database)) as database:
         if database.path is None:
             raise BackupError(f"{database.shown} is no file", hint=f"pg_dump --format=custom --file={file} …")
         if not database.path.exists():
             raise BackupError(f"there is no database {database.path}", hint="is VITRINE_HOME right?")
-        written = back_up(database.path, file)
+        copy = dated(file, utc_now()) if file.is_dir() else file
+        written = back_up(database.path, copy)
+    removed = thin_out(file, keep) if keep else []
     if as_json:
-        emit({"database": database.shown, "file": file, "bytes": written})
+        emit({"database": database.shown, "file": copy, "bytes": written, "removed": removed})
     else:
-        say("{file}: {bytes}", file=file, bytes=written)
+        say("{file}: {bytes}", file=copy, bytes=written)
+        for path in removed:
+            note("removed {path}", path=path)

@@ -147,8 +147,9 @@ def _show(run: RunReport) -> None:
 
 
 def _shown_status(run: RunDocument) -> str:
-    """How it stands, and whether anybody is at it."""
-    return run.status + LEFT if run.silent else run.status
+    """How it stands, whether anybody is at it, and whether it came to anything."""
+    nothing = f", but has no page ({run.cause})" if run.cause else ""
+    return run.status + (LEFT if run.silent else nothing)
 
 
 def _counts(counts: dict[str, int]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -10,7 +11,10 @@ from typing import TYPE_CHECKING
 from crawler.errors import UsageError
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from pathlib import Path
+
+_DATED = re.compile(r"vitrine-\d{8}T\d{6}Z\.db")
 
 
 class BackupError(UsageError):
@@ -41,6 +45,20 @@ def back_up(source: Path, target: Path) -> int:
     finally:
         unfinished.unlink(missing_ok=True)
     return target.stat().st_size
+
+
+def dated(folder: Path, now: datetime) -> Path:
+    """The name of a copy that is made at that time."""
+    return folder / f"vitrine-{now:%Y%m%dT%H%M%SZ}.db"
+
+
+def thin_out(folder: Path, keep: int) -> list[Path]:
+    """Remove the oldest of the dated copies beyond so many, and nothing else; those that are gone."""
+    copies = sorted(path for path in folder.iterdir() if _DATED.fullmatch(path.name))
+    gone = copies[:-keep]
+    for path in gone:
+        path.unlink(missing_ok=True)
+    return gone
 
 
 def _copy(database: sqlite3.Connection, path: Path) -> None:

@@ -62,7 +62,7 @@ class Visit:
     pdp: ProductPage = field(factory=ProductPage)
     final_url: str | None = None  # where the start page was found in the end
     crawl_delays: dict[str, float] = field(factory=dict)  # what robots.txt asks for, by domain
-    # The pages that are stored; of others' requests None where some went well, and why others did not.
+    # The pages that are stored; beside them, where requests became none, None for an answer and causes.
     kept: dict[UUID | Cause | None, PageResult] = field(factory=dict)
     requests: Outstanding = field(factory=Outstanding)  # at the site
     work: Outstanding = field(factory=Outstanding)  # its way through the site, and pages not stored yet
@@ -83,16 +83,21 @@ class Visit:
     def came(self, cause: Cause | None, url: str) -> None:
         """Note what came of a request of a spider that knows of no visits: an answer, or why none."""
         self.kept.pop(Cause.LOST, None)
-        self.kept[cause] = PageResult("page", cause)
+        self.lacks(cause)
         if cause is not None:
             self.journal.warn("navigation", "page.failed", url=url, cause=cause)
+
+    def lacks(self, cause: Cause | None) -> None:
+        """Note that a request became no page that is stored, whatever became of it."""
+        self.kept[cause] = PageResult("page", cause)
 
     @property
     def results(self) -> list[PageResult]:
         """What its end is told by; what was not to be fetched, or not heard of, if there is no more."""
-        firm = [page for key, page in self.kept.items() if not _is_weak(key)]
+        firm = [page for key, page in self.kept.items() if not self._is_weak(key)]
         return firm or list(self.kept.values())
 
-
-def _is_weak(key: UUID | Cause | None) -> bool:
-    return isinstance(key, Cause) and (key is Cause.LOST or key.traits.is_refusal)
+    def _is_weak(self, key: UUID | Cause | None) -> bool:
+        """Whether that says nothing beside pages: of a run, which tries its tasks again, no attempt does."""
+        is_of_a_run = self.order.run_id is not None
+        return isinstance(key, Cause) and (is_of_a_run or key is Cause.LOST or key.traits.is_refusal)

@@ -136,12 +136,13 @@ class SiteSpider(Spider):
             record = response.meta.get(RECORD) if settings.pages_in_warcs else None
             yield self._page(response.meta[SESSION], task, page, record)
             return
+        request = cast("Request", response.request)
+        self._note_lack(request, page)
         asked = retry_after(response)
         if asked and (slot := self.worker.slots.get(task.domain)):
             slot.leave()  # what the site asked for is waited out by whoever comes next
         if page is Cause.RATE_LIMITED and not asked and await self._slowed_down(task):
             return
-        request = cast("Request", response.request)
         if failed := await self._failed(request, page, f"HTTP {response.status}", response.status):
             yield failed
 
@@ -159,8 +160,15 @@ class SiteSpider(Spider):
             await self.worker.end_task(task, TaskEnd.given_back(reason))
         elif cause.traits.is_stores_fault:
             self.worker.store_refused(task, words)
-        elif page := await self._failed(request, cause, words, status_of(error)):
-            yield page
+        else:
+            self._note_lack(request, cause)
+            if page := await self._failed(request, cause, words, status_of(error)):
+                yield page
+
+    def _note_lack(self, request: Request, cause: Cause | None) -> None:
+        """Have its visit know: one that had nothing did not go well, whatever becomes of its tasks."""
+        if visit := self.visits.running.get(request.meta[SESSION]):
+            visit.lacks(cause)
 
     async def _slowed_down(self, task: LeasedTask) -> bool:
         """Leave a site alone that has had enough and does not say for how long, longer each time.

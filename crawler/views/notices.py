@@ -1,4 +1,4 @@
-"""What happened that somebody would want to be told of: prices, domains, cleanups and jobs."""
+"""What happened that somebody would want to be told of: prices, domains, runs, cleanups and jobs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,21 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
-from sqlalchemy import func, select
+from sqlalchemy import case, func, select
 
-from crawler.db.models import AuditEntry, DomainDay, Job, Listing, Price, RetentionResult
+from crawler.capture.failures import Cause
+from crawler.db.models import (
+    AuditEntry,
+    CrawlSession,
+    DomainDay,
+    Job,
+    Listing,
+    Price,
+    RetentionResult,
+    Run,
+)
+from crawler.sessions.outcome import Status
+from crawler.views.runs import barred_by
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -26,6 +38,7 @@ SETTLED = timedelta(minutes=2)
 LEAST_SESSIONS = 5
 FELL_BELOW = 0.5
 WEEK = timedelta(days=7)
+CUT_SHORT = [cause for cause in Cause if cause.traits.cuts_short]  # by who started it: nobody's news
 
 
 @frozen(kw_only=True)
@@ -69,7 +82,9 @@ def pending(db: Session, now: datetime) -> tuple[NoticeDocument, dict[str, Any]]
 
 
 def _all(db: Session, since: datetime, until: datetime, told: Collection[str]) -> Iterator[Notice]:
-    for kind in (_failed_jobs, _failed_cleanups, _fallen_rates, _moved_prices):
+    for kind in (
+        _failed_jobs, _failed_cleanups, _failed_runs, _barred_domains, _fallen_rates, _moved_prices,
+    ):  # fmt: skip
         yield from (notice for notice in kind(db, since, until) if notice.key not in told)
 
 
@@ -98,6 +113,50 @@ def _failed_cleanups(db: Session, since: datetime, until: datetime) -> Iterator[
                 text=f"a cleanup could not be done for {', '.join(wrong)}: `vitrine cleanup` says why",
                 details={"collections": wrong},
             )  # fmt: skip
+
+
+def _failed_runs(db: Session, since: datetime, until: datetime) -> Iterator[Notice]:
+    """Runs that could not go on, and runs that came to their end without a single page."""
+    query = select(Run).where(Run.completed_at > since, Run.completed_at <= until, Run.status != "stopped")
+    for run in db.scalars(query.order_by(Run.id)):
+        causes = barred_by(db, run)
+        if run.status == "failed" or causes:
+            said = ", ".join(f"{count} {cause}" for cause, count in causes.items())
+            what = f"could not go on: {run.last_error}" if run.status == "failed" else f"has no page: {said}"
+            yield Notice(
+                key=f"run/{run.id}/{until.isoformat()}", kind="run_failed", at=run.completed_at or until,
+                subject=run.source, text=f"run {run.id} of {run.source} {what}: `vitrine runs show {run.id}`",
+                details={"run": run.id, "status": run.status, "causes": causes, "error": run.last_error},
+            )  # fmt: skip
+
+
+def _barred_domains(db: Session, since: datetime, until: datetime) -> Iterator[Notice]:
+    """Domains of which no visit had anything, but for those of runs, which tell themselves."""
+    went_well = func.sum(case((CrawlSession.status != Status.FAILED, 1), else_=0))
+    query = (
+        select(
+            CrawlSession.domain,
+            func.count(),
+            func.max(CrawlSession.cause),
+            func.max(CrawlSession.finished_at),
+        )
+        .where(CrawlSession.finished_at > since, CrawlSession.finished_at <= until)
+        .where(
+            CrawlSession.kind == "page",
+            CrawlSession.domain > "",
+            func.coalesce(CrawlSession.cause, "").not_in(CUT_SHORT),
+        )
+        .group_by(CrawlSession.domain)
+        .having(went_well == 0)
+        .order_by(CrawlSession.domain)
+    )
+    for domain, sessions, cause, at in db.execute(query):
+        yield Notice(
+            key=f"barred/{domain}/{until:%Y-%m-%d}", kind="domain_failed", at=at, subject=domain,
+            text=f"{domain}: nothing was had by {sessions} session{'s' if sessions > 1 else ''} ({cause}): "
+            f"`vitrine sessions list --domain {domain} --status failed`",
+            details={"domain": domain, "sessions": sessions, "cause": cause},
+        )  # fmt: skip
 
 
 def _fallen_rates(db: Session, since: datetime, until: datetime) -> Iterator[Notice]:

@@ -77,6 +77,7 @@ class RunDocument:
     completed_at: datetime | None
     seconds: float | None  # from its start to its end, or to now
     last_error: str | None
+    cause: str | None  # what kept most of its pages away, where it ended without a single one
     tasks: dict[str, int]  # by status
     assets: dict[str, dict[str, int]]  # by plugin, and by what the run found of them
     exceptions_open: int
@@ -187,12 +188,24 @@ def _figures(db: Session, run: Run, now: datetime) -> dict[str, Any]:
     workers = rows.living_workers(db, run.id, now)
     return {
         "seconds": round((end - run.started_at).total_seconds(), 1) if run.started_at else None,
+        "cause": next(iter(barred_by(db, run)), None),
         "tasks": tasks.counts(db, run.id),
         "assets": assets_found(db, run.id),
         "exceptions_open": db.scalar(select(func.count()).where(is_open)),
         "workers": workers,
         "silent": run.status == RunStatus.RUNNING and not workers,
     }
+
+
+def barred_by(db: Session, run: Run) -> dict[str, int]:
+    """What kept the pages of a run away that ended without a single one, the most frequent first.
+
+    Such a run is completed all the same: every task of it has ended by its own outcome.
+    """
+    found = tasks.counts(db, run.id)
+    if run.status not in {RunStatus.COMPLETED, RunStatus.FAILED} or found["finished"] or not found["error"]:
+        return {}
+    return _outcomes(db, run.id)
 
 
 def assets_found(db: Session, run_id: int) -> dict[str, dict[str, int]]:

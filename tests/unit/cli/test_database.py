@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from crawler.db import revisions
@@ -60,3 +61,17 @@ def test_a_server_that_is_away_is_two_lines(vitrine: Vitrine) -> None:
         "error[database_unavailable]: the database at postgresql://u:***@127.0.0.1:1/v "
     )
     assert len(done.err.splitlines()) == 2
+
+
+def test_a_backup_is_named_by_its_time(vitrine: Vitrine, tmp_path: Path) -> None:
+    """In a folder, of which the newest copies stay; a file has the name that is given."""
+    vitrine("db", "upgrade")
+    folder = tmp_path / "copies"
+    assert vitrine("db", "backup", str(folder), "--keep", "1").code == 2
+    folder.mkdir()
+    (folder / "vitrine-20200101T000000Z.db").touch()
+    done = vitrine("db", "backup", str(folder), "--keep", "1", "--json")
+    [copy] = folder.iterdir()
+    assert done.document["file"] == str(copy)
+    assert done.document["removed"] == [str(folder / "vitrine-20200101T000000Z.db")]
+    assert re.fullmatch(r"vitrine-\d{8}T\d{6}Z.db", copy.name)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sqlite3
 import threading
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
-from crawler.db.backup import BackupError, back_up
+from crawler.db.backup import BackupError, back_up, dated, thin_out
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,3 +75,16 @@ def test_what_is_no_database_is_not_copied(tmp_path: Path) -> None:
     with pytest.raises(BackupError, match="not a database"):
         back_up(source, tmp_path / "copy.db")
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_only_the_newest_of_dated_copies_stay(tmp_path: Path) -> None:
+    """And whatever else lies there."""
+    first = datetime(2026, 5, 4, 2, 30, tzinfo=UTC)
+    copies = [dated(tmp_path, first + timedelta(days=n)) for n in range(4)]
+    assert copies[0].name == "vitrine-20260504T023000Z.db"
+    others = [tmp_path / name for name in ("vitrine.db", "vitrine-20260504T023000Z.db.bak", "before.db")]
+    for path in (*copies, *others):
+        path.touch()
+    assert thin_out(tmp_path, 2) == copies[:2]
+    assert set(tmp_path.iterdir()) == {*copies[2:], *others}
+    assert thin_out(tmp_path, 9) == []

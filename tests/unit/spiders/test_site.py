@@ -251,6 +251,19 @@ def test_what_is_refused_has_no_page(crawl: Crawl) -> None:
     assert crawl.worker.told == [("ended", TaskEnd(Cause.FILTERED, "filtered by path rules"))]
 
 
+def test_a_visit_without_a_page_did_not_go_well(crawl: Crawl) -> None:
+    """Although its tasks are tried again, or were not to be fetched; beside a page that says nothing."""
+    for fail in (lambda: crawl.answered(429), lambda: crawl.failed(TimeoutError("too slow"))):
+        crawl.visit.kept.clear()
+        fail()
+        assert outcome_of(crawl.visit.results).status == Status.FAILED
+    crawl.visit.kept[uuid4()] = PageResult("page")
+    assert outcome_of(crawl.visit.results).status == Status.COMPLETED
+    crawl.visit.kept.clear()
+    crawl.failed(KnownUrlError("redirected"))
+    assert outcome_of(crawl.visit.results).status == Status.COMPLETED
+
+
 def test_a_request_that_led_to_another_tasks_page_is_redirected(crawl: Crawl) -> None:
     """That one keeps it."""
     assert crawl.failed(KnownUrlError("redirected")) == []

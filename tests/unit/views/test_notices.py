@@ -11,7 +11,7 @@ from crawler.db.models import DomainDay, RetentionResult
 from crawler.retention.holds import note_action
 from crawler.views import notices
 from crawler.views.documents import as_json
-from tests.unit.views.rows import HOUR, THEN, a_job, a_listing, a_price
+from tests.unit.views.rows import HOUR, THEN, a_job, a_listing, a_price, a_run, a_session, a_task
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from crawler.views.notices import NoticeDocument
 
 DAY = timedelta(days=1)
+MINUTE = timedelta(minutes=1)
 NOON = THEN
 MIDNIGHT = THEN.replace(hour=0)
 
@@ -112,6 +113,55 @@ def test_failed_jobs_and_cleanups(database: Database) -> None:
     assert "acme-1 could not be archived" in found.notices[0].text
     assert "acme-2 could not be indexed" in found.notices[1].text
     assert found.notices[2].details == {"collections": {"price_history": "the disk is full"}}
+
+
+def test_a_run_without_a_page_is_told(database: Database) -> None:
+    """Completed it is, since all its tasks have ended; one that has a page is nobody's news."""
+    with database.write() as db:
+        runs = {
+            name: a_run(source=name, status=status, completed_at=THEN, planned=2, last_error=error)
+            for name, status, error in (
+                ("barred", "completed", None), ("broken", "failed", "the disk is full"),
+                ("well", "completed", None), ("stopped", "stopped", None),
+            )
+        }  # fmt: skip
+        db.add_all(runs.values())
+        db.flush()
+        for name, run in runs.items():
+            first = "finished" if name == "well" else "error"
+            db.add_all(
+                a_task(run.id, f"https://shop.example/{n}", status=status, cause="blocked", finished_at=THEN)
+                for n, status in enumerate((first, "error"))
+            )
+    barred, broken = told(database, THEN + HOUR).notices
+    assert (barred.kind, barred.subject, barred.details["causes"]) == ("run_failed", "barred", {"blocked": 2})
+    assert barred.text.endswith("has no page: 2 blocked: `vitrine runs show 1`")
+    assert "could not go on: the disk is full" in broken.text
+    assert told(database, THEN + 2 * HOUR).notices == ()
+
+
+def test_a_domain_of_which_nothing_was_had_is_told_once_a_day(database: Database) -> None:
+    """Not where one visit had something, where a run tells itself, or where somebody stopped it."""
+    with database.write() as db:
+        run = a_run()
+        db.add(run)
+        db.flush()
+        failed = {"status": "failed", "cause": "blocked", "finished_at": THEN}
+        db.add_all(
+            [
+                *(a_session(domain="barred.example", **failed) for _ in range(2)),
+                a_session(domain="mixed.example", **failed),
+                a_session(domain="mixed.example", status="partial", finished_at=THEN),
+                a_session(domain="runs.example", kind="run", run_id=run.id, **failed),
+                a_session(domain="cut.example", **{**failed, "cause": "interrupted"}),
+            ]
+        )
+    [barred] = told(database, THEN + HOUR).notices
+    assert (barred.kind, barred.subject, barred.details["sessions"]) == ("domain_failed", "barred.example", 2)
+    assert "nothing was had by 2 sessions (blocked)" in barred.text
+    with database.write() as db:
+        db.add(a_session(domain="barred.example", **{**failed, "finished_at": THEN + 90 * MINUTE}))
+    assert told(database, THEN + 2 * HOUR).notices == ()
 
 
 def test_a_flood_is_cut_and_counted(database: Database, monkeypatch: object) -> None:
