@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import re
-import shlex
+import os
 import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from attrs import frozen
 
 from crawler.cli.options import Json, person
-from crawler.cli.output import emit
-from crawler.config import load_settings
-from crawler.errors import UsageError
+from crawler.cli.output import emit, note
+from crawler.cli.timed_lines import UNITS_LIE_IN, Lasting, Place, Timed, crontab, to_enable, units
+from crawler.config import env_file, load_settings, shell_settings
+from crawler.errors import LockedError, UsageError
 from crawler.runs.schedules import Schedule, ScheduleError
-from crawler.runs.sources import find_source
+from crawler.runs.sources import find_source, load_sources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping, Sequence
 
     from crawler.config import Settings
     from crawler.runs.sources import Source
 
 CLEANUP_AT = "17 * * * *"
 CLEANUP_SECONDS = 600
-STOP_SECONDS = 150  # a worker stops its engine, and a crawl finishes what is under way
+WORKER = Lasting("vitrine-worker", "make the archives that are ordered", ("worker",), is_patient=True)
+SERVE = Lasting("vitrine-serve", "show everything in a browser", ("serve",))
 
 
 class Form(StrEnum):
@@ -37,33 +37,18 @@ class Form(StrEnum):
     SYSTEMD = "systemd"
 
 
-@frozen
-class Timed:
-    """A command that something begins at its times."""
-
-    name: str
-    about: str
-    words: tuple[str, ...]
-    schedule: Schedule
-
-
-@frozen
-class Place:
-    """Where commands are called."""
-
-    folder: Path  # whose `.env` holds
-    program: Path
-    user: str
-    data: tuple[Path, ...]  # all that is written
-
-
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("schedule")(schedule)
 
 
 def schedule(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A source of sources.toml, by its code.")],
+    source: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SOURCE]...", help="Sources of sources.toml. Default: all that say a `schedule`."
+        ),
+    ] = None,
     *,
     at: Annotated[
         str | None,
@@ -73,31 +58,75 @@ def schedule(
     archive: Annotated[
         bool, typer.Option("--archive", help="Order an archive each time, which `vitrine worker` makes.")
     ] = False,
+    cleanup: Annotated[
+        bool, typer.Option("--cleanup/--no-cleanup", help="Bring the cleanup along, which is needed once.")
+    ] = True,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="For systemd: the service of `vitrine serve`, too.")
+    ] = False,
+    user: Annotated[
+        str | None, typer.Option(metavar="NAME", help="For systemd: who runs it. Default: who calls this.")
+    ] = None,
+    write: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="For systemd: write each unit into a file of its own there."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Let --write replace units that differ.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Print the lines that crawl a source by the clock, with the cleanup that belongs to it.
+    """Print the lines that crawl sources by the clock, with the cleanup that belongs to them.
+
+    What this shell alone says of the settings goes into them; what is secret belongs into `.env`.
 
     Examples:
-      (crontab -l; vitrine schedule acme) | crontab -
+      (crontab -l; vitrine schedule) | crontab -
 
-      vitrine schedule acme --at "0 3 * * 1" --for systemd
+      vitrine schedule acme --at "0 3 * * 1" --for systemd --write /etc/systemd/system
     """
+    if form is Form.CRON and (write or serve or user):
+        raise UsageError("--write, --serve and --user are for units", hint="add --for systemd")
     settings = load_settings()
-    found = find_source(settings.sources_file, source)
-    commands = (_crawl(found, _when(found, at), archive=archive), _cleanup())
-    place = _place(settings)
+    sources = _sources(settings, source or ())
+    crawls = [_crawl(each, _when(each, at), archive=archive) for each in sources]
+    timed = [*crawls, *([_cleanup()] if cleanup else [])]
+    needs_worker = any(each.words[0] == "jobs" for each in crawls)
+    lasting = [*([WORKER] if needs_worker else []), *([SERVE] if serve else [])]
+    place = _place(settings, user)
+    files = units(timed, lasting, place) if form is Form.SYSTEMD else {}
+    _warn(place)
+    if write is not None:
+        _write(write, files, force=force)
+        note("next: systemctl daemon-reload && systemctl enable --now " + " ".join(to_enable(timed, lasting)))
     if as_json:
-        emit(_document(found, commands, place))
-        return
-    lines = _crontab(commands, place) if form is Form.CRON else _units(commands, place, archive=archive)
-    sys.stdout.write("\n".join(lines) + "\n")
+        emit(_document(sources, timed, place))
+    elif write is not None:
+        sys.stdout.writelines(f"{write / name}\n" for name in files)
+    elif form is Form.SYSTEMD:
+        sys.stdout.write("\n".join(f"# {UNITS_LIE_IN}/{name}\n{text}" for name, text in files.items()))
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in crontab(timed, place))
+        if needs_worker:
+            note(
+                "`vitrine worker` makes what is ordered; it has to run somewhere (--for systemd has its unit)"
+            )
 
 
-def _place(settings: Settings) -> Place:
-    folders = [settings.vitrine_home, settings.artifacts, settings.warcs, settings.archives]
-    data = {folder.absolute() for folder in folders if ":" not in folder.parts[0]}  # which a bucket has
-    outermost = sorted(folder for folder in data if not data & set(folder.parents))
-    return Place(Path.cwd(), Path(sys.executable).parent / "vitrine", person(), tuple(outermost))
+# ── what is called ──
+
+
+def _sources(settings: Settings, named: Sequence[str]) -> list[Source]:
+    """Those that are named, once each; else those of the operator's file that say when."""
+    if named:
+        found = [find_source(settings.sources_file, code) for code in named]
+        return list({each.code.lower(): each for each in found}.values())
+    all_of_them = load_sources(settings.sources_file).values()
+    found = [each for each in all_of_them if each.enabled and each.schedule]
+    if not found:
+        raise UsageError(
+            f"no source of {settings.sources_file} says a schedule",
+            hint='name one, with --at "0 3 * * *", or write `schedule` into the file',
+        )
+    return found
 
 
 def _when(source: Source, at: str | None) -> Schedule:
@@ -131,11 +160,36 @@ def _cleanup() -> Timed:
     return Timed("vitrine-cleanup", "delete what is past its date", words, Schedule.of(CLEANUP_AT))
 
 
-def _document(source: Source, commands: tuple[Timed, ...], place: Place) -> dict[str, Any]:
+# ── where ──
+
+
+def _place(settings: Settings, user: str | None) -> Place:
+    folders = [settings.vitrine_home, settings.artifacts, settings.warcs, settings.archives]
+    data = {folder.absolute() for folder in folders if ":" not in folder.parts[0]}  # which a bucket has
+    outermost = sorted(folder for folder in data if not data & set(folder.parents))
+    program = Path(sys.executable).parent / "vitrine"
+    return Place(Path.cwd(), program, user or person(), tuple(outermost), shell_settings().told)
+
+
+def _warn(place: Place) -> None:
+    """Say what would be otherwise than here, or worse."""
+    for name in shell_settings().untold:
+        note(
+            "[yellow]warning:[/] {name} is set in this shell only, and not for others to read: "
+            "write it into {file}", name=name, file=env_file(),
+        )  # fmt: skip
+    if place.user == "root":
+        note("[yellow]warning:[/] root would run this; call it as who crawls (for systemd: --user NAME)")
+
+
+def _document(sources: Sequence[Source], commands: Sequence[Timed], place: Place) -> dict[str, Any]:
     """What programs are told."""
     return {
-        "source": source.code,
+        "source": sources[0].code if len(sources) == 1 else None,
+        "sources": [each.code for each in sources],
         "folder": place.folder,
+        "environment": dict(place.environment),
+        "unsaid": shell_settings().untold,
         "commands": [
             {
                 "name": each.name,
@@ -148,87 +202,28 @@ def _document(source: Source, commands: tuple[Timed, ...], place: Place) -> dict
     }
 
 
-# ── cron ──
+def _write(folder: Path, files: Mapping[str, str], *, force: bool) -> None:
+    """Write unit files, all or none; what is there and says otherwise is an administrator's."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is no folder", hint=f"units lie in {UNITS_LIE_IN}")
+    others = [name for name, text in files.items() if _says_otherwise(folder / name, text)]
+    if others and not force:
+        raise LockedError(
+            f"there already, and not the same: {', '.join(others)}", hint="--force replaces them"
+        )
+    for name, text in files.items():
+        part = folder / f".{name}.{os.getpid()}.part"
+        try:
+            part.write_text(text, encoding="utf-8")
+            part.replace(folder / name)
+        finally:
+            part.unlink(missing_ok=True)
 
 
-def _crontab(commands: tuple[Timed, ...], place: Place) -> Iterator[str]:
-    for each in commands:
-        yield f"# {each.about}"
-        yield f"{each.schedule.cron}  cd {_in_cron(place.folder)} && {_in_cron(place.program, *each.words)}"
-
-
-def _in_cron(*words: object) -> str:
-    """Words for cron's shell; cron itself ends a line at a percent sign."""
-    return shlex.join(str(word) for word in words).replace("%", r"\%")
-
-
-# ── systemd ──
-
-
-def _units(commands: tuple[Timed, ...], place: Place, *, archive: bool) -> Iterator[str]:
-    for each in commands:
-        yield from _service(each.name, each.about, each.words, place, "Type=oneshot", *_PATIENT)
-        yield from _timer(each)
-    if archive:
-        about = "make the archives that are ordered"
-        yield from _service("vitrine-worker", about, ("worker",), place, *_LASTING, *_PATIENT)
-    about = "show everything in a browser"
-    yield from _service("vitrine-serve", about, ("serve",), place, *_LASTING)
-
-
-# The first signal goes to the program alone, which passes it on to its crawl or its engine in its own way.
-_PATIENT = ("KillMode=mixed", "KillSignal=SIGTERM", f"TimeoutStopSec={STOP_SECONDS}")
-_LASTING = ("Type=exec", "Restart=on-failure", "RestartSec=10")
-
-
-def _service(name: str, about: str, words: tuple[str, ...], place: Place, *more: str) -> Iterator[str]:
-    yield from (
-        f"# /etc/systemd/system/{name}.service",
-        "[Unit]",
-        f"Description=Vitrine: {_in_unit(about)}",
-        "Wants=network-online.target",
-        "After=network-online.target",
-        "",
-        "[Service]",
-        f"User={place.user}",
-        f"WorkingDirectory={_in_unit(place.folder)}",
-        "EnvironmentFile=-/etc/vitrine/vitrine.env",
-        f"ExecStart={' '.join(_quoted(word).replace('$', '$$') for word in (place.program, *words))}",
-        *more,
-        "ProtectSystem=strict",
-        *(f"ReadWritePaths={_quoted(f'-{folder}')}" for folder in place.data),
-        "PrivateTmp=true",
-        "NoNewPrivileges=true",
-        "",
-    )
-    if "Type=exec" in more:
-        yield from ("[Install]", "WantedBy=multi-user.target", "")
-
-
-def _timer(each: Timed) -> Iterator[str]:
-    yield from (
-        f"# /etc/systemd/system/{each.name}.timer",
-        "[Unit]",
-        f"Description=Vitrine: {_in_unit(each.about)}",
-        "",
-        "[Timer]",
-        f"OnCalendar={each.schedule.on_calendar}",
-        # What was missed while the machine was off is done when it is on again.
-        "Persistent=true",
-        "RandomizedDelaySec=60",
-        "",
-        "[Install]",
-        "WantedBy=timers.target",
-        "",
-    )
-
-
-def _in_unit(text: object) -> str:
-    """A value of a unit file: systemd takes what follows a percent sign for one of its own names."""
-    return str(text).replace("%", "%%").replace("\n", " ")
-
-
-def _quoted(word: object) -> str:
-    """One word of a list of them."""
-    escaped = _in_unit(word).replace("\\", "\\\\").replace('"', '\\"')
-    return escaped if re.fullmatch(r"[\w@%+=:,./-]+", escaped) else f'"{escaped}"'
+def _says_otherwise(path: Path, text: str) -> bool:
+    try:
+        return path.read_text(encoding="utf-8") != text
+    except FileNotFoundError:
+        return False
+    except UnicodeDecodeError:
+        return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from attrs import frozen
@@ -78,6 +79,28 @@ def load_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
 def unknown_settings() -> dict[str, str]:
     """The names in `.env` that are no settings, each with the one that may be meant."""
     return ProjectEnvFile(Settings).unknown()
+
+
+@frozen
+class ShellSettings:
+    """What the environment says otherwise than `.env`, or in its place."""
+
+    told: dict[str, str]  # which may stand in a file that others read
+    untold: tuple[str, ...]  # the names of what is secret, or more than a line
+
+
+def shell_settings(environment: Mapping[str, str] = os.environ) -> ShellSettings:
+    """What a program that is called from elsewhere would not know of the settings that hold here."""
+    written = ProjectEnvFile(Settings).env_vars
+    names = {name: value for name, value in environment.items() if name.lower() in Settings.model_fields}
+    here = {name.upper(): value for name, value in names.items() if written.get(name.lower()) != value}
+    told = {name: value for name, value in sorted(here.items()) if _may_be_shown(name, value)}
+    return ShellSettings(told, tuple(sorted(here.keys() - told.keys())))
+
+
+def _may_be_shown(name: str, value: str) -> bool:
+    is_secret = Settings.model_fields[name.lower()].annotation is SecretStr
+    return not is_secret and redact(value) == value and value.isprintable()
 
 
 def load_settings_from(source: _Named) -> Settings:
