@@ -101,7 +101,7 @@ def create(
             )
         job = orders.create(db, settings, known, order, now=db.now)
         note_action(db, "job.create", f"job {job.id}", actor=person(), now=db.now, name=job.name)
-        document = views.shown(db, job, db.now)
+        document, is_busy = views.shown(db, job, db.now), views.some_worker_is_at_work(db, db.now)
     if as_json:
         emit(document)
     else:
@@ -111,6 +111,8 @@ def create(
             name=document.name,
             output_dir=document.output_dir,
         )
+        if not is_busy:
+            note("no worker is at work: nothing is made before one looks for jobs, here or as a service")
         note("next: vitrine worker")
 
 

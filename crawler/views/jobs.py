@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 # What a job is whose worker is gone: what the next worker finds.
 LEFT_BEHIND = {JobStatus.RUNNING: JobStatus.RETRYABLE, JobStatus.INDEXING: JobStatus.COMPLETED}
+AT_WORK = "in_progress"
 
 
 def _is_of_source(domain: str) -> ColumnElement[bool]:
@@ -178,13 +179,22 @@ def all_jobs(db: Session) -> list[Job]:
     return list(db.scalars(select(Job).order_by(Job.id.desc())))
 
 
-def _step(row: JobStep, now: datetime) -> StepDocument:
-    is_alive = (
-        row.status == "in_progress"
+def some_worker_is_at_work(db: Session, now: datetime) -> bool:
+    """Whether a worker is at any job; of one that has nothing to do nobody knows."""
+    return any(_is_alive(row, now) for row in db.scalars(select(JobStep).where(JobStep.status == AT_WORK)))
+
+
+def _is_alive(row: JobStep, now: datetime) -> bool:
+    return (
+        row.status == AT_WORK
         and row.lease_expires_at is not None
         and row.lease_expires_at > now
         and not is_gone(row.process)
     )
+
+
+def _step(row: JobStep, now: datetime) -> StepDocument:
+    is_alive = _is_alive(row, now)
     waits = row.status == "pending"
     return document_of(
         StepDocument, row, worker=row.lease_owner if is_alive else None,

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attrs import frozen
 from sqlalchemy import select
 
+from crawler.access.process import holder_of, is_gone
 from crawler.db import lookup
-from crawler.db.models import Artifact, CrawlLog, CrawlSession, Page
+from crawler.db.models import Artifact, CrawlLog, CrawlSession, DomainGate, Page, RunWorker
+from crawler.sessions.outcome import Status
 from crawler.sessions.store import is_stale
 from crawler.views.documents import documents
 from crawler.views.paging import ALL, Newest, equals, page
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
+    from sqlalchemy import ColumnElement
     from sqlalchemy.orm import Session
 
     from crawler.views.paging import Wanted
@@ -166,7 +169,7 @@ def _by_id(db: Session, now: datetime, ids: Sequence[UUID], kind: type[T], **mor
     for row, artifact in documents(db, its_files, ArtifactDocument):
         artifacts[row.session_id].append(artifact)
     are_these = CrawlSession.id.in_(ids)
-    silent = set(db.scalars(select(CrawlSession.id).where(are_these, is_stale(now))))
+    silent = set(db.scalars(select(CrawlSession.id).where(are_these, is_stale(now)))) | _left(db, are_these)
 
     def figures(row: CrawlSession) -> dict[str, Any]:
         return {
@@ -176,6 +179,27 @@ def _by_id(db: Session, now: datetime, ids: Sequence[UUID], kind: type[T], **mor
 
     found = documents(db, select(CrawlSession).where(are_these), kind, figures)
     return {row.id: document for row, document in found}
+
+
+def _left(db: Session, are_these: ColumnElement[bool]) -> set[UUID]:
+    """Those that run by their rows, and whose process is gone for certain.
+
+    They stay as they are until their time is over, but nobody has to wait for that to know.
+    """
+    running = select(CrawlSession.id, CrawlSession.owner, CrawlSession.domain)
+    rows = db.execute(running.where(are_these, CrawlSession.status == Status.RUNNING)).all()
+    if not rows:
+        return set()
+    workers = select(RunWorker.owner, RunWorker.process).where(
+        RunWorker.owner.in_({row.owner for row in rows})
+    )
+    gone = {owner for owner, process in db.execute(workers) if is_gone(process)}
+    holders = select(DomainGate.token, DomainGate.holder).where(
+        DomainGate.token.is_not(None), DomainGate.domain.in_({row.domain for row in rows})
+    )
+    held = [holder_of(token) for token, holder in db.execute(holders) if is_gone(holder)]
+    dead = {holder.session_id for holder in held if holder}
+    return {row.id for row in rows if row.owner in gone or str(row.id) in dead}
 
 
 def _product(row: CrawlSession, pages: Sequence[PageDocument]) -> dict[str, Any]:

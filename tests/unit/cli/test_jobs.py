@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from crawler.cli.stores import opened
 from crawler.config import load_settings
-from crawler.db.models import Job
+from crawler.db.engine import Database
+from crawler.db.models import Job, JobStep
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Vitrine
@@ -97,6 +99,18 @@ def test_trying_again_what_failed_and_nothing_else(seeded: Vitrine) -> None:
     set_status("failed")
     assert seeded("jobs", "retry", "1").code == 0
     assert seeded("jobs", "show", "1", "--json").document["status"] == "retryable"
+
+
+def test_an_order_says_that_somebody_has_to_make_it(seeded: Vitrine) -> None:
+    """Unless a worker is seen at work, which looks for the next one by itself."""
+    order = ("jobs", "create", "--source", "hc")
+    assert "no worker is at work" in seeded(*order).err
+    database = Database("sqlite:///var/vitrine.db")
+    with database.write() as db:
+        step = db.scalars(select(JobStep)).one()
+        step.status, step.lease_expires_at = "in_progress", db.now + timedelta(minutes=1)
+    database.close()
+    assert seeded(*order).err == "next: vitrine worker\n"
 
 
 def test_a_job_without_a_worker_does_not_say_running(seeded: Vitrine) -> None:
