@@ -58,8 +58,8 @@ def notify(
 ) -> None:
     """Tell NOTIFY_COMMAND and NOTIFY_URL what happened since the last time: for cron, every few minutes.
 
-    Prices that moved, success rates of domains that fell, cleanups and archive jobs that failed. What nobody
-    took is told the next time.
+    Prices that moved, runs and domains that brought nothing, success rates that fell, cleanups and archive
+    jobs that failed. What nobody took is told the next time, and what is not two minutes old.
 
     Examples:
       vitrine notify --dry-run
