@@ -1,9 +1,11 @@
-"""What the log says from a warning up, the handbook explains."""
+"""The handbook explains what the log says from a warning up, and says of which lines no test runs them."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+
+from tests.e2e.handbook import blocks
 
 ROOT = Path(__file__).parents[2]
 HANDBOOK = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
@@ -37,3 +39,17 @@ def test_no_event_is_explained_that_is_not() -> None:
     named = {name for row in rows for name in re.findall(r"`([a-z_.]+)`", row)}
     source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "crawler").rglob("*.py"))
     assert {name for name in named if f'"{name}"' not in source} == set()
+
+
+# By section: which of its blocks tests/e2e/test_handbook.py and test_backup.py run.
+RUN_BY_TESTS = {
+    "The first half hour": {1, 2, 3}, "By the clock": {0}, "Being told": {0}, "Backup and restore": {0, 1},
+    "Upgrading": {0},
+}  # fmt: skip
+
+
+def test_each_block_is_run_or_says_that_it_is_not() -> None:
+    """Nobody types what was never tried without knowing it."""
+    for heading, found in blocks():
+        untried = {number for number, each in enumerate(found) if "not run by a test" in each.said}
+        assert set(range(len(found))) - untried == RUN_BY_TESTS.get(heading, set()), heading
