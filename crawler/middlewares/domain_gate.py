@@ -51,6 +51,9 @@ class DomainGateMiddleware(Promised):
         self._ending: asyncio.Task[None] | None = None
         crawler.signals.connect(self.request_went, signal=signals.request_reached_downloader)
         crawler.signals.connect(self.request_came_back, signal=signals.request_left_downloader)
+        self._tells_visits = not ends_its_visits(crawler)  # of what becomes of requests
+        if self._tells_visits:
+            crawler.signals.connect(self.answer_came, signal=signals.response_received)
 
     async def process_request(self, request: Request) -> None:
         """Wait, within bounds, until the request may go; refuse it otherwise."""
@@ -78,12 +81,18 @@ class DomainGateMiddleware(Promised):
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Have the session of a spider that knows of none hear what failed; ours see to that themselves."""
         visit = self.visits.running.get(request.meta.get(SESSION, ""))
-        if visit is None or request.callback is NO_CALLBACK or ends_its_visits(self.crawler):
+        if visit is None or request.callback is NO_CALLBACK or not self._tells_visits:
             return
         cause = cause_of_error(exception)
         is_theirs = isinstance(exception, IgnoreRequest) and cause is Cause.CRASHED  # a middleware's own wish
         if not is_theirs and not isinstance(exception, SessionStoppedError):
             visit.came(cause, request.url)
+
+    def answer_came(self, request: Request) -> None:
+        """What came of a page is noted behind its callback; a file has none, and is an answer, too."""
+        visit = self.visits.running.get(request.meta.get(SESSION, ""))
+        if visit is not None and not _is_for_robots(request):
+            visit.heard()
 
     def request_went(self, request: Request) -> None:
         """A session has a request at its site."""

@@ -80,9 +80,13 @@ class Visit:
         """Count as a visit of which nothing came, until something does: its spider tells nobody."""
         self.kept[Cause.LOST] = PageResult("page", Cause.LOST)
 
+    def heard(self) -> None:
+        """Count no more as a visit of which nothing came."""
+        self.kept.pop(Cause.LOST, None)
+
     def came(self, cause: Cause | None, url: str) -> None:
         """Note what came of a request of a spider that knows of no visits: an answer, or why none."""
-        self.kept.pop(Cause.LOST, None)
+        self.heard()
         self.lacks(cause)
         if cause is not None:
             self.journal.warn("navigation", "page.failed", url=url, cause=cause)

@@ -15,7 +15,7 @@ from crawler.crawl.answers import BadRequestUrlError, DomainHeldError, SessionSt
 from crawler.crawl.context import SESSION
 from crawler.middlewares.domain_gate import DomainGateMiddleware
 from crawler.spiders.visiting import VisitingSpider
-from tests.unit.components import a_request, a_visit, awaited, crawl_parts
+from tests.unit.components import a_request, a_visit, an_answer, awaited, crawl_parts
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -89,8 +89,22 @@ def test_what_fails_is_told_to_the_session_of_a_spider_that_knows_none(parts: Pa
         gate.process_exception(request, failure)
     assert visit.kept.keys() == {Cause.ROBOTS_REFUSED, Cause.TIMEOUT}
     parts.crawler.spidercls = VisitingSpider
-    gate.process_exception(request, OSError("away"))
+    parts.make(DomainGateMiddleware).process_exception(request, OSError("away"))
     assert Cause.CONNECTION_FAILED not in visit.kept
+
+
+def test_a_file_is_an_answer_although_no_callback_has_it(parts: Parts) -> None:
+    """A visit for pictures alone is not one of which nothing came; robots.txt is what it begins with."""
+    visit = parts.visits.add(a_visit())
+    visit.expect()
+    gate = parts.make(DomainGateMiddleware)
+    robots = a_request(visit=visit, callback=NO_CALLBACK, meta={"dont_obey_robotstxt": True})
+    for request, heard in ((robots, False), (a_request(visit=visit, callback=NO_CALLBACK), True)):
+        parts.crawler.signals.send_catch_log(
+            signal=signals.response_received, request=request, response=an_answer(request), spider=None
+        )
+        assert (visit.kept == {}) is heard
+    assert isinstance(gate, DomainGateMiddleware)  # the signals do not hold it
 
 
 def test_a_spider_that_knows_no_sessions_gets_one_a_domain(parts: Parts) -> None:
