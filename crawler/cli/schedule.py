@@ -29,6 +29,15 @@ CLEANUP_SECONDS = 600
 WORKER = Lasting("vitrine-worker", "make the archives that are ordered", ("worker",), is_patient=True)
 SERVE = Lasting("vitrine-serve", "show everything in a browser", ("serve",))
 
+User = Annotated[
+    str | None, typer.Option(metavar="NAME", help="For systemd: who runs it. Default: who calls this.")
+]
+
+Written = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="For systemd: write each unit into a file of its own there."),
+]
+
 
 class Form(StrEnum):
     """Who is to read the lines."""
@@ -64,13 +73,8 @@ def schedule(
     serve: Annotated[
         bool, typer.Option("--serve", help="For systemd: the service of `vitrine serve`, too.")
     ] = False,
-    user: Annotated[
-        str | None, typer.Option(metavar="NAME", help="For systemd: who runs it. Default: who calls this.")
-    ] = None,
-    write: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="For systemd: write each unit into a file of its own there."),
-    ] = None,
+    user: User = None,
+    write: Written = None,
     force: Annotated[bool, typer.Option("--force", help="Let --write replace units that differ.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -89,26 +93,21 @@ def schedule(
     sources = _sources(settings, source or ())
     crawls = [_crawl(each, _when(each, at), archive=archive) for each in sources]
     timed = [*crawls, *([_cleanup()] if cleanup else [])]
-    needs_worker = any(each.words[0] == "jobs" for each in crawls)
-    lasting = [*([WORKER] if needs_worker else []), *([SERVE] if serve else [])]
+    lasting = [WORKER] if any(each.words[0] == "jobs" for each in crawls) else []
+    lasting += [SERVE] if serve else []
     place = _place(settings, user)
-    files = units(timed, lasting, place) if form is Form.SYSTEMD else {}
     _warn(place)
     if write is not None:
-        _write(write, files, force=force)
+        _write(write, units(timed, lasting, place), force=force)
         note("next: systemctl daemon-reload && systemctl enable --now " + " ".join(to_enable(timed, lasting)))
     if as_json:
         emit(_document(sources, timed, place))
-    elif write is not None:
-        sys.stdout.writelines(f"{write / name}\n" for name in files)
     elif form is Form.SYSTEMD:
-        sys.stdout.write("\n".join(f"# {UNITS_LIE_IN}/{name}\n{text}" for name, text in files.items()))
+        sys.stdout.write(_told(units(timed, lasting, place), write))
     else:
         sys.stdout.writelines(f"{line}\n" for line in crontab(timed, place))
-        if needs_worker:
-            note(
-                "`vitrine worker` makes what is ordered; it has to run somewhere (--for systemd has its unit)"
-            )
+        if lasting:
+            note("`vitrine worker` makes what is ordered; it has to run somewhere (--for systemd: its unit)")
 
 
 # ── what is called ──
@@ -200,6 +199,13 @@ def _document(sources: Sequence[Source], commands: Sequence[Timed], place: Place
             for each in commands
         ],
     }
+
+
+def _told(files: Mapping[str, str], written_to: Path | None) -> str:
+    """Units as a stream of them, or the paths of those that were written."""
+    if written_to is not None:
+        return "".join(f"{written_to / name}\n" for name in files)
+    return "\n".join(f"# {UNITS_LIE_IN}/{name}\n{text}" for name, text in files.items())
 
 
 def _write(folder: Path, files: Mapping[str, str], *, force: bool) -> None:

@@ -154,6 +154,7 @@ class SiteSpider(Spider):
         error, words = cast("BaseException", failure.value), failure.getErrorMessage()
         cause = cause_of_error(error)
         if isinstance(error, KnownUrlError):
+            self._note_lack(request, None)  # somebody else has the page
             await self.worker.end_task(task, TaskEnd(outcome=TaskOutcome.REDIRECTED))
         elif isinstance(error, SessionStoppedError) or request.meta[SESSION] not in self.visits.running:
             reason = self.worker.over.release if self.worker.over else Release.INTERRUPTED

@@ -152,7 +152,7 @@ def _barred_domains(db: Session, since: datetime, until: datetime) -> Iterator[N
     )
     for domain, sessions, cause, at in db.execute(query):
         yield Notice(
-            key=f"barred/{domain}/{until:%Y-%m-%d}", kind="domain_failed", at=at, subject=domain,
+            key=f"barred/{domain}/{until:%Y-%m-%d}", kind="domain_failed", at=at or until, subject=domain,
             text=f"{domain}: nothing was had by {sessions} session{'s' if sessions > 1 else ''} ({cause}): "
             f"`vitrine sessions list --domain {domain} --status failed`",
             details={"domain": domain, "sessions": sessions, "cause": cause},

@@ -197,7 +197,7 @@ def _left(db: Session, are_these: ColumnElement[bool]) -> set[UUID]:
     holders = select(DomainGate.token, DomainGate.holder).where(
         DomainGate.token.is_not(None), DomainGate.domain.in_({row.domain for row in rows})
     )
-    held = [holder_of(token) for token, holder in db.execute(holders) if is_gone(holder)]
+    held = [holder_of(token or "") for token, holder in db.execute(holders) if is_gone(holder)]
     dead = {holder.session_id for holder in held if holder}
     return {row.id for row in rows if row.owner in gone or str(row.id) in dead}
 

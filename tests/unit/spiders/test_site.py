@@ -22,7 +22,7 @@ from crawler.runs.outgoing import FINISHED, STOPPED, Over
 from crawler.runs.sources import Source
 from crawler.runs.store import RunAtWork, RunOrder
 from crawler.runs.task_ends import Release, TaskEnd, TaskOutcome
-from crawler.sessions.outcome import PageResult
+from crawler.sessions.outcome import PageResult, Status, outcome_of
 from crawler.spiders.site import MOST_PAUSES, SiteSpider, run_order
 from tests.unit.components import a_request, a_visit, an_answer, awaited, crawl_parts
 from tests.unit.runs.queues import DOMAIN, leased
@@ -253,10 +253,11 @@ def test_what_is_refused_has_no_page(crawl: Crawl) -> None:
 
 def test_a_visit_without_a_page_did_not_go_well(crawl: Crawl) -> None:
     """Although its tasks are tried again, or were not to be fetched; beside a page that says nothing."""
-    for fail in (lambda: crawl.answered(429), lambda: crawl.failed(TimeoutError("too slow"))):
-        crawl.visit.kept.clear()
-        fail()
-        assert outcome_of(crawl.visit.results).status == Status.FAILED
+    crawl.answered(429)
+    assert outcome_of(crawl.visit.results).cause == Cause.RATE_LIMITED
+    crawl.visit.kept.clear()
+    crawl.failed(TimeoutError("too slow"))
+    assert outcome_of(crawl.visit.results).status == Status.FAILED
     crawl.visit.kept[uuid4()] = PageResult("page")
     assert outcome_of(crawl.visit.results).status == Status.COMPLETED
     crawl.visit.kept.clear()

@@ -15,7 +15,7 @@ from crawler.errors import NotFoundError
 from crawler.views import sessions
 from crawler.views.documents import as_json
 from crawler.views.paging import Wanted
-from tests.unit.views.rows import FACTS, HOUR, NOW, THEN, URL, a_line, a_page, a_session, an_artifact
+from tests.unit.views.rows import FACTS, HOUR, NOW, THEN, URL, a_line, a_page, a_run, a_session, an_artifact
 
 if TYPE_CHECKING:
     from uuid import UUID
