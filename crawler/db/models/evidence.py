@@ -36,6 +36,7 @@ class Artifact(Base):
         _partial_index("ix_artifacts_claimed", "cleanup_claim", where=IS_CLAIMED),
         Index(None, "storage_uri"),
         Index(None, "session_id"),
+        Index(None, "created_at", "id"),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)

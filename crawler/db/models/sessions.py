@@ -86,6 +86,7 @@ class Page(Base):
     __table_args__ = (
         CheckConstraint("status IN ('ok', 'failed', 'pending')", name="status"),
         Index(None, "session_id", "epoch"),
+        Index(None, "created_at", "id"),
         Index(None, "listing_id"),
         Index(None, "record_id"),
     )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import event
 
 from crawler.config import load_settings
+from crawler.db.engine import Database
 from crawler.db.models import (
     CrawlSession,
     PageGroup,
@@ -53,7 +56,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from crawler.db.engine import Database, Transaction
+    from crawler.db.engine import Transaction
 
 DAYS = [THEN.replace(day=day) for day in (1, 2, 3)]
 # The newest of these is of another domain than the two before it.
@@ -194,3 +197,30 @@ def test_a_url_is_of_its_domain(database: Database, url: str, *, is_of: bool) ->
             Filters(time=CrawlSession.created_at, domain=of_url(CrawlSession.url)),
         )
         assert bool(db.query(CrawlSession).where(*which).count()) is is_of
+
+
+def test_a_page_of_a_list_is_found_by_an_index(sqlite_database: str) -> None:
+    """However many rows there are, none but those of the page are looked at or sorted."""
+    sqlite = Database(sqlite_database)
+    asked: list[tuple[str, Any]] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+        if "LIMIT" in statement:
+            asked.append((statement, parameters))
+
+    event.listen(sqlite.engine, "before_cursor_execute", note)
+    with closing(sqlite), sqlite.read() as db:
+        for name, listed in LISTS.items():
+            if name not in {"hauls", "changes"}:  # of these members, or all, are counted besides
+                listed(db, Wanted(limit=2))
+                listed(db, Wanted(limit=2, since=THEN))
+        event.remove(sqlite.engine, "before_cursor_execute", note)
+        plans = {each: _steps(db, each, given) for each, given in asked}
+    assert len(plans) == 2 * (len(LISTS) - 2)
+    assert [each for each, steps in plans.items() if any("FOR ORDER BY" in step for step in steps)] == []
+
+
+def _steps(db: Transaction, statement: str, given: Any) -> list[str]:
+    """What SQLite does for the rows themselves; what it does for one of them is beneath that."""
+    rows = db.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", given)
+    return [step for _, parent, _, step in rows if parent == 0]
