@@ -29,7 +29,7 @@ def parse(body: bytes, *, content_type: str = "", max_bytes: int = DEFAULT_MAX_B
     if problem:
         return Document("", problem, LexborHTMLParser(b""))
     charset = charset_of(body, content_type)
-    source = as_utf8(body, charset)
+    source = with_shadow_trees(as_utf8(body, charset))
     problem = _nesting_problem(source)
     return Document(charset, problem, LexborHTMLParser(b"" if problem else source))
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from functools import lru_cache
+from itertools import compress, islice
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from crawler.pdp.buy_labels import MAX_LABEL_CHARS, fold, read_label, speaking
+from crawler.pdp.buy_labels import MAX_LABEL_CHARS, READ, fold, one_line
 from crawler.pdp.memo import Memo
 from crawler.pdp.outline import Haystack
 from crawler.pdp.place import ancestors
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from selectolax.lexbor import LexborNode
 
-    from crawler.pdp.outline import Element, Outline
+    from crawler.pdp.outline import Attributes, Element, Elements, Outline
 
 MAX_CONTROLS = 400
 MAX_FIELDS = 400
@@ -43,6 +44,7 @@ MAX_CLIMB = 6
 _SENDING = "button:not([type=button]):not([type=reset]), input[type=submit], input[type=image]"
 _NO_NUMBERS = {"hidden", "submit", "button", "image", "checkbox", "radio", "search", "email", "password"}
 _TEXTLESS = frozenset({"input", "img"})
+_TITLED = {"a", "button", "input"}
 _CALLING = frozenset({"aria-label", "title"})  # attributes that call a control something
 _PRESSABLE = {"submit", "button", "image"}
 _SCRIPTED_TAGS = {"div", "span", "img", "li", "p", "td", "label", "strong", "b"}
@@ -93,17 +95,18 @@ def _idiom(element: Element) -> BuyControl:
 
 def _by_target(outline: Outline) -> Iterator[BuyControl]:
     """Links that lead into a cart, fields that are named for it, and what a click puts there."""
-    pressable = list(outline.all("a", "button", "input"))
-    leading = [(element, href) for element in pressable if (href := element.attributes.get("href"))]
-    ordering = _ORDERS.among(href for _, href in leading)
-    yield from (_idiom(element) for element, href in leading if href in ordering)
-    for element in outline.all("button", "input"):
-        name = element.attributes.get("name")
+    elements, pressable = outline.elements, outline.by_tag.places("a", "button", "input")
+    attributes = [elements.attributes[place] for place in pressable]
+    ordering = _ORDERS.each([each.get("href") or None for each in attributes])
+    yield from map(_idiom, elements.at(compress(pressable, ordering)))
+    for place in outline.by_tag.places("button", "input"):
+        name = elements.attributes[place].get("name")
         if name and FIELDS.search(name[:500]):
-            yield _idiom(element)
-    clicks = _CLICKS & outline.attribute_names
+            yield from map(_idiom, elements.at((place,)))
+    clicks = _CLICKS & elements.attribute_names
     if clicks:
-        yield from (_idiom(element) for element in pressable if _puts_by_click(element, clicks))
+        clicked = (_puts_by_click(each, clicks) for each in attributes)
+        yield from map(_idiom, elements.at(compress(pressable, clicked)))
 
 
 def _that_order(addresses: list[str]) -> dict[str, bool]:
@@ -142,8 +145,7 @@ def _by_picture(outline: Outline) -> Iterator[BuyControl]:
         yield from (_idiom(link) for link in outline.all("a", "button") if link.node.mem_id in pressed)
 
 
-def _puts_by_click(element: Element, clicks: frozenset[str]) -> bool:
-    attributes = element.attributes
+def _puts_by_click(attributes: Attributes, clicks: frozenset[str]) -> bool:
     return not clicks.isdisjoint(attributes) and any(
         SCRIPTS.search((attributes[name] or "")[:500].replace("\n", " "))
         for name in clicks.intersection(attributes)
@@ -177,64 +179,85 @@ def _form_around(field: Element, forms: dict[int, Element]) -> Element | None:
 
 
 def _labelled(outline: Outline) -> Iterator[BuyControl]:
+    elements, attributes = outline.elements, outline.elements.attributes
     pressable = [
-        *outline.by_tag["button"],
-        *filter(_is_pressable, outline.by_tag["input"]),
-        *outline.by_tag["a"],
-        *outline.pressed,
+        *outline.by_tag.places("button"),
+        *(place for place in outline.by_tag.places("input") if _is_pressed("input", attributes[place])),
+        *outline.by_tag.places("a"),
+        *(element.order for element in outline.pressed),
     ]
     # Themes also make buy controls of elements that nobody can press without a script; their names tell.
-    pressable += [element for element in outline.hinted("buy") if element.tag in _SCRIPTED_TAGS]
-    said = [(element, _said_by(element)) for element in pressable]
-    if not _CALLING.isdisjoint(outline.attribute_names):
-        called = (element for element in pressable if not _CALLING.isdisjoint(element.attributes))
-        said += [(element, label) for element in called for label in _read_out(element)]
+    pressable += [element.order for element in outline.hinted("buy") if element.tag in _SCRIPTED_TAGS]
+    said = list(zip(pressable, READ.each([_said_by(elements, place) for place in pressable]), strict=True))
+    if not _CALLING.isdisjoint(elements.attribute_names):
+        said += _read_out(elements, pressable)
     waiting: list[BuyControl] = []  # what it is read out as may say more
-    for place in speaking([label for _, label in said]):
-        element, label = said[place]
-        kind, folded = read_label(_one_line(label))
-        if kind == "waiting":
-            waiting.append(BuyControl(element, folded, kind))
-        elif kind:
-            yield BuyControl(element, folded, kind)
+    for place, found in said:
+        if found is not None:
+            kind, folded = found
+            [element] = elements.at((place,))
+            control = BuyControl(element, folded, kind)
+            if kind == "waiting":
+                waiting.append(control)
+            else:
+                yield control
     yield from waiting
 
 
-def _read_out(element: Element) -> list[str]:
-    """What a control is called for those who do not see it; of a long sentence its beginning, and both ends.
+def _read_out(elements: Elements, pressable: list[int]) -> Iterator[tuple[int, tuple[str, str] | None]]:
+    """What controls say to those who do not see them."""
+    called = [place for place in pressable if not _CALLING.isdisjoint(elements.attributes[place])]
+    told = [(place, label) for place in called for label in _called(elements, place)]
+    labels = [(place, brief) for place, label in told for brief in _brief(label)]
+    answers = READ.each([label for _, label in labels])
+    return ((place, answer) for (place, _), answer in zip(labels, answers, strict=True))
+
+
+def _called(elements: Elements, place: int) -> Iterator[str]:
+    """What a control is called; the title of a link that leads on is that of where it leads."""
+    attributes, tag = elements.attributes[place], elements.tags[place]
+    if label := attributes.get("aria-label"):
+        yield label
+    leads_on = tag == "a" and (attributes.get("href") or "").startswith(("/", "http"))
+    if tag in _TITLED and not leads_on and (title := attributes.get("title")):
+        yield title
+
+
+@lru_cache(maxsize=4096)
+def _brief(label: str) -> tuple[str, ...]:
+    """What a control is called, briefly: of a long sentence its beginning, and both ends.
 
     The name of the product stands in the middle: `Add the blue jug of Acme Pottery to your cart`.
     """
-    called = [element.attributes.get("aria-label")]
-    leads_on = element.tag == "a" and element.get("href").startswith(("/", "http"))
-    if element.tag in {"a", "button", "input"} and not leads_on:
-        called.append(element.attributes.get("title"))
-    brief: list[str] = []
-    for words in (text[:MAX_CALLED_CHARS].split() for text in called if text):
-        if len(words) <= FEW_WORDS:
-            brief.append(" ".join(words))
-        else:
-            brief += [" ".join(words[:5]), " ".join((words[0], *words[-4:]))]
-    return brief
+    words = label[:MAX_CALLED_CHARS].split()
+    if len(words) <= FEW_WORDS:
+        return (" ".join(words),)
+    return " ".join(words[:5]), " ".join((words[0], *words[-4:]))
 
 
 def _is_pressable(element: Element) -> bool:
-    if element.tag == "input":
-        return element.get("type").lower() in _PRESSABLE
-    return element.tag in {"button", "a"} or element.get("role") == "button" or "-" in element.tag
+    return _is_pressed(element.tag, element.attributes)
+
+
+def _is_pressed(tag: str, attributes: Attributes) -> bool:
+    if tag == "input":
+        return (attributes.get("type") or "").lower() in _PRESSABLE
+    return tag in {"button", "a"} or attributes.get("role") == "button" or "-" in tag
 
 
 def label_of(element: Element) -> str:
     """What a control says: its text, or what stands in for a text."""
-    return _one_line(_text_of(element)) or _one_line(_stand_in(element))
+    return one_line(_text_of(element)) or one_line(_stand_in(element))
 
 
-def _said_by(element: Element) -> str:
+def _said_by(elements: Elements, place: int) -> str:
     """What a control says as it stands in the page, however long."""
-    if element.tag in _TEXTLESS:
-        text = _text_of(element)
-    else:
-        text = element.node.text(separator=" ")[:MAX_TEXT_CHARS]
+    if elements.tags[place] not in _TEXTLESS:
+        text = elements.nodes[place].text(separator=" ")[:MAX_TEXT_CHARS]
+        if text and not text.isspace():
+            return text
+    [element] = elements.at((place,))
+    text = _text_of(element)
     return text if text and not text.isspace() else _stand_in(element)
 
 
@@ -251,11 +274,6 @@ def _stand_in(element: Element) -> str:
     return (
         element.get("aria-label") or element.get("title") or element.get("data-label") or _image_text(element)
     )
-
-
-def _one_line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= MAX_LABEL_CHARS else ""
 
 
 def _image_text(element: Element) -> str:

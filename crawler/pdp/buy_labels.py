@@ -136,6 +136,23 @@ def read_label(label: str) -> tuple[str, str]:
     return (kind_of(folded, languages) if languages else "", folded)
 
 
+def one_line(text: str) -> str:
+    """A text as a label; nothing where it is too long for one."""
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_LABEL_CHARS else ""
+
+
+def _read(texts: list[str]) -> dict[str, tuple[str, str]]:
+    """What controls say that say something: `add`, `buy` or `waiting`, and the folded label."""
+    lines = [one_line(text) for text in texts]
+    said = {texts[number]: read_label(lines[number]) for number in speaking(lines)}
+    return {text: found for text, found in said.items() if found[0]}
+
+
+# As they stand in pages, with all their spaces.
+READ = Memo(_read)
+
+
 def is_about_something_else(label: str) -> bool:
     """Whether a folded label names a cart, a checkout or a list, and nothing that is put there."""
     return bool(_NOT.search(label))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from itertools import accumulate, chain, compress, repeat
+from itertools import accumulate, compress, repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -205,7 +205,7 @@ class Elements:
         self.nodes: list[LexborNode] = tree.css("*")
         self.tags = [node.tag for node in self.nodes]
         self.attributes: list[Attributes] = [node.attributes for node in self.nodes]
-        self.attribute_names = frozenset(chain.from_iterable(self.attributes))
+        self.attribute_names: set[str] = set().union(*self.attributes)
 
     def at(self, places: Iterable[int]) -> list[Element]:
         """The elements at some places of the document."""
@@ -234,19 +234,58 @@ class ByTag:
             if tag not in _NEVER_ASKED:
                 self._places[tag].append(place)
 
+    def places(self, *tags: str) -> list[int]:
+        """Where in the document elements with one of the tags are, tag by tag."""
+        return [place for tag in tags for place in self._places.get(tag, ())]
+
     def __getitem__(self, tag: str) -> list[Element]:
         if tag not in self._asked:
             self._asked[tag] = self._elements.at(self._places.get(tag, ()))
         return self._asked[tag]
 
 
+def _hints_of(names: list[str]) -> dict[str, list[str]]:
+    """The names that give hints, with these."""
+    hints: dict[str, list[str]] = {}
+    for hint, number in hinted(names):
+        hints.setdefault(names[number], []).append(hint)
+    return hints
+
+
+_HINTS_OF_NAMES = Memo(_hints_of)
+
+
+class ByHint:
+    """Elements by what a class, an id or a test id speaks of, put together as those of `ByTag`."""
+
+    def __init__(self, elements: Elements) -> None:
+        self._elements = elements
+        self._asked: dict[str, list[Element]] = {}
+        self._places: defaultdict[str, set[int]] = defaultdict(set)
+        for name in _NAMING:
+            if name in elements.attribute_names:
+                self._read(_HINTS_OF_NAMES.each(elements.column(name)))
+
+    def _read(self, answers: list[list[str] | None]) -> None:
+        tags = self._elements.tags
+        for place in compress(range(len(answers)), answers):
+            if tags[place] not in _MUTE_TAGS:
+                for hint in answers[place] or ():
+                    self._places[hint].add(place)
+
+    def __getitem__(self, hint: str) -> list[Element]:
+        if hint not in self._asked:
+            self._asked[hint] = self._elements.at(sorted(self._places.get(hint, ())))
+        return self._asked[hint]
+
+
 @define(eq=False)
 class Outline:
     """A page's elements by what they can be evidence of, each list in document order."""
 
+    elements: Elements
     by_tag: ByTag
-    attribute_names: frozenset[str]  # of all attributes on the page
-    by_hint: dict[str, list[Element]] = Factory(dict)
+    by_hint: ByHint
     scopes: list[Element] = Factory(list)  # itemscope
     properties: list[Element] = Factory(list)  # itemprop
     typed: list[Element] = Factory(list)  # RDFa's typeof
@@ -260,7 +299,7 @@ class Outline:
 
     def hinted(self, hint: str) -> list[Element]:
         """Elements whose names speak of a `price`, a purchase (`buy`), a product `title` or any `heading`."""
-        return self.by_hint.get(hint, [])
+        return self.by_hint[hint]
 
 
 # Attributes that put an element on a list of its own.
@@ -276,8 +315,7 @@ _MARKING: dict[str, Callable[[Outline], list[Element]]] = {
 def read_outline(tree: LexborHTMLParser) -> Outline:
     """Look at every element once and keep what any reader may ask for."""
     elements = Elements(tree)
-    outline = Outline(ByTag(elements), elements.attribute_names)
-    outline.by_hint = _by_hint(elements)
+    outline = Outline(elements, ByTag(elements), ByHint(elements))
     for attribute, marked in _MARKING.items():
         places = elements.having(attribute)
         marked(outline).extend(
@@ -291,30 +329,3 @@ def _is_marked(elements: Elements, place: int, attribute: str) -> bool:
     if attribute == "role" and (elements.attributes[place]["role"] != "button" or tag in _NEVER_PRESSED):
         return False
     return tag not in _MUTE_TAGS
-
-
-def _by_hint(elements: Elements) -> dict[str, list[Element]]:
-    """The elements that a class, an id or a test id speaks for."""
-    columns = [elements.column(name) for name in _NAMING if name in elements.attribute_names]
-    hints = _HINTS_OF_NAMES.among(name for column in columns for name in set(column) if name)
-    found: defaultdict[str, set[int]] = defaultdict(set)
-    for column in columns:
-        for place in compress(range(len(column)), map(hints.__contains__, column)):
-            for hint in hints[column[place] or ""]:
-                found[hint].add(place)
-    tags = elements.tags
-    return {
-        hint: elements.at(sorted(place for place in places if tags[place] not in _MUTE_TAGS))
-        for hint, places in found.items()
-    }
-
-
-def _hints_of(names: list[str]) -> dict[str, list[str]]:
-    """The names that give hints, with these."""
-    hints: dict[str, list[str]] = {}
-    for hint, number in hinted(names):
-        hints.setdefault(names[number], []).append(hint)
-    return hints
-
-
-_HINTS_OF_NAMES = Memo(_hints_of)

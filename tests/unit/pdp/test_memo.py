@@ -26,4 +26,12 @@ def test_it_forgets_when_it_is_full() -> None:
     kept: Memo[bool] = Memo(lambda texts: {text: True for text in texts if text.endswith("7")})
     for start in range(0, memo.MAX_KNOWN + 2_000, 1_000):
         assert len(kept.among(str(number) for number in range(start, start + 1_000))) == 100
-    assert len(kept._without) + len(kept._answers) <= memo.MAX_KNOWN + 1_000
+    assert len(kept._known) <= memo.MAX_KNOWN + 1_001
+
+
+def test_each_text_has_its_answer() -> None:
+    """In the order of asking, those with none and those that are missing as well."""
+    kept = Memo(lambda texts: {text: text.upper() for text in texts if text != "b"})
+    for _ in range(2):
+        assert kept.each(["a", None, "b", "c", "a"]) == ["A", None, None, "C", "A"]
+    assert kept.each(["d", "a"]) == ["D", "A"]
