@@ -97,7 +97,7 @@ class PageCapture:
             verdict=reading.verdict if reading.is_judged else None,
             facts=reading.facts if reading.is_judged else None,
             canonical_url=reading.canonical_url,
-            low_confidence_reasons=(*doubts_about(page_type, reading), *doubts),
+            low_confidence_reasons=(*doubts_about(page_type, reading, fetched["visible_text"]), *doubts),
             **fetched,
         )
 
@@ -107,11 +107,15 @@ class PageCapture:
         return self.cause is None
 
 
-def doubts_about(page_type: str, reading: Reading) -> tuple[str, ...]:
-    """Why a page that loaded is not to be trusted much (SPEC F140)."""
+def doubts_about(page_type: str, reading: Reading, text: bytes | None = None) -> tuple[str, ...]:
+    """Why a page that loaded is not to be trusted much (SPEC F140); `text` is what a browser shows of it."""
     if not reading.is_judged:
         return ()
-    is_pdp, signals, chars = page_type == "pdp", reading.verdict.signals, len(reading.text.decode())
+    is_pdp, signals, chars = (
+        page_type == "pdp",
+        reading.verdict.signals,
+        len((reading.text if text is None else text).decode()),
+    )
     doubts = [
         ("missing_h1", not reading.has_h1),
         ("missing_primary_cta", not reading.has_cta),

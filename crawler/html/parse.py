@@ -9,6 +9,8 @@ from collections import Counter
 from attrs import field, frozen
 from selectolax.lexbor import LexborHTMLParser
 
+from crawler.html.shadow import with_shadow_trees
+
 DEFAULT_MAX_BYTES = 16 * 1024 * 1024
 _NO_HTML_SIGNATURES = (b"%PDF", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"PK\x03\x04", b"\x1f\x8b", b"RIFF")
 _HTML_TYPES = ("html", "xml", "text/plain", "octet-stream")
@@ -53,7 +55,7 @@ MAX_DEPTH = 6_000
 MAX_COPIES = 3_000_000  # open formatting elements times tags: what a parser may copy
 # Below these numbers of tags the worst case is still cheap, and the closer look would cost every page.
 DEPTH_MATTERS_FROM = 12_000
-FORMATTING_MATTERS_FROM = 1_600
+FORMATTING_MATTERS_FROM = 3_464  # half of them open and copied into the other half: as much as is allowed
 
 # Elements whose end tag may be left out, or that have none: they do not nest by themselves.
 _SHALLOW = frozenset(

@@ -25,9 +25,27 @@
     return assigned.length ? assigned : element.childNodes;
   };
 
+  // Every open shadow tree, those within others included.
+  const shadows = function* (tree) {
+    for (const { shadowRoot } of tree.querySelectorAll("*")) {
+      if (!shadowRoot) continue;
+      yield shadowRoot;
+      yield* shadows(shadowRoot);
+    }
+  };
+
+  // The markup of an element; shadow trees stand in it as templates, from which a browser makes them again.
+  const markupOf = (element) => {
+    const shadowRoots = element.getHTML ? [...shadows(document)] : [];
+    if (!shadowRoots.length) return element.outerHTML;
+    const empty = element.cloneNode(false).outerHTML;
+    const end = empty.lastIndexOf("</");
+    return empty.slice(0, end) + element.getHTML({ shadowRoots }) + empty.slice(end);
+  };
+
   const root = document.documentElement;
   const doctype = document.doctype ? new XMLSerializer().serializeToString(document.doctype) + "\n" : "";
-  const html = doctype + (root ? root.outerHTML : "");
+  const html = doctype + (root ? markupOf(root) : "");
   if (html.length > limit) return { size: html.length };
   if (document.body) read(document.body);
   const [entry] = performance.getEntriesByType("navigation");
