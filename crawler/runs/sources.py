@@ -129,7 +129,7 @@ def _number(value: Any, *, least: float, most: float) -> float:
 
 def _render(value: Any) -> str:
     if value != "no":
-        raise WrongValueError(f"{shown(value)} is not possible yet; pages are fetched without a browser")
+        raise WrongValueError(f"{shown(value)} is not possible; pages of runs are fetched without a browser")
     return "no"
 
 

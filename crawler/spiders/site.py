@@ -59,6 +59,8 @@ SERVER_ERROR = 500
 STYLESHEET = "text/css"
 PAUSE = Backoff(10.0)
 MOST_PAUSES = 5  # five minutes in all; after that a 429 is a failed attempt like others
+# What sessions of product pages may be asked for, and runs are not, however often it is asked.
+SESSIONS_OWN = ("render", "mode", "warc", "retention")
 KNOWN = ("start_url", "source", "plan", "max_pages", "depth", "resume", "run_id", "retry_errors")
 TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
 log = logs.get_logger(__name__)
@@ -284,7 +286,7 @@ def run_order(given: Mapping[str, str], sources_file: Path) -> RunOrder:
     # Scrapyd passes arguments of its own, which begin with an underscore.
     unknown = sorted(name for name in given if name not in KNOWN and not name.startswith("_"))
     if unknown:
-        raise UsageError(f"-a {unknown[0]}=… is unknown", hint="it takes " + ", ".join(KNOWN))
+        raise _unknown(unknown[0])
     named = [name for name in ("start_url", "source", "plan") if given.get(name)]
     if len(named) > 1:
         raise UsageError(f"-a {named[0]}=… and -a {named[1]}=… exclude each other")
@@ -300,6 +302,15 @@ def run_order(given: Mapping[str, str], sources_file: Path) -> RunOrder:
     if order.retry_errors and run_id is None:
         raise UsageError("-a retry_errors=1 is about a run that there is", hint="name it with -a run_id=…")
     return order
+
+
+def _unknown(name: str) -> UsageError:
+    if name not in SESSIONS_OWN:
+        return UsageError(f"-a {name}=… is unknown", hint="it takes " + ", ".join(KNOWN))
+    return UsageError(
+        f"-a {name}=… is not for durable runs, whose pages are fetched without a browser",
+        hint=f"`scrapy crawl pdp -a url=URL -a {name}=…` makes a session of it",
+    )
 
 
 def _source(given: Mapping[str, str], sources_file: Path) -> Source | None:

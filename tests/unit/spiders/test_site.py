@@ -104,6 +104,7 @@ def test_what_scrapyd_adds_does_not_matter(sources: Path) -> None:
         ({"resume": "1"}, "there is nothing to crawl"),
         ({"start_url": URL, "source": "shop"}, "exclude each other"),
         ({"start_url": URL, "deep": "3"}, "-a deep=… is unknown"),
+        ({"start_url": URL, "render": "auto"}, "-a render=… is not for durable runs"),
         ({"start_url": URL, "resume": "maybe"}, "resume=maybe"),
         ({"start_url": URL, "max_pages": "0"}, "max_pages=0 is no whole number from 1"),
         ({"start_url": URL, "max_pages": "²"}, "max_pages=²"),
