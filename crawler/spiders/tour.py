@@ -10,7 +10,7 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from crawler.capture.failures import Cause
 
@@ -32,6 +32,15 @@ _AROUND = re.compile(
 _UNREAD = {Cause.EMPTY_PAGE, Cause.UNREADABLE}
 
 
+@frozen
+class Step:
+    """A page for the second window."""
+
+    page_type: str
+    url: str
+    kept_out: Cause | None = None  # why it is not to be asked for there either
+
+
 @define
 class Tour:
     """The pages of one session."""
@@ -39,7 +48,7 @@ class Tour:
     render: str = NEVER
     wants_pdp: bool = False  # the product page was named
     rendered: int = 0  # because plain pages said nothing
-    _left: deque[tuple[str, str]] = field(factory=deque)  # to be seen through the second window
+    _left: deque[Step] = field(factory=deque)  # to be seen through the second window
 
     @classmethod
     def of(cls, order: SessionOrder) -> Tour:
@@ -51,13 +60,15 @@ class Tour:
         """Through which pages are seen first; None: without a browser."""
         return FIRST if self.render == ALWAYS else None
 
-    def note(self, page_type: str, url: str) -> None:
-        """Remember a page that was seen through the first window."""
+    def note(self, page_type: str, url: str, cause: Cause | None = None) -> None:
+        """Remember a page that was seen through the first window, or failed there."""
         if self.render == ALWAYS:
-            self._left.append((page_type, url))
+            self._left.append(
+                Step(page_type, url, cause if cause is not None and _keeps_out(cause) else None)
+            )
 
-    def next(self) -> tuple[str, str] | None:
-        """What is still to be seen through the second window: its type and its URL."""
+    def next(self) -> Step | None:
+        """What is still to be seen through the second window."""
         return self._left.popleft() if self._left else None
 
     def why_render(self, page_type: str, page: FetchedPage | Cause) -> str | None:
@@ -67,6 +78,11 @@ class Tour:
         reason = _why(page_type, page)
         self.rendered += reason is not None
         return reason
+
+
+def _keeps_out(cause: Cause) -> bool:
+    """Whether the site, or a rule, keeps us from a page: to come as somebody else would be a way round."""
+    return cause.traits.is_block or cause.traits.is_refusal or cause is Cause.EGRESS_REFUSED
 
 
 def _says_little(body: bytes) -> bool:

@@ -73,14 +73,26 @@ class TouringSpider(VisitingSpider):
         known = {name: value for name, value in request.cb_kwargs.items() if name != "visit"}
         return self.ask(visit, response.url, request.callback, meta=meta, **known)
 
-    def onward(self, visit: Visit) -> list[Request]:
-        """The visit's next page through the second window; its way is over when there is none."""
-        step = None if visit.order.render == NEVER else self.tour(visit).next()
-        if step is None:
-            visit.work.remove()
-            return []
-        page_type, url = step
-        return [self.ask(visit, url, self.parse_known, meta={PAGE: page_type, VIEWPORT: SECOND})]
+    def onward(self, visit: Visit) -> list[PageCapture | Request]:
+        """The visit's next page through the second window; its way is over when there is none.
+
+        Where the site kept us out in the first window, the page has failed in the second as well: another
+        browser's name would be more than the one mitigation that there is (SPEC F148).
+        """
+        failed: list[PageCapture | Request] = []
+        while visit.order.render != NEVER and (step := self.tour(visit).next()):
+            if step.kept_out is None:
+                meta = {PAGE: step.page_type, VIEWPORT: SECOND}
+                return [*failed, self.ask(visit, step.url, self.parse_known, meta=meta)]
+            visit.work.add()
+            failed.append(
+                PageCapture(
+                    session_id=visit.id, page_type=step.page_type, url=step.url, cause=step.kept_out,
+                    viewport=SECOND,
+                )
+            )  # fmt: skip
+        visit.work.remove()
+        return failed
 
     # ── what came of it ──
 
@@ -105,8 +117,9 @@ class TouringSpider(VisitingSpider):
         viewport = window_of(origin)
         if visit.order.render != NEVER and viewport == FIRST:
             # what failed is tried from where it began, not from where it got to
-            came_by = origin.meta.get("redirect_urls") if isinstance(page, Cause) else None
-            self.tour(visit).note(page_type, came_by[0] if came_by else origin.url)
+            cause = page if isinstance(page, Cause) else None
+            came_by = origin.meta.get("redirect_urls") if cause else None
+            self.tour(visit).note(page_type, came_by[0] if came_by else origin.url, cause)
         visit.work.add()
         if isinstance(page, Cause):
             return PageCapture(

@@ -271,6 +271,18 @@ def test_a_page_that_fails_in_one_window_is_tried_in_the_other() -> None:
     assert (page.viewport, page.cause) == ("mobile", Cause.CONNECTION_FAILED)
 
 
+@pytest.mark.parametrize(("status", "cause"), [(403, Cause.BLOCKED), (429, Cause.RATE_LIMITED)])
+def test_who_keeps_us_out_is_not_asked_again_in_another_windows_name(status: int, cause: Cause) -> None:
+    """Both pages have failed for it; a second browser's name would be a way round (SPEC F148)."""
+    crawl = crawl_of(render="1")
+    pages = crawl.answered(crawl.begin(), b"", status)
+    assert [(page.viewport, page.page_type, page.cause) for page in pages] == [
+        ("desktop", HOME, cause), ("mobile", HOME, cause),
+    ]  # fmt: skip
+    assert crawl.store(pages) == []
+    assert crawl.is_over
+
+
 def test_a_page_that_got_lost_is_tried_from_where_it_began() -> None:
     """Redirects are made anew in the other window."""
     crawl = crawl_of(render="1")
