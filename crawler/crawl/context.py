@@ -43,7 +43,7 @@ class CrawlContext:
         self.settings = load_settings_from(crawler.settings)
         self.visits = Visits(self.settings, obeys_robots=crawler.settings.getbool("ROBOTSTXT_OBEY"))
         self.readers = Readers()
-        self.records_sessions = False  # each session is to keep a WARC file of its own
+        self.records_sessions = False  # sessions may want a WARC file of their own
 
     @classmethod
     def of(cls, crawler: Crawler) -> CrawlContext:
@@ -56,6 +56,15 @@ class CrawlContext:
     def run_worker(self) -> RunWorker:
         """The crawl's worker; it begins to work when a run is opened."""
         return RunWorker(self.visits, at_once=self._at_once or 1, wake=self._wake, hooks=(RUN_HOOKS,))
+
+    def has_own_warc(self, session: str) -> bool:
+        """Whether a session is to keep a WARC file of its own."""
+        visit = self.visits.running.get(session) if self.records_sessions else None
+        return visit is not None and visit.order.warc
+
+    def is_recorded(self, session: str) -> bool:
+        """Whether what a session sends and receives is written down anywhere."""
+        return self.settings.is_recording or self.has_own_warc(session)
 
     def fail_run(self, error: str) -> bool:
         """Have the run end as failed, what is under way given back; False where the crawl is none."""

@@ -21,6 +21,7 @@ from attrs import define, evolve, field, frozen
 from crawler import logs
 from crawler.clock import utc_now
 from crawler.evidence.blobs import CHUNK_BYTES, StoreUnavailableError, as_store_error
+from crawler.warc.messages import Resource
 from crawler.warc.reader import Entry, walk
 from crawler.warc.records import PairWriter, Shelved, read_date
 
@@ -126,8 +127,8 @@ class WarcShelf:
         self._flushers = ThreadPoolExecutor(FLUSHERS, thread_name_prefix="warc-flush")
         self._thread.submit(recover, folder, register).result()
 
-    def append(self, exchange: Exchange, session_id: UUID | None = None) -> Future[Shelved]:
-        """Have an answer and its request written."""
+    def append(self, exchange: Exchange | Resource, session_id: UUID | None = None) -> Future[Shelved]:
+        """Have an answer and its request written, or what was made of one."""
         return self._thread.submit(self._append, exchange, session_id)
 
     def sync(self) -> None:
@@ -163,9 +164,10 @@ class WarcShelf:
 
     # ── in the writing thread ──
 
-    def _append(self, exchange: Exchange, key: UUID | None) -> Shelved:
+    def _append(self, exchange: Exchange | Resource, key: UUID | None) -> Shelved:
         file = self._files.get(key) or self._begin(key)
-        pair = file.writer.pair(exchange)
+        writer = file.writer
+        pair = writer.made(exchange) if isinstance(exchange, Resource) else writer.pair(exchange)
         offset = file.facts.size_bytes
         file.write(pair.data)
         file.facts = file.facts.with_answer(pair.captured_at)

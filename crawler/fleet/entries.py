@@ -8,7 +8,7 @@ from typing import Any
 from crawler.errors import UsageError
 from crawler.urls import redacted, require_http_url, root_of
 
-ARGUMENTS = ("url", "pdp", "mode", "render", "retention", "policy")
+ARGUMENTS = ("url", "pdp", "mode", "render", "retention", "policy", "warc")
 MAX_ENTRY_BYTES = 65_536
 SHOWN_CHARS = 2000
 

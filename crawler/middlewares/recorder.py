@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawler.crawl.context import CrawlContext
-    from crawler.warc.messages import Headers
+    from crawler.warc.messages import Headers, Resource
     from crawler.warc.records import Shelved
 
 MOST_WAITING_BYTES = 64 * 1024 * 1024  # of answers that the disk has not taken; then no request goes out
@@ -43,7 +43,7 @@ log = logs.get_logger(__name__)
 
 
 class RecorderMiddleware(Component):
-    """On where WARC_DIR or PAGE_STORE=warc is set, or the spider's sessions are to have a WARC."""
+    """On where WARC_DIR or PAGE_STORE=warc is set, or sessions of the spider may want a WARC."""
 
     def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
         if not (context.settings.is_recording or context.records_sessions):
@@ -65,7 +65,8 @@ class RecorderMiddleware(Component):
         """Let a request out once the disk has taken enough of what came before."""
         request.meta.pop(RECORD, None)
         await self._has_room.wait()
-        if VIEWPORT not in request.meta:  # what a browser made of a page is not what was sent
+        is_plain = VIEWPORT not in request.meta  # what a browser made of a page is not what was sent
+        if is_plain and self.context.is_recorded(request.meta.get(SESSION) or ""):
             self._out[request] = None
 
     async def process_response(self, request: Request, response: Response) -> Response:
@@ -92,7 +93,7 @@ class RecorderMiddleware(Component):
     async def _record(self, request: Request, response: Response) -> Shelved:
         return await self._keep(exchange_of(request, response, self._out.pop(request) or utc_now()), request)
 
-    async def _keep(self, exchange: Exchange, request: Request) -> Shelved:
+    async def _keep(self, exchange: Exchange | Resource, request: Request) -> Shelved:
         size = len(exchange.body)
         self._take(size)
         try:
@@ -105,11 +106,11 @@ class RecorderMiddleware(Component):
         self.crawler.stats.inc_value("vitrine/warc/records")
         return shelved
 
-    async def _write(self, exchange: Exchange, session: str | None) -> Shelved:
+    async def _write(self, exchange: Exchange | Resource, session: str | None) -> Shelved:
         stores = await self.visits.open()
         key = UUID(session) if session else None
         shelves = [stores.shelf] if stores.shelf else []
-        if self.context.records_sessions:
+        if session and self.context.has_own_warc(session):
             shelves.insert(0, stores.open_spool())
         written = [asyncio.wrap_future(shelf.append(exchange, key)) for shelf in shelves]
         return (await asyncio.gather(*written))[-1]

@@ -23,7 +23,7 @@ from crawler.crawl.context import EXCHANGES, SESSION, VIEWPORT, CrawlContext
 from crawler.errors import ConfigError
 from crawler.rendering.chromium import BOUNDED_FLAGS, FENCED_FLAGS, launch_options, require_chromium
 from crawler.rendering.contexts import prepare
-from crawler.rendering.exchanges import exchanges_of
+from crawler.rendering.exchanges import exchanges_of, made_of
 from crawler.rendering.failures import NoBrowserError, as_scrapys
 from crawler.rendering.fence import Fence, Gate, Rules
 from crawler.rendering.lifetime import Lifetime
@@ -121,8 +121,9 @@ class Browser(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has 
         try:
             await traffic.watch(page)
             answer = await seen(request, sight)
-            if self.shared.settings.is_recording or self.shared.records_sessions:
-                request.meta[EXCHANGES] = await exchanges_of(traffic.answers)
+            if self.shared.is_recorded(window.session):
+                exchanges = await exchanges_of(traffic, window.gate.addresses)
+                request.meta[EXCHANGES] = [*exchanges, *made_of(answer)]
             return answer
         finally:
             await self._closed(page, traffic)

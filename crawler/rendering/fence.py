@@ -76,6 +76,7 @@ class Gate:
     received: int = 0  # bytes, of the page that is being rendered
     connections: int = 0
     troubles: dict[str, tuple[Trouble, str]] = field(factory=dict)  # by host
+    addresses: dict[str, str] = field(factory=dict)  # that hosts were reached at
     _open: set[asyncio.StreamWriter] = field(factory=set)
 
     @property
@@ -92,6 +93,7 @@ class Gate:
         """Count anew, for a page that is about to be rendered."""
         self.received = self.connections = 0
         self.troubles.clear()
+        self.addresses.clear()
 
     def cut(self) -> None:
         """End the connections that there are; what a page left running sends nothing more."""
@@ -108,6 +110,11 @@ class Gate:
         """Remember why a host could not be connected to, for who asks what became of a page."""
         if len(self.troubles) < MOST_REMEMBERED:
             self.troubles.setdefault(host_name(host), (trouble, reason))
+
+    def reached(self, host: str, streams: Streams) -> None:
+        """Remember at which address a host was reached; the browser has only seen our proxy's."""
+        if len(self.addresses) < MOST_REMEMBERED:
+            self.addresses[host_name(host)] = str(streams[1].get_extra_info("peername")[0])
 
     @asynccontextmanager
     async def open_streams(self, *writers: asyncio.StreamWriter) -> AsyncGenerator[None]:
@@ -197,7 +204,10 @@ class Fence:
         if not gate.is_open():  # looking up a name takes its time
             raise NotConnectedError(Trouble.CLOSED, "nothing may go out any more")
         gate.connections += 1
-        return await connect(addresses, port)
+        streams = await connect(addresses, port)
+        if upstream is None:
+            gate.reached(head.host, streams)
+        return streams
 
 
 async def addresses_of(host: str, port: int) -> Sequence[str]:

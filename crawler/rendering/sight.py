@@ -81,8 +81,8 @@ class Sight:
             raise SessionStoppedError(f"session {self.visit.id} has ended")
         if self.traffic.is_over:
             raise DownloadCancelledError(f"{self.traffic.url} brought more than a page may")
-        if self.traffic.led_to is not None:
-            raise LedAwayError(self.traffic.led_to)
+        if self.traffic.document.led_to is not None:
+            raise LedAwayError(self.traffic.document.led_to)
 
     # ── a window ──
 
@@ -122,18 +122,19 @@ async def _seen(request: Request, sight: Sight) -> Response:
     await answer_vendors(sight.page.context, request.url)
     answer = await _gone_to(request.url, sight)
     request.meta["download_latency"] = time.monotonic() - begun
-    sent = await _body(answer)
+    handed_out = await _handed_out(answer, sight)
     if answer.status != OK or not _is_html(answer):
-        return _as_sent(request, answer, sent)
+        return _as_sent(request, answer, handed_out)
     await _settled(sight)
     found = await _evidence(sight)
     shot = await _photographed(sight, found["height"])
     body, charset = _encoded(found["html"], found["charset"])
-    first, first_charset = _encoded(sent.decode("utf-8", "replace"), found["charset"])
+    sent = sight.traffic.document.body  # of the last one, where the page has loaded itself again
     took = {"render_ms": round(1000 * (time.monotonic() - begun)), "requests": sight.traffic.begun}
     rendered = Rendered(
         viewport=sight.viewport.name, text=found["text"].encode("utf-8", "replace"), screenshot=shot,
-        sent=first or None, sent_type=answer.headers.get("content-type", ""), sent_charset=first_charset,
+        sent=(handed_out if sent is None else sent) or None, sent_type=answer.headers.get("content-type", ""),
+        sent_charset="utf-8" if sent is None else found["charset"].lower(),
         timings={name: value for name, value in (found["timings"] | took).items() if value is not None},
         doubts=tuple(sight.doubts),
     )  # fmt: skip
@@ -220,8 +221,10 @@ def _is_html(answer: PageResponse) -> bool:
     return kind in {"", "text/html", "application/xhtml+xml"}
 
 
-async def _body(answer: PageResponse) -> bytes:
-    """The document as the browser hands it out; nothing where it has let go of it."""
+async def _handed_out(answer: PageResponse, sight: Sight) -> bytes:
+    """The document as its server sent it; else as the browser hands it out: its text in UTF-8, or nothing."""
+    if sight.traffic.document.body is not None:
+        return sight.traffic.document.body
     try:
         return await answer.body()
     except Error:

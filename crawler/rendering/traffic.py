@@ -1,25 +1,25 @@
-"""What a page sends and loads: counted, bounded, and kept to its own document."""
+"""What a page sends and loads: counted, and bounded."""
 
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from attrs import define, field, frozen
 from playwright.async_api import Error
 
-from crawler.urls import spelling
+from crawler import logs
+from crawler.rendering.documents import MainDocument
 
 if TYPE_CHECKING:
-    from playwright.async_api import CDPSession, Page, Request, Response
+    from playwright.async_api import Page, Request, Response
 
     from crawler.config import Settings
 
+log = logs.get_logger(__name__)
 MEGABYTE = 1024 * 1024
-MOST_RELOADS = 2
+SETTLE_SECONDS = 10.0
 _STREAMS = {"eventsource", "websocket"}  # open for as long as the page is
-_SESSION = "Fetch.requestPaused"
 
 
 @frozen
@@ -44,16 +44,18 @@ class Traffic:
 
     bounds: Bounds
     url: str  # of the document that was asked for
+    document: MainDocument = field(init=False)
     answer: Response | None = None  # the document's
-    led_to: str | None = None  # where the document wanted to go, by header or by script
     begun: int = 0
     blocked: int = 0
     received: int = 0  # bytes of the document and what it loaded, unpacked
-    reloads: int = 0
     is_download: bool = False
     answers: list[Response] = field(factory=list)  # to whatever was asked
     _under_way: set[Request] = field(factory=set)
     _tasks: set[asyncio.Task[None]] = field(factory=set)
+
+    def __attrs_post_init__(self) -> None:
+        self.document = MainDocument(self.url, self.bounds.bytes)
 
     @property
     def under_way(self) -> int:
@@ -63,7 +65,7 @@ class Traffic:
     @property
     def is_over(self) -> bool:
         """Whether the page has brought more than it may."""
-        return self.received > self.bounds.bytes
+        return self.received > self.bounds.bytes or self.document.is_too_large
 
     async def watch(self, page: Page) -> None:
         """Have the page's requests come by here, from its first on."""
@@ -73,13 +75,9 @@ class Traffic:
         page.on("response", self._answered)
         page.on("download", lambda _: setattr(self, "is_download", True))
         page.on("dialog", lambda dialog: self._spawn(dialog.dismiss()))
-        cdp = await page.context.new_cdp_session(page)
-        frame = (await cdp.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
-        cdp.on(_SESSION, lambda event: self._spawn(self._judge(cdp, frame, event)))
+        cdp = await self.document.watch(page, self._spawn)
         cdp.on("Network.dataReceived", lambda event: self._got(page, event))
         await cdp.send("Network.enable")
-        documents = {"resourceType": "Document", "requestStage": "Request"}
-        await cdp.send("Fetch.enable", {"patterns": [documents]})
 
     def may_send(self, request: Request) -> bool:
         """Whether one of the page's requests goes out."""
@@ -89,26 +87,11 @@ class Traffic:
         return is_allowed
 
     async def settle(self) -> None:
-        """Wait for what was begun here."""
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    # ── the document goes where it was sent, and nowhere else: redirects are Scrapy's to follow ──
-
-    async def _judge(self, cdp: CDPSession, main_frame: str, event: dict[str, Any]) -> None:
-        """Let a document be asked for that is the one wanted; of another one only the address is taken."""
-        request_id, url = event["requestId"], event["request"]["url"]
-        is_main = event.get("frameId") == main_frame
-        if not is_main or self._is_wanted(url, is_redirect=bool(event.get("redirectedRequestId"))):
-            await cdp.send("Fetch.continueRequest", {"requestId": request_id})
-            return
-        self.led_to = self.led_to or url
-        await cdp.send("Fetch.failRequest", {"requestId": request_id, "errorReason": "Aborted"})
-
-    def _is_wanted(self, url: str, *, is_redirect: bool) -> bool:
-        if self.answer is None:
-            return not is_redirect
-        self.reloads += 1
-        return not is_redirect and self.reloads <= MOST_RELOADS and spelling(url) == spelling(self.url)
+        """Wait a little for what was begun here; what a dead browser never answers is left."""
+        if self._tasks:
+            _, unanswered = await asyncio.wait(self._tasks, timeout=SETTLE_SECONDS)
+            for task in unanswered:
+                task.cancel()
 
     # ── events ──
 
@@ -128,7 +111,7 @@ class Traffic:
         except Error:
             return  # of a frame that is gone
         if is_document:
-            self.answer = response
+            self.answer, self.document.is_there = response, True
 
     def _got(self, page: Page, event: dict[str, Any]) -> None:
         was_over, self.received = self.is_over, self.received + event.get("dataLength", 0)
@@ -137,8 +120,12 @@ class Traffic:
 
     def _spawn(self, work: Any) -> None:
         async def quietly() -> None:
-            with suppress(Error):  # the page is gone, and with it the question
+            try:
                 await work
+            except Error as error:  # the page is gone, and with it the question
+                log.debug("traffic.unanswered", url=self.url, error=error.message.partition("\n")[0])
+            except Exception:
+                log.exception("traffic.failed", url=self.url)
 
         task = asyncio.ensure_future(quietly())
         self._tasks.add(task)

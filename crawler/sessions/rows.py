@@ -55,6 +55,7 @@ class SessionOrder:
     retention_policy: str = "standard"
     policy: str = "v1.2"
     render: str = "0"  # or 1, or auto
+    warc: bool = False  # what is sent and received is kept as well, in one file
     wanted_pdp_url: str | None = None
     batch_id: int | None = None
     run_id: int | None = None  # of the durable run that pays this visit
@@ -76,6 +77,7 @@ def order_of(row: CrawlSession) -> SessionOrder:
         retention_policy=row.retention_policy,
         policy=row.crawl_policy_version,
         render=row.render,
+        warc=row.warc,
         wanted_pdp_url=row.wanted_pdp_url,
         batch_id=row.batch_id,
         run_id=row.run_id,
@@ -102,6 +104,7 @@ def create(
             "mode": order.mode,
             "retention_policy": order.retention_policy,
             "render": order.render,
+            "warc": order.warc,
             "crawl_policy_version": order.policy,
             "wanted_pdp_url": order.wanted_pdp_url,
             "batch_id": order.batch_id,

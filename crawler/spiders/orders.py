@@ -60,6 +60,11 @@ class PdpArguments:
     policy: str | None = None  # None: CRAWL_POLICY_VERSION
     warc: bool = False  # each session keeps what was sent as well, in one file
 
+    @property
+    def may_record(self) -> bool:
+        """Whether a session may want a WARC: one that is to be made, or one that was asked for before."""
+        return self.warc or self.session is not None or self.file is not None
+
     @classmethod
     def parse(cls, given: Mapping[str, str]) -> Self:
         """Take what `-a` gave, or say what is wrong with it."""
@@ -91,6 +96,7 @@ class PdpArguments:
             retention_policy=self.retention,
             policy=self.policy or policy,
             render=self.render,
+            warc=self.warc,
             wanted_pdp_url=self.pdp,
             given_url=line.given if line.given != line.url else None,
         )

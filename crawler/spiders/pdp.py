@@ -71,7 +71,7 @@ class PdpSpider(TouringSpider):
             return cast("Self", FleetSpider.from_crawler(crawler, *args, **given))
         spider = super().from_crawler(crawler, *args, **given)
         spider.given, spider.arguments = given, arguments
-        spider.context.records_sessions = arguments is not None and arguments.warc
+        spider.context.records_sessions = arguments is None or arguments.may_record
         return spider
 
     async def orders(self) -> Sequence[tuple[UUID, SessionOrder]]:
@@ -220,7 +220,7 @@ class PdpSpider(TouringSpider):
 
     # ── steps ──
 
-    def _next(self, visit: Visit, search: Search, last: object = None) -> list[Request]:
+    def _next(self, visit: Visit, search: Search, last: object = None) -> list[PageCapture | Request]:
         """The search's next request, after what came of the last one; ends the visit when there is none."""
         search.note(last if isinstance(last, Cause) else None)
         step = search.next()

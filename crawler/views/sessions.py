@@ -105,6 +105,7 @@ class SessionDocument:
     mode: str
     retention_policy: str
     render: str
+    warc: bool
     error_summary: str | None
     cause: str | None
     crawl_policy_version: str

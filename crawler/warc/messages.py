@@ -77,6 +77,17 @@ class Exchange:
     truncated: str | None = None  # why the body is not whole, in the format's words
 
 
+@frozen
+class Resource:
+    """What was made of an answer, and never went over a wire: a picture of a page, say."""
+
+    kind: str  # what its name begins with: a URN
+    url: str  # of the answer
+    made_at: datetime
+    content_type: str
+    body: bytes = field(repr=False)
+
+
 def fetched_url(url: str) -> str:
     """A URL as a record names it: what was asked for, so without fragment, and never with a password."""
     parts = urlsplit(_NOT_IN_URLS.sub(_escaped, url))

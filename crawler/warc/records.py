@@ -17,7 +17,7 @@ from crawler.warc.messages import as_words, fetched_url, request_head, response_
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from crawler.warc.messages import Exchange
+    from crawler.warc.messages import Exchange, Resource
 
 VERSION = b"WARC/1.1"
 FORMAT = "WARC File Format 1.1"
@@ -25,6 +25,7 @@ CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-for
 IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 # The level that files are packed with elsewhere: a tenth of the time of zlib's own, and a fifth more space.
 GZIP_LEVEL = 2
+MOST_KNOWN = 2048  # answers of a file that what is made of them can still refer to
 _MICROSECOND = timedelta(microseconds=1)
 _DATE = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?)?\s*(Z|[+-]\d\d:?\d\d)?", re.IGNORECASE
@@ -45,7 +46,10 @@ class Original:
 
 @frozen
 class Pair:
-    """An answer and its request as members of a file: what is appended as a whole, and what a row says."""
+    """An answer and its request as members of a file: what is appended as a whole, and what a row says.
+
+    What was made of an answer is a member alone.
+    """
 
     data: bytes
     length: int  # of the answer's member, which comes first
@@ -55,7 +59,7 @@ class Pair:
     captured_at: datetime
     date: str  # as it stands in the record
     payload_digest: str
-    status: int
+    status: int | None
     mime_type: str | None
     original: Original | None = None
 
@@ -179,6 +183,7 @@ class PairWriter:
         self.file_id = new_id()
         self._revisits = revisits
         self._originals: dict[tuple[str, str], Original] = {}
+        self._answers: dict[str, str] = {}  # the newest by URL
         self._last: datetime | None = None
 
     def pair(self, exchange: Exchange) -> Pair:
@@ -207,7 +212,37 @@ class PairWriter:
         )
         if self._revisits != "off" and original is None and exchange.body and not exchange.truncated:
             self._originals[key] = pair.as_original
+        self._note(url, answer_id)
         return pair
+
+    def made(self, resource: Resource) -> Pair:
+        """What was made of an answer: a record of its own, which belongs to the newest of its URL."""
+        url = fetched_url(resource.url)
+        name, at, record_id = resource.kind + url, self._later(resource.made_at), new_id()
+        payload, date = digest(resource.body), as_date(at)
+        fields = [
+            ("WARC-Warcinfo-ID", self.file_id),
+            ("WARC-Target-URI", name),
+            ("WARC-Date", date),
+            ("Content-Type", resource.content_type),
+            ("WARC-Payload-Digest", payload),
+            ("WARC-Block-Digest", payload),
+        ]
+        if url in self._answers:
+            fields.append(("WARC-Concurrent-To", self._answers[url]))
+        data = member(record("resource", record_id, tuple(fields), resource.body))
+        return Pair(
+            data=data, length=len(data), record_id=record_id, kind="resource", url=name, captured_at=at,
+            date=date, payload_digest=payload, status=None,
+            mime_type=_mime_type([resource.content_type.encode()]),
+        )  # fmt: skip
+
+    def _note(self, url: str, answer_id: str) -> None:
+        """Remember an answer; the oldest is forgotten."""
+        self._answers.pop(url, None)
+        self._answers[url] = answer_id
+        if len(self._answers) > MOST_KNOWN:
+            del self._answers[next(iter(self._answers))]
 
     def _later(self, at: datetime) -> datetime:
         """No two answers of a file have the same time, so that URL and time name one."""

@@ -67,6 +67,14 @@ def test_a_session_keeps_what_was_sent(home: Home, shops: DemoServer) -> None:
     found = records(path)
     assert len([kind for kind, _ in found if kind == "response"]) == len(shops.log.entries())
     assert list((home.path / "spool").iterdir()) == []
+    # tried again, by its id alone, it keeps what was sent this time as well
+    shops.forget()
+    assert home.vitrine("sessions", "retry", session["id"], "-s", "DOWNLOAD_DELAY=0").returncode == 0
+    [shown] = home.sessions()
+    warcs = [each for each in shown["artifacts"] if each["type"] == "warc"]
+    assert len(warcs) == 2
+    [later] = [home.artifacts / each["storage_uri"] for each in warcs if each["id"] != warc["id"]]
+    assert len([kind for kind, _ in records(later) if kind == "response"]) == len(shops.log.entries())
     assert home.vitrine("artifacts", "verify").returncode == 0
     assert home.vitrine("purge", "--session", session["id"], "--yes").returncode == 0
     assert not path.exists()

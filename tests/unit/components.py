@@ -132,6 +132,8 @@ def crawl_parts(*, vitrine: dict[str, Any] | None = None, **settings: Any) -> Pa
         readers=None,
         run_worker=None,
         records_sessions=False,
+        is_recorded=lambda _session: False,
+        has_own_warc=lambda _session: False,
     )
     return Parts(crawler, visits, context)
 

@@ -60,6 +60,7 @@ class CrawlSession(Base):
     render: Mapped[str] = mapped_column(
         default="0"
     )  # 1: in a browser; auto: where the plain page says nothing
+    warc: Mapped[bool] = mapped_column(default=False)  # what is sent and received is kept in a WARC file
     status: Mapped[str]  # queued, running, completed, failed, partial
     error_summary: Mapped[str | None]  # one of the listed sentences (SPEC F141)
     cause: Mapped[str | None]  # a stable code that says more

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING
+from urllib.request import urlopen
 
 import pytest
 from scrapy.exceptions import DownloadCancelledError
 
+from crawler.pdp.reading import PageQuestion, reading_of
 from crawler.rendering.failures import NoPageError
 from crawler.rendering.pictures import size_of
 from crawler.rendering.viewports import MOBILE
@@ -33,7 +36,7 @@ def test_what_a_script_brings_is_judged(looker: Looker, shop: DemoServer) -> Non
     rendered = seen.rendered
     assert rendered is not None
     assert b"Fogbound Tumbler</h1>" in seen.response.body
-    assert rendered.sent is not None
+    assert rendered.sent == plain(shop.url("script-only", TUMBLER))
     assert b"Fogbound Tumbler</h1>" not in rendered.sent
     assert "Fogbound Tumbler" in text_of(seen)
     assert rendered.screenshot is not None
@@ -44,6 +47,51 @@ def test_what_a_script_brings_is_judged(looker: Looker, shop: DemoServer) -> Non
     agent = next(entry.user_agent for entry in shop.log.entries("script-only"))
     assert "Mobile" in agent
     assert "Vitrine/" in agent
+
+
+def plain(url: str) -> bytes:
+    """A page as its server sends it."""
+    with urlopen(url) as answer:  # ruff: ignore[suspicious-url-open-usage] - our own shop
+        return bytes(answer.read())
+
+
+def test_what_the_server_sent_is_kept_to_the_byte(looker: Looker, shop: DemoServer) -> None:
+    """Where the page declares one charset and is in another, too; the browser's own reading is beside it."""
+    url = shop.url("charset")
+    seen = looker.look(url, render_scroll_steps=1)
+    assert seen.rendered is not None
+    assert seen.rendered.sent == plain(url)
+    assert (seen.rendered.sent_type, seen.rendered.sent_charset) == ("text/html; charset=utf-8", "utf-8")
+    with pytest.raises(UnicodeDecodeError):
+        seen.rendered.sent.decode()
+    assert "\ufffd" in seen.response.text
+
+
+def test_shadow_trees_are_in_what_is_judged(looker: Looker, shop: DemoServer) -> None:
+    """One in another, as templates in the HTML, from which a browser makes them again."""
+    trees = """addEventListener("DOMContentLoaded", () => {
+      const within = (host, html) => {
+        host.attachShadow({ mode: "open" }).innerHTML = html;
+        return host.shadowRoot.querySelector("x-inner");
+      };
+      const host = document.querySelector("main").appendChild(document.createElement("x-outer"));
+      within(within(host, "<p>seven in stock</p><x-inner></x-inner>"), "<h2>Told twice over</h2>");
+    })"""
+
+    async def grow(page: Page) -> None:
+        await page.add_init_script(trees)
+
+    seen = looker.look(shop.url("plain", TUMBLER), meanwhile=grow, render_scroll_steps=1)
+    template = '<template shadowrootmode="open">'
+    assert f"<x-outer>{template}<p>seven in stock</p><x-inner>{template}<h2>Told" in seen.response.text
+    assert seen.response.text.startswith("<!DOCTYPE html>\n<html lang=")
+    assert seen.response.text.endswith("</html>")
+    read = reading_of(
+        PageQuestion(seen.response.body, seen.response.url, "text/html", "v1.2", with_links=False)
+    )
+    assert "seven in stock Told twice over" in read.text.decode()
+    assert "seven in stock Told twice over" in text_of(seen)
+    assert {"Told twice over"} <= set(json.loads(read.features)["headings"]["h2"])
 
 
 @pytest.mark.parametrize(
@@ -134,7 +182,7 @@ def test_where_a_page_leads_is_for_the_crawl_to_follow(looker: Looker, shop: Dem
     seen = looker.look(shop.url("moves-on", TUMBLER))
     assert seen.response.status == 200
     assert "Fogbound Tumbler" in text_of(seen)
-    assert seen.traffic.reloads == 1
+    assert seen.traffic.document.reloads == 1
 
 
 def test_evidence_is_taken_once_more_when_the_page_goes_away_under_it(

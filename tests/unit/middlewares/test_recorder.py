@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest.mock import AsyncMock, Mock
+from uuid import UUID
 
 import pytest
 from scrapy.exceptions import NotConfigured
@@ -14,7 +15,7 @@ from scrapy.http import Response
 
 from crawler.config import load_settings
 from crawler.crawl.answers import LargeAnswerError, PartialAnswerError, SlowAnswerError
-from crawler.crawl.context import RECORD
+from crawler.crawl.context import RECORD, SESSION
 from crawler.evidence.blobs import DiskFullError
 from crawler.middlewares.recorder import MOST_WAITING_BYTES, RecorderMiddleware
 from tests.unit.components import a_request, awaited, crawl_parts
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from crawler.warc.messages import Exchange
+
+PACK = str(UUID(int=1))
 
 
 class Shelf:
@@ -57,7 +60,7 @@ def recorder(shelf: Shelf) -> RecorderMiddleware:
     """The middleware of a crawl that is recorded."""
     parts = crawl_parts(WARC_DIR="warcs")
     parts.context.settings = load_settings({"warc_dir": "warcs"})
-
+    parts.context.is_recorded = lambda _session: True
     parts.context.fail_run = Mock(return_value=False)
     recorder = parts.make(RecorderMiddleware)
     visits: Any = SimpleNamespace(open=AsyncMock(return_value=SimpleNamespace(shelf=shelf)))
@@ -179,6 +182,19 @@ def test_an_answer_that_breaks_off_is_written(recorder: RecorderMiddleware, shel
     awaited(way(TimeoutError()))
     assert [each.truncated for each in shelf.written] == ["disconnect", "time", "length"]
     assert {each.body for each in shelf.written} == {b"<html><bo"}
+
+
+def test_of_several_sessions_those_are_recorded_that_want_it() -> None:
+    """Each in its own file, whatever the crawl that runs it was asked for; a retry is asked as the first."""
+    shelf, parts = Shelf(), crawl_parts()
+    parts.context.records_sessions = True
+    parts.context.has_own_warc = parts.context.is_recorded = lambda session: session == PACK
+    recorder = parts.make(RecorderMiddleware)
+    stores = SimpleNamespace(shelf=None, open_spool=lambda: shelf)
+    recorder.visits = SimpleNamespace(open=AsyncMock(return_value=stores))  # type: ignore[assignment]
+    for session in (PACK, str(UUID(int=2)), ""):
+        answered(recorder, a_request(meta={SESSION: session}))
+    assert len(shelf.written) == 1
 
 
 def test_it_is_off_unless_wanted() -> None:

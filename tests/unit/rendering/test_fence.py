@@ -114,6 +114,7 @@ def test_a_request_reaches_the_site_as_a_site_sees_requests() -> None:
             b"GET /a?b=c HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: a=b\r\nConnection: close\r\n\r\n"
         ]
         assert (world.gate.received, world.gate.connections) == (5, 1)
+        assert world.gate.addresses == {"127.0.0.1": "127.0.0.1"}
 
     in_world(test, answer=Site().answer.replace(b"keep-alive", b"keep-alive") + b"")
 
@@ -256,6 +257,7 @@ def test_the_operators_proxy_is_asked_in_turn() -> None:
         [asked] = world.site.asked
         assert asked.startswith(f"GET http://shop.example:{world.site.port}/a?b=c HTTP/1.1".encode())
         assert b"Proxy-Authorization: Basic bWU6cMOkc3M=" in asked
+        assert world.gate.addresses == {}  # whom the proxy has asked is not known
 
     in_world(test, policy=NOTHING, proxy="http://me:p%C3%A4ss@127.0.0.1:{port}")
 

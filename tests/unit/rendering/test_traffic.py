@@ -1,31 +1,17 @@
-"""What a page may ask for: its own document, within bounds, and nothing ahead of time."""
+"""What a page may ask for: within bounds, and nothing ahead of time."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from attrs import frozen
 
 from crawler.config import load_settings
-from crawler.rendering.traffic import MOST_RELOADS, Bounds, Traffic
+from crawler.rendering.traffic import Bounds, Traffic
 from crawler.rendering.viewports import DESKTOP, MOBILE
-from tests.unit.components import awaited
 
 URL = "https://shop.example/a?b=1"
-MAIN = "the main frame"
-
-
-class Session:
-    """Stands for the browser's side of a page."""
-
-    def __init__(self) -> None:
-        self.sent: list[tuple[str, dict[str, Any]]] = []
-
-    async def send(self, method: str, told: dict[str, Any]) -> None:
-        """Note what is answered."""
-        self.sent.append((method, told))
 
 
 @frozen(eq=False)
@@ -41,45 +27,9 @@ def a_request(kind: str = "image", **headers: str) -> Any:
     return Asked(kind, headers)
 
 
-def asked(traffic: Traffic, url: str, *, frame: str = MAIN, redirected: bool = False) -> str:
-    """What is answered when a document is asked for."""
-    session: Any = Session()
-    event = {"requestId": "1", "request": {"url": url}, "frameId": frame}
-    if redirected:
-        event["redirectedRequestId"] = "0"
-    awaited(traffic._judge(session, MAIN, event))
-    [(method, told)] = session.sent
-    return "goes" if method == "Fetch.continueRequest" else str(told["errorReason"])
-
-
 def a_traffic(**bounds: Any) -> Traffic:
     """That of a page that has asked for nothing yet."""
     return Traffic(Bounds(**{"requests": 3, "bytes": 100, "blocks_media": True, **bounds}), URL)
-
-
-def test_a_document_goes_where_it_was_sent_and_nowhere_else() -> None:
-    """Its first request, its frames, itself again twice; anything else is taken down for the crawl."""
-    traffic = a_traffic()
-    assert asked(traffic, URL) == "goes"
-    traffic.answer = SimpleNamespace()  # type: ignore[assignment]
-    assert asked(traffic, "https://other.example/frame", frame="another") == "goes"
-    assert traffic.led_to is None
-    assert [asked(traffic, f"{URL}#part") for _ in range(MOST_RELOADS + 1)] == ["goes"] * MOST_RELOADS + [
-        "Aborted"
-    ]
-    traffic = a_traffic()
-    traffic.answer = SimpleNamespace()  # type: ignore[assignment]
-    assert asked(traffic, "https://shop.example/c") == "Aborted"
-    assert asked(traffic, "https://shop.example/d") == "Aborted"
-    assert traffic.led_to == "https://shop.example/c"  # the first
-
-
-@pytest.mark.parametrize("url", [URL, "http://169.254.169.254/", "https://www.shop.example/a?b=1"])
-def test_a_redirect_is_never_followed_in_the_browser(url: str) -> None:
-    """Gate, robots.txt and egress rule are asked about it first."""
-    traffic = a_traffic()
-    assert asked(traffic, url, redirected=True) == "Aborted"
-    assert traffic.led_to == url
 
 
 def test_requests_are_counted_and_some_are_not_sent() -> None:

@@ -9,6 +9,7 @@ import pytest
 from fastwarc.warc import ArchiveIterator as FastIterator
 from warcio.archiveiterator import ArchiveIterator
 
+from crawler.warc.messages import Resource
 from crawler.warc.records import About, PairWriter, read_date
 from tests.unit.warc.made import ABOUT, AT, entries, exchange, made, page, pages
 
@@ -126,6 +127,27 @@ def test_nobody_writes_a_line_of_ours() -> None:
         assert len(each.message.headers) == (1 if each.head.kind == "response" else 2)
     assert len(found[0].block.splitlines()) == 6
     assert [kind for kind, *_ in peer_records(data)] == ["warcinfo", "response", "request"]
+
+
+def test_what_was_made_of_an_answer_belongs_to_it() -> None:
+    """A picture of a page, say: a record of its own, by a URN with the page's URL, whoever reads it."""
+    writer = PairWriter()
+    first, newer = (writer.pair(exchange("https://shop.example/p#x", page(number))) for number in (1, 2))
+    made = [
+        writer.made(Resource("urn:vitrine:screenshot:mobile:", url, AT, "image/png", b"PNG"))
+        for url in ("https://shop.example/p", "https://me:secret@shop.example/other\r\nX: y")
+    ]
+    data = ABOUT.member("made.warc.gz", writer.file_id, AT) + first.data + newer.data
+    found = entries(data + b"".join(each.data for each in made))[-2:]
+    assert [each.head.kind for each in found] == ["resource"] * 2
+    assert [each.head.url for each in found] == [each.url for each in made]
+    assert made[0].url == "urn:vitrine:screenshot:mobile:https://shop.example/p"
+    assert made[1].url == "urn:vitrine:screenshot:mobile:https://shop.example/other%0D%0AX:%20y"
+    assert [each.head.get("warc-concurrent-to") for each in found] == [newer.record_id, None]
+    assert found[0].block == b"PNG"
+    assert [(each.kind, each.status, each.mime_type) for each in made] == [
+        ("resource", None, "image/png")
+    ] * 2
 
 
 def test_no_two_answers_of_a_file_have_the_same_time() -> None:
