@@ -159,6 +159,13 @@ def _has_its_warc(home: Home, session: dict[str, Any], url: str) -> None:
             str(record.headers["WARC-Target-URI"]): record.reader.read()
             for record in ArchiveIterator(file, record_types=WarcRecordType.response, parse_http=True)
         }
+        file.seek(0)
+        made = [
+            str(record.headers["WARC-Target-URI"]).removeprefix("urn:vitrine:").split(":")[:2]
+            for record in ArchiveIterator(file, record_types=WarcRecordType.resource)
+        ]
+    windows, kinds = ("desktop", "mobile"), ("dom", "screenshot")
+    assert sorted(made) == sorted([kind, window] for window in windows for kind in kinds for _ in range(2))
     site = url.partition("/?")[0]
     assert f"{site}/robots.txt" in answers
     assert b"knocks at doors" in answers[url]
