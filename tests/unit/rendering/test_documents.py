@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from playwright.async_api import Error
 
 from crawler.rendering.documents import MOST_RELOADS, PIECE_BYTES, MainDocument
 from tests.unit.components import awaited
+
+if TYPE_CHECKING:
+    from playwright.async_api import CDPSession
 
 URL = "https://shop.example/a?b=1"
 MAIN = "the main frame"
@@ -44,16 +47,17 @@ def judged(
     document: MainDocument, url: str = URL, frame: str = MAIN, body: bytes | None = b"", **event: Any
 ) -> tuple[str, dict[str, Any]]:
     """What is answered when a document is asked for, or has come."""
-    session: Any = Session(body)
+    session = Session(body)
     asked = {"requestId": "1", "request": {"url": url}, "frameId": frame, **event}
-    awaited(document.judge(session, MAIN, asked))
+    awaited(document.judge(cast("CDPSession", session), MAIN, asked))
     [answer] = session.sent
     return answer
 
 
 def asked(document: MainDocument, url: str, *, frame: str = MAIN, redirected: bool = False) -> str:
     """What is answered when a document is asked for."""
-    method, told = judged(document, url, frame, **({"redirectedRequestId": "0"} if redirected else {}))
+    event: dict[str, Any] = {"redirectedRequestId": "0"} if redirected else {}
+    method, told = judged(document, url, frame, **event)
     return "goes" if method == "Fetch.continueRequest" else str(told["errorReason"])
 
 
