@@ -118,9 +118,8 @@ def nearest(db: Transaction, url: str, at: datetime, *, embedded: bool = False) 
 
 
 # Built once: building a statement costs more than running it.
-_MINE = _captures_at(cast("datetime", bindparam("now", type_=UtcTime()))).where(
-    Record.url_key == bindparam("key")
-)
+_NOW = cast("datetime", bindparam("now", type_=UtcTime()))
+_MINE = _captures_at(_NOW).where(Record.url_key == bindparam("key"))
 _EARLIER = _MINE.where(Record.captured_at < bindparam("at", type_=UtcTime())).order_by(
     Record.captured_at.desc(), Record.id.desc()
 )
@@ -147,28 +146,39 @@ def _distance(capture: Capture, at: datetime) -> tuple[float, bool, bool, bool]:
     return int(away), capture.is_redirect, not capture.is_good, capture.captured_at < at
 
 
+_NEWEST = _MINE.order_by(Record.captured_at.desc(), Record.id.desc()).limit(2 * A_FEW)
+
+
 def latest(db: Transaction, url: str) -> Chosen | None:
     """The newest capture of a URL that says something of the page."""
-    mine = captures(db).where(Record.url_key == stored_key(url))
-    newest = mine.order_by(Record.captured_at.desc(), Record.id.desc()).limit(2 * A_FEW)
-    found = [capture_of(row) for row in db.execute(newest)]
+    rows = db.execute(_NEWEST, {"key": stored_key(url), "now": db.now})
+    found = list(map(capture_of, rows))
     if not found:
         return None
     best = next((each for each in found if each.is_an_answer), found[0])
     return Chosen(best, tuple(found[: found.index(best)]))
 
 
-def around(db: Transaction, capture: Capture) -> tuple[datetime | None, ...]:
-    """When the first, the one before, the one after and the last capture of the same URL were made."""
+def _around() -> tuple[Select[*tuple[Any, ...]], ...]:
     at = Record.captured_at
-    mine = captures(db).where(Record.url_key == capture.url_key).with_only_columns(at).limit(1)
-    queries = (
+    since, until = (bindparam(name, type_=UtcTime()) for name in ("since", "until"))
+    mine = _MINE.with_only_columns(at).limit(1)
+    return (
         mine.order_by(at),
-        mine.where(at < capture.captured_at.replace(microsecond=0)).order_by(at.desc()),
-        mine.where(at > capture.captured_at).order_by(at),
+        mine.where(at < since).order_by(at.desc()),
+        mine.where(at > until).order_by(at),
         mine.order_by(at.desc()),
     )
-    return tuple(db.scalar(query) for query in queries)
+
+
+_AROUND = _around()
+
+
+def around(db: Transaction, capture: Capture) -> tuple[datetime | None, ...]:
+    """When the first, the one before, the one after and the last capture of the same URL were made."""
+    at = capture.captured_at
+    asked = {"key": capture.url_key, "now": db.now, "since": at.replace(microsecond=0), "until": at}
+    return tuple(db.scalar(query, asked) for query in _AROUND)
 
 
 # ── all of a URL ──
@@ -221,16 +231,19 @@ class Tombstone:
     digest: str | None
 
 
+_GONE = (
+    select(Record, Artifact, WarcFile)
+    .outerjoin(WarcFile, WarcFile.id == Record.warc_file_id)
+    .outerjoin(Artifact, Artifact.id == Record.artifact_id)
+    .where(Record.url_key == bindparam("key"), Record.captured_at.is_not(None), ~_is_there(_NOW))
+    .order_by(Record.captured_at.desc(), Record.id.desc())
+    .limit(2 * A_FEW)
+)
+
+
 def tombstone(db: Transaction, url: str, at: datetime | None = None) -> Tombstone | None:
     """The capture of a URL that is gone: the one of that very second, or else the newest of them."""
-    gone = (
-        select(Record, Artifact, WarcFile)
-        .outerjoin(WarcFile, WarcFile.id == Record.warc_file_id)
-        .outerjoin(Artifact, Artifact.id == Record.artifact_id)
-        .where(Record.url_key == stored_key(url), Record.captured_at.is_not(None), ~_is_there(db.now))
-        .order_by(Record.captured_at.desc(), Record.id.desc())
-    )
-    found = db.execute(gone.limit(2 * A_FEW)).all()
+    found = db.execute(_GONE, {"key": stored_key(url), "now": db.now}).all()
     if at is not None:
         found = [row for row in found if row[0].captured_at and _same_second(row[0].captured_at, at)]
     return _tombstone_of(*found[0]) if found else None

@@ -8,10 +8,10 @@ from contextlib import ExitStack
 from enum import StrEnum
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from attrs import frozen
-from sqlalchemy import and_, or_, select
+from sqlalchemy import and_, bindparam, or_, select
 
 from crawler.capture.artifact_types import GZIPPED, HTML, MEDIA, RESPONSE
 from crawler.config import S3_SCHEME
@@ -59,6 +59,14 @@ def decoded(blobs: BlobStore, artifact: Artifact) -> Iterator[bytes]:
 
 
 # ── the body of a record, in whichever file it lies ──
+
+# Built once: building a statement costs more than running it.
+_RECORD = (
+    select(Record, Artifact, WarcFile)
+    .outerjoin(Artifact, Artifact.id == Record.artifact_id)
+    .outerjoin(WarcFile, WarcFile.id == Record.warc_file_id)
+    .where(Record.id == bindparam("record"))
+)
 
 
 class BodyGoneError(NotFoundError):
@@ -114,13 +122,12 @@ class Bodies:
     def of_record(self, record_id: int) -> Body:
         """The body of a record; of a revisit that of the answer that it repeats."""
         with self._database.read() as db:
-            record = db.get(Record, record_id)
-            if record is not None and record.kind == "revisit" and record.original_id is not None:
-                record = db.get(Record, record.original_id)
-            if record is None:
+            found = db.execute(_RECORD, {"record": record_id}).first()
+            if found and found[0].kind == "revisit" and found[0].original_id is not None:
+                found = db.execute(_RECORD, {"record": found[0].original_id}).first()
+            if found is None:
                 raise NotFoundError(f"there is no record {record_id}")
-            artifact = record.artifact_id and db.get(Artifact, record.artifact_id)
-            file = record.warc_file_id and db.get(WarcFile, record.warc_file_id)
+            record, artifact, file = cast("tuple[Record, Artifact | None, WarcFile | None]", found)
         if artifact:
             return self.of_artifact(artifact)
         if not file:
