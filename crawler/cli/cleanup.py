@@ -16,6 +16,7 @@ from crawler.cli.output import emit, note, progress_bar, say, size
 from crawler.cli.stores import opened
 from crawler.config import load_settings
 from crawler.errors import UsageError
+from crawler.jobs import steps
 from crawler.retention import purge as purging
 from crawler.retention.cleanup import CleanupOrder, Part, clean_up
 from crawler.retention.purge import Figures
@@ -127,6 +128,8 @@ def purge(
     """
     with opened(for_work=True) as stores:
         database = stores.database
+        with database.write() as db:
+            steps.tidy(db)  # a job whose worker is gone is nobody's work
         with database.read() as db:
             target = target_of(db, session=session, domain=domain)
             order = purging.PurgeOrder(
@@ -135,8 +138,10 @@ def purge(
             )  # fmt: skip
         with purging.refusals_on_record(database, target, order.who), database.read() as db:
             figures = purging.preview(db, order)
-            is_begun = purging.was_begun(db, order)
-        if not any(asdict(figures).values()) and not is_begun:
+            is_begun, unread = purging.was_begun(db, order), purging.unread(db, order)
+        if unread:
+            note("{unread} WARC files were never indexed, and are read to their ends for it", unread=unread)
+        elif not any(asdict(figures).values()) and not is_begun:
             note(f"there is nothing of {target}")
             return 0
         if not yes:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 ENDINGS = (".warc.gz", ".warc")
+ANSWERS = frozenset({"response", "revisit", "resource"})
 STATE_FILE = ".archive_state.json"
 TEMP = ".tmp"
 _MAX_STATE_BYTES = 1024 * 1024
@@ -226,6 +227,11 @@ class Erasure:
     sha256_before: str | None = None
     sha256: str | None = None
 
+    @property
+    def answers(self) -> int:
+        """How many of the records are answers."""
+        return sum(each["type"] in ANSWERS for each in self.records)
+
 
 def erase(path: Path, url: str, at: datetime, *, dry_run: bool) -> Erasure:
     """Overwrite the records of a URL in place: answers, their requests, and revisits of them."""
@@ -283,9 +289,8 @@ def _records_of(file: BinaryIO, wants: Callable[[str], bool]) -> tuple[list[Entr
         or wants(each.head.get("warc-refers-to-target-uri") or "")
         or any(each.head.get(name) in ids for name in named if each.head.get(name))
     ]
-    answers = {"response", "revisit", "resource"}
-    total = sum(each.head.kind in answers for each in entries)
-    return found, total - sum(each.head.kind in answers for each in found)
+    total = sum(each.head.kind in ANSWERS for each in entries)
+    return found, total - sum(each.head.kind in ANSWERS for each in found)
 
 
 # ── their index ──

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, evolve, frozen
-from sqlalchemy import exists, func, or_, select, update
+from sqlalchemy import String, cast, exists, func, or_, select, update
 
 from crawler import logs
 from crawler.db.models import Job, Record, Snapshot, WarcFile
@@ -24,7 +24,7 @@ from crawler.retention.belongings import archived
 from crawler.urls import domain_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from crawler.db.engine import Transaction
@@ -61,6 +61,11 @@ def files_with(db: Transaction, scope: Reach) -> list[ArchiveFile]:
     return list(found.values())
 
 
+def unread_with(db: Transaction, scope: Reach) -> int:
+    """How many files have to be read to their ends, for no rows tell what is in them."""
+    return 0 if scope.domain is None else sum(file.row_id is None for file in files_with(db, scope))
+
+
 def jobs_with(db: Transaction, scope: Reach) -> list[int]:
     """The jobs that have files of its visits, or of what is archived of the domain."""
     named = select(Record.warc_file_id).where(archived(db, scope))
@@ -71,10 +76,21 @@ def jobs_with(db: Transaction, scope: Reach) -> list[int]:
 
 
 def job_at_work(db: Transaction, scope: Reach) -> int | None:
-    """A job that is worked on, and whose files have captures of the domain."""
+    """A job that is worked on, and has captures of the domain, or was ordered to make some."""
     named = select(Record.warc_file_id).where(archived(db, scope))
-    query = select(Job.id).join(WarcFile, WarcFile.job_id == Job.id)
-    return db.scalar(query.where(WarcFile.id.in_(named), Job.status.in_(AT_WORK)).limit(1))
+    has_some = exists().where(WarcFile.job_id == Job.id, WarcFile.id.in_(named))
+    mentions = func.lower(cast(Job.config, String)).contains(scope.domain or "", autoescape=True)
+    at_work = select(Job.id, Job.config, has_some).where(Job.status.in_(AT_WORK), or_(has_some, mentions))
+    for job_id, config, has_captures in db.execute(at_work.order_by(Job.id)):
+        if has_captures or _is_ordered(config or {}, scope.domain or ""):
+            return int(job_id)
+    return None
+
+
+def _is_ordered(config: Mapping[str, Any], domain: str) -> bool:
+    source = config.get("source") or {}
+    allowed = {str(each).removeprefix("*.") for each in source.get("allowed_domains") or ()}
+    return domain in allowed or any(_is_of(str(seed), domain) for seed in config.get("seeds") or ())
 
 
 def erased(file: ArchiveFile, domain: str, at: datetime) -> Erasure | None:

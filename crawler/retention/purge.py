@@ -114,6 +114,11 @@ def preview(db: Transaction, order: PurgeOrder) -> Figures:
     )
 
 
+def unread(db: Transaction, order: PurgeOrder) -> int:
+    """How many WARC files may have more of it, of which no rows tell: they are read when it is done."""
+    return archives.unread_with(db, order.scope)
+
+
 def was_begun(db: Transaction, order: PurgeOrder) -> bool:
     """Whether a purge of the same target was killed, and there is a record to be closed."""
     return _left_open(db, order) is not None
@@ -202,6 +207,8 @@ class _Purge:
             done = archives.erased(file, self.order.target.domain, utc_now())
             with self._step() as db:
                 archives.note(db, file, done)
+                if done is not None and done.is_done and file.row_id is None:
+                    self._add(db, Figures(captures=done.answers))  # others are counted by their rows
                 if done is not None and done.is_done and file.job_id is not None:
                     self._note_jobs(db, [file.job_id])
 

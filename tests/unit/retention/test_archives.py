@@ -175,7 +175,9 @@ def test_a_purge_that_died_before_it_had_written_down(
 def test_what_was_never_indexed_is_read(bench: Bench, tmp_path: Path) -> None:
     """No row tells what is in it."""
     _, path = indexing.crawled(bench, PAGES)
-    purged(bench.database, tmp_path)
+    with bench.database.read() as db:
+        assert purge.unread(db, order(tmp_path)) == 1
+    assert purged(bench.database, tmp_path)["captures"] == 3
     assert b"canary" not in unpacked(path)
     assert unpacked(path).count(b"zanzibar") == 3
 
@@ -191,6 +193,18 @@ def test_not_while_somebody_is_at_it(bench: Bench, tmp_path: Path, status: str) 
     with pytest.raises(LockedError):
         purged(bench.database, tmp_path)
     assert path.read_bytes() == before
+
+
+def test_not_while_somebody_is_asked_for_it(bench: Bench, tmp_path: Path) -> None:
+    """A crawl whose files have no rows yet would bring it back; one of other domains would not."""
+    job_id = bench.order()
+    with bench.database.write() as db:
+        db.execute(update(Job).values(status="running", config={"seeds": [f"https://www.{GONE}/"]}))
+    with pytest.raises(LockedError, match=f"job {job_id} is at work"):
+        purged(bench.database, tmp_path)
+    with bench.database.write() as db:
+        db.execute(update(Job).values(config={"seeds": [f"https://not{GONE}/"], "source": None}))
+    purged(bench.database, tmp_path)
 
 
 def test_a_hold_forbids_it(bench: Bench, tmp_path: Path) -> None:
