@@ -1,1 +1,1 @@
-"""Pages as a browser shows them: Chromium found and fenced, pages settled, popups dismissed."""
+"""Pages as a browser shows them: Chromium found and enclosed, pages settled, popups dismissed."""

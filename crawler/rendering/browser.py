@@ -1,7 +1,7 @@
-"""The browser of a crawl: scrapy-playwright's, fenced, bounded, and started anew when it fails or is old.
+"""The browser of a crawl: scrapy-playwright's, enclosed, bounded, and started anew when it fails or is old.
 
 It is started with the first page that is to be rendered. Each session has a context for each of its
-viewports, with a gate of its own in the fence; both are closed when the session ends, however it ends.
+viewports, with a door of its own in the enclosure; both are closed when the session ends, however it ends.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from crawler.crawl.context import EXCHANGES, SESSION, VIEWPORT, CrawlContext
 from crawler.errors import ConfigError
 from crawler.rendering.chromium import BOUNDED_FLAGS, FENCED_FLAGS, launch_options, require_chromium
 from crawler.rendering.contexts import prepare
+from crawler.rendering.enclosure import Door, Enclosure, Rules
 from crawler.rendering.exchanges import exchanges_of, made_of
 from crawler.rendering.failures import NoBrowserError, as_scrapys
-from crawler.rendering.fence import Fence, Gate, Rules
 from crawler.rendering.lifetime import Lifetime
 from crawler.rendering.rendered import remember
 from crawler.rendering.sight import Sight, seen
@@ -52,7 +52,7 @@ class Window:
 
     session: str
     viewport: Viewport
-    gate: Gate = field(init=False)
+    door: Door = field(init=False)
     domain: str = ""  # that its page is of
     rendering: int = 0  # pages that are open in it
 
@@ -71,10 +71,11 @@ class Browser(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has 
         settings = self.shared.settings
         self.process_request_headers = None  # those of the browser, as a shopper's
         self.abort_request = self._is_refused
-        self.config.launch_options = {}  # known once there is a fence
+        self.config.launch_options = {}  # known once there is an enclosure
         self.windows: dict[str, Window] = {}
         self.traffic: WeakKeyDictionary[Page, Traffic] = WeakKeyDictionary()
-        self.fence = Fence(Rules(EgressPolicy.of(settings.egress_allow), Upstream.of(settings.proxy_url)))
+        policy = EgressPolicy.of(settings.egress_allow)
+        self.enclosure = Enclosure(Rules(policy, Upstream.of(settings.proxy_url)))
         self.room = asyncio.Semaphore(settings.render_pages_at_once)
         self.lifetime = Lifetime(settings.render_browser_pages)
         self.shared.visits.listeners.append(self._heard)
@@ -83,7 +84,7 @@ class Browser(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has 
         """Close everything; called once, when the engine has stopped."""
         await self.lifetime.settle()
         await self.close()
-        await self.fence.close()
+        await self.enclosure.close()
 
     # ── a page ──
 
@@ -93,7 +94,7 @@ class Browser(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has 
         window = await self._window(request)
         async with self.room:
             window.domain = request.meta.get("download_slot", "")
-            window.gate.begin_page()
+            window.door.begin_page()
             window.rendering += 1
             self.lifetime.pages += 1
             request.meta[_CONTEXT] = window.name
@@ -101,13 +102,13 @@ class Browser(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has 
                 async with asyncio.timeout(self.shared.settings.render_page_seconds):
                     answer: Response = await self._download_request(request)
             except (Error, TimeoutError) as error:
-                raise as_scrapys(error, window.gate, request.url) from error
+                raise as_scrapys(error, window.door, request.url) from error
             finally:
                 request.meta.pop(_CONTEXT, None)
                 window.rendering -= 1
-                window.gate.cut()
-        if window.gate.is_over:
-            raise as_scrapys(Error("cut off"), window.gate, request.url)
+                window.door.cut()
+        if window.door.is_over:
+            raise as_scrapys(Error("cut off"), window.door, request.url)
         return answer
 
     # ruff: ignore[unused-method-argument] - scrapy-playwright's signature
@@ -122,7 +123,7 @@ class Browser(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has 
             await traffic.watch(page)
             answer = await seen(request, sight)
             if self.shared.is_recorded(window.session):
-                exchanges = await exchanges_of(traffic, window.gate.addresses)
+                exchanges = await exchanges_of(traffic, window.door.addresses)
                 request.meta[EXCHANGES] = [*exchanges, *made_of(answer)]
             return answer
         finally:
@@ -150,14 +151,14 @@ class Browser(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has 
     # ── contexts ──
 
     async def _window(self, request: Request) -> Window:
-        """The context of the request's session in its viewport; its gate is opened if it has none yet."""
+        """The context of the request's session in its viewport; its door is opened if it has none yet."""
         session, viewport = request.meta.get(SESSION, ""), VIEWPORTS[request.meta[VIEWPORT]]
         await self._sweep()
         if not any(each.session == session for each in self.windows.values()):
             await self.lifetime.admit(lambda: bool(self.windows), lambda: self._is_wanted(session))
         if (window := self.windows.get(f"{session}:{viewport.name}")) is None:
             window = Window(session, viewport)
-            window.gate = await self.fence.open_gate(
+            window.door = await self.enclosure.open_door(
                 partial(self._may_send, window), self.shared.settings.render_max_mb * MEGABYTE
             )
             self.windows[window.name] = window
@@ -183,7 +184,7 @@ class Browser(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has 
         """Have Playwright at hand, and a browser to be started that nothing leads out of."""
         if self.config.launch_options:
             return
-        nowhere = await self.fence.open_gate(lambda: False, 0)
+        nowhere = await self.enclosure.open_door(lambda: False, 0)
         try:
             program = require_chromium(self.shared.settings.chromium_path)
         except ConfigError as error:
@@ -204,7 +205,7 @@ class Browser(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has 
             raise NoBrowserError(f"Chromium does not start: {error.message.partition(chr(10))[0]}") from error
         window = self.windows[name]
         options = window.viewport.context(self.browser.version, self.shared.settings)
-        options["proxy"] = {"server": window.gate.url}
+        options["proxy"] = {"server": window.door.url}
         wrapper = await super()._create_browser_context(name, options, spider)
         await prepare(wrapper.context)
         return wrapper
@@ -224,6 +225,6 @@ class Browser(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has 
                 with suppress(Error, TimeoutError):
                     async with asyncio.timeout(CLOSE_SECONDS):
                         await wrapper.context.close()
-            await self.fence.close_gate(window.gate)
+            await self.enclosure.close_door(window.door)
         if not self.windows and hasattr(self, "browser"):
             await self.lifetime.end(self.browser)

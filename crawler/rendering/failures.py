@@ -18,11 +18,11 @@ from scrapy.exceptions import (
 from crawler.access.egress import EgressRefusedError, host_name
 from crawler.capture.failures import Cause
 from crawler.crawl.answers import RequestRefusedError, SessionStoppedError
-from crawler.rendering.fence import Trouble
+from crawler.rendering.enclosure import Trouble
 from crawler.urls import host_of
 
 if TYPE_CHECKING:
-    from crawler.rendering.fence import Gate
+    from crawler.rendering.enclosure import Door
 
 
 class NoPageError(RequestRefusedError):
@@ -70,12 +70,12 @@ def why_transient(error: BaseException) -> Transient | None:
     return next((transient for said, transient in _TRANSIENT if said in words), None)
 
 
-def as_scrapys(error: Exception, gate: Gate, url: str) -> Exception:
+def as_scrapys(error: Exception, door: Door, url: str) -> Exception:
     """A failed rendering in the words that every failed request has, whatever fetched it."""
-    if gate.is_over:
+    if door.is_over:
         return DownloadCancelledError(f"{url} brought more than a page may")
     host = host_of(url)
-    trouble, reason = gate.troubles.get(host_name(host), (None, ""))
+    trouble, reason = door.troubles.get(host_name(host), (None, ""))
     if trouble is Trouble.REFUSED:
         hint = "a host or network that may be fetched all the same goes into EGRESS_ALLOW"
         return EgressRefusedError(f"{host} is not to be connected to: {reason}", hint=hint)

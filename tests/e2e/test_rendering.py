@@ -1,4 +1,4 @@
-"""Sessions in a browser, from the command to the files; and the fence, from a page that wants out."""
+"""Sessions in a browser, from the command to the files; and the enclosure, from a page that wants out."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def test_a_page_that_wants_out_reaches_nobody(
 ) -> None:
     """T14 in a browser: every spelling of loopback, metadata services, redirects, sockets, workers, WebRTC.
 
-    A browser without our fence reaches the canary from the same page at once. The session is an ordinary one:
-    four pages with all of their files.
+    A browser without our enclosure reaches the canary from the same page at once. The session is an ordinary
+    one: four pages with all of their files.
     """
     url = shop.url("probing", f"/?canary={canary.port}")
     in_browser(lambda page: page.goto(url))

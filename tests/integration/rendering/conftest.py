@@ -1,4 +1,4 @@
-"""A fenced browser that looks at pages as a crawl's does, in a loop of its own."""
+"""An enclosed browser that looks at pages as a crawl's does, in a loop of its own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crawler.config import load_settings
 from crawler.demo import NETWORK, serve
 from crawler.rendering.chromium import BOUNDED_FLAGS, FENCED_FLAGS, launch_options
 from crawler.rendering.contexts import prepare
-from crawler.rendering.fence import Fence, Rules
+from crawler.rendering.enclosure import Enclosure, Rules
 from crawler.rendering.rendered import rendered_in
 from crawler.rendering.sight import Sight, seen
 from crawler.rendering.traffic import Bounds, Traffic
@@ -66,7 +66,7 @@ class Looker:
     loop: asyncio.AbstractEventLoop
     program: Path
     browser: Browser = field(init=False)
-    fence: Fence = field(init=False)
+    enclosure: Enclosure = field(init=False)
 
     def do(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Have something done in the loop."""
@@ -87,10 +87,10 @@ class Looker:
         self, url: str, viewport: Viewport, allowed: str, meanwhile: Any, settings: dict[str, Any]
     ) -> Seen:
         told = load_settings({**QUICK, **settings})
-        fence = Fence(Rules(EgressPolicy.of([allowed])))
-        gate = await fence.open_gate(lambda: True, told.render_max_mb * 1024 * 1024)
+        enclosure = Enclosure(Rules(EgressPolicy.of([allowed])))
+        door = await enclosure.open_door(lambda: True, told.render_max_mb * 1024 * 1024)
         options = viewport.context(self.browser.version, told)
-        context = await self.browser.new_context(**options, proxy={"server": gate.url})
+        context = await self.browser.new_context(**options, proxy={"server": door.url})
         visit, request = a_visit(), Request(url)
         try:
             await prepare(context)
@@ -104,7 +104,7 @@ class Looker:
                 await beside
         finally:
             await context.close()
-            await fence.close()
+            await enclosure.close()
         return Seen(response, rendered_in(response), lines_of(visit), traffic)
 
 
@@ -124,7 +124,7 @@ def a_loop() -> Generator[asyncio.AbstractEventLoop]:
 
 @pytest.fixture(scope="module")
 def looker(chromium: Path) -> Iterator[Looker]:
-    """A browser that is fenced as a crawl's is."""
+    """A browser that is enclosed as a crawl's is."""
     with a_loop() as loop:
         looker = Looker(loop, chromium)
 

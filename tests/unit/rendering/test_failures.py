@@ -10,19 +10,19 @@ from playwright.async_api import TimeoutError as PageTimeoutError
 from crawler.capture.failures import Cause
 from crawler.crawl.answers import cause_of_error
 from crawler.middlewares.navigation import RETRYABLE
+from crawler.rendering.enclosure import Door, Trouble
 from crawler.rendering.failures import NoBrowserError, NoPageError, Transient, as_scrapys, why_transient
-from crawler.rendering.fence import Gate, Trouble
 
 URL = "https://shop.example/a"
 CLOSED = "Target page, context or browser has been closed"
 
 
-def meant(error: Exception, trouble: Trouble | None = None, **gate: int) -> tuple[Cause, bool]:
+def meant(error: Exception, trouble: Trouble | None = None, **door: int) -> tuple[Cause, bool]:
     """The cause of a page that failed so, and whether it is tried again."""
-    gate_of = evolve(Gate(lambda: True, 100), received=gate.get("received", 0))
+    door_of = evolve(Door(lambda: True, 100), received=door.get("received", 0))
     if trouble is not None:
-        gate_of.note("shop.example", trouble, "said so")
-    failure = as_scrapys(error, gate_of, URL)
+        door_of.note("shop.example", trouble, "said so")
+    failure = as_scrapys(error, door_of, URL)
     return cause_of_error(failure), isinstance(failure, RETRYABLE)
 
 
@@ -44,7 +44,7 @@ def meant(error: Exception, trouble: Trouble | None = None, **gate: int) -> tupl
 def test_a_page_that_could_not_be_rendered_fails_as_any_other(
     error: Exception, trouble: Trouble | None, expected: tuple[Cause, bool]
 ) -> None:
-    """What the fence knows says more than what the browser says; what may pass is tried again (SPEC F146)."""
+    """What the enclosure knows says more than what the browser says; what may pass is asked again."""
     assert meant(error, trouble) == expected
 
 

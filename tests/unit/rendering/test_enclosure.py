@@ -1,4 +1,4 @@
-"""The fence around a browser: what it connects to, what it refuses, and that it ends with its session."""
+"""The enclosure around a browser: what it connects to, what it refuses, and that it ends with its session."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pytest
 from attrs import define, field
 
 from crawler.access.egress import EgressPolicy
-from crawler.rendering.fence import Fence, NotConnectedError, Rules, Trouble
+from crawler.rendering.enclosure import Enclosure, NotConnectedError, Rules, Trouble
 from crawler.rendering.wire import BadHeadError, Head, Upstream
 from tests.unit.components import awaited
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
-    from crawler.rendering.fence import Gate
+    from crawler.rendering.enclosure import Door
 
 PUBLIC = "93.184.216.34"
 ONLY_HERE = EgressPolicy.of(["127.0.0.1/32"])
@@ -45,16 +45,16 @@ class Site:
 
 @define
 class World:
-    """A fence, the gate of one context in it, and a site behind it."""
+    """An enclosure, the door of one context in it, and a site behind it."""
 
     site: Site
-    fence: Fence
-    gate: Gate
+    enclosure: Enclosure
+    door: Door
     is_open: bool = True
 
     async def ask(self, data: bytes, more: bytes = b"") -> bytes:
         """What a browser gets for what it sends."""
-        port = self.gate.server.sockets[0].getsockname()[1]
+        port = self.door.server.sockets[0].getsockname()[1]
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(data)
         if more:
@@ -83,14 +83,14 @@ async def a_world(
     site = Site(answer) if answer else Site()
     server = await asyncio.start_server(site.serve, "127.0.0.1", 0)
     site.port = server.sockets[0].getsockname()[1]
-    fence = Fence(Rules(policy, Upstream.of(proxy.format(port=site.port))), resolve)
+    enclosure = Enclosure(Rules(policy, Upstream.of(proxy.format(port=site.port))), resolve)
     world: Any = None
-    gate = await fence.open_gate(lambda: world.is_open, max_bytes)
-    world = World(site, fence, gate)
+    door = await enclosure.open_door(lambda: world.is_open, max_bytes)
+    world = World(site, enclosure, door)
     try:
         yield world
     finally:
-        await fence.close()
+        await enclosure.close()
         server.close()
 
 
@@ -113,8 +113,8 @@ def test_a_request_reaches_the_site_as_a_site_sees_requests() -> None:
         assert world.site.asked == [
             b"GET /a?b=c HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: a=b\r\nConnection: close\r\n\r\n"
         ]
-        assert (world.gate.received, world.gate.connections) == (5, 1)
-        assert world.gate.addresses == {"127.0.0.1": "127.0.0.1"}
+        assert (world.door.received, world.door.connections) == (5, 1)
+        assert world.door.addresses == {"127.0.0.1": "127.0.0.1"}
 
     in_world(test, answer=Site().answer.replace(b"keep-alive", b"keep-alive") + b"")
 
@@ -136,7 +136,7 @@ def test_a_tunnel_is_passed_on_both_ways() -> None:
     async def test(world: World) -> None:
         tunnel = f"CONNECT 127.0.0.1:{world.site.port} HTTP/1.1\r\n\r\n".encode()
         reader, writer = await asyncio.open_connection(
-            "127.0.0.1", world.gate.server.sockets[0].getsockname()[1]
+            "127.0.0.1", world.door.server.sockets[0].getsockname()[1]
         )
         writer.write(tunnel)
         assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
@@ -161,10 +161,10 @@ def test_private_addresses_are_not_connected_to(host: str) -> None:
         tunnel = f"CONNECT {host}:{world.site.port} HTTP/1.1\r\n\r\n".encode()
         assert (await world.ask(tunnel)).startswith(b"HTTP/1.1 403")
         assert world.site.asked == []
-        [(trouble, reason)] = world.gate.troubles.values()
+        [(trouble, reason)] = world.door.troubles.values()
         assert trouble is Trouble.REFUSED
         assert reason
-        assert world.gate.connections == 0
+        assert world.door.connections == 0
 
     in_world(test, policy=NOTHING)
 
@@ -174,7 +174,7 @@ def test_a_name_that_changes_its_answer_is_judged_by_each_answer() -> None:
     answers = iter([[PUBLIC, "127.0.0.1"], ["127.0.0.1"]])
     asked: list[str] = []
 
-    # ruff: ignore[unused-async] - as the fence asks
+    # ruff: ignore[unused-async] - as the enclosure asks
     async def rebinding(host: str, _port: int) -> Sequence[str]:
         asked.append(host)
         return next(answers)
@@ -184,31 +184,31 @@ def test_a_name_that_changes_its_answer_is_judged_by_each_answer() -> None:
             assert await world.ask(world.get("rebind.example")) == b""
         assert world.site.asked == []
         assert asked == ["rebind.example"] * 2  # one look-up a connection
-        assert world.gate.troubles["rebind.example"][0] is Trouble.REFUSED
+        assert world.door.troubles["rebind.example"][0] is Trouble.REFUSED
 
     in_world(test, policy=NOTHING, resolve=rebinding)
 
 
 def test_what_belongs_to_no_session_goes_nowhere() -> None:
-    """A gate that is shut connects to nothing, not even to what it looked up while it was open."""
+    """A door that is shut connects to nothing, not even to what it looked up while it was open."""
 
     async def test(world: World) -> None:
         world.is_open = False
         assert await world.ask(world.get()) == b""
         assert world.site.asked == []
-        assert world.gate.troubles["127.0.0.1"][0] is Trouble.CLOSED
+        assert world.door.troubles["127.0.0.1"][0] is Trouble.CLOSED
 
     in_world(test)
 
     async def closes(world: World) -> None:
         world.is_open = True
 
-        # ruff: ignore[unused-async] - as the fence asks
+        # ruff: ignore[unused-async] - as the enclosure asks
         async def slow(_host: str, _port: int) -> Sequence[str]:
             world.is_open = False
             return ["127.0.0.1"]
 
-        world.fence._resolve = slow
+        world.enclosure._resolve = slow
         assert await world.ask(world.get()) == b""
         assert world.site.asked == []
 
@@ -220,7 +220,7 @@ def test_nothing_more_is_sent_through_a_tunnel_once_its_session_has_lost_its_dom
 
     async def test(world: World) -> None:
         tunnel = f"CONNECT 127.0.0.1:{world.site.port} HTTP/1.1\r\n\r\n".encode()
-        port = world.gate.server.sockets[0].getsockname()[1]
+        port = world.door.server.sockets[0].getsockname()[1]
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(tunnel)
         await reader.readuntil(b"\r\n\r\n")
@@ -239,10 +239,10 @@ def test_a_page_is_cut_off_at_its_bound() -> None:
 
     async def test(world: World) -> None:
         assert len(await world.ask(world.get())) < 150_000
-        assert world.gate.is_over
+        assert world.door.is_over
         assert await world.ask(world.get()) == b""
         assert len(world.site.asked) == 1
-        world.gate.begin_page()
+        world.door.begin_page()
         assert await world.ask(world.get())
 
     in_world(test, answer=long)
@@ -257,7 +257,7 @@ def test_the_operators_proxy_is_asked_in_turn() -> None:
         [asked] = world.site.asked
         assert asked.startswith(f"GET http://shop.example:{world.site.port}/a?b=c HTTP/1.1".encode())
         assert b"Proxy-Authorization: Basic bWU6cMOkc3M=" in asked
-        assert world.gate.addresses == {}  # whom the proxy has asked is not known
+        assert world.door.addresses == {}  # whom the proxy has asked is not known
 
     in_world(test, policy=NOTHING, proxy="http://me:p%C3%A4ss@127.0.0.1:{port}")
 
@@ -265,19 +265,19 @@ def test_the_operators_proxy_is_asked_in_turn() -> None:
 def test_a_host_that_cannot_be_had_is_told_from_one_that_must_not() -> None:
     """Unknown, or nobody there."""
 
-    # ruff: ignore[unused-async] - as the fence asks
+    # ruff: ignore[unused-async] - as the enclosure asks
     async def unknown(host: str, _port: int) -> Sequence[str]:
         raise NotConnectedError(Trouble.UNKNOWN, f"{host} is not known")
 
     async def test(world: World) -> Trouble:
         await world.ask(world.get("nowhere.example"))
-        return world.gate.troubles["nowhere.example"][0]
+        return world.door.troubles["nowhere.example"][0]
 
     assert in_world(test, resolve=unknown) is Trouble.UNKNOWN
 
     async def nobody(world: World) -> Trouble:
         await world.ask(b"GET http://127.0.0.1:1/ HTTP/1.1\r\n\r\n")
-        return world.gate.troubles["127.0.0.1"][0]
+        return world.door.troubles["127.0.0.1"][0]
 
     assert in_world(nobody) is Trouble.UNREACHABLE
 

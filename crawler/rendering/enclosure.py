@@ -1,7 +1,7 @@
-"""The fence around a browser: a proxy of our own on loopback, through which every connection of it goes.
+"""The enclosure around a browser: a proxy of our own on loopback, through which every connection of it goes.
 
 It resolves names itself, judges the whole answer by the egress rule, and connects to the very addresses that
-it judged. Each browsing context has a gate of its own in it, which is open only while one of its pages is
+it judged. Each browsing context has a door of its own in it, which is open only while one of its pages is
 being rendered and its session holds the domain. One request a connection: nothing is ever sent on to a site
 that was not asked about just before.
 """
@@ -67,7 +67,7 @@ class Rules:
 
 
 @define(eq=False)
-class Gate:
+class Door:
     """The way out of one browsing context."""
 
     is_open: Callable[[], bool]  # asked before every connection, and before each piece that is sent
@@ -118,7 +118,7 @@ class Gate:
 
     @asynccontextmanager
     async def open_streams(self, *writers: asyncio.StreamWriter) -> AsyncGenerator[None]:
-        """Have connections cut with the gate, and closed after the block in any case."""
+        """Have connections cut with the door, and closed after the block in any case."""
         self._open.update(writers)
         try:
             yield
@@ -128,18 +128,18 @@ class Gate:
                 writer.close()
 
 
-class Fence:
-    """Opens gates; one for each browsing context, and one that stays shut for all that belongs to none."""
+class Enclosure:
+    """Opens doors; one for each browsing context, and one that stays shut for all that belongs to none."""
 
     def __init__(self, rules: Rules, resolve: Resolve | None = None) -> None:
         self._rules = rules
         self._resolve = resolve or addresses_of
-        self._gates: list[Gate] = []
+        self._doors: list[Door] = []
         self._serving: set[asyncio.Task[None]] = set()
 
-    async def open_gate(self, is_open: Callable[[], bool], max_bytes: int) -> Gate:
+    async def open_door(self, is_open: Callable[[], bool], max_bytes: int) -> Door:
         """Listen for a context on a port of its own."""
-        gate = Gate(is_open, max_bytes)
+        door = Door(is_open, max_bytes)
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.current_task()
@@ -147,50 +147,50 @@ class Fence:
                 self._serving.add(task)
                 task.add_done_callback(self._serving.discard)
             with suppress(*GONE):
-                async with gate.open_streams(writer):
-                    await self._serve(gate, reader, writer)
+                async with door.open_streams(writer):
+                    await self._serve(door, reader, writer)
 
-        gate.server = await asyncio.start_server(serve, LOOPBACK, 0, limit=CHUNK)
-        self._gates.append(gate)
-        return gate
+        door.server = await asyncio.start_server(serve, LOOPBACK, 0, limit=CHUNK)
+        self._doors.append(door)
+        return door
 
-    async def close_gate(self, gate: Gate) -> None:
+    async def close_door(self, door: Door) -> None:
         """A context is gone."""
-        if gate in self._gates:
-            self._gates.remove(gate)
-            await gate.close()
+        if door in self._doors:
+            self._doors.remove(door)
+            await door.close()
 
     async def close(self) -> None:
-        """Close every gate, and wait until nothing is connected any more."""
-        for gate in list(self._gates):
-            await self.close_gate(gate)
+        """Close every door, and wait until nothing is connected any more."""
+        for door in list(self._doors):
+            await self.close_door(door)
         for task in (serving := list(self._serving)):
             task.cancel()
         await asyncio.gather(*serving, return_exceptions=True)
 
     # ── one connection of the browser ──
 
-    async def _serve(self, gate: Gate, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, door: Door, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with asyncio.timeout(HEAD_SECONDS):
                 head = await read_head(reader)
         except (BadHeadError, TimeoutError, asyncio.LimitOverrunError):
             return
         try:
-            remote = await self._connected(gate, head)
+            remote = await self._connected(door, head)
         except NotConnectedError as error:
-            gate.note(head.host, error.trouble, str(error))
-            log.debug("fence.refused", host=head.host, trouble=error.trouble, reason=str(error))
+            door.note(head.host, error.trouble, str(error))
+            log.debug("enclosure.refused", host=head.host, trouble=error.trouble, reason=str(error))
             if head.is_tunnel:
                 writer.write(REFUSED)
             return  # an answer of ours would look like the site's
-        async with gate.open_streams(remote[1]):
-            exchange = Exchange(gate, (reader, writer), remote)
+        async with door.open_streams(remote[1]):
+            exchange = Exchange(door, (reader, writer), remote)
             await exchange.run(head, self._rules.upstream)
 
-    async def _connected(self, gate: Gate, head: Head) -> Streams:
+    async def _connected(self, door: Door, head: Head) -> Streams:
         """A connection to the host that was asked for, if it may be had."""
-        if not gate.is_open() or gate.is_over:
+        if not door.is_open() or door.is_over:
             raise NotConnectedError(Trouble.CLOSED, "nothing may go out now")
         upstream, policy = self._rules.upstream, self._rules.policy
         if upstream is not None:
@@ -201,12 +201,12 @@ class Fence:
             addresses, port = await self._resolve(head.host, head.port), head.port
             if reason := policy.refusal(head.host, addresses):
                 raise NotConnectedError(Trouble.REFUSED, reason)
-        if not gate.is_open():  # looking up a name takes its time
+        if not door.is_open():  # looking up a name takes its time
             raise NotConnectedError(Trouble.CLOSED, "nothing may go out any more")
-        gate.connections += 1
+        door.connections += 1
         streams = await connect(addresses, port)
         if upstream is None:
-            gate.reached(head.host, streams)
+            door.reached(head.host, streams)
         return streams
 
 
@@ -238,7 +238,7 @@ async def connect(addresses: Sequence[str], port: int) -> Streams:
 class Exchange:
     """A browser and a site, connected."""
 
-    gate: Gate
+    door: Door
     browser: Streams
     site: Streams
 
@@ -261,8 +261,8 @@ class Exchange:
     async def _receive(self) -> None:
         """Pass on what the site sends, up to what a page may bring."""
         reader, writer = self.site[0], self.browser[1]
-        while not self.gate.is_over and (data := await reader.read(CHUNK)):
-            self.gate.received += len(data)
+        while not self.door.is_over and (data := await reader.read(CHUNK)):
+            self.door.received += len(data)
             writer.write(data)
             await writer.drain()
 
@@ -270,7 +270,7 @@ class Exchange:
         """Pass on what the browser sends, for as long as its session may send anything."""
         reader, writer = self.browser[0], self.site[1]
         while data := await reader.read(CHUNK):
-            if not self.gate.is_open():
+            if not self.door.is_open():
                 writer.transport.abort()
                 return
             writer.write(data)
