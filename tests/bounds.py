@@ -136,6 +136,7 @@ def figures(record_property: Callable[[str, object], None]) -> Callable[[str], N
     return lambda said: record_property(FIGURES, said)
 
 
+@pytest.hookimpl(trylast=True)  # once there is somebody who talks
 def pytest_configure(config: pytest.Config) -> None:
     """Have the process that talks to people tell of soak tests."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
