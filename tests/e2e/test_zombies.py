@@ -50,7 +50,8 @@ def unseated(
     shops.forget()
     urls = " ".join(shops.url(name) for name in names)
     crawl = ("crawl", "pdp", "-a", f"url={urls}", *DELAY)
-    zombie = home.start_scrapy(*crawl, "-s", "USER_AGENT=zombie")
+    slowly = ("-s", f"DOWNLOAD_DELAY={LASTING_SECONDS / 2}") if locks else ()  # its second page waits
+    zombie = home.start_scrapy(*crawl, *slowly, "-s", "USER_AGENT=zombie")
     endings.append(zombie)
     wait_for(
         lambda: {entry.shop for entry in shops.log.entries() if entry.path != "/robots.txt"} >= set(names)
