@@ -87,7 +87,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     with own_scrapyd(python, {**QUICK, "EGRESS_ALLOW": NETWORK}) as scrapyd:
         tree = clone(folder / "clone")
         said = json.loads(deploy(tree, scrapyd, "1.0"))
-        assert (said["status"], said["spiders"]) == ("ok", 4)
+        assert (said["status"], said["spiders"]) == ("ok", 5)
         yield Deployed(scrapyd, tree, python)
 
 
