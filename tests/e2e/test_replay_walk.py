@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tests.e2e.conftest import wait_for
 from tests.e2e.demo_days import SHOP, archived, visited
 from tests.unit.web.conftest import serving_on
 
@@ -49,7 +50,9 @@ def _walk(page: Page, address: str, home: str) -> dict[str, Any]:
     page.get_by_role("link", name="3", exact=True).click()
     shop = page.frame_locator("iframe")
     seen["title"] = shop.locator("a.sign").inner_text()
-    seen["pictures"] = shop.locator("main img").first.evaluate("picture => picture.naturalWidth")
+    picture = shop.locator("main img").first
+    picture.scroll_into_view_if_needed()
+    seen["pictures"] = wait_for(lambda: picture.evaluate("it => it.complete && it.naturalWidth"), 60)
     shop.locator("main a[href*='/products/']").first.click()
     page.wait_for_url("**/products/**")
     seen["captured"] = page.locator(".banner strong").inner_text()
