@@ -129,7 +129,8 @@ class _FileSoFar:
 
     def facts(self, before: dict[str, Any] | None) -> dict[str, Any]:
         """What its row says of it."""
-        damage = {**(before or {}), "bad": self.named} if self.named else before
+        others = {key: said for key, said in (before or {}).items() if key != "bad"}  # what was cut off once
+        damage = {**others, "bad": self.named} if self.named else others or None
         state = "damaged" if self.named else "sealed"
         facts: dict[str, Any] = {
             "records": len(self.offsets), "records_bad": len(self.bad), "damage": damage, "state": state,
