@@ -48,6 +48,7 @@ class SearchOrder:
     page: int = 1
     page_size: int = 20
     fast_pages: bool = True  # PAGES_FASTPATH
+    with_repeats: bool = False  # of captures of one day that are the same all, not the newest alone
 
 
 @frozen
@@ -189,7 +190,7 @@ def _filters(order: SearchOrder) -> Iterator[ColumnElement[bool]]:
         yield Snapshot.captured_at >= _begin(order.since)
     if order.until is not None and order.until < date.max:
         yield Snapshot.captured_at < _begin(order.until + timedelta(days=1))
-    if order.view == "snapshots":
+    if order.view == "snapshots" and not order.with_repeats:
         yield Snapshot.deduplicated.is_(False)
 
 

@@ -76,6 +76,9 @@ def search(
     with_non_2xx: Annotated[
         bool, typer.Option("--include-non-2xx", help="Redirects and errors too, after the rest.")
     ] = False,
+    with_repeats: Annotated[
+        bool, typer.Option("--include-duplicates", help="All captures of a day that are the same.")
+    ] = False,
     page: Annotated[int, typer.Option(min=1, max=LAST_PAGE, help="Which page of hits.")] = 1,
     page_size: Annotated[int, typer.Option(min=1, max=MAX_PAGE_SIZE, help="Hits on a page.")] = 20,
     explain: Annotated[bool, typer.Option("--explain", help="Say how the query was understood.")] = False,
@@ -92,7 +95,7 @@ def search(
     order = SearchOrder(
         query, source, day_of("--from", since), day_of("--to", until), _one_of("--view", view, VIEWS),
         _one_of("--sort", sort, SORTS) if sort else None, with_non_2xx, page, page_size,
-        load_settings().pages_fastpath,
+        load_settings().pages_fastpath, with_repeats,
     )  # fmt: skip
     with reading() as db:
         found = found_views.results(db, order, explain=explain)

@@ -17,6 +17,7 @@ from tests.e2e.disks import mounted
 from tests.e2e.test_warc import records
 from tests.processes import below
 from tests.unit.engines.test_process import alive
+from tests.unit.web.conftest import serving_on
 
 if TYPE_CHECKING:
     import subprocess
@@ -63,7 +64,7 @@ def stub(home: Home, *plan: str) -> Home:
 
 
 def test_a_source_is_archived(home: Home, shops: DemoServer) -> None:
-    """SPEC 138 by our own engine: a run, its pages, its log, its last word; found, and read byte by byte."""
+    """SPEC 138 whole, by our own engine: a run, its pages, its log, its last word; found, read, cleaned."""
     shops.forget()
     ordered(home, "--", "-s", "DOWNLOAD_DELAY=0")
     worker = home.vitrine("worker", "--once")
@@ -93,6 +94,19 @@ def test_a_source_is_archived(home: Home, shops: DemoServer) -> None:
     assert f"<title>{found[0]['title']}</title>" in body
     again = json.loads(home.vitrine("jobs", "index", "1", "--json").stdout)
     assert (again["status"], again["unchanged"], again["bad"]) == ("indexed", job["indexed_page_count"], 0)
+    (Path(job["output_dir"]) / ".tmpleft").mkdir()
+    assert home.vitrine("jobs", "cleanup", "1").returncode == 0
+    with serving_on(f"sqlite:///{home.path / 'vitrine.db'}", home.path) as serve:
+        server = serve()
+        [hit] = server.get("/api/search", params={"q": found[0]["original_url"], "pageSize": 1}).json()[
+            "results"
+        ]
+        raw = server.get(hit["rawSnapshotUrl"])
+        assert (raw.status_code, f"<title>{hit['title']}</title>" in html.unescape(raw.text)) == (200, True)
+        assert (
+            'vitrine_jobs_cleanup_status_total{cleanup_status="temp_cleaned"} 1'
+            in server.get("/metrics").text
+        )
 
 
 def test_a_disk_that_fills_up(home: Home, shops: DemoServer, tmp_path: Path) -> None:

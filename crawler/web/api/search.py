@@ -33,6 +33,7 @@ def search(
     sort: Literal["relevance", "newest"] | None = None,
     view: Literal["snapshots", "pages"] = "snapshots",
     with_non_2xx: Annotated[bool, Query(alias="includeNon2xx")] = False,
+    with_repeats: Annotated[bool, Query(alias="includeDuplicates")] = False,
     since: Since = None,
     until: Until = None,
     page: PageNumber = 1,
@@ -41,7 +42,9 @@ def search(
     """Find snapshots; any text is a question, and a page past the end is empty."""
     if since and until and since > until:
         raise InvalidRequestError("Invalid date range: 'from' must be <= 'to'.")
-    order = SearchOrder(q or "", source, since, until, view, sort, with_non_2xx, page, page_size)
+    order = SearchOrder(
+        q or "", source, since, until, view, sort, with_non_2xx, page, page_size, with_repeats=with_repeats
+    )
     return counted(site, db, order, views.results)
 
 

@@ -131,6 +131,10 @@ def test_of_one_day_and_one_content_the_newest_is_shown(database: Database, blob
         keep(database, blobs, PAGE, at=noon.replace(minute=minute))
         index_pages(database, blobs)
     shown = [row.captured_at for row in snapshots(database) if not row.deduplicated]
+    with database.read() as db:
+        totals = [search(db, SearchOrder(with_repeats=each)).total for each in (False, True)]
+    assert totals == [len(shown), len(snapshots(database))]
+    assert totals[0] < totals[1]
     assert shown == [noon.replace(minute=30)]
 
 

@@ -237,6 +237,7 @@ ODD: list[tuple[Page, str | None]] = [
     (Page(f"{URL}/untyped", "<title>untyped</title><p>words", content_type=None), None),
     (Page(f"{URL}/one-word", b"<p>" + b"w" * 2_000_000), None),
     (Page(f"{URL}/links", b"<main>" + b"".join(b"<a href=/l/%d>l</a> " % n for n in range(50_000))), None),
+    (Page(f"{URL}/million-links", b"<a href=l>l</a>" * 1_000_000), "too_large"),
     (Page(f"{URL}/" + "u" * 8_000, "<title>long</title><p>words"), None),
     (Page(f"{URL}/teapot", "<title>pot</title><p>words", status="418 I'm a teapot"), None),
 ]  # fmt: skip
@@ -252,6 +253,8 @@ def test_pages_that_are_none(bench: Bench) -> None:
     with bench.database.read() as db:
         problems = {row[0]: row[1] for row in db.execute(select(Snapshot.url, Snapshot.problem))}
         titles = {row[0]: row[1] for row in db.execute(select(Snapshot.url, Snapshot.title))}
+        cut = select(Snapshot.url).join(Text, Text.id == Snapshot.text_id).where(Text.is_cut)
+        assert db.scalars(cut).all() == [f"{URL}/one-word"]
     assert [(page.url, problems[page.url]) for page, _ in ODD] == [(page.url, why) for page, why in ODD]
     assert titles[f"{URL}/latin"] == "Größe"
     assert titles[f"{URL}/markup"] == "<b>bold</b> & more"

@@ -87,7 +87,7 @@ def test_what_cannot_be_understood_is_422(served: Served) -> None:
     for query in (
         "page=0", "pageSize=0", "pageSize=101", "page=9007199254740993", "from=0000-01-01", "from=2026-13-01",
         "to=1700000000", "from=2026-02-01&to=2026-01-01", "sort=odd", "view=odd", "q=", f"q={'a' * 257}",
-        "page=x", "includeNon2xx=maybe",
+        "page=x", "includeNon2xx=maybe", "includeDuplicates=maybe",
     ):  # fmt: skip
         assert (query, served.get(f"/api/search?{query}").status_code) == (query, 422)
     for number in ("9223372036854775808", "-1", "x"):
