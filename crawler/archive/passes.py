@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import hashlib
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from crawler.archive.writing import UNREADABLE, no_content
@@ -11,12 +13,13 @@ from crawler.html.parse import DEFAULT_MAX_BYTES
 from crawler.reading.readers import Readers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
     from crawler.html.content import Content, ContentQuestion
 
 AT_ONCE = 160  # pages in one transaction: other writers wait for it
 BATCH_BYTES = 8 * 1024 * 1024  # of bodies that are held at once
+YOUNG = 50_000  # objects, before the garbage collector looks for circles among them
 B = TypeVar("B")
 
 
@@ -28,11 +31,22 @@ def run(
 ) -> None:
     """Ask what is in the pages of each batch, and have it written; None is answered by None."""
     asking = Readers(readers)
-    with asyncio.Runner() as runner:
+    with _seldom_collected(), asyncio.Runner() as runner:
         try:
             runner.run(_overlapped(batches, questions, write, asking))
         finally:
             runner.run(asking.close())
+
+
+@contextmanager
+def _seldom_collected() -> Generator[None]:
+    """Rows are made by the thousand and refer to nothing: they are seldom searched for circles."""
+    before = gc.get_threshold()
+    gc.set_threshold(YOUNG, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 async def _overlapped(
