@@ -95,7 +95,7 @@ def killed_at(database: Database, number: int, *, after: bool) -> Generator[list
     try:
         yield begun
     finally:
-        del database.write  # type: ignore[method-assign]
+        del database.write
 
 
 def one_pass(database: Database, order: JobPass) -> None:
