@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 from attrs import frozen
 from sqlalchemy import select
 
-from crawler.archive import similar, word_index
+from crawler.archive import groups, similar, word_index
 from crawler.clock import utc_now
 from crawler.db.models import (
     Artifact,
@@ -27,7 +27,6 @@ from crawler.db.models import (
     HaulMember,
     Hold,
     Listing,
-    Outlink,
     Page,
     PageGroup,
     Price,
@@ -168,7 +167,8 @@ def add_snapshot(db: Session, word: Word, artifact: Artifact, page: Page) -> Non
         to_text_id=text.id, change_type="new_page", summary=f"New page: {word.canary}", computed_at=now,
         computed_by="cli",
     )  # fmt: skip
-    add_in_order(db, [change, Outlink(group_id=group.id, target=group.id)])
+    add_in_order(db, [change])
+    groups.write_links(db, {group.id: groups.Links(now, frozenset({-group.id}))})
 
 
 def a_run(db: Session, source: str, *words: Word) -> int:
