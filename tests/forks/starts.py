@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
 # After python -m with or without -P, and after -c where it loads nothing but what the template has.
-MODULE = re.compile(r"scrapy|(crawler|tests)\.[a-z_.]+")
+MODULE = re.compile(r"scrapy|(crawler|tests)\.[a-z0-9_.]+")
 CODE = re.compile(r"import sys; sys.path.insert\(0, sys.argv\[1]\); from crawler\.[a-z_.]+ import .*")
 SWITCHES = {("-m",): MODULE, ("-P", "-m"): MODULE, ("-I", "-S", "-c"): CODE}
 # What may differ from the template's environment: it is read when a program runs, and no sooner.
 READ_LATE = {name.upper() for name in Settings.model_fields} | {
-    "PYTEST_CURRENT_TEST", "SCRAPY_SETTINGS_MODULE", "VITRINE_ENGINE", "VITRINE_EPOCH", "VITRINE_JOB",
-    "DEADLY_URL", "FOREIGN_SETTINGS", "STUB_LOG", "STUB_PLAN",
+    "PATH", "PYTEST_CURRENT_TEST", "SCRAPY_SETTINGS_MODULE", "VITRINE_ENGINE", "VITRINE_EPOCH", "VITRINE_JOB",
+    "DEADLY_URL", "FOREIGN_SETTINGS", "STUB_DOCKER", "STUB_DOCKER_CONTAINERS", "STUB_DOCKER_LOG", "STUB_LOG",
+    "STUB_PLAN", "STUB_RUNS",
 }  # fmt: skip
 USUAL = {
     "preexec_fn": None,
