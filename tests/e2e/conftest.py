@@ -130,7 +130,9 @@ def endings() -> Generator[list[subprocess.Popen[str]]]:
     for process in started:
         if process.poll() is None:
             process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=120)
+        said = process.communicate(timeout=120)
+        # Where the test failed, pytest shows this.
+        sys.stderr.write(f"{process.args} ended with {process.returncode}: {said}\n"[-10_000:])
 
 
 def rows(home: Home) -> list[CrawlSession]:

@@ -59,9 +59,11 @@ class Template:
     def fork(self, order: Order, files: list[int]) -> int | None:
         """The new process, a child of this one; None where a program has ended all that was below it."""
         with self._lock:
+            told = b""
             with suppress(ConnectionError):
                 send(self._control, order, files)
-            if not (told := self._control.recv(PID.size)):
+                told = self._control.recv(PID.size)
+            if not told:
                 return None
             with _taking_orphans():
                 self._control.sendall(b"!")

@@ -44,5 +44,7 @@ def receive(control: socket.socket) -> tuple[Order, list[int]] | None:
     (length,) = LENGTH.unpack(head)
     told = bytearray()
     while len(told) < length:
-        told += control.recv(length - len(told))
+        if not (part := control.recv(length - len(told))):
+            return None  # whoever asked was killed in the middle of it
+        told += part
     return Order(**json.loads(told)), files
