@@ -132,7 +132,7 @@ def endings() -> Generator[list[subprocess.Popen[str]]]:
             process.send_signal(signal.SIGKILL)
         said = process.communicate(timeout=120)
         # Where the test failed, pytest shows this.
-        sys.stderr.write(f"{process.args} ended with {process.returncode}: {said}\n"[-10_000:])
+        sys.stderr.write(f"{process.args!r} ended with {process.returncode}: {said}\n"[-10_000:])
 
 
 def rows(home: Home) -> list[CrawlSession]:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from tests.e2e.conftest import Home
 
-PAGES = 40
-FULL = "size=400k"  # some of the pages, and not all
+PAGES = 16
+FULL = "size=120k"  # some of the pages, and not all
 ROOMY = "size=64m"
 
 
@@ -31,7 +31,7 @@ def test_a_full_disk_loses_nothing(home: Home, tmp_path: Path, database: str) ->
             home.extra["DATABASE_URL"] = f"sqlite:///{small}/vitrine.db"
             assert home.vitrine("db", "upgrade").returncode == 0
             used = sum(path.stat().st_size for path in small.iterdir())
-            remount(f"size={used // 1024 + 600}k")
+            remount(f"size={used // 1024 + 240}k")
         first = home.vitrine("crawl", "site", site.starts[0], "-s", "DOWNLOAD_DELAY=0", "--json")
         assert first.returncode == 1, (first.stdout, first.stderr)
         assert "Traceback" not in first.stderr
