@@ -16,7 +16,7 @@ from attrs import frozen
 from sqlalchemy import select
 
 from crawler.db.engine import Database
-from crawler.db.models import Run, Task
+from crawler.db.models import Artifact, Run, Task
 from crawler.runs.rows import living_workers
 from tests.e2e.farm import NETWORK, Farm, farm
 from tests.e2e.test_run_kills import begun
@@ -161,7 +161,8 @@ class Found:
     status: str | None
     served: frozenset[str]
     requests: int
-    stored: Counter[str]
+    stored: Counter[str]  # by files that a row stands for
+    unclaimed: int  # files whose worker died before their rows: cleaned up after a day
     named: frozenset[str]  # by the run, as its errors
 
     @property
@@ -179,12 +180,13 @@ class Found:
         return (
             f"run {self.status}; {self.requests} requests; {len(self.stored.keys() & self.served)} of "
             f"{len(self.served)} pages stored, {len(self.twice)} twice, {len(self.lost)} not "
-            f"({len(self.lost & self.named)} of them named by the run)"
+            f"({len(self.lost & self.named)} of them named by the run); {self.unclaimed} files without rows"
         )
 
     def require(self) -> None:
         """Each page is stored once, but for a few that the run names."""
         assert not self.twice
+        assert self.unclaimed <= self.requests - len(self.served)
         assert self.status == "completed"
         assert self.lost == self.named & self.served
         assert len(self.named) <= len(self.served) / 100
@@ -196,19 +198,23 @@ def judged(home: Home, sites: Farm, database: Database) -> Found:
     with database.read() as db:
         errors = db.scalars(select(Task.url).where(Task.status == "error"))
         named = frozenset(url.removeprefix("http://") for url in errors)
+        claimed = set(db.scalars(select(Artifact.storage_uri)))
+    files = list(home.artifacts.rglob("html.gz"))
+    ours = [file for file in files if str(file.relative_to(home.artifacts)) in claimed]
     return Found(
         standing(database),
         frozenset(f"{host}/{number or ''}" for host in hosts for number in range(PAGES)),
         sum(times for path, times in sites.asked.items() if not path.endswith("robots.txt")),
-        stored_pages(home),
+        stored_pages(home, ours),
+        len(files) - len(ours),
         named,
     )
 
 
-def stored_pages(home: Home) -> Counter[str]:
+def stored_pages(home: Home, files: list[Path]) -> Counter[str]:
     """How often each page is stored, by what the files say."""
     stored: Counter[str] = Counter()
-    for file in home.artifacts.rglob("html.gz"):
+    for file in files:
         found = TITLE.search(gzip.decompress(file.read_bytes()))
         domain = file.relative_to(home.artifacts).parts[0].partition("__")[0].replace("_", ":")
         assert found, file
