@@ -22,7 +22,14 @@ from tests.e2e.conftest import ROOT, Home
 from tests.unit.archive.warcs import Page, write_warc
 from tests.unit.jobs.test_index_faults import differing, state, undisturbed
 
-pytestmark = pytest.mark.soak
+pytestmark = [
+    pytest.mark.soak,
+    # warcio leaves its temporary files to whoever comes along.
+    pytest.mark.filterwarnings(
+        "ignore:.*SpooledTemporaryFile:pytest.PytestUnraisableExceptionWarning",
+        "ignore:Unclosed:ResourceWarning",
+    ),
+]
 KILLS, PAGES = 40, 1_500
 WORDS = ("leather", "rubber", "canvas", "token", "shoe", "boot")
 URL = "https://shop.example"
