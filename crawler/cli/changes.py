@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +26,7 @@ from crawler.cli.options import (
 from crawler.cli.output import Listing, emit, note, progress_bar, say, show_list, table
 from crawler.cli.stores import opened
 from crawler.clock import utc_now
+from crawler.engines.live import look_at
 from crawler.errors import UsageError
 from crawler.views import changes as views
 from crawler.views.live import live_diff
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 SAME_CODE, FAILED_CODE, DIFFERENT_CODE = 0, 1, 3
 MAX_LISTED = 1_000
+LIVE_SECONDS = 600.0  # who waits at a terminal can end it; a domain may be held for long
 _SIGNS = {SAME: " ", ADDED: "+", REMOVED: "-"}
 _COLOURS = {SAME: "dim", ADDED: "green", REMOVED: "red"}
 SnapshotId = Annotated[str, typer.Argument(help="A snapshot's number.")]
@@ -89,7 +92,8 @@ def diff(
 
 def _diff_live(before: str, *, as_json: bool) -> int:
     with opened() as stores:
-        found = live_diff(stores.database, stores.settings, before)
+        look = partial(look_at, seconds=LIVE_SECONDS)
+        found = live_diff(stores.database, stores.settings, before, look)
     if as_json:
         emit(found)
     else:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def live(home: Home, snapshot: int) -> tuple[int, dict[str, Any]]:
     """The exit code and the document of `vitrine diff N --live`."""
-    done = home.vitrine("diff", str(snapshot), "--live", "--json")
+    done = home.vitrine("diff", str(snapshot), "--live", "--json", timeout=600)
     assert done.stdout, done.stderr
     return done.returncode, json.loads(done.stdout)
 
