@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
 import pytest
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from crawler.demo import DemoServer
     from tests.integration.rendering.conftest import Looker, Seen
 
+# For what is there as soon as a page is.
+AT_A_GLANCE: dict[str, Any] = {
+    "render_min_ms": 0, "render_idle_ms": 50, "render_stable_ms": 50, "render_scroll_steps": 0,
+    "render_settle_ms": 0,
+}  # fmt: skip
 TUMBLER = "/products/fogbound-tumbler"
 
 
@@ -58,7 +63,7 @@ def plain(url: str) -> bytes:
 def test_what_the_server_sent_is_kept_to_the_byte(looker: Looker, shop: DemoServer) -> None:
     """Where the page declares one charset and is in another, too; the browser's own reading is beside it."""
     url = shop.url("charset")
-    seen = looker.look(url, render_scroll_steps=1)
+    seen = looker.look(url, **AT_A_GLANCE)
     assert seen.rendered is not None
     assert seen.rendered.sent == plain(url)
     assert (seen.rendered.sent_type, seen.rendered.sent_charset) == ("text/html; charset=utf-8", "utf-8")
@@ -81,7 +86,7 @@ def test_shadow_trees_are_in_what_is_judged(looker: Looker, shop: DemoServer) ->
     async def grow(page: Page) -> None:
         await page.add_init_script(trees)
 
-    seen = looker.look(shop.url("plain", TUMBLER), meanwhile=grow, render_scroll_steps=1)
+    seen = looker.look(shop.url("plain", TUMBLER), meanwhile=grow, **AT_A_GLANCE)
     template = '<template shadowrootmode="open">'
     assert f"<x-outer>{template}<p>seven in stock</p><x-inner>{template}<h2>Told" in seen.response.text
     assert seen.response.text.startswith("<!DOCTYPE html>\n<html lang=")
@@ -207,7 +212,7 @@ def test_evidence_is_taken_once_more_when_the_page_goes_away_under_it(
 
         page.evaluate = evaluate_once  # type: ignore[method-assign, assignment]
 
-    seen = looker.look(shop.url("plain", TUMBLER), meanwhile=reload_at_the_end)
+    seen = looker.look(shop.url("plain", TUMBLER), meanwhile=reload_at_the_end, **AT_A_GLANCE)
     [said] = [details for event, details in seen.log if event == "extraction.retry"]
     assert said["reason"] == "execution_context_destroyed"
     assert "Fogbound Tumbler" in text_of(seen)
