@@ -105,8 +105,10 @@ def torture(home: Home, sites: Farm, tmp_path: Path, database: Database, *, work
     gang = Gang(home, begun(home, sites, tmp_path, database), workers)
     try:
         killed = 0
+        share = len(sites.starts) * sites.pages // (kills + 1)
         while killed < kills:
-            time.sleep(chance.uniform(0.3, 2.5))
+            go_on(sites, gang, chance.randint(1, share))
+            time.sleep(chance.uniform(0, 0.05))
             if not gang.kill_one(chance):
                 break
             killed += 1
@@ -119,6 +121,13 @@ def torture(home: Home, sites: Farm, tmp_path: Path, database: Database, *, work
     assert killed >= kills / 2, "there was not enough to do for so many kills"
     look_at_what_is_stored(home, database, len(sites.starts) * sites.pages)
     return killed
+
+
+def go_on(sites: Farm, gang: Gang, requests: int) -> None:
+    """Wait until so many more requests have come, so that there is something to kill, however quick it is."""
+    until = sites.asked.total() + requests
+    while sites.asked.total() < until and any(worker.poll() is None for worker in gang.workers):
+        time.sleep(0.005)
 
 
 def look_at_what_is_stored(home: Home, database: Database, pages: int) -> None:

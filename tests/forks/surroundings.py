@@ -29,7 +29,7 @@ def _found() -> dict[str, Any]:
     return {
         "arguments": sys.argv,
         "environment": dict(os.environ),
-        "files": [number for number in range(100) if _is_handed_on(number)],
+        "files": sorted(number for number in _open_files() if _is_handed_on(number)),
         "folder": str(Path.cwd()),
         "ignored": [each for each in signal.valid_signals() if signal.getsignal(each) is signal.SIG_IGN],
         "interrupt": str(signal.getsignal(signal.SIGINT)),
@@ -52,6 +52,10 @@ def _found() -> dict[str, Any]:
         ],
         "umask": os.umask(0),
     }
+
+
+def _open_files() -> set[int]:
+    return {int(entry.name) for entry in Path("/proc/self/fd").iterdir()}
 
 
 def _is_handed_on(number: int) -> bool:

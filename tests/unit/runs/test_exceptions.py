@@ -16,6 +16,7 @@ from crawler.db.models import CrawlException, Run
 from crawler.runs import exceptions
 from crawler.runs.exceptions import MAX_MESSAGE_CHARS, MAX_URL_CHARS, MAX_VALUE_CHARS, MAX_VALUES, Stage
 from crawler.views.exceptions import newest
+from crawler.views.paging import ALL, Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,10 +57,10 @@ def rows(database: Database) -> Sequence[CrawlException]:
         return db.scalars(select(CrawlException).order_by(CrawlException.id)).all()
 
 
-def listed(database: Database, **which: Any) -> list[int]:
+def listed(database: Database, wanted: Wanted = ALL, **which: Any) -> list[int]:
     """The ids of a listing."""
     with database.read() as db:
-        return [each.id for each in newest(db, **{"limit": 9, **which})]
+        return [each.id for each in newest(db, wanted, **which)]
 
 
 def resolve(database: Database, **which: Any) -> int:
@@ -146,7 +147,7 @@ def test_they_are_listed_the_newest_first(database: Database) -> None:
     fetch, parse = note(database, first), note(database, first, "parse")
     other = note(database, second)
     assert listed(database) == [other, parse, fetch]
-    assert listed(database, limit=2) == [other, parse]
+    assert listed(database, Wanted(limit=2)) == [other, parse]
     assert listed(database, run_id=first) == [parse, fetch]
     assert listed(database, run_id=first, stage=Stage.FETCH) == [fetch]
     assert resolve(database, ids=[parse]) == 1
