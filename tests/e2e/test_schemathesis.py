@@ -23,10 +23,10 @@ CHECKS = "not_a_server_error,response_schema_conformance"
 
 
 @pytest.fixture
-def filled(database_url: str, tmp_path: Path) -> Generator[Served]:
-    """A server with a page in its archive, once on each kind of database."""
+def filled(database_url: str, redis_database: str, tmp_path: Path) -> Generator[Served]:
+    """A server with a page in its archive and a queue for visits, once on each kind of database."""
     with serving_on(database_url, tmp_path / "home") as start:
-        served = start(admin_token=TOKEN)
+        served = start(admin_token=TOKEN, redis_url=redis_database)
         keep(served.database, served.blobs, "<title>A chair</title><main><p>Beech.</p></main>")
         index_pages(served.database, served.blobs)
         yield served
