@@ -18,6 +18,7 @@ from crawler.sessions.rows import SessionOrder, StaleSessionError
 from crawler.urls import domain_of
 
 if TYPE_CHECKING:
+    from crawler.leases.rows import Lease
     from crawler.runs.tasks import LeasedTask
     from crawler.runs.worker import RunWorker
     from crawler.sessions.visit import Visit
@@ -40,9 +41,15 @@ class Line:
     open: dict[int, LeasedTask] = field(factory=dict)  # all that have not ended
 
     def put(self, got: list[LeasedTask]) -> None:
-        """Take in what was leased."""
+        """Take in what was leased; an old lease of it, that ran out and nobody said so yet, goes."""
+        self.drop(*(task.lease.id for task in got))
         self.open.update((task.lease.id, task) for task in got)
         self.ready.extend(got)
+
+    def is_newest(self, lease: Lease) -> bool:
+        """Whether its task was not leased again since then, so that what is heard of it still counts."""
+        task = self.open.get(lease.id)
+        return task is None or task.lease == lease
 
     def next_ready(self, most: int) -> list[LeasedTask]:
         """What is to be begun next: as much as may be wanted before the next of it can be begun."""

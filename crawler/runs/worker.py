@@ -76,7 +76,7 @@ class RunWorker:
         self.run = run = await asyncio.to_thread(self.store.open, order)
         call_soon = asyncio.get_running_loop().call_soon_threadsafe
         self.renewer = Renewer(
-            "task-leases", self.store.renew, lambda lease, _why: call_soon(self._lost, lease),
+            "task-leases", self.store.renew, lambda lease, _why: call_soon(self.lose, lease),
             lasts=settings.task_lease_seconds, runs_out=False,
         )  # fmt: skip
         self.renewer.start()
@@ -178,7 +178,8 @@ class RunWorker:
         """A task's end is written, or it is not ours to end any more."""
         self.done[outcome] += 1
         self.renewer.forget([task.lease])
-        if slot := self.slots.get(task.domain):
+        slot = self.slots.get(task.domain)
+        if slot is not None and slot.line.is_newest(task.lease):
             slot.ended(task.lease.id)
 
     def sweep(self) -> None:
@@ -188,9 +189,11 @@ class RunWorker:
                 log.error("task.lost_in_crawl", url=task.url, task=task.lease.id)
                 self.end_soon(task, TaskEnd(Cause.LOST, "the request got lost in the crawl"))
 
-    def _lost(self, lease: Lease) -> None:
+    def lose(self, lease: Lease) -> None:
+        """Forget what is not ours any more, unless it was leased here again since then."""
         for slot in self.slots.values():
-            slot.drop(lease.id)
+            if slot.line.is_newest(lease):
+                slot.drop(lease.id)
 
 
 class Dispatcher:

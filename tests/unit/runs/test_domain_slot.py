@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from attrs import define, field
+from attrs import define, evolve, field
 from scrapy.utils.defer import deferred_f_from_coro_f
 
 from crawler.runs.domain_slot import LARGEST_WINDOW, DomainSlot, most_out
@@ -14,6 +14,7 @@ from crawler.runs.outgoing import STOPPED, Over
 from crawler.runs.sources import Source
 from crawler.runs.store import RunAtWork
 from crawler.runs.task_ends import Release
+from crawler.runs.worker import RunWorker
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import Fence, SessionOrder
 from crawler.sessions.visit import Visit
@@ -245,6 +246,29 @@ def test_what_is_no_longer_ours_is_not_handed_out() -> None:
     assert slot.line.open.keys() == {0, 1, 3}
     slot.at_site.clear()
     assert taken(slot) == [3]
+
+
+def test_what_is_leased_again_before_its_loss_was_heard_is_the_new_lease() -> None:
+    """As in a process that stood still: what is told of the old one afterwards takes nothing from the new."""
+    slot = filled(3)
+    assert slot.take() is None
+    begin(slot)
+    old, again = slot.line.open[0], [evolve(task, lease=evolve(task.lease, epoch=2)) for task in some(0, 1)]
+    slot.put(again, asked=9)
+    assert [slot.line.is_newest(task.lease) for task in (old, again[0], leased(2), leased(99))] == [
+        False, True, True, True,
+    ]  # fmt: skip
+    assert sorted(task.lease.id for task in slot.line.untouched()) == [0, 1, 2]
+    slots_worker: Any = slot.worker
+    worker = RunWorker(slots_worker, at_once=1, wake=lambda: None)
+    worker.slots, worker.renewer = {DOMAIN: slot}, slots_worker
+    worker.ended(old, "lost")
+    worker.lose(old.lease)
+    assert slot.line.open.keys() == {0, 1, 2}
+    worker.lose(again[0].lease)
+    assert slot.line.open.keys() == {1, 2}
+    slot.at_site.clear()
+    assert sorted(taken(slot)) == [1, 2]
 
 
 @deferred_f_from_coro_f
