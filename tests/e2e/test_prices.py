@@ -28,6 +28,7 @@ def read(home: Home, *arguments: str) -> Any:
 @pytest.fixture(scope="module")
 def watched(shops: DemoServer, tmp_path_factory: pytest.TempPathFactory) -> Home:
     """A home that has seen two shops, and the moving price of one of them three times."""
+    shops.forget()  # the day that a test before may have set: a price moves with each look, or with the day
     home = Home(tmp_path_factory.mktemp("watched"))
     home.crawl(shops.url("plain"), shops.url("price-changes"))
     for _ in range(2):

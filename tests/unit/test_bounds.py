@@ -53,6 +53,7 @@ def test_a_signal_interrupts_once() -> None:
     assert told == ["no other"] * 2
 
 
+@pytest.mark.soak  # beside no other tests, whose processes come and go
 def test_what_a_test_started_ends_with_it() -> None:
     """Grandchildren too, but for servers, which are in sessions of their own."""
     before = set(ours())
