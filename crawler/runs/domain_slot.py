@@ -42,7 +42,7 @@ class Line:
 
     def put(self, got: list[LeasedTask]) -> None:
         """Take in what was leased; an old lease of it, that ran out and nobody said so yet, goes."""
-        self.drop(*(task.lease.id for task in got))
+        self.drop(*(task.lease.id for task in got if task.lease.id in self.open))
         self.open.update((task.lease.id, task) for task in got)
         self.ready.extend(got)
 
