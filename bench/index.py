@@ -26,14 +26,13 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from crawler.archive.warc_indexing import JobPass, index_job
-from crawler.clock import utc_now
 from crawler.db import revisions
 from crawler.db.engine import Database
-from crawler.db.models import Job, RegisteredSource
 from crawler.warc.messages import decoded
 from crawler.warc.reader import body_of, open_record
 from tests.embedded.binaries import MissingServerError
 from tests.embedded.postgresql import fresh_database, own_postgresql
+from tests.unit.archive.stored import crawled_job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -214,18 +213,7 @@ def prepared(url: str, folder: Path) -> tuple[Database, JobPass]:
     """A database with a job whose crawl is over."""
     database = Database(url)
     revisions.upgrade(database)
-    now = utc_now()
-    with database.write() as db:
-        source = RegisteredSource(code="bench", name="bench", enabled=True, created_at=now, updated_at=now)
-        db.add(source)
-        db.flush()
-        job = Job(
-            source_id=source.id, name="bench", output_dir=str(folder), status="completed", created_at=now,
-            updated_at=now,
-        )  # fmt: skip
-        db.add(job)
-        db.flush()
-        return database, JobPass(job_id=job.id, source_id=source.id, output_dir=folder)
+    return database, crawled_job(database, folder)
 
 
 def indexed(database: Database, order: JobPass, *, again: bool = False) -> JobResult:

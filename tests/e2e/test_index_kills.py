@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from crawler.clock import utc_now
 from crawler.db import revisions
 from crawler.db.engine import Database
-from crawler.db.models import Job, JobStep, RegisteredSource
+from crawler.db.models import JobStep
 from tests.e2e.conftest import ROOT, Home
+from tests.unit.archive.stored import crawled_job
 from tests.unit.archive.warcs import Page, write_warc
 from tests.unit.jobs.test_index_faults import differing, state, undisturbed
 
@@ -43,22 +43,6 @@ def page(number: int) -> str:
     return f"<html lang=en><title>Shoe {number}</title><main><h1>Shoe</h1><p>{words} leather {links}</main>"
 
 
-def a_crawled_job(database: Database, folder: Path) -> int:
-    """A job whose crawl is over."""
-    now = utc_now()
-    with database.write() as db:
-        source = RegisteredSource(code="shop", name="shop", enabled=True, created_at=now, updated_at=now)
-        db.add(source)
-        db.flush()
-        job = Job(
-            source_id=source.id, name="x", output_dir=str(folder), status="completed", created_at=now,
-            updated_at=now,
-        )  # fmt: skip
-        db.add(job)
-        db.flush()
-        return job.id
-
-
 def test_index_steps_that_are_killed(database_url: str, tmp_path: Path) -> None:
     """Forty times at any moment, the readers with them; the last pass says what an undisturbed one says."""
     dice = random.Random(5)
@@ -67,7 +51,7 @@ def test_index_steps_that_are_killed(database_url: str, tmp_path: Path) -> None:
     home = Home(tmp_path / "home", {"DATABASE_URL": database_url})
     database = Database(database_url)
     revisions.upgrade(database)
-    job_id = a_crawled_job(database, folder)
+    job_id = crawled_job(database, folder).job_id
     command = [sys.executable, "-m", "crawler.cli", "jobs", "index", str(job_id)]
     with ExitStack() as stack:
         for number in range(KILLS):

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from crawler.archive import indexing
+from crawler.archive.warc_indexing import JobPass
 from crawler.clock import utc_now
-from crawler.db.models import Artifact, CrawlSession, Page
+from crawler.db.models import Artifact, CrawlSession, Job, Page, RegisteredSource
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from pathlib import Path
     from uuid import UUID
 
     from crawler.archive.indexing import IndexResult
@@ -54,6 +56,22 @@ def keep(
             db.add(row)
             db.flush()
     return artifact.id
+
+
+def crawled_job(database: Database, folder: Path) -> JobPass:
+    """A job whose crawl is over, with its files in that folder."""
+    now = utc_now()
+    with database.write() as db:
+        source = RegisteredSource(code="shop", name="shop", enabled=True, created_at=now, updated_at=now)
+        db.add(source)
+        db.flush()
+        job = Job(
+            source_id=source.id, name="x", output_dir=str(folder), status="completed", created_at=now,
+            updated_at=now,
+        )  # fmt: skip
+        db.add(job)
+        db.flush()
+        return JobPass(job_id=job.id, source_id=source.id, output_dir=folder)
 
 
 def index_pages(database: Database, blobs: FolderStore, *, again: bool = False) -> IndexResult:

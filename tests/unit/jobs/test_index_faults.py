@@ -13,7 +13,6 @@ from sqlalchemy import event, select
 from crawler.archive import passes, warc_answers
 from crawler.archive.search import SearchOrder, search
 from crawler.archive.warc_indexing import JobPass, index_job
-from crawler.clock import utc_now
 from crawler.db import revisions
 from crawler.db.engine import Database
 from crawler.db.models import (
@@ -22,13 +21,13 @@ from crawler.db.models import (
     Outlink,
     PageGroup,
     Record,
-    RegisteredSource,
     Snapshot,
     Text,
     WarcFile,
     WordForm,
 )
 from crawler.html.content import content_of
+from tests.unit.archive.stored import crawled_job
 from tests.unit.archive.warcs import Page, write_warc
 from tests.unit.jobs.test_indexing import PAGES, URL, body, crawled, found, index
 
@@ -116,18 +115,7 @@ def undisturbed(folder: Path, versions: Sequence[bytes], path: Path) -> dict[str
     """What passes over the same files come to in a database of their own."""
     database = Database(f"sqlite:///{folder}/undisturbed.db")
     revisions.upgrade(database)
-    now = utc_now()
-    with database.write() as db:
-        source = RegisteredSource(code="shop", name="shop", enabled=True, created_at=now, updated_at=now)
-        db.add(source)
-        db.flush()
-        job = Job(
-            source_id=source.id, name="x", output_dir=str(folder), status="completed", created_at=now,
-            updated_at=now,
-        )  # fmt: skip
-        db.add(job)
-        db.flush()
-        order = JobPass(job_id=job.id, source_id=source.id, output_dir=folder)
+    order = crawled_job(database, folder)
     for file in versions:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(file)
