@@ -9,21 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crawler.capture.artifact_types import ARTIFACT_TYPES
-from crawler.cli.options import (
-    After,
-    Caused,
-    FailEmpty,
-    InDomain,
-    Json,
-    JsonLines,
-    Limit,
-    SessionOption,
-    Since,
-    Until,
-    add_group,
-    wanted_of,
-)
-from crawler.cli.output import Listing, day, emit, progress_bar, say, short_id, show_list, table
+from crawler.cli.lists import list_command
+from crawler.cli.options import Caused, Json, SessionOption, add_group
+from crawler.cli.output import Listing, day, emit, progress_bar, say, short_id, table
 from crawler.cli.stores import opened, reading
 from crawler.errors import IntegrityError
 from crawler.evidence.bodies import Examined, decoded, examine_all, examined
@@ -33,7 +21,10 @@ from crawler.views import artifacts as views
 from crawler.views.stored import newest_artifacts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from crawler.views.paging import Wanted
+    from crawler.views.stored import ListedArtifact
 
 ArtifactKind = StrEnum("ArtifactKind", sorted(ARTIFACT_TYPES))  # type: ignore[misc]  # no literal
 ARTIFACTS = Listing(
@@ -63,28 +54,19 @@ def register(app: typer.Typer) -> None:
     )
 
 
+@list_command(ARTIFACTS, cause=Caused)
 def list_artifacts(
+    wanted: Wanted,
     *,
     session: SessionOption = None,
     kind: Annotated[ArtifactKind | None, typer.Option("--type", help="Only those of this type.")] = None,
-    cause: Caused = None,
-    domain: InDomain = None,
-    since: Since = None,
-    until: Until = None,
-    after: After = None,
-    limit: Limit = 50,
-    as_json: Json = False,
-    as_jsonl: JsonLines = False,
-    fail_empty: FailEmpty = False,
-) -> int:
+) -> Sequence[ListedArtifact]:
     """List stored files, the newest first, those that are gone as well.
 
     Examples: vitrine artifacts list --domain shop.example --type html_gz --jsonl
     """
-    wanted = wanted_of(domain=domain, since=since, until=until, cause=cause, after=after, limit=limit)
     with reading() as db:
-        found = newest_artifacts(db, wanted, session=session, kind=kind)
-    return show_list(ARTIFACTS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit)
+        return newest_artifacts(db, wanted, session=session, kind=kind)
 
 
 def verify(

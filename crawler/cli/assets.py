@@ -9,26 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crawler.catalogue.assets import AssetStatus, Change, changes
-from crawler.cli.options import (
-    MAX_NUMBER,
-    After,
-    FailEmpty,
-    InDomain,
-    Json,
-    JsonLines,
-    Limit,
-    OfSource,
-    Since,
-    Until,
-    add_group,
-    wanted_of,
-)
-from crawler.cli.output import Listing, emit, say, show_list
+from crawler.cli.lists import list_command
+from crawler.cli.options import MAX_NUMBER, Json, OfSource, add_group
+from crawler.cli.output import Listing, emit, say
 from crawler.cli.stores import reading
 from crawler.views import assets as views
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from crawler.views.assets import SeenAsset
+    from crawler.views.paging import Wanted
 
 MAX_SHOWN_CHARS = 120
 SIGNS = {"added": "+", "removed": "-", "changed": "~"}
@@ -39,7 +30,26 @@ def register(app: typer.Typer) -> None:
     add_group(app, "assets", "What plugins made of pages, and how it changed.", list=list_assets, show=show)
 
 
+def _row(asset: SeenAsset) -> tuple[Any, ...]:
+    what = asset.title or asset.url
+    return (
+        asset.id, asset.status, asset.source, asset.plugin, what, asset.versions, asset.last_seen_at
+    )  # fmt: skip
+
+
+ASSETS = Listing(
+    "assets",
+    ("asset", "status", "source", "plugin", "what", "versions", "seen"),
+    _row,
+    empty="no assets match; a run finds some: `vitrine crawl site URL`",
+    then="vitrine assets show ASSET",
+    key=attrgetter("id"),
+)
+
+
+@list_command(ASSETS)
 def list_assets(
+    wanted: Wanted,
     *,
     source: OfSource = None,
     run: Annotated[
@@ -49,23 +59,13 @@ def list_assets(
         ),
     ] = None,
     status: Annotated[AssetStatus | None, typer.Option(help="Only those that were found so.")] = None,
-    domain: InDomain = None,
-    since: Since = None,
-    until: Until = None,
-    after: After = None,
-    limit: Limit = 50,
-    as_json: Json = False,
-    as_jsonl: JsonLines = False,
-    fail_empty: FailEmpty = False,
-) -> int:
+) -> Sequence[SeenAsset]:
     """List assets, the newest first, each with what the run found of it.
 
     Examples: vitrine assets list --run 7 --status updated
     """
-    wanted = wanted_of(domain=domain, since=since, until=until, after=after, limit=limit)
     with reading() as db:
-        found = views.newest(db, wanted, source=source, run_id=run, status=status)
-    return show_list(ASSETS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit)
+        return views.newest(db, wanted, source=source, run_id=run, status=status)
 
 
 def show(
@@ -99,23 +99,6 @@ def show(
         for change in version.changes or changes({}, version.content):
             told = _told(change)
             say("  {sign} {path}: {told}", sign=SIGNS[change.kind], path=change.path, told=told)
-
-
-def _row(asset: SeenAsset) -> tuple[Any, ...]:
-    what = asset.title or asset.url
-    return (
-        asset.id, asset.status, asset.source, asset.plugin, what, asset.versions, asset.last_seen_at
-    )  # fmt: skip
-
-
-ASSETS = Listing(
-    "assets",
-    ("asset", "status", "source", "plugin", "what", "versions", "seen"),
-    _row,
-    empty="no assets match; a run finds some: `vitrine crawl site URL`",
-    then="vitrine assets show ASSET",
-    key=attrgetter("id"),
-)
 
 
 def _told(change: Change) -> str:

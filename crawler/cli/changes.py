@@ -11,19 +11,9 @@ import typer
 
 from crawler.archive.changes import ChangesOrder, ChangesResult, compute_changes
 from crawler.archive.comparing import ADDED, REMOVED, SAME
-from crawler.cli.options import (
-    After,
-    FailEmpty,
-    InDomain,
-    Json,
-    JsonLines,
-    Since,
-    Until,
-    add_group,
-    day_of,
-    wanted_of,
-)
-from crawler.cli.output import Listing, emit, note, progress_bar, say, show_list, table
+from crawler.cli.lists import Found, list_command
+from crawler.cli.options import Json, add_group, day_of
+from crawler.cli.output import Listing, emit, note, progress_bar, say, table
 from crawler.cli.stores import opened
 from crawler.clock import utc_now
 from crawler.engines.live import look_at
@@ -34,6 +24,7 @@ from crawler.views.live import live_diff
 if TYPE_CHECKING:
     from crawler.archive.comparing import Line, SectionChange
     from crawler.views.live import LiveDiff
+    from crawler.views.paging import Wanted
 
 SAME_CODE, FAILED_CODE, DIFFERENT_CODE = 0, 1, 3
 MAX_LISTED = 1_000
@@ -42,6 +33,7 @@ _SIGNS = {SAME: " ", ADDED: "+", REMOVED: "-"}
 _COLOURS = {SAME: "dim", ADDED: "green", REMOVED: "red"}
 SnapshotId = Annotated[str, typer.Argument(help="A snapshot's number.")]
 SourceOption = Annotated[str | None, typer.Option("--source", help="Of this source, or this domain, only.")]
+_Listed = Annotated[int, typer.Option(min=1, max=MAX_LISTED, help="The newest so many.")]
 _CHANGES = Listing(
     "changes", ("id", "at", "change", "summary", "from", "to", "source", "page"),
     lambda each: (
@@ -198,13 +190,11 @@ def compute(
     return 3 if result.error else 0
 
 
+@list_command(_CHANGES, limits=_Listed)
 def list_(
+    wanted: Wanted,
     *,
     source: SourceOption = None,
-    domain: InDomain = None,
-    since: Since = None,
-    until: Until = None,
-    after: After = None,
     job: Annotated[int | None, typer.Option(min=1, max=2**53, help="Found by this job only.")] = None,
     first: Annotated[
         str | None, typer.Option("--from", metavar="DAY", help="Captured on or after it.")
@@ -213,24 +203,16 @@ def list_(
     include_unchanged: Annotated[
         bool, typer.Option("--include-unchanged", help="Captures, too, that say the same.")
     ] = False,
-    limit: Annotated[int, typer.Option(min=1, max=MAX_LISTED, help="The newest so many.")] = 50,
-    as_json: Json = False,
-    as_jsonl: JsonLines = False,
-    fail_empty: FailEmpty = False,
-) -> int:
+) -> Found:
     """List what changed, the newest first.
 
     Examples:
       vitrine changes list --domain shop.example --since 2026-05-01
     """
-    wanted = wanted_of(domain=domain, since=since, until=until, after=after, limit=limit)
     order = views.FeedOrder(
         source=source, job=job, latest=False, with_unchanged=include_unchanged, since=day_of("--from", first),
-        until=day_of("--to", last), page_size=limit, wanted=wanted,
+        until=day_of("--to", last), page_size=wanted.limit, wanted=wanted,
     )  # fmt: skip
     with opened() as stores, stores.database.read() as db:
         found = views.feed(db, stores.settings, order)
-    return show_list(
-        _CHANGES, found.results, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit,
-        enabled=found.enabled, total=found.total,
-    )  # fmt: skip
+    return Found(found.results, {"enabled": found.enabled, "total": found.total})

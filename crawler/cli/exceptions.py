@@ -7,21 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crawler.cli.options import (
-    MAX_NUMBER,
-    After,
-    FailEmpty,
-    InDomain,
-    Json,
-    JsonLines,
-    Limit,
-    Since,
-    Until,
-    add_group,
-    person,
-    wanted_of,
-)
-from crawler.cli.output import Listing, emit, note, say, show_list
+from crawler.cli.lists import list_command
+from crawler.cli.options import MAX_NUMBER, Json, add_group, person
+from crawler.cli.output import Listing, emit, note, say
 from crawler.cli.stores import reading, writing
 from crawler.errors import NotFoundError, UsageError
 from crawler.retention.holds import note_action
@@ -30,7 +18,10 @@ from crawler.runs.exceptions import MAX_RESOLUTION_CHARS, Stage
 from crawler.views import exceptions as views
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from crawler.views.exceptions import ExceptionDocument
+    from crawler.views.paging import Wanted
 
 MAX_IDS = 1000
 Run = Annotated[
@@ -45,30 +36,35 @@ def register(app: typer.Typer) -> None:
     add_group(app, "exceptions", about, list=list_exceptions, resolve=resolve)
 
 
+def _row(each: ExceptionDocument) -> tuple[Any, ...]:
+    state = f"resolved by {each.resolved_by}" if each.resolved_at else "open"
+    return each.id, each.run_id, each.stage, each.url, each.message, each.times, state, each.last_at
+
+
+EXCEPTIONS = Listing(
+    "exceptions",
+    ("id", "run", "stage", "url", "what", "times", "state", "last"),
+    _row,
+    empty="nothing is open that matches",
+    then="vitrine exceptions resolve ID",
+    key=attrgetter("id"),
+)
+
+
+@list_command(EXCEPTIONS)
 def list_exceptions(
+    wanted: Wanted,
     *,
     run: Run = None,
     stage: StageOption = None,
     show_all: Annotated[bool, typer.Option("--all", help="Those that are resolved as well.")] = False,
-    domain: InDomain = None,
-    since: Since = None,
-    until: Until = None,
-    after: After = None,
-    limit: Limit = 50,
-    as_json: Json = False,
-    as_jsonl: JsonLines = False,
-    fail_empty: FailEmpty = False,
-) -> int:
+) -> Sequence[ExceptionDocument]:
     """List what nobody has resolved yet, the newest first.
 
     Examples: vitrine exceptions list --run 7 --stage plugin
     """
-    wanted = wanted_of(domain=domain, since=since, until=until, after=after, limit=limit)
     with reading() as db:
-        found = views.newest(db, wanted, run_id=run, stage=stage, open_only=not show_all)
-    return show_list(
-        EXCEPTIONS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit
-    )
+        return views.newest(db, wanted, run_id=run, stage=stage, open_only=not show_all)
 
 
 def resolve(
@@ -121,18 +117,3 @@ def _check(ids: list[int] | None, run: int | None, stage: Stage | None, remark: 
         raise UsageError(f"at most {MAX_IDS} at once", hint="--run ID resolves all of a run")
     if len(remark) > MAX_RESOLUTION_CHARS or "\x00" in remark:
         raise UsageError(f"--note takes up to {MAX_RESOLUTION_CHARS} characters")
-
-
-def _row(each: ExceptionDocument) -> tuple[Any, ...]:
-    state = f"resolved by {each.resolved_by}" if each.resolved_at else "open"
-    return each.id, each.run_id, each.stage, each.url, each.message, each.times, state, each.last_at
-
-
-EXCEPTIONS = Listing(
-    "exceptions",
-    ("id", "run", "stage", "url", "what", "times", "state", "last"),
-    _row,
-    empty="nothing is open that matches",
-    then="vitrine exceptions resolve ID",
-    key=attrgetter("id"),
-)

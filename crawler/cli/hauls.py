@@ -10,21 +10,9 @@ import typer
 
 from crawler.catalogue import hauls
 from crawler.cli.crawl import INTERRUPTED, Crawl, FinishedCrawl, run_crawl
-from crawler.cli.options import (
-    After,
-    FailEmpty,
-    InDomain,
-    Json,
-    JsonLines,
-    Limit,
-    Overrides,
-    Since,
-    Until,
-    Verbose,
-    add_group,
-    wanted_of,
-)
-from crawler.cli.output import Listing, emit, note, say, show_list, table
+from crawler.cli.lists import list_command
+from crawler.cli.options import Json, Overrides, Verbose, add_group
+from crawler.cli.output import Listing, emit, note, say, table
 from crawler.cli.sessions import exit_code
 from crawler.cli.stores import reading, writing
 from crawler.errors import UsageError
@@ -33,7 +21,10 @@ from crawler.views import hauls as views
 from crawler.views import sessions as session_views
 
 if TYPE_CHECKING:
-    from crawler.views.hauls import MemberDocument
+    from collections.abc import Sequence
+
+    from crawler.views.hauls import HaulDocument, MemberDocument
+    from crawler.views.paging import Wanted
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The haul's name.")]
 
@@ -75,22 +66,21 @@ def create(
     return exit_code(sessions) if sessions else finished.exit_code
 
 
-def list_hauls(
-    *,
-    domain: InDomain = None,
-    since: Since = None,
-    until: Until = None,
-    after: After = None,
-    limit: Limit = 50,
-    as_json: Json = False,
-    as_jsonl: JsonLines = False,
-    fail_empty: FailEmpty = False,
-) -> int:
+HAULS = Listing(
+    "hauls",
+    ("haul", "id", "created", "URLs", "captured"),
+    attrgetter("name", "id", "created_at", "urls", "captured"),
+    empty="no hauls; `vitrine hauls create NAME --urls FILE` makes one",
+    then="vitrine hauls show NAME",
+    key=attrgetter("id"),
+)
+
+
+@list_command(HAULS)
+def list_hauls(wanted: Wanted) -> Sequence[HaulDocument]:
     """List hauls, the newest first."""
-    wanted = wanted_of(domain=domain, since=since, until=until, after=after, limit=limit)
     with reading() as db:
-        found = views.newest(db, wanted)
-    return show_list(HAULS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit)
+        return views.newest(db, wanted)
 
 
 def show(name: Name, *, as_json: Json = False) -> None:
@@ -107,13 +97,3 @@ def show(name: Name, *, as_json: Json = False) -> None:
 def _member_row(member: MemberDocument) -> tuple[Any, ...]:
     price = " ".join(part for part in (member.price, member.currency) if part)
     return member.url, member.status, member.name, price, str(member.session_id or "")[:8]
-
-
-HAULS = Listing(
-    "hauls",
-    ("haul", "id", "created", "URLs", "captured"),
-    attrgetter("name", "id", "created_at", "urls", "captured"),
-    empty="no hauls; `vitrine hauls create NAME --urls FILE` makes one",
-    then="vitrine hauls show NAME",
-    key=attrgetter("id"),
-)

@@ -9,20 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crawler.cli.options import (
-    After,
-    FailEmpty,
-    InDomain,
-    Json,
-    JsonLines,
-    Limit,
-    OfSource,
-    Since,
-    Until,
-    person,
-    wanted_of,
-)
-from crawler.cli.output import Listing, emit, note, say, show_list, table
+from crawler.cli.lists import list_command
+from crawler.cli.options import Json, OfSource, person
+from crawler.cli.output import Listing, emit, note, say, table
 from crawler.cli.stores import opened, reading, writing
 from crawler.clock import utc_now
 from crawler.config import load_settings
@@ -39,11 +28,15 @@ from crawler.retention.holds import note_action
 from crawler.views import jobs as views
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from crawler.views.jobs import JobDocument, StepDocument
+    from crawler.views.paging import Wanted
 
+KeptBy = Annotated[
+    str | None, typer.Option(metavar="CAUSE", help="Only those of which a step was kept by it.")
+]
 JobId = Annotated[str, typer.Argument(metavar="JOB", help="Its number.")]
 SourceCode = Annotated[str, typer.Option("--source", metavar="CODE", help="A registered source.")]
 
@@ -116,28 +109,34 @@ def create(
         note("next: vitrine worker")
 
 
+def _row(job: JobDocument) -> tuple[Any, ...]:
+    return (
+        job.id, job.source, job.name, job.status, job.queued_at, job.finished_at, job.retry_count,
+        job.pages_crawled, job.warc_file_count,
+    )  # fmt: skip
+
+
+JOBS = Listing(
+    "jobs",
+    ("job", "source", "name", "status", "queued", "ended", "retries", "pages", "WARC files"),
+    _row,
+    empty="No jobs found; `vitrine jobs create --source CODE` orders one",
+    then="vitrine jobs show JOB",
+    key=attrgetter("id"),
+)
+
+
 @group.command("list")
+@list_command(JOBS, cause=KeptBy, limit=20)
 def list_jobs(
+    wanted: Wanted,
     *,
     source: OfSource = None,
     status: Annotated[list[JobStatus] | None, typer.Option(help="Only those in this state.")] = None,
-    cause: Annotated[
-        str | None, typer.Option(metavar="CAUSE", help="Only those of which a step was kept by it.")
-    ] = None,
-    domain: InDomain = None,
-    since: Since = None,
-    until: Until = None,
-    after: After = None,
-    limit: Limit = 20,
-    as_json: Json = False,
-    as_jsonl: JsonLines = False,
-    fail_empty: FailEmpty = False,
-) -> int:
+) -> Sequence[JobDocument]:
     """List jobs, the newest first."""
-    wanted = wanted_of(domain=domain, since=since, until=until, cause=cause, after=after, limit=limit)
     with reading() as db:
-        found = views.newest(db, db.now, wanted, source=source, statuses=status or ())
-    return show_list(JOBS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit)
+        return views.newest(db, db.now, wanted, source=source, statuses=status or ())
 
 
 @group.command("show")
@@ -298,20 +297,3 @@ def given_options(given: Iterable[str], *, removes: bool = False) -> dict[str, A
             raise UsageError(f"--option {name} says no value", hint="write it as NAME=VALUE")
         options[name] = "" if removes and name in OPTIONS and not value else checked_option(name, value)
     return options
-
-
-def _row(job: JobDocument) -> tuple[Any, ...]:
-    return (
-        job.id, job.source, job.name, job.status, job.queued_at, job.finished_at, job.retry_count,
-        job.pages_crawled, job.warc_file_count,
-    )  # fmt: skip
-
-
-JOBS = Listing(
-    "jobs",
-    ("job", "source", "name", "status", "queued", "ended", "retries", "pages", "WARC files"),
-    _row,
-    empty="No jobs found; `vitrine jobs create --source CODE` orders one",
-    then="vitrine jobs show JOB",
-    key=attrgetter("id"),
-)

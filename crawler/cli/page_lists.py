@@ -7,25 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crawler.cli.options import (
-    After,
-    Caused,
-    FailEmpty,
-    InDomain,
-    Json,
-    JsonLines,
-    Limit,
-    SessionOption,
-    Since,
-    Until,
-    add_group,
-    wanted_of,
-)
-from crawler.cli.output import Listing, short_id, show_list
+from crawler.cli.lists import list_command
+from crawler.cli.options import Caused, SessionOption, add_group
+from crawler.cli.output import Listing, short_id
 from crawler.cli.stores import reading
 from crawler.views import stored as views
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from crawler.views.paging import Wanted
     from crawler.views.stored import ListedPage
 
 
@@ -40,33 +31,6 @@ class PageStatus(StrEnum):
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     add_group(app, "pages", "The pages that sessions and runs have fetched.", list=list_pages)
-
-
-def list_pages(
-    *,
-    session: SessionOption = None,
-    status: Annotated[PageStatus | None, typer.Option(help="Only those that stand so.")] = None,
-    page_type: Annotated[
-        str | None, typer.Option("--type", metavar="TYPE", help="Only these: homepage, pdp, page, media.")
-    ] = None,
-    cause: Caused = None,
-    domain: InDomain = None,
-    since: Since = None,
-    until: Until = None,
-    after: After = None,
-    limit: Limit = 50,
-    as_json: Json = False,
-    as_jsonl: JsonLines = False,
-    fail_empty: FailEmpty = False,
-) -> int:
-    """List pages, the newest first; with --cause those of sessions that it ended.
-
-    Examples: vitrine pages list --domain shop.example --status failed --since 2026-05-01
-    """
-    wanted = wanted_of(domain=domain, since=since, until=until, cause=cause, after=after, limit=limit)
-    with reading() as db:
-        found = views.newest_pages(db, wanted, session=session, status=status, page_type=page_type)
-    return show_list(PAGES, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit)
 
 
 def _row(page: ListedPage) -> tuple[Any, ...]:
@@ -84,3 +48,21 @@ PAGES = Listing(
     then="vitrine sessions show SESSION",
     key=short_id,
 )
+
+
+@list_command(PAGES, cause=Caused)
+def list_pages(
+    wanted: Wanted,
+    *,
+    session: SessionOption = None,
+    status: Annotated[PageStatus | None, typer.Option(help="Only those that stand so.")] = None,
+    page_type: Annotated[
+        str | None, typer.Option("--type", metavar="TYPE", help="Only these: homepage, pdp, page, media.")
+    ] = None,
+) -> Sequence[ListedPage]:
+    """List pages, the newest first; with --cause those of sessions that it ended.
+
+    Examples: vitrine pages list --domain shop.example --status failed --since 2026-05-01
+    """
+    with reading() as db:
+        return views.newest_pages(db, wanted, session=session, status=status, page_type=page_type)

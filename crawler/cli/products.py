@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crawler.cli.crawl import Crawl, crawl_and_report
+from crawler.cli.lists import list_command
 from crawler.cli.options import (
-    After,
     FailEmpty,
     InDomain,
     Json,
-    JsonLines,
     Limit,
     Overrides,
     Since,
@@ -26,7 +25,7 @@ from crawler.cli.options import (
     domain_in,
     wanted_of,
 )
-from crawler.cli.output import NOTHING_MATCHED, Listing, emit, note, say, short_id, show_list, table
+from crawler.cli.output import NOTHING_MATCHED, Listing, emit, note, say, short_id, table
 from crawler.cli.stores import reading
 from crawler.errors import UsageError
 from crawler.views import products as views
@@ -35,7 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from decimal import Decimal
 
-    from crawler.views.products import PricedListing
+    from crawler.views.paging import Wanted
+    from crawler.views.products import PricedListing, PriceOfProduct
 
 BARS = "▁▂▃▄▅▆▇█"
 _AGE = re.compile(r"(\d{1,6})([mhdw])")
@@ -48,43 +48,49 @@ def register(app: typer.Typer) -> None:
     add_group(app, "prices", "What products cost, and when.", list=list_prices, show=show, refresh=refresh)
 
 
-def list_listings(
-    *,
-    domain: InDomain = None,
-    since: Since = None,
-    until: Until = None,
-    after: After = None,
-    limit: Limit = 50,
-    as_json: Json = False,
-    as_jsonl: JsonLines = False,
-    fail_empty: FailEmpty = False,
-) -> int:
+def _row(listing: PricedListing) -> tuple[Any, ...]:
+    price = f"{listing.price} {listing.currency}" if listing.price is not None else None
+    return (
+        str(listing.id)[:8], listing.domain, listing.name, price, listing.availability, listing.last_seen_at
+    )  # fmt: skip
+
+
+LISTINGS = Listing(
+    "listings",
+    ("listing", "domain", "product", "price", "availability", "seen"),
+    _row,
+    empty="no products yet; `vitrine crawl pdp URL` finds some",
+    then="vitrine prices show LISTING",
+    key=short_id,
+)
+PRICES = Listing(
+    "prices",
+    ("price", "seen", "domain", "product", "amount", "availability", "session"),
+    lambda one: (
+        one.id, one.seen_at, one.domain, one.name, f"{one.price} {one.currency}", one.availability,
+        str(one.session_id)[:8],
+    ),
+    empty="no prices yet; `vitrine crawl pdp URL` finds some",
+    then="vitrine prices show URL",
+    key=attrgetter("id"),
+)  # fmt: skip
+
+
+@list_command(LISTINGS)
+def list_listings(wanted: Wanted) -> Sequence[PricedListing]:
     """List products with their newest prices, those seen last first."""
-    wanted = wanted_of(domain=domain, since=since, until=until, after=after, limit=limit)
     with reading() as db:
-        found = views.newest(db, wanted)
-    return show_list(LISTINGS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit)
+        return views.newest(db, wanted)
 
 
-def list_prices(
-    *,
-    domain: InDomain = None,
-    since: Since = None,
-    until: Until = None,
-    after: After = None,
-    limit: Limit = 50,
-    as_json: Json = False,
-    as_jsonl: JsonLines = False,
-    fail_empty: FailEmpty = False,
-) -> int:
+@list_command(PRICES)
+def list_prices(wanted: Wanted) -> Sequence[PriceOfProduct]:
     """List the prices that were seen, of all products, the newest first.
 
     Examples: vitrine prices list --domain shop.example --since 2026-05-01 --jsonl
     """
-    wanted = wanted_of(domain=domain, since=since, until=until, after=after, limit=limit)
     with reading() as db:
-        found = views.newest_prices(db, wanted)
-    return show_list(PRICES, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit)
+        return views.newest_prices(db, wanted)
 
 
 def show(
@@ -166,31 +172,3 @@ def _age(text: str) -> timedelta:
     if not found:
         raise UsageError(f"--older-than {text!r} is no age", hint="write it as 30m, 12h, 1d or 2w")
     return timedelta(**{_UNITS[found[2]]: int(found[1])})
-
-
-def _row(listing: PricedListing) -> tuple[Any, ...]:
-    price = f"{listing.price} {listing.currency}" if listing.price is not None else None
-    return (
-        str(listing.id)[:8], listing.domain, listing.name, price, listing.availability, listing.last_seen_at
-    )  # fmt: skip
-
-
-LISTINGS = Listing(
-    "listings",
-    ("listing", "domain", "product", "price", "availability", "seen"),
-    _row,
-    empty="no products yet; `vitrine crawl pdp URL` finds some",
-    then="vitrine prices show LISTING",
-    key=short_id,
-)
-PRICES = Listing(
-    "prices",
-    ("price", "seen", "domain", "product", "amount", "availability", "session"),
-    lambda one: (
-        one.id, one.seen_at, one.domain, one.name, f"{one.price} {one.currency}", one.availability,
-        str(one.session_id)[:8],
-    ),
-    empty="no prices yet; `vitrine crawl pdp URL` finds some",
-    then="vitrine prices show URL",
-    key=attrgetter("id"),
-)  # fmt: skip

@@ -8,22 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crawler.cli.options import (
-    After,
-    Caused,
-    FailEmpty,
-    InDomain,
-    Json,
-    JsonLines,
-    Limit,
-    OfSource,
-    RunId,
-    Since,
-    Until,
-    person,
-    wanted_of,
-)
-from crawler.cli.output import LEFT, Listing, emit, note, say, show_list, table
+from crawler.cli.lists import list_command
+from crawler.cli.options import Caused, Json, OfSource, RunId, person
+from crawler.cli.output import LEFT, Listing, emit, note, say, table
 from crawler.cli.stores import reading, writing
 from crawler.errors import LockedError
 from crawler.retention.holds import note_action
@@ -34,6 +21,9 @@ from crawler.views.documents import as_json as json_of
 from crawler.views.run_report import as_markdown
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from crawler.views.paging import Wanted
     from crawler.views.runs import RunDocument, RunReport
 
 
@@ -45,28 +35,38 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="runs")
 
 
+def _row(run: RunDocument) -> tuple[Any, ...]:
+    counts = run.tasks
+    waiting = counts["pending"] + counts["in_progress"]
+    return (
+        run.id, run.source, _shown_status(run), run.started_at, counts["finished"], waiting,
+        counts["error"], run.exceptions_open,
+    )  # fmt: skip
+
+
+RUNS = Listing(
+    "runs",
+    ("run", "source", "status", "started", "finished", "waiting", "failed", "worth a look"),
+    _row,
+    empty="no runs; `vitrine crawl site URL` makes one",
+    then="vitrine runs show RUN",
+    key=attrgetter("id"),
+)
+
+
 @group.command("list")
+@list_command(RUNS, cause=Caused)
 def list_runs(
+    wanted: Wanted,
     *,
     source: OfSource = None,
-    cause: Caused = None,
-    domain: InDomain = None,
-    since: Since = None,
-    until: Until = None,
-    after: After = None,
-    limit: Limit = 50,
-    as_json: Json = False,
-    as_jsonl: JsonLines = False,
-    fail_empty: FailEmpty = False,
-) -> int:
+) -> Sequence[RunDocument]:
     """List runs, the newest first; with --cause those in which a page ended by it.
 
     Examples: vitrine runs list --domain shop.example --since 2026-05-01
     """
-    wanted = wanted_of(domain=domain, since=since, until=until, cause=cause, after=after, limit=limit)
     with reading() as db:
-        found = views.newest(db, db.now, wanted, source=source)
-    return show_list(RUNS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit)
+        return views.newest(db, db.now, wanted, source=source)
 
 
 @group.command("show")
@@ -154,22 +154,3 @@ def _shown_status(run: RunDocument) -> str:
 
 def _counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {what}" for what, count in counts.items())
-
-
-def _row(run: RunDocument) -> tuple[Any, ...]:
-    counts = run.tasks
-    waiting = counts["pending"] + counts["in_progress"]
-    return (
-        run.id, run.source, _shown_status(run), run.started_at, counts["finished"], waiting,
-        counts["error"], run.exceptions_open,
-    )  # fmt: skip
-
-
-RUNS = Listing(
-    "runs",
-    ("run", "source", "status", "started", "finished", "waiting", "failed", "worth a look"),
-    _row,
-    empty="no runs; `vitrine crawl site URL` makes one",
-    then="vitrine runs show RUN",
-    key=attrgetter("id"),
-)

@@ -13,20 +13,9 @@ import typer
 
 from crawler.capture.artifact_types import SCREENSHOT
 from crawler.capture.failures import Summary
-from crawler.cli.options import (
-    After,
-    Caused,
-    FailEmpty,
-    InDomain,
-    Json,
-    JsonLines,
-    Limit,
-    SessionId,
-    Since,
-    Until,
-    wanted_of,
-)
-from crawler.cli.output import LEFT, Listing, day, emit, note, say, short_id, show_list, table
+from crawler.cli.lists import list_command
+from crawler.cli.options import Caused, Json, SessionId
+from crawler.cli.output import LEFT, Listing, day, emit, note, say, short_id, table
 from crawler.cli.stores import opened, reading
 from crawler.errors import CrawlerError, UsageError
 from crawler.sessions.outcome import Status, exit_code_of
@@ -37,6 +26,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from crawler.evidence.blobs import BlobStore
+    from crawler.views.paging import Wanted
     from crawler.views.sessions import SessionDocument, SessionWithLog
 
 
@@ -50,28 +40,36 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="sessions")
 
 
+def _row(session: SessionDocument) -> tuple[Any, ...]:
+    return (
+        str(session.id)[:8], session.created_at, session.domain or session.url, _shown_status(session),
+        _why_not(session), session.product.get("name"),
+    )  # fmt: skip
+
+
+SESSIONS = Listing(
+    "sessions",
+    ("session", "created", "domain", "status", "why not", "product"),
+    _row,
+    empty="no sessions; `vitrine crawl pdp URL` makes one",
+    then="vitrine sessions show ID",
+    key=short_id,
+)
+
+
 @group.command("list")
+@list_command(SESSIONS, cause=Caused)
 def list_sessions(
+    wanted: Wanted,
     *,
     status: Annotated[Status | None, typer.Option(help="Only those that stand so.")] = None,
-    cause: Caused = None,
-    domain: InDomain = None,
-    since: Since = None,
-    until: Until = None,
-    after: After = None,
-    limit: Limit = 50,
-    as_json: Json = False,
-    as_jsonl: JsonLines = False,
-    fail_empty: FailEmpty = False,
-) -> int:
+) -> Sequence[SessionDocument]:
     """List sessions, the newest first.
 
     Examples: vitrine sessions list --domain shop.example --since 2026-05-01 --cause robots_refused
     """
-    wanted = wanted_of(domain=domain, since=since, until=until, cause=cause, after=after, limit=limit)
     with reading() as db:
-        found = views.newest(db, db.now, wanted, status=status)
-    return show_list(SESSIONS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit)
+        return views.newest(db, db.now, wanted, status=status)
 
 
 @group.command("show")
@@ -202,23 +200,6 @@ def _shown_status(session: SessionDocument) -> str:
 def _why_not(session: SessionDocument) -> str:
     """What kept it from its end; empty where nothing did."""
     return f"{session.error_summary} ({session.cause})" if session.error_summary else ""
-
-
-def _row(session: SessionDocument) -> tuple[Any, ...]:
-    return (
-        str(session.id)[:8], session.created_at, session.domain or session.url, _shown_status(session),
-        _why_not(session), session.product.get("name"),
-    )  # fmt: skip
-
-
-SESSIONS = Listing(
-    "sessions",
-    ("session", "created", "domain", "status", "why not", "product"),
-    _row,
-    empty="no sessions; `vitrine crawl pdp URL` makes one",
-    then="vitrine sessions show ID",
-    key=short_id,
-)
 
 
 def _as_text(details: dict[str, Any]) -> str:

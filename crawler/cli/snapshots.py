@@ -6,7 +6,7 @@ import re
 import sys
 from html import unescape
 from operator import attrgetter
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,28 +15,21 @@ from crawler.archive.indexing import IndexResult, index_pages
 from crawler.archive.rebuilding import WAYS
 from crawler.archive.rebuilding import rebuild as remake
 from crawler.archive.search import MAX_PAGE_SIZE, SORTS, VIEWS, SearchOrder
-from crawler.cli.options import (
-    After,
-    FailEmpty,
-    InDomain,
-    Json,
-    JsonLines,
-    Limit,
-    OfSource,
-    Since,
-    Until,
-    add_group,
-    day_of,
-    person,
-    wanted_of,
-)
-from crawler.cli.output import NOTHING_MATCHED, Listing, emit, note, progress_bar, say, show_list, table
+from crawler.cli.lists import list_command
+from crawler.cli.options import FailEmpty, Json, OfSource, add_group, day_of, person
+from crawler.cli.output import NOTHING_MATCHED, Listing, emit, note, progress_bar, say, table
 from crawler.cli.stores import opened, reading
 from crawler.config import load_settings
 from crawler.errors import UsageError
 from crawler.retention.holds import note_action
 from crawler.views import search as found_views
 from crawler.views import snapshots as views
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from crawler.views.paging import Wanted
+    from crawler.views.snapshots import ListedSnapshot
 
 LAST_PAGE = 10**12
 SNAPSHOTS = Listing(
@@ -106,27 +99,19 @@ def search(
     return NOTHING_MATCHED if fail_empty and not found.total else 0
 
 
+@list_command(SNAPSHOTS)
 def list_snapshots(
+    wanted: Wanted,
     *,
     source: OfSource = None,
-    domain: InDomain = None,
-    since: Since = None,
-    until: Until = None,
-    after: After = None,
-    limit: Limit = 50,
-    as_json: Json = False,
-    as_jsonl: JsonLines = False,
-    fail_empty: FailEmpty = False,
-) -> int:
+) -> Sequence[ListedSnapshot]:
     """List captured pages that can be found, those captured last first.
 
     Examples:
       vitrine snapshots list --domain shop.example --since 2026-05-01
     """
-    wanted = wanted_of(domain=domain, since=since, until=until, after=after, limit=limit)
     with reading() as db:
-        found = views.newest(db, wanted, source=source)
-    return show_list(SNAPSHOTS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit)
+        return views.newest(db, wanted, source=source)
 
 
 def index(

@@ -9,20 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crawler.cli.options import (
-    After,
-    Caused,
-    FailEmpty,
-    InDomain,
-    Json,
-    JsonLines,
-    Limit,
-    Since,
-    Until,
-    person,
-    wanted_of,
-)
-from crawler.cli.output import Listing, emit, note, say, show_list, table
+from crawler.cli.lists import Found, list_command
+from crawler.cli.options import Caused, Json, person
+from crawler.cli.output import Listing, emit, note, say, table
 from crawler.cli.stores import opened, reading
 from crawler.clock import utc_now
 from crawler.config import load_settings
@@ -39,6 +28,7 @@ from crawler.warc.reader import body_of, open_record
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from crawler.views.warcs import WarcView
     from crawler.warc.reader import Bad
 
 MAX_OFFSET = 2**63 - 1
@@ -63,34 +53,23 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="warcs")
 
 
+@list_command(FILES, cause=Caused, limit=100)
 def list_(
+    wanted: Wanted,
     folder: Annotated[
         Path | None,
         typer.Argument(metavar="[FOLDER]", help="Of a crawl's output; else all that are known."),
     ] = None,
-    *,
-    cause: Caused = None,
-    domain: InDomain = None,
-    since: Since = None,
-    until: Until = None,
-    after: After = None,
-    limit: Limit = 100,
-    as_json: Json = False,
-    as_jsonl: JsonLines = False,
-    fail_empty: FailEmpty = False,
-) -> int:
+) -> Sequence[WarcView] | Found:
     """The WARC files that crawls have written, the newest first; or those of a folder, all of them."""
-    wanted = wanted_of(domain=domain, since=since, until=until, cause=cause, after=after, limit=limit)
-    if folder is not None:
-        if wanted != Wanted(limit=limit):
-            raise UsageError("a folder is listed whole", hint="without FOLDER, files that are known are cut")
-        _require_folder(folder)
-        files = [views.found(path) for path in tools.discover(folder) or tools.in_folder(folder)]
-    else:
+    if folder is None:
         with reading() as db:
-            files = views.known(db, wanted)
-    more = None if folder else limit
-    return show_list(FILES, files, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=more)
+            return views.known(db, wanted)
+    if wanted != Wanted(limit=wanted.limit):
+        raise UsageError("a folder is listed whole", hint="without FOLDER, files that are known are cut")
+    _require_folder(folder)
+    paths = tools.discover(folder) or tools.in_folder(folder)
+    return Found([views.found(path) for path in paths], is_whole=True)
 
 
 def verify(
