@@ -1,49 +1,36 @@
-"""The browser of a crawl: scrapy-playwright's, enclosed, bounded, and started anew when it fails or is old.
+"""The pages of a crawl that are rendered, and the windows through which they are seen.
 
-It is started with the first page that is to be rendered. Each session has a context for each of its
+The browser is started with the first of them. Each session has a context for each of its
 viewports, with a door of its own in the enclosure; both are closed when the session ends, however it ends.
 """
 
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from attrs import define, field
 from playwright.async_api import Error
-from scrapy_playwright.handler import BrowserContextWrapper, ScrapyPlaywrightDownloadHandler
 
-from crawler import logs
-from crawler.access.egress import EgressPolicy
 from crawler.crawl.answers import SessionStoppedError
-from crawler.crawl.context import EXCHANGES, SESSION, VIEWPORT, CrawlContext
-from crawler.errors import ConfigError
-from crawler.rendering.chromium import BOUNDED_FLAGS, FENCED_FLAGS, launch_options, require_chromium
-from crawler.rendering.contexts import prepare
-from crawler.rendering.enclosure import Door, Enclosure, Rules
+from crawler.crawl.context import EXCHANGES, SESSION, VIEWPORT
 from crawler.rendering.exchanges import exchanges_of, made_of
-from crawler.rendering.failures import NoBrowserError, as_scrapys
+from crawler.rendering.failures import as_scrapys
 from crawler.rendering.lifetime import Lifetime
+from crawler.rendering.program import CONTEXT, Program, in_time
 from crawler.rendering.rendered import remember
 from crawler.rendering.sight import Sight, seen
-from crawler.rendering.traffic import MEGABYTE, Bounds, Traffic
+from crawler.rendering.traffic import MEGABYTE, Bounds, Traffic, Watched
 from crawler.rendering.viewports import VIEWPORTS, Viewport
-from crawler.rendering.wire import Upstream
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
-    from playwright.async_api import Request as PageRequest
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-
-CLOSE_SECONDS = 10.0
-_CONTEXT = "playwright_context"
-log = logs.get_logger(__name__)
+    from crawler.rendering.enclosure import Door
 
 
 @define(eq=False)
@@ -62,20 +49,15 @@ class Window:
         return f"{self.session}:{self.viewport.name}"
 
 
-class Browser(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has no types
+class Browser(Program):
     """Renders requests; plain ones never come here."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.shared = CrawlContext.of(crawler)
         settings = self.shared.settings
-        self.process_request_headers = None  # those of the browser, as a shopper's
-        self.abort_request = self._is_refused
-        self.config.launch_options = {}  # known once there is an enclosure
+        self.watched = Watched()
+        self.abort_request = self.watched.is_refused  # asked before each request of a page goes out
         self.windows: dict[str, Window] = {}
-        self.traffic: WeakKeyDictionary[Page, Traffic] = WeakKeyDictionary()
-        policy = EgressPolicy.of(settings.egress_allow)
-        self.enclosure = Enclosure(Rules(policy, Upstream.of(settings.proxy_url)))
         self.room = asyncio.Semaphore(settings.render_pages_at_once)
         self.lifetime = Lifetime(settings.render_browser_pages)
         self.shared.visits.listeners.append(self._heard)
@@ -83,6 +65,7 @@ class Browser(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has 
     async def end(self) -> None:
         """Close everything; called once, when the engine has stopped."""
         await self.lifetime.settle()
+        await self.let_go()
         await self.close()
         await self.enclosure.close()
 
@@ -97,14 +80,14 @@ class Browser(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has 
             window.door.begin_page()
             window.rendering += 1
             self.lifetime.pages += 1
-            request.meta[_CONTEXT] = window.name
+            request.meta[CONTEXT] = window.name
             try:
                 async with asyncio.timeout(self.shared.settings.render_page_seconds):
                     answer: Response = await self._download_request(request)
             except (Error, TimeoutError) as error:
                 raise as_scrapys(error, window.door, request.url) from error
             finally:
-                request.meta.pop(_CONTEXT, None)
+                request.meta.pop(CONTEXT, None)
                 window.rendering -= 1
                 window.door.cut()
         if window.door.is_over:
@@ -114,39 +97,29 @@ class Browser(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has 
     # ruff: ignore[unused-method-argument] - scrapy-playwright's signature
     async def _download_request_with_page(self, request: Request, page: Page, spider: Spider) -> Response:
         """Called by scrapy-playwright with a page that is nobody else's; it is closed in any case."""
-        settings, window = self.shared.settings, self.windows[request.meta[_CONTEXT]]
+        settings, window = self.shared.settings, self.windows[request.meta[CONTEXT]]
         traffic = Traffic(Bounds.of(settings), request.url)
-        self.traffic[page] = traffic
         visit = self.shared.visits.running.get(window.session)
         sight = Sight(page, traffic, settings, visit, window.viewport)
-        try:
-            await traffic.watch(page)
-            answer = await seen(request, sight)
-            if self.shared.is_recorded(window.session):
-                exchanges = await exchanges_of(traffic, window.door.addresses)
-                request.meta[EXCHANGES] = [*exchanges, *made_of(answer)]
-            return answer
-        finally:
-            await self._closed(page, traffic)
+        with self.watched.during(page, traffic):
+            try:
+                await traffic.watch(page)
+                answer = await seen(request, sight)
+                if self.shared.is_recorded(window.session):
+                    exchanges = await exchanges_of(traffic, window.door.addresses)
+                    request.meta[EXCHANGES] = [*exchanges, *made_of(answer)]
+                return answer
+            finally:
+                await self._closed(page, traffic)
 
     async def _closed(self, page: Page, traffic: Traffic) -> None:
         """Close a page, and what it opened."""
         for each in [other for other in page.context.pages if other is not page] + [page]:
-            with suppress(Error, TimeoutError):
-                async with asyncio.timeout(CLOSE_SECONDS):
-                    await each.close()
+            await in_time(each.close())
         await traffic.settle()
         self.stats.inc_value("vitrine/render/pages")
         self.stats.inc_value("vitrine/render/requests", traffic.begun)
         self.stats.inc_value("vitrine/render/blocked", traffic.blocked)
-
-    def _is_refused(self, request: PageRequest) -> bool:
-        """Asked by scrapy-playwright before each request of a page goes out."""
-        try:
-            traffic = self.traffic.get(request.frame.page)
-        except Error:
-            return True  # of a frame that is not there yet, or no more
-        return traffic is None or not traffic.may_send(request)
 
     # ── contexts ──
 
@@ -171,6 +144,12 @@ class Browser(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has 
         visit = self.shared.visits.running.get(session)
         return not session or (visit is not None and not visit.stopped)
 
+    def context_options(self, name: str) -> dict[str, Any]:
+        """Those of a window: its viewport, and the way out through its door."""
+        window = self.windows[name]
+        options = window.viewport.context(self.browser.version, self.shared.settings)
+        return {**options, "proxy": {"server": window.door.url}}
+
     def _may_send(self, window: Window) -> bool:
         """Whether a context may send anything now: it is being looked at, and its session has its domain."""
         if not (window.rendering and self._is_wanted(window.session)):
@@ -179,36 +158,6 @@ class Browser(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has 
             return True
         visits = self.shared.visits
         return visits.domains.may_fetch(visits.running[window.session], window.domain)
-
-    async def _began(self) -> None:
-        """Have Playwright at hand, and a browser to be started that nothing leads out of."""
-        if self.config.launch_options:
-            return
-        nowhere = await self.enclosure.open_door(lambda: False, 0)
-        try:
-            program = require_chromium(self.shared.settings.chromium_path)
-        except ConfigError as error:
-            raise NoBrowserError(f"{error}: {error.hint}") from error
-        options = launch_options(program, *FENCED_FLAGS, *BOUNDED_FLAGS)
-        await self._launch()
-        self.config.launch_options = {**options, "proxy": {"server": nowhere.url}}
-
-    # ruff: ignore[unused-method-argument] - scrapy-playwright's signature
-    async def _create_browser_context(
-        self, name: str, context_kwargs: dict[str, Any] | None, spider: Spider | None = None
-    ) -> BrowserContextWrapper:
-        """Called by scrapy-playwright, for a name that has no context, or none any more."""
-        await self._began()
-        try:
-            await self._maybe_launch_browser()
-        except Error as error:
-            raise NoBrowserError(f"Chromium does not start: {error.message.partition(chr(10))[0]}") from error
-        window = self.windows[name]
-        options = window.viewport.context(self.browser.version, self.shared.settings)
-        options["proxy"] = {"server": window.door.url}
-        wrapper = await super()._create_browser_context(name, options, spider)
-        await prepare(wrapper.context)
-        return wrapper
 
     def _heard(self, event: str, **_fields: Any) -> None:
         """Called by the visits: what belongs to a session that has ended goes."""
@@ -221,10 +170,10 @@ class Browser(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has 
         gone = [w for w in self.windows.values() if w.session and w.session not in known and not w.rendering]
         for window in gone:
             self.windows.pop(window.name, None)
-            if (wrapper := self.context_wrappers.get(window.name)) is not None:
-                with suppress(Error, TimeoutError):
-                    async with asyncio.timeout(CLOSE_SECONDS):
-                        await wrapper.context.close()
+            if (wrapper := self.context_wrappers.pop(window.name, None)) is not None:
+                await in_time(wrapper.context.close())
             await self.enclosure.close_door(window.door)
-        if not self.windows and hasattr(self, "browser"):
-            await self.lifetime.end(self.browser)
+        if self.lifetime.is_over:
+            async with self.context_launch_lock:  # a session that has just come waits until this is done
+                if not self.context_wrappers:
+                    await self.lifetime.end(self.let_go)

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
-from playwright.async_api import Error
 
 from crawler import logs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-    from playwright.async_api import Browser as PlaywrightBrowser
+    from collections.abc import Awaitable, Callable, Coroutine
 
 LOOK_SECONDS = 0.25
-CLOSE_SECONDS = 20.0
 log = logs.get_logger(__name__)
 
 
@@ -39,15 +34,13 @@ class Lifetime:
         while self.is_over and is_used() and is_wanted():
             await _a_moment()
 
-    async def end(self, browser: PlaywrightBrowser) -> None:
-        """Close a browser that is old enough; the next page starts another."""
+    async def end(self, let_go: Callable[[], Awaitable[None]]) -> None:
+        """Let go of a browser that is old enough; the next page starts another."""
         if not self.is_over:
             return
         log.info("browser.renewed", pages=self.pages)
         self.pages = 0
-        with suppress(Error, TimeoutError):
-            async with asyncio.timeout(CLOSE_SECONDS):
-                await browser.close()
+        await let_go()
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something beside what is going on."""

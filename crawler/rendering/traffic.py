@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from attrs import define, field, frozen
@@ -12,6 +13,8 @@ from crawler import logs
 from crawler.rendering.documents import MainDocument
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from playwright.async_api import Page, Request, Response
 
     from crawler.config import Settings
@@ -20,6 +23,8 @@ log = logs.get_logger(__name__)
 MEGABYTE = 1024 * 1024
 SETTLE_SECONDS = 10.0
 _STREAMS = {"eventsource", "websocket"}  # open for as long as the page is
+# Sizes are all that is asked; without this the page's process keeps every body once more for whoever may ask.
+_NO_BODIES = {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}
 
 
 @frozen
@@ -77,7 +82,7 @@ class Traffic:
         page.on("dialog", lambda dialog: self._spawn(dialog.dismiss()))
         cdp = await self.document.watch(page, self._spawn)
         cdp.on("Network.dataReceived", lambda event: self._got(page, event))
-        await cdp.send("Network.enable")
+        await cdp.send("Network.enable", _NO_BODIES)
 
     def may_send(self, request: Request) -> bool:
         """Whether one of the page's requests goes out."""
@@ -130,6 +135,30 @@ class Traffic:
         task = asyncio.ensure_future(quietly())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+@define(eq=False)
+class Watched:
+    """The traffic of each page that is being rendered; of one that was, nothing is kept."""
+
+    _by_page: dict[Page, Traffic] = field(factory=dict)
+
+    @contextmanager
+    def during(self, page: Page, traffic: Traffic) -> Generator[None]:
+        """Have a page's requests decided by its traffic for as long as the block lasts."""
+        self._by_page[page] = traffic
+        try:
+            yield
+        finally:
+            del self._by_page[page]
+
+    def is_refused(self, request: Request) -> bool:
+        """Whether a request is not to go out; those of pages that nobody looks at never do."""
+        try:
+            traffic = self._by_page.get(request.frame.page)
+        except Error:
+            return True  # of a frame that is not there yet, or no more
+        return traffic is None or not traffic.may_send(request)
 
 
 def _is_ahead(request: Request) -> bool:

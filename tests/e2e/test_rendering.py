@@ -18,6 +18,7 @@ from crawler.rendering.pictures import SIGNATURE, size_of
 from tests.e2e.conftest import Home, wait_for
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
 
     from crawler.demo import DemoServer
@@ -29,6 +30,9 @@ QUICK = {
     "RENDER_SCROLL_WAIT_MS": "250", "RENDER_BOTTOM_MS": "200", "RENDER_SETTLE_MS": "500",
     "RENDER_POPUP_SETTLE_MS": "100", "RENDER_SCROLL_STEPS": "2",
 }  # fmt: skip
+PATIENCE_SECONDS = 600  # a browser's crawl takes its time on a busy machine; only a hang takes longer
+# What only these programs of a crawl are told.
+BROWSER, DRIVER = "--remote-debugging-pipe", "run-driver"
 FILES = {
     "html.gz": "html_gz",
     "response.html.gz": "html_gz",
@@ -115,7 +119,7 @@ def test_a_page_that_wants_out_reaches_nobody(
     in_browser(lambda page: page.goto(url))
     wait_for(lambda: canary.knocks)
     canary.knocks.clear()
-    [session] = browsing.crawl("-a", "mode=evidence_pack", url)
+    [session] = browsing.crawl("-a", "mode=evidence_pack", url, timeout=PATIENCE_SECONDS)
     assert canary.knocks == []
     assert [session[name] for name in ("status", "mode", "render")] == ["completed", "evidence_pack", "1"]
     pages = [(page["page_type"], page["viewport"], page["status"]) for page in session["pages"]]
@@ -184,7 +188,8 @@ def _is_polite(shop: DemoServer, name: str) -> None:
 
 def test_auto_renders_what_a_script_fills_and_says_so(browsing: Home, shop: DemoServer) -> None:
     """Two pages in one window; a shop that needs no browser gets none."""
-    sessions = browsing.crawl("-a", "render=auto", shop.url("script-only"), shop.url("plain"), timeout=180)
+    urls = [shop.url("script-only"), shop.url("plain")]
+    sessions = browsing.crawl("-a", "render=auto", *urls, timeout=PATIENCE_SECONDS)
     by_url = {session["url"]: session for session in sessions}
     shell, plain = by_url[shop.url("script-only")], by_url[shop.url("plain")]
     assert [session["status"] for session in sessions] == ["completed"] * 2
@@ -197,38 +202,58 @@ def test_auto_renders_what_a_script_fills_and_says_so(browsing: Home, shop: Demo
 
 
 def test_a_browser_that_dies_costs_a_moment(browsing: Home, shop: DemoServer) -> None:
-    """It is started anew, the page is rendered again, and nothing of it outlives the crawl."""
+    """It is started anew, and what drives it too; its page is rendered again, and nothing of it is left."""
     slow = Home(browsing.path, {**browsing.extra, "RENDER_MIN_MS": "1500"})
     crawl = slow.start_scrapy(
         "crawl", "pdp", "-s", "DOWNLOAD_DELAY=0", "-a", "render=1", "-a", f"url={shop.url('german')}"
     )
-    first = wait_for(lambda: _browsers_of(crawl.pid))
-    wait_for(
-        lambda: any(entry.shop == "german" and entry.path == "/" for entry in shop.log.entries("german"))
-    )
-    for process in first:
-        os.kill(process, signal.SIGKILL)
-    output = crawl.communicate(timeout=240)[1]
+    browser = _with_a_page(crawl, shop, BROWSER, set())
+    os.kill(browser, signal.SIGKILL)
+    _with_a_page(crawl, shop, BROWSER, {browser})
+    driver = _with_a_page(crawl, shop, DRIVER, set())
+    left = _programs_below(crawl.pid, "")
+    os.kill(driver, signal.SIGKILL)
+    output = crawl.communicate(timeout=PATIENCE_SECONDS)[1]
     assert crawl.returncode == 0, output[-3000:]
     [session] = slow.sessions()
     assert session["status"] == "completed"
     assert len(session["pages"]) == 4
-    assert not [process for process in first if Path(f"/proc/{process}").exists()]
+    wait_for(lambda: not any(map(_is_running, left)))
 
 
-def _browsers_of(parent: int) -> list[int]:
-    """The Chromium processes that a process started, without those that they started in turn."""
-    below = {parent}
-    found = []
-    for _ in range(3):
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            try:
-                name, _, rest = stat.read_text().partition(" (")[2].rpartition(")")
-            except OSError:
-                continue
-            pid, above = int(stat.parent.name), int(rest.split()[1])
-            if above in below and pid not in below:
-                below.add(pid)
-                if name.startswith("chrom"):
-                    found.append(pid)
-    return found[:1]
+def _with_a_page(crawl: subprocess.Popen[str], shop: DemoServer, named: str, but: set[int]) -> int:
+    """One of a crawl's programs, found while a page of the shop is being rendered."""
+    found: int = min(wait_for(lambda: _programs_below(crawl.pid, named) - but, PATIENCE_SECONDS))
+    asked = len(_rendered_pages(shop))
+    wait_for(lambda: len(_rendered_pages(shop)) > asked or crawl.poll() is not None, PATIENCE_SECONDS)
+    return found
+
+
+def _rendered_pages(shop: DemoServer) -> list[str]:
+    """The documents that a browser has asked the shop for."""
+    asked = [entry.path for entry in shop.log.entries("german") if "Chrome/" in entry.user_agent]
+    return [path for path in asked if path == "/" or path.startswith("/products/")]
+
+
+def _is_running(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text("ascii").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def _programs_below(parent: int, named: str) -> set[int]:
+    """What a process started, and what that started in turn, whose command has such a word."""
+    parents, commands = {}, {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            stat = (folder / "stat").read_text()
+            commands[int(folder.name)] = (folder / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue  # it is gone
+        parents[int(folder.name)] = int(stat.rpartition(")")[2].split()[1])
+    below, found = {parent}, {parent}
+    while found:
+        found = {pid for pid, above in parents.items() if above in found}
+        below |= found
+    return {pid for pid in below - {parent} if not named or named.encode() in commands.get(pid, [])}

@@ -8,26 +8,25 @@ from crawler.rendering.lifetime import Lifetime
 from tests.unit.components import awaited
 
 
-class Closed:
-    """Counts how often it is closed."""
+class Ended:
+    """Counts how often a browser is let go."""
 
     def __init__(self) -> None:
         self.times = 0
 
-    async def close(self) -> None:
+    async def let_go(self) -> None:
         """Once more."""
         self.times += 1
 
 
 def test_it_ends_after_its_pages_and_not_before() -> None:
     """The next one begins to count anew."""
-    lifetime, browser = Lifetime(2), Closed()
-    told: Any = browser
-    awaited(lifetime.end(told))
-    assert browser.times == 0
+    lifetime, ended = Lifetime(2), Ended()
+    awaited(lifetime.end(ended.let_go))
+    assert ended.times == 0
     lifetime.pages = 2
-    awaited(lifetime.end(told))
-    assert (browser.times, lifetime.pages) == (1, 0)
+    awaited(lifetime.end(ended.let_go))
+    assert (ended.times, lifetime.pages) == (1, 0)
 
 
 def test_a_further_session_waits_until_an_old_browser_is_empty(monkeypatch: Any) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self, cast
+from weakref import ref
 
 import pytest
-from attrs import frozen
+from attrs import field, frozen
 
 from crawler.config import load_settings
-from crawler.rendering.traffic import Bounds, Traffic
+from crawler.rendering.traffic import Bounds, Traffic, Watched
 from crawler.rendering.viewports import DESKTOP, MOBILE
 
 URL = "https://shop.example/a?b=1"
@@ -44,6 +45,34 @@ def test_requests_are_counted_and_some_are_not_sent() -> None:
         traffic._began(a_request())
     assert not traffic.may_send(a_request())
     assert traffic.blocked == 4
+
+
+@frozen(eq=False)
+class OfAPage:
+    """Stands for a request, and for the frame that it is of."""
+
+    page: Any
+    resource_type: str = "image"
+    headers: dict[str, str] = field(factory=dict)
+
+    @property
+    def frame(self) -> Self:
+        """Where it comes from."""
+        return self
+
+
+def test_only_pages_that_are_looked_at_send_anything() -> None:
+    """Of one that was rendered nothing is kept: what it had asked for would stay as long as the crawl."""
+    watched, traffic = Watched(), a_traffic()
+    page: Any = object()
+    asked: Any = OfAPage(page)
+    with watched.during(page, traffic):
+        assert not watched.is_refused(asked)
+        assert watched.is_refused(cast("Any", OfAPage(object())))
+    assert watched.is_refused(asked)
+    kept = ref(traffic)
+    del traffic
+    assert kept() is None
 
 
 def test_what_streams_is_not_waited_for() -> None:
