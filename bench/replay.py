@@ -1,6 +1,7 @@
 """Replay beside pywb on the same WARC file; comparing beside the naive way; what is news and what is not.
 
-pywb is that of `.peers`, which `make peers` makes; where it is not there, its lines are left out.
+`python -m bench.replay [PART…]`, all of `pywb timemap news days naive many` without one. pywb is that of
+`.peers`, which `make peers` makes; where it is not there, its lines are left out.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from attrs import frozen
 from bs4 import BeautifulSoup
 from sqlalchemy import insert
 
@@ -62,18 +64,24 @@ MB = 1024 * 1024
 def main() -> None:
     """Print the figures, ratios where there is a peer."""
     print(f"{os.cpu_count()} cores; medians of {ASKED} requests in each of {ROUNDS} rounds, in turn\n")
-    with tempfile.TemporaryDirectory() as folder:
-        _beside_pywb(Path(folder))
-    with tempfile.TemporaryDirectory() as folder:
-        _timemap(Path(folder))
-    _news()
-    _day_to_day()
-    _beside_naive()
-    with tempfile.TemporaryDirectory() as folder:
-        _many(Path(folder))
+    parts: dict[str, Callable[[Path], None]] = {
+        "pywb": _beside_pywb, "timemap": _timemap, "news": _news, "days": _day_to_day,
+        "naive": _beside_naive, "many": _many,
+    }  # fmt: skip
+    for name in sys.argv[1:] or parts:
+        with tempfile.TemporaryDirectory() as folder:
+            parts[name](Path(folder))
 
 
 # ── beside pywb ──
+
+
+@frozen
+class _Server:
+    """A server under test."""
+
+    address: str
+    pid: int
 
 
 def _page(number: int, token: int = 0, price: int = 10) -> bytes:
@@ -111,18 +119,23 @@ def _archive(folder: Path) -> Path:
 
 
 def _beside_pywb(folder: Path) -> None:
+    """Each in its own process; for how long that was busy can be read on a busy machine, too."""
     path = _archive(folder)
-    with _served(folder / "home", lambda database: _register(database, path)) as address:
-        print("| what | ours ms | pywb ms | pywb / ours |\n|---|---|---|---|")
+    with _served(folder / "home", lambda database: _register(database, path)) as server:
+        print("| what | ours ms | pywb ms | pywb / ours | ours, CPU ms | pywb, CPU ms | pywb / ours |")
+        print("|---|---|---|---|---|---|---|")
         with suppress(MissingServerError), _pywb(folder, path) as peer:
             for word, modifier in (("a page, rewritten (`mp_`)", "mp_"), ("the bytes (`id_`)", "id_")):
                 for how, kept in (("new connections", False), ("a kept connection", True)):
                     rounds = [
-                        (_median(address, "/web", modifier, kept=kept), _median(*peer, modifier, kept=kept))
+                        (_asked(server, "/web", modifier, kept=kept), _asked(*peer, modifier, kept=kept))
                         for _ in range(ROUNDS)
                     ]
-                    mine, theirs = (min(each) for each in zip(*rounds, strict=True))
-                    print(f"| {word}, {how} | {mine:.1f} | {theirs:.1f} | {theirs / mine:.1f} |", flush=True)
+                    mine, theirs = (
+                        tuple(map(min, zip(*each, strict=True))) for each in zip(*rounds, strict=True)
+                    )
+                    shown = (f"{m:.2f} | {t:.2f} | {t / m:.1f}" for m, t in zip(mine, theirs, strict=True))
+                    print(f"| {word}, {how} | {' | '.join(shown)} |", flush=True)
 
 
 def _register(database: Database, path: Path) -> None:
@@ -151,11 +164,12 @@ def _register(database: Database, path: Path) -> None:
             )  # fmt: skip
 
 
-def _median(address: str, prefix: str, modifier: str, *, kept: bool) -> float:
-    """Milliseconds from a request to the last byte of its answer."""
-    parts = urlsplit(address)
+def _asked(server: _Server, prefix: str, modifier: str, *, kept: bool) -> tuple[float, float]:
+    """Milliseconds from a request to the last byte of its answer, and of the server's CPU time for it."""
+    parts = urlsplit(server.address)
     took = []
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port)
+    busy = _busy_ms(server.pid)
     for number in range(ASKED):
         began = time.perf_counter()
         if not kept:
@@ -167,11 +181,17 @@ def _median(address: str, prefix: str, modifier: str, *, kept: bool) -> float:
             raise RuntimeError(body[:200])
         took.append(time.perf_counter() - began)
     connection.close()
-    return 1000 * statistics.median(took)
+    return 1000 * statistics.median(took), (_busy_ms(server.pid) - busy) / ASKED
+
+
+def _busy_ms(pid: int) -> float:
+    """For how long the threads of a process had a core."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((each / "schedstat").read_text().split()[0]) for each in tasks) / 1_000_000
 
 
 @contextmanager
-def _pywb(folder: Path, path: Path) -> Generator[tuple[str, str]]:
+def _pywb(folder: Path, path: Path) -> Generator[tuple[_Server, str]]:
     programs = peers_folder()
     root = folder / "pywb"
     root.mkdir()
@@ -190,11 +210,11 @@ def _pywb(folder: Path, path: Path) -> Generator[tuple[str, str]]:
     with own_pywb(programs, root) as pywb:
         while not pywb.answers():
             time.sleep(0.2)
-        yield pywb.address(""), "/shop"
+        yield _Server(pywb.address(""), pywb.pid), "/shop"
 
 
 @contextmanager
-def _served(home: Path, fill: Callable[[Database], None]) -> Generator[str]:
+def _served(home: Path, fill: Callable[[Database], None]) -> Generator[_Server]:
     """Our server, a process of its own as the peer is, on what `fill` wrote."""
     settings = load_settings({"vitrine_home": home, "log_level": "ERROR"})
     with closing(open_stores(settings)) as stores:
@@ -204,7 +224,7 @@ def _served(home: Path, fill: Callable[[Database], None]) -> Generator[str]:
     environment = {**os.environ, "VITRINE_HOME": str(home), "LOG_LEVEL": "ERROR"}
     server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     try:
-        yield _address(server)
+        yield _Server(_address(server), server.pid)
     finally:
         server.terminate()
         server.wait()
@@ -221,8 +241,8 @@ def _address(server: subprocess.Popen[str]) -> str:
 
 
 def _timemap(folder: Path) -> None:
-    with _served(folder / "home", _fill_timemap) as address:
-        parts = urlsplit(address)
+    with _served(folder / "home", _fill_timemap) as server:
+        parts = urlsplit(server.address)
         first, whole, body = [], [], b""
         for _ in range(5):
             connection = http.client.HTTPConnection(parts.hostname or "", parts.port)
@@ -264,7 +284,7 @@ def _side(body: bytes) -> Side:
     return Side.of(found.title, found.text, found.headings)
 
 
-def _news() -> None:
+def _news(_: Path) -> None:
     """Pairs that differ by a token alone, and pairs that a reader sees differ."""
     tokens = sum(not compared(_side(_page(n, n)), _side(_page(n, n + 1))).sections for n in range(PAIRS))
     edits = [compared(_side(_page(n, n)), _side(_page(n, n + 1, price=11))) for n in range(PAIRS)]
@@ -274,7 +294,7 @@ def _news() -> None:
     print(f"{found} of {PAIRS} pairs with another price are not, {right} with exactly that line")
 
 
-def _day_to_day() -> None:
+def _day_to_day(_: Path) -> None:
     """Product pages of the demo's shops from one day to the next: is the price told, and nothing else?
 
     What is right comes from the shops' own books. Products beside the page's own are no part of its text.
@@ -309,7 +329,7 @@ def _lines_told(before: Side, after: Side) -> tuple[list[str], list[str]]:
     return removed, added
 
 
-def _beside_naive() -> None:
+def _beside_naive(_: Path) -> None:
     """From two bodies to what differs, and from the texts that are stored already."""
     bodies = [(_page(n, n), _page(n, n + 1, price=11)) for n in range(PAIRS)]
     texts = [tuple(map(_side, pair)) for pair in bodies]

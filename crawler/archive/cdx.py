@@ -96,7 +96,7 @@ def cdx(database: Database, order: CdxOrder) -> CdxPage:
 
 def _closest(database: Database, order: CdxOrder) -> CdxPage:
     with database.read() as db:
-        rows = near(db, url_of(order.url), time_of(order.closest), order.limit)
+        rows = near(db, url_of(order.url), time_of(order.closest), order.limit).captures
     lines = [fields_of(each) for each in rows]
     kept = [fields for fields in lines if all(each.keeps(fields) for each in order.filters)]
     return CdxPage(kept[: order.limit])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from itertools import chain
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
 from attrs import frozen
-from sqlalchemy import Integer, and_, bindparam, func, or_, select
+from sqlalchemy import Integer, and_, bindparam, func, literal, or_, select, union_all
 
 from crawler.db.models import Artifact, Record, WarcFile
 from crawler.db.types import UtcTime
@@ -17,7 +16,7 @@ from crawler.warc.cdxj import stored_key
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from sqlalchemy import ColumnElement, Row, Select
+    from sqlalchemy import ColumnElement, CompoundSelect, Row, Select
 
     from crawler.db.engine import Database, Transaction
 
@@ -80,6 +79,10 @@ def captures(db: Transaction) -> Select[*tuple[Any, ...]]:
 
 
 def _captures_at(now: datetime) -> Select[*tuple[Any, ...]]:
+    return _dated().where(_is_there(now))
+
+
+def _dated() -> Select[*tuple[Any, ...]]:
     return (
         select(
             Record.id, Record.url, Record.url_key, Record.captured_at, Record.kind, Record.status_code,
@@ -87,7 +90,7 @@ def _captures_at(now: datetime) -> Select[*tuple[Any, ...]]:
         )
         .outerjoin(WarcFile, WarcFile.id == Record.warc_file_id)
         .outerjoin(Artifact, Artifact.id == Record.artifact_id)
-        .where(Record.captured_at.is_not(None), _is_there(now))
+        .where(Record.captured_at.is_not(None))
     )  # fmt: skip
 
 
@@ -99,44 +102,77 @@ def capture_of(row: Row[*tuple[Any, ...]]) -> Capture:
 # ── the nearest ──
 
 
-def nearest(db: Transaction, url: str, at: datetime, *, embedded: bool = False) -> Chosen | None:
-    """The capture of a URL that is nearest to a time; of two that are as near, the later one.
+@frozen
+class Near:
+    """What there is of a URL around a time."""
 
-    A capture of exactly that second is always the one. Else one of a few that says only that the server had
-    failed makes way for one that says something of the page; what a page is shown with has to be there.
-    """
-    found = near(db, url, at)
-    if not found:
-        return None
-    exact = [each for each in found if _same_second(each.captured_at, at)]
-    if exact and not embedded:
-        best = max(exact, key=lambda each: (each.is_good, each.is_redirect, each.record_id))
-        return Chosen(best)
-    fits = (each for each in found if (each.is_good or each.is_redirect if embedded else each.is_an_answer))
-    best = next(fits, found[0])
-    return Chosen(best, tuple(found[: found.index(best)]))
+    at: datetime
+    captures: list[Capture]  # a few, the nearest first
+    is_gone: bool = False  # one of that very second is not kept any more
+
+    def chosen(self, *, embedded: bool = False) -> Chosen | None:
+        """The capture that is nearest; of two that are as near, the later one.
+
+        A capture of exactly that second is always the one. Else one of a few that says only that the server
+        had failed makes way for one that says something of the page; what a page is shown with has to be
+        there.
+        """
+        found = self.captures
+        if not found:
+            return None
+        exact = [each for each in found if same_second(each.captured_at, self.at)]
+        if exact and not embedded:
+            best = max(exact, key=lambda each: (each.is_good, each.is_redirect, each.record_id))
+            return Chosen(best)
+        fits = (
+            each for each in found if (each.is_good or each.is_redirect if embedded else each.is_an_answer)
+        )
+        best = next(fits, found[0])
+        return Chosen(best, tuple(found[: found.index(best)]))
 
 
 # Built once: building a statement costs more than running it.
 _NOW = cast("datetime", bindparam("now", type_=UtcTime()))
-_MINE = _captures_at(_NOW).where(Record.url_key == bindparam("key"))
-_EARLIER = _MINE.where(Record.captured_at < bindparam("at", type_=UtcTime())).order_by(
-    Record.captured_at.desc(), Record.id.desc()
-)
-_LATER = _MINE.where(Record.captured_at >= bindparam("at", type_=UtcTime())).order_by(
-    Record.captured_at, Record.id
-)
-_NEAR = tuple(query.limit(bindparam("most", type_=Integer())) for query in (_EARLIER, _LATER))
+_OF_URL = Record.url_key == bindparam("key")
+_MINE = _captures_at(_NOW).where(_OF_URL)
+_SINCE, _UNTIL = (bindparam(name, type_=UtcTime()) for name in ("since", "until"))
+_THAT_SECOND = Record.captured_at >= _SINCE, Record.captured_at < _UNTIL
 
 
-def near(db: Transaction, url: str, at: datetime, most: int = A_FEW) -> list[Capture]:
-    """A few captures of a URL on both sides of a time, the nearest first."""
-    asked = {"key": stored_key(url), "at": at, "now": db.now, "most": most}
-    rows = chain.from_iterable(db.execute(query, asked) for query in _NEAR)
-    return sorted(map(capture_of, rows), key=lambda each: _distance(each, at))
+def _sides() -> CompoundSelect[*tuple[Any, ...]]:
+    """The rows on both sides of a time, and one of that very second that is gone, in one statement."""
+    at, most = bindparam("at", type_=UtcTime()), bindparam("most", type_=Integer())
+    newest, oldest = (Record.captured_at.desc(), Record.id.desc()), (Record.captured_at, Record.id)
+    gone = _dated().where(_OF_URL, ~_is_there(_NOW), *_THAT_SECOND)
+    sides = (
+        _MINE.where(Record.captured_at < at).order_by(*newest).limit(most),
+        _MINE.where(Record.captured_at >= at).order_by(*oldest).limit(most),
+        gone.limit(1),
+    )
+    marked = (each.add_columns(literal(each is not sides[-1])) for each in sides)
+    return union_all(*(select(each.subquery()) for each in marked))
 
 
-def _same_second(one: datetime, other: datetime) -> bool:
+_SIDES = _sides()
+
+
+def near(db: Transaction, url: str, at: datetime, most: int = A_FEW) -> Near:
+    """What there is of a URL around a time."""
+    asked = {"key": stored_key(url), "at": at, "now": db.now, "most": most, **_second_of(at)}
+    # On the connection itself: what the session does for objects costs more than this statement.
+    rows = db.connection().execute(_SIDES, asked).all()
+    found = [Capture(*columns) for *columns, is_there in rows if is_there]
+    found.sort(key=lambda each: _distance(each, at))
+    return Near(at, found, is_gone=len(found) < len(rows))
+
+
+def _second_of(at: datetime) -> dict[str, datetime]:
+    begin = at.replace(microsecond=0)
+    return {"since": begin, "until": begin + timedelta(seconds=1)}
+
+
+def same_second(one: datetime, other: datetime) -> bool:
+    """Whether addresses have the same digits for both."""
     return one.replace(microsecond=0) == other.replace(microsecond=0)
 
 
@@ -235,18 +271,18 @@ _GONE = (
     select(Record, Artifact, WarcFile)
     .outerjoin(WarcFile, WarcFile.id == Record.warc_file_id)
     .outerjoin(Artifact, Artifact.id == Record.artifact_id)
-    .where(Record.url_key == bindparam("key"), Record.captured_at.is_not(None), ~_is_there(_NOW))
+    .where(_OF_URL, Record.captured_at.is_not(None), ~_is_there(_NOW))
     .order_by(Record.captured_at.desc(), Record.id.desc())
-    .limit(2 * A_FEW)
+    .limit(1)
 )
+_GONE_THEN = _GONE.where(*_THAT_SECOND)
 
 
 def tombstone(db: Transaction, url: str, at: datetime | None = None) -> Tombstone | None:
     """The capture of a URL that is gone: the one of that very second, or else the newest of them."""
-    found = db.execute(_GONE, {"key": stored_key(url), "now": db.now}).all()
-    if at is not None:
-        found = [row for row in found if row[0].captured_at and _same_second(row[0].captured_at, at)]
-    return _tombstone_of(*found[0]) if found else None
+    asked = {"key": stored_key(url), "now": db.now, **(_second_of(at) if at else {})}
+    found = db.execute(_GONE_THEN if at else _GONE, asked).first()
+    return _tombstone_of(*found) if found else None
 
 
 def _tombstone_of(record: Record, artifact: Artifact | None, file: WarcFile | None) -> Tombstone:

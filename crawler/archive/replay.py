@@ -22,8 +22,8 @@ from crawler.archive.lookup import (
     Chosen,
     latest,
     near,
-    nearest,
     neighbours,
+    same_second,
     tombstone,
     which_are_there,
 )
@@ -105,10 +105,14 @@ class Replay:
     def choose(self, url: str, at: datetime | None, *, embedded: bool = False) -> Chosen:
         """The capture that is meant; the newest one without a time."""
         with self.database.read() as db:
-            chosen = latest(db, url) if at is None else nearest(db, url, at, embedded=embedded)
-            is_asked = chosen and at and timestamp_of(chosen.capture.captured_at) == timestamp_of(at)
-            if at is not None and not is_asked and (stone := tombstone(db, url, at)):
-                raise CaptureGoneError(url, stone, near(db, url, stone.captured_at))
+            if at is None:
+                chosen = latest(db, url)
+            else:
+                around = near(db, url, at)
+                chosen = around.chosen(embedded=embedded)
+                is_asked = chosen and same_second(chosen.capture.captured_at, at)
+                if around.is_gone and not is_asked:
+                    raise CaptureGoneError(url, tombstone(db, url, at), around.captures)
             if chosen is None:
                 raise self._absent(url)
         return chosen
@@ -155,13 +159,13 @@ class Replay:
         at = capture.captured_at
         with self.database.read() as db:
             if stored_key(target) == capture.url_key:
-                others = [each for each in near(db, target, at) if not each.is_redirect]
+                others = [each for each in near(db, target, at).captures if not each.is_redirect]
                 if not others:
                     raise RedirectLoopError(
                         f"{capture.url} only ever led to {target}, of which there is no capture"
                     )
                 return others[0]
-            chosen = nearest(db, target, at)
+            chosen = near(db, target, at).chosen()
             if chosen is None:
                 if stone := tombstone(db, target):
                     raise CaptureGoneError(target, stone, [])

@@ -8,10 +8,10 @@ from contextlib import ExitStack
 from enum import StrEnum
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from attrs import frozen
-from sqlalchemy import and_, bindparam, or_, select
+from sqlalchemy import and_, bindparam, func, or_, select
 
 from crawler.capture.artifact_types import GZIPPED, HTML, MEDIA, RESPONSE
 from crawler.config import S3_SCHEME
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
 
     from crawler.config import Settings
-    from crawler.db.engine import Database
+    from crawler.db.engine import Database, Transaction
     from crawler.evidence.blobs import BlobStore
     from crawler.warc.reader import RecordStream
 
@@ -61,12 +61,16 @@ def decoded(blobs: BlobStore, artifact: Artifact) -> Iterator[bytes]:
 # ── the body of a record, in whichever file it lies ──
 
 # Built once: building a statement costs more than running it.
-_RECORD = (
-    select(Record, Artifact, WarcFile)
-    .outerjoin(Artifact, Artifact.id == Record.artifact_id)
+_KEPT = (
+    select(
+        Record.id, Record.url, Record.kind, Record.original_id, Record.artifact_id,
+        func.coalesce(Record.gone_at, WarcFile.gone_at), WarcFile.gone_why,
+        WarcFile.folder, WarcFile.path, Record.offset, Record.length, Record.record_urn,
+    )
     .outerjoin(WarcFile, WarcFile.id == Record.warc_file_id)
     .where(Record.id == bindparam("record"))
-)
+)  # fmt: skip
+_PLACE = 7  # behind so many columns the ones of the place begin
 
 
 class BodyGoneError(NotFoundError):
@@ -97,6 +101,35 @@ class Body:
         return b"".join(self.pieces)
 
 
+@frozen
+class _Place:
+    """Where in a WARC file a record lies."""
+
+    folder: str
+    path: str
+    offset: int | None
+    length: int | None
+    urn: str | None
+
+    @classmethod
+    def of(cls, file: WarcFile, record: Record) -> _Place:
+        return cls(file.folder, file.path, record.offset, record.length, record.record_urn)
+
+
+@frozen
+class _Kept:
+    """A record, and what holds its body."""
+
+    place: _Place | None  # None: it lies in an artifact
+    id: int
+    url: str
+    kind: str
+    original_id: int | None
+    artifact_id: UUID | None
+    gone_at: datetime | None
+    gone_why: str | None
+
+
 class Bodies:
     """Finds and opens what records say of."""
 
@@ -122,20 +155,18 @@ class Bodies:
     def of_record(self, record_id: int) -> Body:
         """The body of a record; of a revisit that of the answer that it repeats."""
         with self._database.read() as db:
-            found = db.execute(_RECORD, {"record": record_id}).first()
-            if found and found[0].kind == "revisit" and found[0].original_id is not None:
-                found = db.execute(_RECORD, {"record": found[0].original_id}).first()
-            if found is None:
-                raise NotFoundError(f"there is no record {record_id}")
-            record, artifact, file = cast("tuple[Record, Artifact | None, WarcFile | None]", found)
+            kept = _kept(db, record_id)
+            if kept.kind == "revisit" and kept.original_id is not None:
+                kept = _kept(db, kept.original_id)
+            artifact = db.get(Artifact, kept.artifact_id) if kept.artifact_id else None
         if artifact:
             return self.of_artifact(artifact)
-        if not file:
+        if kept.place is None:
             raise BodyMissingError(f"nothing keeps record {record_id}")
-        gone_at, why = record.gone_at or file.gone_at, file.gone_why or "erased"
-        if gone_at is not None:
-            raise BodyGoneError(f"the body of {record.url} is gone since {gone_at:%Y-%m-%d %H:%M}Z: {why}")
-        return body_in(file, record)
+        if kept.gone_at is not None:
+            why = kept.gone_why or "erased"
+            raise BodyGoneError(f"the body of {kept.url} is gone since {kept.gone_at:%Y-%m-%d %H:%M}Z: {why}")
+        return _body_at(kept.place)
 
     def of_artifact(self, artifact: Artifact) -> Body:
         """The body that a file of its own holds."""
@@ -145,14 +176,27 @@ class Bodies:
         return Body(artifact.content_type, artifact.charset, decoded(self._blobs, artifact))
 
 
+def _kept(db: Transaction, record_id: int) -> _Kept:
+    # On the connection itself: what the session does for objects costs more than this statement.
+    row: Any = db.connection().execute(_KEPT, {"record": record_id}).first()
+    if row is None:
+        raise NotFoundError(f"there is no record {record_id}")
+    place = None if row.artifact_id else _Place(*row[_PLACE:])
+    return _Kept(place, *row[:_PLACE])
+
+
 def body_in(file: WarcFile, record: Record) -> Body:
     """The body of a record in its file."""
-    opened = _opened_warc(file)
+    return _body_at(_Place.of(file, record))
+
+
+def _body_at(place: _Place) -> Body:
+    opened = _opened_warc(place)
     with ExitStack() as stack:
         stack.enter_context(opened)
-        stream = open_record(opened, record.offset or 0)
-        if record.record_urn not in {None, stream.head.get("warc-record-id")}:
-            raise BodyMissingError(f"{file.path} has another record at {record.offset}")
+        stream = open_record(opened, place.offset or 0, place.length)
+        if place.urn not in {None, stream.head.get("warc-record-id")}:
+            raise BodyMissingError(f"{place.path} has another record at {place.offset}")
         head, pieces = body_of(stream)
         stack.pop_all()
     content_type = head.get(b"content-type") if head else stream.head.get("content-type")
@@ -183,7 +227,7 @@ def heads_of(database: Database, record: Record) -> Heads:
         return Heads()
     answer: tuple[tuple[str, str], ...] = ()
     try:
-        with _opened_warc(file) as opened:
+        with _opened_warc(_Place.of(file, record)) as opened:
             answer = _headers(open_record(opened, record.offset or 0))
             return Heads(answer, _request_headers(opened, record))
     except (CrawlerError, OSError):
@@ -207,16 +251,16 @@ def _headers(record: RecordStream) -> tuple[tuple[str, str], ...]:
     return tuple((name.decode("latin-1"), value.decode("utf-8", "replace")) for name, value in pairs)
 
 
-def _opened_warc(file: WarcFile) -> BinaryIO:
+def _opened_warc(place: _Place) -> BinaryIO:
     """A file under the name that it has once it is sealed, or the one that it has before."""
-    for name in (file.path, f"{file.path}.open"):
+    for name in (place.path, f"{place.path}.open"):
         try:
-            return (Path(file.folder) / name).open("rb")
+            return (Path(place.folder) / name).open("rb")
         except FileNotFoundError:
             continue
         except OSError as error:
-            raise BodyMissingError(f"{file.path} cannot be read: {error.strerror}") from error
-    raise BodyMissingError(f"{file.path} is not in {file.folder}", hint="was the folder moved?")
+            raise BodyMissingError(f"{place.path} cannot be read: {error.strerror}") from error
+    raise BodyMissingError(f"{place.path} is not in {place.folder}", hint="was the folder moved?")
 
 
 def _until_read(file: BinaryIO, pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -55,8 +55,9 @@ class Source(Protocol):
 class FileBytes:
     """A file read in large steps, from wherever it is asked for."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, step: int = READ_BYTES) -> None:
         self._file = file
+        self._step = min(max(step, PEEK_BYTES), READ_BYTES)
         self._data = memoryview(b"")
         self._at = 0
 
@@ -65,7 +66,7 @@ class FileBytes:
         begin = offset - self._at
         if not 0 <= begin < len(self._data):
             self._file.seek(offset)
-            self._data, self._at, begin = memoryview(self._file.read(READ_BYTES)), offset, 0
+            self._data, self._at, begin = memoryview(self._file.read(self._step)), offset, 0
         return self._data[begin : begin + most]
 
     def exactly(self, offset: int, length: int) -> bytes:

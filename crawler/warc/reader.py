@@ -196,9 +196,12 @@ def _later(found: Iterable[Entry | Bad], by: int) -> Iterator[Entry | Bad]:
     yield from waiting
 
 
-def open_record(file: BinaryIO, offset: int) -> RecordStream:
-    """The record that begins at an offset; raises BadRecordError where none does."""
-    source = FileBytes(file)
+def open_record(file: BinaryIO, offset: int, length: int | None = None) -> RecordStream:
+    """The record that begins at an offset; raises BadRecordError where none does.
+
+    Where its length is known, not more than that is read of the file at once.
+    """
+    source = FileBytes(file) if length is None else FileBytes(file, length)
     if source.exactly(offset, len(MAGIC)) == MAGIC:
         return RecordStream(Members(source, offset))
     return RecordStream(Plain(source, offset))

@@ -22,8 +22,10 @@ from crawler.web.turns import Turns
 if TYPE_CHECKING:
     from crawler.stores import Stores
 
-# Modules whose `router` is part of the app; where two paths fit, the first wins.
+# Modules whose `router` is part of the app; where two paths fit, the first wins. One after the other is asked
+# whether a path is its own: what a page is shown with comes often, so it comes first.
 ROUTERS = (
+    "replay",
     "api.health",
     "api.audits",
     "api.archive",
@@ -41,7 +43,6 @@ ROUTERS = (
     "pages.system",
     "pages.changes",
     "live",
-    "replay",
     "pages.static",
 )
 # The same below /admin, which only who has the token sees.

@@ -46,11 +46,16 @@ def site_of(request: Request) -> Site:
     return site
 
 
+async def _site_here(request: Request) -> Site:  # ruff: ignore[unused-async] - a plain one is given a thread
+    """The same, as a route asks for it."""
+    return site_of(request)
+
+
 def _reading(site: SiteHere) -> Generator[Transaction]:
     with site.database.read() as db:
         yield db
 
 
-SiteHere = Annotated[Site, Depends(site_of)]
+SiteHere = Annotated[Site, Depends(_site_here)]
 # A look into the database that ends before the answer is sent.
 Reading = Annotated[Transaction, Depends(_reading, scope="function")]

@@ -59,6 +59,11 @@ class Pywb:
             return True
         return False
 
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
+
     def address(self, path: str) -> str:
         """Where it serves something."""
         return f"{self._url}/{path}"

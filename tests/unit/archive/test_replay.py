@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from crawler.archive.asked import asked
-from crawler.archive.lookup import all_of, nearest
+from crawler.archive.lookup import all_of, near
 from crawler.archive.replay import (
     CaptureGoneError,
     NotCapturedError,
@@ -65,7 +65,7 @@ def days(*numbers: int, status: int = 200, url: str = SHOP) -> list[Exchange]:
 def time_shown(database: Database, url: str, at: int, hour: int = 12) -> int:
     """The day of the capture that is nearest."""
     with database.read() as db:
-        chosen = nearest(db, url, day(at, hour))
+        chosen = near(db, url, day(at, hour)).chosen()
     assert chosen is not None
     return chosen.capture.captured_at.day
 
@@ -89,7 +89,7 @@ def test_a_servers_failure_makes_way(database: Database, folder: Path) -> None:
     assert time_shown(database, SHOP, 4, hour=12) == 4
     assert time_shown(database, SHOP, 13) == 12
     with database.read() as db:
-        chosen = nearest(db, SHOP, day(4, 13))
+        chosen = near(db, SHOP, day(4, 13)).chosen()
     assert chosen is not None
     assert [each.status for each in chosen.passed_over] == [503, 429]
 
@@ -102,7 +102,7 @@ def test_of_two_that_are_as_near_the_page_is_shown(database: Database, folder: P
         exchange("https://www.shop.example/", "page", same + timedelta(milliseconds=400)),
     )  # fmt: skip
     with database.read() as db:
-        chosen = nearest(db, SHOP, same)
+        chosen = near(db, SHOP, same).chosen()
     assert chosen is not None
     assert chosen.capture.status == 200
 
@@ -237,6 +237,21 @@ def test_what_retention_removed(replay: Replay, database: Database, blobs: Folde
     with pytest.raises(CaptureGoneError, match="removed_by_retention") as error:
         shown(replay, f"2027mp_/{SHOP}")
     assert error.value.http_status == 410
+
+
+def test_what_was_asked_for_is_gone_however_much_went_after_it(
+    replay: Replay, database: Database, folder: Path
+) -> None:
+    """The capture of that very second is told of, with what is near it; a second later that is shown."""
+    record(database, folder, *days(*range(1, 16)))
+    with database.write() as db:
+        db.execute(update(Record).where(Record.captured_at < day(14)).values(gone_at=utc_now()))
+    with pytest.raises(CaptureGoneError) as error:
+        shown(replay, f"20260502120000mp_/{SHOP}")
+    assert error.value.stone is not None
+    assert error.value.stone.captured_at == day(2)
+    assert [each.captured_at.day for each in error.value.near_by] == [14, 15]
+    assert b"Day 14" in shown(replay, f"20260502120001mp_/{SHOP}")[2]
 
 
 def test_all_captures_are_listed_in_order(
