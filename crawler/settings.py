@@ -11,6 +11,10 @@ from __future__ import annotations
 
 import sys
 
+from crawler import interrupts
+
+interrupts.end_scrapy_at_once()  # before what follows: loading it takes its time
+
 from scrapy.settings import default_settings as _scrapys
 
 from crawler import egg

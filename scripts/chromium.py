@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from crawler import interrupts
+
+if __name__ == "__main__":
+    interrupts.end_at_once()
+
 import fcntl
 import os
 import shutil
@@ -73,4 +78,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(interrupts.run(main))

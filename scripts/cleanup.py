@@ -3,7 +3,8 @@
 
 import sys
 
-from crawler.cli.app import run
+from crawler.cli.__main__ import main
 
 if __name__ == "__main__":
-    sys.exit(run(["cleanup", *sys.argv[1:]]))
+    sys.argv.insert(1, "cleanup")
+    main()

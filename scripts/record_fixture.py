@@ -9,6 +9,11 @@ Before a page is committed it has to become one of your own writing that shows t
 
 from __future__ import annotations
 
+from crawler import interrupts
+
+if __name__ == "__main__":
+    interrupts.end_at_once()
+
 import argparse
 import json
 import subprocess
@@ -80,4 +85,4 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(interrupts.run(main))

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from crawler import interrupts
+
+if __name__ == "__main__":
+    interrupts.end_at_once()
+
 import re
 import sys
 from enum import Enum
@@ -187,4 +192,4 @@ def _coded(text: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(interrupts.run(main))

@@ -7,6 +7,11 @@ what differs.
 
 from __future__ import annotations
 
+from crawler import interrupts
+
+if __name__ == "__main__":
+    interrupts.end_at_once()
+
 import argparse
 import re
 import sys
@@ -174,4 +179,4 @@ def differing(saved: SavedPage, expected: dict[str, str]) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(interrupts.run(lambda: main(sys.argv[1:])))

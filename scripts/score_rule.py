@@ -8,6 +8,11 @@ made from and in the others.
 
 from __future__ import annotations
 
+from crawler import interrupts
+
+if __name__ == "__main__":
+    interrupts.end_at_once()
+
 import argparse
 import hashlib
 import json
@@ -105,4 +110,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(interrupts.run(lambda: main(sys.argv[1:])))

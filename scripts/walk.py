@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # as a file it knows its own folder alone
 
+from crawler import interrupts
 from scripts import walk_trace
 
 if TYPE_CHECKING:
@@ -247,4 +248,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(interrupts.run(main))

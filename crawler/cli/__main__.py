@@ -1,18 +1,16 @@
 """`python -m crawler.cli` is `vitrine`."""
 
 import gc
-import sys
 
-INTERRUPTED = 130
+from crawler import interrupts
 
 
 def main() -> None:
     """Load the command line, and run it."""
+    interrupts.end_at_once()
     gc.disable()  # what is loaded now stays until the end: looking through it for garbage is wasted
-    try:
-        from crawler.cli import app  # ruff: ignore[import-outside-top-level] - see above
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+    from crawler.cli import app  # ruff: ignore[import-outside-top-level] - see above
+
     app.main()
 
 

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from crawler import __version__, logs
+from crawler import __version__, interrupts, logs
 from crawler.cli import output
 from crawler.cli.output import error_lines
 from crawler.config import env_file, load_settings, unknown_settings, unread_env_file
@@ -23,7 +23,6 @@ from crawler.urls import redacted
 
 log = logs.get_logger(__name__)
 
-INTERRUPTED = 130
 COMPLETION = "_VITRINE_COMPLETE"
 # Modules whose `register(app)` adds commands, in the order of the help, and the commands that need it.
 COMMANDS = {
@@ -131,7 +130,7 @@ def main() -> None:
     _app_for(arguments)
     gc.freeze()  # see `crawler.cli.__main__`
     gc.enable()
-    sys.exit(run(arguments))
+    sys.exit(interrupts.run(lambda: run(arguments)))
 
 
 def _use_any_output() -> None:
@@ -152,7 +151,7 @@ def run(arguments: list[str]) -> int:
         message = error.format_message().rstrip(".") or "the command is not complete"
         return _tell(UsageError(message, hint=f"`{_called(error)} --help` tells what it takes"))
     except (KeyboardInterrupt, typer.Abort):
-        return INTERRUPTED
+        return interrupts.INTERRUPTED
     except (BrokenPipeError, SystemExit):  # the latter is Typer's answer to the former
         return _stop_writing()
     except Exception as error:  # ruff: ignore[blind-except] - the last resort: one line, and the way to more

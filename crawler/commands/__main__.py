@@ -2,17 +2,15 @@
 
 import sys
 
-INTERRUPTED = 130
+from crawler import interrupts
 
 
 def main() -> None:
     """Load Scrapy, and run its command line."""
-    try:
-        from scrapy.cmdline import execute  # ruff: ignore[import-outside-top-level] - it takes its time
+    interrupts.end_at_once()
+    from scrapy.cmdline import execute  # ruff: ignore[import-outside-top-level] - it takes its time
 
-        execute()
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+    sys.exit(interrupts.run(execute))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from crawler import logs
+from crawler import interrupts, logs
 from crawler.config import load_settings, load_settings_from
 from crawler.crawl.promises import require_promises
 from crawler.errors import CrawlerError, ExitCode
@@ -47,6 +47,11 @@ class LoggingCommand(AnyCommand):
             logging.root.setLevel(logging.NOTSET)
             logging.root.addHandler(_handler(self.settings))
 
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Run Scrapy's command, which is loaded now and has its own way with an interruption."""
+        interrupts.loaded()
+        super().run(args, opts)  # type: ignore[safe-super]  # Scrapy's command comes next
+
 
 class CheckedCommand(LoggingCommand, Base):
     """The same for one that runs a spider; what Scrapy would tell in a traceback, this tells in a line."""
@@ -56,8 +61,9 @@ class CheckedCommand(LoggingCommand, Base):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Refuse what cannot work, crawl, and exit with what came of it."""
         try:
+            interrupts.loaded()
             self._prepare(args, opts)
-            super().run(args, opts)  # type: ignore[safe-super]  # Scrapy's command comes next
+            super().run(args, opts)
         except KeyboardInterrupt:  # before Scrapy has its own way with signals
             self.exitcode = ExitCode.INTERRUPTED
             return

@@ -15,7 +15,8 @@ def test_an_interruption_while_scrapy_is_loaded_is_silent(tmp_path: Path) -> Non
     """Ctrl-C before there is anything to stop: exit code 130, and no traceback."""
     (tmp_path / "scrapy").mkdir()
     (tmp_path / "scrapy" / "__init__.py").touch()
-    (tmp_path / "scrapy" / "cmdline.py").write_text("raise KeyboardInterrupt\n", encoding="utf-8")
+    interrupts = "import os, signal; os.kill(os.getpid(), signal.SIGINT)\n"
+    (tmp_path / "scrapy" / "cmdline.py").write_text(interrupts, encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-P", "-m", "crawler.commands", "crawl", "pdp"],
         env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, check=False,

@@ -1,0 +1,79 @@
+"""Ctrl-C while a program loads ends it at once, whatever it is just importing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from crawler import interrupts
+
+ROOT = Path(__file__).parents[2]
+MOMENTS = 20
+SCRAPY = str(Path(sys.executable).with_name("scrapy"))
+VITRINE = str(Path(sys.executable).with_name("vitrine"))
+PROGRAMS = {
+    "vitrine": ([VITRINE, "sessions", "list"], "typer", 20, ""),
+    "cleanup.py": ([sys.executable, "scripts/cleanup.py", "--help"], "typer", 35, ""),
+    "reference.py": ([sys.executable, "scripts/reference.py"], "crawler.config", 10, ""),
+    "scrapy": ([SCRAPY, "crawl", "nobody"], "crawler.config", 30, "interrupted: nothing was begun\n"),
+}
+
+
+@pytest.mark.usefixtures("really_started")
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_ctrl_c_at_any_moment_of_loading_is_a_line_at_most(tmp_path: Path, program: str) -> None:
+    """Exit code 130 and no traceback, at every so manieth import of one start."""
+    command, begin, every, line = PROGRAMS[program]
+    (tmp_path / "ends").mkdir()
+    (tmp_path / "sitecustomize.py").write_bytes((ROOT / "tests/unit/interrupted_start.py").read_bytes())
+    environment = {
+        **os.environ, "PYTHONPATH": str(tmp_path), "VITRINE_HOME": str(tmp_path),
+        "INTERRUPT_FROM": begin, "INTERRUPT_EVERY": str(every), "INTERRUPT_INTO": str(tmp_path / "ends"),
+    }  # fmt: skip
+    subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
+    ends = {path.name: path.read_text() for path in sorted((tmp_path / "ends").iterdir())}
+    assert len(ends) >= MOMENTS
+    assert {name: said for name, said in ends.items() if not name.endswith(".130") or said != line} == {}
+
+
+def test_what_is_loaded_is_interrupted_by_an_exception() -> None:
+    """A program can tidy up then, and its exit code is 130."""
+    tidied = []
+
+    def program() -> int:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            signal.pause()
+        finally:
+            tidied.append(True)
+        return 0
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        interrupts.end_at_once()
+        assert (interrupts.run(program), tidied) == (130, [True])
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_nobody_elses_way_with_ctrl_c_is_changed() -> None:
+    """Neither another handler, nor that of a thread, nor that of a program which imports the settings."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        interrupts.end_at_once()
+        interrupts.loaded()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        interrupts.end_scrapy_at_once()
+        thread = threading.Thread(target=interrupts.end_at_once)
+        thread.start()
+        thread.join()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
