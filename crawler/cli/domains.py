@@ -11,7 +11,7 @@ import typer
 
 from crawler.access.acquisition import open_gate
 from crawler.access.gate import LOCK_BROKEN, NEVER
-from crawler.cli.options import FailEmpty, Json, JsonLines, Limit, add_group, person
+from crawler.cli.options import FailEmpty, Json, JsonLines, Most, add_group, person
 from crawler.cli.output import Listing, emit, note, say, show_list
 from crawler.cli.stores import opened
 from crawler.config import load_settings
@@ -42,7 +42,7 @@ def list_domains(
     after: Annotated[
         str | None, typer.Option(metavar="DOMAIN", help="Go on behind this one, the last of the page before.")
     ] = None,
-    limit: Limit = 1000,
+    limit: Most = 1000,
     as_json: Json = False,
     as_jsonl: JsonLines = False,
     fail_empty: FailEmpty = False,

@@ -28,6 +28,7 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document.")]
 JsonLines = Annotated[bool, typer.Option("--jsonl", help="One JSON document a line.")]
 FailEmpty = Annotated[bool, typer.Option("--fail-empty", help="Exit 4 when nothing matches.")]
 Limit = Annotated[int, typer.Option(min=1, max=MANY, help="The newest so many.")]
+Most = Annotated[int, typer.Option("--limit", min=1, max=MANY, help="So many at most.")]
 Since = Annotated[str | None, typer.Option("--since", metavar="DAY", help="From this day on, UTC.")]
 Until = Annotated[str | None, typer.Option("--until", metavar="DAY", help="Before this day, UTC.")]
 InDomain = Annotated[

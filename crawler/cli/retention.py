@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crawler.cli.options import (
+    After,
     DomainOption,
     FailEmpty,
     InDomain,
     Json,
     JsonLines,
+    Limit,
     ListingOption,
     SessionOption,
-    domain_in,
+    Since,
+    Until,
     person,
     target_of,
+    wanted_of,
 )
 from crawler.cli.output import Listing, emit, note, progress_bar, say, show_list, size, table
 from crawler.cli.stores import opened, reading, writing
@@ -198,14 +202,22 @@ def unhold(
 def list_holds(
     *,
     domain: InDomain = None,
+    since: Since = None,
+    until: Until = None,
+    after: After = None,
+    limit: Limit = 50,
     as_json: Json = False,
     as_jsonl: JsonLines = False,
     fail_empty: FailEmpty = False,
 ) -> int:
-    """List the holds that stand: on what, whose, why, until when; with --domain those on it and in it."""
+    """List the holds that stand, the newest first: on what, whose, why, until when.
+
+    With --domain those on it and in it; --since and --until go by the day on which they were set.
+    """
+    wanted = wanted_of(domain=domain, since=since, until=until, after=after, limit=limit)
     with reading() as db:
-        found = views.standing_holds(db, db.now, domain_in(domain))
-    return show_list(HOLDS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty)
+        found = views.standing_holds(db, db.now, wanted)
+    return show_list(HOLDS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit)
 
 
 def _date(text: str | None, now: datetime) -> datetime | None:
@@ -242,6 +254,7 @@ HOLDS = Listing(
     ("on", "who", "why", "since", "until"),
     attrgetter("target", "who", "why", "created_at", "until"),
     empty="no holds",
+    key=attrgetter("id"),
 )
 
 

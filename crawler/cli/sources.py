@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crawler.cli.options import FailEmpty, Json, JsonLines
+from crawler.cli.options import FailEmpty, InDomain, Json, JsonLines, Most, Since, Until, wanted_of
 from crawler.cli.output import Listing, emit, emit_line, note, say, show_list
 from crawler.cli.stores import reading, writing
 from crawler.config import Settings, load_settings
@@ -18,6 +19,7 @@ from crawler.views import sources as views
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from crawler.views.sources import SourceCheck
 
@@ -54,22 +56,38 @@ def list_sources(
     everything: Annotated[
         bool, typer.Option("--all", help="Those too that come along and are not registered.")
     ] = False,
+    domain: InDomain = None,
+    since: Since = None,
+    until: Until = None,
+    after: Annotated[
+        str | None, typer.Option(metavar="CODE", help="Go on behind this one, the last of the page before.")
+    ] = None,
+    limit: Most = 1000,
     as_json: Json = False,
     as_jsonl: JsonLines = False,
     fail_empty: FailEmpty = False,
 ) -> int:
-    """List the sources of the file, and those that come along and are registered."""
+    """List the sources of the file, and those that come along and are registered.
+
+    With --since and --until those that were registered then.
+    """
     settings = load_settings()
+    wanted = wanted_of(domain=domain, since=since, until=until, after=after, limit=limit)
     path, registered = file or settings.sources_file, _registered(settings)
     bundled = {code: one for code, one in bundled_sources().items() if everything or code in registered}
     own = load_sources(path) if path.exists() or not bundled else {}
     sources = {code.lower(): one for code, one in {**bundled, **own}.items()}
     kind = Listing(
-        "sources", COLUMNS, lambda plan: _row(sources[plan["code"].lower()]), empty=f"{path} has no sources",
-        then="vitrine sources check",
+        "sources", COLUMNS, lambda plan: _row(sources[plan["code"].lower()]), then="vitrine sources check",
+        empty="no such sources" if sources else f"{path} has no sources", key=itemgetter("code"),
     )  # fmt: skip
-    plans = [{**source.as_plan(), "registered": code in registered} for code, source in sources.items()]
-    return show_list(kind, plans, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, file=path)
+    plans = [
+        {**sources[code].as_plan(), "registered": code in registered, "registered_at": registered.get(code)}
+        for code in views.wanted_codes(sources, registered, wanted)
+    ]
+    return show_list(
+        kind, plans, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit, file=path
+    )
 
 
 def check(
@@ -111,11 +129,11 @@ def _seeded(added: int, known: int) -> str:
     return f"{added} source{'s' if added > 1 else ''} registered{before}"
 
 
-def _registered(settings: Settings) -> set[str]:
-    """What jobs can name; a database that is not there yet is not made for that."""
+def _registered(settings: Settings) -> dict[str, datetime]:
+    """What jobs can name, and since when; a database that is not there yet is not made for that."""
     database = Database(settings.database)
     if database.path and not database.path.exists():
-        return set()
+        return {}
     with reading(settings) as db:
         return registered_codes(db)
 

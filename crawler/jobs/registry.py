@@ -55,9 +55,9 @@ def seed_sources(db: Session, sources: Iterable[Source], now: datetime) -> int:
     return added
 
 
-def registered_codes(db: Session) -> set[str]:
-    """The codes that jobs may name."""
-    return set(db.scalars(select(RegisteredSource.code)))
+def registered_codes(db: Session) -> dict[str, datetime]:
+    """The codes that jobs may name, and since when."""
+    return {row.code: row.created_at for row in db.scalars(select(RegisteredSource))}
 
 
 def find_registered(db: Session, code: str) -> RegisteredSource:

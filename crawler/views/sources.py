@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from crawler.access.scope import Ruling
+from crawler.errors import NotFoundError
 from crawler.runs.sources import oddities, told
 from crawler.urls import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
+    from datetime import datetime
 
     from crawler.runs.sources import Oddity, Source
+    from crawler.views.paging import Wanted
 
 
 @frozen(kw_only=True)
@@ -40,6 +44,29 @@ class SourceCheck:
     ok: bool
     oddities: tuple[Oddity, ...]
     urls: tuple[UrlRuling, ...]
+
+
+def wanted_codes(
+    sources: Mapping[str, Source], registered: Mapping[str, datetime], wanted: Wanted
+) -> list[str]:
+    """The codes that are wanted, in their order; days are those on which sources were registered."""
+    codes = list(sources)
+    if wanted.after is not None:
+        if (last := wanted.after.lower()) not in sources:
+            raise NotFoundError(f"there is no source {last!r}", hint="`vitrine sources list` shows them")
+        codes = codes[codes.index(last) + 1 :]
+    found = (code for code in codes if _is_wanted(sources[code], registered.get(code), wanted))
+    return list(islice(found, wanted.limit))
+
+
+def _is_wanted(source: Source, since: datetime | None, wanted: Wanted) -> bool:
+    if wanted.domain is not None and wanted.domain not in source.allowed_domains:
+        return False
+    if wanted.since is None and wanted.until is None:
+        return True
+    return since is not None and (
+        (wanted.since is None or wanted.since <= since) and (wanted.until is None or since < wanted.until)
+    )
 
 
 def check(source: Source, plugins: Collection[str], urls: Iterable[str]) -> SourceCheck:

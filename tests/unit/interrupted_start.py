@@ -1,7 +1,7 @@
 """As `sitecustomize`, this tries what Ctrl-C does to a program at many moments of one start.
 
-From the import of INTERRUPT_FROM on, a copy of the process is made at one import out of INTERRUPT_EVERY and gets
-the signal. What each came to is a file in INTERRUPT_INTO: its exit code in the name, and what it told.
+From the import of INTERRUPT_FROM on, a copy of the process is made at one import out of INTERRUPT_EVERY and
+gets the signal. What each came to is a file in INTERRUPT_INTO: its exit code in the name, and what it told.
 """
 
 import os
@@ -35,4 +35,4 @@ class Interrupter:
         os.kill(os.getpid(), signal.SIGINT)
 
 
-sys.meta_path.insert(0, Interrupter())  # type: ignore[arg-type]
+sys.meta_path.insert(0, Interrupter())

@@ -47,6 +47,25 @@ def test_the_list(vitrine: Vitrine, written: None) -> None:
     assert [json.loads(line) for line in lines] == document["sources"]
 
 
+def test_the_list_is_cut_like_every_other(vitrine: Vitrine, written: None) -> None:
+    """By domain, by the day on which a source was registered, and page by page."""
+
+    def cut(*options: str) -> list[str]:
+        return [each["code"] for each in vitrine("sources", "list", "--json", *options).document["sources"]]
+
+    assert cut("--domain", "https://www.CUPS.example/x") == ["cups"]
+    assert cut("--limit", "1") == ["cups"]
+    assert "more: --after cups" in vitrine("sources", "list", "--limit", "1").err
+    assert cut("--after", "CUPS") == ["pots"]
+    assert cut("--since", "2020-01-01") == []
+    assert vitrine("sources", "list", "--domain", "none.example", "--fail-empty").code == 4
+    unknown = vitrine("sources", "list", "--after", "cans")
+    assert (unknown.code, unknown.err.splitlines()[0]) == (1, "error[not_found]: there is no source 'cans'")
+    vitrine("sources", "seed")
+    assert cut("--since", "2020-01-01") == ["hc", "phac", "cups", "pots"]
+    assert cut("--since", "2020-01-01", "--until", "2020-01-02") == []
+
+
 def test_the_file_may_lie_elsewhere(vitrine: Vitrine) -> None:
     """An option says where, or the setting."""
     Path("mine.toml").write_text(FINE, encoding="utf-8")

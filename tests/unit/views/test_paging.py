@@ -28,6 +28,7 @@ from crawler.views import (
     hauls,
     jobs,
     products,
+    retention,
     runs,
     sessions,
     snapshots,
@@ -39,6 +40,7 @@ from tests.unit.views.rows import (
     NOW,
     THEN,
     a_haul,
+    a_hold,
     a_job,
     a_listing,
     a_page,
@@ -83,6 +85,7 @@ LISTS: dict[str, Callable[..., Sequence[Any]]] = {
     "exceptions": exceptions.newest,
     "snapshots": snapshots.newest,
     "changes": _changes,
+    "holds": lambda db, wanted=ALL: retention.standing_holds(db, NOW, wanted),
 }
 WITH_CAUSE = {"sessions", "runs", "jobs", "pages", "artifacts", "warcs"}
 
@@ -115,7 +118,7 @@ def rows_of(db: Transaction, number: int, domain: str, cause: str, day: datetime
         [
             record, a_task(run.id, url, domain=domain, status="error", cause=cause),
             a_step(job.id, cause=cause), an_asset(run.id, url, domain=domain, last_seen_at=day),
-            a_haul(domain + str(number), (url, None), created_at=day),
+            a_haul(domain + str(number), (url, None), created_at=day), a_hold(domain=domain, created_at=day),
             an_exception(run.id, "broken", url=url, last_at=day),
         ]
     )  # fmt: skip

@@ -47,7 +47,7 @@ def test_policies_name_everything_that_is_kept(database: Database) -> None:
 
 
 def test_the_holds_that_stand_are_told(database: Database) -> None:
-    """The oldest first; not those that are over or were lifted."""
+    """The newest first; not those that are over or were lifted."""
     session, listing = uuid4(), uuid4()
     with database.write() as db:
         db.add(a_hold(session_id=session, created_at=THEN + HOUR))
@@ -58,9 +58,9 @@ def test_the_holds_that_stand_are_told(database: Database) -> None:
     with database.read() as db:
         found = retention.standing_holds(db, NOW)
     assert [each.target for each in found] == [
-        "domain shop.example", f"session {session}", f"listing {listing}",
+        f"listing {listing}", f"session {session}", "domain shop.example",
     ]  # fmt: skip
-    assert (found[0].who, found[0].why, found[0].until) == ("legal", "a case", NOW + HOUR)
+    assert (found[2].who, found[2].why, found[2].until) == ("legal", "a case", NOW + HOUR)
 
 
 # ── on visits that were made ──
