@@ -99,6 +99,8 @@ SPIDER_MIDDLEWARES_BASE = {
 ITEM_PIPELINES_BASE = {"crawler.pipelines.evidence.EvidencePipeline": 300}
 EXTENSIONS_BASE = {
     **_scrapys.EXTENSIONS_BASE,
+    "scrapy.extensions.remote_control.RemoteControl": None,
+    "crawler.extensions.remote_control.LazyRemoteControl": 0,
     # before the exporter of feeds, which takes them as they are
     "crawler.extensions.page_feed.PageFeed": -10,
     "crawler.extensions.lean.Lean": 90,
