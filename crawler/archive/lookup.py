@@ -14,7 +14,7 @@ from crawler.evidence.bodies import is_readable
 from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from sqlalchemy import ColumnElement, CompoundSelect, Row, Select
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 A_FEW = 5  # captures on each side of a time that are looked at
 TIMEMAP_ROWS = 1_000
-MAX_NEAR = 10
 LAST_CHARACTER = "\U0010ffff"
 OK, REDIRECTS, GONE_FROM_SITE = 2, 3, (404, 410)
 
@@ -67,7 +66,8 @@ class Chosen:
     passed_over: tuple[Capture, ...] = ()
 
 
-def _is_there(now: datetime) -> ColumnElement[bool]:
+def is_there(now: datetime) -> ColumnElement[bool]:
+    """Whether the bytes of a record are kept."""
     in_file = and_(Record.artifact_id.is_not(None), is_readable(now))
     in_warc = and_(Record.warc_file_id.is_not(None), Record.gone_at.is_(None), WarcFile.gone_at.is_(None))
     return or_(in_file, in_warc)
@@ -79,7 +79,7 @@ def captures(db: Transaction) -> Select[*tuple[Any, ...]]:
 
 
 def _captures_at(now: datetime) -> Select[*tuple[Any, ...]]:
-    return _dated().where(_is_there(now))
+    return _dated().where(is_there(now))
 
 
 def _dated() -> Select[*tuple[Any, ...]]:
@@ -132,18 +132,18 @@ class Near:
 
 
 # Built once: building a statement costs more than running it.
-_NOW = cast("datetime", bindparam("now", type_=UtcTime()))
-_OF_URL = Record.url_key == bindparam("key")
-_MINE = _captures_at(_NOW).where(_OF_URL)
+NOW = cast("datetime", bindparam("now", type_=UtcTime()))
+OF_URL = Record.url_key == bindparam("key")
+_MINE = _captures_at(NOW).where(OF_URL)
 _SINCE, _UNTIL = (bindparam(name, type_=UtcTime()) for name in ("since", "until"))
-_THAT_SECOND = Record.captured_at >= _SINCE, Record.captured_at < _UNTIL
+THAT_SECOND = Record.captured_at >= _SINCE, Record.captured_at < _UNTIL
 
 
 def _sides() -> CompoundSelect[*tuple[Any, ...]]:
     """The rows on both sides of a time, and one of that very second that is gone, in one statement."""
     at, most = bindparam("at", type_=UtcTime()), bindparam("most", type_=Integer())
     newest, oldest = (Record.captured_at.desc(), Record.id.desc()), (Record.captured_at, Record.id)
-    gone = _dated().where(_OF_URL, ~_is_there(_NOW), *_THAT_SECOND)
+    gone = _dated().where(OF_URL, ~is_there(NOW), *THAT_SECOND)
     sides = (
         _MINE.where(Record.captured_at < at).order_by(*newest).limit(most),
         _MINE.where(Record.captured_at >= at).order_by(*oldest).limit(most),
@@ -158,15 +158,16 @@ _SIDES = _sides()
 
 def near(db: Transaction, url: str, at: datetime, most: int = A_FEW) -> Near:
     """What there is of a URL around a time."""
-    asked = {"key": stored_key(url), "at": at, "now": db.now, "most": most, **_second_of(at)}
+    asked = {"key": stored_key(url), "at": at, "now": db.now, "most": most, **second_of(at)}
     # On the connection itself: what the session does for objects costs more than this statement.
     rows = db.connection().execute(_SIDES, asked).all()
-    found = [Capture(*columns) for *columns, is_there in rows if is_there]
+    found = [Capture(*columns) for *columns, is_kept in rows if is_kept]
     found.sort(key=lambda each: _distance(each, at))
     return Near(at, found, is_gone=len(found) < len(rows))
 
 
-def _second_of(at: datetime) -> dict[str, datetime]:
+def second_of(at: datetime) -> dict[str, datetime]:
+    """What `THAT_SECOND` asks with."""
     begin = at.replace(microsecond=0)
     return {"since": begin, "until": begin + timedelta(seconds=1)}
 
@@ -253,69 +254,7 @@ def which_are_there(db: Transaction, urls: Iterable[str]) -> set[str]:
     return {url for url, key in keys.items() if key in known}
 
 
-# ── where there is none ──
-
-
-@frozen
-class Tombstone:
-    """A capture whose body is not kept any more."""
-
-    url: str
-    captured_at: datetime
-    gone_at: datetime | None
-    why: str
-    digest: str | None
-
-
-_GONE = (
-    select(Record, Artifact, WarcFile)
-    .outerjoin(WarcFile, WarcFile.id == Record.warc_file_id)
-    .outerjoin(Artifact, Artifact.id == Record.artifact_id)
-    .where(_OF_URL, Record.captured_at.is_not(None), ~_is_there(_NOW))
-    .order_by(Record.captured_at.desc(), Record.id.desc())
-    .limit(1)
-)
-_GONE_THEN = _GONE.where(*_THAT_SECOND)
-
-
-def tombstone(db: Transaction, url: str, at: datetime | None = None) -> Tombstone | None:
-    """The capture of a URL that is gone: the one of that very second, or else the newest of them."""
-    asked = {"key": stored_key(url), "now": db.now, **(_second_of(at) if at else {})}
-    found = db.execute(_GONE_THEN if at else _GONE, asked).first()
-    return _tombstone_of(*found) if found else None
-
-
-def _tombstone_of(record: Record, artifact: Artifact | None, file: WarcFile | None) -> Tombstone:
-    gone_at, why = record.gone_at, "erased"
-    if artifact is not None:
-        gone_at, why = artifact.deleted_at, "removed_by_retention"
-    elif file is not None and file.gone_at is not None:
-        gone_at, why = record.gone_at or file.gone_at, file.gone_why or "erased"
-    assert record.captured_at is not None  # ruff: ignore[assert] - only those are looked at
-    return Tombstone(record.url, record.captured_at, gone_at, why, record.payload_digest)
-
-
-def neighbours(db: Transaction, url: str, most: int = MAX_NEAR) -> list[Capture]:
-    """Captures of pages that lie beside a URL of which there is none: of its folder, else of its host."""
-    key = stored_key(url)
-    for prefix in _prefixes(key):
-        mine = captures(db).where(
-            *begins_with(prefix), or_(Record.mime_type.is_(None), Record.mime_type.contains("html"))
-        )
-        newest = mine.with_only_columns(func.max(Record.id)).group_by(Record.url_key).order_by(Record.url_key)
-        ids = db.scalars(newest.limit(most)).all()
-        if ids:
-            return [
-                capture_of(row)
-                for row in db.execute(captures(db).where(Record.id.in_(ids)).order_by(Record.url_key))
-            ]
-    return []
-
-
-def _prefixes(key: str) -> Collection[str]:
-    host, _, path = key.partition(")")
-    folder = path.partition("?")[0].rpartition("/")[0]
-    return dict.fromkeys((f"{host}){folder}/", f"{host})/"))
+# ── of many URLs ──
 
 
 def begins_with(prefix: str) -> tuple[ColumnElement[bool], ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from crawler.archive.absent import neighbours, purge_of, tombstone
 from crawler.archive.asked import (
     AS_STORED,
     EMBEDDED,
@@ -17,16 +18,7 @@ from crawler.archive.asked import (
     links_of,
     timestamp_of,
 )
-from crawler.archive.lookup import (
-    Capture,
-    Chosen,
-    latest,
-    near,
-    neighbours,
-    same_second,
-    tombstone,
-    which_are_there,
-)
+from crawler.archive.lookup import Capture, Chosen, latest, near, same_second, which_are_there
 from crawler.archive.rewriting import Place, Shown, absolute, shown_page, shown_style
 from crawler.archive.showable import AS_TEXT, Form, Showable, headers_of, showable, status_of
 from crawler.errors import NotFoundError
@@ -38,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
 
-    from crawler.archive.lookup import Tombstone
+    from crawler.archive.absent import Purge, Tombstone
     from crawler.db.engine import Database
     from crawler.evidence.blobs import BlobStore
     from crawler.evidence.bodies import Body
@@ -49,7 +41,7 @@ _BEGIN_BYTES = 512
 
 
 class NotCapturedError(NotFoundError):
-    """There is no capture of that URL, nor a trace of one: a purge leaves none."""
+    """There is no capture of that URL, nor a trace of one."""
 
     code = "not_captured"
 
@@ -72,6 +64,22 @@ class CaptureGoneError(NotFoundError):
         super().__init__(message or f"the capture{when} of {url} is gone: {stone.why if stone else 'erased'}")
         self.url = url
         self.stone = stone
+        self.near_by = near_by
+
+
+class PurgedError(NotFoundError):
+    """Everything of that domain was purged, and that URL was not captured since."""
+
+    code = "purged"
+    http_status = 410
+
+    def __init__(self, url: str, purge: Purge, near_by: list[Capture]) -> None:
+        """Say when; `near_by` are captures of pages beside it, which were made since."""
+        super().__init__(
+            f"what was kept of {purge.domain} was purged on {purge.at:%Y-%m-%d %H:%M}Z, and {url} was not"
+            " captured since; whether it was there before is not kept"
+        )
+        self.url = url
         self.near_by = near_by
 
 
@@ -117,11 +125,14 @@ class Replay:
                 raise self._absent(url)
         return chosen
 
-    def _absent(self, url: str) -> NotFoundError:
+    def _absent(self, url: str, message: str = "") -> NotFoundError:
         with self.database.read() as db:
             if stone := tombstone(db, url):
                 return CaptureGoneError(url, stone, [])
-            return NotCapturedError(url, neighbours(db, url))
+            near_by = neighbours(db, url)
+            if purge := purge_of(db, url):
+                return PurgedError(url, purge, near_by)
+            return NotCapturedError(url, near_by, message)
 
     def content(self, asked: Asked) -> Answer:
         """What is shown of a capture, or where its redirect leads."""
@@ -166,11 +177,8 @@ class Replay:
                     )
                 return others[0]
             chosen = near(db, target, at).chosen()
-            if chosen is None:
-                if stone := tombstone(db, target):
-                    raise CaptureGoneError(target, stone, [])
-                message = f"{capture.url} led to {target} then, of which there is no capture"
-                raise NotCapturedError(target, neighbours(db, target), message)
+        if chosen is None:
+            raise self._absent(target, f"{capture.url} led to {target} then, of which there is no capture")
         return chosen.capture
 
     def _redirect(self, capture: Capture, location: str) -> Answer:

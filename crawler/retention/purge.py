@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import asdict, evolve, frozen
 from sqlalchemy import and_, delete, or_, select, update
 
+from crawler.archive.absent import PURGE
 from crawler.clock import utc_now
 from crawler.db import lookup
 from crawler.db.models import (
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from crawler.retention.holds import Target
     from crawler.retention.plan import CleanupResult
 
-ACTION = "purge"
+ACTION = PURGE  # what replay looks for, beside the domain as the target says it
 BEGUN, DONE = "begun", "done"
 SESSIONS_AT_ONCE = 100
 _ALL = 1_000_000_000

@@ -29,7 +29,7 @@ from crawler.archive.asked import (
 )
 from crawler.archive.cdx import DEFAULT_LIMIT, MATCH_TYPES, MAX_LIMIT, SORTS, CdxOrder, cdx
 from crawler.archive.lookup import all_of, around, span_of
-from crawler.archive.replay import CaptureGoneError, NotCapturedError, Replay
+from crawler.archive.replay import CaptureGoneError, NotCapturedError, PurgedError, Replay
 from crawler.archive.showable import AS_PAGE, AS_TEXT, headers_of
 from crawler.errors import CrawlerError, NotFoundError
 from crawler.views import replay as views
@@ -188,7 +188,7 @@ def _told(request: Request, page: Callable[[], Response]) -> Response:
     """A page, or why it is not there, with what there is beside it."""
     try:
         return page()
-    except (NotCapturedError, CaptureGoneError) as error:
+    except (NotCapturedError, CaptureGoneError, PurgedError) as error:
         if not errors.wants_page(request):
             raise
         stone = error.stone if isinstance(error, CaptureGoneError) else None
@@ -236,7 +236,7 @@ def _timemap(request: Request, site: Site, found: Asked) -> Response:
     with site.database.read() as db:
         span = span_of(db, found.url)
     if span is None:
-        raise NotFoundError(f"there is no capture of {found.url}")
+        raise _absent(request, site, found)
     captures = all_of(site.database, found.url)
     if found.form == "link":
         origin = _pages_origin(request, site)
@@ -248,14 +248,19 @@ def _timemap(request: Request, site: Site, found: Asked) -> Response:
     )
 
 
+def _absent(request: Request, site: Site, found: Asked) -> NotFoundError:
+    """Why there is no capture of a URL."""
+    _replay(request, site).choose(found.url, None)  # which says so
+    return NotFoundError(f"there is no capture of {found.url}")
+
+
 def _calendar(request: Request, site: Site, found: Asked) -> Response:
     """All captures of a URL by their days, a year at a time."""
     year = int(found.timestamp[:4]) if len(found.timestamp) >= 4 else None  # ruff: ignore[magic-value-comparison] - digits of a year
     with site.database.read() as db:
         calendar = views.calendar(db, found.url, year)
     if calendar is None:
-        _replay(request, site).choose(found.url, None)  # which says why there is none
-        raise NotFoundError(f"there is no capture of {found.url}")
+        raise _absent(request, site, found)
     more: dict[str, Any] = {"timemap": timemap_address(found.url)}
     return render_with_urls(request, "replay/calendar.html", calendar=calendar, url=found.url, **more)
 

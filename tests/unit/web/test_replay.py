@@ -9,10 +9,11 @@ import pytest
 from sqlalchemy import select, update
 
 from crawler.clock import utc_now
-from crawler.db.models import Record
+from crawler.db.models import Artifact, Record
 from crawler.retention.holds import Target
 from crawler.retention.purge import PurgeOrder, purge
 from tests.unit.archive.captured import SHOP, day, exchange, record
+from tests.unit.archive.stored import index_pages, keep
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -190,15 +191,46 @@ def test_what_is_not_there(shop: Served) -> None:
     assert told.headers["Content-Security-Policy"].startswith("sandbox")
 
 
-def test_what_a_purge_took_leaves_no_trace(shop: Served, tmp_path: Path) -> None:
-    """It is answered as what was never captured, and the page says that it can be either."""
-    target = Target(domain="shop.example")
-    order = PurgeOrder(target, with_prices=True, who="x", before=utc_now(), reports=tmp_path / "reports")
-    purge(shop.database, shop.blobs, order)
-    for path in (f"/web/20260503120000/{SHOP}", f"/web/20260503120000mp_/{SHOP}", f"/web/*/{SHOP}"):
-        assert (path, shop.get(path, headers=PEOPLE).status_code) == (path, 404)
-    assert "or a purge took it" in shop.get(f"/web/2026/{SHOP}", headers=PEOPLE).text
+def purged(served: Served, target: Target, reports: Path) -> None:
+    """Take everything of a domain or a session out."""
+    order = PurgeOrder(target, with_prices=True, who="x", before=utc_now(), reports=reports)
+    purge(served.database, served.blobs, order)
+
+
+def test_what_a_purge_took_is_told_by_its_domain(shop: Served, tmp_path: Path) -> None:
+    """Every URL there is answered alike, captured or not: of single pages no trace is left."""
+    purged(shop, Target(domain="shop.example"), tmp_path)
+    for url in (SHOP, "http://www.shop.example/never", f"{SHOP}p?id=2&token=abc"):
+        for path in (f"/web/20260503120000/{url}", f"/web/20260503120000mp_/{url}", f"/web/*/{url}"):
+            answer = shop.get(path, headers=PEOPLE)
+            assert (path, answer.status_code, "site was purged" in answer.text) == (path, 410, True)
+            assert "sha256" not in answer.text
+        for form in (f"/web/{url}", f"/web/timemap/link/{url}"):
+            told = shop.get(form)
+            assert (told.status_code, told.json()["code"]) == (410, "purged")
     assert not shop.get("/web/cdx", params={"url": SHOP}).text
+    assert shop.get("/web/2026/https://other.shop.example/").status_code == 404
+
+
+def test_a_page_that_is_captured_after_a_purge_is_shown(shop: Served, tmp_path: Path) -> None:
+    """It is there; what lies beside it is still told as purged, with the way to what there is."""
+    purged(shop, Target(domain="shop.example"), tmp_path)
+    record(shop.database, tmp_path / "later", exchange(SHOP, PAGE.format(20), day(20)))
+    assert shop.get(f"/web/20260503120000/{SHOP}", headers=PEOPLE).status_code == 200
+    beside = shop.get(f"/web/2026/{SHOP}p?id=2", headers=PEOPLE)
+    assert (beside.status_code, f"/web/20260520120000/{SHOP}" in beside.text) == (410, True)
+
+
+def test_what_the_purge_of_a_session_took_leaves_no_trace(served: Served) -> None:
+    """It is answered as what was never captured, and the page says that it can be either."""
+    key = keep(served.database, served.blobs, PAGE.format(3), SHOP, at=day(3))
+    with served.database.read() as db:
+        session = db.scalars(select(Artifact.session_id).where(Artifact.id == key)).one()
+    index_pages(served.database, served.blobs)
+    assert served.get(f"/web/2026/{SHOP}", headers=PEOPLE).status_code == 200
+    purged(served, Target(session_id=session), served.stores.settings.vitrine_home)
+    answer = served.get(f"/web/2026/{SHOP}", headers=PEOPLE)
+    assert (answer.status_code, "was purged: that leaves nothing" in answer.text) == (404, True)
 
 
 def test_content_on_its_own_origin(serve: Serve, tmp_path: Path) -> None:
