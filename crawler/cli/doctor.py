@@ -36,6 +36,7 @@ from crawler.evidence.bodies import open_blobs
 from crawler.evidence.folder_store import FolderStore
 from crawler.evidence.store_mark import OtherStoreError, require_store
 from crawler.jobs.crawling import tool_command
+from crawler.jobs.presence import workers_at
 from crawler.jobs.registry import known_sources
 from crawler.rendering.chromium import find_chromium, install_command
 from crawler.urls import redact, redacted
@@ -231,6 +232,24 @@ def _check_archive(settings: Settings) -> Iterator[Finding]:
     yield _answer([*tool_command(settings), "--help"], "tool", "check TOOL_CMD")
 
 
+def _check_workers(settings: Settings) -> Iterator[Finding]:
+    """Whether anybody makes what jobs order."""
+    with closing(Database(settings.database)) as database:
+        if database.path and not database.path.exists():
+            return
+        if revisions.current(database) != revisions.HEAD:
+            return
+        with database.read() as db:
+            number = workers_at(db, db.now)
+    if number:
+        yield Finding(
+            "workers", OK, f"{number} of archive jobs run" if number > 1 else "1 of archive jobs runs"
+        )
+    else:
+        fix = "vitrine worker, or as a service (docs/operations.md)"
+        yield Finding("workers", ABSENT, "none runs: archive jobs wait until one does", fix)
+
+
 def _check_docker(settings: Settings) -> Iterator[Finding]:
     """Docker, where a source wants the engine that runs in it."""
     if any(source.engine == "zimit" for source in known_sources(settings.sources_file).values()):
@@ -278,6 +297,7 @@ CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     _check_redis,
     _check_artifacts,
     _check_archive,
+    _check_workers,
     _check_docker,
     _check_browser,
     _check_contact,

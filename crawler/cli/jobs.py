@@ -22,6 +22,7 @@ from crawler.errors import ExitCode, UsageError
 from crawler.jobs import orders, registry, steps
 from crawler.jobs.crawling import Archive, Crawl
 from crawler.jobs.lifecycle import JobStateError, JobStatus
+from crawler.jobs.presence import workers_at
 from crawler.jobs.steps import Came
 from crawler.jobs.worker import Worker, passing_on_signals
 from crawler.retention.holds import note_action
@@ -94,7 +95,7 @@ def create(
             )
         job = orders.create(db, settings, known, order, now=db.now)
         note_action(db, "job.create", f"job {job.id}", actor=person(), now=db.now, name=job.name)
-        document, is_busy = views.shown(db, job, db.now), views.some_worker_is_at_work(db, db.now)
+        document, workers = views.shown(db, job, db.now), workers_at(db, db.now)
     if as_json:
         emit(document)
     else:
@@ -104,9 +105,12 @@ def create(
             name=document.name,
             output_dir=document.output_dir,
         )
-        if not is_busy:
-            note("no worker is at work: nothing is made before one looks for jobs, here or as a service")
-        note("next: vitrine worker")
+        if workers:
+            run = "workers run" if workers > 1 else "worker runs"
+            note(f"{workers} {run}; next: vitrine jobs show {document.id}")
+        else:
+            note("no worker runs: nothing is made before one looks for jobs, here or as a service")
+            note("next: vitrine worker")
 
 
 def _row(job: JobDocument) -> tuple[Any, ...]:

@@ -14,6 +14,7 @@ from crawler.errors import CrawlerError
 from crawler.jobs.changes_step import Comparer
 from crawler.jobs.crawling import Archive, Crawl
 from crawler.jobs.indexing import Indexer
+from crawler.jobs.presence import Presence
 from crawler.jobs.steps import Came, Result, Steps
 from crawler.leases.backoff import Backoff
 from crawler.leases.renewer import Lost, Renewer
@@ -42,7 +43,7 @@ class Worker:
     """One process that works on jobs, one after the other."""
 
     def __init__(self, database: Database, settings: Settings, blobs: BlobStore | None = None) -> None:
-        self.settings = settings
+        self.database, self.settings = database, settings
         self.steps = Steps(database, settings)
         self.stopping = Event()
         self.indexer = Indexer(database, settings, self.stopping)
@@ -53,9 +54,11 @@ class Worker:
 
     def run(self, *, poll_interval: float, once: bool) -> None:
         """Work until somebody says stop; with `once` on one job, if there is one."""
-        with self.hearing_signals():
+        with self.hearing_signals(), closing(Presence(self.database, poll_interval)) as presence:
             while not self.stopping.is_set():
                 try:
+                    if not once:
+                        presence.tell()
                     worked = self._work(once=once)
                 except Exception as error:
                     if once:

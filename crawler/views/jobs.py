@@ -179,11 +179,6 @@ def all_jobs(db: Session) -> list[Job]:
     return list(db.scalars(select(Job).order_by(Job.id.desc())))
 
 
-def some_worker_is_at_work(db: Session, now: datetime) -> bool:
-    """Whether a worker is at any job; of one that has nothing to do nobody knows."""
-    return any(_is_alive(row, now) for row in db.scalars(select(JobStep).where(JobStep.status == AT_WORK)))
-
-
 def _is_alive(row: JobStep, now: datetime) -> bool:
     return (
         row.status == AT_WORK

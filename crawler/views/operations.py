@@ -22,6 +22,7 @@ from crawler.db.models import (
     WarcFile,
 )
 from crawler.evidence.bodies import is_readable
+from crawler.jobs import presence
 from crawler.jobs.lifecycle import JobStatus
 from crawler.retention.claims import count_due
 from crawler.runs.rows import RunStatus
@@ -173,6 +174,7 @@ def _silence(db: Transaction, now: datetime) -> float | None:
     heard = [
         db.scalar(select(func.min(JobStep.updated_at)).where(busy)),
         db.scalar(select(func.min(CrawlSession.heartbeat_at)).where(CrawlSession.status == "running")),
+        *(idle.seen_at for idle in presence.running(db, now)),
     ]
     known = [each for each in heard if each is not None]
     return max(0.0, (now - min(known)).total_seconds()) if known else None

@@ -9,7 +9,7 @@ from crawler.db.models.domains import DomainGate
 from crawler.db.models.evidence import Artifact, Record, WarcFile
 from crawler.db.models.hauls import Haul, HaulMember
 from crawler.db.models.health import DomainDay
-from crawler.db.models.jobs import Job, JobStep, RegisteredSource
+from crawler.db.models.jobs import Job, JobStep, JobWorker, RegisteredSource
 from crawler.db.models.listings import Listing, Price
 from crawler.db.models.records import AuditEntry, ExportRecord, ScrapeRecord
 from crawler.db.models.retention import Hold, RetentionConfig, RetentionResult, StoreMark
@@ -36,6 +36,7 @@ __all__ = [
     "Hold",
     "Job",
     "JobStep",
+    "JobWorker",
     "LinkCount",
     "Listing",
     "Outlink",

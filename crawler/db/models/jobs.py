@@ -114,3 +114,16 @@ class JobStep(Leased, Base):
     process: Mapped[str | None]  # by which its own machine can tell that its worker is gone
     detail: Mapped[dict[str, Any]]  # its attempts, the newest last
     created_at: Mapped[datetime]
+
+
+class JobWorker(Base):
+    """A worker of jobs that runs, also while it has nothing to do."""
+
+    __tablename__ = "job_workers"
+
+    process: Mapped[str] = mapped_column(
+        primary_key=True
+    )  # by which its own machine can tell that it is gone
+    started_at: Mapped[datetime]  # when it first said so
+    seen_at: Mapped[datetime]  # when it last said that it looks for jobs
+    lasts_until: Mapped[datetime]  # it is taken for gone then, unless it says so again or is at a job

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from crawler.cli.stores import opened
 from crawler.config import load_settings
 from crawler.db.engine import Database
 from crawler.db.models import Job, JobStep
+from crawler.jobs.presence import Presence
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Vitrine
@@ -102,15 +104,25 @@ def test_trying_again_what_failed_and_nothing_else(seeded: Vitrine) -> None:
 
 
 def test_an_order_says_that_somebody_has_to_make_it(seeded: Vitrine) -> None:
-    """Unless a worker is seen at work, which looks for the next one by itself."""
+    """Unless a worker runs, at a job or with nothing to do, which looks for the next one by itself."""
     order = ("jobs", "create", "--source", "hc")
-    assert "no worker is at work" in seeded(*order).err
-    database = Database("sqlite:///var/vitrine.db")
-    with database.write() as db:
-        step = db.scalars(select(JobStep)).one()
-        step.status, step.lease_expires_at = "in_progress", db.now + timedelta(minutes=1)
-    database.close()
-    assert seeded(*order).err == "next: vitrine worker\n"
+
+    def told() -> tuple[str, str]:
+        found = {one["check"]: one["what"] for one in seeded("doctor", "--json").document["findings"]}
+        return seeded(*order).err, found["workers"]
+
+    err, found = told()
+    assert err.startswith("no worker runs: nothing is made before one looks for jobs")
+    assert err.endswith("next: vitrine worker\n")
+    assert found == "none runs: archive jobs wait until one does"
+    with closing(Database("sqlite:///var/vitrine.db")) as database:
+        with closing(Presence(database, 30)) as idle:
+            idle.tell()
+            assert told() == ("1 worker runs; next: vitrine jobs show 2\n", "1 of archive jobs runs")
+        with database.write() as db:
+            step = db.scalars(select(JobStep).limit(1)).one()
+            step.status, step.lease_expires_at = "in_progress", db.now + timedelta(minutes=1)
+    assert told() == ("1 worker runs; next: vitrine jobs show 3\n", "1 of archive jobs runs")
 
 
 def test_a_job_without_a_worker_does_not_say_running(seeded: Vitrine) -> None:

@@ -54,7 +54,8 @@ KEPT = Word("other.example", "timbuktu")
 DOMAIN = Target(domain=GONE.domain)
 # What operators did, ordered or set; docs/retention.md says that a purge leaves it.
 OPERATORS = {
-    "alembic_version", "audit_log", "batches", "export_history", "job_steps", "jobs", "retention_config",
+    "alembic_version", "audit_log", "batches", "export_history", "job_steps", "job_workers", "jobs",
+    "retention_config",
     "retention_results", "store_marks",
 }  # fmt: skip
 # Tables that have rows of a domain, and name it by the key of another row alone.
