@@ -108,4 +108,5 @@ def _unjudged(page: Page) -> Reading:
         robots_directives=robots_directives(page),
         has_h1=False,
         has_cta=False,
+        styles=page_styles(page),
     )

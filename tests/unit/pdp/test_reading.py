@@ -7,7 +7,7 @@ import json
 import pytest
 from attrs import evolve
 
-from crawler.pdp.reading import PageQuestion, reading_of
+from crawler.pdp.reading import UNJUDGED, PageQuestion, reading_of
 from tests.unit.pdp.pages import URL
 
 BODY = (
@@ -39,6 +39,16 @@ def test_links_are_looked_for_where_they_are_asked_for() -> None:
     assert whole.links["https://shop.example/p/cup"] is True
     assert whole.media == ("https://shop.example/j.png",)
     assert whole.robots_directives == ("nofollow",)
+
+
+def test_who_judges_nothing_still_learns_where_a_page_leads() -> None:
+    """Its links, and what it needs to be shown."""
+    sheet = BODY.replace(b"<title>", b"<link rel=stylesheet href=/s.css><title>")
+    reading = reading_of(evolve(QUESTION, body=sheet, policy=UNJUDGED))
+    judged = reading_of(evolve(QUESTION, body=sheet, all_links=True))
+    assert not reading.is_judged
+    assert (reading.links, reading.media, reading.styles) == (judged.links, judged.media, judged.styles)
+    assert reading.styles == ("https://shop.example/s.css",)
 
 
 @pytest.mark.parametrize(("body", "is_html"), [(b"", False), (b"%PDF-1.4", False), (b"<p>x", True)])
