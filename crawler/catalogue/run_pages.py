@@ -57,27 +57,23 @@ class RunHooks:
     """Writes in the page's transaction: its links, its assets, what is worth a look, its task's end."""
 
     def pages_kept(self, db: Session, kept: Sequence[KeptPage]) -> None:
-        """Write what the pages of runs gave."""
-        for each in kept:
-            if isinstance(each.capture, RunPage):
-                self._page_kept(db, each.capture, each.page)
-
-    def _page_kept(self, db: Session, capture: RunPage, page: Page) -> None:
-        """Write what a run's page gave; of a task that is not ours any more, nothing."""
-        now, run_id = page.created_at, capture.task.run_id
-        came = TaskEnd(
-            capture.cause, capture.error, page_id=None if capture.cause else page.id,
-            http_status=capture.http_status, is_final=True,
-        )  # fmt: skip
-        if task_ends.end(db, task_ends.LEASES, capture.task, came, now=now) is None:
-            raise StaleLeaseError(f"{capture.task.url} is another process's by now")
-        tasks.go_by(db, capture.task, capture.url)
-        tasks.add(db, run_id, capture.links, now)
-        if capture.has_more_links:
-            exceptions.note(db, run_id, "parse", capture.url, MORE_LINKS, {}, now)
-        for failure in capture.plugin_failures:
-            context = {"plugin": failure.plugin, **failure.context}
-            exceptions.note(db, run_id, "plugin", capture.url, failure.message, context, now)
+        """Write what the pages of runs gave; of a task that is not ours any more, nothing."""
+        pages = [(each.capture, each.page) for each in kept if isinstance(each.capture, RunPage)]
+        if not pages:
+            return
+        stored = [(page, _came_of(page, row)) for page, row in pages if page.cause is None]
+        if not task_ends.stored_all(db, [(page.task, came) for page, came in stored], now=_now(pages)):
+            urls = " or ".join(page.task.url for page, _ in stored)
+            raise StaleLeaseError(f"{urls} is another process's by now")
+        for page, row in pages:
+            if page.cause is not None:
+                _end_failed(db, page, row)
+            tasks.go_by(db, page.task, page.url)
+        for run_id in dict.fromkeys(page.task.run_id for page, _ in pages):
+            found = (link for page, _ in pages if page.task.run_id == run_id for link in page.links)
+            tasks.add(db, run_id, found, _now(pages))
+        for page, row in pages:
+            _note_what_is_odd(db, page, row.created_at)
 
     def sessions_ended(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
         """A run's sessions end like any other."""
@@ -87,6 +83,34 @@ class RunHooks:
         proven = _can_tell_of(db, run_id)
         assets.mark_missing(db, source.code, run_id, now, plugins=source.plugins, within=proven)
         exceptions.note_disappeared(db, run_id, now)
+
+
+def _now(pages: Sequence[tuple[RunPage, Page]]) -> datetime:
+    """The time of their transaction."""
+    return pages[0][1].created_at
+
+
+def _came_of(capture: RunPage, page: Page) -> TaskEnd:
+    return TaskEnd(
+        capture.cause, capture.error, page_id=None if capture.cause else page.id,
+        http_status=capture.http_status, is_final=True,
+    )  # fmt: skip
+
+
+def _end_failed(db: Session, capture: RunPage, page: Page) -> None:
+    came = _came_of(capture, page)
+    if task_ends.end(db, task_ends.LEASES, capture.task, came, now=page.created_at) is None:
+        raise StaleLeaseError(f"{capture.task.url} is another process's by now")
+
+
+def _note_what_is_odd(db: Session, capture: RunPage, now: datetime) -> None:
+    """Have a person look at what was not followed, and at what plugins failed at."""
+    run_id = capture.task.run_id
+    if capture.has_more_links:
+        exceptions.note(db, run_id, "parse", capture.url, MORE_LINKS, {}, now)
+    for failure in capture.plugin_failures:
+        context = {"plugin": failure.plugin, **failure.context}
+        exceptions.note(db, run_id, "plugin", capture.url, failure.message, context, now)
 
 
 def _can_tell_of(db: Session, run_id: int) -> ColumnElement[bool]:

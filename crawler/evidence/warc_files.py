@@ -11,6 +11,7 @@ from crawler.db.models import Record, WarcFile
 from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
     from uuid import UUID
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 OFFSETS_AT_ONCE = 500
 _RECORDS = cast("Table", Record.__table__)
 # Built once: building a statement costs more than running it.
-_RECORD = insert(_RECORDS).returning(_RECORDS.c.id)
+_RECORD = insert(_RECORDS).returning(_RECORDS.c.id, _RECORDS.c.warc_file_id, _RECORDS.c.offset)
 
 
 class WarcRows:
@@ -70,20 +71,29 @@ class NoRows:
         """Nobody hears of it."""
 
 
-def write_record(db: Session, shelved: Shelved) -> int:
-    """Write the row of an answer that a WARC file has; its number."""
+def write_records(db: Session, shelved: Sequence[Shelved]) -> dict[tuple[int | None, int], int]:
+    """Write the rows of answers that WARC files have; their numbers, by file and offset."""
+    numbers: dict[tuple[int | None, int], int] = {}
+    for repeats in (False, True):  # what is repeated may be among them, and has its number first
+        rows = [_record_row(db, each) for each in shelved if (each.pair.original is not None) is repeats]
+        if rows:
+            written = db.connection().execute(_RECORD, rows)
+            numbers |= {(file, offset): number for number, file, offset in written}
+    return numbers
+
+
+def _record_row(db: Session, shelved: Shelved) -> dict[str, Any]:
     pair = shelved.pair
     original = None
     if pair.original is not None:
         its = (Record.warc_file_id == shelved.file_id, Record.record_urn == pair.original.record_id)
         original = db.scalar(select(Record.id).where(*its).limit(1))
-    row = {
+    return {
         "warc_file_id": shelved.file_id, "offset": shelved.offset, "length": pair.length,
         "record_urn": pair.record_id, "kind": pair.kind, "original_id": original, "url": pair.url,
         "url_key": stored_key(pair.url), "captured_at": pair.captured_at, "mime_type": pair.mime_type,
         "status_code": pair.status, "payload_digest": pair.payload_digest,
     }  # fmt: skip
-    return int(db.connection().execute(_RECORD, row).scalar_one())
 
 
 def note_erasure(db: Session, path: Path, done: Erasure, reason: str) -> None:

@@ -203,8 +203,22 @@ class Leases:
 
     def finish(self, db: Session, lease: Lease, now: datetime, **facts: Any) -> bool:
         """Mark a thing as done, with what came of it; False when it is no longer ours."""
-        facts |= {"last_error": None, "cause": None, "attempts": lease.attempts}
-        return self._end(db, lease, now, status="finished", finished_at=now, **facts)
+        return self.finish_all(db, [(lease, facts)], now)
+
+    def finish_all(self, db: Session, done: Sequence[tuple[Lease, dict[str, Any]]], now: datetime) -> bool:
+        """Mark things as done, each with the same kinds of facts; False when one is no longer ours.
+
+        Then those of the others that are written have to be taken back.
+        """
+        rows = [
+            {
+                **_right(lease), **facts, "last_error": None, "cause": None, "attempts": lease.attempts,
+                "status": "finished", "finished_at": now, "updated_at": now,
+            }
+            for lease, facts in done
+        ]  # fmt: skip
+        columns = tuple(name for name in rows[0] if name not in _RIGHT)
+        return db.connection().execute(_ending(self._table, columns), rows).rowcount == len(rows)
 
     def fail(
         self,
@@ -236,12 +250,17 @@ class Leases:
         return released
 
     def _end(self, db: Session, lease: Lease, now: datetime, **values: Any) -> bool:
-        parameters = {
-            "its_id": lease.id, "its_owner": lease.owner, "its_epoch": lease.epoch,
-            "updated_at": now, **values,
-        }  # fmt: skip
+        parameters = {**_right(lease), "updated_at": now, **values}
         statement = _ending(self._table, ("updated_at", *values))
         return db.connection().execute(statement, parameters).rowcount == 1
+
+
+_RIGHT = ("its_id", "its_owner", "its_epoch")
+
+
+def _right(lease: Lease) -> dict[str, Any]:
+    """By what a row is found that is still its owner's."""
+    return dict(zip(_RIGHT, (lease.id, lease.owner, lease.epoch), strict=True))
 
 
 def _urgency(row: RowMapping) -> tuple[int, int]:

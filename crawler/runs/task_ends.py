@@ -97,6 +97,19 @@ def end(db: Session, leases: Leases, task: LeasedTask, came: TaskEnd, *, now: da
     return came.outcome
 
 
+def stored_all(db: Session, ended: Sequence[tuple[LeasedTask, TaskEnd]], *, now: datetime) -> bool:
+    """Write that the pages of some tasks are stored; False where one of these is not ours.
+
+    Then whatever was written for the others has to be taken back.
+    """
+    done = [(task.lease, {"outcome": came.outcome.value, "page_id": came.page_id}) for task, came in ended]
+    if not ended or not LEASES.finish_all(db, done, now):
+        return not ended
+    rows = [_record_row(_facts_of(task), "finished", came, now) for task, came in ended]
+    db.connection().execute(_RECORD, rows)
+    return True
+
+
 def _outcome_of(cause: Cause, status: str | None) -> TaskOutcome:
     if cause.traits.is_refusal:
         return TaskOutcome.REFUSED
@@ -157,19 +170,21 @@ def _record(
     now: datetime,
 ) -> None:
     """Write down what is to be known when the tasks' own rows are gone."""
-    records = [
-        {
-            "timestamp": now, "kind": "task", "subject_id": str(task["id"]), "domain": task["domain"],
-            "url": task["url"], "status": status, "cause": came.cause, "duration_ms": None,
-            "details": {
-                "run": task["run_id"], "outcome": came.outcome, "error": came.error or None,
-                "attempts": task["attempts"], "depth": task["depth"], "kind": task["kind"],
-            },
-        }
-        for task in tasks
-    ]  # fmt: skip
-    if records:
+    if records := [_record_row(task, status, came, now) for task in tasks]:
         db.connection().execute(_RECORD, records)
+
+
+def _record_row(
+    task: Mapping[str, Any] | RowMapping, status: str, came: TaskEnd, now: datetime
+) -> dict[str, Any]:
+    return {
+        "timestamp": now, "kind": "task", "subject_id": str(task["id"]), "domain": task["domain"],
+        "url": task["url"], "status": status, "cause": came.cause, "duration_ms": None,
+        "details": {
+            "run": task["run_id"], "outcome": came.outcome, "error": came.error or None,
+            "attempts": task["attempts"], "depth": task["depth"], "kind": task["kind"],
+        },
+    }  # fmt: skip
 
 
 def _note(db: Session, task: Mapping[str, Any] | RowMapping, came: TaskEnd, now: datetime) -> None:

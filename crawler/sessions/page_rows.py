@@ -13,12 +13,12 @@ from sqlalchemy import insert
 from crawler.capture.artifact_types import HTML, MEDIA
 from crawler.db.models import Artifact, Page
 from crawler.evidence.files import files_of, sha256
-from crawler.evidence.warc_files import write_record
+from crawler.evidence.warc_files import write_records
 from crawler.pdp import facts_as_dict, verdict_as_dict
 from crawler.storable import as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -83,7 +83,9 @@ def write_pages(db: Transaction, pages: Sequence[PageRows]) -> list[KeptPage]:
     """Write the rows of pages of one store, and have the hooks write theirs."""
     if not pages:
         return []
-    rows = [_page_row(page, db.now, _record(db, page.capture)) for page in pages]
+    shelved = [page.capture.record for page in pages if page.capture.record is not None]
+    records = write_records(db, shelved)
+    rows = [_page_row(page, db.now, records) for page in pages]
     db.connection().execute(_PAGES, rows)
     artifacts = [
         row
@@ -108,12 +110,8 @@ def write_artifacts(
         db.connection().execute(_ARTIFACTS, rows)
 
 
-def _record(db: Session, capture: PageCapture) -> int | None:
-    return None if capture.record is None else write_record(db, capture.record)
-
-
-def _page_row(page: PageRows, now: datetime, record_id: int | None) -> Row:
-    capture, fence = page.capture, page.visit.fence
+def _page_row(page: PageRows, now: datetime, records: Mapping[tuple[int | None, int], int]) -> Row:
+    capture, fence, shelved = page.capture, page.visit.fence, page.capture.record
     from_the_site = {
         "url": capture.url,
         "verdict": verdict_as_dict(capture.verdict) if capture.verdict else None,
@@ -122,7 +120,7 @@ def _page_row(page: PageRows, now: datetime, record_id: int | None) -> Row:
     return {
         "id": capture.page_id,
         "created_at": now,
-        "record_id": record_id,
+        "record_id": None if shelved is None else records[shelved.file_id, shelved.offset],
         "session_id": fence.session_id,
         "epoch": fence.epoch,
         "page_type": capture.page_type,

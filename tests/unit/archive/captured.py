@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from crawler.evidence.warc_files import WarcRows, write_record
+from crawler.evidence.warc_files import WarcRows, write_records
 from crawler.evidence.warc_shelf import WarcShelf
 from crawler.warc.messages import Exchange
 from tests.unit.warc.made import ABOUT
@@ -45,5 +45,5 @@ def record(database: Database, folder: Path, *exchanges: Exchange, revisits: str
     finally:
         shelf.close()
     with database.write() as db:
-        keys = {id(each): write_record(db, shelved[id(each)]) for each in in_time}
-    return [keys[id(each)] for each in exchanges]
+        keys = write_records(db, list(shelved.values()))
+    return [keys[shelved[id(each)].file_id, shelved[id(each)].offset] for each in exchanges]

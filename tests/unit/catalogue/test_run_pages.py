@@ -132,6 +132,32 @@ def test_a_page_whose_task_is_anothers_is_not_kept(queue: Queue) -> None:
         assert not db.scalars(select(ScrapeRecord)).all()
 
 
+def test_pages_of_one_commit_end_their_tasks_together_or_not_at_all(database: Database) -> None:
+    """Links that several have are added once; where one task is another's, nothing is written of any."""
+    queue = Queue(database, a_run(database, page(1), page(2), page(3)))
+    both = [leased(queue), leased(queue)]
+    slow = leased(queue)
+
+    def kept(task: LeasedTask, number: int) -> KeptPage:
+        capture = RunPage(
+            session_id="", page_type="page", url=task.url, task=task, source="shop",
+            links=[page(9), page(10 + number)], page_id=UUID(int=number),
+        )  # fmt: skip
+        return KeptPage(Page(id=UUID(int=number), created_at=NOON + SECOND), (), capture)
+
+    with queue.database.write() as db:
+        RunHooks().pages_kept(db, [kept(task, number) for number, task in enumerate(both)])
+    queue.acquire(NOON + 40 * SECOND, owner="two", limit=1)
+    with pytest.raises(StaleLeaseError), queue.database.write() as db:
+        RunHooks().pages_kept(db, [kept(slow, 5)])
+    rows = rows_of(database, queue.run_id)
+    assert [(row.status, row.page_id) for row in rows[:2]] == [("finished", UUID(int=n)) for n in (0, 1)]
+    assert [row.url_sha256 for row in rows[3:]] == [page(n).url_sha256 for n in (9, 10, 11)]
+    with database.read() as db:
+        done = db.scalars(select(ScrapeRecord.status).where(ScrapeRecord.status == "finished")).all()
+    assert len(done) == 2
+
+
 def test_a_page_of_a_session_has_no_task(queue: Queue) -> None:
     """It is not this module's."""
     with queue.database.write() as db:
