@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from attrs import asdict, define, evolve, frozen
+from attrs import asdict, define, evolve, field, frozen
 from sqlalchemy import and_, delete, func, insert, select, update
 
 from crawler import logs
@@ -20,6 +20,7 @@ from crawler.leases.rows import Leases
 from crawler.leases.rules import LeaseRules, stored_error
 from crawler.runs import rows, task_ends, tasks
 from crawler.runs.keeping import KEY, keeping_of, require_recording
+from crawler.runs.known_links import KnownLinks
 from crawler.runs.rows import RunStatus
 from crawler.runs.sources import Source
 from crawler.runs.task_ends import Release
@@ -72,6 +73,7 @@ class RunAtWork:
     scope: Scope  # what may be asked for; it shrinks with what the run learns
     max_attempts: int  # how often a task is tried
     jitter_seconds: float  # the longest pause between an answer and the next request to its domain
+    links: KnownLinks = field(factory=KnownLinks)  # that need no second look
 
 
 @frozen
@@ -128,7 +130,8 @@ class RunStore:
         rules, jitter = rules_of(self.settings, source), source.jitter_seconds
         jitter = self.settings.task_jitter_seconds if jitter is None else jitter
         self.leases = Leases(Task, rules, task_ends.note_expired, ahead=True)
-        self.run = RunAtWork(run_id, source, row is not None, scope, rules.max_attempts, jitter)
+        links = KnownLinks.of(source)
+        self.run = RunAtWork(run_id, source, row is not None, scope, rules.max_attempts, jitter, links)
         return self.run
 
     def _found(self, db: Session, order: RunOrder) -> Run | None:

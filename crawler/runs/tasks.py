@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from crawler.leases.rows import Lease, Leases
     from crawler.pdp import Reading
     from crawler.runs.sources import Source
+    from crawler.runs.store import RunAtWork
 
 LIKELY_PRODUCT = 1  # added to a task's priority: products first, among pages of one depth
 _BATCH = 500
@@ -81,17 +82,23 @@ def task_of(url: str, **fields: Any) -> NewTask:
     return NewTask(url, domain_of(url), digest, **fields)
 
 
-def found_on(reading: Reading, source: Source, scope: Scope, depth: int) -> tuple[NewTask, ...]:
+def goes_on(source: Source, depth: int) -> bool:
+    """Whether a run follows links to pages that are so far from its first ones."""
+    return source.depth is None or depth <= source.depth
+
+
+def found_on(reading: Reading, run: RunAtWork, depth: int) -> tuple[NewTask, ...]:
     """What a run may follow of a page: the source's rules are applied before a link becomes a task.
 
     Products go first among the links of one depth. Pictures and the like belong to their page, wherever they
     lie, and come as soon.
     """
+    source, scope = run.source, run.scope
     pages: list[NewTask] = []
-    if source.depth is None or depth <= source.depth:
-        for url, is_product_like in reading.links.items():
+    if goes_on(source, depth):
+        for url in run.links.unknown(reading.links):
             if scope.judge(url) is None:
-                priority = LIKELY_PRODUCT * is_product_like - 2 * depth
+                priority = LIKELY_PRODUCT * reading.links[url] - 2 * depth
                 pages.append(task_of(url, depth=depth, priority=priority))
     media = reading.media if "media" in source.plugins or source.requisites else ()
     styles = reading.styles if source.requisites else ()

@@ -139,6 +139,7 @@ class RunWorker:
     async def end_task(self, task: LeasedTask, came: TaskEnd) -> None:
         """Write what came of an attempt that became no page."""
         outcome = await self.written([task], self.store.end_task, task, came)
+        self.run.links.settle(task.lease.id, is_stored=False)
         self.ended(task, outcome or LOST)
 
     async def written(
@@ -159,14 +160,16 @@ class RunWorker:
             slot.ending[task.lease.id] = asyncio.ensure_future(self.end_task(task, came))
 
     def stored(self, task: LeasedTask, outcome: TaskOutcome) -> None:
-        """A page is stored, and with it the end of its task; there may be something new to lease."""
+        """A page is stored, and with it the end of its task; where it led there may be something to lease."""
         self.outgoing.refused.pop(task.lease.id, None)
         self.ended(task, outcome)
-        if outcome is TaskOutcome.STORED and self.dispatcher is not None:
-            self.dispatcher.look_again.set()
-            for slot in self.slots.values():
+        leads = self.run.links.settle(task.lease.id, is_stored=outcome is TaskOutcome.STORED)
+        for domain in leads.domains:
+            if slot := self.slots.get(domain):
                 slot.is_dry = False
                 slot.changed.set()
+            elif self.dispatcher is not None:
+                self.dispatcher.look_again.set()
 
     def store_refused(self, task: LeasedTask, error: str) -> None:
         """A store did not take what a task gave: it goes back without an attempt; too long fails the run."""

@@ -33,11 +33,12 @@ from crawler.leases.backoff import Backoff
 from crawler.middlewares.scope import TASK
 from crawler.pdp import UNJUDGED
 from crawler.pdp.links import MAX_LINKS
+from crawler.runs.known_links import Leads
 from crawler.runs.outgoing import FINISHED
 from crawler.runs.sources import Source, find_source
 from crawler.runs.store import RunOrder
 from crawler.runs.task_ends import Release, TaskEnd, TaskOutcome
-from crawler.runs.tasks import found_on, media_tasks
+from crawler.runs.tasks import found_on, goes_on, media_tasks
 from crawler.spiders.visiting import refusal
 from crawler.urls import require_http_url
 
@@ -191,10 +192,12 @@ class SiteSpider(Spider):
         self, session_id: str, task: LeasedTask, fetched: FetchedPage, record: Shelved | None
     ) -> RunPage:
         reading, run, depth = fetched.reading, self.worker.run, task.depth + 1
-        links = found_on(reading, run.source, run.scope, depth)
+        links = found_on(reading, run, depth)
         if run.source.requisites and fetched.content_type.lower().startswith(STYLESHEET):
             named = style_references(fetched.body.decode("utf-8", "replace"), fetched.url)
             links = media_tasks(named, run.scope, task.depth)
+        decided = tuple(reading.links) if goes_on(run.source, depth) else ()
+        run.links.expect(task.lease.id, Leads(decided, frozenset(link.domain for link in links)))
         capture = RunPage.of(
             fetched, session_id, "pdp" if reading.verdict.is_pdp else "page", task=task,
             source=run.source.code, links=links, record=record,
