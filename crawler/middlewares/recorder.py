@@ -113,7 +113,9 @@ class RecorderMiddleware(Component):
         if session and self.context.has_own_warc(session):
             shelves.insert(0, stores.open_spool())
         written = [asyncio.wrap_future(shelf.append(exchange, key)) for shelf in shelves]
-        return (await asyncio.gather(*written))[-1]
+        if len(written) > 1:
+            await asyncio.gather(*written)
+        return await written[-1]
 
     def _take(self, size: int) -> None:
         self._waiting_bytes += size

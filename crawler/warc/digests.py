@@ -55,13 +55,22 @@ class Beside:
         self._jobs.put((work, data, body_at))
         return self._begun
 
+    def has_room(self) -> bool:
+        """Whether it is not behind: else who reads is quicker to do something himself."""
+        while self._begun - self._ended >= _MOST_WAITING and not self._done.empty():
+            self._take_end()
+        return self._begun - self._ended < _MOST_WAITING
+
     def wait_for(self, number: int) -> None:
         """Wait until everything up to a number is done."""
         while self._ended < number:
-            error = self._done.get()
-            self._ended += 1
-            if error is not None:
-                raise error
+            self._take_end()
+
+    def _take_end(self) -> None:
+        error = self._done.get()
+        self._ended += 1
+        if error is not None:
+            raise error
 
     def _go(self) -> None:
         while (job := self._jobs.get()) is not None:
@@ -90,7 +99,7 @@ class Checks:
         """Take the next bytes of the block; from `body_at` on they are of the payload as well."""
         if self._block is None and self._payload is None:
             return
-        if not self._last and len(data) < _SMALL_BYTES:
+        if not self._last and (len(data) < _SMALL_BYTES or not self._beside.has_room()):
             self._update(data, body_at)
         else:
             self._last = self._beside.submit(self._update, data, body_at)

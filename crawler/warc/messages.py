@@ -32,7 +32,8 @@ PIECE_BYTES = 1024 * 1024  # at most so much of a body is held at once
 MAX_DECODED_BYTES = 256 * 1024 * 1024
 MOST_CODINGS = 4  # a server that packs its answers more often means harm
 _COOKIES = frozenset({b"cookie", b"cookie2"})
-_KNOWN_NAMES = 1024
+_KNOWN_NAMES = _KNOWN_LINES = 1024
+_SHORT_BYTES = 128
 # They speak of the connection: what is stored was put together again already.
 _OF_THE_CONNECTION = frozenset({b"transfer-encoding"})
 _BREAKS_LINES = re.compile(rb"[\r\n\x00]+")
@@ -88,6 +89,7 @@ class Resource:
     body: bytes = field(repr=False)
 
 
+@lru_cache(16)  # asked for more than once of each exchange
 def fetched_url(url: str) -> str:
     """A URL as a record names it: what was asked for, so without fragment, and never with a password."""
     parts = urlsplit(_NOT_IN_URLS.sub(_escaped, url))
@@ -120,10 +122,19 @@ def response_head(exchange: Exchange) -> bytes:
 
 
 def _head(first: bytes, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    lines = [first]
-    for name, value in headers:
-        lines.append(b"%s: %s" % (_NOT_IN_NAMES.sub(b"-", name) or b"-", _BREAKS_LINES.sub(b" ", value)))
-    return b"\r\n".join((*lines, b"", b""))
+    lines = (
+        (_known_line if len(name) + len(value) <= _SHORT_BYTES else _line)(name, value)
+        for name, value in headers
+    )
+    return b"\r\n".join((first, *lines, b"", b""))
+
+
+def _line(name: bytes, value: bytes) -> bytes:
+    """A header that is one line, whatever was sent."""
+    return b"%s: %s" % (_NOT_IN_NAMES.sub(b"-", name) or b"-", _BREAKS_LINES.sub(b" ", value))
+
+
+_known_line = lru_cache(_KNOWN_LINES)(_line)  # a site's pages have the same ones, again and again
 
 
 def _escaped(found: re.Match[str]) -> str:
