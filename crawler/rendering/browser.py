@@ -98,7 +98,7 @@ class Browser(Program):
     async def _download_request_with_page(self, request: Request, page: Page, spider: Spider) -> Response:
         """Called by scrapy-playwright with a page that is nobody else's; it is closed in any case."""
         settings, window = self.shared.settings, self.windows[request.meta[CONTEXT]]
-        traffic = Traffic(Bounds.of(settings), request.url)
+        traffic = Traffic(Bounds.of(settings), request.url, window.door.broke_off)
         visit = self.shared.visits.running.get(window.session)
         sight = Sight(page, traffic, settings, visit, window.viewport)
         with self.watched.during(page, traffic):

@@ -16,6 +16,8 @@ from playwright.async_api import Error
 from crawler.urls import spelling
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from playwright.async_api import CDPSession, Page
 
 MOST_RELOADS = 2
@@ -33,6 +35,7 @@ class MainDocument:
 
     url: str  # that was asked for
     most_bytes: int
+    broke_off: Callable[[str], bool] = lambda _url: False  # whether an answer is known not to have come whole
     body: bytes | None = None  # as its server sent it; None where that could not be taken
     led_to: str | None = None  # where it wanted to go, by header or by script
     reloads: int = 0
@@ -80,8 +83,12 @@ class MainDocument:
             return
         try:
             body = await self._read(cdp, stream)
-        except Error:  # it broke off
-            await cdp.send("Fetch.failRequest", {"requestId": request_id, "errorReason": "Failed"})
+        except Error:
+            body, is_whole = b"", False
+        else:
+            is_whole = body is None or not (_is_short(event, body) or self.broke_off(event["request"]["url"]))
+        if not is_whole:
+            await cdp.send("Fetch.failRequest", {"requestId": request_id, "errorReason": "ConnectionClosed"})
             return
         if body is None:
             self.is_too_large = True
@@ -119,6 +126,17 @@ def _is_taken(event: dict[str, Any]) -> bool:
     """Whether an answer is a page: no redirect, no file to be kept, nothing of an unknown kind."""
     if event.get("responseStatusCode", _REDIRECTS.start) in _REDIRECTS:
         return False
-    headers = {each["name"].lower(): each["value"] for each in event.get("responseHeaders", ())}
+    headers = _headers_of(event)
     is_kept = headers.get("content-disposition", "").lstrip().lower().startswith("attachment")
     return not is_kept and headers.get("content-type", "").lstrip().lower().startswith(_KINDS)
+
+
+def _is_short(event: dict[str, Any], body: bytes) -> bool:
+    """Whether an answer broke off: the browser hands out what came of it, and does not say so."""
+    headers = _headers_of(event)
+    length = headers.get("content-length", "")
+    return "content-encoding" not in headers and length.isdecimal() and len(body) < int(length)
+
+
+def _headers_of(event: dict[str, Any]) -> dict[str, str]:
+    return {each["name"].lower(): each["value"] for each in event.get("responseHeaders", ())}

@@ -19,7 +19,7 @@ from attrs import define, field, frozen
 
 from crawler import logs
 from crawler.access.egress import EgressPolicy, given_away, host_name
-from crawler.rendering.wire import END, BadHeadError, Head, Upstream, read_answer_head, read_head
+from crawler.rendering.wire import END, BadHeadError, Body, Head, Upstream, read_answer_head, read_head
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -77,6 +77,7 @@ class Door:
     connections: int = 0
     troubles: dict[str, tuple[Trouble, str]] = field(factory=dict)  # by host
     addresses: dict[str, str] = field(factory=dict)  # that hosts were reached at
+    broken: set[str] = field(factory=set)  # what was asked for, and broke off
     _open: set[asyncio.StreamWriter] = field(factory=set)
 
     @property
@@ -94,6 +95,7 @@ class Door:
         self.received = self.connections = 0
         self.troubles.clear()
         self.addresses.clear()
+        self.broken.clear()
 
     def cut(self) -> None:
         """End the connections that there are; what a page left running sends nothing more."""
@@ -115,6 +117,10 @@ class Door:
         """Remember at which address a host was reached; the browser has only seen our proxy's."""
         if len(self.addresses) < MOST_REMEMBERED:
             self.addresses[host_name(host)] = str(streams[1].get_extra_info("peername")[0])
+
+    def broke_off(self, url: str) -> bool:
+        """Whether the answer to a request is known not to have come whole; of a tunnel nothing is known."""
+        return url.partition("#")[0] in self.broken
 
     @asynccontextmanager
     async def open_streams(self, *writers: asyncio.StreamWriter) -> AsyncGenerator[None]:
@@ -250,19 +256,31 @@ class Exchange:
             self.browser[1].write(ESTABLISHED if upstream is None else await self.site[0].readuntil(END))
         sending = asyncio.ensure_future(self._send())
         try:
-            if not head.is_tunnel:
-                self.browser[1].write(await read_answer_head(self.site[0]))
-            await self._receive()
+            await (self._receive(Body()) if head.is_tunnel else self._answer(head))
         finally:
             sending.cancel()
             with suppress(asyncio.CancelledError, OSError):
                 await sending
 
-    async def _receive(self) -> None:
+    async def _answer(self, head: Head) -> None:
+        """Pass on one answer; of one that broke off that is remembered, for a browser does not tell."""
+        said = await read_answer_head(self.site[0])
+        body, is_whole = Body.of(head.method, said), False
+        self.browser[1].write(said)
+        self.door.broken.discard(head.url)
+        try:
+            await self._receive(body)
+            is_whole = body.is_whole
+        finally:
+            if not is_whole:
+                self.door.broken.add(head.url)
+
+    async def _receive(self, body: Body) -> None:
         """Pass on what the site sends, up to what a page may bring."""
         reader, writer = self.site[0], self.browser[1]
         while not self.door.is_over and (data := await reader.read(CHUNK)):
             self.door.received += len(data)
+            body.add(data)
             writer.write(data)
             await writer.drain()
 

@@ -13,7 +13,7 @@ from crawler import logs
 from crawler.rendering.documents import MainDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from playwright.async_api import Page, Request, Response
 
@@ -49,6 +49,7 @@ class Traffic:
 
     bounds: Bounds
     url: str  # of the document that was asked for
+    broke_off: Callable[[str], bool] = lambda _url: False  # whether an answer is known not to have come whole
     document: MainDocument = field(init=False)
     answer: Response | None = None  # the document's
     begun: int = 0
@@ -60,7 +61,7 @@ class Traffic:
     _tasks: set[asyncio.Task[None]] = field(factory=set)
 
     def __attrs_post_init__(self) -> None:
-        self.document = MainDocument(self.url, self.bounds.bytes)
+        self.document = MainDocument(self.url, self.bounds.bytes, self.broke_off)
 
     @property
     def under_way(self) -> int:

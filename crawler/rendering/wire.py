@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from typing import TYPE_CHECKING, Self
 from urllib.parse import unquote, urlsplit
 
-from attrs import frozen
+from attrs import define, frozen
 
 if TYPE_CHECKING:
     import asyncio
 
 MAX_HEAD_BYTES = 512 * 1024
+MAX_SIZE_LINE_BYTES = 4096
+UNREADABLE = 1 << 62  # the size of a chunk whose size cannot be read: such a body never ends
 END = b"\r\n\r\n"
 HTTP_PORT, HTTPS_PORT = 80, 443
 WORDS = 3  # of a request line
 FIRST_FINAL = 200  # status; those below announce another answer
 # What holds between two neighbours only.
 _HOP = (b"connection:", b"keep-alive:", b"proxy-connection:", b"proxy-authorization:", b"proxy-authenticate:")
+
+
+_LENGTH = re.compile(rb"(?mi)^content-length:[ \t]*(\d+)[ \t]*\r?$")
+_CHUNKED = re.compile(rb"(?mi)^transfer-encoding:.*\bchunked[ \t]*\r?$")
+_HEX = re.compile(rb"[0-9a-fA-F]{1,16}")
+_BODILESS = re.compile(rb"HTTP/1\.\d (?:204|304)\b")
 
 
 class BadHeadError(Exception):
@@ -80,6 +89,13 @@ class Head:
         return self.method == "CONNECT"
 
     @property
+    def url(self) -> str:
+        """What is asked for, in the browser's spelling."""
+        port = "" if self.port == HTTP_PORT else f":{self.port}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}{port}{self.path}"
+
+    @property
     def authority(self) -> str:
         """Host and port, as a URL has them."""
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -99,6 +115,72 @@ class Head:
 
     def _host_line(self) -> list[bytes]:
         return [f"Host: {self.authority}".encode("latin-1")]
+
+
+@define
+class Chunks:
+    """Where a body is that is sent in chunks."""
+
+    is_done: bool = False
+    _left: int = 0  # bytes of the chunk that is coming
+    _line: bytes = b""
+    _is_last: bool = False
+
+    def add(self, data: bytes) -> None:
+        """A piece of it has come, sizes and all."""
+        at = 0
+        while at < len(data) and not self.is_done:
+            if self._left:
+                taken = min(self._left, len(data) - at)
+                self._left, at = self._left - taken, at + taken
+                continue
+            end = data.find(b"\n", at) + 1
+            self._line = (self._line + data[at : end or len(data)])[:MAX_SIZE_LINE_BYTES]
+            at = end or len(data)
+            if end:
+                line, self._line = self._line.strip(), b""
+                self._read(line)
+
+    def _read(self, line: bytes) -> None:
+        """Read a size, or what follows a chunk: the end of its line, at last trailers and an empty one."""
+        if self._is_last:
+            self.is_done = not line
+        elif line:
+            size = line.partition(b";")[0].strip()
+            self._left = int(size, 16) if _HEX.fullmatch(size) else UNREADABLE
+            self._is_last = not self._left
+
+
+@define
+class Body:
+    """How much of an answer's body has come, by what its head says of it."""
+
+    length: int | None = None  # None: it ends with the connection
+    chunks: Chunks | None = None
+    received: int = 0
+
+    @classmethod
+    def of(cls, method: str, head: bytes) -> Self:
+        """Of the answer that has such a head."""
+        if method == "HEAD" or _BODILESS.match(head):
+            return cls(length=0)
+        if _CHUNKED.search(head):
+            return cls(chunks=Chunks())
+        said = _LENGTH.search(head)
+        return cls(length=int(said[1]) if said else None)
+
+    def add(self, data: bytes) -> None:
+        """A piece of it has come."""
+        self.received += len(data)
+        if self.chunks is not None:
+            self.chunks.add(data)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is missing once the connection has ended in order."""
+        if self.chunks is not None:
+            return self.chunks.is_done
+        return self.length is None or self.received >= self.length
 
 
 async def read_head(reader: asyncio.StreamReader) -> Head:

@@ -43,6 +43,12 @@ QUICK = {
     "render_popup_settle_ms": 100,
 }  # fmt: skip
 
+# For what is there as soon as a page is.
+AT_A_GLANCE: dict[str, Any] = {
+    "render_min_ms": 0, "render_idle_ms": 50, "render_stable_ms": 50, "render_scroll_steps": 0,
+    "render_settle_ms": 0,
+}  # fmt: skip
+
 
 @frozen
 class Seen:
@@ -74,28 +80,30 @@ class Looker:
 
     def look(
         self, url: str, viewport: Viewport = DESKTOP, *, allowed: str = NETWORK,
-        meanwhile: Callable[[Page], Coroutine[Any, Any, None]] | None = None, **settings: Any,
+        meanwhile: Callable[[Page], Coroutine[Any, Any, None]] | None = None,
+        context: dict[str, Any] | None = None, **settings: Any,
     ) -> Seen:  # fmt: skip
         """Look at a page in a context of its own."""
-        return self.do(self._look(url, viewport, allowed, meanwhile, settings))  # type: ignore[no-any-return]
+        return self.do(self._look(url, viewport, allowed, meanwhile, context or {}, settings))  # type: ignore[no-any-return]
 
     async def _passed_on(self, route: Route, traffic: Traffic) -> None:
         """What scrapy-playwright does with a page's requests."""
         await (route.continue_() if traffic.may_send(route.request) else route.abort())
 
     async def _look(
-        self, url: str, viewport: Viewport, allowed: str, meanwhile: Any, settings: dict[str, Any]
-    ) -> Seen:
+        self, url: str, viewport: Viewport, allowed: str, meanwhile: Any, more: dict[str, Any],
+        settings: dict[str, Any],
+    ) -> Seen:  # fmt: skip
         told = load_settings({**QUICK, **settings})
         enclosure = Enclosure(Rules(EgressPolicy.of([allowed])))
         door = await enclosure.open_door(lambda: True, told.render_max_mb * 1024 * 1024)
-        options = viewport.context(self.browser.version, told)
+        options = viewport.context(self.browser.version, told) | more
         context = await self.browser.new_context(**options, proxy={"server": door.url})
         visit, request = a_visit(), Request(url)
         try:
             await prepare(context)
             page = await context.new_page()
-            traffic = Traffic(Bounds.of(told), url)
+            traffic = Traffic(Bounds.of(told), url, door.broke_off)
             await page.route("**", lambda route: self._passed_on(route, traffic))
             await traffic.watch(page)
             beside = asyncio.ensure_future(meanwhile(page)) if meanwhile else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
 import pytest
@@ -14,6 +14,7 @@ from crawler.pdp.reading import PageQuestion, reading_of
 from crawler.rendering.failures import NoPageError
 from crawler.rendering.pictures import size_of
 from crawler.rendering.viewports import MOBILE
+from tests.integration.rendering.conftest import AT_A_GLANCE
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
@@ -21,11 +22,6 @@ if TYPE_CHECKING:
     from crawler.demo import DemoServer
     from tests.integration.rendering.conftest import Looker, Seen
 
-# For what is there as soon as a page is.
-AT_A_GLANCE: dict[str, Any] = {
-    "render_min_ms": 0, "render_idle_ms": 50, "render_stable_ms": 50, "render_scroll_steps": 0,
-    "render_settle_ms": 0,
-}  # fmt: skip
 TUMBLER = "/products/fogbound-tumbler"
 
 
