@@ -138,17 +138,22 @@ class CombinedLog:
 
 def last_statistics(folder: Path, since: float) -> tuple[Path, Statistics] | None:
     """The newest log that was written since then and has statistics, and their last line (SPEC 46, K36)."""
-    logs_found = []
-    for path in folder.glob(LOG_PATTERN):
-        with suppress(OSError):
-            found = path.lstat()
-            if stat.S_ISREG(found.st_mode) and found.st_mtime >= since:
-                logs_found.append((found.st_mtime, path))
-    for _, path in sorted(logs_found, reverse=True):
+    for path in logs_in(folder, since):
         said = next((said for line in lines_backwards(path) if (said := statistics_of(line))), None)
         if said is not None:
             return path, said
     return None
+
+
+def logs_in(folder: Path, since: float = 0) -> Iterator[Path]:
+    """The logs that were written since then, the newest first; nothing that only leads to a file."""
+    found = []
+    for path in folder.glob(LOG_PATTERN):
+        with suppress(OSError):
+            known = path.lstat()
+            if stat.S_ISREG(known.st_mode) and known.st_mtime >= since:
+                found.append((known.st_mtime, path))
+    yield from (path for _, path in sorted(found, reverse=True))
 
 
 def lines_backwards(path: Path) -> Iterator[str]:

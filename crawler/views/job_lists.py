@@ -43,6 +43,7 @@ class JobItem:
     storage_scanned_at: datetime | None
     cleanup_status: str
     cleaned_at: datetime | None
+    emptied_at: datetime | None  # by a purge
     pages_crawled: int
     pages_failed: int
 

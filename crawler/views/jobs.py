@@ -179,6 +179,17 @@ def all_jobs(db: Session) -> list[Job]:
     return list(db.scalars(select(Job).order_by(Job.id.desc())))
 
 
+def left_behind(db: Session, now: datetime) -> list[JobStep]:
+    """The steps whose worker is gone, the one of the oldest job first."""
+    rows = db.scalars(select(JobStep).where(JobStep.status == AT_WORK).order_by(JobStep.job_id))
+    return [row for row in rows if is_left_behind(row, now)]
+
+
+def is_left_behind(row: JobStep, now: datetime) -> bool:
+    """Whether somebody was at a step, and is gone."""
+    return row.status == AT_WORK and not _is_alive(row, now)
+
+
 def _is_alive(row: JobStep, now: datetime) -> bool:
     return (
         row.status == AT_WORK

@@ -5,30 +5,26 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from attrs import field, fields, frozen
+from attrs import evolve, field, fields, frozen
 from sqlalchemy import and_, func, select
 
 from crawler.db import lookup
 from crawler.db.models import (
     Artifact,
-    CrawlException,
     CrawlSession,
-    Job,
     JobStep,
     Run,
-    RunWorker,
     Snapshot,
     Task,
     WarcFile,
 )
 from crawler.evidence.bodies import is_readable
 from crawler.jobs import presence
-from crawler.jobs.lifecycle import JobStatus
 from crawler.retention.claims import count_due
 from crawler.runs.rows import RunStatus
 from crawler.sessions.store import is_stale
 from crawler.views import jobs as job_views
-from crawler.views.retention import last_result
+from crawler.views.attention import Attention, attention
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +36,6 @@ if TYPE_CHECKING:
 
 SESSIONS, TASKS, STEPS = "session", "task", "job_step"
 DAYS_SHOWN = 14
-CLEANUP_IS_LATE = timedelta(days=1)
 
 
 @frozen(kw_only=True)
@@ -71,18 +66,6 @@ class WarcFiles:
     state: str
     files: int
     bytes: int
-
-
-@frozen(kw_only=True)
-class Attention:
-    """Something that a person should look at, why, and where."""
-
-    code: str
-    severity: str  # bad, warn
-    count: int
-    what: str
-    why: str
-    link: str
 
 
 @frozen(kw_only=True)
@@ -149,7 +132,9 @@ def _tasks(db: Transaction) -> Queue:
 
 
 def _steps(db: Transaction) -> Queue:
-    return _leased(db, STEPS, JobStep, JobStep.id.is_not(None))
+    """Of jobs; on this machine a worker is known to be gone before its lease is over."""
+    found = _leased(db, STEPS, JobStep, JobStep.id.is_not(None))
+    return evolve(found, expired=len(job_views.left_behind(db, db.now)))
 
 
 def _leased(db: Transaction, kind: str, table: type[Task | JobStep], mine: ColumnElement[bool]) -> Queue:
@@ -209,114 +194,3 @@ def _warc_files(db: Transaction) -> list[WarcFiles]:
     return [
         WarcFiles(state=state, files=number, bytes=int(total)) for state, number, total in db.execute(query)
     ]
-
-
-# ── what a person should look at ──
-
-
-def attention(db: Transaction) -> Iterator[Attention]:
-    """The worst first."""
-    yield from _stuck_jobs(db)
-    yield from _failed_jobs(db)
-    yield from _silent_runs(db)
-    yield from _silent_sessions(db)
-    yield from _damaged_files(db)
-    yield from _late_cleanup(db)
-    yield from _open_exceptions(db)
-
-
-def _stuck_jobs(db: Transaction) -> Iterator[Attention]:
-    for job in db.scalars(select(Job).where(Job.status.in_(job_views.LEFT_BEHIND)).order_by(Job.id)):
-        found = job_views.shown(db, job, db.now)
-        if found.worker is None:
-            since = f"since {job.updated_at:%Y-%m-%d %H:%M} UTC"
-            yield Attention(
-                code="job_stuck", severity="bad", count=1, what=f"Job {job.id} is stuck",
-                why=f"It was {job.status} {since}, and its worker is gone; a worker takes it up again: "
-                "vitrine worker",
-                link=f"/admin/jobs/{job.id}",
-            )  # fmt: skip
-
-
-def _failed_jobs(db: Transaction) -> Iterator[Attention]:
-    for status, did in ((JobStatus.FAILED, "could not be crawled"), (JobStatus.INDEX_FAILED, "has no index")):
-        count = lookup.count(db, Job, Job.status == status)
-        if count:
-            newest = db.scalars(
-                select(Job).where(Job.status == status).order_by(Job.id.desc()).limit(1)
-            ).one()
-            code = "" if newest.crawler_exit_code is None else f" with exit code {newest.crawler_exit_code}"
-            stage = newest.crawler_stage or newest.crawler_status or status.replace("_", " ")
-            yield Attention(
-                code=f"job_{status}", severity="bad", count=count,
-                what=f"{_number(count, 'job')} {did if count == 1 else did.replace('has', 'have')}",
-                why=f"The newest is job {newest.id}: {stage}{code}; its page has the log",
-                link=f"/admin/jobs?status={status}",
-            )  # fmt: skip
-
-
-def _silent_runs(db: Transaction) -> Iterator[Attention]:
-    alive = select(RunWorker.run_id).where(RunWorker.alive_until > db.now)
-    count = lookup.count(db, Run, Run.status == RunStatus.RUNNING, Run.id.not_in(alive))
-    if count:
-        yield Attention(
-            code="run_silent", severity="bad", count=count, what=f"{_number(count, 'run')} without a process",
-            why="Running by their rows, and nobody is at them; `vitrine runs resume` goes on",
-            link="/admin/runs?status=running",
-        )  # fmt: skip
-
-
-def _silent_sessions(db: Transaction) -> Iterator[Attention]:
-    count = lookup.count(db, CrawlSession, is_stale(db.now))
-    if count:
-        yield Attention(
-            code="session_silent", severity="warn", count=count,
-            what=f"{_number(count, 'session')} without a process",
-            why="Their process is gone; the next crawl ends them as abandoned",
-            link="/admin/sessions?status=running",
-        )  # fmt: skip
-
-
-def _damaged_files(db: Transaction) -> Iterator[Attention]:
-    count = lookup.count(db, WarcFile, WarcFile.state == "damaged")
-    if count:
-        yield Attention(
-            code="warc_damaged", severity="warn", count=count,
-            what=f"{_number(count, 'WARC file')} damaged",
-            why="Some records cannot be read; `vitrine warcs verify` says which",
-            link="/admin/warcs?state=damaged",
-        )  # fmt: skip
-
-
-def _late_cleanup(db: Transaction) -> Iterator[Attention]:
-    late = lookup.count(
-        db, Artifact, is_readable(db.now), ~Artifact.legal_hold,
-        Artifact.retention_until < db.now - CLEANUP_IS_LATE,
-    )  # fmt: skip
-    if late:
-        yield Attention(
-            code="cleanup_late", severity="warn", count=late,
-            what=f"{_number(late, 'file')} should have gone a day ago",
-            why="No cleanup has taken them; is `vitrine cleanup` on a timer?", link="/admin/retention",
-        )  # fmt: skip
-    last = last_result(db)
-    failed = [each["collection"] for each in last.details if each.get("error")] if last else []
-    if failed:
-        yield Attention(
-            code="cleanup_failed", severity="bad", count=len(failed), what="The last cleanup failed in part",
-            why=f"These collections could not be looked after: {', '.join(failed)}", link="/admin/retention",
-        )  # fmt: skip
-
-
-def _open_exceptions(db: Transaction) -> Iterator[Attention]:
-    count = lookup.count(db, CrawlException, CrawlException.resolved_at.is_(None))
-    if count:
-        yield Attention(
-            code="exceptions_open", severity="warn", count=count,
-            what=f"{_number(count, 'exception')} of runs open",
-            why="Pages that could not be had or read; `vitrine exceptions list` has them", link="/admin/runs",
-        )  # fmt: skip
-
-
-def _number(count: int, noun: str) -> str:
-    return f"1 {noun}" if count == 1 else f"{count:,} {noun}s"

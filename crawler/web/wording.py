@@ -27,7 +27,17 @@ _GOOD = {
     "same",
 }
 _BUSY = {"running", "indexing", "in_progress", "initialized", "open", "held", "updated", "changed"}
-_WARN = {"partial", "retryable", "stopped", "damaged", "warn", "warning", "infra_error", "low_confidence"}
+_WARN = {
+    "partial",
+    "retryable",
+    "left behind",
+    "stopped",
+    "damaged",
+    "warn",
+    "warning",
+    "infra_error",
+    "low_confidence",
+}
 _BAD = {"failed", "index_failed", "error", "gone", "bad", "missing", "checksum_differs", "content_differs",
         "unsafe_path", "infra_error_config"}  # fmt: skip
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")

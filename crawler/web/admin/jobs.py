@@ -16,10 +16,11 @@ from crawler.jobs import cleanup, orders
 from crawler.jobs.cleanup import CleanupPlan
 from crawler.jobs.index_steps import IndexSteps
 from crawler.jobs.lifecycle import CLEANABLE, INDEXABLE, RETRIED, JobStateError, JobStatus
-from crawler.jobs.storage import lines_backwards
+from crawler.jobs.storage import lines_backwards, logs_in
 from crawler.retention.holds import note_action
 from crawler.views import job_lists
 from crawler.views import jobs as job_views
+from crawler.views.attention import Attention, of_job
 from crawler.views.job_lists import JobDetails, JobSnapshots
 from crawler.views.jobs import StepDocument
 from crawler.web.access import Change
@@ -36,7 +37,7 @@ WHO = "web"
 SEE_OTHER = 303
 COLUMNS = (
     "id", "source_code", "name", "status", "created_at", "started_at", "finished_at", "pages_crawled",
-    "pages_failed", "indexed_page_count", "warc_file_count", "warc_bytes_total",
+    "pages_failed", "indexed_page_count", "warc_file_count", "warc_bytes_total", "emptied_at",
 )  # fmt: skip
 Field = Annotated[str, Query(max_length=500)]
 
@@ -46,6 +47,7 @@ class JobRoom:
     """A job, its steps, the end of its log, and some of what came of it."""
 
     job: JobDetails
+    attention: list[Attention]  # what a person should know of it
     steps: list[StepDocument]
     log: list[str]
     snapshots: JobSnapshots
@@ -82,6 +84,7 @@ def job(request: Request, db: Reading, job_id: Id, done: Field = "") -> Response
     details, steps = job_lists.details(db, str(job_id))
     document = JobRoom(
         job=details, steps=steps, log=log_tail(details), may=_may(details),
+        attention=of_job(db, db.get_one(Job, details.id)),
         snapshots=job_lists.snapshots(db, details.id, limit=10, offset=0),
     )  # fmt: skip
     return shown(request, "job.html", document, done=done)
@@ -128,12 +131,11 @@ def clean_up(site: SiteHere, job_id: Id, fields: Change) -> Response:
 
 
 def log_tail(job: JobDetails) -> list[str]:
-    """The last lines of its newest log, fit to be shown; none where there is none."""
-    if not job.combined_log_path:
-        return []
-    path, folder = Path(job.combined_log_path), Path(job.output_dir)
+    """The last lines of its log, or of the one that a crawl under way writes; none where there is none."""
+    folder = Path(job.output_dir)
     try:
-        if path.is_symlink() or not path.resolve().is_relative_to(folder.resolve()):
+        path = Path(job.combined_log_path) if job.combined_log_path else next(logs_in(folder), None)
+        if path is None or path.is_symlink() or not path.resolve().is_relative_to(folder.resolve()):
             return []
         lines = lines_backwards(path)
         found = [line for line, _ in zip(lines, range(LOG_LINES + 1), strict=False) if line]

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request, Response
 from crawler import __version__
 from crawler.db.revisions import HEAD
 from crawler.errors import CrawlerError
-from crawler.views.operations import Attention
+from crawler.views.attention import Attention
 from crawler.web.answering import page, shown
 from crawler.web.site import Site, SiteHere
 

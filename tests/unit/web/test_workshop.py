@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -155,8 +155,14 @@ def test_the_end_of_a_log_is_fit_to_be_shown(inside: Served) -> None:
     log = folder / "archive_crawl.combined.log"
     log.write_text("\x1b[31mred\nGET https://u:canary-pw@shop.example/\n<i>last</i>\n", encoding="utf-8")
     (folder / "link.log").symlink_to("/etc/passwd")
-    for name, shown in (("archive_crawl.combined.log", True), ("link.log", False), ("../../x", False)):
-        path = str(folder / name)
+    (folder / "archive_link.combined.log").symlink_to("/etc/passwd")
+    for name, shown in (
+        ("archive_crawl.combined.log", True),
+        ("link.log", False),
+        ("../../x", False),
+        ("", True),
+    ):
+        path = str(folder / name) if name else None  # none yet: the crawl is under way
         job = a_job(inside, "failed", combined_log_path=path)
         with inside.database.write() as db:
             db.get_one(Job, job).output_dir = f"{folder}"
@@ -180,8 +186,25 @@ def test_an_operator_sees_from_the_overview_what_is_stuck_and_why(inside: Served
     inside.client.cookies.clear()
     page = inside.get("/").text
     assert f"Job {stuck} is stuck" in page
-    assert "its worker is gone" in page
+    assert "Its worker is gone" in page
     assert "gone-host" not in page
+
+
+def test_the_page_of_a_job_says_what_became_of_it(inside: Served) -> None:
+    """That it is stuck and who goes on with it; that a purge took its files, and when, in lists too."""
+    job = a_job(inside, "running")
+    with inside.database.write() as db:
+        step = db.scalars(select(JobStep)).one()
+        step.status, step.lease_owner = "in_progress", "gone-host:1"
+        step.lease_expires_at = utc_now() - timedelta(hours=1)
+        db.get_one(Job, job).emptied_at = datetime(2026, 5, 3, 12, tzinfo=UTC)
+    page = inside.get(f"/admin/jobs/{job}").text
+    for said in (f"Job {job} is stuck", "left behind", "A purge took the last of its WARC files"):
+        assert said in page
+    assert "emptied by a purge <time" in inside.get("/admin/jobs").text
+    assert inside.get("/admin/jobs.csv").text.splitlines()[0].endswith(",emptied_at")
+    told = inside.get(f"/api/admin/jobs/{job}", headers={"X-Admin-Token": TOKEN}).json()
+    assert told["emptiedAt"].startswith("2026-05-03T12:00:00")
 
 
 def _expire(served: Served, artifact: UUID) -> None:
