@@ -237,10 +237,13 @@ def _check_workers(settings: Settings) -> Iterator[Finding]:
     with closing(Database(settings.database)) as database:
         if database.path and not database.path.exists():
             return
-        if revisions.current(database) != revisions.HEAD:
+        try:
+            if revisions.current(database) != revisions.HEAD:
+                return
+            with database.read() as db:
+                number = workers_at(db, db.now)
+        except CrawlerError:  # that is told already
             return
-        with database.read() as db:
-            number = workers_at(db, db.now)
     if number:
         yield Finding(
             "workers", OK, f"{number} of archive jobs run" if number > 1 else "1 of archive jobs runs"

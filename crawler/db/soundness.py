@@ -20,7 +20,11 @@ SECONDS = 10.0
 MENDS = "put a copy back (docs/operations.md, Backup and restore); `sqlite3 FILE .recover` saves what it can"
 _STEPS = 1_000  # of SQLite's machine between two looks at the clock
 _MOST = 3  # of what is wrong that is told
-_NOT_DAMAGE = (sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN)
+_NOT_DAMAGE = (
+    sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN,
+    # a WAL is to be set up beside a file that may only be read
+    sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM,
+)  # fmt: skip
 
 
 @frozen
