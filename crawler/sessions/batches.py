@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from crawler.sessions.rows import SessionOrder
     from crawler.sessions.store import SessionStore
 
+_CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 MAX_FILE_BYTES = 64 * 1024 * 1024
 # How a session may have ended without having been done.
 _CUT_SHORT = [cause for cause in Cause if cause.traits.cuts_short]
@@ -50,13 +52,22 @@ def read_url_file(path: Path) -> list[UrlLine]:
         data = path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
-    if b"\0" in data:
+    if _is_binary(data):
         raise UsageError(f"{path} is no text", hint="write one URL a line; a packed file is unpacked first")
     text = data.decode("utf-8-sig", errors="replace")
     lines = list(_without_repeats(_entries(text)))
     if not lines:
         raise UsageError(f"{path} names no URL", hint="write one URL a line")
     return lines
+
+
+def _is_binary(data: bytes) -> bool:
+    """Whether it is no text in any encoding: a line that is no URL is told by its number, and not this."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return _CONTROLS.search(data) is not None
+    return b"\0" in data
 
 
 def read_urls(words: Iterable[str]) -> list[UrlLine]:

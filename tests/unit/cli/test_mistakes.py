@@ -90,12 +90,16 @@ def test_a_path_that_cannot_be_written(vitrine: Vitrine) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"\x89PNG\xff\xfe", gzip.compress(b"https://shop.example/\n", mtime=0)],
-    ids=["picture", "packed"],
+    [
+        b"\x89PNG\xff\xfe\0",
+        gzip.compress(b"https://shop.example/\n", mtime=0),
+        b"\xf24L:>\xe6{\x0f\x03\nhttps://shop.example/\n",
+    ],
+    ids=["picture", "packed", "noise"],
 )
 def test_a_file_of_urls_that_is_no_text(vitrine: Vitrine, content: bytes) -> None:
     """No session is begun for its lines."""
-    Path("urls.txt").write_bytes(content + b"\0")
+    Path("urls.txt").write_bytes(content)
     done = vitrine("hauls", "create", "spring", "--urls", "urls.txt")
     assert told(done, "usage").endswith("urls.txt is no text")
     assert done.code == 2
