@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 from weakref import WeakKeyDictionary, ref
@@ -18,6 +19,7 @@ from crawler.reading.readers import Readers
 from crawler.runs.outgoing import FAILED
 from crawler.runs.worker import RunWorker
 from crawler.stores import RUN_HOOKS
+from crawler.urls import redacted
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -105,7 +107,8 @@ class Promised(Component):
         try:
             require_promises(crawler.settings)
         except CrawlerError as error:
-            # Scrapy's own commands tell a traceback, in which a hint has no place.
+            # Scrapy's own commands tell a traceback, in which a hint has no place, and log no fields.
+            sys.stderr.write(redacted(f"error[{error.code}]: {error}\nhint: {error.hint}\n"))
             log.error("crawl.refused", code=error.code, error=str(error), hint=error.hint)  # ruff: ignore[error-instead-of-exception] - it says all
             raise
         return super().from_crawler(crawler)

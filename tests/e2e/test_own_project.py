@@ -87,5 +87,6 @@ def test_a_broken_promise_is_refused_there_as_well(home: Home, tmp_path: Path, w
     project = project_of(tmp_path / "project", way, HTTPCACHE_ENABLED=True)
     done = in_project(project, home, "crawl", "shop", "-a", "url=http://shop.example/")
     assert done.returncode != 0
-    assert "HTTPCACHE_ENABLED answers with pages of another day" in done.stderr
+    assert "\nerror[config]: HTTPCACHE_ENABLED answers with pages of another day" in f"\n{done.stderr}"
+    assert "\nhint: HTTPCACHE_ENABLED=False" in done.stderr
     assert not home.path.exists()
