@@ -10,6 +10,8 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 pytho
 # Tests wait for much of their time, so two cores can do with more processes; for a debugger, `make test ARGS=-n0`.
 WORKERS ?= 4
 SIDE_BY_SIDE = -n $(WORKERS) --dist worksteal
+# Where none is written, each of the many processes of a run compiles all of it for itself.
+unexport PYTHONDONTWRITEBYTECODE
 # Each of these has processes of its own by the handful.
 SOAKERS ?= 3
 UV := $(shell command -v uv 2>/dev/null)
@@ -31,7 +33,7 @@ endif
 # $(1): runtime or dev. The project itself goes in without its dependencies, which the lock file has just pinned.
 ifneq ($(UV),)
 define install_locked
-@VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --require-hashes -r requirements/$(1).txt
+@VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --compile-bytecode --require-hashes -r requirements/$(1).txt
 @VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --no-deps --no-build-isolation -e .
 endef
 else
@@ -61,6 +63,7 @@ demo: install  ## crawl the bundled shops, offline, and show what came out; ARGS
 	@$(BIN)/vitrine demo $(ARGS)
 
 test: install-dev  ## the whole test suite, with its own Redis and PostgreSQL
+	@$(BIN)/python -m compileall -q crawler
 	@$(BIN)/python -m pytest $(if $(findstring no:xdist,$(ARGS)),,$(SIDE_BY_SIDE)) $(ARGS)
 
 lint: install-dev  ## ruff, import layers, dependencies

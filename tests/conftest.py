@@ -5,6 +5,7 @@ import threading
 
 pytest_plugins = [
     "tests.bounds",
+    "tests.collecting",
     "tests.side_by_side",
     "tests.servers",
     "tests.example_plugins",
