@@ -31,27 +31,19 @@ def test_two_demos_do_not_share_a_folder(home: Home, tmp_path: Path) -> None:
     assert (folder / "kept").exists()
 
 
-def test_a_demo_that_is_kept_can_be_read_in_a_browser(
+def test_what_a_demo_found_can_be_searched_and_read_in_a_browser(
     home: Home, tmp_path: Path, endings: list[subprocess.Popen[str]]
 ) -> None:
-    """Its address is one that answers, with what was found; a signal ends all of it."""
-    process = home.start_vitrine("demo", "--home", str(tmp_path / "demo"), "--keep")
+    """By the lines that it tells; each shop ended as it is meant to, and a signal ends the demo."""
+    folder = tmp_path / "demo"
+    process = home.start_vitrine("demo", "--home", str(folder), "--keep")
     endings.append(process)
     assert process.stdout
-    said = takewhile(lambda line: "token" not in line, process.stdout)
-    address = [line.strip() for line in said][-1]
-    assert httpx2.get(f"{address}/api/stats").json()["snapshotsTotal"] > 5
-    assert httpx2.get(f"{address}/api/admin/jobs").status_code == 403
-    process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 0
-
-
-def test_the_demo_ends_with_pages_that_can_be_searched(home: Home, tmp_path: Path) -> None:
-    """Each shop as it is meant to end, and the line that finds a page of one."""
-    folder = tmp_path / "demo"
-    done = home.vitrine("demo", "--home", str(folder))
-    assert done.returncode == 0, done.stderr
-    line = next(line for line in done.stdout.splitlines() if " search " in line)
-    word = shlex.split(line)[-1]
+    said = [line.strip() for line in takewhile(lambda line: "token" not in line, process.stdout)]
+    assert httpx2.get(f"{said[-1]}/api/stats").json()["snapshotsTotal"] > 5
+    assert httpx2.get(f"{said[-1]}/api/admin/jobs").status_code == 403
+    word = shlex.split(next(line for line in said if " search " in line))[-1]
     found = Home(folder).vitrine("search", word, "--json")
     assert json.loads(found.stdout)["total"] >= 1
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 0
