@@ -1,6 +1,7 @@
 """Rendered sessions: what they cost beside a bare browser, and whether they come out alike.
 
-`python -m bench render`; a second number on its line is the peer's or the limit.
+`python -m bench render`; a second number on a line is the peer's or the limit. `python -m bench.render PART…`
+measures `times`, `alike`, `popups` or `memory` alone; `brief` is a session and its peer, each of them once.
 """
 
 from __future__ import annotations
@@ -10,21 +11,24 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from crawler.demo import NETWORK, serve
 from crawler.rendering.chromium import launch_options, require_chromium
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Lines: TypeAlias = "Iterator[tuple[Any, ...]]"  # what was measured, its figure, what stands beside it
+
 ROOT = Path(__file__).parents[1]
 ROUNDS = 2
-PAGES_OF_MEMORY = 200
+MARKS = (40, 100, 200, 400)  # pages after which memory is looked at
 PAGES_A_SESSION = 4
-EARLY_PAGES = 40
 LOOK_SECONDS = 0.5
 # What lies over the demo's pages, by scene, and what is logged when it is cleared away.
 POPUPS = {
@@ -61,32 +65,57 @@ class Bare(scrapy.Spider):
 
 def main() -> None:
     """Measure, and print a line each."""
-    with tempfile.TemporaryDirectory() as folder, serve(bulk=PAGES_OF_MEMORY // PAGES_A_SESSION) as shop:
-        home = Path(folder)
-        ours, quick, bare = _times(home, shop)
-        print(f"{'a rendered session, s (beside bare scrapy-playwright)':<60} {ours:>8.1f} {bare:>8.1f}")
-        print(f"{'the same without its waits, s':<60} {quick:>8.1f} {bare:>8.1f}")
-        different, compared = _differing(home, shop)
-        print(f"{'screenshots that differ between two runs (goal 0)':<60} {different:>8} {compared:>8}")
-        for cause, (gone, shown) in _popups(home, shop).items():
-            print(f"{'popups dismissed, of those that were there: ' + cause:<60} {gone:>8} {shown:>8}")
-        early, late = _memory(home, shop)
-        what = f"peak memory of {PAGES_OF_MEMORY} pages, MiB (beside that of {EARLY_PAGES})"
-        print(f"{what:<60} {late:>8.0f} {early:>8.0f}")
+    parts = sys.argv[1:] or list(PARTS)
+    with tempfile.TemporaryDirectory() as folder, serve(bulk=MARKS[-1] // PAGES_A_SESSION) as shop:
+        for name in parts:
+            for what, figure, *beside in (PARTS | {"brief": _brief})[name](Path(folder), shop):
+                print(f"{what:<60} {figure:>8}", *(f"{each:>8}" for each in beside), flush=True)
 
 
-def _times(home: Path, shop: Any) -> tuple[float, float, float]:
+def _print_times(home: Path, shop: Any, rounds: int = ROUNDS) -> Lines:
+    ours, quick, bare = _times(home, shop, rounds)
+    yield "a rendered session, s (beside bare scrapy-playwright)", f"{ours:.1f}", f"{bare:.1f}"
+    yield "the same without its waits, s", f"{quick:.1f}", f"{bare:.1f}"
+
+
+def _brief(home: Path, shop: Any) -> Lines:
+    return _print_times(home, shop, rounds=1)
+
+
+def _print_differing(home: Path, shop: Any) -> Lines:
+    yield "screenshots that differ between two runs (goal 0)", *_differing(home, shop)
+
+
+def _print_popups(home: Path, shop: Any) -> Lines:
+    for cause, both in _popups(home, shop).items():
+        yield f"popups dismissed, of those that were there: {cause}", *both
+
+
+def _print_memory(home: Path, shop: Any) -> Lines:
+    for pages, peak in _memory(home, shop).items():
+        yield f"peak memory of {pages} pages, MiB", f"{peak:.0f}"
+
+
+PARTS: dict[str, Callable[[Path, Any], Lines]] = {
+    "times": _print_times,
+    "alike": _print_differing,
+    "popups": _print_popups,
+    "memory": _print_memory,
+}
+
+
+def _times(home: Path, shop: Any, rounds: int) -> tuple[float, float, float]:
     """Seconds of a session at default settings, of one that waits for little, of a bare fetch."""
     url = shop.url("plain")
-    tries = [home / f"t{number}" for number in range(ROUNDS)]
+    tries = [home / f"t{number}" for number in range(rounds)]
     ours, session = min(((_timed(crawl, folder, [url]), folder) for folder in tries), key=itemgetter(0))
-    quick = min(_timed(crawl, home / f"q{round_}", [url], **QUICK) for round_ in range(ROUNDS))
+    quick = min(_timed(crawl, home / f"q{round_}", [url], **QUICK) for round_ in range(rounds))
     [found] = sessions(session)
     urls = [page["url"] for page in found["pages"]]
     program = home / "bare.py"
     program.write_text(BARE % (launch_options(require_chromium()), urls), encoding="utf-8")
     command = [sys.executable, "-m", "scrapy", "runspider", str(program)]
-    bare = min(_timed(subprocess.run, command, check=True, cwd=home) for _ in range(ROUNDS))
+    bare = min(_timed(subprocess.run, command, check=True, cwd=home) for _ in range(rounds))
     return ours, quick, bare
 
 
@@ -97,7 +126,7 @@ def _timed(work: Any, *given: Any, **more: Any) -> float:
 
 
 def _differing(home: Path, shop: Any) -> tuple[int, int]:
-    """Of the screenshots of two runs over the same shops: how many differ, and how many there are."""
+    """Of the screenshots of two runs over the same shops: how many differ, and how many there are to be."""
     digests = []
     for number in (1, 2):
         folder = home / f"alike{number}"
@@ -112,7 +141,8 @@ def _differing(home: Path, shop: Any) -> tuple[int, int]:
             }
         )
     first, second = digests
-    return sum(first[key] != second.get(key) for key in first), len(first)
+    keys = first.keys() | second.keys()
+    return sum(first.get(key) != second.get(key) for key in keys), len(ALIKE) * PAGES_A_SESSION
 
 
 def _popups(home: Path, shop: Any) -> dict[str, tuple[int, int]]:
@@ -130,22 +160,20 @@ def _popups(home: Path, shop: Any) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _memory(home: Path, shop: Any) -> tuple[float, float]:
-    """The peak in MiB of the crawl and its browser: within the first 40 pages, and within all of them."""
-    urls = [shop.url(f"shop-{number:04}") for number in range(1, PAGES_OF_MEMORY // PAGES_A_SESSION + 1)]
-    peaks: list[float] = []
-    early = 0.0
+def _memory(home: Path, shop: Any) -> dict[int, float]:
+    """The peak in MiB of the crawl and its browser, by how many pages had been rendered at most."""
+    urls = [shop.url(f"shop-{number:04}") for number in range(1, MARKS[-1] // PAGES_A_SESSION + 1)]
+    peaks = dict.fromkeys(MARKS, 0.0)
     folder = home / "memory"
     process = _crawling(folder, urls, SESSIONS_AT_ONCE="2", **QUICK)
-    is_over = threading.Event()
-    while not is_over.wait(LOOK_SECONDS):
-        peaks.append(_resident(process.pid))
-        if not early and len(list((folder / "artifacts").glob("*/*/*/screenshot.png"))) >= EARLY_PAGES:
-            early = max(peaks)
-        if process.poll() is not None:
-            is_over.set()
-    process.communicate()
-    return early, max(peaks)
+    while process.poll() is None:
+        pages = len(list((folder / "artifacts").glob("*/*/*/screenshot.png")))
+        resident = _resident(process.pid)
+        for mark in MARKS:
+            if pages <= mark:
+                peaks[mark] = max(peaks[mark], resident)
+        time.sleep(LOOK_SECONDS)
+    return peaks
 
 
 def _resident(parent: int) -> float:
@@ -207,3 +235,7 @@ def _environment(folder: Path, settings: dict[str, str]) -> dict[str, str]:
         **os.environ, "VITRINE_HOME": str(folder), "EGRESS_ALLOW": NETWORK, "DOMAIN_MIN_DELAY_MS": "0",
         **settings,
     }  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
