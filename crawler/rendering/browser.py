@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from crawler.rendering.enclosure import Door
 
+MOST_HOSTS_TOLD = 10  # in one line of a session's log
+
 
 @define(eq=False)
 class Window:
@@ -105,6 +107,9 @@ class Browser(Program):
             try:
                 await traffic.watch(page)
                 answer = await seen(request, sight)
+                if lost := window.door.not_reached:
+                    told = ", ".join(lost[:MOST_HOSTS_TOLD])
+                    sight.note("warn", "error", "render.not_reached", hosts=told, count=len(lost))
                 if self.shared.is_recorded(window.session):
                     exchanges = await exchanges_of(traffic, window.door.addresses)
                     request.meta[EXCHANGES] = [*exchanges, *made_of(answer)]

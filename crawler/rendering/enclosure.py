@@ -113,6 +113,12 @@ class Door:
         if len(self.troubles) < MOST_REMEMBERED:
             self.troubles.setdefault(host_name(host), (trouble, reason))
 
+    @property
+    def not_reached(self) -> list[str]:
+        """The hosts that a page wanted something of in vain, each with the reason."""
+        lost = [(host, why) for host, (why, _) in self.troubles.items() if why is not Trouble.CLOSED]
+        return [f"{host} {why.value}" for host, why in sorted(lost)]
+
     def reached(self, host: str, streams: Streams) -> None:
         """Remember at which address a host was reached; the browser has only seen our proxy's."""
         if len(self.addresses) < MOST_REMEMBERED:

@@ -89,7 +89,8 @@ def _summary(session: SessionWithLog) -> Iterator[tuple[str, str]]:
     yield "rule", session.crawl_policy_version
     seen = {"0": "as the server sends them", "1": "in a browser", "auto": "in a browser where needed"}
     yield "pages seen", seen.get(session.render, session.render)
-    yield "kept", f"{len(session.artifacts)} files, {_size(sum(f.size_bytes for f in session.artifacts))}"
+    files = "1 file" if len(session.artifacts) == 1 else f"{len(session.artifacts)} files"
+    yield "kept", f"{files}, {_size(sum(f.size_bytes for f in session.artifacts))}"
     goes = [file.retention_until for file in session.artifacts if file.retention_until]
     if goes:
         yield "HTML goes", _day(min(goes))

@@ -127,6 +127,10 @@ def test_a_page_that_wants_out_reaches_nobody(
         ("homepage", "desktop", "ok"), ("pdp", "desktop", "ok"), ("homepage", "mobile", "ok"),
         ("pdp", "mobile", "ok"),
     ]  # fmt: skip
+    shown = json.loads(browsing.vitrine("sessions", "show", session["id"], "--json").stdout)
+    lost = [line["details"]["hosts"] for line in shown["log"] if line["message"] == "render.not_reached"]
+    assert len(lost) == 4
+    assert "169.254.169.254 refused" in lost[0]
     _has_all_files(browsing, session)
     _has_its_warc(browsing, session, url)
     _is_polite(shop, "probing")

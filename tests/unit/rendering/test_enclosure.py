@@ -148,6 +148,21 @@ def test_a_tunnel_is_passed_on_both_ways() -> None:
     in_world(test)
 
 
+def test_what_was_not_reached_is_told_with_the_reason() -> None:
+    """But not what came when nothing might go out, which is no fault of the host."""
+
+    async def test(world: World) -> None:
+        await world.ask(world.get("10.0.0.1"))
+        await world.ask(world.get("no.such.host.invalid"))
+        world.is_open = False
+        await world.ask(world.get("later.invalid"))
+        assert world.door.not_reached == ["10.0.0.1 refused", "no.such.host.invalid unknown_host"]
+        world.door.begin_page()
+        assert world.door.not_reached == []
+
+    in_world(test)
+
+
 @pytest.mark.parametrize(
     "host",
     ["127.0.0.1", "localhost", "127.1", "0x7f.1", "2130706433", "0", "[::1]", "[::ffff:127.0.0.1]",
