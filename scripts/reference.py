@@ -7,6 +7,7 @@ from crawler import interrupts
 if __name__ == "__main__":
     interrupts.end_at_once()
 
+import argparse
 import re
 import sys
 from enum import Enum
@@ -14,6 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
 from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # as a file it knows its own folder alone
 
 import crawler
 from crawler.config import setting_docs
@@ -32,6 +35,7 @@ _ADDRESS = re.compile(r"\w+://[^\s,)]*|[\d.]+/\d+|mailto:")
 
 def main() -> None:
     """Rewrite every file that differs from the code, and name it."""
+    argparse.ArgumentParser(prog="python -m scripts.reference", description=__doc__).parse_args()
     for path, text in expected().items():
         if (path.read_text(encoding="utf-8") if path.exists() else "") != text:
             path.write_text(text, encoding="utf-8")

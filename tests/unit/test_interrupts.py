@@ -20,7 +20,7 @@ VITRINE = str(Path(sys.executable).with_name("vitrine"))
 PROGRAMS = {
     "vitrine": ([VITRINE, "sessions", "list"], "typer", 20, ""),
     "cleanup.py": ([sys.executable, "scripts/cleanup.py", "--help"], "typer", 35, ""),
-    "reference.py": ([sys.executable, "scripts/reference.py"], "crawler.config", 10, ""),
+    "reference.py": ([sys.executable, "scripts/reference.py", "--help"], "crawler.config", 10, ""),
     "scrapy": ([SCRAPY, "crawl", "nobody"], "crawler.config", 30, "interrupted: nothing was begun\n"),
 }
 
