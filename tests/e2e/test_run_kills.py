@@ -39,15 +39,16 @@ QUICK = {
     "SESSIONS_AT_ONCE": "6",
 }
 LONGEST_SECONDS = 240
+SLOWLY = 1.0  # seconds between a site's pages, so that forty can be killed before all is done
 
 
 class Gang:
     """Worker processes of one run."""
 
-    def __init__(self, home: Home, run_id: int, size: int) -> None:
+    def __init__(self, home: Home, run_id: int, size: int, delay: float) -> None:
         self.home = home
         log = home.path / "workers.log"
-        settings = ("-s", "DOWNLOAD_DELAY=0.01", "-s", f"LOG_FILE={log}")
+        settings = ("-s", f"DOWNLOAD_DELAY={delay}", "-s", f"LOG_FILE={log}")
         self.arguments = ("crawl", "site", "-a", f"run_id={run_id}", *settings)
         self.workers = [home.start_scrapy(*self.arguments) for _ in range(size)]
 
@@ -97,15 +98,24 @@ def newest_run(database: Database) -> int | None:
         return None  # there are no tables yet
 
 
-def torture(home: Home, sites: Farm, tmp_path: Path, database: Database, *, workers: int, kills: int) -> int:
+def torture(
+    home: Home,
+    sites: Farm,
+    tmp_path: Path,
+    database: Database,
+    *,
+    workers: int,
+    kills: int,
+    delay: float = 0.01,
+) -> int:
     """Kill workers so often, let the others come to the end, and look at what is stored; how often it was."""
     home.extra.update(QUICK)
     home.path.mkdir(parents=True, exist_ok=True)
     chance = random.Random(7)
-    gang = Gang(home, begun(home, sites, tmp_path, database), workers)
+    gang = Gang(home, begun(home, sites, tmp_path, database), workers, delay)
     try:
         killed = 0
-        share = len(sites.starts) * sites.pages // (kills + 1)
+        share = len(sites.starts) * sites.pages // (2 * kills + 1)
         while killed < kills:
             go_on(sites, gang, chance.randint(1, share))
             time.sleep(chance.uniform(0, 0.05))
@@ -231,8 +241,9 @@ def test_many_kills_of_workers_that_write_warcs(
 ) -> None:
     """The same with four workers, and forty of them killed."""
     home.extra.update(IN_WARCS, DATABASE_URL=postgres_database)
-    with farm(hosts=50, pages=60) as sites:
-        assert torture(home, sites, tmp_path, opened(postgres_database), workers=4, kills=40) == 40
+    database = opened(postgres_database)
+    with farm(hosts=50, pages=100) as sites:
+        assert torture(home, sites, tmp_path, database, workers=4, kills=40, delay=SLOWLY) == 40
     look_at_the_warcs(home)
 
 

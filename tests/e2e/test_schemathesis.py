@@ -36,6 +36,7 @@ def ask(served: Served, examples: int, *options: str) -> subprocess.CompletedPro
     """Ask every operation that is described so many things."""
     return subprocess.run(
         [COMMAND, "run", f"{served.address}/api/openapi.json", "--checks", CHECKS, "-n", str(examples),
+         "--request-timeout", "120",  # whatever else the machine has to do
          "--exclude-path", VISITS, "--generation-deterministic", "-H", f"X-Admin-Token: {TOKEN}", *options],
         capture_output=True, text=True, check=False, timeout=3_000,
         cwd=served.stores.settings.vitrine_home.parent,
