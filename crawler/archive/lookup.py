@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from attrs import frozen
@@ -136,7 +136,7 @@ NOW = cast("datetime", bindparam("now", type_=UtcTime()))
 OF_URL = Record.url_key == bindparam("key")
 _MINE = _captures_at(NOW).where(OF_URL)
 _SINCE, _UNTIL = (bindparam(name, type_=UtcTime()) for name in ("since", "until"))
-THAT_SECOND = Record.captured_at >= _SINCE, Record.captured_at < _UNTIL
+THAT_SECOND = Record.captured_at >= _SINCE, Record.captured_at <= _UNTIL
 
 
 def _sides() -> CompoundSelect[*tuple[Any, ...]]:
@@ -168,8 +168,7 @@ def near(db: Transaction, url: str, at: datetime, most: int = A_FEW) -> Near:
 
 def second_of(at: datetime) -> dict[str, datetime]:
     """What `THAT_SECOND` asks with."""
-    begin = at.replace(microsecond=0)
-    return {"since": begin, "until": begin + timedelta(seconds=1)}
+    return {"since": at.replace(microsecond=0), "until": at.replace(microsecond=999_999)}
 
 
 def same_second(one: datetime, other: datetime) -> bool:

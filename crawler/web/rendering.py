@@ -16,7 +16,7 @@ from crawler.urls import redacted
 from crawler.web import charts, wording
 
 STATIC_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-FILTERS = ("when", "size", "number", "lasting", "look_of", "said", "replay_url", "calendar_url")
+FILTERS = ("coded", "when", "size", "number", "lasting", "look_of", "said", "replay_url", "calendar_url")
 _DIGEST_CHARS = 16
 
 

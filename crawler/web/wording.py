@@ -68,6 +68,14 @@ def said(status: str) -> str:
     return status.replace("_", " ")
 
 
+def coded(text: str) -> Markup:
+    """A sentence in which what stands between backticks is something to type."""
+    parts = text.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if at % 2 else part for at, part in enumerate(parts)
+    )
+
+
 def when(moment: datetime | str | None) -> Markup | str:
     """A moment in UTC; scripts add how long ago that was."""
     if not moment:

@@ -93,13 +93,14 @@ def own_postgresql() -> Generator[str]:
 
 
 @contextmanager
-def restartable_postgresql(**settings: str) -> Generator[OwnPostgresql]:
-    """A server of the block's own, with these settings of PostgreSQL's."""
+def restartable_postgresql(kept: Path | None = None, /, **settings: str) -> Generator[OwnPostgresql]:
+    """A server of the block's own, with these settings; its data stay in a folder that is given."""
     user = unprivileged_user()
     with server_folder(user) as folder:
         programs = _runnable(postgresql_folder(), folder, user)
-        data = folder / "data"
-        _make_cluster(programs, data, user)
+        data = kept or folder / "data"
+        if not data.exists():
+            _make_cluster(programs, data, user)
         port = free_port()
         options = [f"-c{name}={value}" for name, value in {**OPTIONS, **settings, "port": str(port)}.items()]
         url = f"postgresql://{SUPERUSER}@127.0.0.1:{port}/postgres"

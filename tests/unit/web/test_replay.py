@@ -191,6 +191,13 @@ def test_what_is_not_there(shop: Served) -> None:
     assert told.headers["Content-Security-Policy"].startswith("sandbox")
 
 
+@pytest.mark.parametrize("time", ["0000", "0001", "9999", "99991231235959"])
+def test_the_first_and_the_last_times_there_are(shop: Served, time: str) -> None:
+    """Are times like others: the nearest capture is shown."""
+    for path in (f"/web/{time}mp_/{SHOP}", f"/web/{time}id_/{SHOP}", f"/web/cdx?url={SHOP}&closest={time}"):
+        assert (path, shop.get(path).status_code) == (path, 200)
+
+
 def purged(served: Served, target: Target, reports: Path) -> None:
     """Take everything of a domain or a session out."""
     order = PurgeOrder(target, with_prices=True, who="x", before=utc_now(), reports=reports)

@@ -187,6 +187,7 @@ def test_an_operator_sees_from_the_overview_what_is_stuck_and_why(inside: Served
     page = inside.get("/").text
     assert f"Job {stuck} is stuck" in page
     assert "Its worker is gone" in page
+    assert "<code>vitrine worker</code>" in page
     assert "gone-host" not in page
 
 
