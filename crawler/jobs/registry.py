@@ -12,7 +12,8 @@ from crawler.db.models import RegisteredSource
 from crawler.db.upsert import insert_into
 from crawler.engines.flags import OptionError, checked_options, checked_passthrough
 from crawler.errors import NotFoundError, UsageError
-from crawler.runs.sources import MAX_ENTRIES, bundled_sources, each_once, load_sources
+from crawler.runs.source_keys import MAX_ENTRIES, each_once
+from crawler.runs.sources import bundled_sources, load_sources
 from crawler.urls import domain_of, host_of, redact, require_http_url
 
 if TYPE_CHECKING:

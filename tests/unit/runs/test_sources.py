@@ -11,7 +11,8 @@ import pytest
 from attrs import evolve
 
 from crawler.errors import BadUrlError, ConfigError, UsageError
-from crawler.runs.sources import KEYS, Source, find_source, load_sources, oddities, told
+from crawler.runs.source_keys import KEYS
+from crawler.runs.sources import Source, find_source, load_sources, oddities, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
