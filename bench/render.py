@@ -17,6 +17,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from bench.words import parser_of
 from crawler.demo import NETWORK, serve
 from crawler.rendering.chromium import launch_options, require_chromium
 
@@ -65,10 +66,13 @@ class Bare(scrapy.Spider):
 
 def main() -> None:
     """Measure, and print a line each."""
-    parts = sys.argv[1:] or list(PARTS)
+    known = PARTS | {"brief": _brief}
+    parser = parser_of("render", known)
+    parser.set_defaults(parts=list(PARTS))
+    parts = parser.parse_args().parts
     with tempfile.TemporaryDirectory() as folder, serve(bulk=MARKS[-1] // PAGES_A_SESSION) as shop:
         for name in parts:
-            for what, figure, *beside in (PARTS | {"brief": _brief})[name](Path(folder), shop):
+            for what, figure, *beside in known[name](Path(folder), shop):
                 print(f"{what:<60} {figure:>8}", *(f"{each:>8}" for each in beside), flush=True)
 
 

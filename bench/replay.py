@@ -29,6 +29,7 @@ from attrs import frozen
 from bs4 import BeautifulSoup
 from sqlalchemy import insert
 
+from bench.words import parser_of
 from crawler.archive.changes import ChangesOrder, compute_changes
 from crawler.archive.comparing import ADDED, REMOVED, Side, compared
 from crawler.config import load_settings
@@ -63,12 +64,13 @@ MB = 1024 * 1024
 
 def main() -> None:
     """Print the figures, ratios where there is a peer."""
-    print(f"{os.cpu_count()} cores; medians of {ASKED} requests in each of {ROUNDS} rounds, in turn\n")
     parts: dict[str, Callable[[Path], None]] = {
         "pywb": _beside_pywb, "timemap": _timemap, "news": _news, "days": _day_to_day,
         "naive": _beside_naive, "many": _many,
     }  # fmt: skip
-    for name in sys.argv[1:] or parts:
+    wanted = parser_of("replay", parts).parse_args().parts
+    print(f"{os.cpu_count()} cores; medians of {ASKED} requests in each of {ROUNDS} rounds, in turn\n")
+    for name in wanted:
         with tempfile.TemporaryDirectory() as folder:
             parts[name](Path(folder))
 

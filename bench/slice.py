@@ -23,13 +23,14 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, frozen
 
 from bench.machine import MOST_BESIDE, Watch
+from bench.words import parser_of
 from crawler.db.engine import Database
 from crawler.db.revisions import upgrade
 from crawler.demo import NETWORK, spawn
 from tests.embedded.postgresql import fresh_database, restartable_postgresql
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator
 
     from tests.embedded.postgresql import OwnPostgresql
 
@@ -83,7 +84,7 @@ class Round:
 
 def main() -> None:
     """Measure bare and full in turn, and print the median round of each shape."""
-    shapes = _wanted(sys.argv[1:])
+    shapes = _wanted()
     print(f"pages of {PAGE_BYTES // 1000} KB, {AT_ONCE} at once, {os.cpu_count()} cores\n")
     done = []
     with (
@@ -103,12 +104,12 @@ def main() -> None:
         _print(shape, middle)
 
 
-def _wanted(arguments: Sequence[str]) -> list[Shape]:
-    names = {name for name in arguments if not name.startswith("-")}
-    shapes = [shape for shape in SHAPES if not names or shape.name in names]
-    if "--short" in arguments:
-        return [evolve(shape, shops=shape.shops // SHORT) for shape in shapes]
-    return shapes
+def _wanted() -> list[Shape]:
+    parser = parser_of("slice", [shape.name for shape in SHAPES])
+    parser.add_argument("--short", action="store_true", help="a fifth of the pages")
+    wanted = parser.parse_args()
+    shapes = [shape for shape in SHAPES if shape.name in wanted.parts]
+    return [evolve(shape, shops=shape.shops // SHORT) for shape in shapes] if wanted.short else shapes
 
 
 @frozen
