@@ -6,6 +6,7 @@ import re
 import unicodedata
 from contextlib import suppress
 from itertools import accumulate, chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
@@ -14,10 +15,10 @@ from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 from crawler.html.language import language_of
 from crawler.html.parse import parse
-from crawler.html.visible import UNSEEN_TAGS, WITHIN_WORDS, is_hidden, last_below
+from crawler.html.visible import UNSEEN_TAGS, WITHIN_WORDS, hides, is_hidden, last_below
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from selectolax.lexbor import LexborNode
 
@@ -73,6 +74,7 @@ _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u
 _PLAIN_PATH = re.compile(r"/(?:[\w-][\w.-]*/)*(?:[\w-][\w.-]*)?(?:\?[\w=&.-]*)?", re.ASCII)
 _MARKS = 'main, [role="main"], article, base[href]'  # what says where the main part is and links lead
 _LINE, _HEADING = "\n", "\f"
+_NO_ATTRIBUTES: Mapping[str, str | None] = MappingProxyType({})
 
 
 @frozen
@@ -143,7 +145,7 @@ def content_of(question: ContentQuestion) -> Content:
         return Content(document.problem or "empty_page", "", (), "", "und", (), is_cut=False)
     _hide(document.tree, question.ignored.selectors)
     marks = document.tree.css(_MARKS)  # once: to look through a tree takes half as long as to parse
-    anchors: list[LexborNode] = []
+    anchors: list[str] = []
     main = _main_part(marks, body)
     sections, is_cut = _bounded(_sections(main, question.ignored.texts, anchors))
     content = Content(
@@ -222,7 +224,7 @@ def _has_chars(root: LexborNode, enough: int) -> bool:
     return any(size >= enough for size in accumulate(len(piece) for piece in _pieces(root)))
 
 
-def _sections(root: LexborNode, ignored: tuple[str, ...], anchors: list[LexborNode]) -> Iterator[Section]:
+def _sections(root: LexborNode, ignored: tuple[str, ...], anchors: list[str]) -> Iterator[Section]:
     """The sections; what leads somewhere on the way is added to `anchors`."""
     heading, lines = "", list[str]()
     for is_heading, line in _lines(root, anchors):
@@ -238,24 +240,24 @@ def _sections(root: LexborNode, ignored: tuple[str, ...], anchors: list[LexborNo
         yield Section(heading, tuple(lines))
 
 
-def _lines(root: LexborNode, anchors: list[LexborNode]) -> Iterator[tuple[bool, str]]:
+def _lines(root: LexborNode, anchors: list[str]) -> Iterator[tuple[bool, str]]:
     """Each line, and whether it is a heading."""
     pieces: list[str] = []
     is_heading = False
     for piece in chain(_pieces(root, anchors), (_LINE,)):
-        if piece not in {_LINE, _HEADING}:
+        if piece is not _LINE and piece is not _HEADING:  # no text is one of these: it has neither sign
             pieces.append(piece)
             continue
-        if line := plain("".join(pieces)):
+        if pieces and (line := plain("".join(pieces))):
             yield is_heading, line
-        pieces, is_heading = [], piece == _HEADING
+        pieces, is_heading = [], piece is _HEADING
 
 
-def _pieces(root: LexborNode, anchors: list[LexborNode] | None = None) -> Iterator[str]:
-    """Text and line ends below `root`, without the page's furniture; and what leads somewhere."""
+def _pieces(root: LexborNode, anchors: list[str] | None = None) -> Iterator[str]:
+    """Text and line ends below `root`, without the page's furniture; and what is said to lead somewhere."""
     heading_to: int | None = None  # the last node of a heading, which is one line
-    for node, tag in _kept_nodes(root):
-        if _comes_after_a_block(node, tag):
+    for node, tag, attributes in _kept_nodes(root):
+        if (tag == "-text" or tag in _INLINE) and _follows_a_block(node):
             yield _LINE if heading_to is None else " "
         if tag == "-text":
             yield (node.text_content or "").replace(_LINE, " ").replace(_HEADING, " ")
@@ -264,15 +266,16 @@ def _pieces(root: LexborNode, anchors: list[LexborNode] | None = None) -> Iterat
             heading_to = last_below(node)
         elif tag not in WITHIN_WORDS:
             if tag == "a" and anchors is not None:
-                anchors.append(node)
+                anchors.append(attributes.get("href") or "")
             yield " " if tag in _INLINE or heading_to is not None else _LINE
         if heading_to is not None and node.mem_id == heading_to:
             heading_to = None
             yield _LINE
 
 
-def _kept_nodes(root: LexborNode) -> Iterator[tuple[LexborNode, str]]:
-    """The nodes below `root` with their tags, but for what is left out with all that is in it."""
+def _kept_nodes(root: LexborNode) -> Iterator[tuple[LexborNode, str, Mapping[str, str | None]]]:
+    """The nodes below `root` with tag and attributes, but for what is left out with all that is in it."""
+    top = root.mem_id
     skipped_to: int | None = None  # the last node of such a part
     for node in root.traverse(include_text=True):
         if skipped_to is not None:
@@ -281,29 +284,31 @@ def _kept_nodes(root: LexborNode) -> Iterator[tuple[LexborNode, str]]:
             continue
         tag = node.tag or ""
         if tag == "-text":
-            yield node, tag
-        elif tag in UNSEEN_TAGS or (node.mem_id != root.mem_id and _is_left_out(node, tag)):
+            yield node, tag, _NO_ATTRIBUTES
+            continue
+        attributes = node.attributes
+        if tag in UNSEEN_TAGS or (_is_left_out(node, tag, attributes) and node.mem_id != top):
             skipped_to = last_below(node)
         else:
-            yield node, tag
+            yield node, tag, attributes
 
 
-def _comes_after_a_block(node: LexborNode, tag: str) -> bool:
+def _follows_a_block(node: LexborNode) -> bool:
     """Where a block ends, its line does, and only what follows it tells."""
-    if tag != "-text" and tag not in _INLINE:
-        return False
     before = node.prev
-    return before is not None and (before.tag or "-text")[0] != "-" and before.tag not in _INLINE
+    if before is None:
+        return False
+    tag = before.tag or "-text"
+    return tag[0] != "-" and tag not in _INLINE
 
 
-def _is_left_out(node: LexborNode, tag: str) -> bool:
+def _is_left_out(node: LexborNode, tag: str, attributes: Mapping[str, str | None]) -> bool:
     """Whether an element is not shown, or is there to move about and to fill in."""
     if tag in _CONTROLS or (tag in _FURNITURE and not _stands_in_article(node, tag)):
         return True
-    attributes = node.attributes
     if not attributes or tag == "-comment":
         return tag == "-comment"
-    return attributes.get("role") in _FURNITURE_ROLES or is_hidden(node)
+    return attributes.get("role") in _FURNITURE_ROLES or hides(attributes)
 
 
 def _stands_in_article(node: LexborNode, tag: str) -> bool:
@@ -365,12 +370,12 @@ def _snippet(sections: tuple[Section, ...]) -> str:
     return snippet_of(" ".join(gathered))
 
 
-def _links(anchors: list[LexborNode], base: str) -> tuple[str, ...]:
+def _links(anchors: list[str], base: str) -> tuple[str, ...]:
     """Where links outside the page's furniture lead."""
     origin = _joined(base, "/").removesuffix("/")
     found: dict[str, None] = {}
-    for node in anchors:
-        href = (node.attributes.get("href") or "").strip()
+    for anchor in anchors:
+        href = anchor.strip()
         if not href or len(href) > MAX_URL_CHARS or href.startswith("#"):
             continue
         # Most links are plain paths, and joining takes long.

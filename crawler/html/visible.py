@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -130,7 +130,11 @@ def is_out_of_sight(node: LexborNode) -> bool:
 
 def is_hidden(node: LexborNode) -> bool:
     """Whether the element itself says that it is not shown."""
-    attributes = node.attributes
+    return hides(node.attributes)
+
+
+def hides(attributes: Mapping[str, str | None]) -> bool:
+    """Whether an element with these attributes is not shown."""
     if not attributes:
         return False
     if "hidden" in attributes or attributes.get("aria-hidden") == "true":
