@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
@@ -21,6 +22,7 @@ AT_ONCE = 160  # pages in one transaction: other writers wait for it
 BATCH_BYTES = 8 * 1024 * 1024  # of bodies that are held at once
 YOUNG = 50_000  # objects, before the garbage collector looks for circles among them
 B = TypeVar("B")
+T = TypeVar("T")
 
 
 def run(
@@ -55,22 +57,25 @@ async def _overlapped(
     write: Callable[[B, Sequence[Content | None]], None],
     readers: Readers,
 ) -> None:
-    writing: asyncio.Task[None] | None = None
-    batch = await asyncio.to_thread(next, batches, None)
-    while batch is not None:
-        async with asyncio.TaskGroup() as group:
-            reading = group.create_task(_answers(readers, questions(batch)))
-            fetching = group.create_task(asyncio.to_thread(next, batches, None))
-            if writing is not None:
-                group.create_task(_awaited(writing))
-        writing = asyncio.create_task(asyncio.to_thread(write, batch, reading.result()))
-        batch = fetching.result()
-    if writing is not None:
-        await writing
+    in_thread = asyncio.get_running_loop().run_in_executor
+    # A thread for each: what another one allocates is not given back to this one.
+    with ThreadPoolExecutor(1, "fetch") as fetcher, ThreadPoolExecutor(1, "index") as writer:
+        writing: asyncio.Future[None] | None = None
+        batch = await in_thread(fetcher, next, batches, None)
+        while batch is not None:
+            async with asyncio.TaskGroup() as group:
+                reading = group.create_task(_answers(readers, questions(batch)))
+                fetching = group.create_task(_awaited(in_thread(fetcher, next, batches, None)))
+                if writing is not None:
+                    group.create_task(_awaited(writing))
+            writing = in_thread(writer, write, batch, reading.result())
+            batch = fetching.result()
+        if writing is not None:
+            await writing
 
 
-async def _awaited(task: asyncio.Task[None]) -> None:
-    await task
+async def _awaited(result: asyncio.Future[T]) -> T:
+    return await result
 
 
 async def _answers(readers: Readers, questions: Sequence[ContentQuestion | None]) -> Sequence[Content | None]:
