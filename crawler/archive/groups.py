@@ -12,10 +12,10 @@ from struct import pack, unpack
 from typing import TYPE_CHECKING, Any, cast
 
 from attrs import frozen
-from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, select, update
 
 from crawler.db.models import LinkCount, Outlink, PageGroup, Snapshot
-from crawler.db.upsert import for_both, insert_many
+from crawler.db.upsert import insert_many, insert_rows, taking
 from crawler.errors import BadUrlError
 from crawler.html.content import MAX_URL_CHARS
 from crawler.urls import canonical
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Select, Table
     from sqlalchemy.orm import Session
-
-    from crawler.db.upsert import Insert
 
 BY_PATH = "path"
 SHOWN_CLASSES = (0, 2)  # answers that are shown without being asked for
@@ -46,7 +44,7 @@ def group_key(url: str, by: str = "query") -> str:
     return (key.partition("?")[0] if by == BY_PATH else key)[:MAX_URL_CHARS]
 
 
-@lru_cache(maxsize=65_536)  # a site's pages lead to each other, again and again
+@lru_cache(maxsize=8_192)  # a site's pages lead to each other, again and again
 def link_key(url: str, by: str = "query") -> int:
     """A number for what a link leads to, whatever its scheme and `www.`."""
     key = url_key(url.partition("?")[0] if by == BY_PATH else url)
@@ -67,7 +65,7 @@ def ensure(db: Session, keys: Collection[tuple[int, str]], link_keys: Mapping[st
          "inlink_count": 0, "outlink_count": 0}
         for source, key in missing
     ]  # fmt: skip
-    db.connection().execute(insert(_GROUPS), rows)
+    insert_rows(db, _GROUPS, rows)
     made = _ids(db, missing)
     count_inlinks(db, made.values())
     return found | made
@@ -141,7 +139,7 @@ def write_links(db: Session, found: Mapping[int, Links]) -> None:
             counts.subtract(old - new.targets)
             changed.append({"group_id": group, "targets": packed(new.targets)})
     if changed:
-        db.connection().execute(_KEEP_LINKS[db.get_bind().dialect.name], changed)
+        insert_rows(db, _OUTLINKS, changed, on_conflict=_TAKING)
     add_to_counts(db, counts)
     counted = update(_GROUPS).where(_GROUPS.c.id == bindparam("its_id"))
     said = [
@@ -178,11 +176,8 @@ def _links_of(db: Session, groups: Iterable[int]) -> dict[int, set[int]]:
     return {group: set(unpacked(targets)) for group, targets in db.execute(query)}
 
 
-def _keep_links(into: Insert) -> Insert:
-    return into.on_conflict_do_update(index_elements=["group_id"], set_={"targets": into.excluded.targets})
-
-
-_KEEP_LINKS = for_both(Outlink, _keep_links)
+_OUTLINKS = cast("Table", Outlink.__table__)
+_TAKING = taking(_OUTLINKS, ("group_id",), ("targets",))
 _LEADING = select(LinkCount.pages).where(LinkCount.target == PageGroup.link_key)
 _COUNTED = (
     update(PageGroup)

@@ -78,13 +78,20 @@ class Batch:
     bad: list[Bad] = field(factory=list)
     read_to: int = 0  # an offset
     is_last: bool = False  # of its file
+    _pages: int = 0
+    _size: int = 0  # of their bodies
+
+    def add(self, answer: Answer) -> None:
+        """Take one more in."""
+        self.answers.append(answer)
+        if answer.question is not None:
+            self._pages += 1
+            self._size += len(answer.question.body)
 
     @property
     def is_full(self) -> bool:
         """Whether it is enough for one transaction."""
-        asked = [each.question for each in self.answers if each.question is not None]
-        size = sum(len(question.body) for question in asked)
-        return len(asked) >= AT_ONCE or size >= BATCH_BYTES or len(self.answers) >= ROWS_AT_ONCE
+        return self._pages >= AT_ONCE or self._size >= BATCH_BYTES or len(self.answers) >= ROWS_AT_ONCE
 
 
 def is_html(mime_type: str | None) -> bool:
@@ -149,7 +156,7 @@ def _add(batch: Batch, found: Entry | Bad, beside: BinaryIO) -> None:
     answer = _answer(found, as_text(url, MAX_URL_CHARS), beside)
     if answer.captured_at is None:
         batch.bad.append(Bad(found.offset, found.length, NO_DATE))
-    batch.answers.append(answer)
+    batch.add(answer)
 
 
 def _answer(entry: Entry, url: str, beside: BinaryIO) -> Answer:

@@ -17,7 +17,7 @@ from sqlalchemy import delete, or_, select, update
 from crawler.archive import passes, unused, warc_answers
 from crawler.archive.writing import ReadPage, no_content, take_turn, write
 from crawler.db.models import Page, Record, Snapshot, WarcFile
-from crawler.db.upsert import for_both
+from crawler.db.upsert import insert_rows, taking
 from crawler.html.content import NOTHING_IGNORED, Content, Ignored
 from crawler.warc.cdxj import stored_key
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from uuid import UUID
 
+    from sqlalchemy import Table
     from sqlalchemy.orm import Session
 
     from crawler.archive.warc_answers import Answer, Batch
     from crawler.db.engine import Database
-    from crawler.db.upsert import Insert
 
 MOST_NAMED = 100  # bad stretches in a file's row
 ROWS_AT_ONCE = 500
@@ -269,13 +269,8 @@ class _Pass:
 # ── rows of records ──
 
 
-def _upsert(into: Insert) -> Insert:
-    return into.on_conflict_do_update(
-        index_elements=["warc_file_id", "offset"], set_={name: into.excluded[name] for name in _FACTS}
-    )
-
-
-_UPSERT = for_both(Record, _upsert)
+_RECORDS = cast("Table", Record.__table__)
+_TAKING = taking(_RECORDS, ("warc_file_id", "offset"), _FACTS)
 _RECORDS_OF = (
     select(Record.id, Record.offset)
     .where(Record.gone_at.is_(None))
@@ -290,7 +285,7 @@ def _write_records(db: Session, batch: Batch) -> dict[int, int]:
     new = [each for each in batch.answers if each.record_id is None]
     if new:
         rows = [_record_row(batch.file.id, each) for each in new]
-        db.connection().execute(_UPSERT[db.get_bind().dialect.name], rows)
+        insert_rows(db, _RECORDS, rows, on_conflict=_TAKING)
         query = select(Record.offset, Record.id).where(
             Record.warc_file_id == batch.file.id, Record.offset.in_([each.offset for each in new])
         )

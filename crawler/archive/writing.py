@@ -12,7 +12,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, cast
 
 from attrs import frozen
-from sqlalchemy import and_, case, exists, func, insert, or_, select, text, update
+from sqlalchemy import and_, case, exists, func, or_, select, text, update
 from sqlalchemy.orm import aliased
 
 from crawler.archive import groups, similar, unused, word_index
@@ -20,7 +20,7 @@ from crawler.archive.groups import Links, group_key, link_key
 from crawler.archive.words import folded
 from crawler.clock import utc_now
 from crawler.db.models import RegisteredSource, Snapshot, Text
-from crawler.db.upsert import for_both, insert_into
+from crawler.db.upsert import insert_into, insert_rows, taking
 from crawler.html.content import NORMALIZATION, Content
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Table
     from sqlalchemy.orm import Session
 
-    from crawler.db.upsert import Insert
 
 UNREADABLE = "unreadable"
 OK_CLASS = 2
@@ -102,7 +101,7 @@ def write(db: Session, pages: Sequence[ReadPage]) -> None:
     rows = [
         _row(each, ids[each.source_id, keys[each.record_id]], texts.get(each.record_id)) for each in pages
     ]
-    db.connection().execute(_UPSERT[db.get_bind().dialect.name], rows)
+    insert_rows(db, _SNAPSHOTS, rows, on_conflict=_TAKING)
     word_index.add_parts(db, [each.record_id for each in pages], "record_id")
     touched = {row["group_id"] for row in rows} | {group for _, group in before.values() if group}
     hide_repeats(db, touched, [each.captured_at for each in pages])
@@ -130,14 +129,9 @@ def _row(page: ReadPage, group_id: int, text_id: int | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _upsert(into: Insert) -> Insert:
-    new = into.excluded
-    values: dict[str, Any] = {name: new[name] for name in _ALWAYS}
-    values |= {name: func.coalesce(new[name], getattr(Snapshot, name)) for name in _IF_SAID}
-    return into.on_conflict_do_update(index_elements=["record_id"], set_=values)
-
-
-_UPSERT = for_both(Snapshot, _upsert)
+_SNAPSHOTS = cast("Table", Snapshot.__table__)
+_TEXTS = cast("Table", Text.__table__)
+_TAKING = taking(_SNAPSHOTS, ("record_id",), _ALWAYS, _IF_SAID)
 
 
 def _before(db: Session, records: Iterable[int]) -> dict[int, tuple[int | None, int | None]]:
@@ -189,7 +183,7 @@ def _texts(db: Session, pages: Sequence[ReadPage]) -> dict[int, int]:
             }
             for digest, found in new.items()
         ]
-        db.connection().execute(insert(cast("Table", Text.__table__)), rows)
+        insert_rows(db, _TEXTS, rows)
         ids |= (made := _text_ids(db, new))
         word_index.add(db, [(made[row["text_hash"]], row["title"], row["body"]) for row in rows])
         similar.add(db, (row["title"] for row in rows))

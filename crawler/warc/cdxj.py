@@ -7,6 +7,7 @@ import heapq
 import json
 import re
 from contextlib import ExitStack
+from functools import lru_cache
 from typing import IO, TYPE_CHECKING
 from urllib.parse import quote_from_bytes, unquote_to_bytes, urlsplit
 
@@ -24,6 +25,7 @@ _SAFE = "!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"
 _WWW = re.compile(rb"www\d*\.")
 _PORTS = {"http": 80, "https": 443}
 _MAX_UNQUOTED = 16
+_KNOWN_CHARS = 500
 # What servers number their visitors with says nothing about the page.
 _PATH_SESSIONS = tuple(
     re.compile(pattern)
@@ -49,6 +51,10 @@ _QUERY_SESSIONS = tuple(
 
 def url_key(url: str) -> str:
     """A URL as indexes are sorted: host backwards, then path and query, without what seldom matters."""
+    return _known_key(url) if len(url) <= _KNOWN_CHARS else _key_of(url)
+
+
+def _key_of(url: str) -> str:
     try:
         parts = urlsplit(url)
         host, port = (parts.hostname or "").encode("utf-8", "replace"), parts.port
@@ -60,6 +66,9 @@ def url_key(url: str) -> str:
     named = b"" if port in {None, _PORTS.get(parts.scheme)} else b":%d" % port
     key = _host_key(host) + named + b")" + _path_key(parts.path.encode("utf-8", "replace"))
     return (key + (b"?" + query if query else b"")).decode("utf-8", "replace")
+
+
+_known_key = lru_cache(1024)(_key_of)  # a page's is asked for its record, its group and its links
 
 
 def domain_keys(domain: str) -> tuple[str, str]:
