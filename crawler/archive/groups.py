@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from attrs import frozen
 from sqlalchemy import bindparam, delete, func, select, update
 
+from crawler.db.lists import evened
 from crawler.db.models import LinkCount, Outlink, PageGroup, Snapshot
 from crawler.db.upsert import insert_many, insert_rows, taking
 from crawler.errors import BadUrlError
@@ -74,7 +75,7 @@ def ensure(db: Session, keys: Collection[tuple[int, str]], link_keys: Mapping[st
 def _ids(db: Session, keys: Collection[tuple[int, str]]) -> dict[tuple[int, str], int]:
     query = select(PageGroup.source_id, PageGroup.group_key, PageGroup.id).where(
         PageGroup.source_id.in_({source for source, _ in keys}),
-        PageGroup.group_key.in_({key for _, key in keys}),
+        PageGroup.group_key.in_(evened({key for _, key in keys})),
     )
     # They stay until this transaction's end: a purge that has them already is waited for.
     rows = db.execute(query.with_for_update(read=True)).all()
@@ -162,7 +163,9 @@ def unpacked(kept: bytes) -> tuple[int, ...]:
 
 
 def _newest_only(db: Session, found: Mapping[int, Links]) -> dict[int, Links]:
-    query = select(PageGroup.id, PageGroup.link_key, PageGroup.links_at).where(PageGroup.id.in_(found))
+    query = select(PageGroup.id, PageGroup.link_key, PageGroup.links_at).where(
+        PageGroup.id.in_(evened(found))
+    )
     kept: dict[int, Links] = {}
     for group, own, at in db.execute(query):
         new = found[group]
@@ -171,8 +174,8 @@ def _newest_only(db: Session, found: Mapping[int, Links]) -> dict[int, Links]:
     return kept
 
 
-def _links_of(db: Session, groups: Iterable[int]) -> dict[int, set[int]]:
-    query = select(Outlink.group_id, Outlink.targets).where(Outlink.group_id.in_(groups))
+def _links_of(db: Session, groups: Collection[int]) -> dict[int, set[int]]:
+    query = select(Outlink.group_id, Outlink.targets).where(Outlink.group_id.in_(evened(groups)))
     return {group: set(unpacked(targets)) for group, targets in db.execute(query)}
 
 
@@ -210,4 +213,4 @@ def add_to_counts(db: Session, counts: Mapping[int, int]) -> None:
 
 def _some(ids: Iterable[int]) -> Iterable[list[int]]:
     every = sorted(ids)
-    return (every[begin : begin + _AT_ONCE] for begin in range(0, len(every), _AT_ONCE))
+    return (evened(every[begin : begin + _AT_ONCE]) for begin in range(0, len(every), _AT_ONCE))

@@ -13,6 +13,7 @@ from sqlalchemy import delete, select
 
 from crawler.archive import word_index
 from crawler.archive.words import words_of
+from crawler.db.lists import evened
 from crawler.db.models import WordForm
 from crawler.db.upsert import insert_many
 
@@ -30,7 +31,9 @@ def add(db: Session, titles: Iterable[str]) -> None:
     """Learn the words of titles."""
     words = {word for title in titles for word in words_of(title) if _is_known_kind(word)}
     known = set(
-        db.scalars(select(WordForm.word).where(WordForm.form == WordForm.word, WordForm.form.in_(words)))
+        db.scalars(
+            select(WordForm.word).where(WordForm.form == WordForm.word, WordForm.form.in_(evened(words)))
+        )
     )
     rows = [(form, word) for word in sorted(words - known) for form in _forms(word)]
     insert_many(db, "word_forms", ("form", "word"), rows, on_conflict="DO NOTHING")

@@ -14,6 +14,7 @@ from attrs import define, evolve, field, frozen
 from sqlalchemy import or_, select
 
 from crawler.archive.passes import AT_ONCE, BATCH_BYTES, taken
+from crawler.db.lists import evened
 from crawler.db.models import Record, Snapshot, WarcFile
 from crawler.errors import CrawlerError
 from crawler.evidence.warc_tools import discover
@@ -208,7 +209,9 @@ def _compared(database: Database, batch: Batch, *, again: bool) -> Batch:
     query = (
         select(Record, Snapshot.id)
         .outerjoin(Snapshot, Snapshot.record_id == Record.id)
-        .where(Record.warc_file_id == batch.file.id, Record.offset.in_(offsets), Record.gone_at.is_(None))
+        .where(
+            Record.warc_file_id == batch.file.id, Record.offset.in_(evened(offsets)), Record.gone_at.is_(None)
+        )
     )
     with database.read() as db:
         known = {row.offset: (row, snapshot) for row, snapshot in db.execute(query)}

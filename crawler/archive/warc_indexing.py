@@ -16,13 +16,14 @@ from sqlalchemy import delete, or_, select, update
 
 from crawler.archive import passes, unused, warc_answers
 from crawler.archive.writing import ReadPage, no_content, take_turn, write
+from crawler.db.lists import evened
 from crawler.db.models import Page, Record, Snapshot, WarcFile
 from crawler.db.upsert import insert_rows, taking
 from crawler.html.content import NOTHING_IGNORED, Content, Ignored
 from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
     from uuid import UUID
 
@@ -287,7 +288,7 @@ def _write_records(db: Session, batch: Batch) -> dict[int, int]:
         rows = [_record_row(batch.file.id, each) for each in new]
         insert_rows(db, _RECORDS, rows, on_conflict=_TAKING)
         query = select(Record.offset, Record.id).where(
-            Record.warc_file_id == batch.file.id, Record.offset.in_([each.offset for each in new])
+            Record.warc_file_id == batch.file.id, Record.offset.in_(evened([each.offset for each in new]))
         )
         ids |= {cast("int", row[0]): row[1] for row in db.execute(query)}
     return ids
@@ -302,9 +303,9 @@ def _record_row(file_id: int, answer: Answer) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _pages_of(db: Session, records: Iterable[int]) -> dict[int, UUID]:
+def _pages_of(db: Session, records: Collection[int]) -> dict[int, UUID]:
     """The pages of visits that lie in records, by record."""
-    query = select(Page.record_id, Page.id).where(Page.record_id.in_(list(records)))
+    query = select(Page.record_id, Page.id).where(Page.record_id.in_(evened(records)))
     return {cast("int", row[0]): row[1] for row in db.execute(query)}
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from sqlalchemy import bindparam, text
 
 from crawler.archive.words import parted, words_of
+from crawler.db.lists import evened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -63,7 +64,7 @@ def add_parts(db: Session, ids: Sequence[int], named: str = "id") -> int:
         there = "SELECT 1 FROM snapshot_grams_docsize AS there WHERE there.id = snapshots.id"
         source = f"SELECT id, {columns} FROM snapshots WHERE {named} IN :ids AND NOT EXISTS ({there})"  # ruff: ignore[hardcoded-sql-expression] - ours
         added = text(f"INSERT INTO snapshot_grams (rowid, {columns}) {source}")
-        db.execute(added.bindparams(bindparam("ids", list(ids), expanding=True)))
+        db.execute(added.bindparams(bindparam("ids", evened(ids), expanding=True)))
     return len(ids)
 
 

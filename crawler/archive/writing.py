@@ -19,12 +19,13 @@ from crawler.archive import groups, similar, unused, word_index
 from crawler.archive.groups import Links, group_key, link_key
 from crawler.archive.words import folded
 from crawler.clock import utc_now
+from crawler.db.lists import evened
 from crawler.db.models import RegisteredSource, Snapshot, Text
 from crawler.db.upsert import insert_into, insert_rows, taking
 from crawler.html.content import NORMALIZATION, Content
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -134,9 +135,9 @@ _TEXTS = cast("Table", Text.__table__)
 _TAKING = taking(_SNAPSHOTS, ("record_id",), _ALWAYS, _IF_SAID)
 
 
-def _before(db: Session, records: Iterable[int]) -> dict[int, tuple[int | None, int | None]]:
+def _before(db: Session, records: Collection[int]) -> dict[int, tuple[int | None, int | None]]:
     query = select(Snapshot.record_id, Snapshot.text_id, Snapshot.group_id)
-    rows = db.execute(query.where(Snapshot.record_id.in_(records)))
+    rows = db.execute(query.where(Snapshot.record_id.in_(evened(records))))
     return {record: (text_id, group) for record, text_id, group in rows}
 
 
@@ -192,7 +193,7 @@ def _texts(db: Session, pages: Sequence[ReadPage]) -> dict[int, int]:
 
 
 def _text_ids(db: Session, hashes: Iterable[str]) -> dict[str, int]:
-    query = select(Text.text_hash, Text.id).where(Text.text_hash.in_(set(hashes)))
+    query = select(Text.text_hash, Text.id).where(Text.text_hash.in_(evened(set(hashes))))
     return {row[0]: row[1] for row in db.execute(query.with_for_update(read=True))}
 
 
@@ -217,7 +218,7 @@ _HAS_NEWER = (
 
 def hide_repeats(db: Session, group_ids: Iterable[int], times: Sequence[datetime] = ()) -> int:
     """Flag the repeats among some groups' captures, of some days or of all; how many flags changed."""
-    which: list[ColumnElement[bool]] = [Snapshot.group_id.in_(group_ids)]
+    which: list[ColumnElement[bool]] = [Snapshot.group_id.in_(evened(set(group_ids)))]
     if times:
         first, last = (
             at.replace(hour=0, minute=0, second=0, microsecond=0) for at in (min(times), max(times))
