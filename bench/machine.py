@@ -60,3 +60,9 @@ def seconds_of(server: int) -> float:
             if server in {int(path.parent.name), int(fields[_PARENT])}:
                 used += sum(map(int, fields[_USED]))
     return used / _TICKS
+
+
+def busy_ms(pid: int) -> float:
+    """For how long the threads of a process had a core."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((each / "schedstat").read_text().split()[0]) for each in tasks) / 1_000_000

@@ -29,6 +29,7 @@ from attrs import frozen
 from bs4 import BeautifulSoup
 from sqlalchemy import insert
 
+from bench.machine import busy_ms
 from bench.words import parser_of
 from crawler.archive.changes import ChangesOrder, compute_changes
 from crawler.archive.comparing import ADDED, REMOVED, Side, compared
@@ -171,7 +172,7 @@ def _asked(server: _Server, prefix: str, modifier: str, *, kept: bool) -> tuple[
     parts = urlsplit(server.address)
     took = []
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port)
-    busy = _busy_ms(server.pid)
+    busy = busy_ms(server.pid)
     for number in range(ASKED):
         began = time.perf_counter()
         if not kept:
@@ -183,13 +184,7 @@ def _asked(server: _Server, prefix: str, modifier: str, *, kept: bool) -> tuple[
             raise RuntimeError(body[:200])
         took.append(time.perf_counter() - began)
     connection.close()
-    return 1000 * statistics.median(took), (_busy_ms(server.pid) - busy) / ASKED
-
-
-def _busy_ms(pid: int) -> float:
-    """For how long the threads of a process had a core."""
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return sum(int((each / "schedstat").read_text().split()[0]) for each in tasks) / 1_000_000
+    return 1000 * statistics.median(took), (busy_ms(server.pid) - busy) / ASKED
 
 
 @contextmanager

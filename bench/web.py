@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from argparse import ArgumentParser
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ from urllib.parse import quote, urlsplit
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
+from bench.machine import busy_ms
 from bench.search import Corpus, filled
 from crawler.db import revisions
 from crawler.db.engine import Database
@@ -79,11 +81,14 @@ _FILL = (
 
 def main() -> None:
     """Print the figures."""
-    words = sys.argv[1:]
-    if words[:1] == ["--prepare"]:
-        _prepare(Path(words[1]))
-    elif words:
-        _measure(Path(words[0]))
+    parser = ArgumentParser(prog="python -m bench.web")
+    parser.add_argument("folder", nargs="?", type=Path, help="measure on what was prepared there")
+    parser.add_argument("--prepare", type=Path, metavar="FOLDER", help="make the archives there, and end")
+    asked = parser.parse_args()
+    if asked.prepare:
+        _prepare(asked.prepare)
+    elif asked.folder:
+        _measure(asked.folder)
     else:
         with tempfile.TemporaryDirectory() as folder:
             _prepare(Path(folder))
@@ -145,20 +150,23 @@ def _measure(folder: Path) -> None:
     with _databases(folder) as urls:
         for name, url in urls.items():
             times = [_scraped(url) for _ in range(STARTS)]
-            said = ", ".join(f"{each:.0f}" for each in times)
-            print(f"{name}: the first scrape of {SNAPSHOTS:,} snapshots takes {said} ms", flush=True)
-    with _served(f"sqlite:///{folder}/searched.db") as address:
+            said = ", ".join(f"{took:.0f} ({busy:.0f})" for took, busy in times)
+            print(
+                f"{name}: the first scrape of {SNAPSHOTS:,} snapshots takes {said} ms (of our CPU)",
+                flush=True,
+            )
+    with _served(f"sqlite:///{folder}/searched.db") as (address, _):
         _print_search(address)
         _print_first_page(address)
 
 
-def _scraped(url: str) -> float:
-    """Milliseconds of a scrape that nothing is remembered for."""
-    with _served(url) as address:
+def _scraped(url: str) -> tuple[float, float]:
+    """Milliseconds of a scrape that nothing is remembered for, and of our own process's CPU time for it."""
+    with _served(url) as (address, pid):
         _fetched(address, "/api/health")  # what loads with the first request
-        began = time.perf_counter()
+        busy, began = busy_ms(pid), time.perf_counter()
         _fetched(address, "/metrics")
-        return 1000 * (time.perf_counter() - began)
+        return 1000 * (time.perf_counter() - began), busy_ms(pid) - busy
 
 
 def _print_search(address: str) -> None:
@@ -195,16 +203,15 @@ def _fetched(address: str, path: str) -> bytes:
 
 
 @contextmanager
-def _served(url: str) -> Generator[str]:
+def _served(url: str) -> Generator[tuple[str, int]]:
     with tempfile.TemporaryDirectory() as home:
         environment = {**os.environ, "VITRINE_HOME": home, "DATABASE_URL": url, "LOG_LEVEL": "ERROR"}
         environment["ADMIN_TOKEN"] = ""
         command = [sys.executable, "-m", "crawler.cli", "serve", "--port", "0"]
         server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
         try:
-            yield next(
-                found[0] for line in server.stdout or () if (found := re.search(r"http://[\w.:]+", line))
-            )
+            lines = (re.search(r"http://[\w.:]+", line) for line in server.stdout or ())
+            yield next(found[0] for found in lines if found), server.pid
         finally:
             server.terminate()
             server.wait()
