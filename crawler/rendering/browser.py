@@ -19,7 +19,7 @@ from crawler.rendering.exchanges import exchanges_of, made_of
 from crawler.rendering.failures import as_scrapys
 from crawler.rendering.lifetime import Lifetime
 from crawler.rendering.program import CONTEXT, Program, in_time
-from crawler.rendering.rendered import remember
+from crawler.rendering.rendered import remember, rendered_in
 from crawler.rendering.sight import Sight, seen
 from crawler.rendering.traffic import MEGABYTE, Bounds, Traffic, Watched
 from crawler.rendering.viewports import VIEWPORTS, Viewport
@@ -107,7 +107,8 @@ class Browser(Program):
             try:
                 await traffic.watch(page)
                 answer = await seen(request, sight)
-                if lost := window.door.not_reached:
+                lost = window.door.not_reached
+                if lost and rendered_in(answer) is not None:
                     told = ", ".join(lost[:MOST_HOSTS_TOLD])
                     sight.note("warn", "error", "render.not_reached", hosts=told, count=len(lost))
                 if self.shared.is_recorded(window.session):

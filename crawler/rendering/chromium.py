@@ -19,14 +19,19 @@ DEBIAN_PACKAGES = ("chromium", "fonts-liberation")
 # Chromium heeds the last of these flags alone, and Playwright has one too.
 _FEATURES_OFF = (
     "AcceptCHFrame",
+    "AimEnabled",
     "AutofillServerCommunication",
     "DestroyProfileOnBrowserClose",
     "GlobalMediaControls",
+    "HttpsFirstBalancedModeAutoEnable",
     "HttpsUpgrades",
     "LazyFrameLoading",
+    "LensOverlay",
     "MediaRouter",
+    "NetworkTimeServiceQuerying",
     "OptimizationHints",
     "PaintHolding",
+    "PreconnectToSearch",  # to the vendor's, with every page, as if the page had asked for it
     "Prerender2",
     "SpeculationRulesPrefetchFuture",
     "Translate",

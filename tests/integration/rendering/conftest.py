@@ -58,6 +58,7 @@ class Seen:
     rendered: Rendered | None
     log: list[tuple[str, dict[str, Any]]]
     traffic: Traffic
+    hosts: set[str]  # that anything was wanted of
 
     @property
     def events(self) -> list[str]:
@@ -113,7 +114,8 @@ class Looker:
         finally:
             await context.close()
             await enclosure.close()
-        return Seen(response, rendered_in(response), lines_of(visit), traffic)
+        hosts = set(door.addresses) | set(door.troubles)
+        return Seen(response, rendered_in(response), lines_of(visit), traffic, hosts)
 
 
 @contextmanager

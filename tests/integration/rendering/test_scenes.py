@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import pytest
@@ -140,9 +141,10 @@ def test_a_curtain_without_a_button_is_hidden_once(looker: Looker, shop: DemoSer
 
 
 def test_a_page_without_popups_has_no_line_of_any(looker: Looker, shop: DemoServer) -> None:
-    """None otherwise."""
+    """And a browser wants nothing of anybody but what the page asks for."""
     seen = looker.look(shop.url("plain"))
     assert seen.events == []
+    assert seen.hosts == {urlsplit(shop.url("plain")).hostname}
 
 
 def test_pictures_that_wait_to_be_seen_are_there(looker: Looker, shop: DemoServer) -> None:
