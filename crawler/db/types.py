@@ -80,17 +80,13 @@ class Money(TypeDecorator[Decimal]):
 class Key(TypeDecorator[UUID]):
     """An id, spelt in one way wherever it stands: with hyphens, in columns, in JSON and in names of files."""
 
-    impl = Uuid
+    impl = Uuid().with_variant(CHAR(36), "sqlite")  # text where the database knows no ids
     cache_ok = True
 
     @property
     def python_type(self) -> type[UUID]:
         """What comes out."""
         return UUID
-
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        """Text where the database knows no ids."""
-        return dialect.type_descriptor(CHAR(36) if dialect.name == "sqlite" else Uuid())
 
     def process_bind_param(self, value: UUID | None, dialect: Dialect) -> Any:
         """As the database takes it."""
