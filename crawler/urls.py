@@ -49,6 +49,11 @@ _SECRET_PARAMETER = re.compile(
 )
 # Scrapy shows the settings that were overridden, and has one of this name itself.
 _SECRET_SETTING = re.compile(r"(AWS_(?:SECRET_ACCESS_KEY|SESSION_TOKEN)[\"']?\s*[:=,]\s*[\"']?)[^\s'\",}]+")
+# Plain names, of which the last is no number, and a plain path.
+_CANONICAL = re.compile(
+    r"https?://(?=[^/]{1,250}/)(?:(?=[^.]{1,60}\.)[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z]{2,20}"
+    r"(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*/?"
+)
 _ENDS_IN_NUMBER = re.compile(r"(.*\.)?(\d+|0x[0-9a-f]*)")
 
 
@@ -132,6 +137,11 @@ def same_site(one: str, other: str) -> bool:
 @_remembering
 def canonical(url: str) -> str:
     """One spelling for all URLs that fetch the same page; the fragment goes, the query is sorted."""
+    # Most are spelt so already, and finding that out by taking them apart takes ten times as long.
+    return url if _CANONICAL.fullmatch(url) else _canonical(url)
+
+
+def _canonical(url: str) -> str:
     parts = _split(canonicalize_url(url, keep_blank_values=True))
     host = _host(parts)
     port = _port(parts)

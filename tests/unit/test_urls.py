@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
 import time
 
 import pytest
 
 from crawler.errors import BadUrlError
 from crawler.urls import (
+    _canonical,
     canonical,
     domain_of,
     host_of,
@@ -320,3 +322,21 @@ def test_redacting_takes_no_time() -> None:
 def test_the_rest_stays(text: str) -> None:
     """An @ alone is no password."""
     assert redacted(text) == text
+
+
+def test_the_short_way_to_a_canonical_url_is_the_long_one() -> None:
+    """Whatever it takes for canonical already is."""
+    chance = random.Random(3)
+    signs = "abz019-_.~/%+AZ:?#&=@"
+    for _ in range(3_000):
+        host = "".join(chance.choice("abz019-.") for _ in range(chance.randint(1, 12)))
+        path = "".join(chance.choice(signs) for _ in range(chance.randint(0, 10)))
+        url = f"http{chance.choice(['', 's'])}://{host}.{chance.choice(['example', 'co', '1', 'x1'])}/{path}"
+        try:
+            expected = _canonical(url)
+        except (BadUrlError, ValueError):
+            with pytest.raises((BadUrlError, ValueError)):
+                canonical(url)
+        else:
+            assert canonical(url) == expected
+    assert canonical("https://shop.example/p/1_a-b.html") == "https://shop.example/p/1_a-b.html"
