@@ -16,6 +16,7 @@ import tempfile
 import time
 from contextlib import contextmanager, redirect_stdout, suppress
 from datetime import UTC, datetime
+from functools import partial
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from bench import site
+from bench.words import parser_of
 from crawler.cli.app import run as vitrine
 from crawler.demo import spawn
 from crawler.evidence.warc_tools import index
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
 PAGES = 400
-ROUNDS = 3
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
 ROW_SECONDS = 4.0
 MB = 1024 * 1024
 LARGE_BYTES = 2 * 1024 * MB
@@ -51,12 +53,26 @@ BESIDE = (
     ("the same, not judged", "a bare spider"),
     ("the same, recorded", "Scrapy's queue"),
 )
+SHAPES: dict[str, tuple[str, dict[str, str]]] = {
+    "a bare spider": ("bare", {}),
+    "pages in files": ("site", {}),
+    "pages in WARC files": ("site", {"PAGE_STORE": "warc"}),
+    "the same, not judged": ("site", {"PAGE_STORE": "warc", "JUDGE_PAGES": "0"}),
+    "Scrapy's queue": ("memory", {}),
+    "the same, recorded": ("memory", {"WARC_DIR": "warcs", "PAGE_STORE": "files"}),
+}
 HEADERS = ((b"Content-Type", b"text/html; charset=utf-8"), (b"Set-Cookie", b"a=1"))
 
 
 def main() -> None:
     """Print the figures as ratios, each of one run."""
-    bodies = [_page(number) for number in range(PAGES)]
+    for part in parser_of("warc", PARTS).parse_args().parts:
+        PARTS[part]()
+
+
+def _rows() -> None:
+    """Records written, read and indexed."""
+    bodies = _bodies()
     size = sum(map(len, bodies)) / PAGES / 1024
     print(f"{PAGES} pages of {size:.0f} KB, best of {ROUNDS} rounds or more, {os.cpu_count()} cores\n")
     print("| what | ours | peer | ratio |\n|---|---|---|---|")
@@ -73,9 +89,17 @@ def main() -> None:
             _row("records indexed a second, beside cdxj-indexer", records,
                  lambda: list(index([path], lambda *_: None)),
                  lambda: subprocess.run(peer, check=True, capture_output=True))  # fmt: skip
+
+
+def _damage() -> None:
+    """What is large, and what is damaged."""
     print(f"\npeak memory for a record of 2 GB: {_peak_of_a_large_record():.0f} MiB")
-    print("records lost of 400 by each damage: " + ", ".join(f"{k} {n}" for k, n in _lost(bodies).items()))
-    _crawls()
+    lost = _lost(_bodies()).items()
+    print("records lost of 400 by each damage: " + ", ".join(f"{k} {n}" for k, n in lost))
+
+
+def _bodies() -> list[bytes]:
+    return [_page(number) for number in range(PAGES)]
 
 
 def _row(what: str, count: int, ours: Callable[[], Any], peer: Callable[[], Any]) -> None:
@@ -185,19 +209,12 @@ def _lost(bodies: list[bytes]) -> dict[str, int]:
     }
 
 
-def _crawls() -> None:
+def _crawls(*names: str) -> None:
     """The crawls of `bench site` with pages in files, in WARC files, and unjudged; and a recorded one.
 
     The time of processors is told as well: rates depend on who else is at work.
     """
-    shapes = {
-        "a bare spider": ("bare", {}),
-        "pages in files": ("site", {}),
-        "pages in WARC files": ("site", {"PAGE_STORE": "warc"}),
-        "the same, not judged": ("site", {"PAGE_STORE": "warc", "JUDGE_PAGES": "0"}),
-        "Scrapy's queue": ("memory", {}),
-        "the same, recorded": ("memory", {"WARC_DIR": "warcs", "PAGE_STORE": "files"}),
-    }
+    shapes = {name: SHAPES[name] for name in names}
     rate: dict[str, float] = {}
     cpu: dict[str, float] = {}
     with spawn(bulk=SHOPS) as shops, tempfile.TemporaryDirectory() as folder:
@@ -210,7 +227,7 @@ def _crawls() -> None:
                 rate[name] = max(rate.get(name, 0), float(figures["per_second"]))
                 cpu[name] = min(cpu.get(name, float("inf")), float(figures["cpu_ms"]))
     print("\n| crawl | pages/s | beside | ratio | ms of CPU | ratio |\n|---|---|---|---|---|---|")
-    for name, beside in BESIDE:
+    for name, beside in (pair for pair in BESIDE if shapes.keys() >= set(pair)):
         ratios = rate[name] / rate[beside], cpu[beside] / cpu[name]
         print(
             f"| {name} | {rate[name]:.0f} | {beside} | {ratios[0]:.2f} | {cpu[name]:.1f} | {ratios[1]:.2f} |"
@@ -227,8 +244,16 @@ def _set(settings: dict[str, str]) -> Generator[None]:
             del os.environ[name]
 
 
+PARTS: dict[str, Callable[[], None]] = {
+    "rows": _rows,
+    "damage": _damage,
+    "stored": partial(_crawls, *list(SHAPES)[:4]),
+    "recorded": partial(_crawls, *list(SHAPES)[4:]),
+}
+
+
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
+    if sys.argv[1:] and sys.argv[1].endswith(".warc.gz"):
         _read_alone(sys.argv[1])
     else:
         main()
