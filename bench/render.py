@@ -6,6 +6,7 @@ measures `times`, `alike`, `popups` or `memory` alone; `brief` is a session and 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -17,12 +18,20 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from attrs import define
+
 from bench.words import parser_of
+from crawler.config import load_settings
 from crawler.demo import NETWORK, serve
 from crawler.rendering.chromium import launch_options, require_chromium
+from crawler.rendering.pictures import size_of
+from crawler.rendering.viewports import VIEWPORTS
+from crawler.rendering.waiting import Limits, Look, Place, Scroll, scroll_through, until_quiet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from crawler.config import Settings
 
 Lines: TypeAlias = "Iterator[tuple[Any, ...]]"  # what was measured, its figure, what stands beside it
 
@@ -79,6 +88,7 @@ def main() -> None:
 def _print_times(home: Path, shop: Any, rounds: int = ROUNDS) -> Lines:
     ours, quick, bare = _times(home, shop, rounds)
     yield "a rendered session, s (beside bare scrapy-playwright)", f"{ours:.1f}", f"{bare:.1f}"
+    yield "of which its pages would be waited for at least, s", f"{_waits(home / 't0'):.1f}"
     yield "the same without its waits, s", f"{quick:.1f}", f"{bare:.1f}"
 
 
@@ -121,6 +131,54 @@ def _times(home: Path, shop: Any, rounds: int) -> tuple[float, float, float]:
     command = [sys.executable, "-m", "scrapy", "runspider", str(program)]
     bare = min(_timed(subprocess.run, command, check=True, cwd=home) for _ in range(rounds))
     return ours, quick, bare
+
+
+@define
+class StillPage:
+    """A page that is there at once and never changes, and the clock that it is waited for by."""
+
+    height: int
+    window: int
+    time: float = 0.0
+    top_at: float = 0.0
+
+    def now(self) -> float:
+        """The seconds that were waited."""
+        return self.time
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait in no time."""
+        self.time += seconds
+
+    async def look(self) -> Look:
+        """Always the same."""
+        return Look(is_loaded=True)
+
+    async def down(self, share: float) -> Place:
+        """As a window moves."""
+        self.top_at = min(self.top_at + share * self.window, max(self.height - self.window, 0))
+        return Place(int(self.top_at + self.window), self.height)
+
+    async def top(self) -> None:
+        """Back to where it began."""
+        self.top_at = 0
+
+
+def _waits(folder: Path) -> float:
+    """What the rules have one wait on a session, if nothing takes time, by the heights of its pictures."""
+    total, settings = 0.0, load_settings({})
+    for picture in folder.glob("artifacts/*/*/*/screenshot.png"):
+        viewport = VIEWPORTS[picture.parent.name]
+        page = StillPage(size_of(picture.read_bytes())[1], viewport.height)
+        asyncio.run(_waited(page, settings))
+        total += page.time
+    return total
+
+
+async def _waited(page: StillPage, settings: Settings) -> None:
+    await until_quiet(page.look, Limits.ready(settings), page)
+    await scroll_through(page, Scroll.of(settings), page)
+    await until_quiet(page.look, Limits.within(settings.render_settle_ms), page)
 
 
 def _timed(work: Any, *given: Any, **more: Any) -> float:
