@@ -18,6 +18,7 @@ from crawler.archive.comparing import (
     compared,
     field_changes,
 )
+from crawler.html.content import ContentQuestion, content_of
 
 if TYPE_CHECKING:
     from crawler.archive.comparing import Comparison
@@ -127,3 +128,54 @@ def test_facts_differ_as_fields() -> None:
         FieldChange("availability", "InStock", None),
     )  # fmt: skip
     assert field_changes(None, new, ("a", "a")) == ()
+
+
+TOKENS = (
+    '<input type="hidden" name="csrf" value="{}">', "<script nonce='{}'>var token = '{}'</script>",
+    '<meta name="csrf-token" content="{}">', "<!-- served by {} -->", '<div data-request-id="{}"></div>',
+    '<img src="/p.gif?t={}" alt="">', '<link rel="stylesheet" href="/s.css?v={}">',
+    '<a href="/b?sid={}">Buy</a>',
+    '<form action="/cart?k={}"><button>Buy</button></form>', "<style>.a{} {{ color: red }}</style>",
+)  # fmt: skip
+EDITS = (
+    ("12.00 EUR", "13.00 EUR"), ("In stock", "Sold out"), ("Blown by hand", "Blown by mouth"),
+    ("2 years", "3 years"), ("A quiet lamp", "A quiet lamp of glass"),
+    ("</ul>", "<li>Plug included</li></ul>"),
+)  # fmt: skip
+
+
+def shop_page(number: int, token: str) -> str:
+    """A product's page with a token of some kind in its head, in its text, and at its end."""
+    marks = [TOKENS[(number + at) % len(TOKENS)].replace("{}", f"{token}{at}") for at in range(3)]
+    return (
+        f"<title>Lamp {number}</title>{marks[0]}<main><h1>Lamp {number}</h1><p>A quiet lamp</p>{marks[1]}"
+        "<h2>Price</h2><p>12.00 EUR</p><p>In stock</p><ul><li>Blown by hand</li><li>2 years</li></ul>"
+        f"</main>{marks[2]}"
+    )
+
+
+def side_of(page: str) -> Side:
+    """What is compared of a page."""
+    found = content_of(ContentQuestion(page.encode(), "https://shop.example/"))
+    return Side.of(found.title, found.text, found.headings)
+
+
+def test_sixty_pairs_that_differ_by_a_token_say_the_same() -> None:
+    """In whichever place of the page a token stands."""
+    pairs = [(shop_page(n, "c0ffee"), shop_page(n, "decade")) for n in range(60)]
+    assert all(before != after for before, after in pairs)
+    told = [
+        n for n, (before, after) in enumerate(pairs) if compared(side_of(before), side_of(after)).sections
+    ]
+    assert told == []
+
+
+def test_sixty_real_edits_are_told_beside_a_token() -> None:
+    """Each with no line but its own."""
+    wrong = []
+    for n in range(60):
+        old, new = EDITS[n % len(EDITS)]
+        found = compared(side_of(shop_page(n, "c0ffee")), side_of(shop_page(n, "decade").replace(old, new)))
+        if (found.added_lines, found.removed_lines) != (1, 0 if old == "</ul>" else 1):
+            wrong.append((n, found))
+    assert wrong == []
