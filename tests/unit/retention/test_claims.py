@@ -190,3 +190,15 @@ def test_a_date_that_is_now_is_not_past(evidence: Evidence) -> None:
         with evidence.database.read() as db:
             assert claims.count_due(db, now) == due
             assert len(claims.candidates(db, now, 9)) == due
+
+
+def test_at_its_date_a_file_stays_and_a_tick_later_it_goes(evidence: Evidence) -> None:
+    """Strictly past it: what is counted, what a dry run names and what is claimed agree on that."""
+    key = evidence.add("edge/html.gz")
+    date = evidence.rows()[key].retention_until
+    assert date is not None
+    with evidence.database.write() as db:
+        assert claims.count_due(db, date) == 0
+        assert claims.take_expired(db, "claim", date, 10) == []
+        assert claims.count_due(db, date + TICK) == 1
+        assert [each.id for each in claims.take_expired(db, "claim", date + TICK, 10)] == [key]

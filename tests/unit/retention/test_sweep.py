@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import insert, text
 
 from crawler.clock import utc_now
+from crawler.db import lookup
 from crawler.db.models import (
     Artifact,
     Asset,
@@ -245,3 +246,21 @@ def test_the_oldest_are_found_by_an_index(visits: Visits, name: str) -> None:
             assert f"ix_{retained.table.__tablename__}_{retained.time.key}_id" in shown
             assert "sort" not in shown
             assert "temp b-tree" not in shown
+
+
+@pytest.mark.parametrize("name", COLLECTIONS)
+def test_a_row_of_the_very_moment_of_the_cutoff_stays(visits: Visits, name: str) -> None:
+    """It is exactly as old as its days; a microsecond later it is older."""
+    moment = utc_now().replace(microsecond=500)
+    fill(visits, moment)
+    for retained in COLLECTIONS[name]:
+        visits.change(retained.table, **{retained.time.key: moment})
+    tick = timedelta(microseconds=1)
+
+    def due(cutoff: datetime) -> int:
+        with visits.database.read() as db:
+            tables = COLLECTIONS[name]
+            return sum(lookup.count(db, each.table, each.is_expired(cutoff, None)) for each in tables)
+
+    assert due(moment) == 0
+    assert due(moment + tick) > 0
