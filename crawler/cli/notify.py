@@ -87,7 +87,10 @@ def _show(document: NoticeDocument, *, as_json: bool) -> None:
     if document.more:
         note(f"and {document.more} more")
     if not document.notices:
-        note(f"nothing happened since {document.since:%Y-%m-%d %H:%M} UTC")
+        note(
+            f"nothing happened from {document.since:%Y-%m-%d %H:%M} to {document.until:%Y-%m-%d %H:%M} UTC; "
+            "what came after is told next time"
+        )
 
 
 def _tellers(settings: Settings) -> tuple[Callable[[str], None], ...]:
@@ -134,7 +137,8 @@ def _post(url: str, policy: EgressPolicy, text: str) -> None:
     addresses = [str(each[4][0]) for each in found]
     if refusal := policy.refusal(host, addresses):
         raise EgressRefusedError(
-            f"NOTIFY_URL leads to {host}, which is {refusal}", hint=f"EGRESS_ALLOW={host} would allow it"
+            f"NOTIFY_URL leads to {host}, which is refused: {refusal}",
+            hint=f"EGRESS_ALLOW={host} would allow it",
         )
     connection = http.client.HTTPConnection(host, port, timeout=ANSWER_SECONDS)
     # To the very address that was looked at: asking for the name again could give another one.

@@ -106,7 +106,7 @@ def test_no_private_address_is_told(vitrine: Vitrine, hook: Hook) -> None:
     """Unless it is allowed by name."""
     done = vitrine("notify", NOTIFY_URL=f"http://127.0.0.1:{hook.server_port}/")
     assert (done.code, hook.taken) == (1, [])
-    assert "NOTIFY_URL leads to 127.0.0.1, which is" in done.err
+    assert "NOTIFY_URL leads to 127.0.0.1, which is refused: 127.0.0.1 is loopback\n" in done.err
     assert "EGRESS_ALLOW=127.0.0.1" in done.err
 
 
