@@ -225,7 +225,7 @@ def test_kills_of_the_one_worker_on_sqlite(
 def test_kills_of_several_workers_on_sqlite(
     home: Home, tmp_path: Path, opened: Callable[[str], Database]
 ) -> None:
-    """SPEC D84: on one file as well, whose writers pass one lock that the killed must not keep: one, or all."""
+    """SPEC D84: on one file too, whose writers pass one lock that the killed must not keep: one, or all."""
     with farm(hosts=8, pages=10) as sites:
         database = opened(f"sqlite:///{home.path / 'vitrine.db'}")
         torture(home, sites, tmp_path, database, workers=3, kills=4, together=True)
