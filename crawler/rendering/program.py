@@ -130,6 +130,7 @@ class Program(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has 
             self.nowhere = await self.enclosure.open_door(lambda: False, 0)
         options = launch_options(program, *FENCED_FLAGS, *BOUNDED_FLAGS)
         await self._launch()
+        _heed_death(self.browser_provider)
         self.config.launch_options = {**options, "proxy": {"server": self.nowhere.url}}
 
 
@@ -138,6 +139,14 @@ async def in_time(closing: Awaitable[None]) -> None:
     with suppress(Error, TimeoutError):
         async with asyncio.timeout(CLOSE_SECONDS):
             await closing
+
+
+def _heed_death(provider: Any) -> None:
+    """Have somebody know that the driver ended: Ctrl-C ends it, too, and asyncio would call that an error."""
+    with suppress(AttributeError):
+        # ruff: ignore[private-member-access] - Playwright has it for itself, and may keep it elsewhere tomorrow
+        ended = provider.playwright_context_manager._client._transport.on_error_future
+        ended.add_done_callback(lambda future: future.cancelled() or future.exception())
 
 
 def _first_line(error: Error) -> str:

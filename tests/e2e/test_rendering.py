@@ -219,6 +219,7 @@ def test_a_browser_that_dies_costs_a_moment(browsing: Home, shop: DemoServer) ->
     os.kill(driver, signal.SIGKILL)
     output = crawl.communicate(timeout=PATIENCE_SECONDS)[1]
     assert crawl.returncode == 0, output[-3000:]
+    assert "never retrieved" not in output
     [session] = slow.sessions()
     assert session["status"] == "completed"
     assert len(session["pages"]) == 4
