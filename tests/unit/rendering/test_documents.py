@@ -142,7 +142,7 @@ def test_a_document_that_breaks_off_has_failed() -> None:
     event = {"requestId": "1", "request": {"url": URL}, "frameId": MAIN, "responseStatusCode": 200}
     awaited(a_document().judge(session, MAIN, {**event, "responseHeaders": [HTML]}))
     assert [(method, told["errorReason"]) for method, told in session.sent] == [
-        ("Fetch.failRequest", "Failed")
+        ("Fetch.failRequest", "ConnectionClosed")
     ]
 
 
