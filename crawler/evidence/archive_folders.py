@@ -1,9 +1,10 @@
-"""What an archive's folder takes, and what the manifest of its WARC files says. No link is followed."""
+"""What an archive's folder takes, what its manifest says, and its logs. No link is followed."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 MANIFEST = "manifest.json"
+LOGS = "archive_*.combined.log"
 VERSION = 1
 MAX_MANIFEST_BYTES = 64 * 1024 * 1024
 
@@ -103,3 +105,50 @@ def found_at(path: Path) -> Path | None:
     before = folder.joinpath(*parts)
     is_inside = is_temp_folder(folder / parts[0]) and before.resolve().is_relative_to(folder.resolve())
     return before if is_inside and before.is_file() and not before.is_symlink() else None
+
+
+# ── what its logs name ──
+
+
+def lines_naming(folder: Path, name: str) -> int:
+    """How many lines of the logs of an archive name a domain, or a session."""
+    is_named = _naming(name)
+    return sum(sum(map(bool, map(is_named.search, _lines(path)))) for path in _logs(folder))
+
+
+def cut_lines_naming(folder: Path, name: str) -> int:
+    """Take these lines out, a log at a time, each as a whole or not at all; how many they were."""
+    is_named, gone = _naming(name), 0
+    for path in _logs(folder):
+        beside = path.with_name(f".{path.name}.cut")
+        here = 0
+        with beside.open("wb") as file:
+            for line in _lines(path):
+                if is_named.search(line):
+                    here += 1
+                else:
+                    file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+        if here:
+            beside.chmod(stat.S_IMODE(path.lstat().st_mode))
+            beside.replace(path)
+        else:
+            beside.unlink()
+        gone += here
+    return gone
+
+
+def _naming(name: str) -> re.Pattern[bytes]:
+    # with its subdomains, and not as a part of a longer name
+    word = re.escape(name.encode())
+    return re.compile(rb"(?<![a-z0-9-])" + word + rb"(?![a-z0-9-]|\.[a-z0-9])", re.IGNORECASE)
+
+
+def _logs(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.glob(LOGS)) if stat.S_ISREG(path.lstat().st_mode)]
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        yield from file

@@ -16,6 +16,7 @@ from crawler.access.process import is_gone, process_mark
 from crawler.engines.state import STATE_FILE
 from crawler.engines.statistics import MAX_LINE_CHARS, statistics_of
 from crawler.errors import LockedError
+from crawler.evidence.archive_folders import LOGS
 from crawler.urls import redacted
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from crawler.engines.statistics import Statistics
 
 LOCK_FILE = ".archive.lock"
-LOG_PATTERN = "archive_*.combined.log"
 STAMP = "%Y%m%dT%H%M%S%fZ"
 PATIENCE_SECONDS = 15.0  # with an engine that was left behind
 MAX_LOCK_BYTES = 4096
@@ -148,7 +148,7 @@ def last_statistics(folder: Path, since: float) -> tuple[Path, Statistics] | Non
 def logs_in(folder: Path, since: float = 0) -> Iterator[Path]:
     """The logs that were written since then, the newest first; nothing that only leads to a file."""
     found = []
-    for path in folder.glob(LOG_PATTERN):
+    for path in folder.glob(LOGS):
         with suppress(OSError):
             known = path.lstat()
             if stat.S_ISREG(known.st_mode) and known.st_mtime >= since:

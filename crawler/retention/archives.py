@@ -16,7 +16,13 @@ from sqlalchemy import String, cast, exists, func, or_, select, update
 from crawler import logs
 from crawler.db.models import Job, Record, Snapshot, WarcFile
 from crawler.errors import BadUrlError, NotFoundError
-from crawler.evidence.archive_folders import correct_entry, found_at, sizes_of
+from crawler.evidence.archive_folders import (
+    correct_entry,
+    cut_lines_naming,
+    found_at,
+    lines_naming,
+    sizes_of,
+)
 from crawler.evidence.blobs import as_store_error
 from crawler.evidence.warc_files import note_erasure
 from crawler.evidence.warc_tools import Erasure, digest_of, discover, erase_where
@@ -24,8 +30,10 @@ from crawler.retention.belongings import archived
 from crawler.urls import domain_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from datetime import datetime
+
+    from sqlalchemy import ColumnElement
 
     from crawler.db.engine import Transaction
     from crawler.evidence.archive_folders import Sizes
@@ -67,27 +75,40 @@ def unread_with(db: Transaction, scope: Reach) -> int:
 
 
 def jobs_with(db: Transaction, scope: Reach) -> list[int]:
-    """The jobs that have files of its visits, or of what is archived of the domain."""
+    """The jobs that have files of its visits, or of what is archived of the domain, or were to visit it."""
     named = select(Record.warc_file_id).where(archived(db, scope))
     theirs = or_(WarcFile.id.in_(named), WarcFile.session_id.in_(scope.sessions))
     in_folder = or_(WarcFile.folder == Job.output_dir, WarcFile.folder == Job.output_dir.concat("/warcs"))
     is_its = or_(WarcFile.job_id == Job.id, in_folder)
-    return list(db.scalars(select(Job.id).where(exists().where(theirs, is_its)).order_by(Job.id)))
+    found = set(db.scalars(select(Job.id).where(exists().where(theirs, is_its))))
+    return sorted(
+        found | {job for job, config, _ in _mentioning(db, scope) if _is_ordered(config, scope.domain)}
+    )
 
 
 def job_at_work(db: Transaction, scope: Reach) -> int | None:
     """A job that is worked on, and has captures of the domain, or was ordered to make some."""
-    named = select(Record.warc_file_id).where(archived(db, scope))
-    has_some = exists().where(WarcFile.job_id == Job.id, WarcFile.id.in_(named))
-    mentions = func.lower(cast(Job.config, String)).contains(scope.domain or "", autoescape=True)
-    at_work = select(Job.id, Job.config, has_some).where(Job.status.in_(AT_WORK), or_(has_some, mentions))
-    for job_id, config, has_captures in db.execute(at_work.order_by(Job.id)):
-        if has_captures or _is_ordered(config or {}, scope.domain or ""):
-            return int(job_id)
+    for job_id, config, has_captures in _mentioning(db, scope, Job.status.in_(AT_WORK)):
+        if has_captures or _is_ordered(config, scope.domain):
+            return job_id
     return None
 
 
-def _is_ordered(config: Mapping[str, Any], domain: str) -> bool:
+def _mentioning(
+    db: Transaction, scope: Reach, *which: ColumnElement[bool]
+) -> Iterator[tuple[int, Mapping[str, Any], bool]]:
+    """Jobs that have captures of a domain, or whose orders may name it."""
+    if scope.domain is None:
+        return
+    named = select(Record.warc_file_id).where(archived(db, scope))
+    has_some = exists().where(WarcFile.job_id == Job.id, WarcFile.id.in_(named))
+    mentions = func.lower(cast(Job.config, String)).contains(scope.domain, autoescape=True)
+    found = select(Job.id, Job.config, has_some).where(or_(has_some, mentions), *which)
+    for job_id, config, has_captures in db.execute(found.order_by(Job.id)):
+        yield job_id, config or {}, has_captures
+
+
+def _is_ordered(config: Mapping[str, Any], domain: str | None) -> bool:
     source = config.get("source") or {}
     allowed = {str(each).removeprefix("*.") for each in source.get("allowed_domains") or ()}
     return domain in allowed or any(_is_of(str(seed), domain) for seed in config.get("seeds") or ())
@@ -136,7 +157,7 @@ def note(db: Transaction, file: ArchiveFile, done: Erasure | None) -> None:
         row.state, row.gone_at, row.gone_why = "gone", db.now, PURGED
 
 
-def _is_of(url: str, domain: str) -> bool:
+def _is_of(url: str, domain: str | None) -> bool:
     try:
         return bool(url) and domain_of(url) == domain
     except BadUrlError:
@@ -159,6 +180,24 @@ def counted(folder: Path) -> Sizes | None:
     except OSError as error:  # a mount that is away
         log.warning("purge.not_counted", folder=str(folder), error=error.strerror)
         return None
+
+
+def log_lines_of(db: Transaction, scope: Reach) -> int:
+    """How many lines the logs of its jobs have that name it."""
+    folders = folders_of(db, jobs_with(db, scope)).values()
+    return sum(lines_naming(folder, _name_of(scope)) for folder in folders)
+
+
+def cut_logs(folder: Path, scope: Reach) -> int:
+    """Take what names it out of a job's logs; how many lines."""
+    try:
+        return cut_lines_naming(folder, _name_of(scope))
+    except OSError as error:
+        raise as_store_error(error, str(folder), hint="then purge again") from error
+
+
+def _name_of(scope: Reach) -> str:
+    return scope.domain or str(scope.session_id)
 
 
 def write_counts(db: Transaction, job_id: int, left: Sizes | None) -> None:

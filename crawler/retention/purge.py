@@ -109,7 +109,8 @@ def preview(db: Transaction, order: PurgeOrder) -> Figures:
         _gone(db, Artifact.session_id.in_(scope.sessions), Artifact.deleted_at.is_(None)),
         sessions=lookup.count(db, CrawlSession, CrawlSession.id.in_(scope.sessions)),
         pages=lookup.count(db, Page, Page.session_id.in_(scope.sessions)),
-        log_lines=lookup.count(db, CrawlLog, CrawlLog.session_id.in_(scope.sessions)),
+        log_lines=lookup.count(db, CrawlLog, CrawlLog.session_id.in_(scope.sessions))
+        + archives.log_lines_of(db, scope),
         reports=len(_reports(db, order)),
         **+rows,
     )
@@ -143,7 +144,7 @@ def purge(
         work.remove_rows(each)
     while work.remove_some_sessions():
         pass
-    work.count_jobs()
+    work.tidy_jobs()
     return {**work.finish(), "failed": 0}
 
 
@@ -237,13 +238,14 @@ class _Purge:
                 self._add(db, _remove_sessions(db, keys, since=self._entry(db).timestamp))
             return bool(keys)
 
-    def count_jobs(self) -> None:
-        """Have the jobs whose files were touched say what they have left."""
+    def tidy_jobs(self) -> None:
+        """Cut the logs of its jobs, and have them say what they have left."""
         with self.database.read() as db:
             folders = archives.folders_of(db, self._entry(db).details.get("jobs", ()))
         for job_id, folder in folders.items():
-            left = archives.counted(folder)
+            cut, left = archives.cut_logs(folder, self.order.scope), archives.counted(folder)
             with self._step() as db:
+                self._add(db, Figures(log_lines=cut))
                 archives.write_counts(db, job_id, left)
 
     def _note_jobs(self, db: Transaction, jobs: Sequence[int]) -> None:

@@ -105,6 +105,35 @@ def test_a_file_that_has_nothing_else_goes(bench: Bench, tmp_path: Path) -> None
         assert db.scalars(select(Record.id)).all() == db.scalars(select(Snapshot.id)).all() == []
 
 
+def test_a_jobs_log_names_the_domain_no_more(bench: Bench, tmp_path: Path) -> None:
+    """Lines that name it go; others, and names that only look alike, stay."""
+    job_id, _ = indexing.crawled(bench, PAGES)
+    indexing.index(bench, job_id)
+    archive = Path(bench.shown(job_id).output_dir)
+    log = archive / "archive_crawl_20260101T000000000000Z.combined.log"
+    kept = [f"GET https://{KEPT}/p/0", f"GET https://my{GONE}/", f"GET https://{GONE}.net/", "ended"]
+    gone = [f"GET https://www.{GONE}/p/0", f"lock domain={GONE}:8080 attempt=1", f"{GONE.upper()} slept"]
+    log.write_text("".join(f"{line}\n" for line in [*gone, *kept]), encoding="utf-8")
+    (archive / "archive_crawl_link.combined.log").symlink_to(log)
+    with bench.database.read() as db:
+        assert purge.preview(db, order(tmp_path)).log_lines == len(gone)
+    assert purged(bench.database, tmp_path)["log_lines"] == len(gone)
+    assert log.read_text(encoding="utf-8").splitlines() == kept
+    assert list(archive.glob(".*.cut")) == []
+
+
+def test_a_log_of_a_job_that_was_to_visit_it_is_cut_too(bench: Bench, tmp_path: Path) -> None:
+    """Its order is what tells, where nothing came of it."""
+    job_id, _ = indexing.crawled(bench, [page for page in PAGES if GONE not in page.url])
+    indexing.index(bench, job_id)
+    with bench.database.write() as db:
+        db.get_one(Job, job_id).config = {"seeds": [f"https://{GONE}/"]}
+    log = Path(bench.shown(job_id).output_dir) / "archive_crawl_20260101T000000000000Z.combined.log"
+    log.write_text(f"https://{GONE}/ is forbidden by robots.txt\n", encoding="utf-8")
+    purged(bench.database, tmp_path)
+    assert log.read_bytes() == b""
+
+
 def test_a_job_says_what_a_purge_left_of_it(bench: Bench, tmp_path: Path) -> None:
     """Its counts are those of what is there, and the manifest names no digest that is gone."""
     job_id, _ = indexing.crawled(bench, PAGES)
