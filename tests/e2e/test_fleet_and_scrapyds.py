@@ -171,6 +171,7 @@ def test_kills_and_a_restart_lose_nothing_and_no_domain_has_two_visitors(
             time.sleep(2)
             remembering.start()
     crew.finish_runs()
+    wait_for(lambda: client.zcard(f"{KEY}:workers") == WORKERS, PATIENCE)  # what the dead had is taken over
     wait_for(lambda: not client.llen(KEY) and not open_entries(common), PATIENCE)
     for worker in crew.workers:
         worker.send_signal(signal.SIGTERM)

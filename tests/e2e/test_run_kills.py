@@ -237,7 +237,7 @@ def test_kills_of_four_workers_on_postgresql(
     """SPEC D84: four processes share a run, die and stand still at random, and lose nothing."""
     home.extra["DATABASE_URL"] = postgres_database
     with farm(hosts=12, pages=15) as sites:
-        torture(home, sites, tmp_path, opened(postgres_database), workers=4, kills=6)
+        torture(home, sites, tmp_path, opened(postgres_database), workers=4, kills=6, delay=0.3)
 
 
 def test_kills_of_a_worker_that_writes_warcs(
@@ -273,5 +273,7 @@ def test_many_kills(
     if on == "postgresql":
         home.extra["DATABASE_URL"] = url
     with farm(hosts=50, pages=30) as sites:
-        workers = 1 if on == "sqlite" else 4
-        torture(home, sites, tmp_path, opened(url), workers=workers, kills=20)
+        if on == "sqlite":
+            torture(home, sites, tmp_path, opened(url), workers=1, kills=20)
+        else:
+            torture(home, sites, tmp_path, opened(url), workers=4, kills=20, delay=SLOWLY)
