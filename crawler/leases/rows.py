@@ -340,7 +340,7 @@ def _reclaiming(table: Table, within: tuple[ColumnElement[bool], ...], ahead: bo
         .values(
             status=case((was_last, "error"), else_="pending"),
             finished_at=case((was_last, _NOW), else_=null()),
-            next_run_at=case((was_alone, bindparam("rested")), else_=_NOW),
+            next_run_at=case((was_alone, bindparam("rested", type_=UtcTime)), else_=_NOW),
             attempts=at.attempts - case((and_(was_begun, not_(was_alone)), 1), else_=0),
             deaths=at.deaths + _was_begun(table),
             last_error=EXPIRED,
