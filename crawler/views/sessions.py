@@ -1,9 +1,7 @@
 """Sessions: what was visited, and what came of it.
 
-To show one more column of a session takes three lines: the column in `crawler/db/models/sessions.py`, a
-migration in `crawler/db/migrations/versions/`, and a field of the same name in `SessionDocument` here. That
-is all for `--json`; `crawler/cli/sessions.py` says which fields people see. Pages, artifacts and lines of the
-log are alike.
+What it takes to show one more column of a session stands in ARCHITECTURE.md, "Where does it go?". Pages,
+artifacts and lines of the log are alike.
 """
 
 from __future__ import annotations
