@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -24,7 +25,6 @@ from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from datetime import datetime
 
     from crawler.archive.lookup import Capture
     from crawler.db.engine import Transaction
@@ -91,9 +91,9 @@ def purge_of(db: Transaction, url: str) -> Purge | None:
     except BadUrlError:  # no visit ever went there
         return None
     mine = AuditEntry.action == PURGE, AuditEntry.subject == f"domain {domain}"
-    newest = select(AuditEntry.timestamp).where(*mine).order_by(AuditEntry.timestamp.desc()).limit(1)
-    at = db.scalar(newest)
-    return None if at is None else Purge(domain, at)
+    done_at = AuditEntry.details["done_at"].as_string()  # of those that are over, and took something
+    at = db.scalar(select(func.max(done_at)).where(*mine))
+    return None if at is None else Purge(domain, datetime.fromisoformat(at))
 
 
 # ── what there is beside it ──

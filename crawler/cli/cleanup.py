@@ -139,6 +139,8 @@ def purge(
         with purging.refusals_on_record(database, target, order.who), database.read() as db:
             figures = purging.preview(db, order)
             is_begun, unread = purging.was_begun(db, order), purging.unread(db, order)
+            logs = purging.logs_of(db, order)
+        figures = purging.with_logs(figures, logs, order)
         if unread:
             note("{unread} WARC files were never indexed, and are read to their ends for it", unread=unread)
         elif not any(asdict(figures).values()) and not is_begun:

@@ -118,31 +118,44 @@ def lines_naming(folder: Path, name: str) -> int:
 
 def cut_lines_naming(folder: Path, name: str) -> int:
     """Take these lines out, a log at a time, each as a whole or not at all; how many they were."""
-    is_named, gone = _naming(name), 0
-    for path in _logs(folder):
-        beside = path.with_name(f".{path.name}.cut")
-        here = 0
-        with beside.open("wb") as file:
+    is_named = _naming(name)
+    return sum(_cut(path, is_named) for path in _logs(folder))
+
+
+def _cut(path: Path, is_named: re.Pattern[bytes]) -> int:
+    beside = path.with_name(f".{path.name}.cut")
+    beside.unlink(missing_ok=True)  # of a purge that was killed, or a link that somebody laid
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    gone = 0
+    try:
+        with os.fdopen(descriptor, "wb") as file:
             for line in _lines(path):
                 if is_named.search(line):
-                    here += 1
+                    gone += 1
                 else:
                     file.write(line)
             file.flush()
+            os.fchmod(file.fileno(), stat.S_IMODE(path.lstat().st_mode))
             os.fsync(file.fileno())
-        if here:
-            beside.chmod(stat.S_IMODE(path.lstat().st_mode))
+        if gone:
             beside.replace(path)
-        else:
-            beside.unlink()
-        gone += here
+    finally:
+        beside.unlink(missing_ok=True)
     return gone
 
 
 def _naming(name: str) -> re.Pattern[bytes]:
-    # with its subdomains, and not as a part of a longer name
-    word = re.escape(name.encode())
-    return re.compile(rb"(?<![a-z0-9-])" + word + rb"(?![a-z0-9-]|\.[a-z0-9])", re.IGNORECASE)
+    # With its subdomains, and not as a part of a longer name; behind what is escaped in URLs and JSON, too.
+    words = b"|".join(re.escape(word.encode()) for word in {name, _spelled_out(name)})
+    before = rb"(?:(?<![a-z0-9-])|(?<=%2f)|(?<=%40)|(?<=\\n)|(?<=\\t))"
+    return re.compile(before + rb"(?:" + words + rb")(?![a-z0-9-]|\.[a-z0-9])", re.IGNORECASE)
+
+
+def _spelled_out(name: str) -> str:
+    try:
+        return name.encode().decode("idna")
+    except UnicodeError:
+        return name
 
 
 def _logs(folder: Path) -> list[Path]:
@@ -150,5 +163,6 @@ def _logs(folder: Path) -> list[Path]:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
         yield from file

@@ -15,7 +15,7 @@ from sqlalchemy import String, cast, exists, func, or_, select, update
 
 from crawler import logs
 from crawler.db.models import Job, Record, Snapshot, WarcFile
-from crawler.errors import BadUrlError, NotFoundError
+from crawler.errors import BadUrlError, LockedError, NotFoundError
 from crawler.evidence.archive_folders import (
     correct_entry,
     cut_lines_naming,
@@ -30,7 +30,7 @@ from crawler.retention.belongings import archived
 from crawler.urls import domain_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime
 
     from sqlalchemy import ColumnElement
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 PURGED = "purged"
 AT_WORK = ("running", "indexing")
+GOES_ON = "when it is over, the same command goes on"
 KNOWN = "indexed"  # the state of a job whose files' records all have rows
 
 log = logs.get_logger(__name__)
@@ -75,15 +76,17 @@ def unread_with(db: Transaction, scope: Reach) -> int:
 
 
 def jobs_with(db: Transaction, scope: Reach) -> list[int]:
-    """The jobs that have files of its visits, or of what is archived of the domain, or were to visit it."""
+    """The jobs that have files of its visits, or of what is archived of the domain."""
     named = select(Record.warc_file_id).where(archived(db, scope))
     theirs = or_(WarcFile.id.in_(named), WarcFile.session_id.in_(scope.sessions))
     in_folder = or_(WarcFile.folder == Job.output_dir, WarcFile.folder == Job.output_dir.concat("/warcs"))
     is_its = or_(WarcFile.job_id == Job.id, in_folder)
-    found = set(db.scalars(select(Job.id).where(exists().where(theirs, is_its))))
-    return sorted(
-        found | {job for job, config, _ in _mentioning(db, scope) if _is_ordered(config, scope.domain)}
-    )
+    return list(db.scalars(select(Job.id).where(exists().where(theirs, is_its)).order_by(Job.id)))
+
+
+def jobs_for(db: Transaction, scope: Reach) -> list[int]:
+    """The jobs that were ordered to visit the domain, whatever came of it."""
+    return [job_id for job_id, config, _ in _mentioning(db, scope) if _is_ordered(config, scope.domain)]
 
 
 def job_at_work(db: Transaction, scope: Reach) -> int | None:
@@ -182,22 +185,33 @@ def counted(folder: Path) -> Sizes | None:
         return None
 
 
-def log_lines_of(db: Transaction, scope: Reach) -> int:
-    """How many lines the logs of its jobs have that name it."""
-    folders = folders_of(db, jobs_with(db, scope)).values()
-    return sum(lines_naming(folder, _name_of(scope)) for folder in folders)
+def require_idle(db: Transaction, jobs: Iterable[int]) -> None:
+    """Refuse while one of them is worked on: its log is being written, and its files may be."""
+    at_work = select(Job.id).where(Job.id.in_(jobs), Job.status.in_(AT_WORK)).order_by(Job.id).limit(1)
+    if (job_id := db.scalar(at_work)) is not None:
+        raise LockedError(f"job {job_id} is at work, and was at it", hint=GOES_ON)
 
 
-def cut_logs(folder: Path, scope: Reach) -> int:
-    """Take what names it out of a job's logs; how many lines."""
+def lines_in(folders: Iterable[Path], scope: Reach) -> int:
+    """How many lines of the jobs' logs name it."""
+    return sum(_in_logs(lines_naming, folder, scope) for folder in folders)
+
+
+def cut_logs(db: Transaction, job_id: int, scope: Reach) -> int:
+    """Take what names it out of a job's logs; how many lines. Nobody begins with the job meanwhile."""
+    job = db.get_one(Job, job_id, with_for_update=True, populate_existing=True)
+    require_idle(db, [job_id])
+    folder = Path(job.output_dir)
+    if not folder.is_dir():  # a mount that is away, or what an operator removed
+        log.warning("purge.logs_not_there", job=job_id, folder=str(folder))
+    return _in_logs(cut_lines_naming, folder, scope)
+
+
+def _in_logs(act: Callable[[Path, str], int], folder: Path, scope: Reach) -> int:
     try:
-        return cut_lines_naming(folder, _name_of(scope))
+        return act(folder, scope.domain or str(scope.session_id))
     except OSError as error:
         raise as_store_error(error, str(folder), hint="then purge again") from error
-
-
-def _name_of(scope: Reach) -> str:
-    return scope.domain or str(scope.session_id)
 
 
 def write_counts(db: Transaction, job_id: int, left: Sizes | None) -> None:

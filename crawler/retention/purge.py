@@ -37,7 +37,7 @@ from crawler.retention.holds import HeldError, note_action, retention_lock
 from crawler.sessions.outcome import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
     from datetime import datetime
     from pathlib import Path
     from uuid import UUID
@@ -109,8 +109,7 @@ def preview(db: Transaction, order: PurgeOrder) -> Figures:
         _gone(db, Artifact.session_id.in_(scope.sessions), Artifact.deleted_at.is_(None)),
         sessions=lookup.count(db, CrawlSession, CrawlSession.id.in_(scope.sessions)),
         pages=lookup.count(db, Page, Page.session_id.in_(scope.sessions)),
-        log_lines=lookup.count(db, CrawlLog, CrawlLog.session_id.in_(scope.sessions))
-        + archives.log_lines_of(db, scope),
+        log_lines=lookup.count(db, CrawlLog, CrawlLog.session_id.in_(scope.sessions)),
         reports=len(_reports(db, order)),
         **+rows,
     )
@@ -119,6 +118,18 @@ def preview(db: Transaction, order: PurgeOrder) -> Figures:
 def unread(db: Transaction, order: PurgeOrder) -> int:
     """How many WARC files may have more of it, of which no rows tell: they are read when it is done."""
     return archives.unread_with(db, order.scope)
+
+
+def logs_of(db: Transaction, order: PurgeOrder) -> list[Path]:
+    """The folders of the jobs whose logs may name it."""
+    scope = order.scope
+    jobs = {*archives.jobs_with(db, scope), *archives.jobs_for(db, scope)}
+    return list(archives.folders_of(db, jobs).values())
+
+
+def with_logs(figures: Figures, folders: Iterable[Path], order: PurgeOrder) -> Figures:
+    """The same, with the lines of these folders' logs that name it."""
+    return evolve(figures, log_lines=figures.log_lines + archives.lines_in(folders, order.scope))
 
 
 def was_begun(db: Transaction, order: PurgeOrder) -> bool:
@@ -172,7 +183,11 @@ def _begin(database: Database, order: PurgeOrder) -> int:
             db, ACTION, str(order.target), actor=order.who, now=db.now, state=BEGUN, **asdict(Figures())
         )
         jobs = {*entry.details.get("jobs", ()), *archives.jobs_with(db, order.scope)}
-        entry.details = {**entry.details, "prices_too": order.with_prices, "jobs": sorted(jobs)}
+        logs = {*entry.details.get("logs", ()), *jobs, *archives.jobs_for(db, order.scope)}
+        archives.require_idle(db, logs)
+        entry.details = {
+            **entry.details, "prices_too": order.with_prices, "jobs": sorted(jobs), "logs": sorted(logs),
+        }  # fmt: skip
         db.flush()
         return entry.id
 
@@ -239,14 +254,18 @@ class _Purge:
             return bool(keys)
 
     def tidy_jobs(self) -> None:
-        """Cut the logs of its jobs, and have them say what they have left."""
+        """Cut the logs of its jobs, and have those whose files were touched say what they have left."""
         with self.database.read() as db:
-            folders = archives.folders_of(db, self._entry(db).details.get("jobs", ()))
+            details = self._entry(db).details
+            jobs = details.get("jobs", ())
+            folders = archives.folders_of(db, {*jobs, *details.get("logs", ())})
         for job_id, folder in folders.items():
-            cut, left = archives.cut_logs(folder, self.order.scope), archives.counted(folder)
             with self._step() as db:
-                self._add(db, Figures(log_lines=cut))
-                archives.write_counts(db, job_id, left)
+                self._add(db, Figures(log_lines=archives.cut_logs(db, job_id, self.order.scope)))
+            if job_id in jobs:
+                left = archives.counted(folder)
+                with self._step() as db:
+                    archives.write_counts(db, job_id, left)
 
     def _note_jobs(self, db: Transaction, jobs: Sequence[int]) -> None:
         """Remember whose files are touched, for whoever takes this purge up."""
@@ -260,7 +279,9 @@ class _Purge:
             if self.order.target.domain:
                 belongings.forget_in_plans(db, self.order.target.domain)
             entry = self._entry(db)
-            entry.details = {**entry.details, "state": DONE}
+            took = any(entry.details.get(name) for name in asdict(Figures()))
+            told = {"done_at": db.now.isoformat()} if took else {}
+            entry.details = {**entry.details, "state": DONE, **told}
             return dict(entry.details)
 
     def so_far(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import shutil
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest.mock import Mock
@@ -29,6 +30,7 @@ from tests.unit.jobs.conftest import bench
 from tests.unit.retention.contents import naming
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from crawler.db.engine import Database
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["bench"]
 pytestmark = indexing.pytestmark
 GONE, KEPT = "canary.example", "other.example"
+LOG = "archive_crawl_20260101T000000000000Z.combined.log"
 PAGES = [
     Page(f"https://{host}/p/{n}", f"<title>{host} {n}</title><p>zanzibar{n} is a word of {host}.")
     for n in range(3)
@@ -110,28 +113,86 @@ def test_a_jobs_log_names_the_domain_no_more(bench: Bench, tmp_path: Path) -> No
     job_id, _ = indexing.crawled(bench, PAGES)
     indexing.index(bench, job_id)
     archive = Path(bench.shown(job_id).output_dir)
-    log = archive / "archive_crawl_20260101T000000000000Z.combined.log"
+    log = archive / LOG
     kept = [f"GET https://{KEPT}/p/0", f"GET https://my{GONE}/", f"GET https://{GONE}.net/", "ended"]
-    gone = [f"GET https://www.{GONE}/p/0", f"lock domain={GONE}:8080 attempt=1", f"{GONE.upper()} slept"]
+    gone = [
+        f"GET https://www.{GONE}/p/0", f"lock domain={GONE}:8080 attempt=1", f"{GONE.upper()} slept",
+        f"GET https://{KEPT}/?u=https%3A%2F%2F{GONE}%2Fp", f'{{"message": "one\\n{GONE} two"}}',
+    ]  # fmt: skip
     log.write_text("".join(f"{line}\n" for line in [*gone, *kept]), encoding="utf-8")
+    log.chmod(0o640)
     (archive / "archive_crawl_link.combined.log").symlink_to(log)
     with bench.database.read() as db:
-        assert purge.preview(db, order(tmp_path)).log_lines == len(gone)
+        folders = purge.logs_of(db, order(tmp_path))
+        figures = purge.preview(db, order(tmp_path))
+    assert purge.with_logs(figures, folders, order(tmp_path)).log_lines == len(gone)
     assert purged(bench.database, tmp_path)["log_lines"] == len(gone)
     assert log.read_text(encoding="utf-8").splitlines() == kept
-    assert list(archive.glob(".*.cut")) == []
+    assert (stat.S_IMODE(log.stat().st_mode), list(archive.glob(".*.cut"))) == (0o640, [])
+
+
+def test_a_link_beside_a_log_leads_nowhere(bench: Bench, tmp_path: Path) -> None:
+    """A folder may come from a stranger: what a link names is not written to."""
+    job_id, _ = indexing.crawled(bench, PAGES)
+    indexing.index(bench, job_id)
+    archive = Path(bench.shown(job_id).output_dir)
+    victim = tmp_path / "victim"
+    victim.write_text("precious", encoding="utf-8")
+    (archive / LOG).write_text(f"https://{GONE}/\n", encoding="utf-8")
+    (archive / f".{LOG}.cut").symlink_to(victim)
+    purged(bench.database, tmp_path)
+    assert (victim.read_text(encoding="utf-8"), (archive / LOG).read_bytes()) == ("precious", b"")
+    assert not (archive / LOG).is_symlink()
 
 
 def test_a_log_of_a_job_that_was_to_visit_it_is_cut_too(bench: Bench, tmp_path: Path) -> None:
-    """Its order is what tells, where nothing came of it."""
-    job_id, _ = indexing.crawled(bench, [page for page in PAGES if GONE not in page.url])
-    indexing.index(bench, job_id)
+    """Its order is what tells, where nothing came of it; no purge emptied it."""
+    job_id, _ = indexing.crawled(bench, [])
     with bench.database.write() as db:
-        db.get_one(Job, job_id).config = {"seeds": [f"https://{GONE}/"]}
-    log = Path(bench.shown(job_id).output_dir) / "archive_crawl_20260101T000000000000Z.combined.log"
+        job = db.get_one(Job, job_id)
+        job.config, job.status = {"seeds": [f"https://{GONE}/"]}, "failed"
+    log = Path(bench.shown(job_id).output_dir) / LOG
     log.write_text(f"https://{GONE}/ is forbidden by robots.txt\n", encoding="utf-8")
     purged(bench.database, tmp_path)
+    assert (log.read_bytes(), bench.shown(job_id).emptied_at) == (b"", None)
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_the_log_of_a_job_at_work_is_not_touched(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """It is being written: the purge is refused, or goes on when the job is over."""
+    job_id, _ = indexing.crawled(bench, PAGES)
+    indexing.index(bench, job_id)
+    log = Path(bench.shown(job_id).output_dir) / LOG
+    log.write_text(f"https://{GONE}/\n", encoding="utf-8")
+
+    def work(status: str) -> None:
+        with bench.database.write() as db:
+            db.get_one(Job, job_id).status = status
+
+    if when == "before":
+        work("running")
+    else:
+        monkeypatch.setattr("crawler.retention.archives.folders_of", begun_before(work))
+    with pytest.raises(LockedError, match=f"job {job_id} is at work"):
+        purged(bench.database, tmp_path)
+    assert log.read_text(encoding="utf-8") == f"https://{GONE}/\n"
+    monkeypatch.undo()
+    work("indexed")
+    purged(bench.database, tmp_path)
     assert log.read_bytes() == b""
+
+
+def begun_before(work: Callable[[str], None]) -> Callable[..., dict[int, Path]]:
+    """Where the purge asks for the folders, somebody begins."""
+    ask = archives.folders_of
+
+    def asked(*args: Any) -> dict[int, Path]:
+        work("running")
+        return ask(*args)
+
+    return asked
 
 
 def test_a_job_says_what_a_purge_left_of_it(bench: Bench, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 
 from crawler.clock import utc_now
 from crawler.db.models import Artifact, Record
-from crawler.retention.holds import Target
+from crawler.retention.holds import Target, note_action
 from crawler.retention.purge import PurgeOrder, purge
 from tests.unit.archive.captured import SHOP, day, exchange, record
 from tests.unit.archive.stored import index_pages, keep
@@ -226,6 +226,17 @@ def test_a_page_that_is_captured_after_a_purge_is_shown(shop: Served, tmp_path: 
     assert shop.get(f"/web/20260503120000/{SHOP}", headers=PEOPLE).status_code == 200
     beside = shop.get(f"/web/2026/{SHOP}p?id=2", headers=PEOPLE)
     assert (beside.status_code, f"/web/20260520120000/{SHOP}" in beside.text) == (410, True)
+
+
+@pytest.mark.parametrize("taken", ["nothing", "not over"])
+def test_a_purge_that_took_nothing_is_not_told(served: Served, tmp_path: Path, taken: str) -> None:
+    """Of a domain that never was here, or of which all is there still."""
+    if taken == "nothing":
+        purged(served, Target(domain="shop.example"), tmp_path)
+    else:
+        with served.database.write() as db:
+            note_action(db, "purge", "domain shop.example", actor="x", now=db.now, state="begun", pages=3)
+    assert served.get(f"/web/2026/{SHOP}").status_code == 404
 
 
 def test_what_the_purge_of_a_session_took_leaves_no_trace(served: Served) -> None:
