@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 INTERRUPTED = 130
+SCRAPYS_COMMANDS = {"crawl", "fetch", "parse", "runspider", "shell", "view"}
 
 
 class _AtOnce:
@@ -42,8 +43,13 @@ def end_at_once(line: str = "") -> None:
 
 
 def end_scrapy_at_once() -> None:
-    """The same where the program is Scrapy's own command line, from when it reads its settings on."""
-    if sys.argv[0].endswith(("/scrapy", "/scrapy/__main__.py")):
+    """The same where the program is Scrapy's own command line, from when it reads its settings on.
+
+    Only for the commands in `crawler/commands`: they say when they are loaded, and others never would.
+    """
+    words = (word for word in sys.argv[1:] if not word.startswith("-"))
+    is_scrapy = sys.argv[0].endswith(("/scrapy", "/scrapy/__main__.py"))
+    if is_scrapy and next(words, None) in SCRAPYS_COMMANDS:
         end_at_once("interrupted: nothing was begun\n")
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from playwright.async_api import CDPSession, Page
 
 MOST_RELOADS = 2
+MOST_DIGITS = 18  # of a length that means something
 PIECE_BYTES = 1024 * 1024
 PAUSED = "Fetch.requestPaused"
 _KINDS = ("text/html", "application/xhtml+xml")
@@ -134,8 +135,10 @@ def _is_taken(event: dict[str, Any]) -> bool:
 def _is_short(event: dict[str, Any], body: bytes) -> bool:
     """Whether an answer broke off: the browser hands out what came of it, and does not say so."""
     headers = _headers_of(event)
+    if "content-encoding" in headers or "transfer-encoding" in headers:  # the length is not the body's
+        return False
     length = headers.get("content-length", "")
-    return "content-encoding" not in headers and length.isdecimal() and len(body) < int(length)
+    return length.isdecimal() and len(length) <= MOST_DIGITS and len(body) < int(length)
 
 
 def _headers_of(event: dict[str, Any]) -> dict[str, str]:

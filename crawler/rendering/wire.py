@@ -23,7 +23,7 @@ FIRST_FINAL = 200  # status; those below announce another answer
 _HOP = (b"connection:", b"keep-alive:", b"proxy-connection:", b"proxy-authorization:", b"proxy-authenticate:")
 
 
-_LENGTH = re.compile(rb"(?mi)^content-length:[ \t]*(\d+)[ \t]*\r?$")
+_LENGTH = re.compile(rb"(?mi)^content-length:[ \t]*(\d{1,18})[ \t]*\r?$")
 _CHUNKED = re.compile(rb"(?mi)^transfer-encoding:.*\bchunked[ \t]*\r?$")
 _HEX = re.compile(rb"[0-9a-fA-F]{1,16}")
 _BODILESS = re.compile(rb"HTTP/1\.\d (?:204|304)\b")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler import interrupts
+from crawler import commands, interrupts
 
 ROOT = Path(__file__).parents[2]
 MOMENTS = 20
@@ -77,3 +77,26 @@ def test_nobody_elses_way_with_ctrl_c_is_changed() -> None:
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize(
+    ("words", "is_ours"),
+    [(["crawl", "pdp"], True), (["--nolog", "shell"], True), (["sync", "crawl"], False), ([], False)],
+)
+def test_only_commands_that_say_when_they_are_loaded_end_at_once(
+    monkeypatch: pytest.MonkeyPatch, words: list[str], *, is_ours: bool
+) -> None:
+    """Another project's own command keeps its way with Ctrl-C."""
+    monkeypatch.setattr(sys, "argv", [SCRAPY, *words])
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        interrupts.end_scrapy_at_once()
+        assert (signal.getsignal(signal.SIGINT) is not signal.default_int_handler) is is_ours
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_each_of_these_commands_is_there() -> None:
+    """By its module."""
+    folder = Path(commands.__file__).parent
+    assert {path.stem for path in folder.glob("[a-z]*.py")} - {"checked"} == interrupts.SCRAPYS_COMMANDS

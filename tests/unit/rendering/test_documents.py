@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from playwright.async_api import Error
 
-from crawler.rendering.documents import MOST_RELOADS, PIECE_BYTES, MainDocument
+from crawler.rendering.documents import MOST_RELOADS, PIECE_BYTES, MainDocument, _is_short
 from tests.unit.components import awaited
 
 if TYPE_CHECKING:
@@ -155,3 +155,19 @@ def test_a_document_that_unpacks_to_too_much_goes_nowhere() -> None:
     assert [method for method, _ in session.sent] == ["Fetch.failRequest"]
     assert (document.is_too_large, document.body) == (True, None)
     assert len(session.body) >= 5 * PIECE_BYTES
+
+
+@pytest.mark.parametrize(
+    ("headers", "short"),
+    [
+        ({"Content-Length": "5"}, True),
+        ({"Content-Length": "4"}, False),
+        ({"Content-Length": "9" * 5000}, False),
+        ({"Content-Length": "5", "Transfer-Encoding": "chunked"}, False),
+        ({"Content-Length": "5", "Content-Encoding": "gzip"}, False),
+    ],
+)
+def test_what_came_is_held_against_what_was_said(headers: dict[str, str], *, short: bool) -> None:
+    """Where the length is the body's own."""
+    event = {"responseHeaders": [{"name": name, "value": value} for name, value in headers.items()]}
+    assert _is_short(event, b"page") is short

@@ -46,3 +46,9 @@ def test_a_body_with_a_length_has_it() -> None:
     assert whole(head, b"", method="HEAD")
     assert whole(b"HTTP/1.1 304 Not Modified\r\nContent-Length: 4\r\n\r\n", b"")
     assert whole(b"HTTP/1.1 200 OK\r\n\r\n", b"")
+
+
+def test_a_length_of_thousands_of_digits_is_none() -> None:
+    """No number is made of it, which would be refused in the midst of an answer."""
+    head = b"HTTP/1.1 200 OK\r\ncontent-length: " + b"9" * 5000 + b"\r\n\r\n"
+    assert Body.of("GET", head).length is None
