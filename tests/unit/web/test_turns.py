@@ -16,7 +16,7 @@ from tests.unit.archive.stored import index_pages, keep
 if TYPE_CHECKING:
     from tests.unit.web.conftest import Served
 
-AT_ONCE = 100
+AT_ONCE = 200
 PATHS = ("/api/search?q=beech", "/search?q=beech", "/snapshots/1?verify=1", "/api/snapshots/raw/1")
 
 
