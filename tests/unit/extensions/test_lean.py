@@ -13,6 +13,7 @@ from tests.unit.components import crawl_parts
 
 def test_what_was_loaded_is_not_looked_through_for_garbage() -> None:
     """While pages are fetched; whoever crawls more than once in a process gets the collector back."""
+    gc.unfreeze()  # the test process itself has frozen what it had loaded
     before = gc.get_threshold(), gc.get_freeze_count()
     lean = crawl_parts().make(Lean)
     lean.engine_started()
