@@ -107,19 +107,30 @@ def found_at(path: Path) -> Path | None:
     return before if is_inside and before.is_file() and not before.is_symlink() else None
 
 
-# ── what its logs name ──
+# ── its logs, and what they name ──
+
+
+def logs_in(folder: Path, since: float = 0) -> Iterator[Path]:
+    """The logs that were written since then, the newest first; nothing that only leads to a file."""
+    found = []
+    for path in folder.glob(LOGS):
+        with suppress(OSError):
+            known = path.lstat()
+            if stat.S_ISREG(known.st_mode) and known.st_mtime >= since:
+                found.append((known.st_mtime, path))
+    yield from (path for _, path in sorted(found, reverse=True))
 
 
 def lines_naming(folder: Path, name: str) -> int:
     """How many lines of the logs of an archive name a domain, or a session."""
     is_named = _naming(name)
-    return sum(sum(map(bool, map(is_named.search, _lines(path)))) for path in _logs(folder))
+    return sum(sum(map(bool, map(is_named.search, _lines(path)))) for path in logs_in(folder))
 
 
 def cut_lines_naming(folder: Path, name: str) -> int:
     """Take these lines out, a log at a time, each as a whole or not at all; how many they were."""
     is_named = _naming(name)
-    return sum(_cut(path, is_named) for path in _logs(folder))
+    return sum(_cut(path, is_named) for path in logs_in(folder))
 
 
 def _cut(path: Path, is_named: re.Pattern[bytes]) -> int:
@@ -156,10 +167,6 @@ def _spelled_out(name: str) -> str:
         return name.encode().decode("idna")
     except UnicodeError:
         return name
-
-
-def _logs(folder: Path) -> list[Path]:
-    return [path for path in sorted(folder.glob(LOGS)) if stat.S_ISREG(path.lstat().st_mode)]
 
 
 def _lines(path: Path) -> Iterator[bytes]:

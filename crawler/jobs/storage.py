@@ -6,7 +6,6 @@ import fcntl
 import json
 import os
 import signal
-import stat
 import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from crawler.access.process import is_gone, process_mark
 from crawler.engines.state import STATE_FILE
 from crawler.engines.statistics import MAX_LINE_CHARS, statistics_of
 from crawler.errors import LockedError
-from crawler.evidence.archive_folders import LOGS
+from crawler.evidence.archive_folders import logs_in
 from crawler.urls import redacted
 
 if TYPE_CHECKING:
@@ -143,17 +142,6 @@ def last_statistics(folder: Path, since: float) -> tuple[Path, Statistics] | Non
         if said is not None:
             return path, said
     return None
-
-
-def logs_in(folder: Path, since: float = 0) -> Iterator[Path]:
-    """The logs that were written since then, the newest first; nothing that only leads to a file."""
-    found = []
-    for path in folder.glob(LOGS):
-        with suppress(OSError):
-            known = path.lstat()
-            if stat.S_ISREG(known.st_mode) and known.st_mtime >= since:
-                found.append((known.st_mtime, path))
-    yield from (path for _, path in sorted(found, reverse=True))
 
 
 def lines_backwards(path: Path) -> Iterator[str]:

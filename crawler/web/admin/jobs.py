@@ -12,11 +12,12 @@ from fastapi.responses import RedirectResponse
 
 from crawler.db import lookup
 from crawler.db.models import Job
+from crawler.evidence.archive_folders import logs_in
 from crawler.jobs import cleanup, orders
 from crawler.jobs.cleanup import CleanupPlan
 from crawler.jobs.index_steps import IndexSteps
 from crawler.jobs.lifecycle import CLEANABLE, INDEXABLE, RETRIED, JobStateError, JobStatus
-from crawler.jobs.storage import lines_backwards, logs_in
+from crawler.jobs.storage import lines_backwards
 from crawler.retention.holds import note_action
 from crawler.views import job_lists
 from crawler.views import jobs as job_views
