@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.architecture.unvisited import DECIDE_NOTHING, DECLARATIONS, NOT_YET, NOT_YET_WEB
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -71,6 +73,18 @@ def test_classes_are_small() -> None:
         if len(known := _attributes(node)) > MAX_ATTRIBUTES and _changes_itself(node)
     }
     assert attributes == {}
+
+
+def test_unit_tests_mirror_the_package() -> None:
+    """Who changes a module finds its tests by its name, and who adds one writes them."""
+    unvisited = {
+        inside
+        for path in PACKAGE
+        if path.name != "__init__.py"
+        and not (inside := str(path.relative_to(ROOT / "crawler"))).startswith(tuple(DECLARATIONS))
+        and not (ROOT / "tests/unit" / inside).with_name(f"test_{path.name}").exists()
+    }
+    assert unvisited == DECIDE_NOTHING.keys() | NOT_YET_WEB | NOT_YET, "add the test, or shorten the list"
 
 
 def test_nothing_is_left_for_later() -> None:

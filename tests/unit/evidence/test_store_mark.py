@@ -14,14 +14,20 @@ from crawler.evidence.blobs import MARK
 from crawler.evidence.folder_store import FolderStore
 from crawler.evidence.store_mark import OtherStoreError, adopt_store, mark_store
 from crawler.retention.cleanup import CleanupOrder, clean_up
+from tests.unit.retention.stored import Evidence, new_evidence
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from crawler.db.engine import Database
-    from tests.unit.retention.stored import Evidence
 
 DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def evidence(database: Database, tmp_path: Path) -> Evidence:
+    """A session without any artifact."""
+    return new_evidence(database, tmp_path / "artifacts")
 
 
 def due(evidence: Evidence) -> Evidence:
