@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
 from typing import TYPE_CHECKING
 
@@ -84,6 +86,18 @@ def test_the_map_has_the_layers_that_are_checked() -> None:
     parts = {part for layer in layers for part in layer.split(" | ")}
     rows = " ".join(re.findall(r"^\| (`.+?) \|", MAP, re.MULTILINE))
     assert [part for part in parts if f"`{part}/`" not in rows and f"`{part}.py`" not in rows] == []
+
+
+def test_the_projects_metadata_is_as_todays_tools_want_it() -> None:
+    """Nothing of it is deprecated, which would be a build that fails one day."""
+    program = (
+        "from setuptools import Distribution; from setuptools.config import pyprojecttoml; "
+        "made = Distribution(); pyprojecttoml.apply_configuration(made, 'pyproject.toml'); "
+        "print(made.metadata.license_expression)"
+    )
+    command = [sys.executable, "-W", "error", "-c", program]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("MIT", "")
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
