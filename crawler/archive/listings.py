@@ -23,7 +23,7 @@ FIELDS = (
 OUTPUTS = ("text", "cdxj", "json")
 MAX_FILTERS = 10
 MAX_FILTER_CHARS = 200
-MAX_WILDCARDS = 3  # in a pattern: each makes a search longer by the text's length
+MAX_WILDCARDS = 3  # in a pattern
 _FILTER = re.compile(r"(!?)([=~]?)([a-z]+):(.*)", re.DOTALL)
 _WILD = re.compile(r"\.[*+]")
 _PATTERN = re.compile(r"(?:[\w/:;,&= -]|\.[*+]?|\\[.\w/+*?()|-])*")
@@ -72,16 +72,30 @@ def _filter_of(given: str) -> Filter:
 def _fitting(text: str) -> Callable[[str], bool]:
     """A pattern of a few wildcards and alternatives; others may take for ever."""
     parts = text.split("|")
+    refused = FilterError(
+        f"{text[:60]!r} is no pattern that is taken", hint="it has text, . and .* and | in it"
+    )
     if (
         len(parts) > MAX_FILTERS
         or not all(map(_PATTERN.fullmatch, parts))
         or len(_WILD.findall(text)) > MAX_WILDCARDS
     ):
-        raise FilterError(
-            f"{text[:60]!r} is no pattern that is taken", hint="it has text, . and .* and | in it"
-        )
-    pattern = re.compile("|".join(f"(?:{part})" for part in parts))
+        raise refused
+    try:
+        pattern = re.compile("|".join(f"(?:{_never_going_back(part)})" for part in parts))
+    except re.error:  # as of \1
+        raise refused from None
     return lambda value: pattern.fullmatch(value) is not None
+
+
+def _never_going_back(part: str) -> str:
+    """The same pattern: what stands between two wildcards is taken where it first is, and there alone.
+
+    Else each wildcard would make a search longer by the text's length, for what fits nothing.
+    """
+    first, *rest = part.replace(".+", "..*").split(".*")
+    between = "".join(f"(?>.*?{each})" for each in rest[:-1])
+    return f"{first}{between}.*{rest[-1]}" if rest else first
 
 
 def fields_of(capture: Capture) -> dict[str, str]:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from attrs import frozen
-from sqlalchemy import Integer, and_, bindparam, func, literal, or_, select, union_all
+from sqlalchemy import Integer, and_, bindparam, extract, func, literal, or_, select, union_all
 
 from crawler.db.models import Artifact, Record, WarcFile
 from crawler.db.types import UtcTime
@@ -211,9 +211,11 @@ _AROUND = _around()
 
 
 def around(db: Transaction, capture: Capture) -> tuple[datetime | None, ...]:
-    """When the first, the one before, the one after and the last capture of the same URL were made."""
-    at = capture.captured_at
-    asked = {"key": capture.url_key, "now": db.now, "since": at.replace(microsecond=0), "until": at}
+    """When the first, the one before, the one after and the last capture of the same URL were made.
+
+    What was captured in the same second is neither before nor after: it has the same address.
+    """
+    asked = {"key": capture.url_key, "now": db.now, **second_of(capture.captured_at)}
     return tuple(db.scalar(query, asked) for query in _AROUND)
 
 
@@ -275,13 +277,11 @@ def span_of(db: Transaction, url: str) -> tuple[datetime, datetime] | None:
     return (first, last) if first and last else None
 
 
-def counts_by_year(db: Transaction, url: str, years: Iterable[int]) -> dict[int, int]:
-    """How many captures of a URL there are of each of these years."""
-    counted: dict[int, int] = {}
-    mine = captures(db).where(Record.url_key == stored_key(url)).with_only_columns(func.count(Record.id))
-    for year in years:
-        counted[year] = db.scalar(mine.where(*_within(year))) or 0
-    return counted
+def counts_by_year(db: Transaction, url: str) -> dict[int, int]:
+    """How many captures of a URL there are of each year that has any, the earliest first."""
+    year = extract("year", Record.captured_at).label("year")
+    mine = captures(db).where(Record.url_key == stored_key(url)).with_only_columns(year, func.count())
+    return {int(each): count for each, count in db.execute(mine.group_by(year).order_by(year))}
 
 
 def of_year(db: Transaction, url: str, year: int, most: int) -> list[Capture]:
@@ -291,5 +291,5 @@ def of_year(db: Transaction, url: str, year: int, most: int) -> list[Capture]:
 
 
 def _within(year: int) -> tuple[ColumnElement[bool], ...]:
-    begin, end = (datetime(each, 1, 1, tzinfo=UTC) for each in (year, year + 1))
-    return Record.captured_at >= begin, Record.captured_at < end
+    first, last = datetime(year, 1, 1, tzinfo=UTC), datetime(year, 12, 31, 23, 59, 59, 999_999, UTC)
+    return Record.captured_at >= first, Record.captured_at <= last

@@ -158,7 +158,7 @@ def calendar(db: Transaction, url: str, year: int | None) -> Calendar | None:
         return None
     first, last = span
     year = last.year if year is None else min(max(year, first.year), last.year)
-    counts = counts_by_year(db, url, range(first.year, last.year + 1))
+    counts = dict(sorted({year: 0, **counts_by_year(db, url)}.items()))
     found = places(of_year(db, url, year, MAX_A_YEAR))
     differences = _differences(db, url, [each.captured_at for each in found])
     changed = {each.date() for each in differences}

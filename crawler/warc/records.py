@@ -25,6 +25,7 @@ CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-for
 IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 # The level that files are packed with elsewhere: a tenth of the time of zlib's own, and a fifth more space.
 GZIP_LEVEL = 2
+YEARS = range(1000, 9999)  # that have four digits, as addresses do, and one after them
 MOST_KNOWN = 2048  # answers of a file that what is made of them can still refer to
 _MICROSECOND = timedelta(microseconds=1)
 _DATE = re.compile(
@@ -124,9 +125,10 @@ def read_date(text: str | None) -> datetime | None:
     found = _DATE.fullmatch(text.strip())
     try:
         at = parsedate_to_datetime(text) if found is None else _iso_date(found)
+        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
-    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    return at if at.year in YEARS else None
 
 
 def _iso_date(found: re.Match[str]) -> datetime:

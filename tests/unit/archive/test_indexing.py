@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import delete, select, text
 
-from crawler.archive.groups import group_key
 from crawler.archive.indexing import IndexResult
 from crawler.archive.search import SearchOrder, search
-from crawler.archive.writing import status_class
 from crawler.clock import utc_now
 from crawler.db.models import Artifact, CrawlSession, PageGroup, RegisteredSource, Snapshot, Text
 from crawler.evidence.folder_store import FolderStore
@@ -159,17 +157,3 @@ def test_text_that_no_database_would_take(database: Database, blobs: FolderStore
     assert found(database, "quoted") == ["https://shop.example/0"]
     assert found(database, "w12345 w1") == ["https://shop.example/1"]
     assert found(database, "same") == ["https://shop.example/2"]
-
-
-@pytest.mark.parametrize(
-    ("status", "order"), [(None, 0), (200, 2), (299, 2), (301, 1), (404, -1), (500, -1), (0, -1)]
-)
-def test_the_order_of_answers(status: int | None, order: int) -> None:
-    """2xx, then 3xx, then unknown, then the rest."""
-    assert status_class(status) == order
-
-
-def test_spellings_of_one_page_are_one_group() -> None:
-    """The query stays, in one order; what is no URL is its own group."""
-    assert group_key("https://Shop.example:443/p?b=2&a=1#x") == "https://shop.example/p?a=1&b=2"
-    assert group_key("http://[") == "http://["

@@ -1,0 +1,125 @@
+"""A pass reads ahead while it writes, in order, and leaves nothing half done when a part of it fails."""
+
+from __future__ import annotations
+
+import gc
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from attrs import define, field
+
+from crawler.archive import passes
+from crawler.archive.passes import run, taken
+from crawler.html.content import ContentQuestion
+from crawler.html.parse import DEFAULT_MAX_BYTES
+from tests.unit.archive.written import content
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from crawler.html.content import Content
+
+
+@define
+class Readers:
+    """Reads in this process; a page that says `kill` kills its reader."""
+
+    number: int | None = None
+    closed: list[bool] = field(factory=list)
+
+    async def contents(self, questions: Sequence[ContentQuestion]) -> list[Content | None]:
+        """One answer for each question."""
+        return [None if b"kill" in each.body else content(each.body.decode()) for each in questions]
+
+    async def close(self) -> None:
+        """Remember it."""
+        self.closed.append(True)
+
+
+@pytest.fixture
+def readers(monkeypatch: pytest.MonkeyPatch) -> Readers:
+    """Instead of processes."""
+    made = Readers()
+    monkeypatch.setattr(passes, "Readers", lambda _number: made)
+    return made
+
+
+def passed(batches: Iterator[list[str]], write: Any) -> None:
+    """A pass over texts; an empty one is no page. Pytest's own loop runs in this thread."""
+
+    def questions(batch: list[str]) -> list[ContentQuestion | None]:
+        return [ContentQuestion(each.encode(), "u") if each else None for each in batch]
+
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(run, batches, questions, write).result()
+
+
+def test_each_batch_is_written_once_in_order(readers: Readers) -> None:
+    """Each answer beside its question; what is no page has none, and who killed its reader a problem."""
+    written: list[Any] = []
+    batches = [["a", "", "b"], [], ["kill", "c"], [""]]
+    passed(
+        iter(batches),
+        lambda batch, found: written.append(
+            [(one, found[n] and (found[n].title, found[n].problem)) for n, one in enumerate(batch)]
+        ),
+    )
+    assert written == [
+        [("a", ("a", "")), ("", None), ("b", ("b", ""))],
+        [],
+        [("kill", ("", "unreadable")), ("c", ("c", ""))],
+        [("", None)],
+    ]
+    assert readers.closed == [True]
+
+
+def test_one_batch_is_fetched_ahead_and_no_more(readers: Readers) -> None:
+    """What is held at once is bounded, however slow the database is."""
+    seen: list[str] = []
+
+    def batches() -> Iterator[list[str]]:
+        for n in range(6):
+            seen.append(f"fetched {n}")
+            yield [str(n)]
+
+    passed(batches(), lambda batch, _: seen.append(f"written {batch[0]}"))
+    for n in range(6):
+        ahead = [each for each in seen[: seen.index(f"written {n}")] if each.startswith("fetched")]
+        assert len(ahead) <= n + 3
+    assert [each for each in seen if each.startswith("written")] == [f"written {n}" for n in range(6)]
+
+
+@pytest.mark.parametrize("where", ["fetching", "writing", "asking"])
+def test_a_part_that_fails_ends_the_pass(readers: Readers, where: str) -> None:
+    """With its own error, its readers closed; what was written before stays, nothing comes after it."""
+    written: list[str] = []
+
+    def batches() -> Iterator[list[str]]:
+        for n in range(9):
+            if where == "fetching" and n == 2:
+                raise OSError(where)
+            yield ["\ud800" if where == "asking" and n == 2 else str(n)]
+
+    def write(batch: list[str], _found: object) -> None:
+        if where == "writing" and batch == ["2"]:
+            raise OSError(where)
+        written.append(batch[0])
+
+    threshold = gc.get_threshold()
+    with pytest.raises(Exception, match=f"{where}|surrogates|TaskGroup"):
+        passed(batches(), write)
+    assert written in (["0"], ["0", "1"])
+    assert readers.closed == [True]
+    assert gc.get_threshold() == threshold
+
+
+def test_of_a_body_as_much_is_taken_as_a_page_may_have() -> None:
+    """And a byte, by which one that is too long is known; the digest is that of all of it."""
+    body = b"x" * (DEFAULT_MAX_BYTES + 100)
+    kept, digest = taken(body[at : at + 65_536] for at in range(0, len(body), 65_536))
+    assert len(kept) == DEFAULT_MAX_BYTES + 1
+    assert digest == sha256(body).hexdigest()
+    assert taken([]) == (b"", sha256().hexdigest())
+    assert taken([b"a", b"", b"b"])[0] == b"ab"
