@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import threading
 from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx2
 import pytest
 from attrs import frozen
 
+from crawler.archive.changes import ChangesOrder, compute_changes
+from crawler.clock import utc_now
 from crawler.config import load_settings
+from crawler.db.models import Job, JobStep, RegisteredSource
 from crawler.evidence.folder_store import FolderStore
 from crawler.stores import Stores, open_stores
 from crawler.web import serving
 from tests.e2e.conftest import wait_for
+from tests.unit.archive.captured import SHOP, day
+from tests.unit.archive.stored import index_pages, keep
+from tests.unit.web.inside import OWN
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -96,3 +103,59 @@ def served_on_both(database_url: str, tmp_path: Path) -> Generator[Served]:
     """The same on each kind of database."""
     with serving_on(database_url, tmp_path / "home") as start:
         yield start(admin_token=TOKEN)
+
+
+@pytest.fixture
+def inside(served: Served) -> Served:
+    """A browser that has logged in."""
+    response = served.client.post("/admin/login", data={"token": TOKEN, "next": "/admin"}, headers=OWN)
+    assert response.status_code == 303
+    return served
+
+
+@pytest.fixture
+def with_jobs(served_on_both: Served) -> Served:
+    """A job of each kind of trouble: well, failed, without a source, and left by its worker."""
+    now = utc_now()
+    with served_on_both.database.write() as db:
+        source = RegisteredSource(code="hc", name="Health", created_at=now, updated_at=now)
+        db.add(source)
+        db.flush()
+        rows = {
+            "well": Job(status="indexed", source_id=source.id, pages_crawled=7, pages_failed=2),
+            "failed": Job(status="failed", source_id=source.id, cleanup_status="temp_cleaned"),
+            "alone": Job(status="queued"),
+            "left": Job(status="running", source_id=source.id),
+        }
+        for name, row in rows.items():
+            row.name, row.output_dir = name, f"/archive/{name}"
+            row.created_at = row.updated_at = row.queued_at = now - timedelta(hours=3)
+            db.add(row)
+            db.flush()
+        db.add(
+            JobStep(
+                job_id=rows["left"].id, status="in_progress", detail={}, next_run_at=now, created_at=now,
+                updated_at=now, begun_at=now - timedelta(hours=2), lease_owner="gone",
+                lease_expires_at=now - timedelta(hours=1),
+            )
+        )  # fmt: skip
+    return served_on_both
+
+
+PAGE = "<html lang=en><title>Shoes</title><h1>Shoes</h1><p>Red shoes.<h2>Price &amp; more</h2><p>{}"
+
+
+@pytest.fixture
+def shop(served: Served) -> Served:
+    """A page on three days, and another one on one."""
+    for number, price in (
+        (1, "10 EUR"),
+        (2, "12 EUR <b>&lt;script&gt;"),
+        (3, "12 EUR <b>&lt;script&gt;</b>"),
+    ):
+        keep(served.database, served.blobs, PAGE.format(price), SHOP, at=day(number))
+        index_pages(served.database, served.blobs)
+    keep(served.database, served.blobs, PAGE.format(1), f"{SHOP}other?a=1&b=]]>", at=day(2))
+    index_pages(served.database, served.blobs)
+    compute_changes(served.database, ChangesOrder())
+    return served

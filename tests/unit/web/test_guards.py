@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import socket
 from typing import TYPE_CHECKING
 
-from crawler.web import patience
 from crawler.web.guards import MAX_BODY_BYTES, MAX_QUERY_BYTES
 from tests.unit.web.conftest import TOKEN
 
@@ -63,63 +61,3 @@ def test_a_secret_in_an_address_is_refused_and_not_logged(
     logged = [str(vars(record)) for record in caplog.records if record.name.startswith("crawler")]
     assert logged
     assert TOKEN not in "".join(logged)
-
-
-def test_answers_carry_what_keeps_browsers_safe(served: Served) -> None:
-    """On success, on errors, and on refusals alike."""
-    for path in ("/api/stats", "/api/nothing", "/api/stats%00", "/static/vitrine.css"):
-        headers = served.get(path).headers
-        assert headers["x-content-type-options"] == "nosniff"
-        assert headers["referrer-policy"] == "no-referrer"
-        assert "default-src 'none'" in headers["content-security-policy"]
-        assert "frame-ancestors 'none'" in headers["content-security-policy"]
-        assert headers["x-api-version"] == "1"
-        assert headers["x-request-id"]
-        assert "server" not in headers
-
-
-def test_a_request_keeps_its_id(served: Served) -> None:
-    """One that fits a log is taken over, another one replaced."""
-    asked = {"X-Request-Id": "abc-123"}
-    assert served.get("/api/stats", headers=asked).headers["x-request-id"] == "abc-123"
-    odd = {"X-Request-Id": 'a" injected=1'}
-    assert served.get("/api/stats", headers=odd).headers["x-request-id"] != odd["X-Request-Id"]
-
-
-def test_head_is_get_without_a_body(served: Served) -> None:
-    """Of every route."""
-    response = served.client.head("/api/health")
-    assert response.status_code == 200
-    assert response.content == b""
-
-
-def test_forwarded_headers_count_from_trusted_proxies_only(serve: Serve) -> None:
-    """HTTPS is believed of a proxy of ours, and of nobody else."""
-    told = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.9"}
-    assert "strict-transport-security" not in serve().get("/api/stats", headers=told).headers
-    trusting = serve(trusted_proxies="127.0.0.0/8")
-    assert "strict-transport-security" in trusting.get("/api/stats", headers=told).headers
-
-
-def test_who_never_ends_a_request_is_let_go(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A connection that says nothing, and one that sends its head a byte at a time; others are served."""
-    monkeypatch.setattr(patience, "HEAD_SECONDS", 0.5)
-    served = serve()
-    host, port = served.address.removeprefix("http://").split(":")
-    with (
-        socket.create_connection((host, int(port)), 60) as silent,
-        socket.create_connection((host, int(port)), 60) as slow,
-    ):
-        slow.sendall(b"GET / HTTP/1.1\r\nHost: local")
-        assert served.get("/api/stats").status_code == 200
-        assert silent.recv(100) == b""
-        assert slow.recv(100) == b""
-
-
-def test_a_broken_request_does_not_stop_the_server(served: Served) -> None:
-    """Half a request line is answered 400, and the next request is served."""
-    host, port = served.address.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port))) as broken:
-        broken.sendall(b"GET /\x01 HTTP/1.1\r\n\r\n")
-        assert b"400" in broken.recv(100)
-    assert served.get("/api/stats").status_code == 200

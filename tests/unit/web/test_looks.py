@@ -12,7 +12,7 @@ import pytest
 
 from tests.unit.archive.stored import index_pages, keep
 from tests.unit.web.conftest import TOKEN
-from tests.unit.web.test_workshop import a_job
+from tests.unit.web.inside import a_job
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -1,4 +1,4 @@
-"""No route below `/admin`, none of operators and none that changes something answers without the token."""
+"""The whole app: it describes itself, and what is guarded answers nobody without the token."""
 
 from __future__ import annotations
 
@@ -11,9 +11,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tests.unit.web.conftest import Serve, Served
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.unit.web.conftest import Serve, Served
+
+
+def test_the_api_describes_itself(served: Served) -> None:
+    """Under its own address, with every public route."""
+    described = served.get("/api/openapi.json").json()
+    assert {"/api/health", "/api/stats", "/api/sources", "/api/search"} <= described["paths"].keys()
+
 
 GUARDED = ("/admin", "/api/admin", "/metrics")
+
+
 DOORS = {"/admin/login", "/admin/logout"}
+
+
 EXAMPLES = {"job_id": "1", "run_id": "1", "session_id": "abc", "domain": "shop.example"}
 
 

@@ -1,37 +1,17 @@
-"""What changed, for people, programs and feed readers."""
+"""What changed, for programs and feed readers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET  # ruff: ignore[suspicious-xml-etree-import] - to read our own
 
-import pytest
-
-from crawler.archive.changes import ChangesOrder, compute_changes
-from tests.unit.archive.captured import SHOP, day
-from tests.unit.archive.stored import index_pages, keep
+from tests.unit.archive.captured import SHOP
 
 if TYPE_CHECKING:
     from tests.unit.web.conftest import Serve, Served
 
+
 PEOPLE = {"Accept": "text/html"}
-PAGE = "<html lang=en><title>Shoes</title><h1>Shoes</h1><p>Red shoes.<h2>Price &amp; more</h2><p>{}"
-
-
-@pytest.fixture
-def shop(served: Served) -> Served:
-    """A page on three days, and another one on one."""
-    for number, price in (
-        (1, "10 EUR"),
-        (2, "12 EUR <b>&lt;script&gt;"),
-        (3, "12 EUR <b>&lt;script&gt;</b>"),
-    ):
-        keep(served.database, served.blobs, PAGE.format(price), SHOP, at=day(number))
-        index_pages(served.database, served.blobs)
-    keep(served.database, served.blobs, PAGE.format(1), f"{SHOP}other?a=1&b=]]>", at=day(2))
-    index_pages(served.database, served.blobs)
-    compute_changes(served.database, ChangesOrder())
-    return served
 
 
 def parsed(shop: Served, path: str) -> ET.Element:
@@ -141,28 +121,3 @@ def test_feeds_can_be_read(shop: Served) -> None:
     feed = shop.get("/api/changes/feed.json").json()
     assert feed["version"].endswith("1.1")
     assert len({each["id"] for each in feed["items"]}) == 3
-
-
-def test_pages(shop: Served) -> None:
-    """The feed by days, and a diff that says what it compares; as JSON, too."""
-    page = shop.get("/changes", headers=PEOPLE).text
-    assert "Saturday, 02 May 2026" in page
-    assert 'href="/diff/1/2"' in page
-    assert "application/atom+xml" in page
-    narrow = shop.get("/changes?from=2027-01-01&source=shop.example", headers=PEOPLE).text
-    assert "Nothing changed" in narrow
-    assert shop.get("/changes?from=soon&source=nowhere&page=x", headers=PEOPLE).status_code == 200
-    diff = shop.get("/diff/1/2", headers=PEOPLE).text
-    assert '<del data-change tabindex="-1">' in diff
-    assert "Price &amp; more" in diff
-    assert "<script>" not in diff.replace('<script type="module"', "")
-    assert 'href="/web/20260501120000/https://shop.example/"' in diff
-    calendar = shop.get(f"/web/*/{SHOP}", headers=PEOPLE).text
-    assert '<a href="/diff/1/2">1 section changed; 0 added; 0 removed</a>' in calendar
-    assert 'href="/diff/2/3"' not in calendar
-    assert shop.get("/diff/1/2.json").json()["change_type"] == "updated"
-    assert "A reader sees the same" in shop.get("/diff/2/3", headers=PEOPLE).text
-    assert shop.get("/diff/1/4", headers=PEOPLE).status_code == 400
-    assert shop.get("/diff/1/99", headers=PEOPLE).status_code == 404
-    assert shop.get("/diff?from=1&to=3").headers["Location"] == "/diff/1/3"
-    assert shop.get("/changes.csv").text.startswith("change_id,")

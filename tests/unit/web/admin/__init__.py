@@ -1,0 +1,1 @@
+"""The workshop, asked over real sockets by somebody who has logged in."""

@@ -1,0 +1,39 @@
+"""All rooms of the workshop, with and without anything in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.unit.archive.stored import keep
+from tests.unit.web.inside import a_job
+
+if TYPE_CHECKING:
+    from tests.unit.web.conftest import Served
+
+
+ROOMS = (
+    "/admin", "/admin/jobs", "/admin/jobs?status=failed", "/admin/jobs?status=queued", "/admin/runs",
+    "/admin/runs?status=failed", "/admin/sessions", "/admin/sessions?status=failed&domain=a.example",
+    "/admin/domains", "/admin/domains/shop.example", "/admin/sources", "/admin/warcs",
+    "/admin/warcs?state=damaged", "/admin/retention", "/admin/retention?plan=1", "/admin/audit",
+    "/admin/system",
+)  # fmt: skip
+
+
+def test_every_room_opens_with_and_without_anything_in_it(inside: Served) -> None:
+    """For who has logged in; for others it shows the door, and nothing that is behind it."""
+    for path in ROOMS:
+        assert (path, inside.get(path).status_code) == (path, 200)
+    keep(inside.database, inside.blobs, "<title>x</title>")
+    failed = a_job(inside, "failed")
+    rooms = (*ROOMS, f"/admin/jobs/{failed}", f"/admin/jobs/{failed}.json", "/admin/jobs.csv")
+    for path in rooms:
+        response = inside.get(path)
+        assert (path, response.status_code) == (path, 200)
+        assert "<b>bold" not in response.text or path.endswith((".csv", ".json"))
+        assert "<script>alert" not in response.text or path.endswith(".json")
+    inside.client.cookies.clear()
+    for path in rooms:
+        response = inside.get(path, headers={"Accept": "text/html"})
+        assert (path, response.status_code) == (path, 401)
+        assert "failed-job" not in response.text
