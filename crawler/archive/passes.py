@@ -68,10 +68,18 @@ async def _overlapped(
                 fetching = group.create_task(_awaited(in_thread(fetcher, next, batches, None)))
                 if writing is not None:
                     group.create_task(_awaited(writing))
-            writing = in_thread(writer, write, batch, reading.result())
+            writing = in_thread(writer, _written, write, batch, reading.result())
             batch = fetching.result()
         if writing is not None:
             await writing
+
+
+def _written(
+    write: Callable[[B, Sequence[Content | None]], None], batch: B, contents: Sequence[Content | None]
+) -> None:
+    """Write a batch, and let go of it: statements hang in circles, with all that they were given."""
+    write(batch, contents)
+    gc.collect(1)
 
 
 async def _awaited(result: asyncio.Future[T]) -> T:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from crawler.html.content import Content
+
+
+@define(eq=False)
+class Statement:
+    """Holds what it was given, and itself, as the statements of an object mapper do."""
+
+    given: object
+    itself: object = None
 
 
 @define
@@ -123,3 +132,19 @@ def test_of_a_body_as_much_is_taken_as_a_page_may_have() -> None:
     assert digest == sha256(body).hexdigest()
     assert taken([]) == (b"", sha256().hexdigest())
     assert taken([b"a", b"", b"b"])[0] == b"ab"
+
+
+def test_what_a_batch_left_in_circles_is_gone_when_the_next_one_is_written(readers: Readers) -> None:
+    """Else a pass grows until the garbage collector happens to look, which is seldom."""
+    made: list[weakref.ref[Statement]] = []
+    left: list[int] = []
+
+    def write(batch: list[str], _found: object) -> None:
+        left.append(sum(ref() is not None for ref in made))
+        statement = Statement(batch)
+        statement.itself = statement
+        made.append(weakref.ref(statement))
+
+    passed(iter([str(n)] for n in range(20)), write)
+    assert left == [0] * 20
+    assert readers.closed == [True]
