@@ -1,22 +1,24 @@
 """The index: pages of a WARC file made findable, beside what bs4 and warcio make of them in three parses.
 
-CPU time is that of all processes that take part: on a machine with other work it says more than the clock.
+`python -m bench.index [PART…]`: without one all of `pass offset memory two beside raw`. CPU time is that of
+all processes that take part: on a machine with other work it says more than the clock.
 """
 
 from __future__ import annotations
 
+import gzip
 import os
 import random
 import resource
 import sqlite3
 import tempfile
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from attrs import frozen
 from bs4 import BeautifulSoup
@@ -25,6 +27,8 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
+from bench import index_beside
+from bench.words import parser_of
 from crawler.archive.warc_indexing import JobPass, index_job
 from crawler.db import revisions
 from crawler.db.engine import Database
@@ -37,11 +41,12 @@ from tests.unit.archive.stored import crawled_job
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from crawler.archive.warc_indexing import JobResult
+from crawler.archive.warc_indexing import JobResult
 
 PAGES = int(os.environ.get("BENCH_PAGES", "1000"))
 NAIVE_PAGES = 60
 LARGE_MB = 1_000
+LOOKS = (1_000, 10_000, 30_000, 60_000, 100_000)  # pages, after which memory is looked at
 WORDS, MENU, PARAGRAPHS, LINKS = 30_000, 150, 18, 60
 MB = 1024 * 1024
 
@@ -60,16 +65,23 @@ class Took:
 
 def main() -> None:
     """Print the figures."""
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        root = Path(folder)
+    parts: dict[str, Callable[[Path], None]] = {
+        "pass": _pass, "offset": _offset, "memory": _memory, "two": _two, "beside": _beside, "raw": _raw,
+    }  # fmt: skip
+    print(f"{os.cpu_count()} cores\n")
+    for name in parser_of("index", parts).parse_args().parts:
+        with tempfile.TemporaryDirectory() as folder:
+            parts[name](Path(folder))
+
+
+def _pass(root: Path) -> None:
+    """A first and a second pass, beside the naive one."""
+    with ExitStack() as stack:
         write_corpus(root / "job", PAGES)
         size = sum(path.stat().st_size for path in root.rglob("*.gz")) / PAGES / 1024
-        print(f"{PAGES} pages, {size:.0f} KB each in the file, {os.cpu_count()} cores\n")
+        print(f"{PAGES} pages, {size:.0f} KB each in the file")
         naive = took(NAIVE_PAGES, lambda: naively(root / "job", root / "naive.db"))
         print(f"bs4 and warcio, three parses, no full text: {naive}")
-        small, large = (read_at_the_end(root / f"{size}.warc.gz", size) for size in (10, LARGE_MB))
-        where = f"{1000 * small:.2f} ms at the end of 10 MB, {1000 * large:.2f} ms of {LARGE_MB} MB"
-        print(f"a page by its offset: {where}, {large / small:.2f} x")
         urls = {"SQLite": f"sqlite:///{root}/ours.db"}
         try:
             urls["PostgreSQL"] = stack.enter_context(fresh_database(stack.enter_context(own_postgresql())))
@@ -77,6 +89,38 @@ def main() -> None:
             print(f"without PostgreSQL: {error}")
         for name, url in urls.items():
             _show(name, url, root, naive)
+
+
+def _offset(root: Path) -> None:
+    small, large = (read_at_the_end(root / f"{size}.warc.gz", size) for size in (10, LARGE_MB))
+    where = f"{1000 * small:.2f} ms at the end of 10 MB, {1000 * large:.2f} ms of {LARGE_MB} MB"
+    print(f"a page by its offset: {where}, {large / small:.2f} x")
+
+
+def _memory(root: Path) -> None:
+    """Of a pass in a process of its own, and of all that it starts, after more and more pages."""
+    write_small(root / "job", LOOKS[-1])
+    database = Database(f"sqlite:///{root}/ours.db")
+    revisions.upgrade(database)
+    rows = index_beside.job_in(database, root / "job")
+    for pages, mib in index_beside.memory(database, rows, LOOKS):
+        print(f"after {pages:,} pages: {mib:.0f} MiB", flush=True)
+
+
+def _two(root: Path) -> None:
+    folders = [root / "one", root / "other"]
+    for number, folder in enumerate(folders):
+        write_corpus(folder, PAGES, f"site{number}.example")
+    index_beside.two(folders)
+
+
+def _beside(root: Path) -> None:
+    write_corpus(root / "one", PAGES)
+    index_beside.beside(root)
+
+
+def _raw(root: Path) -> None:
+    index_beside.raw(root, lambda database, folder: indexed(database, crawled_job(database, folder)))
 
 
 def _show(name: str, url: str, root: Path, naive: Took) -> None:
@@ -96,11 +140,11 @@ def _show(name: str, url: str, root: Path, naive: Took) -> None:
 # ── the corpus ──
 
 
-def write_corpus(folder: Path, count: int) -> None:
+def write_corpus(folder: Path, count: int, host: str = "site.example") -> None:
     """Pages as archives have them: menus, scripts and a main part, with links to each other."""
     path = folder / "warcs" / "bench.warc.gz"
     path.parent.mkdir(parents=True)
-    chance = random.Random(7)  # ruff: ignore[suspicious-non-cryptographic-random-usage] - the same pages each time
+    chance = random.Random(host)  # ruff: ignore[suspicious-non-cryptographic-random-usage] - the same pages each time
     vocabulary = [_word(chance) for _ in range(WORDS)]
     with path.open("wb") as file:
         writer = WARCWriter(file, gzip=True)
@@ -109,7 +153,7 @@ def write_corpus(folder: Path, count: int) -> None:
                 "200 OK", [("Content-Type", "text/html; charset=utf-8")], protocol="HTTP/1.1"
             )
             writer.write_record(writer.create_warc_record(
-                f"https://site.example/p/{number}", "response", http_headers=http,
+                f"https://{host}/p/{number}", "response", http_headers=http,
                 payload=BytesIO(page(chance, vocabulary, number, count).encode()),
             ))  # fmt: skip
 
@@ -129,6 +173,28 @@ def page(chance: random.Random, vocabulary: list[str], number: int, count: int) 
         f"</ul></nav><main><h1>Page {number}</h1>{paragraphs}<p>{links}</p></main>"
         f"<footer>{menu}</footer></body>"
     )
+
+
+def write_small(folder: Path, count: int) -> None:
+    """Very many short pages; as bytes, for a writer would take longer than a pass."""
+    path = folder / "warcs" / "small.warc.gz"
+    path.parent.mkdir(parents=True)
+    chance = random.Random(7)  # ruff: ignore[suspicious-non-cryptographic-random-usage] - the same pages each time
+    vocabulary = [_word(chance) for _ in range(WORDS)]
+    with path.open("wb") as file:
+        for number in range(count):
+            title, said = _words(chance, vocabulary, 6), _words(chance, vocabulary, 120)
+            links = "".join(f'<a href="/p/{chance.randrange(count)}">{number}</a> ' for _ in range(8))
+            http = (
+                "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<!doctype html><html lang=en>"
+                f"<title>{title} {number}</title><main><h1>{title}</h1><p>{said}</p>{links}</main>"
+            )
+            head = (
+                f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:{UUID(int=number)}>\r\n"
+                f"WARC-Target-URI: https://site.example/p/{number}\r\nWARC-Date: 2026-01-02T03:04:05Z\r\n"
+                f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(http)}\r\n\r\n"
+            )
+            file.write(gzip.compress(f"{head}{http}\r\n\r\n".encode(), 1))
 
 
 def _word(chance: random.Random) -> str:
@@ -231,24 +297,9 @@ def ids(database: Database) -> list[tuple[int, int]]:
 
 def write_waits(database: Database, work: Callable[[], object]) -> float:
     """How long another writer waits for its turn while work is done: the longest but one in a hundred."""
-    waits: list[float] = []
-    done = threading.Event()
-
-    def write() -> None:
-        while not done.wait(0.02):
-            began = time.perf_counter()
-            with database.write() as db:
-                waits.append(time.perf_counter() - began)
-                db.execute(text("UPDATE sources SET name = 'bench'"))
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
+    with index_beside.waiting(database) as waits:
         work()
-    finally:
-        done.set()
-        writer.join()
-    return sorted(waits)[int(len(waits) * 0.99)] if waits else 0.0
+    return waits[0]
 
 
 if __name__ == "__main__":

@@ -48,9 +48,12 @@ from tests.embedded.peers import own_pywb, peers_folder
 from tests.unit.warc.made import exchange, made
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator, Sequence
+    from typing import TypeAlias
 
     from crawler.db.engine import Database
+
+    Asking: TypeAlias = tuple["Server", Sequence[str]]
 
 
 PAGES, ROUNDS, ASKED = 40, 3, 200
@@ -60,6 +63,9 @@ SNAPSHOTS = int(os.environ.get("BENCH_SNAPSHOTS", "100000"))
 DAYS = 5  # of the demo's shops
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SHOP = "https://shop.example/"
+URLS = [f"{SHOP}p/{number}" for number in range(PAGES)]
+HEAD = """| what | ours ms | pywb ms | pywb / ours | ours, CPU ms | pywb, CPU ms | pywb / ours |
+|---|---|---|---|---|---|---|"""
 MB = 1024 * 1024
 
 
@@ -80,7 +86,7 @@ def main() -> None:
 
 
 @frozen
-class _Server:
+class Server:
     """A server under test."""
 
     address: str
@@ -110,7 +116,8 @@ def _page(number: int, token: int = 0, price: int = 10) -> bytes:
     ).encode()
 
 
-def _archive(folder: Path) -> Path:
+def archive_of(folder: Path) -> Path:
+    """A job's folder with the pages in one file; the file."""
     path = folder / "job" / "warcs" / "bench.warc.gz"
     path.parent.mkdir(parents=True)
     answers = (
@@ -123,22 +130,23 @@ def _archive(folder: Path) -> Path:
 
 def _beside_pywb(folder: Path) -> None:
     """Each in its own process; for how long that was busy can be read on a busy machine, too."""
-    path = _archive(folder)
-    with _served(folder / "home", lambda database: _register(database, path)) as server:
-        print("| what | ours ms | pywb ms | pywb / ours | ours, CPU ms | pywb, CPU ms | pywb / ours |")
-        print("|---|---|---|---|---|---|---|")
-        with suppress(MissingServerError), _pywb(folder, path) as peer:
+    path = archive_of(folder)
+    with served(folder / "home", lambda database: _register(database, path)) as server:
+        print(HEAD)
+        with suppress(MissingServerError), served_by_pywb(folder, path) as peer:
             for word, modifier in (("a page, rewritten (`mp_`)", "mp_"), ("the bytes (`id_`)", "id_")):
                 for how, kept in (("new connections", False), ("a kept connection", True)):
-                    rounds = [
-                        (_asked(server, "/web", modifier, kept=kept), _asked(*peer, modifier, kept=kept))
-                        for _ in range(ROUNDS)
-                    ]
-                    mine, theirs = (
-                        tuple(map(min, zip(*each, strict=True))) for each in zip(*rounds, strict=True)
-                    )
-                    shown = (f"{m:.2f} | {t:.2f} | {t / m:.1f}" for m, t in zip(mine, theirs, strict=True))
-                    print(f"| {word}, {how} | {' | '.join(shown)} |", flush=True)
+                    mine = [f"/web/2026{modifier}/{url}" for url in URLS]
+                    theirs = [f"{peer[1]}/2026{modifier}/{url}" for url in URLS]
+                    print_in_turn(f"{word}, {how}", (server, mine), (peer[0], theirs), kept=kept)
+
+
+def print_in_turn(what: str, ours: Asking, theirs: Asking, *, kept: bool) -> None:
+    """A line of the table: the best round of each, in turn."""
+    rounds = [(_asked(*ours, kept=kept), _asked(*theirs, kept=kept)) for _ in range(ROUNDS)]
+    mine, peers = (tuple(map(min, zip(*each, strict=True))) for each in zip(*rounds, strict=True))
+    shown = (f"{m:.2f} | {t:.2f} | {t / m:.1f}" for m, t in zip(mine, peers, strict=True))
+    print(f"| {what} | {' | '.join(shown)} |", flush=True)
 
 
 def _register(database: Database, path: Path) -> None:
@@ -167,7 +175,7 @@ def _register(database: Database, path: Path) -> None:
             )  # fmt: skip
 
 
-def _asked(server: _Server, prefix: str, modifier: str, *, kept: bool) -> tuple[float, float]:
+def _asked(server: Server, addresses: Sequence[str], *, kept: bool) -> tuple[float, float]:
     """Milliseconds from a request to the last byte of its answer, and of the server's CPU time for it."""
     parts = urlsplit(server.address)
     took = []
@@ -177,7 +185,7 @@ def _asked(server: _Server, prefix: str, modifier: str, *, kept: bool) -> tuple[
         began = time.perf_counter()
         if not kept:
             connection.close()
-        connection.request("GET", f"{prefix}/2026{modifier}/{SHOP}p/{number % PAGES}")
+        connection.request("GET", addresses[number % len(addresses)])
         answer = connection.getresponse()
         body = answer.read()
         if answer.status != http.HTTPStatus.OK:
@@ -188,7 +196,8 @@ def _asked(server: _Server, prefix: str, modifier: str, *, kept: bool) -> tuple[
 
 
 @contextmanager
-def _pywb(folder: Path, path: Path) -> Generator[tuple[_Server, str]]:
+def served_by_pywb(folder: Path, path: Path) -> Generator[tuple[Server, str]]:
+    """Pywb on that file, and the address of its collection there."""
     programs = peers_folder()
     root = folder / "pywb"
     root.mkdir()
@@ -207,11 +216,11 @@ def _pywb(folder: Path, path: Path) -> Generator[tuple[_Server, str]]:
     with own_pywb(programs, root) as pywb:
         while not pywb.answers():
             time.sleep(0.2)
-        yield _Server(pywb.address(""), pywb.pid), "/shop"
+        yield Server(pywb.address(""), pywb.pid), "/shop"
 
 
 @contextmanager
-def _served(home: Path, fill: Callable[[Database], None]) -> Generator[_Server]:
+def served(home: Path, fill: Callable[[Database], None]) -> Generator[Server]:
     """Our server, a process of its own as the peer is, on what `fill` wrote."""
     settings = load_settings({"vitrine_home": home, "log_level": "ERROR"})
     with closing(open_stores(settings)) as stores:
@@ -221,7 +230,7 @@ def _served(home: Path, fill: Callable[[Database], None]) -> Generator[_Server]:
     environment = {**os.environ, "VITRINE_HOME": str(home), "LOG_LEVEL": "ERROR"}
     server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     try:
-        yield _Server(_address(server), server.pid)
+        yield Server(_address(server), server.pid)
     finally:
         server.terminate()
         server.wait()
@@ -238,7 +247,7 @@ def _address(server: subprocess.Popen[str]) -> str:
 
 
 def _timemap(folder: Path) -> None:
-    with _served(folder / "home", _fill_timemap) as server:
+    with served(folder / "home", _fill_timemap) as server:
         parts = urlsplit(server.address)
         first, whole, body = [], [], b""
         for _ in range(5):

@@ -1,6 +1,9 @@
 """The search: how its time grows with the archive, and whether it finds what a look at every text finds.
 
-`BENCH_SNAPSHOTS` says how many captures the large archive has; each text was captured ten times.
+`python -m bench.search --prepare FOLDER` makes a small and a large archive on both databases, which takes
+some minutes; `python -m bench.search FOLDER` measures on them, with `--on SQLite` on one database alone.
+Without a folder both are done, in a temporary one. `BENCH_SNAPSHOTS` says how many captures the large archive
+has; each text was captured ten times.
 """
 
 from __future__ import annotations
@@ -10,13 +13,17 @@ import random
 import statistics
 import tempfile
 import time
-from contextlib import ExitStack
+from argparse import ArgumentParser
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psycopg
 from attrs import frozen
+from psycopg import sql
 from sqlalchemy import text
+from sqlalchemy.engine import make_url
 
 from crawler.archive import groups, similar, word_index
 from crawler.archive.query import understood
@@ -27,11 +34,14 @@ from crawler.db import revisions
 from crawler.db.engine import Database
 from crawler.db.upsert import insert_many
 from tests.embedded.binaries import MissingServerError
-from tests.embedded.postgresql import fresh_database, own_postgresql
+from tests.embedded.postgresql import restartable_postgresql
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
     from sqlalchemy.orm import Session
 
+NAMES = SQLITE, POSTGRESQL = ("SQLite", "PostgreSQL")
 SMALL, LARGE = 5_000, int(os.environ.get("BENCH_SNAPSHOTS", "1000000"))
 CAPTURES, VOCABULARY, BODY_WORDS, QUERIES, SOURCES = 10, 60_000, 120, 200, 20
 BATCH = 2_000  # texts
@@ -68,33 +78,85 @@ class Corpus:
 
 def main() -> None:
     """Print the figures."""
-    chance = random.Random(3)  # ruff: ignore[suspicious-non-cryptographic-random-usage] - always the same
-    words = tuple({_word(chance): None for _ in range(VOCABULARY * 2)})[:VOCABULARY]
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        servers: dict[str, tuple[str, str]] = {
-            "SQLite": (f"sqlite:///{folder}/small.db", f"sqlite:///{folder}/large.db")
-        }
+    parser = ArgumentParser(prog="python -m bench.search")
+    parser.add_argument("folder", nargs="?", type=Path, help="measure on what was prepared there")
+    parser.add_argument("--prepare", type=Path, metavar="FOLDER", help="make the archives there, and end")
+    parser.add_argument("--on", choices=NAMES, action="append", help="this database alone")
+    asked = parser.parse_args()
+    names = asked.on or list(NAMES)
+    with ExitStack() as stack:
+        folder = asked.prepare or asked.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        with _databases(folder, names) as every:
+            if not asked.folder:
+                _prepare(every)
+            if not asked.prepare:
+                _measure(every)
+
+
+@contextmanager
+def _databases(folder: Path, names: Sequence[str]) -> Generator[dict[str, tuple[str, str]]]:
+    """The URLs of a small and a large archive on each database; PostgreSQL only where it is to be had."""
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o777)  # the server is another user
+    urls = {}
+    with ExitStack() as stack:
+        if SQLITE in names:
+            urls[SQLITE] = (f"sqlite:///{folder}/small.db", f"sqlite:///{folder}/large.db")
         try:
-            server = stack.enter_context(own_postgresql())
-            both = [stack.enter_context(fresh_database(server)) for _ in range(2)]
-            servers["PostgreSQL"] = (both[0], both[1])
+            if POSTGRESQL in names:
+                server = stack.enter_context(restartable_postgresql(folder / "postgresql"))
+                url = make_url(server.url)
+                small, large = (
+                    url.set(database=name).render_as_string(hide_password=False)
+                    for name in ("small", "large")
+                )
+                urls[POSTGRESQL] = (small, large)
         except MissingServerError as error:
             print(f"without PostgreSQL: {error}")
-        for name, urls in servers.items():
-            times = []
-            for url, snapshots in zip(urls, (SMALL, LARGE), strict=True):
-                corpus = Corpus(snapshots // CAPTURES, words)
-                began = time.perf_counter()
-                database = filled(url, corpus)
-                size = Path(database.path).stat().st_size / 2**20 if database.path else 0
-                took = time.perf_counter() - began
-                print(f"{name}, {snapshots} snapshots: made in {took:.0f} s, {size:.0f} MB", flush=True)
-                if snapshots == SMALL:
-                    wrong = compared(database, corpus)
-                    print(f"{name}: {wrong} of {QUERIES} answers differ from a look at every text")
-                times.append(measured(database, corpus))
-                database.close()
-            _show(name, *times)
+        yield urls
+
+
+def _prepare(every: dict[str, tuple[str, str]]) -> None:
+    for name, urls in every.items():
+        for url, snapshots in zip(urls, (SMALL, LARGE), strict=True):
+            began = time.perf_counter()
+            _make_anew(url)
+            database = filled(url, _corpus(snapshots))
+            if not database.is_sqlite:
+                with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                    connection.execute(text("VACUUM ANALYZE"))  # as the server's own care does in time
+            database.close()
+            print(f"{name}, {snapshots:,} snapshots: made in {time.perf_counter() - began:.0f} s", flush=True)
+
+
+def _make_anew(url: str) -> None:
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        Path(parsed.database or "").unlink(missing_ok=True)
+        return
+    server = parsed.set(drivername="postgresql", database="postgres").render_as_string(hide_password=False)
+    with psycopg.connect(server, autocommit=True) as connection:
+        name = sql.Identifier(parsed.database or "")
+        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(name))
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(name))
+
+
+def _corpus(snapshots: int) -> Corpus:
+    chance = random.Random(3)  # ruff: ignore[suspicious-non-cryptographic-random-usage] - always the same
+    words = tuple({_word(chance): None for _ in range(VOCABULARY * 2)})[:VOCABULARY]
+    return Corpus(snapshots // CAPTURES, words)
+
+
+def _measure(every: dict[str, tuple[str, str]]) -> None:
+    """On both archives in turn, query by query."""
+    corpora = [_corpus(snapshots) for snapshots in (SMALL, LARGE)]
+    for name, urls in every.items():
+        databases = [Database(url) for url in urls]
+        wrong = compared(databases[0], corpora[0])
+        print(f"{name}: {wrong} of {QUERIES} answers differ from a look at every text", flush=True)
+        _show(name, *measured(list(zip(databases, corpora, strict=True))))
+        for database in databases:
+            database.close()
 
 
 def _show(name: str, small: dict[str, list[float]], large: dict[str, list[float]]) -> None:
@@ -204,16 +266,19 @@ def queries(corpus: Corpus) -> list[tuple[str, str]]:
     return found
 
 
-def measured(database: Database, corpus: Corpus) -> dict[str, list[float]]:
+def measured(archives: Sequence[tuple[Database, Corpus]]) -> list[dict[str, list[float]]]:
     """How long each query takes, the second time: the first one warms what it needs."""
-    times: dict[str, list[float]] = {kind: [] for kind in KINDS}
-    for kind, asked in queries(corpus):
-        for turn in range(2):
-            began = time.perf_counter()
-            with database.read() as db:
-                search(db, SearchOrder(asked))
-            if turn:
-                times[kind].append(time.perf_counter() - began)
+    times: list[dict[str, list[float]]] = [{kind: [] for kind in KINDS} for _ in archives]
+    every = [(database, queries(corpus)) for database, corpus in archives]
+    for number in range(QUERIES):
+        for (database, asked), found in zip(every, times, strict=True):
+            kind, words = asked[number]
+            for turn in range(2):
+                began = time.perf_counter()
+                with database.read() as db:
+                    search(db, SearchOrder(words))
+                if turn:
+                    found[kind].append(time.perf_counter() - began)
     return times
 
 

@@ -1,0 +1,256 @@
+"""Passes of the index beside each other, beside a crawl, and what they have written beside pywb."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+from sqlalchemy import select, text
+
+from bench.replay import HEAD, URLS, archive_of, print_in_turn, served, served_by_pywb
+from crawler.clock import utc_now
+from crawler.db import revisions
+from crawler.db.engine import Database
+from crawler.db.models import Job, RegisteredSource, Snapshot
+from crawler.demo import NETWORK, spawn
+from tests.embedded.binaries import MissingServerError
+from tests.embedded.postgresql import fresh_database, own_postgresql
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Sequence
+    from pathlib import Path
+
+ROUNDS, CRAWLS = 3, 2
+SHOPS = 8
+POLL_SECONDS = 0.02
+
+
+@frozen
+class Rows:
+    """A job whose crawl is over, as a pass is given it."""
+
+    job: int
+    source: int
+    folder: Path
+
+
+def job_in(database: Database, folder: Path) -> Rows:
+    """A job of a source of its own, with its files in that folder."""
+    now = utc_now()
+    with database.write() as db:
+        source = RegisteredSource(code=folder.name, name="x", enabled=True, created_at=now, updated_at=now)
+        db.add(source)
+        db.flush()
+        job = Job(source_id=source.id, name="x", output_dir=str(folder), status="completed", created_at=now,
+                  updated_at=now)  # fmt: skip
+        db.add(job)
+        db.flush()
+        return Rows(job.id, source.id, folder)
+
+
+@contextmanager
+def _servers() -> Generator[dict[str, str | None]]:
+    """By the database's name: the URL of its server; SQLite has none."""
+    with ExitStack() as stack:
+        servers: dict[str, str | None] = {"SQLite": None}
+        try:
+            servers["PostgreSQL"] = stack.enter_context(own_postgresql())
+        except MissingServerError as error:
+            print(f"without PostgreSQL: {error}")
+        yield servers
+
+
+@contextmanager
+def _fresh(server: str | None, folder: Path) -> Generator[str]:
+    with ExitStack() as stack:
+        url = (
+            stack.enter_context(fresh_database(server))
+            if server
+            else f"sqlite:///{folder}/{time.time_ns()}.db"
+        )
+        revisions.upgrade(database := Database(url))
+        database.close()
+        yield url
+
+
+# ── two passes ──
+
+
+def two(folders: Sequence[Path]) -> None:
+    """Each has a core, and one of them alone has one core, or all there are."""
+    with _servers() as servers:
+        for name, server in servers.items():
+            rounds = [_round(server, folders) for _ in range(ROUNDS)]
+            one, free, each, both = (statistics.median(rates) for rates in zip(*rounds, strict=True))
+            print(
+                f"{name}: a pass on one core {one:.0f} pages/s, on two {free:.0f} ({free / one:.2f} x);"
+                f" two passes on a core each {each:.0f} ({each / one:.2f} x one on one core),"
+                f" two on two {both:.0f} ({both / free:.2f} x one on two)",
+                flush=True,
+            )
+
+
+def _round(server: str | None, folders: Sequence[Path]) -> tuple[float, ...]:
+    """Pages a second of one pass on one core and on all, of two on one each and on all."""
+    first, *_, last = sorted(os.sched_getaffinity(0))
+    every = {first, last}
+    ways = (((folders[0], {first}),), ((folders[0], every),), ((folders[0], {first}), (folders[1], {last})),
+            ((folders[0], every), (folders[1], every)))  # fmt: skip
+    return tuple(_rate(server, way) for way in ways)
+
+
+def _rate(server: str | None, passes: Sequence[tuple[Path, set[int]]]) -> float:
+    with _fresh(server, passes[0][0].parent) as url:
+        database = Database(url)
+        workers = [_worker(url, job_in(database, folder), cores) for folder, cores in passes]
+        database.close()
+        began = time.perf_counter()
+        for each in workers:
+            _go(each)
+        pages = sum(int(_figures(each)["pages"]) for each in workers)
+        return pages / (time.perf_counter() - began)
+
+
+def _worker(url: str, rows: Rows, cores: set[int], how: str = "once") -> subprocess.Popen[str]:
+    said = (url, str(rows.job), str(rows.source), str(rows.folder), how)
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "bench.index_worker", *said],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    os.sched_setaffinity(worker.pid, cores)
+    assert worker.stdout is not None  # ruff: ignore[assert] - it was asked for
+    worker.stdout.readline()  # it is ready
+    return worker
+
+
+def _go(worker: subprocess.Popen[str]) -> None:
+    assert worker.stdin is not None  # ruff: ignore[assert] - it was asked for
+    worker.stdin.write("\n")
+    worker.stdin.flush()
+
+
+def _figures(worker: subprocess.Popen[str]) -> dict[str, float]:
+    said, _ = worker.communicate()
+    return dict(json.loads(said.splitlines()[-1]))
+
+
+# ── memory ──
+
+
+def memory(database: Database, rows: Rows, looks: Sequence[int]) -> Iterator[tuple[int, float]]:
+    """How many MiB a pass and its readers have taken at most, when so many pages were indexed."""
+    worker = _worker(str(database.url), rows, os.sched_getaffinity(0), "memory")
+    _go(worker)
+    left = list(looks)
+    for line in worker.stdout or ():
+        said = json.loads(line)
+        if left and "mib" in said and said["pages"] >= left[0]:
+            yield left.pop(0), said["mib"]
+    worker.communicate()
+
+
+# ── a crawl ──
+
+
+def beside(folder: Path) -> None:
+    """The pages a second of a crawl alone, and while a job is indexed again and again into its database."""
+    with _servers() as servers, spawn(bulk=SHOPS) as shops:
+        homes = [shops.url(f"shop-{number:04}") for number in range(1, SHOPS + 1)]
+        for name, server in servers.items():
+            rounds = [(_crawl(server, folder, homes), _crawl(server, folder, homes, busy=True))
+                      for _ in range(CRAWLS)]  # fmt: skip
+            alone, beside = (max(runs, key=lambda run: run.rate) for runs in zip(*rounds, strict=True))
+            waits = ", ".join(f"{1000 * run.wait:.0f}" for _, run in rounds)
+            print(
+                f"{name}: a crawl alone {alone.rate:.0f} pages/s, beside a pass {beside.rate:.0f}"
+                f" ({beside.rate / alone.rate:.2f} x), which has {beside.indexed:.0f} pages/s; other writers"
+                f" wait {waits} ms beside both (p99), {1000 * alone.wait:.0f} ms beside the crawl alone",
+                flush=True,
+            )
+
+
+@frozen
+class _Crawled:
+    rate: float
+    wait: float
+    indexed: float = 0.0
+
+
+def _crawl(server: str | None, folder: Path, homes: list[str], *, busy: bool = False) -> _Crawled:
+    home = folder / f"home{time.time_ns()}"
+    home.mkdir()
+    sources = home / "sources.toml"
+    sources.write_text(f"[sources.bench]\nstart_urls = {json.dumps(homes)}\n", encoding="utf-8")
+    with _fresh(server, folder) as url:
+        database = Database(url)
+        rows = job_in(database, folder / "one")
+        worker = _worker(url, rows, os.sched_getaffinity(0), "again") if busy else None
+        if worker is not None:
+            _go(worker)
+        environment = {
+            **os.environ, "VITRINE_HOME": str(home), "DATABASE_URL": url, "EGRESS_ALLOW": NETWORK,
+            "SOURCES_FILE": str(sources), "SESSIONS_AT_ONCE": "16", "DOMAIN_MIN_DELAY_MS": "0",
+        }  # fmt: skip
+        with waiting(database) as waits:
+            done = subprocess.run([sys.executable, "-m", "bench.site_worker", "site", "bench"],
+                                  env=environment, check=True, stdout=subprocess.PIPE, text=True)  # fmt: skip
+        rate = float(json.loads(done.stdout.splitlines()[-1])["per_second"])
+        if worker is None:
+            return _Crawled(rate, waits[0])
+        indexed = _figures(worker)
+        database.close()
+        return _Crawled(rate, waits[0], indexed["pages"] / indexed["seconds"])
+
+
+@contextmanager
+def waiting(database: Database) -> Generator[list[float]]:
+    """How long another writer waits for its turn in the block: the longest but one in a hundred."""
+    waits: list[float] = []
+    found: list[float] = []
+    done = threading.Event()
+
+    def write() -> None:
+        while not done.wait(POLL_SECONDS):
+            began = time.perf_counter()
+            with database.write() as db:
+                waits.append(time.perf_counter() - began)
+                db.execute(text("UPDATE sources SET name = 'bench'"))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        yield found
+    finally:
+        done.set()
+        writer.join()
+        found.append(sorted(waits)[int(len(waits) * 0.99)] if waits else 0.0)
+
+
+# ── pywb ──
+
+
+def raw(folder: Path, index: Callable[[Database, Path], object]) -> None:
+    """A snapshot's body by its number, beside the same bytes by their address in pywb."""
+    path = archive_of(folder)
+    addresses: list[str] = []
+
+    def fill(database: Database) -> None:
+        index(database, folder / "job")
+        with database.read() as db:
+            found = {url: key for key, url in db.execute(select(Snapshot.id, Snapshot.url))}
+        addresses.extend(f"/api/snapshots/raw/{found[url]}" for url in URLS)
+
+    with served(folder / "home", fill) as ours, suppress(MissingServerError):
+        print(HEAD)
+        with served_by_pywb(folder, path) as (pywb, collection):
+            theirs = [f"{collection}/2026id_/{url}" for url in URLS]
+            for how, kept in (("new connections", False), ("a kept connection", True)):
+                print_in_turn(f"a body, {how}", (ours, addresses), (pywb, theirs), kept=kept)

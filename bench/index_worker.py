@@ -1,0 +1,60 @@
+"""One pass of `bench.index`, in a process of its own: it waits for a line, and its last line is the figures.
+
+With `again` it reads what it knows over and over, until its standard input ends; with `memory` it says on the
+way how many MiB it and what it has started have taken at most.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+import time
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crawler.archive.warc_indexing import JobPass, index_job
+from crawler.db.engine import Database
+
+if TYPE_CHECKING:
+    from crawler.archive.warc_indexing import JobResult
+
+
+def main(*given: str) -> None:
+    """Index a job whose crawl is over."""
+    url, job, source, folder, how = given
+    database = Database(url)
+    order = JobPass(job_id=int(job), source_id=int(source), output_dir=Path(folder), again=how == "again")
+    print("ready", flush=True)
+    sys.stdin.readline()
+    began, pages = time.perf_counter(), 0
+    while True:
+        pages += index_job(
+            database, order, lambda _: None, _look if how == "memory" else lambda _: None
+        ).pages
+        if how == "once" or _ended():
+            break
+    print(json.dumps({"pages": pages, "seconds": time.perf_counter() - began}), flush=True)
+
+
+def _look(so_far: JobResult) -> None:
+    own = os.getpid()
+    tasks = Path(f"/proc/{own}/task").iterdir()
+    started = chain.from_iterable((each / "children").read_text(encoding="utf-8").split() for each in tasks)
+    every = [own, *map(int, started)]
+    print(json.dumps({"pages": so_far.pages, "mib": sum(map(_peak, every))}), flush=True)
+
+
+def _peak(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
+def _ended() -> bool:
+    return bool(select.select([sys.stdin], [], [], 0)[0])
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
