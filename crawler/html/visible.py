@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -24,13 +24,16 @@ _TOP = frozenset({"body", "html", "-document"})
 MAX_CLIMB = 40
 BLOCK_CHARS = 3_000
 OVERLAP_CHARS = 40
+# What nodes are: texts, elements that part words, those that may stand in one, and those that nobody sees.
+_TEXT, _PARTS, _WITHIN, _UNSEEN = range(4)
+_MAY_HIDE = "[hidden],[aria-hidden],[style]"
 _HIDDEN_STYLE = re.compile(r"(?:display\s{0,9}:\s{0,9}none|visibility\s{0,9}:\s{0,9}hidden)", re.IGNORECASE)
 
 
 def visible_text(tree: LexborHTMLParser) -> str:
     """A page's text without hidden parts, white space collapsed (SPEC F158)."""
     root = tree.root
-    return "" if root is None else text_of(root)
+    return "" if root is None else _joined(_pieces(root, hidden=_hidden_in(tree)))
 
 
 def text_of(root: LexborNode, *, limit: int = 10_000_000, without: frozenset[str] = frozenset()) -> str:
@@ -42,25 +45,40 @@ def text_of(root: LexborNode, *, limit: int = 10_000_000, without: frozenset[str
         size += len(piece)
         if size > limit:
             break
-    return " ".join("".join(pieces).split())
+    return _joined(pieces)
 
 
-def blocks_of(root: LexborNode) -> Iterator[str]:
-    """The visible text below `root` in blocks, each of which begins with the end of the one before."""
+def blocks_of(tree: LexborHTMLParser) -> Iterator[str]:
+    """A page's visible text in blocks, each of which begins with the end of the one before."""
+    root = tree.root
     pieces: list[str] = []
     size = 0
-    for piece in _pieces(root):
+    for piece in () if root is None else _pieces(root, hidden=_hidden_in(tree)):
         pieces.append(piece)
         size += len(piece)
         if size > BLOCK_CHARS:
-            text = " ".join("".join(pieces).split())
+            text = _joined(pieces)
             yield text
             pieces = [text[-OVERLAP_CHARS:]]
             size = 0
-    yield " ".join("".join(pieces).split())
+    if root is not None:
+        yield _joined(pieces)
 
 
-def _pieces(root: LexborNode, without: frozenset[str] = frozenset()) -> Iterator[str]:
+def _joined(pieces: Iterable[str]) -> str:
+    return " ".join("".join(pieces).split())
+
+
+def _hidden_in(tree: LexborHTMLParser) -> frozenset[int]:
+    """Which elements of a page say that they are not shown: few, where each would have to be asked."""
+    return frozenset(node.mem_id for node in tree.css(_MAY_HIDE) if is_hidden(node))
+
+
+def _pieces(
+    root: LexborNode, without: frozenset[str] = frozenset(), hidden: Collection[int] | None = None
+) -> Iterator[str]:
+    """Texts, and spaces where words part; without `hidden`, each element is asked whether it is."""
+    kinds: dict[int | None, int] = {}  # by number, which takes half the time of a name
     skipped_to: int | None = None  # the last node of a hidden part
     is_parted = True
     for node in root.traverse(include_text=True):
@@ -68,16 +86,27 @@ def _pieces(root: LexborNode, without: frozenset[str] = frozenset()) -> Iterator
             if node.mem_id == skipped_to:
                 skipped_to = None
             continue
-        tag = node.tag
-        if tag == "-text":
+        number = node.tag_id
+        kind = kinds.get(number)
+        if kind is None:
+            kind = kinds[number] = _kind_of(node.tag or "", without)
+        if kind == _TEXT:
             text = node.text_content or " "
             yield text if is_parted or not _begins_word(text, node) else f" {text}"
             is_parted = text[-1].isspace()
-        elif tag in UNSEEN_TAGS or tag in without or is_hidden(node):
+        elif kind == _UNSEEN or (is_hidden(node) if hidden is None else hidden and node.mem_id in hidden):
             skipped_to = last_below(node)
-        elif tag not in WITHIN_WORDS:
+        elif kind == _PARTS:
             yield " "
             is_parted = True
+
+
+def _kind_of(tag: str, without: frozenset[str]) -> int:
+    if tag == "-text":
+        return _TEXT
+    if tag in UNSEEN_TAGS or tag in without:
+        return _UNSEEN
+    return _WITHIN if tag in WITHIN_WORDS else _PARTS
 
 
 def _begins_word(text: str, node: LexborNode) -> bool:

@@ -90,9 +90,7 @@ def is_in_sight(page: Page, amount: Decimal) -> bool:
     elements = (text_of(element.node, limit=MAX_PRICE_TEXT) for element in _price_elements(page))
     if any(amount in amounts_in(text[:MAX_PRICE_TEXT]) for text in elements):
         return True
-    root = page.tree.root
-    blocks = () if root is None else islice(blocks_of(root), MAX_TEXT_BLOCKS)
-    return any(amount in amounts_in(block) for block in blocks)
+    return any(amount in amounts_in(block) for block in islice(blocks_of(page.tree), MAX_TEXT_BLOCKS))
 
 
 def _beside_subject(page: Page, country: str) -> Iterator[ShownPrice]:
@@ -166,9 +164,8 @@ def is_list_price(element: Element) -> bool:
 
 
 def _in_text(page: Page, country: str) -> Iterator[ShownPrice]:
-    root = page.tree.root
-    blocks = () if root is None else blocks_of(root)
-    money = next((found for block in blocks if (found := find_in_prose(block, country=country))), None)
+    found = (find_in_prose(block, country=country) for block in blocks_of(page.tree))
+    money = next(filter(None, found), None)
     if money is not None:
         yield ShownPrice(money.amount, money.currency, "body", money.text, "dom")
 
