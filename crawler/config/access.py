@@ -100,7 +100,11 @@ class AccessSettings(SettingsPart):
     def _contact_is_a_link(cls, value: str) -> str:
         if not value.startswith(("https://", "http://", "mailto:")) or any(c.isspace() for c in value):
             raise ValueError("scheme")
-        return value if value.startswith("mailto:") else without_user(value)
+        if value.startswith("mailto:"):
+            if "@" not in value:
+                raise ValueError("address")
+            return value
+        return without_user(checked_url(value, ("http", "https")))
 
     @cached_property
     def user_agent(self) -> str:

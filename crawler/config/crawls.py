@@ -88,11 +88,7 @@ class CrawlSettings(SettingsPart):
     @field_validator("redis_start_urls_key")
     @classmethod
     def _key_can_be_named(cls, value: str) -> str:
-        try:
-            named = value % {"name": "pdp"}
-        except (KeyError, TypeError):
-            named = ""
-        if not named.strip():
+        if not value.strip() or "%" in value.replace("%%", "").replace("%(name)s", ""):
             raise ValueError("key")
         return value
 
@@ -100,6 +96,7 @@ class CrawlSettings(SettingsPart):
     @classmethod
     def _known_encoding(cls, value: str) -> str:
         try:
+            "a".encode(value)  # `hex` and its like are known, too, and encode no text
             return codecs.lookup(value).name
         except LookupError:
             raise ValueError("encoding") from None

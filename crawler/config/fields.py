@@ -53,6 +53,8 @@ def checked_url(value: str, schemes: Collection[str]) -> str:
     """A server's URL, if its scheme is one of these and its port is one; pydantic hears the ValueError."""
     if value and (value.partition("://")[0] not in schemes or urlsplit(value).port == 0):
         raise ValueError("URL")
+    if value.startswith(("http:", "https:")) and not urlsplit(value).hostname:
+        raise ValueError("host")
     return value
 
 

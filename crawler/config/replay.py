@@ -29,12 +29,12 @@ class ReplaySettings(SettingsPart):
     @field_validator("replay_base_url")
     @classmethod
     def _replay_is_a_url(cls, value: str) -> str:
-        value = value.strip().rstrip("/")
+        value = value.strip()
         if value and "://" not in value:
             value = f"https://{value}"
         if value and (not urlsplit(value).hostname or urlsplit(value).query or "#" in value):
             raise ValueError("URL")
-        return without_user(checked_url(value, {"https", "http"}))
+        return without_user(checked_url(value.rstrip("/"), {"https", "http"}))
 
     @cached_property
     def replay_origin(self) -> str:

@@ -112,9 +112,7 @@ class StoreSettings(SettingsPart):
     @field_validator("aws_endpoint_url")
     @classmethod
     def _endpoint_is_a_url(cls, value: str) -> str:
-        if value and value.partition("://")[0] not in {"http", "https"}:
-            raise ValueError("scheme")
-        return without_user(value)
+        return without_user(checked_url(value, ("http", "https")))
 
     @field_validator("redis_url")
     @classmethod

@@ -104,7 +104,9 @@ def found_at(path: Path) -> Path | None:
     folder = path.parent.parent
     before = folder.joinpath(*parts)
     is_inside = is_temp_folder(folder / parts[0]) and before.resolve().is_relative_to(folder.resolve())
-    return before if is_inside and before.is_file() and not before.is_symlink() else None
+    with suppress(OSError):  # a name that is none
+        return before if is_inside and before.is_file() and not before.is_symlink() else None
+    return None
 
 
 # ── its logs, and what they name ──
@@ -158,7 +160,8 @@ def _cut(path: Path, is_named: re.Pattern[bytes]) -> int:
 def _naming(name: str) -> re.Pattern[bytes]:
     # With its subdomains, and not as a part of a longer name; behind what is escaped in URLs and JSON, too.
     words = b"|".join(re.escape(word.encode()) for word in {name, _spelled_out(name)})
-    before = rb"(?:(?<![a-z0-9-])|(?<=%2f)|(?<=%40)|(?<=\\n)|(?<=\\t))"
+    escaped = (rb"%[0-9a-f]{2}", rb"%25[0-9a-f]{2}", rb"\\[bfnrt]", rb"\\x[0-9a-f]{2}", rb"\\u[0-9a-f]{4}")
+    before = rb"(?:(?<![a-z0-9-])|" + b"|".join(rb"(?<=%b)" % each for each in escaped) + b")"
     return re.compile(before + rb"(?:" + words + rb")(?![a-z0-9-]|\.[a-z0-9])", re.IGNORECASE)
 
 

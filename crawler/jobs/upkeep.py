@@ -6,6 +6,7 @@ import filecmp
 import hashlib
 import os
 import shutil
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from crawler.jobs.storage import locked
 from crawler.retention.holds import note_action
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
     from sqlalchemy import Update
@@ -92,21 +93,27 @@ def measure(db: Transaction, job: Job) -> None:
 def to_move(folder: Path) -> dict[str, Path]:
     """The WARC files of temporary folders by the names that they get below `warcs/`."""
     stable = folder / "warcs"
-    taken = {path.name for path in stable.iterdir()} if stable.is_dir() else set()
+    taken = {path.name: path for path in stable.iterdir()} if stable.is_dir() else {}
     moved: dict[str, Path] = {}
     temporary = {path.name for path in temp_folders(folder)}
     for path in warc_files(folder):
         top = path.relative_to(folder).parts[0]
         if top not in temporary or not path.stat().st_size:
             continue
-        name = path.name
-        if (stable / name).exists() and filecmp.cmp(stable / name, path, shallow=False):
-            continue
-        if name in taken or name in moved:
-            name = f"{top.lstrip('.')}-{name}"
-        if not (stable / name).exists():
-            moved[name] = path
+        for name in _names_for(path, top.lstrip(".")):
+            there = taken.get(name) or moved.get(name)
+            if there is None:
+                moved[name] = path
+            if there is None or (there.is_file() and filecmp.cmp(there, path, shallow=False)):
+                break
     return moved
+
+
+def _names_for(path: Path, top: str) -> Iterator[str]:
+    """Names that a file may get, until one is free, or is that of the same bytes."""
+    yield path.name
+    yield f"{top}-{path.name}"
+    yield from (f"{top}-{number}-{path.name}" for number in count(2))
 
 
 def consolidate(database: Database, job_id: int, *, who: str) -> list[MovedFile]:

@@ -65,3 +65,10 @@ def vitrine(
 def made(vitrine: Vitrine) -> None:
     """There is a database, and nothing in it."""
     assert vitrine("db", "upgrade").code == 0
+
+
+@pytest.fixture
+def seeded(vitrine: Vitrine) -> Vitrine:
+    """The sources that come along are registered."""
+    assert vitrine("sources", "seed").code == 0
+    return vitrine

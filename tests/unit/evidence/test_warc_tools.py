@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from crawler.evidence.warc_tools import Level, discover, in_folder, verify
+from crawler.evidence.warc_tools import Level, discover, in_folder, make_collection, verify
+from crawler.warc.reader import open_record
 from crawler.warc.records import digest, member, new_id, record
 from tests.unit.warc.made import exchange, made, page
 
@@ -58,3 +62,87 @@ def test_empty_files_are_passed_over_where_pages_are_looked_for(tmp_path: Path) 
     assert [path.name for path in discover(tmp_path, with_empty=True)] == ["a.warc.gz", "b.warc.gz"]
     assert in_folder(tmp_path) == []
     assert [path.name for path in in_folder(tmp_path, with_empty=True)] == ["c.warc"]
+
+
+def test_files_of_one_name_in_a_collection(tmp_path: Path) -> None:
+    """The index never names another's bytes, and a link that leads nowhere is mended."""
+    file = tmp_path / "made.warc.gz"
+    file.write_bytes(made(exchange("https://shop.example/p"), exchange("https://shop.example/q"))[0])
+    other = tmp_path / "other" / file.name
+    other.parent.mkdir()
+    other.write_bytes(made(exchange("https://other.example/", page(9)))[0])
+    shop = tmp_path / "shop"
+    (shop / "archive").mkdir(parents=True)
+    (shop / "archive" / file.name).symlink_to(tmp_path / "gone")
+    for _ in range(2):
+        make_collection([file, other], shop, lambda *_: None)
+        lines = (shop / "indexes" / "index.cdxj").read_text(encoding="utf-8").splitlines()
+        found = [json.loads(line.split(" ", 2)[2]) for line in lines]
+        assert len(found) == 3
+        for each in found:
+            with (shop / "archive" / each["filename"]).open("rb") as opened:
+                assert open_record(opened, int(each["offset"])).head.url == each["url"]
+
+
+# ── which there are ──
+
+
+def lay(folder: Path, *names: str, data: bytes = b"x") -> None:
+    """Files in a folder."""
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def test_files_of_an_output_folder(tmp_path: Path) -> None:
+    """Those of the temporary folders that the state names, and that are there; empty ones do not count."""
+    lay(tmp_path, ".tmp1/collections/crawl-1/archive/a.warc.gz", ".tmp2/collections/crawl-2/archive/b.warc")
+    lay(tmp_path, ".tmp1/collections/crawl-1/archive/empty.warc.gz", data=b"")
+    lay(tmp_path, ".tmp1/collections/crawl-1/archive/c.warc.gz.open")
+    state = {"temp_dirs_host_paths": [str(tmp_path / ".tmp1"), str(tmp_path / ".tmp9")]}
+    (tmp_path / ".archive_state.json").write_text(json.dumps(state), encoding="utf-8")
+    before = (tmp_path / ".archive_state.json").read_bytes()
+    assert [path.name for path in discover(tmp_path)] == ["a.warc.gz"]
+    assert (tmp_path / ".archive_state.json").read_bytes() == before
+
+
+def test_the_newest_folder_stands_in(tmp_path: Path) -> None:
+    """Where the state names none; unless that is not wanted."""
+    lay(tmp_path, ".tmp-old/x.warc.gz", ".tmp-new/y.warc.gz")
+    os.utime(tmp_path / ".tmp-old", (time.time() - 99, time.time() - 99))
+    assert [path.name for path in discover(tmp_path)] == ["y.warc.gz"]
+    assert discover(tmp_path, allow_fallback=False) == []
+    assert discover(tmp_path / "none") == []
+
+
+def test_stable_copies_come_first(tmp_path: Path) -> None:
+    """The same name and size counts once (K27)."""
+    lay(tmp_path, "warcs/a.warc.gz", ".tmp1/a.warc.gz", ".tmp1/b.warc.gz")
+    assert [path.relative_to(tmp_path).as_posix() for path in discover(tmp_path)] == [
+        "warcs/a.warc.gz", ".tmp1/b.warc.gz",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "named", ["/etc/.tmpx", "../x", "../.tmpx", "{outside}/.tmpx", "link", ".tmplink", "\0", ""]
+)
+def test_a_state_file_names_no_other_place(tmp_path: Path, named: str) -> None:
+    """Only a folder `.tmp…` right below, and no link; whoever wrote the file."""
+    outside, output = tmp_path / "outside", tmp_path / "output"
+    lay(outside, ".tmpx/secret.warc.gz", "x/secret.warc.gz")
+    lay(tmp_path, ".tmpx/secret.warc.gz", "x/secret.warc.gz")
+    output.mkdir()
+    (output / ".tmplink").symlink_to(outside / ".tmpx")
+    (output / "link").symlink_to(outside)
+    state = {"temp_dirs_host_paths": [named.format(outside=outside), 5, None]}
+    (output / ".archive_state.json").write_text(json.dumps(state), encoding="utf-8")
+    assert discover(output) == []
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"temp_dirs_host_paths": 5}', "[" * 99_999])
+def test_a_state_file_that_says_nothing(tmp_path: Path, text: str) -> None:
+    """Is none."""
+    (tmp_path / ".archive_state.json").write_text(text, encoding="utf-8")
+    lay(tmp_path, ".tmp1/a.warc.gz")
+    assert len(discover(tmp_path)) == 1

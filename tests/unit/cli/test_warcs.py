@@ -1,0 +1,192 @@
+"""`vitrine warcs`: what is in archives, whether it is whole, and what is taken out of them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import select
+
+from crawler.config import load_settings
+from crawler.db.engine import Database
+from crawler.db.models import AuditEntry, Record, WarcFile
+from crawler.evidence.warc_files import WarcRows
+from crawler.evidence.warc_shelf import WarcShelf
+from tests.unit.warc.made import ABOUT, entries, exchange, made, page, stretches
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.unit.cli.conftest import Vitrine
+
+URL = "https://shop.example/p"
+OTHER = "https://shop.example/other"
+
+
+def asked(vitrine: Vitrine, *arguments: str, code: int = 0) -> dict[str, Any]:
+    """What a command says in JSON."""
+    done = vitrine("warcs", *arguments, "--json")
+    assert done.code == code, (done.out, done.err)
+    return dict(done.document)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Two pages, and one of them again."""
+    data, _ = made(exchange(URL, page(1)), exchange(OTHER, page(2)), exchange(URL, page(1)), revisits="url")
+    path = tmp_path / "made.warc.gz"
+    path.write_bytes(data)
+    return path
+
+
+def test_a_whole_file(vitrine: Vitrine, file: Path) -> None:
+    """Every record counted, every digest made again."""
+    [found] = asked(vitrine, "verify", str(file))["files"]
+    assert (found["file"], found["state"], found["records"]) == (str(file), "sealed", 7)
+    assert (found["records_bad"], found["bad"], found["digests_wrong"]) == (0, [], 0)
+    assert found["digests_checked"] == 12
+
+
+def test_a_damaged_file(vitrine: Vitrine, file: Path) -> None:
+    """Exit 6, and each bad stretch by its place; for people too."""
+    data = file.read_bytes()
+    file.write_bytes(data[:500] + bytes(60) + data[560:])
+    [found] = asked(vitrine, "verify", str(file), code=6)["files"]
+    [bad] = found["bad"]
+    assert bad.keys() == {"offset", "length", "reason"}
+    assert bad["offset"] < 500 < bad["offset"] + bad["length"]
+    assert (found["state"], found["records_bad"], found["records"]) == ("damaged", 1, 6)
+    done = vitrine("warcs", "verify", str(file))
+    assert f"bytes at {bad['offset']}: {bad['reason']}" in done.out
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\x1f", b"PK\x03\x04 no archive at all"], ids=["empty", "a byte", "zip"]
+)
+def test_what_is_no_archive(vitrine: Vitrine, tmp_path: Path, data: bytes) -> None:
+    """Is damaged; what is not there is missing."""
+    path = tmp_path / "x.warc.gz"
+    path.write_bytes(data)
+    files = asked(vitrine, "verify", str(path), str(tmp_path / "none.warc.gz"), code=6)["files"]
+    assert [each["state"] for each in files] == ["damaged", "missing"]
+
+
+def test_a_record_is_read(vitrine: Vitrine, file: Path) -> None:
+    """Its fields, its block, or what was sent."""
+    offset = entries(file.read_bytes())[1].offset
+    said = asked(vitrine, "cat", str(file), str(offset))
+    assert said["fields"]["warc-target-uri"] == URL
+    done = vitrine("warcs", "cat", str(file), str(offset), "--payload")
+    assert done.out.encode() == page(1)
+    assert vitrine("warcs", "cat", str(file), str(offset)).out.startswith("HTTP/1.1 200 OK")
+    wrong = vitrine("warcs", "cat", str(file), str(offset + 1))
+    assert (wrong.code, wrong.err.splitlines()[0]) == (
+        6, "error[bad_record]: the record is damaged: no_record",
+    )  # fmt: skip
+
+
+def test_an_index_and_a_collection(vitrine: Vitrine, file: Path, tmp_path: Path) -> None:
+    """Sorted by its bytes; of pywb's shape."""
+    done = vitrine("warcs", "cdxj", str(file))
+    lines = done.out.splitlines()
+    assert lines == sorted(lines)
+    assert [line.split()[0] for line in lines] == [
+        "example,shop)/other",
+        "example,shop)/p",
+        "example,shop)/p",
+    ]
+    asked(vitrine, "cdxj", str(file), "--pywb", str(tmp_path / "shop"))
+    assert (tmp_path / "shop/indexes/index.cdxj").read_text(encoding="utf-8").splitlines() == lines
+    assert (tmp_path / "shop/archive/made.warc.gz").resolve() == file
+
+
+CANNOT_BE = [
+    (("list", "/none"), 1, "error[not_found]: there is no folder /none"),
+    (("cat", "FILE", "99999999999999999999"), 2, "error[usage]: Invalid value for 'OFFSET'"),
+    (("cdxj", "FILE", "--pywb", "/proc/none"), 1, "error[error]: /proc/none: No such file or directory"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "code", "told"), CANNOT_BE)
+def test_what_cannot_be_done(
+    vitrine: Vitrine, file: Path, arguments: tuple[str, ...], code: int, told: str
+) -> None:
+    """Is told in one line, with the exit code that says whose fault it is."""
+    done = vitrine("warcs", *(str(file) if each == "FILE" else each for each in arguments))
+    assert (done.code, done.err[: len(told)]) == (code, told)
+
+
+def test_a_url_is_erased(vitrine: Vitrine, tmp_path: Path) -> None:
+    """Only with --yes; answer, requests and revisits go, rows and the audit log say so, nothing moves."""
+    assert vitrine("db", "upgrade").code == 0
+    database = Database(load_settings().database)
+    shelf = WarcShelf(tmp_path, ABOUT, WarcRows(database), max_bytes=10**9, revisits="url")
+    place = shelf.append(exchange(URL, page(1))).result()
+    for url, number in ((OTHER, 2), (URL, 1)):
+        shelf.append(exchange(url, page(number))).result()
+    shelf.close()
+    file = tmp_path / place.path
+    before = file.read_bytes()
+    shown = asked(vitrine, "erase", str(file), "--url", URL)
+    assert (len(shown["records"]), shown["is_done"], file.read_bytes()) == (4, False, before)
+    done = asked(vitrine, "erase", str(file), "--url", URL, "--reason", "a court said so", "--yes")
+    after = file.read_bytes()
+    assert len(after) == len(before)
+    assert [each.offset for each in entries(after)] == [each.offset for each in entries(before)]
+    assert stretches(after) == []
+    assert {each.head.url for each in entries(after)} == {None, OTHER}
+    with database.read() as db:
+        row = db.scalars(select(WarcFile)).one()
+        assert row.sha256 == done["sha256"] != done["sha256_before"]
+        assert row.damage is not None
+        assert row.damage["erased"][0]["sha256_before"] == done["sha256_before"]
+        assert row.damage["erased"][0]["why"] == "a court said so"
+        audit = db.scalars(select(AuditEntry)).one()
+        assert (audit.action, audit.details["reason"]) == ("warc.erase", "a court said so")
+        assert db.scalars(select(Record)).all() == []
+    database.close()
+    asked(vitrine, "erase", str(file), "--url", URL, "--yes", code=4)
+    asked(vitrine, "verify", str(file))
+
+
+def test_what_is_left_open_is_recovered(vitrine: Vitrine, tmp_path: Path) -> None:
+    """Cut at the last whole record, sealed, listed."""
+    data, _ = made(exchange(), exchange(OTHER))
+    (tmp_path / "left.warc.gz.open").write_bytes(data[:-20])
+    [found] = asked(vitrine, "recover", str(tmp_path))["recovered"]
+    assert (found["path"], found["records"], found["cut_bytes"] > 0) == ("left.warc.gz", 2, True)
+    asked(vitrine, "verify", str(tmp_path / "left.warc.gz"))
+    [listed] = asked(vitrine, "list")["files"]
+    assert listed.keys() == {
+        "id", "job", "session", "path", "state", "size_bytes", "records", "records_bad",
+        "first_at", "last_at",
+    }  # fmt: skip
+    assert (listed["state"], listed["records"]) == ("sealed", 2)
+
+
+def test_what_the_database_knows_to_be_open_is_recovered(vitrine: Vitrine, tmp_path: Path) -> None:
+    """In whichever folder it lies, without being told."""
+    assert vitrine("db", "upgrade").code == 0
+    data, _ = made(exchange(), exchange(OTHER))
+    (tmp_path / "left.warc.gz.open").write_bytes(data[:-20])
+    database = Database(load_settings().database)
+    with database.write() as db:
+        now = db.now
+        db.add(WarcFile(folder=str(tmp_path), path="left.warc.gz", state="open", created_at=now))
+    database.close()
+    [found] = asked(vitrine, "recover")["recovered"]
+    assert (found["path"], found["records"]) == ("left.warc.gz", 2)
+    [listed] = asked(vitrine, "list")["files"]
+    assert (listed["state"], listed["records"]) == ("sealed", 2)
+
+
+def test_a_manifest_is_compared(vitrine: Vitrine, file: Path, tmp_path: Path) -> None:
+    """Sizes and digests; what it names and is not there is missing."""
+    entry = {"path": file.name, "size_bytes": file.stat().st_size}
+    (tmp_path / "manifest.json").write_text(json.dumps({"entries": [entry]}), encoding="utf-8")
+    asked(vitrine, "verify", str(tmp_path), "--manifest")
+    wrong = [{**entry, "size_bytes": 1}, {"path": "../../etc/passwd"}, {"path": file.name, "sha256": "00"}]
+    (tmp_path / "manifest.json").write_text(json.dumps({"entries": wrong}), encoding="utf-8")
+    found = asked(vitrine, "verify", str(tmp_path), "--manifest", code=6)["files"]
+    assert [each["state"] for each in found] == ["damaged", "missing", "damaged"]

@@ -1,0 +1,144 @@
+"""What is put right by hand: options are changed as a whole, and no WARC file is lost on its way."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import select
+
+from crawler.config import load_settings
+from crawler.db.models import AuditEntry, Job, WarcFile
+from crawler.errors import CrawlerError
+from crawler.jobs import upkeep
+from crawler.jobs.lifecycle import JobStateError
+from crawler.jobs.storage import ArchiveBusyError, locked
+from tests.unit.views.rows import NOW, THEN, a_job
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from crawler.db.engine import Database
+
+OPTIONS = {"initial_workers": 2, "log_level": "DEBUG"}
+
+
+def lay(folder: Path, **files: bytes) -> None:
+    """Files by their paths: two underlines are a slash, one is a dot."""
+    for name, data in files.items():
+        path = folder / name.replace("__", "/").replace("_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ({"log_level": ""}, {"initial_workers": 2}),
+        ({"initial_workers": 4}, {"initial_workers": 4, "log_level": "DEBUG"}),
+        ({"initial_workers": ""}, {"log_level": "DEBUG"}),
+        ({}, OPTIONS),
+    ],
+)
+def test_options_are_changed_one_by_one(said: dict[str, Any], left: dict[str, Any]) -> None:
+    """An empty text takes one out; the rest of the configuration stays, and the row until it is written."""
+    job = a_job(id=1, status="queued", config={"seeds": ["https://shop.example/"], "tool_options": OPTIONS})
+    config = upkeep.patched(job, said)
+    assert {name: config["tool_options"][name] for name in left} == left
+    assert config["tool_options"].keys() & OPTIONS.keys() == left.keys()
+    assert config["seeds"] == ["https://shop.example/"]
+    assert job.config is not None
+    assert job.config["tool_options"] == OPTIONS
+
+
+@pytest.mark.parametrize(
+    "said", [{"nonsense": 1}, {"initial_workers": "many"}, {"enable_adaptive_workers": True}]
+)
+def test_options_that_make_no_sense_together_are_refused(said: dict[str, Any]) -> None:
+    """Checked as a whole, however many are changed."""
+    with pytest.raises(CrawlerError):
+        upkeep.patched(a_job(id=1, status="queued", config={"tool_options": OPTIONS}), said)
+
+
+@pytest.mark.parametrize("status", ["running", "completed", "indexing", "indexed", "index_failed"])
+def test_what_was_crawled_is_told_nothing_new(status: str) -> None:
+    """Its options say how its archive came about."""
+    with pytest.raises(JobStateError, match=f"job 1 is {status}"):
+        upkeep.patched(a_job(id=1, status=status, config=None), {})
+
+
+def test_counts_of_a_job_at_work_are_its_workers(database: Database) -> None:
+    """Of any other they are forgotten, and the audit log remembers them."""
+    with database.write() as db:
+        waiting = a_job(status="failed", retry_count=2, infra_errors=3, config={})
+        db.add(waiting)
+        upkeep.reset_retries(db, waiting, who="me", now=NOW)
+        with pytest.raises(JobStateError):
+            upkeep.reset_retries(db, a_job(id=9, status="running"), who="me", now=NOW)
+    with database.read() as db:
+        job, entry = db.scalars(select(Job)).one(), db.scalars(select(AuditEntry)).one()
+    assert (job.retry_count, job.infra_errors, job.status) == (0, 0, "failed")
+    assert (entry.actor, entry.details["retry_count"], entry.details["infra_errors"]) == ("me", 2, 3)
+
+
+def test_a_configuration_that_is_wrong_is_told() -> None:
+    """Whatever of it: what cannot be run would be refused by the tool, hours later."""
+    settings = load_settings({})
+    right = {"seeds": ["https://shop.example/"], "tool_options": {}}
+    upkeep.validate(a_job(config=right), settings)
+    for wrong in ({}, {"seeds": ["nonsense"]}, {**right, "tool_options": {"x": 1}}):
+        with pytest.raises(CrawlerError):
+            upkeep.validate(a_job(config=wrong), settings)
+
+
+def test_every_file_has_a_name_of_its_own(tmp_path: Path) -> None:
+    """However many have the same one; what lies there already is not copied again."""
+    lay(
+        tmp_path, _tmpa__a_warc_gz=b"1", _tmpa__more__a_warc_gz=b"22", _tmpa__most__a_warc_gz=b"333",
+        _tmpb__a_warc_gz=b"4444", _tmpb__b_warc_gz=b"same", warcs__b_warc_gz=b"same", _tmpb__no_warc_gz=b"",
+        warcs__c_warc_gz=b"mine", _tmpb__c_warc_gz=b"other", tmpc__d_warc_gz=b"5",
+    )  # fmt: skip
+    places = upkeep.to_move(tmp_path)
+    wanted = {b"1", b"22", b"333", b"4444", b"other"}
+    assert {path.read_bytes() for path in places.values()} == wanted
+    assert not places.keys() & {"b.warc.gz", "c.warc.gz", "no.warc.gz", "d.warc.gz"}
+    for name, path in places.items():
+        (tmp_path / "warcs" / name).write_bytes(path.read_bytes())
+    assert upkeep.to_move(tmp_path) == {}
+
+
+def test_rows_follow_their_files(database: Database, tmp_path: Path) -> None:
+    """The bytes are the same, a manifest says so, and a second time nothing is done."""
+    lay(tmp_path, _tmpa__a_warc_gz=b"12345")
+    with database.write() as db:
+        job = a_job(status="indexed", output_dir=str(tmp_path))
+        row = WarcFile(folder=str(tmp_path), path=".tmpa/a.warc.gz", state="sealed", created_at=THEN)
+        db.add_all((job, row))
+        db.flush()
+        job_id = job.id
+    [moved] = upkeep.consolidate(database, job_id, who="me")
+    assert (moved.name, moved.found_at, moved.size_bytes) == ("a.warc.gz", ".tmpa/a.warc.gz", 5)
+    with database.read() as db:
+        assert db.scalars(select(WarcFile.path)).one() == "warcs/a.warc.gz"
+    [entry] = json.loads((tmp_path / "warcs/manifest.json").read_text("utf-8"))["entries"]
+    assert (entry["path"], entry["sha256"]) == ("a.warc.gz", moved.sha256)
+    assert upkeep.consolidate(database, job_id, who="me") == []
+
+
+def test_a_folder_that_somebody_writes_to_is_left_alone(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So is that of a job at work."""
+    lay(tmp_path, _tmpa__a_warc_gz=b"12345")
+    monkeypatch.setattr("crawler.jobs.storage.PATIENCE_SECONDS", -1.0)
+    with database.write() as db:
+        jobs = [a_job(status="indexed", output_dir=str(tmp_path)), a_job(status="running", output_dir="/x")]
+        db.add_all(jobs)
+        db.flush()
+        indexed, running = (job.id for job in jobs)
+    with locked(tmp_path), pytest.raises(ArchiveBusyError):
+        upkeep.consolidate(database, indexed, who="me")
+    with pytest.raises(JobStateError):
+        upkeep.consolidate(database, running, who="me")
+    assert not (tmp_path / "warcs").exists()
