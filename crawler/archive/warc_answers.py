@@ -18,10 +18,11 @@ from crawler.db.lists import evened
 from crawler.db.models import Record, Snapshot, WarcFile
 from crawler.errors import CrawlerError
 from crawler.evidence.warc_tools import discover
+from crawler.evidence.warc_walk import walk
 from crawler.html.content import ContentQuestion
 from crawler.storable import as_text
 from crawler.warc.messages import decoded
-from crawler.warc.reader import Bad, body_of, open_record, walk
+from crawler.warc.reader import Bad, body_of, open_record
 from crawler.warc.records import read_date
 
 if TYPE_CHECKING:

@@ -21,8 +21,9 @@ from attrs import define, evolve, field, frozen
 from crawler import logs
 from crawler.clock import utc_now
 from crawler.evidence.blobs import CHUNK_BYTES, StoreUnavailableError, as_store_error
+from crawler.evidence.warc_walk import walk
 from crawler.warc.messages import Resource
-from crawler.warc.reader import Entry, walk
+from crawler.warc.reader import Entry
 from crawler.warc.records import PairWriter, Shelved, read_date
 
 if TYPE_CHECKING:

@@ -17,9 +17,10 @@ from attrs import evolve, field, frozen
 from crawler.errors import CrawlerError, IntegrityError, NotFoundError
 from crawler.evidence.archive_folders import MANIFEST, MAX_MANIFEST_BYTES
 from crawler.evidence.blobs import CHUNK_BYTES, as_store_error
+from crawler.evidence.warc_walk import walk
 from crawler.warc.cdxj import line_of, sorted_lines
 from crawler.warc.eraser import erasure
-from crawler.warc.reader import Bad, Entry, walk
+from crawler.warc.reader import Bad, Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -135,7 +136,7 @@ def verify(path: Path, level: Level = Level.DIGESTS) -> Verified:
     state = "open" if path.name.endswith(".open") else "sealed"
     try:
         with path.open("rb") as file:
-            records = walk(file, digests=level is Level.DIGESTS) if level else ()
+            records = walk(file, keep=0, digests=level is Level.DIGESTS) if level else ()
             found = _tally(Verified(str(path), state), records)
             size = file.seek(0, os.SEEK_END)
     except OSError as error:

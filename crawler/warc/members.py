@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
@@ -21,6 +22,7 @@ PLAIN_BEGIN_BYTES = 16
 READ_BYTES = 256 * 1024
 # What is read of a file beyond a member's end is copied, so the first step of a member is a small one.
 _FIRST_STEP_BYTES, _STEP_BYTES = 32 * 1024, 64 * 1024
+_LOOK_BYTES = 64 * 1024
 _GZIP_WINDOW = 31
 _RECORD_BEGINS = re.compile(rb"(?:\A|\n)WARC/[01]\.[0-9]+\r?\n")
 
@@ -65,9 +67,12 @@ class FileBytes:
         """Some of the bytes from `offset` on; none at the file's end."""
         begin = offset - self._at
         if not 0 <= begin < len(self._data):
-            self._file.seek(offset)
-            self._data, self._at, begin = memoryview(self._file.read(self._step)), offset, 0
+            self._data, self._at, begin = memoryview(self._read(offset, self._step)), offset, 0
         return self._data[begin : begin + most]
+
+    def _read(self, offset: int, size: int) -> bytes:
+        self._file.seek(offset)
+        return self._file.read(size)
 
     def exactly(self, offset: int, length: int) -> bytes:
         """As many bytes as there are, up to `length`."""
@@ -156,14 +161,19 @@ class Plain:
 # ── where records begin ──
 
 
-def candidates(file: FileBytes, offset: int, *, is_packed: bool) -> Iterator[tuple[int, bytes]]:
-    """The places from an offset on where a record begins, each with its first bytes."""
+def candidates(
+    file: FileBytes, offset: int, *, is_packed: bool, until: int = sys.maxsize
+) -> Iterator[tuple[int, bytes]]:
+    """The places from an offset on where a record begins, each with its first bytes.
+
+    Nobody looks for one far beyond `until`.
+    """
     needle = MAGIC if is_packed else BEGIN
     begins_at = _packed_beginning if is_packed else _plain_beginning
-    while data := file.exactly(offset, READ_BYTES):
+    while offset < until and (data := file.exactly(offset, _LOOK_BYTES)):
         at = data.find(needle)
         if at < 0:
-            if len(data) < READ_BYTES:
+            if len(data) < _LOOK_BYTES:
                 return
             offset += len(data) - len(needle) + 1
             continue

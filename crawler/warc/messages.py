@@ -39,7 +39,7 @@ _OF_THE_CONNECTION = frozenset({b"transfer-encoding"})
 _BREAKS_LINES = re.compile(rb"[\r\n\x00]+")
 _NOT_IN_NAMES = re.compile(rb"[^!#$%&'*+\-.^_`|~0-9A-Za-z]")
 _NOT_IN_URLS = re.compile(r"[^!#-;=?-\[\]_a-z~]")
-_HEAD_ENDS = re.compile(rb"\r?\n\r?\n")
+_HEAD_ENDS = re.compile(rb"\n\r?\n")  # what may stand before it would cost a look at each byte
 _STATUS = re.compile(rb"(HTTP/[0-9.]+) +([0-9]{3})(?: +([^\r\n]*))?")
 _CHUNK = re.compile(rb"(?:\r?\n)? *([0-9A-Fa-f]{1,16}) *(?:;[^\r\n]*)?\r?\n")
 _MAX_CHUNK_LINE = 4096
@@ -158,7 +158,7 @@ class MessageHead:
         end = _HEAD_ENDS.search(block)
         if end is None:
             return None
-        first, *lines = re.split(rb"\r?\n", block[: end.start()])
+        first, *lines = block[: end.start()].removesuffix(b"\r").replace(b"\r\n", b"\n").split(b"\n")
         return cls(first, tuple(_headers(lines)), end.end())
 
     @property

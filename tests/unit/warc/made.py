@@ -7,8 +7,9 @@ from io import BytesIO
 from random import Random
 from typing import Any
 
+from crawler.evidence.warc_walk import walk
 from crawler.warc.messages import Exchange
-from crawler.warc.reader import Bad, Entry, walk
+from crawler.warc.reader import Bad, Entry
 from crawler.warc.records import About, Pair, PairWriter
 
 AT = datetime(2026, 5, 4, 12, 0, 0, 123456, UTC)

@@ -1,0 +1,164 @@
+"""Goes through a file, record after record: what is whole is given, what is damaged is named. Pure.
+
+A gzip member has to end as its own checksum says, to begin with `WARC/`, and to hold as much as the record
+in it says. Where one does not, reading goes on at the next member that begins a record.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, BinaryIO
+
+from crawler.warc.digests import Checks
+from crawler.warc.members import (
+    BEGIN,
+    MAGIC,
+    BadRecordError,
+    FileBytes,
+    Members,
+    Plain,
+    candidates,
+    size_from,
+)
+from crawler.warc.reader import (
+    HEAD_END,
+    LONGEST_END,
+    MAX_FIELDS_BYTES,
+    NOTHING,
+    Bad,
+    Entry,
+    RecordStream,
+    joined,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from crawler.warc.digests import Beside
+    from crawler.warc.members import Source
+
+
+class Scan:
+    """Goes through a file, or a stretch of it."""
+
+    def __init__(self, file: FileBytes, keep: int, beside: Beside | None, *, is_packed: bool) -> None:
+        """`keep` bytes of each block are given; digests are made again where there is who makes them."""
+        self.end = 0  # where the next record begins
+        self.mark: str | None = None  # the file's own, in the records that were read
+        self._file = file
+        self._keep = max(keep, 0)
+        self._beside = beside
+        self._is_packed = is_packed
+
+    def entries(self, offset: int, until: int = sys.maxsize) -> Iterator[Entry | Bad]:
+        """The records and bad stretches that begin from an offset on, and before another."""
+        while offset < until and self._file.at(offset, 1):
+            try:
+                yield from self._at(offset)
+                following = self.end
+            except BadRecordError as error:
+                self.end = following = self._resync(offset)
+                if error.reason != NOTHING:
+                    yield Bad(offset, following - offset, error.reason)
+            offset = following
+        self.end = offset
+
+    def _at(self, offset: int) -> Generator[Entry]:
+        """The records of the member at an offset; each is given once it is known to be whole."""
+        if not self._is_packed:
+            yield self._plain(offset)
+            return
+        if self._file.exactly(offset, len(MAGIC)) != MAGIC:
+            raise BadRecordError("no_member")
+        source = Members(self._file, offset)
+        entry, rest = self._read(source, b"", offset)
+        while rest:  # records that share a member
+            following, rest = self._read(source, rest, offset)
+            entry.is_seekable = following.is_seekable = False
+            yield entry
+            entry = following
+        self.end = source.end
+        entry.length = source.end - offset
+        yield entry
+
+    def _plain(self, offset: int) -> Entry:
+        source = Plain(self._file, offset)
+        entry, rest = self._read(source, b"", offset)
+        self.end = source.end - len(rest)
+        entry.length = self.end - offset
+        return entry
+
+    def _read(self, source: Source, begin: bytes, offset: int) -> tuple[Entry, bytes]:
+        record = RecordStream(source, begin)
+        head = record.head
+        # What a revisit has in place of its payload is somewhere else.
+        payload = None if head.kind == "revisit" else head.get("warc-payload-digest")
+        entry = Entry(offset, 0, head, b"", record.length, is_seekable=True)
+        checks = None
+        if self._beside is not None:
+            checks = Checks(self._beside, record.length, head.get("warc-block-digest"), payload)
+        _Block(entry, checks, self._keep).read(record)
+        self.mark = head.get("warc-warcinfo-id") or self.mark
+        return entry, record.after
+
+    def _resync(self, offset: int) -> int:
+        """Where the next record begins, or the file's end.
+
+        A stored answer may itself be such a file, put there to be found by whoever looks for records in a
+        damaged one. So a member that bears the mark of the records before is believed before others.
+        """
+        first: int | None = None
+        for at, head in candidates(self._file, offset + 1, is_packed=self._is_packed):
+            if self.mark is None or self.mark.encode() in head:
+                return at
+            first = at if first is None else first
+        return size_from(self._file, offset) if first is None else first
+
+
+def packed(file: BinaryIO) -> bool:
+    """Whether records lie in gzip members."""
+    file.seek(0)
+    return not file.read(len(BEGIN)).startswith(BEGIN)
+
+
+class _Block:
+    """Reads a block to its end: keeps its beginning, finds the message in it, has its digests made again."""
+
+    def __init__(self, entry: Entry, checks: Checks | None, keep: int) -> None:
+        self._entry = entry
+        self._checks = checks
+        self._keep = keep
+        self._kept: list[memoryview] = []
+        self._begin: bytes | bytearray = b""  # of a message whose head has not ended yet
+
+    def read(self, record: RecordStream) -> None:
+        """To its end, or to where it is damaged."""
+        entry, left, in_head = self._entry, self._keep, record.head.is_http
+        for piece in record.views():
+            body_at = self._body_at(piece) if in_head else 0
+            in_head = in_head and body_at is None
+            if self._checks is not None:
+                self._checks.update(piece, body_at)
+            if left:
+                self._kept.append(piece[:left])
+                left -= len(self._kept[-1])
+        if in_head and record.length <= MAX_FIELDS_BYTES:
+            entry.message_bytes = bytes(self._begin) + b"\r\n\r\n"
+        entry.block = b"".join(self._kept)
+        if self._checks is not None:
+            entry.block_ok, entry.payload_ok = self._checks.verdict()
+
+    def _body_at(self, piece: memoryview) -> int | None:
+        """Where in a piece the message's body begins; None where it does not yet."""
+        before = len(self._begin)
+        data: memoryview | bytes | bytearray = joined(self._begin, piece) if before else piece
+        end = HEAD_END.search(data, max(0, before - LONGEST_END))
+        if end is not None:
+            self._entry.message_bytes = bytes(data[: end.end()])
+            return end.end() - before
+        if len(data) > MAX_FIELDS_BYTES:
+            if self._checks is not None:
+                self._checks.without_payload()
+            return len(piece)
+        self._begin = bytes(data) if isinstance(data, memoryview) else data
+        return None
