@@ -8,6 +8,7 @@ pytest_plugins = [
     "tests.collecting",
     "tests.side_by_side",
     "tests.servers",
+    "tests.statements",
     "tests.example_plugins",
     "tests.forks.plugin",
 ]
