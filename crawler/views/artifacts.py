@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from attrs import evolve, frozen
 from sqlalchemy import select
 
+from crawler.capture.artifact_types import SCREENSHOT
 from crawler.db import lookup
-from crawler.db.models import Artifact
+from crawler.db.models import Artifact, CrawlSession
 from crawler.errors import NotFoundError
 from crawler.evidence.bodies import Finding, is_readable
 from crawler.views.documents import document_of
@@ -62,6 +63,28 @@ class Verification:
     def is_well(self) -> bool:
         """Whether nothing is damaged."""
         return not (self.failed or self.pages_failed)
+
+
+@frozen(kw_only=True)
+class Picture:
+    """Where the bytes of a screenshot lie, and what they are."""
+
+    storage_uri: str
+    checksum: str
+    content_type: str
+
+
+def picture(db: Session, now: datetime, session: str, artifact_id: UUID) -> Picture:
+    """A screenshot of that session that is there to be read."""
+    found = db.scalar(
+        select(Artifact).where(
+            Artifact.id == artifact_id, Artifact.session_id == lookup.find(db, CrawlSession, session).id,
+            Artifact.type == SCREENSHOT.name, is_readable(now),
+        )
+    )  # fmt: skip
+    if found is None:
+        raise NotFoundError("There is no such picture")
+    return document_of(Picture, found, content_type=SCREENSHOT.content_type)
 
 
 def readable(db: Session, now: datetime, given: str) -> Artifact:

@@ -10,12 +10,12 @@ from attrs import frozen
 from sqlalchemy import select
 
 from crawler.access.process import holder_of
-from crawler.db.models import CrawlSession
+from crawler.db.models import CrawlSession, DomainDay
 from crawler.views.documents import document_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
+    from datetime import date, datetime
 
     from sqlalchemy.orm import Session
 
@@ -43,6 +43,18 @@ class DomainDocument:
     delay_reason: str | None
 
 
+@frozen(kw_only=True)
+class VisitDay:
+    """How visits of a domain went on one day."""
+
+    day: date
+    sessions: int
+    successes: int
+    blocks: int
+    verdict_rate: float | None
+    median_latency_ms: int | None
+
+
 def of(db: Session, states: Sequence[DomainState]) -> list[DomainDocument]:
     """Domains, in the order in which the gate gave them."""
     holders = [holder_of(state.value) if state.value else None for state in states]
@@ -67,3 +79,10 @@ def of(db: Session, states: Sequence[DomainState]) -> list[DomainDocument]:
             )
         )
     return documents
+
+
+def days(db: Session, domain: str, most: int) -> list[VisitDay]:
+    """The last days on which a domain was visited, the newest first."""
+    query = select(DomainDay).where(DomainDay.domain == domain)
+    rows = db.scalars(query.order_by(DomainDay.timestamp.desc()).limit(most))
+    return [document_of(VisitDay, row, day=row.timestamp.date()) for row in rows]

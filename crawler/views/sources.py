@@ -6,8 +6,10 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from attrs import frozen
+from sqlalchemy import select
 
 from crawler.access.scope import Ruling
+from crawler.db.models import RegisteredSource
 from crawler.errors import NotFoundError
 from crawler.runs.sources import oddities, told
 from crawler.urls import redact
@@ -16,8 +18,23 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from datetime import datetime
 
+    from sqlalchemy.orm import Session
+
     from crawler.runs.sources import Oddity, Source
     from crawler.views.paging import Wanted
+
+
+@frozen(kw_only=True)
+class SourceItem:
+    """A source as its file and its register have it."""
+
+    code: str
+    name: str
+    base_url: str
+    engine: str
+    enabled: bool
+    is_registered: bool
+    start_urls: list[str]
 
 
 @frozen(kw_only=True)
@@ -44,6 +61,31 @@ class SourceCheck:
     ok: bool
     oddities: tuple[Oddity, ...]
     urls: tuple[UrlRuling, ...]
+
+
+def items(db: Session, sources: Mapping[str, Source]) -> list[SourceItem]:
+    """The sources of the file and those that are registered, by their codes; the file is believed."""
+    registered = {row.code: row for row in db.scalars(select(RegisteredSource))}
+    return [
+        _of_file(code, sources[code], is_registered=code in registered)
+        if code in sources
+        else _of_register(registered[code])
+        for code in sorted({*sources, *registered})
+    ]
+
+
+def _of_file(code: str, source: Source, *, is_registered: bool) -> SourceItem:
+    return SourceItem(
+        code=code, name=source.name, base_url=source.base_url or "", engine=source.engine,
+        enabled=source.enabled, is_registered=is_registered, start_urls=list(source.start_urls),
+    )  # fmt: skip
+
+
+def _of_register(row: RegisteredSource) -> SourceItem:
+    return SourceItem(
+        code=row.code, name=row.name, base_url=row.base_url or "", engine="", enabled=row.enabled,
+        is_registered=True, start_urls=[],
+    )  # fmt: skip
 
 
 def wanted_codes(

@@ -9,11 +9,11 @@ from attrs import frozen
 from sqlalchemy import exists, or_, select
 
 from crawler.db.models import CrawlSession, Record, WarcFile
+from crawler.views.documents import document_of
 from crawler.views.paging import ALL, Newest, of_session, page
 from crawler.warc.cdxj import domain_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from datetime import datetime
     from uuid import UUID
 
@@ -39,9 +39,11 @@ class WarcView:
     last_at: datetime | None
 
 
-def known(db: Session, wanted: Wanted = ALL) -> list[WarcView]:
-    """Those that are written down, the newest first."""
-    return shown(db.scalars(page(db, select(WarcFile), NEWEST, wanted)))
+def known(db: Session, wanted: Wanted = ALL, *, state: str | None = None) -> list[WarcView]:
+    """Those that are written down, the newest first; of one state where that is wanted."""
+    query = select(WarcFile)
+    query = query.where(WarcFile.state == state) if state else query
+    return [_view(row) for row in db.scalars(page(db, query, NEWEST, wanted))]
 
 
 def _has_answers(domain: str) -> ColumnElement[bool]:
@@ -67,16 +69,9 @@ def folders_left_open(db: Session) -> set[Path]:
     return set(map(Path, db.scalars(select(WarcFile.folder).where(WarcFile.state == "open").distinct())))
 
 
-def shown(rows: Iterable[WarcFile]) -> list[WarcView]:
-    """Files as their rows say it."""
-    return [
-        WarcView(
-            id=row.id, job=row.job_id, session=row.session_id, path=f"{row.folder}/{row.path}",
-            state=row.state, size_bytes=row.size_bytes, records=row.records, records_bad=row.records_bad,
-            first_at=row.first_at, last_at=row.last_at,
-        )
-        for row in rows
-    ]  # fmt: skip
+def _view(row: WarcFile) -> WarcView:
+    """A file as its row says it."""
+    return document_of(WarcView, row, job=row.job_id, session=row.session_id, path=f"{row.folder}/{row.path}")
 
 
 def found(path: Path) -> WarcView:

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Depends, Response
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.metrics_core import Metric
-from sqlalchemy import func, select
 
-from crawler.db.models import Job, RegisteredSource
 from crawler.views import archive, jobs, operations
 from crawler.web.access import operators
 from crawler.web.site import SiteHere
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from crawler.db.engine import Database, Transaction
+    from crawler.views.jobs import JobSums
     from crawler.views.operations import Gauges
 
 router = APIRouter(include_in_schema=False)
@@ -31,15 +30,15 @@ FRESH_SECONDS = 30.0  # how long what is costly to count is not counted again
 SEARCH_BUCKETS = (0.05, 0.1, 0.3, 1, 3)
 CLEANUP_STATES = ("none", "temp_cleaned")
 UP_AND_DOWN = "It goes up and down."
-# Columns of jobs that are summed, by the name of their family.
+# What jobs came to, by the name of the family; what it is of, in `JobSums`.
 SUMS = {
-    "jobs_pages_crawled_total": (Job.pages_crawled, "Pages that crawls of jobs have had."),
-    "jobs_pages_failed_total": (Job.pages_failed, "Pages that crawls of jobs could not have."),
-    "jobs_warc_bytes_total": (Job.warc_bytes_total, "Bytes of WARC files of jobs, as counted last."),
-    "jobs_output_bytes_total": (Job.output_bytes_total, "Bytes of the folders of jobs, as counted last."),
-    "jobs_tmp_bytes_total": (Job.tmp_bytes_total, "Bytes of temporary folders of jobs, as counted last."),
+    "jobs_pages_crawled_total": ("pages_crawled", "Pages that crawls of jobs have had."),
+    "jobs_pages_failed_total": ("pages_failed", "Pages that crawls of jobs could not have."),
+    "jobs_warc_bytes_total": ("warc_bytes_total", "Bytes of WARC files of jobs, as counted last."),
+    "jobs_output_bytes_total": ("output_bytes_total", "Bytes of the folders of jobs, as counted last."),
+    "jobs_tmp_bytes_total": ("tmp_bytes_total", "Bytes of temporary folders of jobs, as counted last."),
     "jobs_tmp_non_warc_bytes_total": (
-        Job.tmp_non_warc_bytes_total,
+        "tmp_non_warc_bytes_total",
         "Bytes in temporary folders of jobs that are no WARC files, as counted last.",
     ),
 }
@@ -102,29 +101,18 @@ def _family(name: str, about: str, samples: Iterable[tuple[dict[str, str], float
 def _jobs(db: Transaction) -> Iterator[Metric]:
     counts = jobs.counts(db, db.now)
     yield _family("jobs_total", "Jobs by state.", [({"status": each}, n) for each, n in counts.items()])
-    by_state = select(Job.cleanup_status, func.count()).group_by(Job.cleanup_status)
-    cleaned: dict[str, int] = dict(db.execute(by_state).all())
+    cleaned = jobs.cleaned(db)
     states = [({"cleanup_status": each}, cleaned.get(each, 0)) for each in CLEANUP_STATES]
     yield _family("jobs_cleanup_status_total", "Jobs by what was cleaned up of them.", states)
-    scanned = db.scalar(select(func.count(Job.storage_scanned_at))) or 0
-    yield _family("jobs_storage_scanned_total", "Jobs whose storage was counted.", [({}, scanned)])
-    yield from _sums(db)
+    counted: list[tuple[dict[str, str], float]] = [({}, jobs.storage_counted(db))]
+    yield _family("jobs_storage_scanned_total", "Jobs whose storage was counted.", counted)
+    found = jobs.sums(db)
+    for name, (what, about) in SUMS.items():
+        yield _family(name, about, [(_of_source(each), getattr(each, what)) for each in found])
 
 
-def _sums(db: Transaction) -> Iterator[Metric]:
-    columns = [func.coalesce(func.sum(column), 0) for column, _ in SUMS.values()]
-    whole = db.execute(select(*columns)).one()
-    by_source = db.execute(
-        select(RegisteredSource.code, *columns)
-        .join(Job, Job.source_id == RegisteredSource.id)
-        .group_by(RegisteredSource.code)
-        .order_by(RegisteredSource.code)
-    ).all()
-    for at, (name, (_, about)) in enumerate(SUMS.items()):
-        each: list[tuple[dict[str, str], float]] = [
-            ({"source": row[0]}, int(row[at + 1])) for row in by_source
-        ]
-        yield _family(name, about, [({}, int(whole[at])), *each])
+def _of_source(sums: JobSums) -> dict[str, str]:
+    return {} if sums.source is None else {"source": sums.source}
 
 
 def _archive(db: Transaction) -> Iterator[Metric]:

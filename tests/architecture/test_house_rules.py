@@ -87,6 +87,13 @@ def test_unit_tests_mirror_the_package() -> None:
     assert unvisited == DECIDE_NOTHING.keys() | NOT_YET_WEB | NOT_YET, "add the test, or shorten the list"
 
 
+def test_web_pages_ask_views() -> None:
+    """A question that a page shows is one that commands and metrics can ask: no page puts it to tables."""
+    asking = re.compile(r"^ *from sqlalchemy.* import .*\b(?:select|func|text)\b", re.MULTILINE)
+    web = [path for path in PACKAGE if path.is_relative_to(ROOT / "crawler" / "web")]
+    assert [shown(path) for path in web if asking.search(path.read_text(encoding="utf-8"))] == []
+
+
 def test_nothing_is_left_for_later() -> None:
     """Unfinished work does not hide in a comment."""
     own = Path(__file__)

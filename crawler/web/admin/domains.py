@@ -8,17 +8,15 @@ from contextlib import contextmanager
 from attrs import frozen
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
-from sqlalchemy import select
 
 from crawler.access.acquisition import open_gate
 from crawler.access.gate import Gate
-from crawler.db.models import DomainDay
 from crawler.errors import CrawlerError, LockedError, NotFoundError
 from crawler.retention.holds import note_action
 from crawler.urls import domain_of
 from crawler.views import domains as views
 from crawler.views import sessions as session_views
-from crawler.views.domains import DomainDocument
+from crawler.views.domains import DomainDocument, VisitDay
 from crawler.views.paging import Wanted
 from crawler.views.sessions import SessionDocument
 from crawler.web.access import Change
@@ -35,23 +33,11 @@ COLUMNS = ("domain", "state", "host", "pid", "session", "expires_in_ms", "thrott
 
 
 @frozen(kw_only=True)
-class Day:
-    """How visits went on one day."""
-
-    day: object
-    sessions: int
-    successes: int
-    blocks: int
-    verdict_rate: float | None
-    median_latency_ms: int | None
-
-
-@frozen(kw_only=True)
 class Passport:
     """Everything about politeness towards a domain."""
 
     domain: DomainDocument
-    days: list[Day]
+    days: list[VisitDay]
     sessions: list[SessionDocument]
 
 
@@ -72,16 +58,12 @@ def domain(request: Request, site: SiteHere, db: Reading, domain: str) -> Respon
     name = domain_of(domain)
     with _gate(site) as gate:
         [state] = views.of(db, [gate.state(name)])
-    rows = select(DomainDay).where(DomainDay.domain == name).order_by(DomainDay.timestamp.desc()).limit(DAYS)
-    days = [
-        Day(
-            day=row.timestamp.date(), sessions=row.sessions, successes=row.successes, blocks=row.blocks,
-            verdict_rate=row.verdict_rate, median_latency_ms=row.median_latency_ms,
-        )
-        for row in db.scalars(rows)
-    ]  # fmt: skip
-    visits = session_views.newest(db, db.now, Wanted(domain=name, limit=MOST))
-    return shown(request, "domain.html", Passport(domain=state, days=days, sessions=visits))
+    passport = Passport(
+        domain=state,
+        days=views.days(db, name, DAYS),
+        sessions=session_views.newest(db, db.now, Wanted(domain=name, limit=MOST)),
+    )
+    return shown(request, "domain.html", passport)
 
 
 @router.post("/domains/{domain}/release")

@@ -6,14 +6,14 @@ from typing import Annotated
 
 from attrs import frozen
 from fastapi import APIRouter, Query, Request, Response
-from sqlalchemy import select
 
 from crawler.config import setting_docs
 from crawler.config import shown as shown_settings
-from crawler.db.models import AuditEntry, RegisteredSource, WarcFile
 from crawler.jobs.registry import known_sources
-from crawler.runs.sources import Source
+from crawler.views import audit as audit_views
+from crawler.views import sources as source_views
 from crawler.views import warcs as warc_views
+from crawler.views.paging import Wanted
 from crawler.web.answering import page, rows_of, shown
 from crawler.web.pages.overview import overview_of
 from crawler.web.parameters import MAX_NUMBER
@@ -41,19 +41,6 @@ SETTING_COLUMNS = ("name", "value", "default")
 
 
 @frozen(kw_only=True)
-class SourceItem:
-    """A source as its file and its register have it."""
-
-    code: str
-    name: str
-    base_url: str
-    engine: str
-    enabled: bool
-    is_registered: bool
-    start_urls: list[str]
-
-
-@frozen(kw_only=True)
 class SettingItem:
     """A setting, and its value here; of a secret only whether it is set."""
 
@@ -62,18 +49,6 @@ class SettingItem:
     default: str
     about: str
     is_default: bool
-
-
-@frozen(kw_only=True)
-class AuditItem:
-    """What somebody did."""
-
-    id: int
-    timestamp: object
-    actor: str
-    action: str
-    subject: str
-    details: dict[str, object]
 
 
 @page(router, "")
@@ -85,23 +60,15 @@ def home(request: Request, db: Reading) -> Response:
 @page(router, "/sources", "json", "csv")
 def sources(request: Request, site: SiteHere, db: Reading) -> Response:
     """Those of the file, and whether jobs may name them."""
-    registered = {row.code: row for row in db.scalars(select(RegisteredSource))}
-    known = known_sources(site.settings.sources_file)
-    found = [_item(code, known.get(code), registered.get(code)) for code in sorted({*known, *registered})]
-    return shown(
-        request,
-        "sources.html",
-        found,
-        rows_of(found, SOURCE_COLUMNS),
-    )
+    found = source_views.items(db, known_sources(site.settings.sources_file))
+    return shown(request, "sources.html", found, rows_of(found, SOURCE_COLUMNS))
 
 
 @page(router, "/warcs", "json", "csv")
 def warcs(request: Request, db: Reading, state: Field = "") -> Response:
     """The newest WARC files."""
     known = state if state in STATES else ""
-    query = select(WarcFile).order_by(WarcFile.id.desc()).limit(MOST)
-    found = warc_views.shown(db.scalars(query.where(WarcFile.state == known) if known else query))
+    found = warc_views.known(db, Wanted(limit=MOST), state=known)
     return shown(
         request, "warcs.html", found, rows_of(found, WARC_COLUMNS), state=known, states=STATES, most=MOST
     )
@@ -112,14 +79,7 @@ def audit(
     request: Request, db: Reading, before: Annotated[int, Query(ge=1, le=MAX_NUMBER)] = MAX_NUMBER
 ) -> Response:
     """Who did what, the newest first."""
-    query = select(AuditEntry).where(AuditEntry.id < before).order_by(AuditEntry.id.desc()).limit(MOST)
-    found = [
-        AuditItem(
-            id=row.id, timestamp=row.timestamp, actor=row.actor, action=row.action, subject=row.subject,
-            details=row.details,
-        )
-        for row in db.scalars(query)
-    ]  # fmt: skip
+    found = audit_views.newest(db, MOST, before)
     older = found[-1].id if len(found) == MOST else None
     return shown(request, "audit.html", found, rows_of(found, AUDIT_COLUMNS), older=older)
 
@@ -136,16 +96,3 @@ def settings(request: Request, site: SiteHere) -> Response:
         for doc in setting_docs()
     ]  # fmt: skip
     return shown(request, "settings.html", found, rows_of(found, SETTING_COLUMNS))
-
-
-def _item(code: str, source: Source | None, row: RegisteredSource | None) -> SourceItem:
-    if source is None:
-        name, base_url, enabled = (row.name, row.base_url, row.enabled) if row else (code, None, False)
-        return SourceItem(
-            code=code, name=name, base_url=base_url or "", engine="", enabled=enabled,
-            is_registered=row is not None, start_urls=[],
-        )  # fmt: skip
-    return SourceItem(
-        code=code, name=source.name, base_url=source.base_url or "", engine=source.engine,
-        enabled=source.enabled, is_registered=row is not None, start_urls=list(source.start_urls),
-    )  # fmt: skip

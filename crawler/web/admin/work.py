@@ -8,13 +8,11 @@ from uuid import UUID
 from attrs import evolve
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
-from sqlalchemy import select
 
 from crawler.capture.artifact_types import SCREENSHOT
 from crawler.db import lookup
-from crawler.db.models import Artifact, CrawlSession
-from crawler.errors import LockedError, NotFoundError
-from crawler.evidence.bodies import is_readable
+from crawler.db.models import CrawlSession
+from crawler.errors import LockedError
 from crawler.fleet.intake import ask_for
 from crawler.retention.holds import note_action
 from crawler.runs import rows as run_rows
@@ -22,6 +20,7 @@ from crawler.runs.rows import RunStatus
 from crawler.runs.store import request_stop
 from crawler.sessions.outcome import Status
 from crawler.sessions.rows import order_of
+from crawler.views import artifacts as artifact_views
 from crawler.views import runs as run_views
 from crawler.views import sessions as session_views
 from crawler.views.paging import Wanted
@@ -125,17 +124,9 @@ def again(site: SiteHere, session_id: str, _: Change) -> Response:
 @router.get("/sessions/{session_id}/pictures/{artifact_id}")
 def picture(site: SiteHere, db: Reading, session_id: str, artifact_id: UUID) -> Response:
     """What a browser took of a page of it."""
-    row = lookup.find(db, CrawlSession, session_id)
-    found = db.scalars(
-        select(Artifact).where(
-            Artifact.id == artifact_id, Artifact.session_id == row.id, Artifact.type == SCREENSHOT.name,
-            is_readable(db.now),
-        )
-    ).first()  # fmt: skip
-    if found is None:
-        raise NotFoundError("There is no such picture")
+    found = artifact_views.picture(db, db.now, session_id, artifact_id)
     headers = {"Cache-Control": "private, max-age=3600", "ETag": f'"{found.checksum}"'}
-    return Response(site.blobs.read(found.storage_uri), media_type=SCREENSHOT.content_type, headers=headers)
+    return Response(site.blobs.read(found.storage_uri), media_type=found.content_type, headers=headers)
 
 
 def _pictures(found: SessionDocument) -> list[ArtifactDocument]:

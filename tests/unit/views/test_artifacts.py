@@ -61,3 +61,22 @@ def test_a_verification_names_what_is_damaged() -> None:
     assert (done.checked, done.intact, done.bytes) == (3, 2, 300)
     [damaged] = done.failed
     assert (damaged.id, damaged.session_id, damaged.finding) == (rows[1].id, session, "missing")
+
+
+def test_a_picture_is_its_sessions_and_there(database: Database) -> None:
+    """Neither another session's, nor another kind of file, nor one that is gone, whatever id is asked for."""
+    shot = {
+        "type": "screenshot",
+        "content_type": "text/html",
+        "checksum": "p" * 64,
+    }  # its type says what it is
+    row, html = stored(database, **shot), stored(database)
+    gone = stored(database, **shot, deleted_at=NOW)
+    with database.read() as db:
+        found = artifacts.picture(db, NOW, str(row.session_id), row.id)
+        assert (found.storage_uri, found.checksum, found.content_type) == (
+            row.storage_uri, "p" * 64, "image/png"
+        )  # fmt: skip
+        for session, each in ((html.session_id, row), (html.session_id, html), (gone.session_id, gone)):
+            with pytest.raises(NotFoundError, match="no such picture"):
+                artifacts.picture(db, NOW, str(session), each.id)

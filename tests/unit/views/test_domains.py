@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
 from crawler.access.gate import DomainState
+from crawler.db.models import DomainDay
 from crawler.views import domains
 from tests.unit.views.rows import THEN, a_session
 
@@ -43,3 +45,23 @@ def test_a_lock_may_be_anybodys(database: Database, value: str) -> None:
     with database.read() as db:
         [found] = domains.of(db, [state("shop.example", value)])
     assert (found.state, found.url, found.since) == ("held", None, None)
+
+
+def test_days_are_those_of_the_domain_and_the_last_ones(database: Database) -> None:
+    """The newest first; what was never measured is not said to be nothing."""
+    with database.write() as db:
+        for domain, before, sessions in (
+            ("shop.example", 0, 3), ("shop.example", 1, 5), ("shop.example", 2, 1), ("other.example", 0, 9)
+        ):  # fmt: skip
+            db.add(
+                DomainDay(
+                    domain=domain, timestamp=THEN - timedelta(days=before), sessions=sessions, successes=1,
+                    blocks=0, latencies={}, verdict_rate=None, median_latency_ms=None,
+                )
+            )  # fmt: skip
+    with database.read() as db:
+        found = domains.days(db, "shop.example", 2)
+    assert [(each.day, each.sessions) for each in found] == [
+        (THEN.date(), 3), (THEN.date() - timedelta(days=1), 5)
+    ]  # fmt: skip
+    assert (found[0].verdict_rate, found[0].median_latency_ms) == (None, None)

@@ -1,0 +1,44 @@
+"""WARC files as documents, on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from crawler.db.models import WarcFile
+from crawler.views import warcs
+from crawler.views.paging import Wanted
+from tests.unit.views.rows import THEN
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from crawler.db.engine import Database
+
+
+def a_file(name: str, **columns: Any) -> WarcFile:
+    """A file of records in a folder of a job."""
+    given = {"folder": "/archive/job", "path": f"{name}.warc.gz", "state": "sealed", "created_at": THEN}
+    return WarcFile(**{**given, **columns})
+
+
+def test_files_are_listed_the_newest_first_and_by_state(database: Database) -> None:
+    """With the place where they lie; a limit holds after the state, not before it."""
+    with database.write() as db:
+        for name, state in (("a", "open"), ("b", "sealed"), ("c", "damaged"), ("d", "sealed")):
+            db.add(a_file(name, state=state))
+            db.flush()
+    with database.read() as db:
+        names = [each.path for each in warcs.known(db)]
+        assert names == [f"/archive/job/{name}.warc.gz" for name in "dcba"]
+        [sealed] = warcs.known(db, Wanted(limit=1), state="sealed")
+        assert (sealed.path, sealed.state) == ("/archive/job/d.warc.gz", "sealed")
+        assert [each.path for each in warcs.known(db, Wanted(limit=9), state="open")] == names[-1:]
+        assert [str(each) for each in warcs.folders_left_open(db)] == ["/archive/job"]
+
+
+def test_a_file_that_was_found_is_told_as_it_lies(tmp_path: Path) -> None:
+    """Nothing is said of what only reading it would tell."""
+    path = tmp_path / "odd name.warc.gz"
+    path.write_bytes(b"12345")
+    seen = warcs.found(path)
+    assert (seen.path, seen.size_bytes, seen.id, seen.records) == (str(path), 5, None, None)
