@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 AT_ONCE = 160  # pages in one transaction: other writers wait for it
 BATCH_BYTES = 8 * 1024 * 1024  # of bodies that are held at once
 YOUNG = 50_000  # objects, before the garbage collector looks for circles among them
+# Crawls come first: readers yield to them, and what waits for readers does, but not what holds a lock.
+NICENESS = 10
+LIMIT_SECONDS = 300.0  # for a page, when a crawl has nearly all of the machine
 B = TypeVar("B")
 T = TypeVar("T")
 
@@ -32,7 +35,7 @@ def run(
     readers: int | None = None,
 ) -> None:
     """Ask what is in the pages of each batch, and have it written; None is answered by None."""
-    asking = Readers(readers)
+    asking = Readers(readers, LIMIT_SECONDS, NICENESS)
     with _seldom_collected(), asyncio.Runner() as runner:
         try:
             runner.run(_overlapped(batches, questions, write, asking))

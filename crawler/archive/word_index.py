@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from itertools import chain, repeat
-from struct import Struct, pack
+from functools import cache
+from itertools import chain, islice, repeat
+from struct import Struct
 from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import bindparam, text
@@ -29,6 +29,7 @@ _ROW = Struct("!hiqi")  # two fields: a key of eight bytes, and how long the wor
 _COUNT = Struct("!i")
 _ROW_KEY_BYTES = 8
 _IN_TITLE = 0b11 << 14  # of a place; it is the weight A
+_PLACE = Struct("!H")
 GRAM = 3
 MAX_GRAMS = 16  # of a part; the rest is looked at
 GAP = 10  # between title and body, over which no phrase reaches
@@ -113,17 +114,30 @@ def _is_sqlite(db: Session) -> bool:
 
 def _vector(title: list[str], body: list[str]) -> bytes:
     """A tsvector as the server reads it from other servers: words with their places, each once."""
-    places: defaultdict[str, list[int]] = defaultdict(list)
-    for place, word in enumerate(title, 1):  # titles are short
-        places[word].append(place | _IN_TITLE)
-    for place, word in zip(
-        chain(range(len(title) + GAP, LAST_PLACE), repeat(LAST_PLACE)), body, strict=False
-    ):
-        places[word].append(place)
+    every_place, how_many = _packed()
+    last = every_place[LAST_PLACE]
+    begin = len(title) + GAP
+    in_title = (_PLACE.pack(place | _IN_TITLE) for place in range(1, begin))  # titles are short
+    in_body = chain(islice(every_place, begin, LAST_PLACE), repeat(last))
+    places: dict[bytes, bytes] = {}
+    known = places.get
+    for words, numbers in ((title, in_title), (body, in_body)):
+        # All words of a text are encoded at once: in no word is a line's end.
+        for word, place in zip("\n".join(words).encode().split(b"\n"), numbers, strict=False):
+            places[word] = known(word, b"") + place
+    places.pop(b"", None)  # of a title or a body without words
     parts = [_COUNT.pack(len(places))]
     for word, seen in places.items():
         kept = seen
-        if seen[-1] == LAST_PLACE or len(seen) > MAX_PLACES:
-            kept = list(dict.fromkeys(seen[:MAX_PLACES]))
-        parts.append(b"%b\0%b" % (word.encode(), pack(f"!{len(kept) + 1}H", len(kept), *kept)))
+        if len(seen) > MAX_PLACES * _PLACE.size or seen.endswith(last):
+            few = range(0, min(len(seen), MAX_PLACES * _PLACE.size), _PLACE.size)
+            kept = b"".join(dict.fromkeys(seen[at : at + _PLACE.size] for at in few))
+        parts.append(word + how_many[len(kept) // _PLACE.size] + kept)
     return b"".join(parts)
+
+
+@cache
+def _packed() -> tuple[list[bytes], list[bytes]]:
+    """Every place as it is sent, and what says behind a word how many of them come."""
+    places = [_PLACE.pack(place) for place in range(LAST_PLACE + 1)]
+    return places, [b"\0" + _PLACE.pack(count) for count in range(MAX_PLACES + 1)]

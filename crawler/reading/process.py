@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import socket
 import sys
 from collections import deque
@@ -29,11 +31,12 @@ class NonsenseError(Exception):
 class ReadingProcess(asyncio.Protocol):
     """Has the questions that are not answered yet, the oldest first: that one is being read."""
 
-    def __init__(self, limit_seconds: float) -> None:
+    def __init__(self, limit_seconds: float, niceness: int = 0) -> None:
         """Start it; whoever asks need not wait for that."""
         self.lives = True
         self.asked: deque[asyncio.Future[bytes]] = deque()
         self._limit = limit_seconds
+        self._niceness = niceness
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport | None = None
@@ -130,7 +133,7 @@ class ReadingProcess(asyncio.Protocol):
                 for side in (ours, theirs):
                     side.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER_BYTES)
                 process = await asyncio.create_subprocess_exec(
-                    sys.executable, "-P", "-m", "crawler.reading.worker",
+                    sys.executable, "-P", "-m", "crawler.reading.worker", str(self._niceness),
                     stdin=theirs.fileno(), stdout=theirs.fileno(),
                     start_new_session=True,  # a Ctrl-C is for the crawl, which decides what becomes of us
                 )  # fmt: skip
@@ -148,6 +151,7 @@ class ReadingProcess(asyncio.Protocol):
             if self._transport is not None:
                 self._transport.abort()
             if process.returncode is None:
+                # Asyncio's own way looks whether it has died, and takes that from whoever waits for it.
                 with suppress(ProcessLookupError):
-                    process.kill()
+                    os.kill(process.pid, signal.SIGKILL)
             await process.wait()

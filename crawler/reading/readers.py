@@ -51,11 +51,14 @@ class ReadingFailedError(CrawlerError):
 class Readers:
     """Starts its processes when they are first needed, at most one less than there are cores."""
 
-    def __init__(self, count: int | None = None, limit_seconds: float = LIMIT_SECONDS) -> None:
+    def __init__(
+        self, count: int | None = None, limit_seconds: float = LIMIT_SECONDS, niceness: int = 0
+    ) -> None:
         self._count = count or max(1, (os.cpu_count() or 1) - 1)
         self._places = asyncio.Semaphore(self._count * AT_ONCE)
         self._large = asyncio.Semaphore(self._count)
         self._limit = limit_seconds
+        self._niceness = niceness
         self._processes: list[ReadingProcess] = []
 
     async def read(self, question: PageQuestion) -> Reading:
@@ -111,7 +114,7 @@ class Readers:
         self._processes = [process for process in self._processes if process.lives]
         least = min(self._processes, key=lambda process: len(process.asked), default=None)
         if least is None or (least.asked and len(self._processes) < self._count):
-            least = ReadingProcess(self._limit)
+            least = ReadingProcess(self._limit, self._niceness)
             self._processes.append(least)
         return least
 

@@ -20,7 +20,8 @@ YOUNG = 50_000  # objects, before the garbage collector looks for circles among 
 
 
 def main() -> None:
-    """Answer until there are no more questions."""
+    """Answer until there are no more questions; what else this machine does may come first."""
+    os.nice(int(sys.argv[1]))
     parent = socket.socket(fileno=os.dup(sys.stdin.fileno()))
     # What a library prints must not get between the answers.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -51,7 +51,7 @@ class Readers:
 def readers(monkeypatch: pytest.MonkeyPatch) -> Readers:
     """Instead of processes."""
     made = Readers()
-    monkeypatch.setattr(passes, "Readers", lambda _number: made)
+    monkeypatch.setattr(passes, "Readers", lambda *_: made)
     return made
 
 

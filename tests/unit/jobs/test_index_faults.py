@@ -53,7 +53,7 @@ class Killed(BaseException):
 class HereReaders:
     """Reads pages in this process: what dies here is the pass."""
 
-    def __init__(self, _count: int | None) -> None:
+    def __init__(self, *_: object) -> None:
         """As many as there are."""
 
     async def contents(self, questions: Sequence[ContentQuestion]) -> list[Content | None]:

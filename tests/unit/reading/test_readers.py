@@ -21,6 +21,7 @@ from crawler.reading.readers import AT_ONCE, Readers, ReadingFailedError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+MOST_NICE = 19
 PAGE = b"""<html><head><title>Jug</title></head><body><h1>Jug</h1><img src=jug.jpg><p class=price>$ 18.00</p>
 <button>Add to cart</button><a href="/products/cup">Cup</a></body></html>"""
 QUESTION = PageQuestion(PAGE, "https://shop.example/products/jug", "text/html", "v1.2", with_links=True)
@@ -66,6 +67,16 @@ async def pid_of(readers: Readers) -> int:
     await readers.read(QUESTION)
     [process] = readers._processes
     return (await process._started).pid
+
+
+def test_a_reader_may_yield_to_other_work() -> None:
+    """What a pass of the index reads never takes a crawl's time."""
+
+    async def niceness(readers: Readers) -> int:
+        return os.getpriority(os.PRIO_PROCESS, await pid_of(readers))
+
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    assert with_readers(niceness, niceness=3) == min(own + 3, MOST_NICE)
 
 
 def test_a_page_that_kills_its_reader_costs_that_page() -> None:
