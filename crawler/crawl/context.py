@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
@@ -44,7 +45,7 @@ class CrawlContext:
         self._at_once = crawler.settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
         self.settings = load_settings_from(crawler.settings)
         self.visits = Visits(self.settings, obeys_robots=crawler.settings.getbool("ROBOTSTXT_OBEY"))
-        self.readers = Readers()
+        self.readers = Readers(os.cpu_count())  # the crawl's own process mostly waits for its sites
         self.records_sessions = False  # sessions may want a WARC file of their own
 
     @classmethod

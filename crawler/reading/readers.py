@@ -49,7 +49,7 @@ class ReadingFailedError(CrawlerError):
 
 
 class Readers:
-    """Starts its processes when they are first needed, at most one less than there are cores."""
+    """Starts its processes when they are first needed; if not told, at most one less than there are cores."""
 
     def __init__(
         self, count: int | None = None, limit_seconds: float = LIMIT_SECONDS, niceness: int = 0

@@ -19,13 +19,14 @@ from sqlalchemy.exc import OperationalError
 
 from crawler import logs
 from crawler.db.engine import DatabaseUnavailableError
-from crawler.db.models import Artifact, CrawlLog, Page
+from crawler.db.models import CrawlLog, Page
 from crawler.errors import LockedError
-from crawler.evidence.blobs import BlobExistsError, DiskFullError, StoreUnavailableError
+from crawler.evidence.blobs import DiskFullError, StoreUnavailableError
 from crawler.leases.patience import Patience
 from crawler.sessions.log_export import log_file
 from crawler.sessions.outcome import PageResult
 from crawler.sessions.page_rows import PageRows, write_artifacts, write_pages
+from crawler.sessions.publishing import is_packed, publish, publish_ahead, withdraw
 from crawler.sessions.rows import StaleSessionError, stale_of
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 MOST = 50  # writes a commit
 GROWS_SECONDS = 0.01  # that a group waits for others before it is written
-THREADS = 4  # one commits, the others look up logs
+THREADS = 4  # one commits, one publishes, the others look up logs
 SHORT_DAYS = 7
 LONG_DAYS = 30
 AWAY = (DatabaseUnavailableError, DiskFullError, LockedError, StoreUnavailableError)  # and may come back
@@ -122,8 +123,8 @@ class ShelvedWrite(Write[T]):
 class WriteQueue:
     """Takes writes one by one and commits them in groups, each whole or not at all, whatever the others do.
 
-    One group is under way at a time, and the next takes all that came meanwhile. The first one waits a moment
-    for company: a group of one costs nearly as much as one of ten.
+    While the rows of one group are written, the files of the next are published, which takes all that came
+    meanwhile. The first one waits a moment for company: a group of one costs nearly as much as one of ten.
     """
 
     grows_seconds: float = GROWS_SECONDS
@@ -219,17 +220,30 @@ class WriteQueue:
         self._threads.shutdown()
 
     async def _write_groups(self) -> None:
+        loop = asyncio.get_running_loop()
+        storing: asyncio.Future[None] | None = None  # the group before
         try:
             await asyncio.sleep(self.grows_seconds)
-            while self._waiting:
+            while self._waiting or storing is not None:
                 group = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
-                await self._store_patiently([write for write, _ in group])
-                for write, written in group:
-                    write.follow_up()
-                    if not written.done():  # its waiter may have been cancelled
-                        written.set_result(None)
+                if storing is not None:
+                    if group and not self.is_away:
+                        ahead = [write for write, _ in group]
+                        await loop.run_in_executor(self._threads, publish_ahead, self.blobs, ahead)
+                    await storing
+                storing = asyncio.ensure_future(self._finish(group)) if group else None
+                if storing is not None:
+                    await asyncio.wait([storing], timeout=self.grows_seconds)
         finally:
             self._writing = None
+
+    async def _finish(self, group: Sequence[tuple[Write[Any], asyncio.Future[None]]]) -> None:
+        """Store a group, and have those who wait for it go on."""
+        await self._store_patiently([write for write, _ in group])
+        for write, written in group:
+            write.follow_up()
+            if not written.done():  # its waiter may have been cancelled
+                written.set_result(None)
 
     async def _store_patiently(self, group: Sequence[Write[Any]]) -> None:
         """Store a group; while a store is away it is held, and tried again until that has lasted too long."""
@@ -253,12 +267,12 @@ class WriteQueue:
         else:
             self.is_away = False
         if any(write.error is not None for write in group):
-            await loop.run_in_executor(self._threads, self._withdraw, group)
+            await loop.run_in_executor(self._threads, withdraw, self.database, self.blobs, group)
 
     def commit(self, writes: Sequence[Write[Any]]) -> None:
         """Store writes as one group; each carries what became of it."""
         self._store(writes)
-        self._withdraw(writes)
+        withdraw(self.database, self.blobs, writes)
         for write in writes:
             write.follow_up()
 
@@ -268,16 +282,10 @@ class WriteQueue:
         if in_doubt:
             _look_after(self.database, in_doubt)
         left = [write for write in writes if not (write in in_doubt and write.error is None)]
-        left = [write for write in left if _is_packed(write)]
-        _publish(self.blobs, [write for write in left if write.files and not write.is_published])
+        left = [write for write in left if is_packed(write)]
+        publish(self.blobs, [write for write in left if write.files and not write.is_published])
         ready = [write for write in left if write.is_published or not write.files]
         self._write(_lasting(self.shelf, ready))
-
-    def _withdraw(self, writes: Sequence[Write[Any]]) -> None:
-        """Take back files whose rows came to nothing."""
-        for write in writes:
-            if write.error is not None and write.is_published:
-                _withdraw_unclaimed(self.database, self.blobs, write)
 
     # ── its files, and its rows ──
 
@@ -313,27 +321,6 @@ def _look_after(database: Database, in_doubt: Sequence[Write[Any]]) -> None:
         for write in in_doubt:
             if write.was_written is not None and write.was_written(db):
                 write.error = None
-
-
-def _withdraw_unclaimed(database: Database, blobs: BlobStore, write: Write[Any]) -> None:
-    """Take files back, unless the write went through and only its answer got lost, or others need them.
-
-    Where nobody can tell, they stay: a file without a row does no harm, and the orphan scan finds it.
-    """
-    uris = [file.uri for file in write.files]
-    try:
-        with database.read() as db:
-            if db.scalar(select(Artifact.id).where(Artifact.storage_uri.in_(uris)).limit(1)):
-                return
-    except Exception as error:  # ruff: ignore[blind-except] - see below
-        if write.is_in_doubt or any(file.is_shared for file in write.files):
-            log.warning("artifact.left_behind", uris=uris, error=str(error))
-            return
-    for file in write.files:
-        try:
-            blobs.delete(file.uri)
-        except Exception:
-            log.exception("artifact.withdraw_failed", uri=file.uri)
 
 
 def _write_rows(db: Transaction, writes: Sequence[Write[Any]], ttl: timedelta) -> None:
@@ -405,53 +392,6 @@ def _lasting(shelf: WarcShelf | None, writes: Sequence[Write[Any]]) -> Sequence[
             write.fail(error)
         return [write for write in writes if not isinstance(write, ShelvedWrite)]
     return writes
-
-
-def _is_packed(write: Write[Any]) -> bool:
-    """Have a page's files packed; of other writes they are."""
-    if isinstance(write.rows, PageRows):
-        try:
-            write.files = write.rows.files
-        except Exception as error:  # ruff: ignore[blind-except] - `result` raises it
-            write.fail(error)
-            return False
-    return True
-
-
-def _publish(blobs: BlobStore, writes: Sequence[Write[Any]]) -> None:
-    """Publish all files with one flush; where that is refused, each write's for themselves."""
-    files = {file.uri: file.packed.data for write in writes for file in write.files}
-    is_each_once = len(files) == sum(len(write.files) for write in writes)
-    if len(writes) > 1 and is_each_once:
-        try:
-            blobs.publish_all(files)
-        except Exception as error:  # ruff: ignore[blind-except] - told below, of whichever it is
-            log.debug("group.published_singly", error=str(error))
-        else:
-            for write in writes:
-                write.is_published = True
-            return
-    for write in writes:
-        try:
-            _publish_one(blobs, write)
-        except BaseException as error:  # ruff: ignore[blind-except] - `result` raises it
-            write.fail(error)
-        else:
-            write.is_published = True
-
-
-def _publish_one(blobs: BlobStore, write: Write[Any]) -> None:
-    files = {file.uri: file.packed.data for file in write.files}
-    try:
-        blobs.publish_all(files)
-    except BlobExistsError:
-        shared = {file.uri for file in write.files if file.is_shared and blobs.exists(file.uri)}
-        if not (write.replaces or shared):
-            raise
-        for uri in files.keys() - shared if write.replaces else ():
-            blobs.delete(uri)
-        if left := {uri: data for uri, data in files.items() if uri not in shared}:
-            blobs.publish_all(left)
 
 
 def _may_be_one_writes_doing(error: BaseException) -> bool:

@@ -451,6 +451,44 @@ def test_what_comes_while_a_group_is_written_goes_together() -> None:
     assert queue.sizes == [1, MOST, 3]
 
 
+class SlowRows(WriteQueue):
+    """Holds up the rows of the first group until it is let."""
+
+    has_begun, may_go_on = threading.Event(), threading.Event()
+
+    def _write(self, writes: Sequence[Write[Any]]) -> None:
+        """Write rows, later."""
+        self.has_begun.set()
+        assert self.may_go_on.wait(10)
+        super()._write(writes)
+
+
+def test_files_are_published_while_the_rows_before_them_are_written(
+    store: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is told before its rows are written, in the order in which groups came."""
+    visit = visit_of(store)
+    queue = SlowRows(store.settings, store.database, store.blobs, store.hooks)
+    queue.has_begun, queue.may_go_on = threading.Event(), threading.Event()
+    monkeypatch.setattr(store, "writes", queue)
+
+    async def work() -> None:
+        first = asyncio.ensure_future(queue.post(page_of(store, visit, "/1")))
+        await asyncio.to_thread(queue.has_begun.wait, 10)
+        later = page_of(store, visit, "/2")
+        second = asyncio.ensure_future(queue.post(later))
+        while not (later.is_published or first.done()):  # ruff: ignore[async-busy-wait] - a thread publishes
+            await asyncio.sleep(0.001)
+        assert later.is_published
+        assert not first.done()
+        assert not second.done()
+        queue.may_go_on.set()
+        await asyncio.gather(first, second)
+
+    in_a_loop(work)
+    assert (count(store.database, Page), len(stored(store))) == (2, 2)
+
+
 def test_a_group_that_cannot_be_written_at_all_is_told() -> None:
     """Nobody waits for ever, and the next group is tried."""
     queue = SlowQueue(RuntimeError("no threads are left"))
