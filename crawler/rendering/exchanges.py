@@ -103,7 +103,8 @@ async def _headers_of(message: Request | Response) -> list[tuple[str, str]]:
         async with asyncio.timeout(HEADERS_SECONDS):
             return [(each["name"], each["value"]) for each in await message.headers_array()]
     except TimeoutError:
-        return list(message.headers.items())
+        # There those of one name are one, a line each.
+        return [(name, each) for name, value in message.headers.items() for each in value.split("\n")]
 
 
 def _is_of_answer(name: str) -> bool:
@@ -119,4 +120,6 @@ def _as_utf8(name: str, value: str) -> str:
 
 
 def _flat(headers: Iterable[tuple[str, str]]) -> Headers:
-    return tuple((name.encode("latin-1", "replace"), value.encode("utf-8")) for name, value in headers)
+    return tuple(
+        (name.encode("latin-1", "replace"), value.encode("utf-8", "replace")) for name, value in headers
+    )

@@ -397,6 +397,8 @@ def _entries(db: Transaction, settings: Settings, snapshots: list[Snapshot]) -> 
 def latest(db: Transaction, given: str, *, require_html: bool = True) -> Snapshot:
     """The newest capture of a snapshot's page that says something of it."""
     row = lookup.find(db, Snapshot, given)
+    if row.group_id is None:
+        raise NotFoundError("Snapshot not grouped")
     mine = select(Snapshot).where(is_comparable(), Snapshot.group_id == row.group_id)
     if require_html:
         mine = mine.where(Snapshot.text_id.is_not(None))

@@ -145,10 +145,10 @@ def _holds(db: Transaction, session: CrawlSession | None) -> list[HoldDocument]:
 def _beside(db: Transaction, row: Snapshot, *, before: bool) -> int | None:
     if row.group_id is None:
         return None
-    mine = select(Snapshot.id).where(Snapshot.group_id == row.group_id)
+    at, key = Snapshot.captured_at, Snapshot.id  # of captures of one moment, too, each has its place
+    mine = select(key).where(Snapshot.group_id == row.group_id).limit(1)
     if before:
-        earlier = mine.where(Snapshot.captured_at < row.captured_at).order_by(Snapshot.captured_at.desc())
-        return db.scalar(earlier.limit(1))
-    return db.scalar(
-        mine.where(Snapshot.captured_at > row.captured_at).order_by(Snapshot.captured_at).limit(1)
-    )
+        earlier = or_(at < row.captured_at, and_(at == row.captured_at, key < row.id))
+        return db.scalar(mine.where(earlier).order_by(at.desc(), key.desc()))
+    later = or_(at > row.captured_at, and_(at == row.captured_at, key > row.id))
+    return db.scalar(mine.where(later).order_by(at, key))

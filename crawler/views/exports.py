@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PAGE_ROWS = 1000
 # A spreadsheet takes a cell that begins so for a formula; an apostrophe in front makes it text.
-_DANGEROUS = ("=", "+", "-", "@", "\t", "\r")
+_DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # ruff: ignore[ambiguous-unicode-character-string] - some take the wide ones, too
 
 
 class What(StrEnum):

@@ -78,7 +78,8 @@ def _said(then: Side, page: LivePage) -> dict[str, Any]:
     cause = page.cause or page.problem
     if cause:
         why = _WHY.get(cause, f"The page could not be had: {cause}.")
-        return {"change_type": ERROR, "summary": why.format(status=page.status_code or "an error")}
+        said = why.replace("{status}", str(page.status_code or "an error"))
+        return {"change_type": ERROR, "summary": said}
     now = Side.of(page.title, page.text, page.headings)
     counted = said_of_texts(then, now)
     if counted["change_type"] == UNCHANGED:

@@ -13,7 +13,8 @@ from sqlalchemy import select
 from crawler.archive.asked import address, calendar_address, timestamp_of
 from crawler.archive.changes import UPDATED, previous
 from crawler.archive.lookup import around, counts_by_year, of_year, span_of
-from crawler.db.models import Snapshot, SnapshotChange
+from crawler.db.models import Record, Snapshot, SnapshotChange
+from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -178,8 +179,9 @@ def _differences(db: Transaction, url: str, times: Sequence[datetime]) -> dict[d
     found = (
         select(*columns)
         .join(Snapshot, Snapshot.id == change.to_snapshot_id)
+        .join(Record, Record.id == Snapshot.record_id)
         .where(
-            Snapshot.url == url, change.change_type == UPDATED,
+            Record.url_key == stored_key(url), change.change_type == UPDATED,
             change.to_captured_at.between(times[0], times[-1]),
         )
     )  # fmt: skip

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from crawler.db.models import RegisteredSource
+import pytest
+
+from crawler.access.process import this_process
+from crawler.db.models import Job, RegisteredSource
+from crawler.errors import NotFoundError
 from crawler.views import jobs
-from tests.unit.views.rows import HOUR, THEN, a_job, a_step
+from crawler.views.paging import Wanted
+from tests.unit.views.rows import HOUR, NOW, THEN, a_job, a_step
 
 if TYPE_CHECKING:
     from crawler.db.engine import Database
@@ -67,3 +72,111 @@ def test_a_job_whose_worker_is_gone_counts_as_the_next_one_finds_it(database: Da
             ("there", "there")
         ]
         assert [step.lease_owner for step in jobs.left_behind(db, THEN)] == ["gone"]
+
+
+def one(database: Database, status: str, step: dict[str, Any] | None = None, **columns: Any) -> int:
+    """A job with a step, at a time that the test says."""
+    with database.write() as db:
+        job = a_job(status=status, **columns)
+        db.add(job)
+        db.flush()
+        if step is not None:
+            db.add(a_step(job.id, **step))
+        return job.id
+
+
+def shown(database: Database, key: int) -> jobs.JobDocument:
+    """As everybody sees it."""
+    with database.read() as db:
+        return jobs.shown(db, db.get_one(Job, key), NOW)
+
+
+AT_WORK = {"status": "in_progress", "lease_owner": "me", "lease_expires_at": NOW + HOUR}
+
+
+@pytest.mark.parametrize(
+    ("status", "step", "said", "worker"),
+    [
+        ("running", AT_WORK, "running", "me"),
+        ("running", {**AT_WORK, "process": this_process()}, "running", "me"),
+        ("running", {**AT_WORK, "lease_expires_at": NOW}, "retryable", None),
+        ("running", {**AT_WORK, "lease_expires_at": None}, "retryable", None),
+        ("indexing", {**AT_WORK, "lease_expires_at": THEN}, "completed", None),
+        ("running", None, "retryable", None),
+        ("queued", {}, "queued", None),
+        ("indexed", {"status": "finished"}, "indexed", None),
+    ],
+)
+def test_a_worker_counts_while_its_lease_lasts(
+    database: Database, status: str, step: dict[str, Any] | None, said: str, worker: str | None
+) -> None:
+    """However its row stands."""
+    found = shown(database, one(database, status, step))
+    assert (found.status, found.worker) == (said, worker)
+
+
+def test_one_of_this_machine_that_died_is_gone_at_once(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its lease need not run out for that."""
+    key = one(database, "running", {**AT_WORK, "process": this_process()})
+    monkeypatch.setattr(jobs, "is_gone", lambda _process: True)
+    assert shown(database, key).status == "retryable"
+    with database.read() as db:
+        assert [row.job_id for row in jobs.left_behind(db, NOW)] == [key]
+
+
+def test_a_step_says_when_it_is_due_while_it_waits(database: Database) -> None:
+    """And has its attempts; one at work is due no more."""
+    waits = shown(database, one(database, "queued", {"detail": {"attempts": [{"epoch": 1}]}}))
+    works = shown(database, one(database, "running", AT_WORK))
+    assert (waits.steps[0].next_run_at, waits.steps[0].history) == (THEN, [{"epoch": 1}])
+    assert works.steps[0].next_run_at is None
+
+
+def test_every_state_is_counted_as_it_is_shown(database: Database) -> None:
+    """Those that no job has, too."""
+    one(database, "running", AT_WORK)
+    one(database, "running")
+    one(database, "indexing")
+    one(database, "completed")
+    with database.read() as db:
+        found = jobs.counts(db, NOW)
+    assert found == {
+        "queued": 0, "running": 1, "retryable": 1, "failed": 0, "completed": 2, "indexing": 0, "indexed": 0,
+        "index_failed": 0,
+    }  # fmt: skip
+
+
+def test_lists_look_for_states_as_they_are_shown(database: Database) -> None:
+    """And are not cut short by those that only look so."""
+    for _ in range(3):
+        one(database, "running")
+    at_work = one(database, "running", AT_WORK)
+    for _ in range(3):
+        one(database, "running")
+    with database.read() as db:
+        assert [each.id for each in jobs.newest(db, NOW, Wanted(limit=2), statuses=["running"])] == [at_work]
+        assert len(jobs.newest(db, NOW, Wanted(limit=2), statuses=["retryable"])) == 2
+        assert len(jobs.newest(db, NOW)) == 7
+
+
+def test_of_a_source_or_a_domain(database: Database) -> None:
+    """By its code, or by where it begins; an unknown source is an error, not an empty list."""
+    with database.write() as db:
+        for code in ("shop.example", "blog"):
+            given = {"base_url": "https://blog.shop.example/", "enabled": True, "created_at": THEN}
+            db.add(RegisteredSource(code=code, name=code, updated_at=THEN, **given))
+    for source in (1, 2):
+        one(database, "queued", source_id=source)
+    with database.read() as db:
+        assert [each.source for each in jobs.newest(db, NOW, source="BLOG")] == ["blog"]
+        assert [each.source for each in jobs.newest(db, NOW, Wanted(domain="blog.shop.example"))] == [
+            "blog",
+            "shop.example",
+        ]
+        assert [each.source for each in jobs.newest(db, NOW, Wanted(domain="shop.example"))][-1:] == [
+            "shop.example"
+        ]
+        with pytest.raises(NotFoundError):
+            jobs.newest(db, NOW, source="nobody")

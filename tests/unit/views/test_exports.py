@@ -15,10 +15,19 @@ from crawler.clock import utc_now
 from crawler.db.models import Listing
 from crawler.views import exports
 from crawler.views.exports import Form, What, defused, lines
-from tests.integration.catalogue.visits import CHAIR, DAY, Visits
+from tests.integration.catalogue.visits import CHAIR, DAY, Visits, new_visits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
+
+    from crawler.db.engine import Database
+
+
+@pytest.fixture
+def visits(database: Database, tmp_path: Path) -> Visits:
+    """Nothing was visited yet."""
+    return new_visits(database, tmp_path / "artifacts")
 
 
 def from_csv(texts: Iterable[str]) -> list[dict[str, str]]:

@@ -1,1 +1,0 @@
-"""The fleet's list on a real Redis, and its sessions in both databases."""

@@ -1,0 +1,174 @@
+"""What a bucket's errors become: a file that is missing, a store that is away, and never a half answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import obstore
+import pytest
+from obstore.exceptions import GenericError, PermissionDeniedError
+from obstore.store import MemoryStore
+
+from crawler.config import load_settings
+from crawler.evidence.blobs import (
+    MARK,
+    BlobExistsError,
+    BlobMissingError,
+    ShortBlobError,
+    StoreUnavailableError,
+    UnsafePathError,
+)
+from crawler.evidence.object_store import ObjectStore, open_bucket
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.fixture
+def bucket() -> ObjectStore:
+    """One in memory."""
+    return ObjectStore(MemoryStore(), shown="s3://bucket/x")  # type: ignore[arg-type]
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, name: str, error: Exception, *, but: int = 0) -> None:
+    """Have a call of the library fail, after so many that do not."""
+    real: Callable[..., Any] = getattr(obstore, name)
+    calls = iter(range(10_000))
+
+    def call(*args: Any, **more: Any) -> Any:
+        if next(calls) < but:
+            return real(*args, **more)
+        raise error
+
+    monkeypatch.setattr(obstore, name, call)
+
+
+def test_a_name_that_is_taken_is_told_from_a_store_that_is_away(
+    bucket: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first is somebody's file; the second is waited for."""
+    bucket.publish("a", b"1")
+    with pytest.raises(BlobExistsError):
+        bucket.publish("a", b"2")
+    assert bucket.read("a") == b"1"
+    failing(monkeypatch, "put", GenericError("no route\nto host, with key AKIA"))
+    with pytest.raises(StoreUnavailableError, match=r"does not answer: no route$"):
+        bucket.publish("b", b"1")
+
+
+def test_of_many_one_that_is_refused_takes_the_others_back(bucket: ObjectStore) -> None:
+    """What lay there before stays."""
+    bucket.publish("taken", b"1")
+    with pytest.raises(BlobExistsError):
+        bucket.publish_all({"new": b"1", "taken": b"2", "other": b"3"})
+    assert [each.uri for each in bucket.entries()] == ["taken"]
+    assert bucket.read("taken") == b"1"
+
+
+def test_what_breaks_off_while_it_is_written_is_not_there(bucket: ObjectStore) -> None:
+    """A file of no bytes is one."""
+
+    def break_off() -> None:
+        with bucket.writing("half") as writer:
+            writer.write(b"half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        break_off()
+    with bucket.writing("empty"):
+        pass
+    assert [each.uri for each in bucket.entries()] == ["empty"]
+    assert bucket.read("empty") == b""
+
+
+def test_a_part(bucket: ObjectStore) -> None:
+    """Whole, or an error: never fewer bytes than were asked for."""
+    bucket.publish("a", b"12345")
+    assert bucket.read_range("a", 1, 3) == b"234"
+    assert bucket.read_range("a", 5, 0) == b""
+    for offset, length in ((3, 3), (9, 1)):
+        with pytest.raises(ShortBlobError):
+            bucket.read_range("a", offset, length)
+    with pytest.raises(BlobMissingError):
+        bucket.read_range("none", 0, 0)
+
+
+def test_a_bucket_that_is_away_has_no_missing_files(
+    bucket: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a cleanup would mark every row as deleted."""
+    failing(monkeypatch, "list", GenericError("no such bucket"))
+    with pytest.raises(StoreUnavailableError):
+        bucket.exists("none")
+    with pytest.raises(StoreUnavailableError):
+        bucket.delete("none")
+    with pytest.raises(StoreUnavailableError):
+        list(bucket.entries())
+
+
+def test_many_are_deleted_side_by_side(bucket: ObjectStore) -> None:
+    """A name that leads elsewhere costs itself alone."""
+    for name in ("a", "b"):
+        bucket.publish(name, b"1")
+    found = {each.uri: each.error for each in bucket.delete_all(["a", "../etc", "b", "none"])}
+    assert isinstance(found.pop("../etc"), UnsafePathError)
+    assert found == {"a": None, "b": None, "none": None}
+    assert list(bucket.entries()) == []
+
+
+def test_a_server_that_refuses_some_is_asked_for_each(
+    bucket: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its answer to all of them does not say which."""
+    real = obstore.delete
+
+    def delete(store: Any, uris: Any) -> None:
+        if not isinstance(uris, str):
+            raise GenericError("some were refused")
+        if uris == "b":
+            raise PermissionDeniedError("held")
+        real(store, uris)
+
+    for name in ("a", "b"):
+        bucket.publish(name, b"1")
+    monkeypatch.setattr(obstore, "delete", delete)
+    found = {each.uri: each.error for each in bucket.delete_all(["a", "b"])}
+    assert (found["a"], str(found["b"])) == (None, "b: held")
+    assert [each.uri for each in bucket.entries()] == ["b"]
+
+
+def test_the_mark_is_no_evidence(bucket: ObjectStore) -> None:
+    """It is not listed, whatever is asked for."""
+    for name in (MARK, "a/b.html.gz", "c.png"):
+        bucket.publish(name, b"1")
+    assert sorted(each.uri for each in bucket.entries()) == ["a/b.html.gz", "c.png"]
+    assert [each.uri for each in bucket.entries(".gz")] == ["a/b.html.gz"]
+
+
+@pytest.mark.parametrize("uri", ["../x", "/x", "a/../x", "", "a//b"])
+def test_a_name_that_leads_elsewhere_is_refused(bucket: ObjectStore, uri: str) -> None:
+    """In every call, before anything is sent."""
+    for call in (
+        lambda: bucket.publish(uri, b""), lambda: bucket.read(uri), lambda: bucket.exists(uri),
+        lambda: bucket.delete(uri), lambda: bucket.read_range(uri, 0, 0),
+    ):  # fmt: skip
+        with pytest.raises(UnsafePathError):
+            call()
+
+
+def test_a_bucket_is_opened_as_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain HTTP only where it is said; no key of ours where the machine has its own."""
+    made: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+    monkeypatch.setattr(
+        "crawler.evidence.object_store.S3Store", lambda *args, **more: made.append((args, more))
+    )
+    keys = {"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "geheim", "AWS_REGION": "eu"}
+    open_bucket(
+        "s3://shop", load_settings({"AWS_ACCESS_KEY_ID": "", "AWS_ENDPOINT_URL": "", "AWS_REGION": ""})
+    )
+    open_bucket("s3://shop/a/b/", load_settings({"AWS_ENDPOINT_URL": "http://127.0.0.1:9000", **keys}))
+    [plain, own] = made
+    assert (plain[0], plain[1]["prefix"], plain[1]["config"]) == (("shop",), None, {})
+    assert "allow_http" not in plain[1]["client_options"]
+    assert (own[1]["prefix"], own[1]["client_options"]["allow_http"]) == ("a/b", True)
+    assert own[1]["config"]["secret_access_key"] == "geheim"
