@@ -31,6 +31,10 @@ ADD = {
         r"llevar)(?: \S+){0,2}? (?:al|a|en|a la|a mi|en el|en la|a tu)(?: la| mi| el| tu)? (?:carrito|"
         r"carro|cesta|bolsa|bolso|compra|canasta|pedido|cesto)|^a(?:l carrito| la cesta)$"
     ),
+    "ca": (
+        r"(?:afeg(?:eix|iu|ir)|posa(?:r|u)?)(?: \S+){0,2}? (?:al|a la|dins la|dins el)(?: meva| teva)? "
+        r"(?:cistell|carret|bossa)\w*"
+    ),
     "pt": (
         r"(?:adicion(?:ar|e)|inserir|colocar|incluir|por|pôr|juntar|coloque)(?: \S+){0,2}? (?:ao|no|na|à|a|"
         r"em)(?: meu| minha)? (?:carrinho|cesto|cesta|sacola|saco|compras|carro)"
@@ -137,6 +141,7 @@ BUY = {
         r"comprar|comprar (?:ahora|ya|online|este producto)|¡?cómpralo(?: ya| ahora)?!?|lo compro|compra ya|"
         r"compra ahora|lo quiero|pedir|pedir ahora|encargar|preordenar"
     ),
+    "ca": r"compra(?:r)?(?: ara| ja)?|encarrega(?:r)?",
     "pt": (
         r"comprar|comprar (?:agora|já|online|produto|com .{1,12})|eu quero|compre agora|encomendar|"
         r"pré-encomendar|"
@@ -279,6 +284,7 @@ NOT_BUYING = (
     r"k pokladne|do pokladny|penztar|finalizeaza|vezi cosul|odeme|sepete git|レジに進む|"
     r"ご購入手続き|去结算|結帳|结算|주문서|"
     r"my order|\bempty|\bremove|\bupdate|\bedit\b|why buy|\bsell\b|\btrade\b|newsletter|gift wrap|buy more|"
+    r"shopping ?list|einkaufs(?:liste|zettel)|boodschappenlijst|lista della spesa|handleliste|inkopslista|"
     r"liste de|lista de|order by|order status|mieten|\brent\b"
 )
 
@@ -307,6 +313,7 @@ STEMS = {
         "carr cesta bols compr cómpr canasta pedido cesto quiero reserv pedir encarg "
         "preordenar talla agotado stock color opci disponible añadir agregar"
     ),
+    "ca": "cistell carret bossa compra encarrega",
     "pt": (
         "carr cesto cesta sacola saco compr encomend quero tamanho esgotado indisponível cor opção adicionar"
     ),

@@ -27,7 +27,9 @@ _TOKENS = sorted(
 _TOKEN = "|".join(_TOKENS)
 _MONEY = re.compile(
     rf"(?<![\w$]|(?<=\d)[.,])(?P<before>{_TOKEN})\.?\s{{0,2}}(?P<after_sign>{_NUMBER})"
-    rf"|(?<![\d.,#/-])(?P<before_sign>{_NUMBER})\s{{0,2}}(?P<after>{_TOKEN})(?![^\W\d_])",
+    rf"|(?<![\d.,#/-])(?P<before_sign>{_NUMBER})\s{{0,2}}(?P<after>{_TOKEN})(?![^\W\d_])"
+    # A sign that stands right before the next number, and not before the space, belongs to that.
+    r"(?!(?<=\s[$€£¥₹])\d)",
     re.IGNORECASE,
 )
 # Codes are read in any case but for these, which are words in small letters: a try, a gel, ten Sek(unden).

@@ -115,7 +115,9 @@ def _is_grid(group: list[BuyControl]) -> bool:
     if len(group) != REPEATED_FROM - 1:
         return len(group) >= REPEATED_FROM and not _are_alternatives(group)
     tiles = _tiles(group)
-    return all(tile is not None and _is_tile(tile) for tile in tiles) or _differ(tiles)
+    if all(tile is not None and _is_tile(tile) for tile in tiles) or _differ(tiles):
+        return True
+    return group[0].label == group[1].label and _are_columns(tiles)
 
 
 def _tiles(group: list[BuyControl]) -> list[LexborNode | None]:
@@ -146,6 +148,16 @@ def _differ(tiles: list[LexborNode | None]) -> bool:
     if len(words) < len(tiles) or not all(words):
         return False
     return len(words[0] & words[1]) * 2 <= min(map(len, words))
+
+
+def _are_columns(tiles: list[LexborNode | None]) -> bool:
+    """Whether blocks are cells of one row of a table: the same is said of one thing beside another."""
+    rows = {
+        tile.parent.mem_id
+        for tile in tiles
+        if tile is not None and tile.tag in {"td", "th"} and tile.parent is not None
+    }
+    return len(rows) == 1 and all(tile is not None and tile.tag in {"td", "th"} for tile in tiles)
 
 
 def _is_tile(block: LexborNode) -> bool:

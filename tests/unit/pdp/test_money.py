@@ -119,3 +119,13 @@ def test_the_pattern_that_sees_all_of_a_text_repeats_nothing() -> None:
     found = amounts._UNMISTAKABLE
     longest = re._parser.parse(found.pattern, found.flags).getwidth()[1]  # type: ignore[attr-defined]
     assert longest < 16
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"), [("1–9 $4.20", "4.20"), ("2 for €3", "3"), ("99 $", "99"), ("5 € 20", "5")]
+)
+def test_a_sign_right_before_a_number_is_that_numbers(text: str, amount: str) -> None:
+    """And not that of the number before it, from which a space parts it."""
+    found = find_money(text)
+    assert found is not None
+    assert str(found.amount) == amount
