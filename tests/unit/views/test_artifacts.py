@@ -65,11 +65,7 @@ def test_a_verification_names_what_is_damaged() -> None:
 
 def test_a_picture_is_its_sessions_and_there(database: Database) -> None:
     """Neither another session's, nor another kind of file, nor one that is gone, whatever id is asked for."""
-    shot = {
-        "type": "screenshot",
-        "content_type": "text/html",
-        "checksum": "p" * 64,
-    }  # its type says what it is
+    shot = {"type": "screenshot", "checksum": "p" * 64, "retention_until": None}
     row, html = stored(database, **shot), stored(database)
     gone = stored(database, **shot, deleted_at=NOW)
     with database.read() as db:
