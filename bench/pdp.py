@@ -21,6 +21,9 @@ from crawler.pdp.facts import account_in_dom, account_in_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from crawler.pdp.account import Account
+    from crawler.pdp.page import Page
+
 FOLDER_VARIABLE = "PDP_DEV_PAGES"
 ROOT = Path(__file__).resolve().parent.parent
 TIMED_BY_PEER = 60  # extruct takes a tenth of a second a page
@@ -124,12 +127,20 @@ def outcome_of(results: Iterable[Judged]) -> Outcome:
 
 def fact_accuracy(pages: Iterable[SavedPage]) -> Accuracy:
     """Compare what product pages show with what their JSON-LD states, where they have both."""
+    return agreement(accounts_of(read_page(page.body, url=page.url)) for page in pages if page.is_pdp)
+
+
+def accounts_of(page: Page) -> tuple[Account, Account]:
+    """What a page states of its product, and what it shows."""
+    return account_in_json(page), account_in_dom(page)
+
+
+def agreement(accounts: Iterable[tuple[Account, Account]]) -> Accuracy:
+    """How often what is stated is what is shown."""
     prices: list[bool] = []
     currencies: list[bool] = []
-    for saved in pages:
-        page = read_page(saved.body, url=saved.url)
-        stated, shown = account_in_json(page), account_in_dom(page)
-        if not saved.is_pdp or not stated.price or not shown.price:
+    for stated, shown in accounts:
+        if not stated.price or not shown.price:
             continue
         prices.append(stated.price == shown.price)
         if stated.currency and shown.currency:

@@ -13,6 +13,7 @@ from crawler.catalogue import assets, products
 from crawler.catalogue.run_pages import RunPage
 from crawler.db.models import Artifact, CrawlSession, Diagnostic, DomainDay, Page, ScrapeRecord
 from crawler.db.upsert import for_both
+from crawler.pdp import traces_as_dict
 from crawler.sessions.outcome import Status
 
 if TYPE_CHECKING:
@@ -76,7 +77,6 @@ WEIGHTS = {
     "name": 20, "price": 20, "currency": 15, "availability": 10, "image": 15,
     "brand": 5, "sku": 5, "gtin": 5, "breadcrumbs": 5,
 }  # fmt: skip
-TRACES = ("sources", "disagreements", "signals", "reasons")
 DISAGREEMENT = 5  # what each fact costs about which the page's sources do not agree
 
 
@@ -88,7 +88,6 @@ def quality_of(facts: Facts) -> int:
 
 def _diagnostic(page: Page, verdict: Verdict, facts: Facts) -> dict[str, Any]:
     """Where each fact came from and what other sources say, with the signals and reasons of the verdict."""
-    stored = {**(page.facts or {}), **(page.verdict or {})}
     return {
         "timestamp": page.created_at,
         "session_id": page.session_id,
@@ -97,7 +96,7 @@ def _diagnostic(page: Page, verdict: Verdict, facts: Facts) -> dict[str, Any]:
         "policy": verdict.policy,
         "is_pdp": verdict.is_pdp,
         "quality": quality_of(facts),
-        "traces": {name: stored[name] for name in TRACES},
+        "traces": traces_as_dict(verdict, facts),
     }
 
 

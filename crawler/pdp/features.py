@@ -57,8 +57,11 @@ def features(page: Page, verdict: Verdict, facts: Facts) -> dict[str, Any]:
 
 def facts_as_dict(facts: Facts) -> dict[str, Any]:
     """The facts as JSON: amounts as decimal texts, null where unknown."""
-    known = {name: getattr(facts, name) for name in _FACTS}
-    return {name: None if value in _SAID_NOTHING else _plain(value) for name, value in known.items()}
+    return {name: _said(getattr(facts, name)) for name in _FACTS}
+
+
+def _said(value: object) -> Any:
+    return None if value in _SAID_NOTHING else _plain(value)
 
 
 def verdict_as_dict(verdict: Verdict) -> dict[str, Any]:
@@ -68,6 +71,16 @@ def verdict_as_dict(verdict: Verdict) -> dict[str, Any]:
         "is_pdp": verdict.is_pdp,
         "signals": verdict.signals.as_dict(),
         "evidence": {name: _plain(found) for name, found in verdict.evidence.items()},
+        "reasons": list(verdict.reasons),
+    }
+
+
+def traces_as_dict(verdict: Verdict, facts: Facts) -> dict[str, Any]:
+    """As JSON: where each fact came from, what other sources say, and the verdict's signals and reasons."""
+    return {
+        "sources": _said(facts.sources),
+        "disagreements": _said(facts.disagreements),
+        "signals": verdict.signals.as_dict(),
         "reasons": list(verdict.reasons),
     }
 

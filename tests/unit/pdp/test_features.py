@@ -6,7 +6,15 @@ import json
 from decimal import Decimal
 from typing import Any
 
-from crawler.pdp import Facts, Variant, facts_as_dict, judge, read_facts, verdict_as_dict
+from crawler.pdp import (
+    Facts,
+    Variant,
+    facts_as_dict,
+    judge,
+    read_facts,
+    traces_as_dict,
+    verdict_as_dict,
+)
 from crawler.pdp.features import features
 from tests.unit.pdp.pages import OFFER, page, script
 
@@ -67,3 +75,15 @@ def test_facts_and_verdicts_are_json() -> None:
     told = verdict_as_dict(judge(page(BODY, head=HEAD)))
     assert json.loads(json.dumps([said, told])) == [said, told]
     assert set(told) == {"policy", "is_pdp", "signals", "evidence", "reasons"}
+
+
+def test_traces_are_parts_of_both_documents() -> None:
+    """What is diagnosed of a page says of each fact and signal what the page's own documents say."""
+    read = page(BODY, head=HEAD + script(OFFER))
+    verdict, facts = judge(read), read_facts(read)
+    both = {**facts_as_dict(facts), **verdict_as_dict(verdict)}
+    traces = traces_as_dict(verdict, facts)
+    assert set(traces) == {"sources", "disagreements", "signals", "reasons"}
+    assert traces == {name: both[name] for name in traces}
+    assert traces["sources"]
+    assert json.loads(json.dumps(traces)) == traces

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from crawler.db.engine import Database
 
 TOKEN = "a-token-for-tests"
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # a client reads all authorities of this machine otherwise
 
 
 @frozen
@@ -79,7 +81,7 @@ def serving_on(url: str, home: Path) -> Generator[Serve]:
             stack.callback(lambda: setattr(server, "should_exit", True))
             wait_for(lambda: server.started)
             address = serving.address_of(bound)
-            client = stack.enter_context(httpx2.Client(base_url=address, timeout=60))
+            client = stack.enter_context(httpx2.Client(base_url=address, timeout=60, verify=NO_TLS))
             return Served(address, client, stores)
 
         yield start

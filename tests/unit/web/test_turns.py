@@ -12,11 +12,13 @@ import httpx2
 from crawler.clock import utc_now
 from crawler.db.models import AuditEntry
 from tests.unit.archive.stored import index_pages, keep
+from tests.unit.web.conftest import NO_TLS
 
 if TYPE_CHECKING:
     from tests.unit.web.conftest import Served
 
 AT_ONCE = 200
+UNLIMITED = httpx2.Limits(max_connections=None)
 PATHS = ("/api/search?q=beech", "/search?q=beech", "/snapshots/1?verify=1", "/api/snapshots/raw/1")
 
 
@@ -37,9 +39,12 @@ def test_everybody_is_answered(served_on_both: Served) -> None:
 
     def ask(number: int) -> int:
         path = PATHS[number % len(PATHS)]
-        return httpx2.get(f"{served.address}{path}", timeout=300).status_code
+        return client.get(path, timeout=300).status_code
 
-    with ThreadPoolExecutor(AT_ONCE + 1) as threads:
+    with (
+        httpx2.Client(base_url=served.address, limits=UNLIMITED, verify=NO_TLS) as client,
+        ThreadPoolExecutor(AT_ONCE + 1) as threads,
+    ):
         writing = threads.submit(write)
         answers = Counter(threads.map(ask, range(AT_ONCE)))
         over.set()
