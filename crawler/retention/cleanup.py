@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 log = logs.get_logger(__name__)
 RESULTS_KEPT = 1000
+LOOK_EVERY = timedelta(days=1)  # through all of the store, for files that never got their row
 
 
 class Part(StrEnum):
@@ -83,8 +84,9 @@ def clean_up(
         if order.only is not Part.ARTIFACTS:
             remove_files = partial(_remove_files, work, order.batch_size)
             sweep(database, remove_files, seconds=_left(order, began), results=swept)
-        if order.only is not Part.COLLECTIONS:
+        if order.only is not Part.COLLECTIONS and _is_look_due(database):
             unclaimed = remove_unclaimed(database, blobs, seconds=_left(order, began))
+            _note_look(database, order, began)
     finally:
         result = _with_collections(work.result, swept.values())
         _write_down(database, order, result, began, unclaimed=unclaimed)
@@ -129,6 +131,21 @@ def _with_collections(result: CleanupResult, swept: Iterable[CollectionResult]) 
     details = tuple(map(asdict, swept))
     processed = sum(not each["error"] for each in details)
     return evolve(result, collections=details, collections_processed=processed)
+
+
+def _is_look_due(database: Database) -> bool:
+    """Whether the store was not looked through for a day: in a large one that takes longer than all else."""
+    with database.read() as db:
+        config = db.get(RetentionConfig, CURRENT)
+        return config is None or config.looked_at is None or config.looked_at <= db.now - LOOK_EVERY
+
+
+def _note_look(database: Database, order: CleanupOrder, began: float) -> None:
+    """Write down that the store was looked through, unless the time was over before its end."""
+    left = _left(order, began)
+    if left is None or left > 0:
+        with database.write() as db:
+            policies.locked(db).looked_at = db.now
 
 
 def _left(order: CleanupOrder, began: float) -> float | None:

@@ -24,6 +24,7 @@ class RetentionConfig(Base):
     document: Mapped[dict[str, Any]]  # days by collection, as JSON
     updated_at: Mapped[datetime | None]
     triggered_at: Mapped[datetime | None]  # when a request last started a cleanup
+    looked_at: Mapped[datetime | None]  # when a cleanup last looked through all of the store
 
 
 class RetentionResult(Base):

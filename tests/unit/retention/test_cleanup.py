@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 
 from crawler.clock import utc_now
 from crawler.config import load_settings
@@ -19,7 +19,7 @@ from crawler.evidence.blobs import StoreUnavailableError
 from crawler.evidence.folder_store import FolderStore
 from crawler.evidence.store_mark import OtherStoreError
 from crawler.retention import sweep
-from crawler.retention.cleanup import CHANCE, CleanupOrder, Part, clean_up, maybe_clean_up
+from crawler.retention.cleanup import CHANCE, LOOK_EVERY, CleanupOrder, Part, clean_up, maybe_clean_up
 from crawler.retention.plan import CleanupResult
 from crawler.retention.policies import DEFAULT_DAYS
 from tests.unit.retention.contents import contents_of
@@ -84,6 +84,21 @@ def test_html_that_never_got_its_row_goes_after_a_day(evidence: Evidence) -> Non
     with evidence.database.read() as db:
         [noted] = db.scalars(select(AuditEntry.details))
         assert noted["unclaimed_files"] == 2
+
+
+def test_the_store_is_looked_through_once_a_day(evidence: Evidence) -> None:
+    """What is found is a day old, and to look takes long; a look whose time was over counts as none."""
+    run(evidence, max_seconds=0)
+    write_old(evidence, "a/html.gz", hours=25)
+    run(evidence)
+    assert not evidence.files()
+    write_old(evidence, "b/html.gz", hours=25)
+    run(evidence)
+    assert evidence.files() == {"b/html.gz"}
+    with evidence.database.write() as db:
+        db.execute(update(RetentionConfig).values(looked_at=utc_now() - LOOK_EVERY))
+    run(evidence)
+    assert not evidence.files()
 
 
 def test_a_store_that_is_not_there_matters_where_something_lies_in_it(evidence: Evidence) -> None:
