@@ -167,7 +167,7 @@ def come_to_the_end(sites: Farm, gang: Gang, database: Database) -> None:
 def tasks_by_status(database: Database) -> dict[str, int]:
     """How many tasks are in each status."""
     with database.read() as db:
-        return dict(db.execute(select(Task.status, func.count()).group_by(Task.status)).tuples().all())
+        return dict(db.execute(select(Task.status, func.count()).group_by(Task.status)).all())
 
 
 def look_at_what_is_stored(home: Home, database: Database, pages: int) -> None:
