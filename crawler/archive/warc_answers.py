@@ -22,8 +22,7 @@ from crawler.evidence.warc_walk import walk
 from crawler.html.content import ContentQuestion
 from crawler.storable import as_text
 from crawler.warc.messages import decoded
-from crawler.warc.reader import Bad, body_of, open_record
-from crawler.warc.records import read_date
+from crawler.warc.reader import NOT_SEEKABLE, Bad, body_of, open_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +42,7 @@ SAME = {
     "length": "length", "record_urn": "urn", "kind": "kind", "url": "url", "captured_at": "captured_at",
     "mime_type": "mime_type", "status_code": "status_code", "payload_digest": "payload_digest",
 }  # fmt: skip
-NO_DATE, NOT_SEEKABLE, UNDECODABLE, VANISHED = "no_date", "not_seekable", "undecodable", "vanished"
+NO_DATE, UNDECODABLE, VANISHED = "no_date", "undecodable", "vanished"
 
 
 @frozen(kw_only=True)
@@ -163,11 +162,10 @@ def _add(batch: Batch, found: Entry | Bad, beside: BinaryIO) -> None:
 
 def _answer(entry: Entry, url: str, beside: BinaryIO) -> Answer:
     head, message = entry.head, entry.message
-    at = read_date(head.get("warc-date")) or read_date(message.get(b"date") if message else None)
     mime = _short(message.mime_type if message else head.get("content-type"))
     answer = Answer(
         offset=entry.offset, length=entry.length, urn=_short(head.get("warc-record-id")), kind=head.kind,
-        url=url, captured_at=at, mime_type=mime.lower() if mime else None,
+        url=url, captured_at=entry.captured_at, mime_type=mime.lower() if mime else None,
         status_code=message.status if message else None,
         payload_digest=_short(head.get("warc-payload-digest")),
     )  # fmt: skip

@@ -23,7 +23,7 @@ from crawler.retention.holds import note_action
 from crawler.views import warcs as views
 from crawler.views.paging import Wanted
 from crawler.warc.messages import decoded
-from crawler.warc.reader import body_of, open_record
+from crawler.warc.reader import NOT_SEEKABLE, body_of, open_record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -150,6 +150,8 @@ def cdxj(
         if damaged <= MOST_TOLD:
             where = {"length": bad.length, "offset": bad.offset, "reason": bad.reason}
             note("{file}: {length} bytes at {offset} are left out: {reason}", file=path, **where)
+        if bad.reason == NOT_SEEKABLE:
+            note("hint: {hint}", hint=tools.RECOMPRESS)
 
     if pywb is not None:
         tools.make_collection(paths, pywb, tell)

@@ -20,7 +20,7 @@ from crawler.evidence.blobs import CHUNK_BYTES, as_store_error
 from crawler.evidence.warc_walk import walk
 from crawler.warc.cdxj import line_of, sorted_lines
 from crawler.warc.eraser import erasure
-from crawler.warc.reader import Bad, Entry
+from crawler.warc.reader import NOT_SEEKABLE, Bad, Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -31,6 +31,7 @@ ANSWERS = frozenset({"response", "revisit", "resource"})
 STATE_FILE = ".archive_state.json"
 TEMP = ".tmp"
 _MAX_STATE_BYTES = 1024 * 1024
+RECOMPRESS = "run `warcio recompress` first, which gives each record a member of its own"
 _MANY = 1000  # bad stretches are named up to so many, and counted beyond
 
 
@@ -254,7 +255,7 @@ def erase_where(
     if dry_run or not found:
         return Erasure(str(path), what, records, is_done=False, others=others)
     if any(not each.is_seekable for each in found):
-        raise IntegrityError(f"records of {path} share a member", hint="run `warcio recompress` first")
+        raise IntegrityError(f"records of {path} share a member", hint=RECOMPRESS)
     before = digest_of(path)
     is_packed = not begin.startswith(b"WARC")
     _overwrite(path, [(each.offset, list(erasure(each.length, at, is_packed=is_packed))) for each in found])
@@ -312,6 +313,9 @@ def _lines(names: Mapping[Path, str], on_bad: Callable[[Path, Bad], None]) -> It
             for each in walk(file, keep=0, digests=False):
                 if isinstance(each, Bad):
                     on_bad(path, each)
+                elif not each.is_seekable:
+                    if each.length:  # the last of those that share a member says how long that is
+                        on_bad(path, Bad(each.offset, each.length, NOT_SEEKABLE))
                 elif (line := line_of(each, name)) is not None:
                     yield line
 

@@ -11,8 +11,6 @@ from functools import lru_cache
 from typing import IO, TYPE_CHECKING
 from urllib.parse import quote_from_bytes, unquote_to_bytes, urlsplit
 
-from crawler.warc.records import read_date
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -146,7 +144,7 @@ def _quoted(data: bytes) -> bytes:
 
 def line_of(entry: Entry, file_name: str) -> bytes | None:
     """An entry's line; None for what is not looked up, or could not be found by it."""
-    url, at = entry.head.url, read_date(entry.head.get("warc-date"))
+    url, at = entry.head.url, entry.captured_at
     if entry.head.kind not in INDEXED or url is None or at is None or not entry.is_seekable:
         return None
     said = {"url": url, "mime": _mime_of(entry)}

@@ -16,13 +16,15 @@ from crawler.warc.members import (
     Plain,
 )
 from crawler.warc.messages import MessageHead
-from crawler.warc.records import RecordHead
+from crawler.warc.records import RecordHead, read_date
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
     from crawler.warc.members import Source
 
+NOT_SEEKABLE = "not_seekable"  # what shares its member with others, and cannot be found by its place
 NOTHING = "empty"  # a member of nothing but blank lines
 MAX_FIELDS_BYTES = 256 * 1024  # of a record's own head
 # From its first line's end on: what may stand before that or not would cost twenty times as long to look for.
@@ -64,6 +66,14 @@ class Entry:
     def message(self) -> MessageHead | None:
         """The HTTP message's first line and headers."""
         return None if self.message_bytes is None else MessageHead.of(self.message_bytes)
+
+    @property
+    def captured_at(self) -> datetime | None:
+        """When it was captured: as its fields say, else as the server said with it (SPEC 155)."""
+        at = read_date(self.head.get("warc-date"))
+        if at is None and (message := self.message) is not None:
+            return read_date(message.get(b"date"))
+        return at
 
     @property
     def digests_checked(self) -> int:

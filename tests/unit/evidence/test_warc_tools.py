@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import time
@@ -9,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawler.evidence.warc_tools import Level, discover, in_folder, make_collection, verify
-from crawler.warc.reader import open_record
+from crawler.evidence.warc_tools import Level, discover, in_folder, index, make_collection, verify
+from crawler.warc.reader import NOT_SEEKABLE, Bad, open_record
 from crawler.warc.records import digest, member, new_id, record
 from tests.unit.warc.made import exchange, made, page
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-WELL, _ = made(exchange("https://shop.example/p", page(1)))
+WELL, [(_, PAIR)] = made(exchange("https://shop.example/p", page(1)))
 OTHER_DIGEST = member(
     record(
         "resource", new_id(),
@@ -146,3 +147,28 @@ def test_a_state_file_that_says_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / ".archive_state.json").write_text(text, encoding="utf-8")
     lay(tmp_path, ".tmp1/a.warc.gz")
     assert len(discover(tmp_path)) == 1
+
+
+def test_what_shares_a_member_has_no_line(tmp_path: Path) -> None:
+    """Nobody could find it by its place; that is told once, and the next member's records have theirs."""
+    path, told = tmp_path / "a.warc.gz", []
+    shared = gzip.compress(gzip.decompress(WELL))
+    path.write_bytes(shared + WELL)
+    lines = list(index([path], lambda _, bad: told.append(bad)))
+    assert [json.loads(line.split(b" ", 2)[2])["offset"] for line in lines] == [
+        str(len(shared) + len(WELL) - len(PAIR.data))
+    ]
+    assert told == [Bad(0, len(shared), NOT_SEEKABLE)]
+
+
+def test_an_answer_without_a_date_has_the_servers(tmp_path: Path) -> None:
+    """Old writers left it out; what has neither has no line (SPEC 155)."""
+    fields = (("WARC-Target-URI", "https://shop.example/"), ("Content-Type", "application/http"))
+    said = b"HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n\r\nx"
+    path = tmp_path / "a.warc.gz"
+    path.write_bytes(
+        member(record("response", new_id(), fields, said))
+        + member(record("response", new_id(), fields, b"HTTP/1.1 200 OK\r\n\r\nx"))
+    )
+    [line] = index([path], lambda *_: None)
+    assert line.split()[1] == b"19941106084937"
