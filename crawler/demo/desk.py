@@ -41,8 +41,9 @@ class PageCache:
 
     def put(self, key: Hashable, reply: Reply) -> None:
         """Keep `reply`, and let go of what no longer fits."""
+        before = self._kept.pop(key, None)
+        self._bytes += len(reply.body) - (len(before.body) if before else 0)
         self._kept[key] = reply
-        self._bytes += len(reply.body)
         while self._bytes > self._budget:
             _, dropped = self._kept.popitem(last=False)
             self._bytes -= len(dropped.body)

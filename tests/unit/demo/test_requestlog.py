@@ -96,20 +96,3 @@ def test_the_log_can_be_asked_for_over_http(demo: DemoServer) -> None:
     assert [entry["shop"] for entry in entries] == ["plain"]
     assert entries[0] == asdict(demo.log.entries("plain")[0])
     assert len(json.loads(read(demo.url("plain", "/-/log")))) == 2
-
-
-def test_the_desk_takes_two_orders(demo: DemoServer) -> None:
-    """A day can be set, and everything forgotten."""
-    url = demo.url("price-changes", "/products/fogbound-tumbler")
-    first = read(url)
-    assert ask(f"{demo.front}-/day/4", "POST").text == '{"day": 4}'
-    assert read(url) == read(url)
-    assert ask(f"{demo.front}-/forget", "POST").status == 200
-    assert read(url) == first
-    assert len(demo.log.entries()) == 1
-
-
-def test_the_desk_knows_the_shops(demo: DemoServer) -> None:
-    """Every shop is listed, and anything else is not found."""
-    assert json.loads(read(f"{demo.front}-/shops")) == demo.urls
-    assert ask(f"{demo.front}-/till").status == 404

@@ -14,9 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from crawler.demo import serve
-from crawler.demo.desk import PageCache
 from crawler.demo.server import running
-from crawler.demo.wire import Reply
 from tests.unit.demo.asking import ask, read
 
 
@@ -87,15 +85,3 @@ def test_two_demos_stand_side_by_side() -> None:
     with serve() as one, serve() as two:
         assert one.port != two.port
         assert read(one.url("plain")) == read(two.url("plain"))
-
-
-def test_the_page_cache_keeps_to_its_budget() -> None:
-    """What was asked for least recently goes first."""
-    cache = PageCache(100)
-    for name in ("a", "b", "c"):
-        cache.put(name, Reply(b"x" * 40))
-    assert cache.get("a") is None
-    assert cache.get("b") is not None
-    cache.put("d", Reply(b"x" * 40))
-    assert cache.get("b") is not None
-    assert cache.get("c") is None
