@@ -45,5 +45,6 @@ def day_of(given: str, remarks: list[str]) -> date | None:
 
 def number_of(given: str) -> int:
     """The number of a page; the first one, where it is none."""
-    is_number = given.isascii() and given.isdecimal() and given.strip("0")
-    return min(int(given), MAX_NUMBER) if is_number else 1
+    digits = given.lstrip("0") if given.isascii() and given.isdecimal() else ""
+    # Nobody needs to know which number it is that has more digits than the largest one.
+    return min(int(digits[: len(str(MAX_NUMBER)) + 1]), MAX_NUMBER) if digits else 1

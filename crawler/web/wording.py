@@ -92,8 +92,9 @@ def size(count: float | None) -> str:
     if count is None:
         return NOTHING
     for unit in _UNITS:
-        if count < _STEP or unit == _UNITS[-1]:
-            return f"{count:.0f} {unit}" if unit == _UNITS[0] else f"{count:.1f} {unit}"
+        shown = f"{count:.0f}" if unit == _UNITS[0] else f"{count:.1f}"
+        if float(shown) < _STEP or unit == _UNITS[-1]:
+            return f"{shown} {unit}"
         count /= _STEP
     return NOTHING
 
@@ -104,10 +105,10 @@ def number(count: float | None) -> str:
 
 
 def lasting(seconds: float | None) -> str:
-    """A length of time, in its two largest units."""
+    """A length of time, in its two largest units; nothing, where a clock that is behind says it is less."""
     if seconds is None:
         return NOTHING
-    rest = int(seconds)
+    rest = max(0, int(seconds))
     shown: list[str] = []
     for length, unit in _PARTS:
         many, rest = divmod(rest, length)
