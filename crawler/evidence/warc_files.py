@@ -60,6 +60,12 @@ class WarcRows:
             if not found and facts.size_bytes:
                 db.add(WarcFile(folder=_named(folder), path=facts.path, created_at=now, **values))
 
+    def left_open(self, folder: Path) -> list[str]:
+        """Those whose rows say that they are written."""
+        with self._database.read() as db:
+            which = (WarcFile.folder == _named(folder), WarcFile.state == "open")
+            return list(db.scalars(select(WarcFile.path).where(*which)))
+
 
 class NoRows:
     """For who reads files that no database knows."""
@@ -69,6 +75,10 @@ class NoRows:
 
     def sealed(self, folder: Path, facts: FileFacts) -> None:
         """Nobody hears of it."""
+
+    def left_open(self, _folder: Path, /) -> list[str]:
+        """Nobody knows of any."""
+        return []
 
 
 def write_records(db: Session, shelved: Sequence[Shelved]) -> dict[tuple[int | None, int], int]:

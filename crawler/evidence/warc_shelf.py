@@ -42,6 +42,7 @@ ANSWERS = {"response", "revisit", "resource"}
 FLUSHERS = 4
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _NEW = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOUND = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
 
 log = logs.get_logger(__name__)
@@ -74,7 +75,10 @@ class Register(Protocol):
         """A file was begun; its number."""
 
     def sealed(self, folder: Path, facts: FileFacts) -> None:
-        """A file will not be written any more; without a size it is gone, for nothing was in it."""
+        """A file will not be written any more; without a size it is gone."""
+
+    def left_open(self, folder: Path, /) -> list[str]:
+        """The files of a folder that were begun, and of whose end nobody has heard."""
 
 
 @define(eq=False)
@@ -222,8 +226,10 @@ def recover(folder: Path, register: Register) -> list[FileFacts]:
     with _told(folder):
         at = os.open(folder, _FOLDER)
     try:
+        begun = register.left_open(folder)  # before the names: what is begun later is nobody's
         names = [name for name in _names(folder) if name.endswith(ENDING + OPEN)]
         found = [_recovered(at, folder, name, register) for name in names]
+        found += [_heard_of(at, folder, path, register) for path in begun if path + OPEN not in names]
         return [facts for facts in found if facts is not None]
     finally:
         os.close(at)
@@ -246,6 +252,26 @@ def _recovered(at: int, folder: Path, name: str, register: Register) -> FileFact
         os.close(handle)
     register.sealed(folder, facts)
     log.warning("warc.recovered", file=facts.path, records=facts.records, cut_bytes=facts.cut_bytes)
+    return facts
+
+
+def _heard_of(at: int, folder: Path, path: str, register: Register) -> FileFacts | None:
+    """Have a file's end written down whose writer died, or lost the database, just after it.
+
+    One that is not there stays as it is: whoever looks for what was in it has to learn that it is missing.
+    """
+    try:
+        handle = os.open(path, _READ, dir_fd=at)
+    except OSError as error:
+        log.warning("warc.not_recovered", file=path, error=error.strerror)
+        return None
+    try:
+        size = os.fstat(handle).st_size
+        facts = evolve(_whole_part(handle, path), size_bytes=size, cut_bytes=0, sha256=_digest(handle, size))
+    finally:
+        os.close(handle)
+    register.sealed(folder, facts)
+    log.warning("warc.recovered", file=path, records=facts.records, cut_bytes=0)
     return facts
 
 

@@ -277,3 +277,20 @@ def test_recovered_files_have_rows(database: Database, tmp_path: Path) -> None:
     }  # fmt: skip
     assert found["a.warc.gz"].damage == {"cut_bytes": 7, "why": "its writer died"}
     assert found["c.warc.gz"].gone_why == "empty"
+
+
+def test_a_file_whose_end_nobody_wrote_down(database: Database, tmp_path: Path) -> None:
+    """Its writer died between name and row: the row says it after all; what is not there stays missed."""
+    register = WarcRows(database)
+    shelf = opened(tmp_path, register=register)
+    shelf.append(exchange()).result()
+    shelf.close()
+    with database.write() as db:
+        [row] = db.scalars(select(WarcFile))
+        path, size, sha256 = row.path, row.size_bytes, row.sha256
+        row.state, row.size_bytes, row.records, row.sha256, row.sealed_at = "open", 0, 0, None, None
+    register.opened(tmp_path, "away.warc.gz", None)
+    assert [facts.path for facts in recover(tmp_path, register)] == [path]
+    found, away = rows(database)
+    assert (found.state, found.records, found.size_bytes, found.sha256) == ("sealed", 1, size, sha256)
+    assert (found.damage, away.state) == (None, "open")
