@@ -105,7 +105,7 @@ class Snapshot(Base):
     __table_args__ = (
         CheckConstraint("status_class IN (-1, 0, 1, 2)", name="status_class"),
         UniqueConstraint("record_id"),
-        Index(None, "group_id", "captured_at"),
+        Index(None, "group_id", "captured_at", "id"),
         Index(None, "source_id", "captured_at", "id"),
         Index(None, "captured_at", "id"),
         Index(None, "page_id"),
