@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -44,7 +44,7 @@ def as_json(document: Any, *, indent: int | None = None) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
+    if isinstance(value, date):  # a moment is one, too
         return value.isoformat()
     if isinstance(value, UUID | Path | Decimal):
         return str(value)

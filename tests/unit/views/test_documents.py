@@ -69,6 +69,11 @@ def test_json_takes_what_rows_hold() -> None:
     }  # fmt: skip
 
 
+def test_a_day_is_a_day_and_a_moment_a_moment() -> None:
+    """Both in ISO 8601, each as exact as it is."""
+    assert json.loads(as_json([NOON.date(), NOON])) == ["2026-05-04", "2026-05-04T12:30:00+00:00"]
+
+
 def test_what_has_no_place_in_json_is_an_error() -> None:
     """Instead of a guess that programs would come to rely on."""
     with pytest.raises(TypeError, match="set has no place in JSON"):
