@@ -33,8 +33,9 @@ _TRACKING = ("utm_", "gclid=", "fbclid=")
 def points(terms: Sequence[Term]) -> dict[str, ColumnElement[int]]:
     """The points of a hit, by what they are for."""
     url = Snapshot.find_url
-    # Not joined: so it is looked up for those hits alone whose points are counted.
-    led_to = select(PageGroup.inlink_count).where(PageGroup.id == Snapshot.group_id).scalar_subquery()
+    # Not joined: so it is looked up for those hits alone whose points are counted, and once for each.
+    by_links = case(*((PageGroup.inlink_count >= many, value) for many, value in LED_TO), else_=0)
+    led_to = select(by_links).where(PageGroup.id == Snapshot.group_id).scalar_subquery()
     phrase = " ".join(term.text for term in terms)
     slashes = func.length(url) - func.length(func.replace(url, "/", ""))
     return {
@@ -47,7 +48,7 @@ def points(terms: Sequence[Term]) -> dict[str, ColumnElement[int]]:
             (or_(*(url.contains(each, autoescape=True) for each in _TRACKING)), TRACKING), else_=0
         ),
         "depth": SLASH * case((slashes > MAX_SLASHES, MAX_SLASHES), else_=slashes),
-        "led_to": case(*((led_to >= many, value) for many, value in LED_TO), else_=0),
+        "led_to": func.coalesce(led_to, 0),
     }
 
 

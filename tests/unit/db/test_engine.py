@@ -214,3 +214,15 @@ def test_a_process_opens_no_more_connections_than_it_may() -> None:
     pool = database.engine.pool
     assert isinstance(pool, QueuePool)
     assert (pool.size(), pool._max_overflow) == (3, 7)
+
+
+@pytest.mark.parametrize(("options", "jit"), [("", "off"), ("?options=-c%20jit%3Don", "on")])
+def test_a_server_compiles_no_statement_unless_it_is_told_to(
+    postgres_url: str, options: str, jit: str
+) -> None:
+    """Compiling a search takes thirty times as long as the search."""
+    asked = Database(f"{postgres_url}{options}")
+    with asked.read() as db:
+        assert db.scalar(text("SHOW jit")) == jit
+        assert db.scalar(text("SHOW timezone")) == "UTC"
+    asked.close()
