@@ -94,13 +94,6 @@ def narrowed(db: Session, part: str, name: str) -> TextClause | None:
     return text(f"{found}{name}").bindparams(**{name: wanted})
 
 
-def has_part_index(db: Session) -> bool:
-    """Whether parts of words have an index; on PostgreSQL it takes an extension."""
-    if _is_sqlite(db):
-        return True
-    return bool(db.scalar(text("SELECT to_regclass('snapshot_grams') IS NOT NULL")))
-
-
 def forget_deleted(db: Session) -> None:
     """Take the words of deleted texts out of the file too; SQLite only marks them as deleted."""
     if _is_sqlite(db):

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 OURS = "crawler"
 TABLES = ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS")
 ENVIRONMENTS_PROXIES = "scrapy.downloadermiddlewares.httpproxy.HttpProxyMiddleware"
-REACTOR = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
 
 
 def require_promises(settings: BaseSettings) -> None:

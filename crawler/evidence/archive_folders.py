@@ -68,13 +68,18 @@ def _files(folder: Path) -> Iterator[tuple[Path, int]]:
 
 def entries_of(folder: Path) -> list[dict[str, Any]]:
     """What a manifest says of each file; nothing where there is none, or none that can be read."""
-    try:
-        with (folder / MANIFEST).open("rb") as file:
-            said = json.loads(file.read(MAX_MANIFEST_BYTES))
-    except (OSError, ValueError, RecursionError):
-        return []
+    said = said_in(folder / MANIFEST, MAX_MANIFEST_BYTES)
     said = said.get("entries") if isinstance(said, dict) else said
     return [each for each in said if isinstance(each, dict)] if isinstance(said, list) else []
+
+
+def said_in(path: Path, most: int) -> Any:
+    """A JSON document of some tool's, as far as so many bytes go; None where there is none, or it is none."""
+    try:
+        with path.open("rb") as file:
+            return json.loads(file.read(most))
+    except (OSError, ValueError, RecursionError):
+        return None
 
 
 def write_entries(folder: Path, entries: Sequence[Mapping[str, Any]]) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from attrs import evolve, field, frozen
 
 from crawler.errors import CrawlerError, IntegrityError, NotFoundError
-from crawler.evidence.archive_folders import MANIFEST, MAX_MANIFEST_BYTES
+from crawler.evidence.archive_folders import MANIFEST, MAX_MANIFEST_BYTES, said_in
 from crawler.evidence.blobs import CHUNK_BYTES, as_store_error
 from crawler.evidence.warc_walk import walk
 from crawler.warc.cdxj import line_of, sorted_lines
@@ -65,11 +65,7 @@ def _temp_folders(output_dir: Path, *, allow_fallback: bool) -> list[Path]:
 
 
 def _named_in_state(output_dir: Path) -> list[str]:
-    try:
-        with (output_dir / STATE_FILE).open("rb") as file:
-            said = json.loads(file.read(_MAX_STATE_BYTES))
-    except (OSError, ValueError, RecursionError):
-        return []
+    said = said_in(output_dir / STATE_FILE, _MAX_STATE_BYTES)
     paths = said.get("temp_dirs_host_paths") if isinstance(said, dict) else None
     return [each for each in paths if isinstance(each, str)] if isinstance(paths, list) else []
 

@@ -121,7 +121,6 @@ class Popup:
     index: int
     text: str = ""
     hints: str = ""  # its id, classes and role
-    is_dialog: bool = False
     has_email: bool = False
     vendor: str = ""
     controls: tuple[Control, ...] = ()
@@ -130,7 +129,7 @@ class Popup:
     def of(cls, said: Mapping[str, Any]) -> Self:
         """From what the page's script says of it."""
         return cls(
-            said["index"], said["text"], said["hints"], said["isDialog"], said["hasEmail"], said["vendor"],
+            said["index"], said["text"], said["hints"], said["hasEmail"], said["vendor"],
             tuple(map(Control.of, said["controls"])),
         )  # fmt: skip
 

@@ -152,34 +152,28 @@ def _failed_jobs(db: Transaction) -> Iterator[Attention]:
 def _silent_runs(db: Transaction) -> Iterator[Attention]:
     alive = select(RunWorker.run_id).where(RunWorker.alive_until > db.now)
     count = lookup.count(db, Run, Run.status == RunStatus.RUNNING, Run.id.not_in(alive))
-    if count:
-        yield Attention(
-            code="run_silent", severity="bad", count=count, what=f"{_number(count, 'run')} without a process",
-            why="Running by their rows, and nobody is at them; `vitrine runs resume` goes on",
-            link="/admin/runs?status=running",
-        )  # fmt: skip
+    yield from _so_many(
+        count, "run", "without a process", code="run_silent", severity="bad",
+        why="Running by their rows, and nobody is at them; `vitrine runs resume` goes on",
+        link="/admin/runs?status=running",
+    )  # fmt: skip
 
 
 def _silent_sessions(db: Transaction) -> Iterator[Attention]:
-    count = lookup.count(db, CrawlSession, is_stale(db.now))
-    if count:
-        yield Attention(
-            code="session_silent", severity="warn", count=count,
-            what=f"{_number(count, 'session')} without a process",
-            why="Their process is gone; the next crawl ends them as abandoned",
-            link="/admin/sessions?status=running",
-        )  # fmt: skip
+    yield from _so_many(
+        lookup.count(db, CrawlSession, is_stale(db.now)), "session", "without a process",
+        code="session_silent",
+        why="Their process is gone; the next crawl ends them as abandoned",
+        link="/admin/sessions?status=running",
+    )  # fmt: skip
 
 
 def _damaged_files(db: Transaction) -> Iterator[Attention]:
-    count = lookup.count(db, WarcFile, WarcFile.state == "damaged")
-    if count:
-        yield Attention(
-            code="warc_damaged", severity="warn", count=count,
-            what=f"{_number(count, 'WARC file')} damaged",
-            why="Some records cannot be read; `vitrine warcs verify` says which",
-            link="/admin/warcs?state=damaged",
-        )  # fmt: skip
+    yield from _so_many(
+        lookup.count(db, WarcFile, WarcFile.state == "damaged"), "WARC file", "damaged", code="warc_damaged",
+        why="Some records cannot be read; `vitrine warcs verify` says which",
+        link="/admin/warcs?state=damaged",
+    )  # fmt: skip
 
 
 def _late_cleanup(db: Transaction) -> Iterator[Attention]:
@@ -187,12 +181,10 @@ def _late_cleanup(db: Transaction) -> Iterator[Attention]:
         db, Artifact, is_readable(db.now), ~Artifact.legal_hold,
         Artifact.retention_until < db.now - CLEANUP_IS_LATE,
     )  # fmt: skip
-    if late:
-        yield Attention(
-            code="cleanup_late", severity="warn", count=late,
-            what=f"{_number(late, 'file')} should have gone a day ago",
-            why="No cleanup has taken them; is `vitrine cleanup` on a timer?", link="/admin/retention",
-        )  # fmt: skip
+    yield from _so_many(
+        late, "file", "should have gone a day ago", code="cleanup_late",
+        why="No cleanup has taken them; is `vitrine cleanup` on a timer?", link="/admin/retention",
+    )  # fmt: skip
     last = last_result(db)
     failed = [each["collection"] for each in last.details if each.get("error")] if last else []
     if failed:
@@ -203,13 +195,20 @@ def _late_cleanup(db: Transaction) -> Iterator[Attention]:
 
 
 def _open_exceptions(db: Transaction) -> Iterator[Attention]:
-    count = lookup.count(db, CrawlException, CrawlException.resolved_at.is_(None))
+    yield from _so_many(
+        lookup.count(db, CrawlException, CrawlException.resolved_at.is_(None)), "exception", "of runs open",
+        code="exceptions_open", link="/admin/runs",
+        why="Pages that could not be had or read; `vitrine exceptions list` has them",
+    )  # fmt: skip
+
+
+def _so_many(
+    count: int, noun: str, state: str, *, code: str, why: str, link: str, severity: str = "warn"
+) -> Iterator[Attention]:
+    """That things are in a state, counted; nothing where none is."""
     if count:
-        yield Attention(
-            code="exceptions_open", severity="warn", count=count,
-            what=f"{_number(count, 'exception')} of runs open",
-            why="Pages that could not be had or read; `vitrine exceptions list` has them", link="/admin/runs",
-        )  # fmt: skip
+        what = f"{_number(count, noun)} {state}"
+        yield Attention(code=code, severity=severity, count=count, what=what, why=why, link=link)
 
 
 def _number(count: int, noun: str) -> str:

@@ -70,7 +70,6 @@
       index: elements.length - 1,
       text: textOf(element).slice(0, 1500),
       hints: hintsOf(element),
-      isDialog: isDialog(element),
       hasEmail: Boolean(element.querySelector("input[type=email], input[name*=email i]")),
       vendor: vendor ? vendor.name : "",
       controls: controlsOf(element, vendor),

@@ -103,7 +103,7 @@ def test_what_is_agreed_to_is_cookies_and_an_age_and_nothing_else() -> None:
         (popup("Sind Sie über 18 Jahre alt?"), Kind.AGE),
         (popup("You are in Germany", hints="geoip-modal"), Kind.GEO),
         (popup("Choose your country"), Kind.GEO),
-        (popup("Our spring collection", is_dialog=True), Kind.MODAL),
+        (popup("Our spring collection"), Kind.MODAL),
     ],
 )
 def test_what_a_popup_wants_is_told_by_its_words(found: Popup, kind: Kind) -> None:
