@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 HEAD_BYTES = 64 * 1024  # of a block, which hold an HTTP head; kept for whoever asks for no more
-STRETCH_BYTES = 512 * 1024
+STRETCH_BYTES = 256 * 1024
 MOST_READERS = 4  # more of them would wait for the interpreter
 _STEP_BYTES = 64 * 1024  # more at once would be memory that is new each time
 _AHEAD = 2  # stretches that wait to be given, for each reader

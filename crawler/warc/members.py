@@ -7,10 +7,10 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from isal import isal_zlib
+from isal import igzip_lib, isal_zlib
 
 from crawler.errors import IntegrityError
-from crawler.warc.messages import NOT_GZIP, PIECE_BYTES
+from crawler.warc.messages import NOT_GZIP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +23,9 @@ READ_BYTES = 256 * 1024
 # What is read of a file beyond a member's end is copied, so the first step of a member is a small one.
 _FIRST_STEP_BYTES, _STEP_BYTES = 32 * 1024, 64 * 1024
 _LOOK_BYTES = 64 * 1024
+# Memory for so much is taken at once, so that what unpacks into it hands over to other threads once. More
+# would be new memory of the system's each time.
+_PIECE_BYTES = 120 * 1024
 _GZIP_WINDOW = 31
 _RECORD_BEGINS = re.compile(rb"(?:\A|\n)WARC/[01]\.[0-9]+\r?\n")
 
@@ -88,28 +91,26 @@ class _Member:
     def __init__(self, file: FileBytes, offset: int) -> None:
         self.end = offset
         self._file = file
-        self._machine = isal_zlib.decompressobj(_GZIP_WINDOW)
-        self._rest: bytes | memoryview = b""
+        self._machine = igzip_lib.IgzipDecompressor(igzip_lib.DECOMP_GZIP)
         self._step = _FIRST_STEP_BYTES
 
     def more(self) -> bytes:
         """The next piece; empty at the member's end, where its checksum was found right."""
         machine: Any = self._machine
         while not machine.eof:
-            data = self._rest or self._file.at(self.end, self._step)
-            if not data:
-                raise BadRecordError("cut_short")
-            if not self._rest:
+            data: bytes | memoryview = b""
+            if machine.needs_input:
+                data = self._file.at(self.end, self._step)
+                if not data:
+                    raise BadRecordError("cut_short")
                 self.end += len(data)
                 self._step = _STEP_BYTES
             try:
-                piece: bytes = machine.decompress(data, PIECE_BYTES)
+                piece: bytes = machine.decompress(data, _PIECE_BYTES)
             except NOT_GZIP as error:
                 raise BadRecordError("checksum" if "checksum" in str(error) else "gzip") from None
-            self._rest = machine.unconsumed_tail
             if machine.eof:
                 self.end -= len(machine.unused_data)
-                self._rest = b""
             if piece:
                 return piece
         return b""
