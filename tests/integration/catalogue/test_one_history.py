@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -105,6 +106,25 @@ def test_what_changes_changes_everywhere(visits: Visits, change: dict[str, Any],
         run(visits, (PRODUCT, now, None), source="shop" if by == "run" else "another")
     one, other = told(visits)
     assert one == other
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_no_order_of_sights_makes_them_disagree(visits: Visits, seed: int) -> None:
+    """Of runs of two sources and of visits, at three addresses, with facts that come, change and go."""
+    dice = Random(seed)
+    values: dict[str, tuple[str | None, ...]] = {
+        "price": ("19.90", "18", None), "currency": ("EUR", "USD", None), "name": ("A chair", "The chair"),
+        "availability": ("InStock", "SoldOut", None), "list_price": ("25", None), "mpn": ("M-1", None),
+    }  # fmt: skip
+    addresses = (PRODUCT, None), (f"{PRODUCT}?utm_source=mail", "/p/chair"), (RED, None)
+    for _ in range(9):
+        now = {**CHAIR, **{name: dice.choice(known) for name, known in values.items()}}
+        url, declared = dice.choice(addresses)
+        if dice.random() < 1 / 3 and visits.count(Asset):
+            visits.visit(now, url=url, declared=declared)
+        else:
+            run(visits, (url, now, declared), source=dice.choice(["shop", "another"]))
+        assert told(visits)
 
 
 def test_a_visit_outside_of_runs_is_a_version_too(visits: Visits) -> None:
