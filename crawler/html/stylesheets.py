@@ -14,12 +14,15 @@ NOTHING = "data:,"  # asks nobody
 _TOKEN = re.compile(
     r"""(?P<comment>/\*.*?(?:\*/|\Z))
     |(?P<string>"(?:[^"\\\n]|\\.)*+(?:"|(?=\n)|\\?\Z)|'(?:[^'\\\n]|\\.)*+(?:'|(?=\n)|\\?\Z))
-    |(?P<name>[@\#]?(?:[-\w\u0080-\U0010ffff]|\\[^\n])++)(?P<open>\(?)
+    |(?P<name>[@\#]?(?:[-\w\u0080-\U0010ffff]|\\(?:[0-9a-fA-F]{1,6}[ \t\n]?|[^\n0-9a-fA-F]))++)(?P<open>\(?)
     |(?P<mark>[()\[\]{};])
     |(?P<other>[^-\w\u0080-\U0010ffff"'/\\@\#()\[\]{};]++|.)""",
     re.VERBOSE | re.DOTALL,
 )
-_BARE_ADDRESS = re.compile(r"\s*+((?:[^\s\"'()\\\x00-\x08\x0b\x0e-\x1f\x7f]|\\[^\n])*+)\s*+(?:\)|\Z)")
+_BARE_ADDRESS = re.compile(
+    r"\s*+((?:[^\s\"'()\\\x00-\x08\x0b\x0e-\x1f\x7f]|\\(?:[0-9a-fA-F]{1,6}[ \t\n]?|[^\n0-9a-fA-F]))*+)"
+    r"\s*+(?:\)|\Z)"
+)
 _QUOTE_FOLLOWS = re.compile(r"\s*+[\"']")
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})(?:\r\n|\s)?|(\r\n|\n)|(.))", re.DOTALL)
 _TAG_BEGINS = re.compile(r"<(?=[a-zA-Z/!?])")

@@ -1,0 +1,82 @@
+"""In a stylesheet every address is another one, however it is written, and nothing looks like a tag."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.html.stylesheets import NOTHING, restyled, unescaped
+
+
+def named(sheet: str) -> list[str]:
+    """The addresses that are asked for, in their order."""
+    found: list[str] = []
+
+    def address(given: str) -> str:
+        found.append(given)
+        return "/new"
+
+    restyled(sheet, address)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("sheet", "addresses"),
+    [
+        ("a{background:url(x.png)}", ["x.png"]), ('a{background:URL( "x.png" )}', ["x.png"]),
+        ("@import 'a.css'; @import url(b.css);", ["a.css", "b.css"]), ('@IMPORT "a.css"', ["a.css"]),
+        ("a{b:u\\72 l(x.png)}", ["x.png"]), ("a{b:\\55rl('x.png')}", ["x.png"]),
+        ("a{b:image-set('x.png' 1x, url(y.png) 2x)}", ["x.png", "y.png"]),
+        ("a{src:url(x.png) format('woff')}", ["x.png"]), ("a{content:'url(x.png)'}", []),
+        ("/* url(x.png) */", []), ("/* @import 'x.css'", []), ("@namespace url(http://www.w3.org/svg);", []),
+        ("@charset 'utf-8';", []), ("a{b:url(x.png", ["x.png"]), ("a{b:url('x.png", ["x.png"]),
+        ("a{b:url(x y.png)}c{d:url(z.png)}", ["z.png"]), ("a{b:url(x\\29 y.png)}", ["x)y.png"]),
+        ("@import 'a.css' layer(url(b.css));", ["a.css", "b.css"]), ("a[href='x.css']{}", []),
+        ("@im\\port 'a.css';", ["a.css"]), ("a{b:src('x.png')}", ["x.png"]), ("@import\n'a.css'", ["a.css"]),
+    ],
+)  # fmt: skip
+def test_addresses_are_found_as_a_browser_finds_them(sheet: str, addresses: list[str]) -> None:
+    """In functions and rules, in any case, escaped, without an end; not in texts and comments."""
+    assert named(sheet) == addresses
+
+
+@pytest.mark.parametrize("sheet", ["a{b:url(x.png)}", "@import 'x.css'", "a{b:url('x.png"])
+def test_what_is_not_kept_is_not_asked_for(sheet: str) -> None:
+    """Nobody hears of it."""
+    made = restyled(sheet, lambda _: None)
+    assert NOTHING in made
+    assert "x." not in made
+
+
+@pytest.mark.parametrize("new", ['a"b', "a\\b", "a\nb", "</style><script>", "a)b", "a'b", "a b"])
+def test_a_new_address_cannot_break_out(new: str) -> None:
+    """Whatever is in it, a browser reads it back as it was given."""
+    made = restyled("a{b:url(x)}", lambda _: new)
+    found = re.fullmatch(r'a\{b:url\("(.*)"\)\}', made, re.DOTALL)
+    assert found is not None
+    assert unescaped(found[1]) == new
+    assert "<" not in made
+
+
+@given(st.text("<>/sc\\\"'(){}[];:@url import\n\x00é-", max_size=60))
+def test_nothing_that_comes_out_looks_like_a_tag(sheet: str) -> None:
+    """Of any text: it may stand in a page; a second pass finds the same addresses and no others."""
+    made = restyled(sheet, lambda _: "/new")
+    assert not re.search(r"<[a-zA-Z/!?]", made)
+    assert set(named(made)) <= {"/new"} | set(named(sheet))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a\\62 c", "abc"), ("\\000062c", "bc"), ("\\110000", "\ufffd"), ("\\d800", "\ufffd"), ("\\0",
+        "\ufffd"),
+        ("a\\\nb", "ab"), ("a\\zb", "azb"), ("plain", "plain"), ("\\", "\\"), ("\\62\r\nc", "bc"),
+    ],
+)  # fmt: skip
+def test_escapes(text: str, said: str) -> None:
+    """As CSS has them; what is no character is the one that stands for that."""
+    assert unescaped(text) == said

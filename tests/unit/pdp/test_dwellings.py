@@ -1,0 +1,64 @@
+"""A home to rent is no product, in whichever language it is offered; a house for birds is one."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from crawler.pdp.dwellings import MAX_CHARS, dwelling_in
+
+
+def said_by(*titles: str, address: str = "shop.example/") -> str:
+    """The words that a page with these titles offers a home with."""
+    page: Any = SimpleNamespace(identity=SimpleNamespace(titles=titles, addresses={address}))
+    return dwelling_in(page)
+
+
+@pytest.mark.parametrize(
+    ("title", "words"),
+    [
+        ("bright 3 bedroom apartment for rent in town", "bedroom apartment for rent"),
+        ("for sale: detached bungalow", "for sale: detached bungalow"),
+        ("wohnung zu vermieten", "wohnung zu vermieten"),
+        ("appartement 3 pièces à louer", "appartement 3 pièces à louer"),
+        ("house for sale", "house for sale"),
+        ("продажа: 2-комнатная квартира", "продажа: 2-комнатная квартира"),
+        ("lägenhet till salu", "lägenhet till salu"),
+    ],
+)
+def test_a_home_is_offered(title: str, words: str) -> None:
+    """With the words that say so."""
+    assert said_by(title) == words
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "",
+        "bird house",
+        "doll house with furniture, for sale",
+        "for sale sign for your house",
+        "apartment therapy: the book",
+        "warehouse for sale items",
+        "studio lamp",
+        "home decor sale",
+        "homes for sale sign".replace("homes for sale", "homeware sale"),
+    ],
+)
+def test_no_home_is_offered(title: str) -> None:
+    """A word that means other things as well stands right beside the offer, or says nothing."""
+    assert not said_by(title)
+
+
+def test_an_address_says_it_as_well() -> None:
+    """Its path, not its host: an agency's name is no offer."""
+    assert said_by(address="homes.example/flat-for-rent/123") == "flat for rent"
+    assert not said_by(address="house-for-sale.example/lamp")
+
+
+def test_of_an_endless_title_the_beginning_is_read() -> None:
+    """It costs no more."""
+    assert not said_by("x" * MAX_CHARS + " house for sale")
+    assert not said_by("apartment " * 100_000)

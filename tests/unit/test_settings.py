@@ -1,0 +1,64 @@
+"""The ordered tables: what has to come before what, whichever numbers say it."""
+
+from __future__ import annotations
+
+import pytest
+from scrapy.utils.misc import load_object
+
+from crawler import settings
+from crawler.config import SCRAPYS_NAMES
+from crawler.config.settings import Settings
+
+TABLES = (
+    "DOWNLOADER_MIDDLEWARES_BASE", "SPIDER_MIDDLEWARES_BASE", "ITEM_PIPELINES_BASE", "EXTENSIONS_BASE",
+    "SPIDER_CONTRACTS_BASE",
+)  # fmt: skip
+
+
+def place(name: str) -> int:
+    """Where a middleware of that name stands on a request's way; it is there once."""
+    [number] = [
+        number
+        for path, number in settings.DOWNLOADER_MIDDLEWARES_BASE.items()
+        if path.endswith(f".{name}") and number is not None
+    ]
+    return int(number)
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("ScopeMiddleware", "DomainGateMiddleware"),  # no lock is taken for what may not be asked for
+        ("DomainGateMiddleware", "RobotsMiddleware"),  # robots.txt is asked for by who holds the domain
+        ("RobotsMiddleware", "NavigationMiddleware"),  # what is forbidden is not tried again
+        ("NavigationMiddleware", "RedirectMiddleware"),  # it sees where redirects ended
+        ("NavigationMiddleware", "DecompressionMiddleware"),  # and answers unpacked
+        ("DecompressionMiddleware", "RecorderMiddleware"),  # which sees what goes over the wire
+        ("ProxyMiddleware", "RecorderMiddleware"),
+        ("CookiesMiddleware", "RecorderMiddleware"),
+    ],
+)
+def test_the_way_of_a_request(first: str, then: str) -> None:
+    """Each is asked before the next; answers come back the other way."""
+    assert place(first) < place(then)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_everything_in_a_table_can_be_loaded(table: str) -> None:
+    """Ours and Scrapy's."""
+    named = [path for path, number in getattr(settings, table).items() if number is not None]
+    assert all(isinstance(load_object(path), type) for path in named)
+    assert any(path.startswith("crawler.") for path in named)
+
+
+@pytest.mark.parametrize("scheme", ["data", "file", "ftp", "s3"])
+def test_nothing_but_the_web_is_fetched(scheme: str) -> None:
+    """A page's link to a file of this machine leads nowhere."""
+    assert settings.DOWNLOAD_HANDLERS_BASE[scheme] is None
+
+
+def test_our_own_settings_are_scrapys_too() -> None:
+    """But for those whose names are Scrapy's already: theirs mean something else."""
+    ours = {name.upper() for name in Settings.model_fields} - {name.upper() for name in SCRAPYS_NAMES}
+    assert not [name for name in ours if not hasattr(settings, name)]
+    assert settings.CONCURRENT_REQUESTS >= 64
