@@ -23,9 +23,11 @@ from crawler.db.models import (
     Listing,
     Page,
     Price,
+    Record,
 )
 from crawler.db.models.retention import IS_STANDING
 from crawler.errors import LockedError, NotFoundError
+from crawler.warc.cdxj import domain_keys
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -208,10 +210,12 @@ def unhold(
 
 
 def _is_unknown(db: Session, target: Target) -> bool:
-    """Whether there is neither a visit nor a product of a domain; a session and a listing are found by id."""
+    """Whether no visit, product or capture of a domain is there; a session and a listing are found by id."""
     if target.domain is None:
         return False
+    first, last = domain_keys(target.domain)
     known = (
+        select(Record.id).where(Record.url_key >= first, Record.url_key < last).limit(1),
         select(CrawlSession.id).where(CrawlSession.domain == target.domain).limit(1),
         select(Listing.id).where(Listing.domain == target.domain).limit(1),
     )

@@ -21,11 +21,14 @@ from crawler.db.models import (
     Listing,
     Page,
     Price,
+    Record,
+    WarcFile,
 )
 from crawler.errors import NotFoundError
 from crawler.retention import claims, holds
 from crawler.retention.cleanup import CleanupOrder, clean_up
 from crawler.retention.holds import HoldResult, Target
+from crawler.warc.cdxj import stored_key
 from tests.integration.catalogue.visits import DAY, Visits
 
 if TYPE_CHECKING:
@@ -224,6 +227,18 @@ def test_a_hold_in_the_middle_of_a_pass(visits: Visits) -> None:
     )
     assert clean_up(visits.database, visits.blobs, order, meddle).deleted == 1
     assert live_html(visits) == {second}
+
+
+def test_a_domain_that_only_a_job_has_archived_is_known(visits: Visits) -> None:
+    """What is known is more than what was visited; one that nobody knows is told as that."""
+    with visits.database.write() as db:
+        file = WarcFile(folder="/job", path="x.warc.gz", state="sealed", created_at=db.now)
+        db.add(file)
+        db.flush()
+        url = "https://archived.example/p"
+        db.add(Record(warc_file_id=file.id, offset=0, kind="response", url=url, url_key=stored_key(url)))
+    assert not hold(visits, Target(domain="archived.example")).is_empty
+    assert hold(visits, Target(domain="nobody.example")).is_empty
 
 
 def test_lifting_what_is_not_held_is_told(visits: Visits) -> None:
