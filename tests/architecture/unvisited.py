@@ -31,12 +31,10 @@ NOT_YET = {
     "reading/process.py",
     "rendering/browser.py",
     "rendering/dismissing.py",
-    "rendering/handler.py",
     "rendering/program.py",
     "rendering/sight.py",
     "sessions/page_rows.py",
     "spiders/live.py",
-    "spiders/saved_pages.py",
     "spiders/touring.py",
     "warc/digests.py",
 }
