@@ -34,7 +34,7 @@ def main(*given: str) -> None:
         pages += index_job(
             database, order, lambda _: None, _look if how == "memory" else lambda _: None
         ).pages
-        if how == "once" or _ended():
+        if how != "again" or _ended():
             break
     print(json.dumps({"pages": pages, "seconds": time.perf_counter() - began}), flush=True)
 
