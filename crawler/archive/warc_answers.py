@@ -149,7 +149,7 @@ def _add(batch: Batch, found: Entry | Bad, beside: BinaryIO) -> None:
         batch.bad.append(found)
         return
     url = found.head.url or ""
-    if found.head.kind not in KEPT_KINDS or not url.startswith(("http://", "https://")):
+    if found.head.kind not in KEPT_KINDS or not url[:8].lower().startswith(("http://", "https://")):
         return
     if not found.is_seekable:
         batch.bad.append(Bad(found.offset, found.length, NOT_SEEKABLE))

@@ -121,11 +121,11 @@ def _verdict(digest: _Digest | None) -> bool | None:
 
 def _binary(value: str, size: int) -> bytes:
     """A digest's bytes, in whichever of the usual ways they are written; empty where in none."""
+    bare = value.rstrip("=")
     with suppress(ValueError):
-        if len(value) == 2 * size:
-            return bytes.fromhex(value)
-        bare = value.rstrip("=")
         if len(bare) == -(-size * 8 // 5):
             return base64.b32decode(bare.upper() + "=" * (-len(bare) % 8))
+        if len(bare) == 2 * size:
+            return bytes.fromhex(bare)
         return base64.b64decode(bare + "=" * (-len(bare) % 4))
     return b""
