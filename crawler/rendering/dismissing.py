@@ -71,11 +71,11 @@ class Dismisser:
         """One pass over the page and its frames; how many popups it dismissed."""
         self.passes += 1
         before = self.dismissed
-        try:
-            for frame, is_framed in await self._frames():
+        for frame, is_framed in await self._frames():
+            try:
                 await self._clear_frame(frame, before, is_framed=is_framed)
-        except Error as error:
-            log.debug("popups.left", url=self.page.url, error=str(error).partition("\n")[0])
+            except Error as error:  # often a frame that went with the popup before it
+                log.debug("popups.left", url=self.page.url, error=str(error).partition("\n")[0])
         return self.dismissed - before
 
     async def hide_overlays(self) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
@@ -35,6 +37,11 @@ SCREENSHOT_MS = 30_000
 MAX_CHARS = 32 * 1024 * 1024  # of a page's HTML; no plain page may be larger either
 EXTRACTIONS = 2  # tries to take a page's evidence (SPEC F149)
 FOUND = 302
+_ENCODINGS = re.compile(
+    r"utf-(?:8|16[bl]e)|windows-\d{3,4}|iso-8859-\d{1,2}|shift_jis|euc-(?:jp|kr)|iso-2022-jp|gbk|gb18030|big5"
+    r"|koi8-[ru]|macintosh|ibm866",
+    re.ASCII | re.IGNORECASE,
+)
 
 
 class LedAwayError(Exception):
@@ -248,8 +255,11 @@ def _without_coding(headers: dict[str, str], content_type: str) -> dict[str, str
 
 
 def _encoded(text: str, charset: str) -> tuple[bytes, str]:
-    """A text in its page's own encoding, which its markup names; in UTF-8 where that does not hold it."""
-    try:
-        return text.encode(charset), charset
-    except (LookupError, UnicodeEncodeError):
-        return text.encode("utf-8", "replace"), "utf-8"
+    """A text in its page's own encoding, which its markup names; in UTF-8 where that does not hold it.
+
+    A script of the page may have had its say in the name: only what browsers know is one.
+    """
+    if _ENCODINGS.fullmatch(charset):
+        with suppress(LookupError, UnicodeEncodeError):
+            return text.encode(charset), charset
+    return text.encode("utf-8", "replace"), "utf-8"
