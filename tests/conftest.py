@@ -20,3 +20,8 @@ def pytest_configure() -> None:
         # A shell has what it starts in the background ignore the interrupt.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.default_int_handler)
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Keep what is packed out of the names of tests: it says when, and processes would differ in them."""
+    return "packed" if isinstance(val, bytes) and val.startswith(b"\x1f\x8b") else None

@@ -27,7 +27,9 @@ def all_of(source: Members | Plain) -> bytes:
 
 
 @pytest.mark.parametrize("size", [0, 1, 30_000, 32_768, 300_000])
-@pytest.mark.parametrize("behind", [b"", gzip.compress(RECORD, mtime=0), b"junk"], ids=["end", "another", "junk"])
+@pytest.mark.parametrize(
+    "behind", [b"", gzip.compress(RECORD, mtime=0), b"junk"], ids=["end", "another", "junk"]
+)
 def test_a_member_ends_where_it_ends(size: int, behind: bytes) -> None:
     """However large it is, and whatever follows; what was read ahead is given back."""
     data = RECORD + NOISE[:size]
