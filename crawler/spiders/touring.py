@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -12,6 +13,7 @@ from crawler.capture.failures import Cause
 from crawler.capture.items import PageCapture, Sent
 from crawler.crawl.answers import page_of
 from crawler.crawl.context import VIEWPORT
+from crawler.errors import ConfigError
 from crawler.rendering.chromium import find_chromium
 from crawler.rendering.rendered import rendered_in
 from crawler.spiders.search import Aim
@@ -65,13 +67,18 @@ class TouringSpider(VisitingSpider):
         reason = self.tour(visit).why_render(request.meta[PAGE], page)
         if reason is None:
             return None
-        if find_chromium(self.context.settings.chromium_path) is None:
+        if not self._has_browser():
             visit.journal.warn("navigation", "render.no_browser", url=response.url, reason=reason)
             return None
         visit.journal.info("navigation", "render.chosen", url=response.url, reason=reason)
         meta = {PAGE: request.meta[PAGE], VIEWPORT: FIRST}
         known = {name: value for name, value in request.cb_kwargs.items() if name != "visit"}
         return self.ask(visit, response.url, request.callback, meta=meta, **known)
+
+    def _has_browser(self) -> bool:
+        with suppress(ConfigError):  # one is named, and is not there: so says `vitrine doctor`
+            return find_chromium(self.context.settings.chromium_path) is not None
+        return False
 
     def onward(self, visit: Visit) -> list[PageCapture | Request]:
         """The visit's next page through the second window; its way is over when there is none.

@@ -21,14 +21,3 @@ DECIDE_NOTHING = {
 }
 # Folders of which every module declares something, and has no branch.
 DECLARATIONS = {"db/migrations": "tests/unit/db/test_migrations.py runs them", "db/models": "tables"}
-
-# Those whose file is still to come.
-NOT_YET = {
-    "archive/warc_indexing.py",
-    "cli/job_index.py",
-    "cli/worker.py",
-    "reading/process.py",
-    "sessions/page_rows.py",
-    "spiders/live.py",
-    "spiders/touring.py",
-}

@@ -1,0 +1,162 @@
+"""The rows of pages say what was captured, and of each file when it goes; hooks hear of all at once."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import select
+
+from crawler.capture.artifact_types import SESSION_LOG
+from crawler.capture.failures import Cause
+from crawler.capture.items import PageCapture, Sent
+from crawler.db.models import Artifact, Page
+from crawler.evidence.files import KeptFile
+from crawler.sessions.page_rows import PageRows, write_artifacts, write_pages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from crawler.db.engine import Database
+    from crawler.sessions.visit import Visit
+    from tests.unit.sessions.conftest import Process
+
+SITE = "https://shop.example/"
+BODY = b"<h1>Jug</h1>"
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+class Hook:
+    """Remembers what it was called with."""
+
+    def __init__(self) -> None:
+        self.heard: list[list[str]] = []
+
+    def pages_kept(self, _db: object, kept: Any) -> None:
+        """Some pages."""
+        self.heard.append([each.page.url for each in kept])
+
+    def sessions_ended(self, *_: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def visit(process_of: Callable[..., Process]) -> Visit:
+    """A running session."""
+    return process_of().begin()
+
+
+def written(database: Database, visit: Visit, *captures: PageCapture, hooks: Any = ()) -> list[Page]:
+    """Their rows, in the order of the captures."""
+    with database.write() as db:
+        kept = write_pages(db, [PageRows(each, visit, 30, hooks) for each in captures])
+    assert [each.capture for each in kept] == list(captures)
+    with database.read() as db:
+        return [db.get_one(Page, each.page_id) for each in captures]
+
+
+def artifacts(database: Database) -> list[Artifact]:
+    """All of them, by name."""
+    with database.read() as db:
+        return list(db.scalars(select(Artifact).order_by(Artifact.storage_uri)))
+
+
+def capture(visit: Visit, url: str = SITE, **said: Any) -> PageCapture:
+    """A page on its way."""
+    return PageCapture(visit.id, said.pop("page_type", "pdp"), url, **said)
+
+
+def test_a_page_has_a_row_for_each_of_its_files(database: Database, visit: Visit) -> None:
+    """HTML has a date on which it goes, others last as long as their session."""
+    page = capture(
+        visit, body=BODY, visible_text=b"Jug", screenshot=b"png", content_type="text/html", charset="cp1252",
+        sent=Sent(b"<p>", "text/html", "utf-8"),
+    )  # fmt: skip
+    [row] = written(database, visit, page)
+    assert (row.status, row.content_sha256, row.epoch) == ("ok", sha256(BODY).hexdigest(), 1)
+    found = artifacts(database)
+    assert {each.page_id for each in found} == {page.page_id}
+    lasts = {
+        each.storage_uri.rpartition("/")[2]: each.retention_until and each.retention_until - each.created_at
+        for each in found
+    }
+    month = timedelta(days=30)
+    assert lasts == {
+        "html.gz": month, "response.html.gz": month, "screenshot.png": None, "visible_text.txt": None,
+    }  # fmt: skip
+    assert {each.charset for each in found if each.type == "html_gz"} == {"cp1252", "utf-8"}
+
+
+def test_a_failed_page_has_no_file_and_no_digest(database: Database, visit: Visit) -> None:
+    """Its status is what came, if anything did."""
+    rows = written(
+        database,
+        visit,
+        capture(visit, cause=Cause.HTTP_ERROR, http_status=404),
+        capture(visit, cause=Cause.BLOCKED),
+    )
+    said = [(row.status, row.http_status, row.content_sha256, row.verdict) for row in rows]
+    assert said == [("failed", 404, None, None), ("failed", None, None, None)]
+    assert artifacts(database) == []
+
+
+def test_an_empty_page_is_one(database: Database, visit: Visit) -> None:
+    """It has a file, and the digest of nothing."""
+    [row] = written(database, visit, capture(visit, body=b""))
+    assert (row.status, row.content_sha256) == ("ok", sha256(b"").hexdigest())
+    assert len(artifacts(database)) == 1
+
+
+def test_what_a_database_refuses_is_not_written(database: Database, visit: Visit) -> None:
+    """A site may put a NUL, or half a character, into an address."""
+    [row] = written(database, visit, capture(visit, f"{SITE}a\0b\ud800"))
+    assert "\0" not in row.url
+    row.url.encode()
+
+
+def test_hooks_hear_of_a_group_once(database: Database, visit: Visit) -> None:
+    """In its order; nothing is written, and nothing heard, of no pages."""
+    hook, other = Hook(), Hook()
+    pages = [capture(visit, f"{SITE}{number}", page_type="page") for number in range(3)]
+    written(database, visit, *pages, hooks=(hook, other))
+    assert hook.heard == other.heard == [[page.url for page in pages]]
+    with database.write() as db:
+        assert write_pages(db, []) == []
+    assert len(hook.heard) == 1
+
+
+def test_a_page_is_written_alone_as_in_a_group(database: Database, visit: Visit) -> None:
+    """Its files are packed once, whoever asks."""
+    rows = PageRows(capture(visit, body=BODY), visit, 30, ())
+    files = rows.files
+    with database.write() as db:
+        kept = rows(db)
+    assert kept.files is files
+    assert [each.storage_uri for each in artifacts(database)] == [each.uri for each in files]
+
+
+def test_what_a_hook_raises_takes_all_of_them_back(database: Database, visit: Visit) -> None:
+    """Rows and artifacts."""
+
+    class Fussy(Hook):
+        def pages_kept(self, _db: object, kept: Any) -> None:
+            raise ValueError(len(kept))
+
+    rows = [PageRows(capture(visit, f"{SITE}{n}", body=BODY), visit, 30, (Fussy(),)) for n in range(2)]
+    with pytest.raises(ValueError, match="2"), database.write() as db:
+        write_pages(db, rows)
+    assert artifacts(database) == []
+    with database.read() as db:
+        assert db.scalars(select(Page)).all() == []
+
+
+def test_a_file_of_no_page_is_the_sessions(database: Database, visit: Visit) -> None:
+    """Such as its log, which has no date; no files are no rows."""
+    with database.write() as db:
+        write_artifacts(db, [], visit.fence.session_id)
+        log = KeptFile.of(SESSION_LOG, "a/session_logs.jsonl", b"{}")
+        write_artifacts(db, [log], visit.fence.session_id, days=30)
+    [row] = artifacts(database)
+    assert (row.page_id, row.retention_until, row.content_type) == (None, None, "application/jsonl")
