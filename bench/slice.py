@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, frozen
 
 from bench.machine import MOST_BESIDE, Watch
+from bench.slice_worker import AT_ONCE
 from bench.words import parser_of
 from crawler.db.engine import Database
 from crawler.db.revisions import upgrade
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from tests.embedded.postgresql import OwnPostgresql
 
 PAGE_BYTES = 100_000
-AT_ONCE = 16
 ROUNDS = 3
 TRIES = 3  # for each round that is wanted
 SHORT = 5

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from scrapy import signals
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 YOUNG = 5_000  # objects, before the garbage collector looks for circles among them
 TALKERS = ("scrapy", "crawler")
+_ARENA_MAX = -8  # as glibc's malloc.h has it
 
 
 class Lean(Component):
@@ -27,6 +30,7 @@ class Lean(Component):
 
     def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
         super().__init__(crawler, context)
+        _share_one_arena()
         self._collected_after = gc.get_threshold()
         self._levels = {name: logging.getLogger(name).level for name in TALKERS}
         crawler.signals.connect(self.engine_started, signal=signals.engine_started)
@@ -45,3 +49,9 @@ class Lean(Component):
         gc.unfreeze()
         for name, level in self._levels.items():
             logging.getLogger(name).setLevel(level)
+
+
+def _share_one_arena() -> None:
+    """Have the threads share one heap, where it is glibc's: what one lets go of, another can use."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)

@@ -6,13 +6,12 @@ one. What loses entries there, or holds up the event loop, does not: nothing is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from functools import cache
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from scrapy import Request, signals
-from scrapy_redis.spiders import RedisMixin
 
 from crawler.fleet.entries import arguments_of
-from crawler.fleet.queue import FleetQueue
 from crawler.fleet.store import FleetStore
 from crawler.fleet.worker import SPARE_ENTRIES, Worker
 from crawler.spiders.orders import PdpArguments, check_worker
@@ -28,10 +27,20 @@ if TYPE_CHECKING:
     from crawler.sessions.rows import SessionOrder
 
 
-class FleetSpider(RedisMixin, PdpSpider):  # type: ignore[misc]  # scrapy-redis has no types
-    """The pdp spider as a worker; its name is given to it, so that no command finds two of that name."""
+class FleetSpider(PdpSpider):
+    """The pdp spider as a worker; its name is given to it, so that no command finds two of that name.
+
+    Scrapy loads this module whatever it crawls, and the client of Redis takes 10 MiB: the worker that is made
+    has scrapy-redis' mixin behind this class.
+    """
 
     name = ""
+    # What the mixin sets.
+    redis_key: str
+    redis_encoding: str
+    redis_batch_size: int
+    max_idle_time: float
+    server: object
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(PdpSpider.name, *args, **kwargs)
@@ -40,16 +49,17 @@ class FleetSpider(RedisMixin, PdpSpider):  # type: ignore[misc]  # scrapy-redis 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         """Scrapy's way to make a spider."""
-        spider = super().from_crawler(crawler, *args, **kwargs)
+        kind = _with_mixin(cast("Any", cls))
+        spider = super(FleetSpider, kind).from_crawler(crawler, *args, **kwargs)
         crawler.signals.connect(spider.leave_fleet, signal=signals.spider_closed)
-        return spider
+        return cast("Self", spider)
 
     def setup_redis(self, crawler: Crawler | None = None) -> None:
         """Take scrapy-redis's settings; its client, which would wait for minutes, is put aside."""
         settings = self.visits.settings
         room = settings.sessions_at_once + SPARE_ENTRIES
         self.redis_batch_size = settings.redis_start_urls_batch_size or room
-        super().setup_redis(crawler)
+        cast("Any", super()).setup_redis(crawler)
         self.server = None
 
     def spider_idle(self) -> None:
@@ -62,6 +72,8 @@ class FleetSpider(RedisMixin, PdpSpider):  # type: ignore[misc]  # scrapy-redis 
 
     async def orders(self) -> Sequence[tuple[UUID, SessionOrder]]:
         """Join the fleet; what there is to do comes by and by."""
+        from crawler.fleet.queue import FleetQueue  # ruff: ignore[import-outside-top-level] - see the class
+
         settings = self.visits.settings
         check_worker(settings, self.given)
         stores = await self.visits.open()
@@ -105,3 +117,10 @@ class FleetSpider(RedisMixin, PdpSpider):  # type: ignore[misc]  # scrapy-redis 
         """Add to the crawl's stats."""
         if number:
             self.crawler.stats.inc_value(f"vitrine/fleet/{event}", number)
+
+
+@cache
+def _with_mixin(kind: type[FleetSpider]) -> Any:
+    from scrapy_redis.spiders import RedisMixin  # ruff: ignore[import-outside-top-level] - see the class
+
+    return kind if issubclass(kind, RedisMixin) else type(kind.__name__, (kind, RedisMixin), {})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import logging
+from types import SimpleNamespace
 
 import pytest
 
@@ -34,3 +36,13 @@ def test_lines_that_nobody_sees_are_not_made(level: str, is_made: bool) -> None:
     assert talker.isEnabledFor(logging.INFO)
     lean.engine_stopped()
     assert talker.isEnabledFor(logging.DEBUG)
+
+
+def test_threads_share_one_heap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which is glibc's to say; with another library a crawl begins all the same."""
+    said: list[tuple[int, int]] = []
+    libraries = iter([SimpleNamespace(mallopt=lambda *option: said.append(option)), SimpleNamespace()])
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: next(libraries))
+    crawl_parts().make(Lean)
+    crawl_parts().make(Lean)
+    assert said == [(-8, 1)]

@@ -6,7 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from scrapy import Request
 from scrapy.utils.test import get_crawler
+from scrapy_redis.spiders import RedisMixin
 
 from crawler.errors import UsageError
 from crawler.spiders.fleet import FleetSpider
@@ -43,3 +45,18 @@ def test_an_entry_with_a_senseless_argument_is_told_apart(spider: FleetSpider) -
     """In a sentence that whoever feeds the fleet can act on."""
     with pytest.raises(UsageError, match="for ever"):
         spider.order_of(entry(meta={"retention": "for ever"}))
+
+
+def test_a_worker_is_a_spider_of_scrapy_redis(spider: FleetSpider) -> None:
+    """Whose mixin is behind this class, and of a class that is made of it; one class for all workers."""
+
+    class OwnSpider(FleetSpider):
+        def make_request_from_data(self, data: bytes) -> Request:
+            return Request(data.decode())
+
+    own = OwnSpider.from_crawler(spider.crawler)
+    assert isinstance(spider, RedisMixin)
+    assert isinstance(own, RedisMixin)
+    assert isinstance(own, OwnSpider)
+    assert own.order_of(URL.encode()).url == URL
+    assert type(FleetSpider.from_crawler(spider.crawler)) is type(spider)
