@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 256 * 1024
 MARK = ".vitrine-store"  # the name in the root that tells one store from another; no listing has it
 _MAX_NAME_BYTES = 255
+# Names that begin with a letter or a digit and are short: nothing else needs to be asked about them.
+_USUAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,200})*")
 _NEVER_IN_NAMES = re.compile(r"[\x00-\x1f\x7f\\]")
 
 
@@ -110,7 +112,7 @@ class BlobWriter:
 def safe_parts(uri: str) -> list[str]:
     """The steps of a relative path; anything that could leave the root is refused."""
     parts = uri.split("/")
-    if any(_is_unsafe(part) for part in parts):
+    if not _USUAL.fullmatch(uri) and any(_is_unsafe(part) for part in parts):
         raise UnsafePathError(f"{uri!r} is not a path below the artifacts' root")
     return parts
 

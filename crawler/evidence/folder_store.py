@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
-from itertools import groupby, takewhile
+from itertools import groupby
 from operator import attrgetter
 from typing import IO, TYPE_CHECKING, Self, TypeVar
 from uuid import uuid4
@@ -71,8 +72,12 @@ class FolderWalk:
 
     def enter(self, names: Sequence[str], *, create: bool = False) -> int:
         """Go to a folder; `create` makes what is missing on the way, and makes that last."""
-        alike = takewhile(lambda pair: pair[0] == pair[1], zip(self._names, names, strict=False))
-        self._back_to(len(list(alike)))
+        alike = 0
+        for ours, theirs in zip(self._names, names, strict=False):
+            if ours != theirs:
+                break
+            alike += 1
+        self._back_to(alike)
         for name in names[len(self._names) :]:
             self._open.append(self._open_inner(name, create=create))
             self._names.append(name)
@@ -120,7 +125,9 @@ T = TypeVar("T")
 _CHANCES = 5
 _DELETERS = 8
 _FLUSHERS = 4
-_WORTH_THREADS = 32  # so many removals cost more than handing them to threads
+_WORTH_THREADS = 32  # so many removals cost more than handing them to threads, and tell how long one takes
+_QUICK_SECONDS = 50e-6  # of a removal that waits for nothing
+_SLOW_SECONDS = 1e-3  # of one that waits for a disk that turns, or for another machine
 _NO_NAMELESS_FILES = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL}
 # Opening a pipe would wait for somebody to write into it.
 _READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
@@ -187,23 +194,26 @@ class FolderStore:
             return _removed(walk, uri)
 
     def delete_all(self, uris: Iterable[str]) -> Iterator[Removal]:
-        """Remove files side by side, for the system waits for the disk; sorted names are reached faster."""
+        """Remove files, side by side where the system waits for the disk; sorted names are reached faster.
+
+        Where it does not, threads take longer to take turns than to remove a file.
+        """
         wanted = list(uris)
-        if len(wanted) < _WORTH_THREADS:
-            yield from self._delete_part(wanted)
+        began = time.perf_counter()
+        yield from _removals(self.root, wanted[:_WORTH_THREADS])
+        threads = _threads_for((time.perf_counter() - began) / _WORTH_THREADS)
+        wanted = wanted[_WORTH_THREADS:]
+        if threads == 1 or not wanted:
+            yield from _removals(self.root, wanted)
             return
-        share = -(-len(wanted) // _DELETERS)
+        share = -(-len(wanted) // threads)
         parts = [wanted[start : start + share] for start in range(0, len(wanted), share)]
-        deleting = [self._deleters.submit(self._delete_part, part) for part in parts]
+        deleting = [self._deleters.submit(_all_removals, self.root, part) for part in parts]
         try:
             for part in deleting:
                 yield from part.result()
         finally:
             wait(deleting)
-
-    def _delete_part(self, uris: Sequence[str]) -> list[Removal]:
-        with FolderWalk(self.root) as walk:
-            return [_removal(walk, uri) for uri in uris]
 
     def entries(self, ending: str = "") -> Iterator[BlobEntry]:
         """All regular files whose names end so, in no promised order."""
@@ -343,6 +353,23 @@ def _give_names(walk: FolderWalk, folders: Sequence[str], drafts: Sequence[_Draf
     raise CrawlerError(f"the folder of {drafts[0].uri} goes whenever it is made")
 
 
+def _threads_for(seconds: float) -> int:
+    """How many remove files side by side, where one file takes so long."""
+    if seconds < _QUICK_SECONDS:
+        return 1
+    return min(_DELETERS, os.cpu_count() or 1) if seconds < _SLOW_SECONDS else _DELETERS
+
+
+def _all_removals(root: Path, uris: Sequence[str]) -> list[Removal]:
+    return list(_removals(root, uris))
+
+
+def _removals(root: Path, uris: Sequence[str]) -> Iterator[Removal]:
+    with FolderWalk(root) as walk:
+        for uri in uris:
+            yield _removal(walk, uri)
+
+
 def _removal(walk: FolderWalk, uri: str) -> Removal:
     try:
         return Removal(uri, found=_removed(walk, uri))
@@ -353,13 +380,14 @@ def _removal(walk: FolderWalk, uri: str) -> Removal:
 def _removed(walk: FolderWalk, uri: str) -> bool:
     *folders, name = safe_parts(uri)
     try:
-        with _as_store_errors(uri):
-            folder = walk.enter(folders)
-            if not stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-                raise UnsafePathError(f"{uri!r} is not a regular file")
-            os.unlink(name, dir_fd=folder)
-    except BlobMissingError:
+        folder = walk.enter(folders)
+        if not stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            raise UnsafePathError(f"{uri!r} is not a regular file")
+        os.unlink(name, dir_fd=folder)
+    except FileNotFoundError:
         return False
+    except OSError as error:
+        raise as_store_error(error, uri) from error
     else:
         return True
     finally:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from crawler.errors import CrawlerError
+from crawler.evidence import folder_store
 from crawler.evidence.blobs import BlobExistsError, DiskFullError, Removal, UnsafePathError
 from crawler.evidence.folder_store import FolderStore, FolderWalk
 
@@ -104,9 +105,15 @@ def test_empty_folders_go_with_their_last_file(root: Path) -> None:
     assert list(root.iterdir()) == []
 
 
-@pytest.mark.parametrize("sessions", [1, 4, 33])
-def test_many_deletions_prune_as_they_go(root: Path, sessions: int) -> None:
-    """In one thread or in several: answers come in the order asked, and no empty folder is left."""
+@pytest.mark.parametrize(
+    ("sessions", "quick_seconds"), [(1, 0.0), (4, 60.0), (33, 60.0), (33, 0.0), (33, -1.0)]
+)
+def test_many_deletions_prune_as_they_go(
+    root: Path, monkeypatch: pytest.MonkeyPatch, sessions: int, quick_seconds: float
+) -> None:
+    """In one thread where they wait for nothing, else in several: answered in the order asked."""
+    monkeypatch.setattr(folder_store, "_QUICK_SECONDS", quick_seconds)
+    monkeypatch.setattr(folder_store, "_SLOW_SECONDS", 0.0 if quick_seconds < 0 else 60.0)
     store = FolderStore(root)
     uris = sorted(f"s{a}/{b}/html.gz" for a in range(sessions) for b in range(3))
     for uri in uris:
