@@ -15,6 +15,7 @@ from crawler.db.models import Artifact, CrawlSession, Diagnostic, DomainDay, Pag
 from crawler.db.upsert import for_both
 from crawler.pdp import traces_as_dict
 from crawler.sessions.outcome import Status
+from crawler.storable import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -96,7 +97,7 @@ def _diagnostic(page: Page, verdict: Verdict, facts: Facts) -> dict[str, Any]:
         "policy": verdict.policy,
         "is_pdp": verdict.is_pdp,
         "quality": quality_of(facts),
-        "traces": traces_as_dict(verdict, facts),
+        "traces": as_json(traces_as_dict(verdict, facts)),
     }
 
 

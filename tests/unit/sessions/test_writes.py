@@ -19,6 +19,7 @@ from crawler.evidence.blobs import BlobExistsError, DiskFullError
 from crawler.evidence.folder_store import FolderStore
 from crawler.leases.backoff import Backoff
 from crawler.leases.patience import Patience
+from crawler.sessions import writes
 from crawler.sessions.journal import Journal
 from crawler.sessions.page_rows import PageRows
 from crawler.sessions.rows import SessionOrder, StaleSessionError
@@ -454,11 +455,10 @@ def test_what_comes_while_a_group_is_written_goes_together() -> None:
 class SlowRows(WriteQueue):
     """Holds up the rows of the first group until it is let."""
 
-    has_begun, may_go_on = threading.Event(), threading.Event()
+    may_go_on = threading.Event()
 
     def _write(self, writes: Sequence[Write[Any]]) -> None:
         """Write rows, later."""
-        self.has_begun.set()
         assert self.may_go_on.wait(10)
         super()._write(writes)
 
@@ -469,12 +469,12 @@ def test_files_are_published_while_the_rows_before_them_are_written(
     """Nothing is told before its rows are written, in the order in which groups came."""
     visit = visit_of(store)
     queue = SlowRows(store.settings, store.database, store.blobs, store.hooks)
-    queue.has_begun, queue.may_go_on = threading.Event(), threading.Event()
+    queue.may_go_on = threading.Event()
     monkeypatch.setattr(store, "writes", queue)
+    monkeypatch.setattr(writes, "MOST", 1)
 
     async def work() -> None:
         first = asyncio.ensure_future(queue.post(page_of(store, visit, "/1")))
-        await asyncio.to_thread(queue.has_begun.wait, 10)
         later = page_of(store, visit, "/2")
         second = asyncio.ensure_future(queue.post(later))
         while not (later.is_published or first.done()):  # ruff: ignore[async-busy-wait] - a thread publishes
