@@ -13,9 +13,8 @@ from crawler.catalogue import assets, products
 from crawler.catalogue.run_pages import RunPage
 from crawler.db.models import Artifact, CrawlSession, Diagnostic, DomainDay, Page, ScrapeRecord
 from crawler.db.upsert import for_both
-from crawler.pdp import traces_as_dict
+from crawler.pdp import traces_in
 from crawler.sessions.outcome import Status
-from crawler.storable import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -97,7 +96,7 @@ def _diagnostic(page: Page, verdict: Verdict, facts: Facts) -> dict[str, Any]:
         "policy": verdict.policy,
         "is_pdp": verdict.is_pdp,
         "quality": quality_of(facts),
-        "traces": as_json(traces_as_dict(verdict, facts)),
+        "traces": traces_in(page.facts or {}, page.verdict or {}),
     }
 
 

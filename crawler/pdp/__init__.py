@@ -3,7 +3,7 @@
 from crawler.pdp.account import Rating, Variant
 from crawler.pdp.candidates import is_product_like
 from crawler.pdp.facts import Facts, read_facts
-from crawler.pdp.features import facts_as_dict, traces_as_dict, verdict_as_dict
+from crawler.pdp.features import facts_as_dict, traces_in, verdict_as_dict
 from crawler.pdp.page import read_page
 from crawler.pdp.reading import UNJUDGED, PageQuestion, Reading, reading_of
 from crawler.pdp.sitemaps import sitemap_urls
@@ -37,6 +37,6 @@ __all__ = [
     "read_page",
     "reading_of",
     "sitemap_urls",
-    "traces_as_dict",
+    "traces_in",
     "verdict_as_dict",
 ]

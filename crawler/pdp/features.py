@@ -75,13 +75,13 @@ def verdict_as_dict(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def traces_as_dict(verdict: Verdict, facts: Facts) -> dict[str, Any]:
-    """As JSON: where each fact came from, what other sources say, and the verdict's signals and reasons."""
+def traces_in(facts: Mapping[str, Any], verdict: Mapping[str, Any]) -> dict[str, Any]:
+    """Out of both as JSON: where each fact came from, what other sources say, and why it was judged so."""
     return {
-        "sources": _said(facts.sources),
-        "disagreements": _said(facts.disagreements),
-        "signals": verdict.signals.as_dict(),
-        "reasons": list(verdict.reasons),
+        "sources": facts["sources"],
+        "disagreements": facts["disagreements"],
+        "signals": verdict["signals"],
+        "reasons": verdict["reasons"],
     }
 
 

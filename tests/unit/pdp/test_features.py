@@ -12,7 +12,7 @@ from crawler.pdp import (
     facts_as_dict,
     judge,
     read_facts,
-    traces_as_dict,
+    traces_in,
     verdict_as_dict,
 )
 from crawler.pdp.features import features
@@ -82,7 +82,7 @@ def test_traces_are_parts_of_both_documents() -> None:
     read = page(BODY, head=HEAD + script(OFFER))
     verdict, facts = judge(read), read_facts(read)
     both = {**facts_as_dict(facts), **verdict_as_dict(verdict)}
-    traces = traces_as_dict(verdict, facts)
+    traces = traces_in(facts_as_dict(facts), verdict_as_dict(verdict))
     assert set(traces) == {"sources", "disagreements", "signals", "reasons"}
     assert traces == {name: both[name] for name in traces}
     assert traces["sources"]
