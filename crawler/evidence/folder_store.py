@@ -200,15 +200,15 @@ class FolderStore:
         """
         wanted = list(uris)
         began = time.perf_counter()
-        yield from _removals(self.root, wanted[:_WORTH_THREADS])
+        first, wanted = _removals(self.root, wanted[:_WORTH_THREADS]), wanted[_WORTH_THREADS:]
         threads = _threads_for((time.perf_counter() - began) / _WORTH_THREADS)
-        wanted = wanted[_WORTH_THREADS:]
+        yield from first
         if threads == 1 or not wanted:
             yield from _removals(self.root, wanted)
             return
         share = -(-len(wanted) // threads)
         parts = [wanted[start : start + share] for start in range(0, len(wanted), share)]
-        deleting = [self._deleters.submit(_all_removals, self.root, part) for part in parts]
+        deleting = [self._deleters.submit(_removals, self.root, part) for part in parts]
         try:
             for part in deleting:
                 yield from part.result()
@@ -360,14 +360,9 @@ def _threads_for(seconds: float) -> int:
     return min(_DELETERS, os.cpu_count() or 1) if seconds < _SLOW_SECONDS else _DELETERS
 
 
-def _all_removals(root: Path, uris: Sequence[str]) -> list[Removal]:
-    return list(_removals(root, uris))
-
-
-def _removals(root: Path, uris: Sequence[str]) -> Iterator[Removal]:
+def _removals(root: Path, uris: Sequence[str]) -> list[Removal]:
     with FolderWalk(root) as walk:
-        for uri in uris:
-            yield _removal(walk, uri)
+        return [_removal(walk, uri) for uri in uris]
 
 
 def _removal(walk: FolderWalk, uri: str) -> Removal:
