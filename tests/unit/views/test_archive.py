@@ -5,26 +5,16 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import pytest
-
 from crawler.clock import utc_now
-from crawler.evidence.folder_store import FolderStore
 from crawler.views import archive
 from tests.unit.archive.stored import index_pages, keep
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from crawler.db.engine import Database
+    from crawler.evidence.folder_store import FolderStore
 
 DAY = datetime(2026, 5, 1, 12, tzinfo=UTC)
 PAGE = "<html lang=en><title>Red shoes</title><p>Made of leather, for walking on long ways."
-
-
-@pytest.fixture
-def blobs(tmp_path: Path) -> FolderStore:
-    """The place of the files."""
-    return FolderStore(tmp_path / "artifacts")
 
 
 def test_an_empty_archive(database: Database) -> None:

@@ -5,29 +5,20 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import pytest
 from sqlalchemy import select, update
 
 from crawler.archive.search import SearchOrder
 from crawler.db.models import RegisteredSource, Snapshot
-from crawler.evidence.folder_store import FolderStore
 from crawler.views import search, snapshots
 from tests.unit.archive.stored import index_pages, keep
 from tests.unit.archive.written import SHOP, content, index
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from crawler.db.engine import Database
+    from crawler.evidence.folder_store import FolderStore
 
 DAY = datetime(2026, 5, 1, 12, tzinfo=UTC)
 PAGE = "<html lang=en><title>Red shoes</title><p>Made of leather, for walking on long ways."
-
-
-@pytest.fixture
-def blobs(tmp_path: Path) -> FolderStore:
-    """The place of the files."""
-    return FolderStore(tmp_path / "artifacts")
 
 
 def test_a_hit_and_a_snapshot_say_the_same(database: Database, blobs: FolderStore) -> None:

@@ -10,25 +10,17 @@ from sqlalchemy import select, update
 
 from crawler.db.models import Artifact, Snapshot
 from crawler.errors import NotFoundError
-from crawler.evidence.folder_store import FolderStore
 from crawler.views import snapshots
 from crawler.views.paging import Wanted
 from tests.unit.archive.stored import index_pages, keep
 from tests.unit.archive.written import NOON, SHOP, a_file, a_record, index
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from crawler.db.engine import Database
+    from crawler.evidence.folder_store import FolderStore
 
 DAY = datetime(2026, 5, 1, 12, tzinfo=UTC)
 PAGE = "<html lang=en><title>Red shoes</title><p>Made of leather, for walking on long ways."
-
-
-@pytest.fixture
-def blobs(tmp_path: Path) -> FolderStore:
-    """The place of the files."""
-    return FolderStore(tmp_path / "artifacts")
 
 
 def test_a_body(database: Database, blobs: FolderStore) -> None:
