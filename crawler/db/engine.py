@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from datetime import datetime
 
-    from sqlalchemy.engine import URL, Connection, Engine
+    from sqlalchemy.engine import URL, Connection, Engine, ExceptionContext
 
 BUSY_TIMEOUT_SECONDS = 30
 CONNECT_TIMEOUT_SECONDS = 5
@@ -45,6 +45,7 @@ _SQLITE_IS_AWAY = (
     "is full",
 )
 _POSTGRESQL_REFUSES = {"25006", "42501"}  # in a read-only transaction; a privilege that is missing
+_POSTGRESQL_ENDS = {"57P01", "57P02", "57P03"}  # shut down, crashed, starting: the connection is over
 _NOW = select(func.clock_timestamp(type_=UtcTime))
 
 
@@ -180,7 +181,7 @@ def _sqlite_engine(url: URL) -> Engine:
 
 def _postgresql_engine(url: URL, connections: int) -> Engine:
     kept = connections // 3
-    return create_engine(
+    engine = create_engine(
         url.set(drivername="postgresql+psycopg"),
         pool_size=kept,
         max_overflow=connections - kept,
@@ -191,6 +192,14 @@ def _postgresql_engine(url: URL, connections: int) -> Engine:
             "options": f"-c jit=off {url.query.get('options', '')} -c timezone=UTC".strip(),
         },
     )
+    event.listen(engine, "handle_error", _note_the_end)
+    return engine
+
+
+def _note_the_end(context: ExceptionContext) -> None:
+    # The driver hears of a server's end before its socket is closed, and would use the connection on.
+    if getattr(context.original_exception, "sqlstate", None) in _POSTGRESQL_ENDS:
+        context.is_disconnect = True
 
 
 def _make_parent_folder(

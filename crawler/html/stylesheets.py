@@ -26,6 +26,7 @@ _BARE_ADDRESS = re.compile(
 _QUOTE_FOLLOWS = re.compile(r"\s*+[\"']")
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})(?:\r\n|\s)?|(\r\n|\n)|(.))", re.DOTALL)
 _TAG_BEGINS = re.compile(r"<(?=[a-zA-Z/!?])")
+_TAG_BEGINS_OR_ESCAPE = re.compile(r"\\?<(?=[a-zA-Z/!?])|\\.", re.DOTALL)
 _ADDRESS_FUNCTIONS = frozenset({"url", "src", "image-set", "-webkit-image-set", "image"})
 _IMPORT = "@import"
 _NAMING_RULES = frozenset({"@namespace", "@charset"})  # what they name is no address
@@ -82,11 +83,11 @@ class _Restyling:
         if not token["open"]:
             if not self._open and (name == _IMPORT or name in _NAMING_RULES):
                 self._rule = name
-            return token[0], token.end()
+            return _without_tags(token[0]), token.end()
         if name == "url" and not _QUOTE_FOLLOWS.match(self._text, token.end()):
             return self._bare(token.end())
         self._open.append(name)
-        return token[0], token.end()
+        return _without_tags(token[0]), token.end()
 
     def _bare(self, start: int) -> tuple[str, int]:
         """An address without quotes; one that is none goes up to where a browser gives it up."""
@@ -104,7 +105,7 @@ class _Restyling:
         elif self._rule == _IMPORT:
             self._rule = ""
             return self._quoted(within)
-        return _TAG_BEGINS.sub(r"\\3c ", whole)
+        return _without_tags(whole)
 
     def _quoted(self, given: str) -> str:
         new = given if self._rule in _NAMING_RULES else self._address(given)
@@ -123,6 +124,11 @@ class _Restyling:
 def _spaced(whole: str, after: str) -> str:
     """What is no text and no name, with a space where it would look like the beginning of a tag."""
     return _TAG_BEGINS.sub("< ", whole + after)[: None if not after else -1]
+
+
+def _without_tags(whole: str) -> str:
+    """A text or a name that says the same without the beginning of a tag."""
+    return _TAG_BEGINS_OR_ESCAPE.sub(lambda found: "\\3c " if "<" in found[0] else found[0], whole)
 
 
 def unescaped(text: str) -> str:

@@ -97,7 +97,8 @@ class Looker:
     ) -> Seen:  # fmt: skip
         told = load_settings({**QUICK, **settings})
         enclosure = Enclosure(Rules(EgressPolicy.of([allowed])))
-        door = await enclosure.open_door(lambda: True, told.render_max_mb * 1024 * 1024)
+        # It counts what goes over the wire; wider than the page's own limit, or either may be the first.
+        door = await enclosure.open_door(lambda: True, 2 * told.render_max_mb * 1024 * 1024)
         options = viewport.context(self.browser.version, told) | more
         context = await self.browser.new_context(**options, proxy={"server": door.url})
         visit, request = a_visit(), Request(url)

@@ -171,6 +171,20 @@ def test_a_refused_password_is_not_told(postgres_url: str) -> None:
     assert "geheim" not in str(caught.value)
 
 
+@pytest.mark.parametrize("code", ["57P01", "57P02", "57P03"])
+def test_a_server_that_says_it_ends_is_away(postgres_url: str, code: str) -> None:
+    """Although the connection may look open for a moment; nothing is tried on it any more."""
+    database = Database(postgres_url)
+    ending = text(f"DO $$ BEGIN RAISE EXCEPTION 'ending' USING ERRCODE = '{code}'; END $$")
+    with database.read() as db:
+        process = db.scalar(text("SELECT pg_backend_pid()"))
+    with pytest.raises(DatabaseUnavailableError, match="ending"), database.write() as db:
+        db.execute(ending)
+    with database.read() as db:
+        assert db.scalar(text("SELECT pg_backend_pid()")) != process
+    database.close()
+
+
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "sqlite:///"])
 def test_a_database_in_memory_is_refused(url: str) -> None:
     """Several processes share the database, so it needs a file."""

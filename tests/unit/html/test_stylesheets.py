@@ -61,6 +61,16 @@ def test_a_new_address_cannot_break_out(new: str) -> None:
     assert "<" not in made
 
 
+@pytest.mark.parametrize(
+    "sheet", ["\\<c{}", "a\\</style", "\\<c(", "'\\<c'", "'\\\\<c'", "'<c'", "<c", "\\\\<c", "'\\\n<c'"]
+)
+def test_what_looks_like_a_tag_is_said_otherwise(sheet: str) -> None:
+    """In texts and names by an escape, elsewhere by a space, which is as little a selector as without it."""
+    made = restyled(sheet, lambda _: None)
+    assert not re.search(r"<[a-zA-Z/!?]", made)
+    assert unescaped(made).replace("< ", "<") == unescaped(sheet)
+
+
 @given(st.text("<>/sc\\\"'(){}[];:@url import\n\x00é-", max_size=60))
 def test_nothing_that_comes_out_looks_like_a_tag(sheet: str) -> None:
     """Of any text: it may stand in a page; a second pass finds the same addresses and no others."""
