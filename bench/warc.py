@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from functools import partial
 from io import BytesIO, StringIO
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from warcio.archiveiterator import ArchiveIterator
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 PAGES = 400
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
+CRAWLS = int(os.environ.get("BENCH_CRAWLS", "5"))  # rounds of them
 ROW_SECONDS = 4.0
 MB = 1024 * 1024
 LARGE_BYTES = 2 * 1024 * MB
@@ -214,26 +216,34 @@ def _lost(bodies: list[bytes]) -> dict[str, int]:
 def _crawls(*names: str) -> None:
     """The crawls of `bench site` with pages in files, in WARC files, and unjudged; and a recorded one.
 
-    The time of processors is told as well: rates depend on who else is at work.
+    Others may be at work, now more and now less: so the crawls of a round follow each other, every other round
+    backwards, and what is told of two is the median of their ratios. The processors' time is told as well.
     """
-    shapes = {name: SHAPES[name] for name in names}
-    rate: dict[str, float] = {}
-    cpu: dict[str, float] = {}
-    with spawn(bulk=SHOPS) as shops, tempfile.TemporaryDirectory() as folder:
+    rounds: list[dict[str, tuple[float, float]]] = []
+    with spawn(bulk=SHOPS) as shops:
         homes = [shops.url(f"shop-{number:04}") for number in range(1, SHOPS + 1)]
-        for _ in range(ROUNDS):
-            for name, (mode, settings) in shapes.items():
-                named = {k: str(Path(folder) / v) if k == "WARC_DIR" else v for k, v in settings.items()}
-                with _set(named):
-                    figures = site._run(mode, homes)  # ruff: ignore[private-member-access] - the same crawl
-                rate[name] = max(rate.get(name, 0), float(figures["per_second"]))
-                cpu[name] = min(cpu.get(name, float("inf")), float(figures["cpu_ms"]))
-    print("\n| crawl | pages/s | beside | ratio | ms of CPU | ratio |\n|---|---|---|---|---|---|")
-    for name, beside in (pair for pair in BESIDE if shapes.keys() >= set(pair)):
-        ratios = rate[name] / rate[beside], cpu[beside] / cpu[name]
+        for number in range(CRAWLS):
+            rounds.append({name: _crawled(name, homes) for name in (names, names[::-1])[number % 2]})
+    print(
+        "\n| crawl | pages/s | beside | ratio | of all rounds | ms of CPU | ratio |\n|---|---|---|---|---|---|---|"
+    )
+    for name, beside in (pair for pair in BESIDE if {*names} >= set(pair)):
+        rates = sorted(each[name][0] / each[beside][0] for each in rounds)
+        works = [each[beside][1] / each[name][1] for each in rounds]
         print(
-            f"| {name} | {rate[name]:.0f} | {beside} | {ratios[0]:.2f} | {cpu[name]:.1f} | {ratios[1]:.2f} |"
+            f"| {name} | {median(each[name][0] for each in rounds):.0f} | {beside} | {median(rates):.2f} |"
+            f" {', '.join(f'{rate:.2f}' for rate in rates)} |"
+            f" {median(each[name][1] for each in rounds):.1f} | {median(works):.2f} |"
         )
+
+
+def _crawled(name: str, homes: list[str]) -> tuple[float, float]:
+    """Pages a second, and milliseconds of CPU a page."""
+    mode, settings = SHAPES[name]
+    with tempfile.TemporaryDirectory() as folder:
+        with _set({k: str(Path(folder) / v) if k == "WARC_DIR" else v for k, v in settings.items()}):
+            figures = site._run(mode, homes)  # ruff: ignore[private-member-access] - the same crawl
+    return float(figures["per_second"]), float(figures["cpu_ms"])
 
 
 @contextmanager
