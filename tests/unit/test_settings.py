@@ -57,6 +57,13 @@ def test_nothing_but_the_web_is_fetched(scheme: str) -> None:
     assert settings.DOWNLOAD_HANDLERS_BASE[scheme] is None
 
 
+def test_a_polite_visitor_by_default() -> None:
+    """SPEC D80: eight domains side by side, one request to each, and what robots.txt says is heard."""
+    assert Settings.model_fields["sessions_at_once"].default == 8
+    assert settings.CONCURRENT_REQUESTS_PER_DOMAIN == 1
+    assert (settings.ROBOTSTXT_OBEY, settings.DOWNLOAD_DELAY) == (True, 1)
+
+
 def test_our_own_settings_are_scrapys_too() -> None:
     """But for those whose names are Scrapy's already: theirs mean something else."""
     ours = {name.upper() for name in Settings.model_fields} - {name.upper() for name in SCRAPYS_NAMES}

@@ -20,6 +20,7 @@ from crawler.urls import (
     root_of,
     same_site,
     site_of,
+    spelling,
     without_passwords,
 )
 
@@ -221,6 +222,23 @@ def test_spellings_of_a_page_are_one(one: str, other: str) -> None:
     """And the canonical form is its own."""
     assert canonical(one) == canonical(other)
     assert canonical(canonical(one)) == canonical(one)
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        ("HTTP://WWW.Shop.Example:80/A?b=2&a=1&c#top", "http://www.shop.example/A?b=2&a=1&c"),
+        ("https://shop.example:443", "https://shop.example/"),
+        ("https://shop.example:8443/%7Ea/#", "https://shop.example:8443/%7Ea/"),
+        ("https://SH\u00d6P.example/p", "https://xn--shp-tna.example/p"),
+        ("http://[2001:DB8::1]:80/", "http://[2001:db8::1]/"),
+        ("https://me:secret@Shop.Example/#top", "https://me:secret@Shop.Example/#top"),
+        ("no URL#at all", "no URL#at all"),
+    ],
+)
+def test_a_url_is_stored_in_one_spelling(given: str, stored: str) -> None:
+    """SPEC F160: of scheme, host and port; path and query are the site's own, and what is no URL stays."""
+    assert spelling(given) == spelling(stored) == stored
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,12 @@ BODY = b"""<html lang=en><head><title>Jug</title><link rel=canonical href="/p/ju
 <img src=jug.jpg><p class=price>$ 18.00</p><button>Add to cart</button></body></html>"""
 
 
-def fetched(body: bytes = BODY, content_type: str = "text/html; charset=utf-8") -> FetchedPage:
+def fetched(
+    body: bytes = BODY, content_type: str = "text/html; charset=utf-8", url: str = URL
+) -> FetchedPage:
     """A page as it comes from the site and its reader."""
-    reading = reading_of(PageQuestion(body, URL, content_type, "v1.2", with_links=False))
-    return FetchedPage(URL, 200, content_type, 120, body, reading)
+    reading = reading_of(PageQuestion(body, url, content_type, "v1.2", with_links=False))
+    return FetchedPage(url, 200, content_type, 120, body, reading)
 
 
 def bare_reading(signals: Signals, **found: Any) -> Reading:
@@ -45,6 +47,13 @@ def test_a_page_becomes_a_capture() -> None:
     assert capture.facts.price == Decimal("18.00")
     assert capture.canonical_url == "/p/jug"
     assert capture.low_confidence_reasons == ("text_too_short_23",)
+
+
+def test_a_page_is_stored_under_one_spelling_of_its_url() -> None:
+    """SPEC F160: whatever a link or a redirect wrote."""
+    odd = "HTTPS://Shop.Example:443/p/jug?b=1&a=2#reviews"
+    for url in (PageCapture("s-1", "pdp", odd).url, PageCapture.of(fetched(url=odd), "s-1", "pdp").url):
+        assert url == "https://shop.example/p/jug?b=1&a=2"
 
 
 def test_what_is_no_html_is_kept_as_it_came() -> None:

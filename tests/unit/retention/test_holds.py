@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
 import pytest
+from sqlalchemy import delete
 
 from crawler.clock import utc_now
 from crawler.db.models import (
@@ -253,6 +254,10 @@ def test_a_held_session_row_stays(visits: Visits) -> None:
     session = visits.visit()
     hold(visits, Target(session_id=session))
     visits.lose_files(session, 1000 * DAY)
-    visits.change(Price, seen_at=utc_now() - 1000 * DAY)
+    with visits.database.write() as db:
+        db.execute(delete(Price))
     clean(visits)
     assert visits.count(CrawlSession) == 1
+    unhold(visits, Target(session_id=session))
+    clean(visits)
+    assert visits.count(CrawlSession) == 0

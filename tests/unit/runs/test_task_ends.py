@@ -154,6 +154,11 @@ def test_any_words_can_be_written(run: Run) -> None:
         assert words.startswith("\N{REPLACEMENT CHARACTER}? from http://")
 
 
+def test_the_reasons_of_a_release_are_three() -> None:
+    """SPEC D88: scripts tell them apart."""
+    assert {reason.value for reason in Release} == {"stopped", "interrupted", "left"}
+
+
 @pytest.mark.parametrize("reason", Release)
 def test_what_is_given_back_costs_nothing(run: Run, reason: Release) -> None:
     """SPEC D88: it says why; an earlier failure's cause is not its reason."""

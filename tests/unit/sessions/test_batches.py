@@ -9,7 +9,7 @@ import pytest
 
 from crawler.capture.failures import Cause
 from crawler.errors import LockedError
-from crawler.sessions.batches import close_batch, open_batch
+from crawler.sessions.batches import close_batch, open_batch, read_urls
 from crawler.sessions.visit import ProductPage
 
 if TYPE_CHECKING:
@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 FILE = "/shops.txt"
 SHORT, LONG = 30, 3000
 TTL = timedelta(seconds=300)
+
+
+def test_what_was_given_stands_beside_what_is_stored() -> None:
+    """SPEC F160: one spelling, each page once, and the words of whoever asked."""
+    lines = read_urls(["HTTPS://Shop.Example:443/p#top", "https://shop.example/p", "https://shop.example/q"])
+    assert [(line.url, line.given) for line in lines] == [
+        ("https://shop.example/p", "HTTPS://Shop.Example:443/p#top"),
+        ("https://shop.example/q", "https://shop.example/q"),
+    ]
 
 
 def test_a_batch_is_gone_on_with_until_nothing_is_left(process_of: ProcessOf) -> None:
