@@ -216,17 +216,17 @@ def _lost(bodies: list[bytes]) -> dict[str, int]:
 def _crawls(*names: str) -> None:
     """The crawls of `bench site` with pages in files, in WARC files, and unjudged; and a recorded one.
 
-    Others may be at work, now more and now less: so the crawls of a round follow each other, every other round
-    backwards, and what is told of two is the median of their ratios. The processors' time is told as well.
+    Others may be at work, now more and now less: so the crawls of a round follow each other, every other
+    round backwards, and what is told of two is the median of their ratios. The processors' time is told, too.
     """
-    rounds: list[dict[str, tuple[float, float]]] = []
     with spawn(bulk=SHOPS) as shops:
         homes = [shops.url(f"shop-{number:04}") for number in range(1, SHOPS + 1)]
-        for number in range(CRAWLS):
-            rounds.append({name: _crawled(name, homes) for name in (names, names[::-1])[number % 2]})
-    print(
-        "\n| crawl | pages/s | beside | ratio | of all rounds | ms of CPU | ratio |\n|---|---|---|---|---|---|---|"
-    )
+        rounds = [
+            {name: _crawled(name, homes) for name in (names, names[::-1])[number % 2]}
+            for number in range(CRAWLS)
+        ]
+    print("\n| crawl | pages/s | beside | ratio | of all rounds | ms of CPU | ratio |")
+    print("|---|---|---|---|---|---|---|")
     for name, beside in (pair for pair in BESIDE if {*names} >= set(pair)):
         rates = sorted(each[name][0] / each[beside][0] for each in rounds)
         works = [each[beside][1] / each[name][1] for each in rounds]
@@ -241,7 +241,10 @@ def _crawled(name: str, homes: list[str]) -> tuple[float, float]:
     """Pages a second, and milliseconds of CPU a page."""
     mode, settings = SHAPES[name]
     with tempfile.TemporaryDirectory() as folder:
-        with _set({k: str(Path(folder) / v) if k == "WARC_DIR" else v for k, v in settings.items()}):
+        placed = {
+            name: str(Path(folder) / said) if name == "WARC_DIR" else said for name, said in settings.items()
+        }
+        with _set(placed):
             figures = site._run(mode, homes)  # ruff: ignore[private-member-access] - the same crawl
     return float(figures["per_second"]), float(figures["cpu_ms"])
 
