@@ -12,6 +12,7 @@ import hashlib
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from itertools import starmap
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 from uuid import uuid4
@@ -27,7 +28,7 @@ from crawler.warc.reader import Entry
 from crawler.warc.records import PairWriter, Shelved, read_date
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Sequence
     from concurrent.futures import Future
     from datetime import datetime
     from pathlib import Path
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
     from crawler.warc.messages import Exchange
     from crawler.warc.records import About
+
+    Order = tuple[Exchange | Resource, UUID | None]  # what is to be written, and of which session
 
 ENDING = ".warc.gz"
 OPEN = ".open"
@@ -132,9 +135,9 @@ class WarcShelf:
         self._flushers = ThreadPoolExecutor(FLUSHERS, thread_name_prefix="warc-flush")
         self._thread.submit(recover, folder, register).result()
 
-    def append(self, exchange: Exchange | Resource, session_id: UUID | None = None) -> Future[Shelved]:
-        """Have an answer and its request written, or what was made of one."""
-        return self._thread.submit(self._append, exchange, session_id)
+    def append(self, orders: Sequence[Order]) -> Future[list[Shelved | Exception]]:
+        """Have answers with their requests written, or what was made of them; each may fail by itself."""
+        return self._thread.submit(lambda: list(starmap(self._appended, orders)))
 
     def sync(self) -> None:
         """Make everything last that was appended so far; any thread may ask."""
@@ -168,6 +171,12 @@ class WarcShelf:
             end.result()
 
     # ── in the writing thread ──
+
+    def _appended(self, exchange: Exchange | Resource, key: UUID | None) -> Shelved | Exception:
+        try:
+            return self._append(exchange, key)
+        except Exception as error:  # ruff: ignore[blind-except] - raised where it was ordered
+            return error
 
     def _append(self, exchange: Exchange | Resource, key: UUID | None) -> Shelved:
         file = self._files.get(key) or self._begin(key)

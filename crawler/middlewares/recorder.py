@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
+from attrs import define, field
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
@@ -25,6 +26,7 @@ from crawler.middlewares.partial import LOST, TOO_LARGE, TOO_SLOW
 from crawler.warc.messages import Exchange
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
     from scrapy import Request
@@ -33,10 +35,13 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawler.crawl.context import CrawlContext
+    from crawler.evidence.warc_shelf import Order, WarcShelf
     from crawler.warc.messages import Headers, Resource
     from crawler.warc.records import Shelved
 
 MOST_WAITING_BYTES = 64 * 1024 * 1024  # of answers that the disk has not taken; then no request goes out
+# That an answer waits for others: to wake a thread for each of them costs more than to write it.
+GROWS_SECONDS = 0.01
 _TRUNCATED = {LOST: "disconnect", TOO_SLOW: "time", TOO_LARGE: "length", "download_stopped": "length"}
 
 log = logs.get_logger(__name__)
@@ -51,6 +56,7 @@ class RecorderMiddleware(Component):
         super().__init__(crawler, context)
         # What was let out, and when its answer began; None as long as it did not.
         self._out: WeakKeyDictionary[Request, datetime | None] = WeakKeyDictionary()
+        self._groups: dict[WarcShelf, _Group] = {}
         self._waiting_bytes = 0
         self._has_room = asyncio.Event()
         self._has_room.set()
@@ -112,7 +118,8 @@ class RecorderMiddleware(Component):
         shelves = [stores.shelf] if stores.shelf else []
         if session and self.context.has_own_warc(session):
             shelves.insert(0, stores.open_spool())
-        written = [asyncio.wrap_future(shelf.append(exchange, key)) for shelf in shelves]
+        groups = [self._groups.setdefault(shelf, _Group(shelf)) for shelf in shelves]
+        written = [group.write(exchange, key) for group in groups]
         if len(written) > 1:
             await asyncio.gather(*written)
         return await written[-1]
@@ -129,6 +136,43 @@ class RecorderMiddleware(Component):
         log.error("warc.not_written", code=error.code, error=str(error), hint=error.hint)
         if not self.context.fail_run(str(error)):
             self._ending = asyncio.ensure_future(self.crawler.engine.close_spider_async(reason=error.code))
+
+
+@define(eq=False)
+class _Group:
+    """What is to be written next, all of it at once."""
+
+    shelf: WarcShelf
+    _waiting: list[tuple[Order, asyncio.Future[Shelved]]] = field(factory=list)
+
+    def write(self, exchange: Exchange | Resource, session_id: UUID | None) -> asyncio.Future[Shelved]:
+        """Have an answer written with those that come in the same moment."""
+        loop = asyncio.get_running_loop()
+        written: asyncio.Future[Shelved] = loop.create_future()
+        self._waiting.append(((exchange, session_id), written))
+        if len(self._waiting) == 1:
+            loop.call_later(GROWS_SECONDS, self._hand_on)
+        return written
+
+    def _hand_on(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        orders, futures = zip(*waiting, strict=True)
+        try:
+            written = asyncio.wrap_future(self.shelf.append(orders))
+        except RuntimeError as error:  # it is closed
+            _answer(futures, [error] * len(futures))
+        else:
+            written.add_done_callback(lambda done: _answer(futures, done.result()))
+
+
+def _answer(futures: Iterable[asyncio.Future[Shelved]], results: Iterable[Shelved | Exception]) -> None:
+    for written, result in zip(futures, results, strict=True):
+        if written.done():  # whoever waited was cancelled
+            continue
+        if isinstance(result, Exception):
+            written.set_exception(result)
+        else:
+            written.set_result(result)
 
 
 def exchange_of(request: Request, response: Response, began: datetime) -> Exchange:

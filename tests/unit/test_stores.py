@@ -16,7 +16,7 @@ from crawler.errors import RevisionError
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder
 from crawler.stores import HOOKS, open_stores
-from tests.unit.warc.made import exchange
+from tests.unit.warc.made import appended, exchange
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,7 +78,7 @@ def test_a_warc_file_says_whether_robots_txt_was_obeyed(
         stores.obeys_robots = obeys
         stores.open_shelf()
         assert stores.shelf is not None
-        path = settings.warcs / stores.shelf.append(exchange()).result().path
+        path = settings.warcs / appended(stores.shelf, exchange()).path
     assert said in gzip.decompress(path.read_bytes())
 
 

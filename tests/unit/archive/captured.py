@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from crawler.evidence.warc_files import WarcRows, write_records
 from crawler.evidence.warc_shelf import WarcShelf
 from crawler.warc.messages import Exchange
-from tests.unit.warc.made import ABOUT
+from tests.unit.warc.made import ABOUT, appended
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +41,7 @@ def record(database: Database, folder: Path, *exchanges: Exchange, revisits: str
     shelf = WarcShelf(folder, ABOUT, WarcRows(database), max_bytes=10**9, revisits=revisits)
     try:
         in_time = sorted(exchanges, key=lambda each: each.captured_at)
-        shelved = {id(each): shelf.append(each).result() for each in in_time}
+        shelved = {id(each): appended(shelf, each) for each in in_time}
     finally:
         shelf.close()
     with database.write() as db:

@@ -13,7 +13,7 @@ from crawler.db.engine import Database
 from crawler.db.models import AuditEntry, Record, WarcFile
 from crawler.evidence.warc_files import WarcRows
 from crawler.evidence.warc_shelf import WarcShelf
-from tests.unit.warc.made import ABOUT, entries, exchange, made, page, stretches
+from tests.unit.warc.made import ABOUT, appended, entries, exchange, made, page, stretches
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,9 +122,9 @@ def test_a_url_is_erased(vitrine: Vitrine, tmp_path: Path) -> None:
     assert vitrine("db", "upgrade").code == 0
     database = Database(load_settings().database)
     shelf = WarcShelf(tmp_path, ABOUT, WarcRows(database), max_bytes=10**9, revisits="url")
-    place = shelf.append(exchange(URL, page(1))).result()
+    place = appended(shelf, exchange(URL, page(1)))
     for url, number in ((OTHER, 2), (URL, 1)):
-        shelf.append(exchange(url, page(number))).result()
+        appended(shelf, exchange(url, page(number)))
     shelf.close()
     file = tmp_path / place.path
     before = file.read_bytes()

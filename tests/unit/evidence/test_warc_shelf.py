@@ -21,7 +21,7 @@ from crawler.evidence.warc_files import NoRows, WarcRows
 from crawler.evidence.warc_shelf import WarcShelf, left_open, recover
 from crawler.evidence.warc_walk import walk
 from crawler.warc.reader import Bad, Entry
-from tests.unit.warc.made import ABOUT, exchange, page
+from tests.unit.warc.made import ABOUT, appended, exchange, page
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -60,7 +60,7 @@ def files(folder: Path) -> list[Path]:
 
 def test_an_answer_lies_where_it_is_said_to(shelf: WarcShelf) -> None:
     """At once, in the open file, and after it is sealed."""
-    places = [shelf.append(exchange(body=page(number))).result() for number in range(3)]
+    places = [appended(shelf, exchange(body=page(number))) for number in range(3)]
     [file] = files(shelf.folder)
     assert [file.name] == left_open(shelf.folder) == [places[0].path + ".open"]
     facts = shelf.seal(None).result()
@@ -78,7 +78,7 @@ def test_each_visit_has_its_own_file(shelf: WarcShelf) -> None:
     """So that one can go without the other."""
     one, other = uuid4(), uuid4()
     for session in (one, other, one):
-        shelf.append(exchange(), session).result()
+        appended(shelf, exchange(), session)
     assert shelf.seal(one).result() is not None
     assert shelf.seal(one).result() is None
     assert len(files(shelf.folder)) == 2
@@ -89,7 +89,7 @@ def test_a_file_ends_after_a_pair(tmp_path: Path) -> None:
     """Never in the midst of one, and with no record of a larger file lost."""
     shelf = opened(tmp_path, max_bytes=4000)
     for number in range(10):
-        shelf.append(exchange(body=page(number))).result()
+        appended(shelf, exchange(body=page(number)))
     shelf.close()
     found = [read(path) for path in files(tmp_path)]
     assert len(found) > 3
@@ -106,7 +106,7 @@ def test_revisits_stay_in_their_file(tmp_path: Path) -> None:
     """What they refer to goes with them, or stays."""
     shelf = opened(tmp_path, max_bytes=10**9, revisits="url")
     one, other = uuid4(), uuid4()
-    kinds = [shelf.append(exchange(), session).result().pair.kind for session in (one, other, one)]
+    kinds = [appended(shelf, exchange(), session).pair.kind for session in (one, other, one)]
     shelf.close()
     assert kinds == ["response", "response", "revisit"]
 
@@ -116,7 +116,7 @@ def test_what_was_flushed_is_flushed_once(shelf: WarcShelf, monkeypatch: pytest.
     waits: list[int] = []
     monkeypatch.setattr(os, "fdatasync", waits.append)
     for session in (uuid4(), uuid4()):
-        shelf.append(exchange(), session).result()
+        appended(shelf, exchange(), session)
     shelf.sync()
     shelf.sync()
     assert len(waits) == 2
@@ -128,7 +128,7 @@ def test_a_failed_flush_is_tried_again(shelf: WarcShelf, monkeypatch: pytest.Mon
     def fail(_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    shelf.append(exchange()).result()
+    appended(shelf, exchange())
     with monkeypatch.context() as patched:
         patched.setattr(os, "fdatasync", fail)
         for _ in range(2):
@@ -139,7 +139,7 @@ def test_a_failed_flush_is_tried_again(shelf: WarcShelf, monkeypatch: pytest.Mon
 
 def test_a_full_disk_leaves_no_half_record(shelf: WarcShelf, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file ends where it ended before, and goes on when there is room again."""
-    shelf.append(exchange(body=page(1))).result()
+    appended(shelf, exchange(body=page(1)))
     write = os.write
 
     def some(handle: int, data: memoryview) -> int:
@@ -150,8 +150,8 @@ def test_a_full_disk_leaves_no_half_record(shelf: WarcShelf, monkeypatch: pytest
     with monkeypatch.context() as patched:
         patched.setattr(os, "write", some)
         with pytest.raises(DiskFullError, match="no room"):
-            shelf.append(exchange(body=page(2))).result()
-    last = shelf.append(exchange(body=page(3))).result()
+            appended(shelf, exchange(body=page(2)))
+    last = appended(shelf, exchange(body=page(3)))
     shelf.seal(None).result()
     [file] = files(shelf.folder)
     assert [each.head.kind for each in read(file)].count("response") == 2
@@ -160,12 +160,12 @@ def test_a_full_disk_leaves_no_half_record(shelf: WarcShelf, monkeypatch: pytest
 
 def test_a_folder_that_vanishes_is_told(shelf: WarcShelf) -> None:
     """Bytes that go into a file without a name are lost."""
-    shelf.append(exchange()).result()
+    appended(shelf, exchange())
     shutil.rmtree(shelf.folder)
     with pytest.raises(StoreUnavailableError, match="was removed"):
-        shelf.append(exchange()).result()
+        appended(shelf, exchange())
     with pytest.raises(StoreUnavailableError, match="was removed"):
-        shelf.append(exchange(), uuid4()).result()
+        appended(shelf, exchange(), uuid4())
     shelf._files.clear()
 
 
@@ -177,7 +177,7 @@ def test_the_folder_may_be_a_link_but_no_file_in_it(tmp_path: Path) -> None:
     victim.write_bytes(b"precious")
     (tmp_path / "there" / "x.warc.gz.open").symlink_to(victim)
     shelf = opened(tmp_path / "link")
-    shelf.append(exchange()).result()
+    appended(shelf, exchange())
     shelf.close()
     assert victim.read_bytes() == b"precious"
     assert len(files(tmp_path / "there")) == 2
@@ -188,10 +188,10 @@ import os, sys, time
 from pathlib import Path
 from crawler.evidence.warc_files import NoRows
 from crawler.evidence.warc_shelf import WarcShelf
-from tests.unit.warc.made import ABOUT, exchange, page
+from tests.unit.warc.made import ABOUT, appended, exchange, page
 shelf = WarcShelf(Path(sys.argv[1]), ABOUT, NoRows(), max_bytes=10**9)
 for number in range(5):
-    shelf.append(exchange(body=page(number))).result()
+    appended(shelf, exchange(body=page(number)))
 print("written", flush=True)
 time.sleep(100)
 """
@@ -228,7 +228,7 @@ def test_a_file_without_an_answer_goes(tmp_path: Path, left: bytes) -> None:
 def test_a_name_that_is_taken_is_not_overwritten(tmp_path: Path) -> None:
     """Whoever has copied such a file beside the open one loses neither."""
     shelf = opened(tmp_path)
-    place = shelf.append(exchange()).result()
+    place = appended(shelf, exchange())
     (tmp_path / place.path).write_bytes(b"precious")
     with pytest.raises(Exception, match="File exists"):
         shelf.seal(None).result()
@@ -245,7 +245,7 @@ def rows(database: Database) -> list[WarcFile]:
 def test_files_have_rows(database: Database, tmp_path: Path) -> None:
     """While they are open, and once they are sealed."""
     shelf = opened(tmp_path, register=WarcRows(database))
-    place = shelf.append(exchange()).result()
+    place = appended(shelf, exchange())
     [row] = rows(database)
     assert (row.id, row.path, row.state, row.folder) == (place.file_id, place.path, "open", str(tmp_path))
     shelf.close()
@@ -261,7 +261,7 @@ def test_recovered_files_have_rows(database: Database, tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         folder = tmp_path / name
         shelf = opened(folder)
-        shelf.append(exchange()).result()
+        appended(shelf, exchange())
         shelf.close()
         [file] = files(folder)
         (tmp_path / f"{name}.warc.gz.open").write_bytes(file.read_bytes() + b"\x1f\x8b\x08torn")
@@ -283,7 +283,7 @@ def test_a_file_whose_end_nobody_wrote_down(database: Database, tmp_path: Path) 
     """Its writer died between name and row: the row says it after all; what is not there stays missed."""
     register = WarcRows(database)
     shelf = opened(tmp_path, register=register)
-    shelf.append(exchange()).result()
+    appended(shelf, exchange())
     shelf.close()
     with database.write() as db:
         [row] = db.scalars(select(WarcFile))

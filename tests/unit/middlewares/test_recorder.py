@@ -18,12 +18,15 @@ from crawler.crawl.answers import LargeAnswerError, PartialAnswerError, SlowAnsw
 from crawler.crawl.context import RECORD, SESSION
 from crawler.evidence.blobs import DiskFullError
 from crawler.middlewares.recorder import MOST_WAITING_BYTES, RecorderMiddleware
+from crawler.warc.messages import Exchange
 from tests.unit.components import a_request, awaited, crawl_parts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scrapy import Request
 
-    from crawler.warc.messages import Exchange
+    from crawler.evidence.warc_shelf import Order
 
 PACK = str(UUID(int=1))
 
@@ -33,19 +36,18 @@ class Shelf:
 
     def __init__(self) -> None:
         self.written: list[Exchange] = []
-        self.error: Exception | None = None
+        self.times = 0  # that it was asked
+        self.error = DiskFullError("no room")  # of what says that it is refused
         self.slow: Future[Any] | None = None
 
-    def append(self, exchange: Exchange, _session: object) -> Future[Any]:
+    def append(self, orders: Sequence[Order]) -> Future[Any]:
         """As the real one."""
-        self.written.append(exchange)
+        self.times += 1
+        self.written += [exchange for exchange, _ in orders if isinstance(exchange, Exchange)]
         if self.slow is not None:
             return self.slow
         done: Future[Any] = Future()
-        if self.error:
-            done.set_exception(self.error)
-        else:
-            done.set_result("a place")
+        done.set_result([self.error if b"refused" in each.body else "a place" for each, _ in orders])
         return done
 
 
@@ -126,7 +128,7 @@ def test_a_slow_disk_holds_requests_up(recorder: RecorderMiddleware, shelf: Shel
         going = asyncio.ensure_future(recorder.process_request(second))
         done, _ = await asyncio.wait([going], timeout=0.05)
         was_held = not done
-        shelf.slow.set_result("a place")
+        shelf.slow.set_result(["a place"])
         await writing
         await going
         return was_held
@@ -134,35 +136,65 @@ def test_a_slow_disk_holds_requests_up(recorder: RecorderMiddleware, shelf: Shel
     assert awaited(way())
 
 
-def test_a_crawl_that_cannot_be_recorded_ends(recorder: RecorderMiddleware, shelf: Shelf) -> None:
+def test_a_crawl_that_cannot_be_recorded_ends(recorder: RecorderMiddleware) -> None:
     """The answer is an error, and no further request goes out."""
     close = AsyncMock()
     engine: Any = SimpleNamespace(close_spider_async=close)
     recorder.crawler.engine = engine
-    shelf.error = DiskFullError("no room")
 
     async def way() -> None:
         request = a_request()
         await recorder.process_request(request)
         with pytest.raises(DiskFullError):
-            await recorder.process_response(request, Response(request.url))
+            await recorder.process_response(request, Response(request.url, body=b"refused"))
         await asyncio.sleep(0)
 
     awaited(way())
     close.assert_awaited_once_with(reason="disk_full")
 
 
-def test_a_run_that_cannot_be_recorded_fails(recorder: RecorderMiddleware, shelf: Shelf) -> None:
+def test_a_run_that_cannot_be_recorded_fails(recorder: RecorderMiddleware) -> None:
     """It gives back what is under way, and says why; nobody closes the spider over its head."""
     close, fail_run = AsyncMock(), Mock(return_value=True)
     engine: Any = SimpleNamespace(close_spider_async=close)
     recorder.crawler.engine = engine
     recorder.context.fail_run = fail_run  # type: ignore[method-assign]
-    shelf.error = DiskFullError("no room")
     with pytest.raises(DiskFullError):
-        answered(recorder, a_request())
+        answered(recorder, a_request(), body=b"refused")
     fail_run.assert_called_once_with("no room")
     close.assert_not_awaited()
+
+
+def test_answers_of_one_moment_are_written_together(recorder: RecorderMiddleware, shelf: Shelf) -> None:
+    """One that is refused, or that nobody waits for any more, costs the others nothing."""
+
+    async def answer(body: bytes) -> object:
+        request = a_request()
+        await recorder.process_request(request)
+        await recorder.process_response(request, Response(request.url, body=body))
+        return request.meta[RECORD]
+
+    async def way() -> list[object]:
+        answers = [asyncio.ensure_future(answer(body)) for body in (b"1", b"refused", b"left", b"2")]
+        await asyncio.sleep(0)
+        answers[2].cancel()
+        return await asyncio.gather(*answers, return_exceptions=True)
+
+    recorder.context.fail_run = Mock(return_value=True)  # type: ignore[method-assign]
+    one, refused, left, two = awaited(way())
+    assert (one, two) == ("a place", "a place")
+    assert isinstance(refused, DiskFullError)
+    assert isinstance(left, asyncio.CancelledError)
+    assert shelf.times == 1
+    assert [each.body for each in shelf.written] == [b"1", b"refused", b"left", b"2"]
+    assert recorder._waiting_bytes == 0
+
+
+def test_what_comes_after_the_end_is_an_error(recorder: RecorderMiddleware, shelf: Shelf) -> None:
+    """The shelf takes nothing any more; nobody waits for ever."""
+    shelf.append = Mock(side_effect=RuntimeError("closed"))  # type: ignore[method-assign]
+    with pytest.raises(RuntimeError, match="closed"):
+        answered(recorder, a_request())
 
 
 def test_an_answer_that_breaks_off_is_written(recorder: RecorderMiddleware, shelf: Shelf) -> None:

@@ -14,7 +14,7 @@ from crawler.evidence.files import sha256
 from crawler.evidence.warc_files import NoRows
 from crawler.evidence.warc_shelf import WarcShelf
 from crawler.sessions.spool import keep_left, keep_warc, spool_of
-from tests.unit.warc.made import ABOUT, exchange
+from tests.unit.warc.made import ABOUT, appended, exchange
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ def spooled(process: Process, visit: Visit) -> WarcShelf:
     """A shelf with one answer of a session."""
     folder = spool_of(process.store.settings)
     shelf = process.store.writes.spool = WarcShelf(folder, ABOUT, NoRows(), max_bytes=2**62)
-    shelf.append(exchange(), visit.fence.session_id).result()
+    appended(shelf, exchange(), visit.fence.session_id)
     return shelf
 
 
@@ -78,7 +78,7 @@ def test_a_large_file_is_not_held_in_memory(process_of: ProcessOf) -> None:
     process = process_of()
     visit = process.begin()
     shelf = spooled(process, visit)
-    shelf.append(exchange(body=os.urandom(LARGE)), visit.fence.session_id).result()
+    appended(shelf, exchange(body=os.urandom(LARGE)), visit.fence.session_id)
     process.finish(visit)
     tracemalloc.start()
     keep_warc(process.store.writes, visit)

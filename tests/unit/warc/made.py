@@ -5,12 +5,17 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from io import BytesIO
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crawler.evidence.warc_walk import walk
 from crawler.warc.messages import Exchange
 from crawler.warc.reader import Bad, Entry
-from crawler.warc.records import About, Pair, PairWriter
+from crawler.warc.records import About, Pair, PairWriter, Shelved
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from crawler.evidence.warc_shelf import WarcShelf
 
 AT = datetime(2026, 5, 4, 12, 0, 0, 123456, UTC)
 ABOUT = About("Vitrine/1", "Vitrine (+https://ops.example)", "obey", "ops@shop.example")
@@ -26,6 +31,14 @@ def exchange(url: str = "https://shop.example/p", body: bytes = b"<html>", **mor
             "protocol": b"HTTP/1.1", "status": 200, "reason": b"OK", "headers": HTML, **more,
         },
     )  # fmt: skip
+
+
+def appended(shelf: WarcShelf, exchange: Exchange, session: UUID | None = None) -> Shelved:
+    """Where an answer lies that was written by itself."""
+    [place] = shelf.append([(exchange, session)]).result()
+    if isinstance(place, Exception):
+        raise place
+    return place
 
 
 def page(number: int, size: int = 3000) -> bytes:
