@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Protocol, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from attrs import frozen
 from pydantic import SecretStr, ValidationError
@@ -47,10 +47,6 @@ class Settings(
 SCRAPYS_NAMES = frozenset(
     {"log_format", "aws_endpoint_url", "aws_region", "aws_access_key_id", "aws_secret_access_key"}
 )
-
-
-class _Named(Protocol):
-    def get(self, name: str, /) -> Any: ...
 
 
 @frozen
@@ -103,7 +99,7 @@ def _may_be_shown(name: str, value: str) -> bool:
     return not is_secret and redact(value) == value and value.isprintable()
 
 
-def load_settings_from(source: _Named) -> Settings:
+def load_settings_from(source: Mapping[Any, Any]) -> Settings:
     """Read the settings out of Scrapy's, where the command line may have changed them."""
     named = ((name, source.get(name.upper())) for name in Settings.model_fields if name not in SCRAPYS_NAMES)
     return load_settings({name: value for name, value in named if value is not None})

@@ -46,14 +46,13 @@ class Tour:
     """The pages of one session."""
 
     render: str = NEVER
-    wants_pdp: bool = False  # the product page was named
     rendered: int = 0  # because plain pages said nothing
     _left: deque[Step] = field(factory=deque)  # to be seen through the second window
 
     @classmethod
     def of(cls, order: SessionOrder) -> Tour:
         """The tour that a session is asked to make."""
-        return cls(order.render, wants_pdp=order.wanted_pdp_url is not None)
+        return cls(order.render)
 
     @property
     def window(self) -> str | None:
