@@ -47,6 +47,7 @@ CRAWLS = int(os.environ.get("BENCH_CRAWLS", "5"))  # rounds of them
 ROW_SECONDS = 4.0
 MB = 1024 * 1024
 LARGE_BYTES = 2 * 1024 * MB
+LARGE_PAGE = 100_000  # bytes, as those of the slice
 SHOPS = 48  # 3,312 pages: of a third as many, start and end are too much of the time
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 # Which crawl stands beside which.
@@ -213,13 +214,13 @@ def _lost(bodies: list[bytes]) -> dict[str, int]:
     }
 
 
-def _crawls(*names: str) -> None:
+def _crawls(*names: str, page_bytes: int = 0) -> None:
     """The crawls of `bench site` with pages in files, in WARC files, and unjudged; and a recorded one.
 
     Others may be at work, now more and now less: so the crawls of a round follow each other, every other
     round backwards, and what is told of two is the median of their ratios. The processors' time is told, too.
     """
-    with spawn(bulk=SHOPS) as shops:
+    with spawn(bulk=SHOPS, page_bytes=page_bytes) as shops:
         homes = [shops.url(f"shop-{number:04}") for number in range(1, SHOPS + 1)]
         rounds = [
             {name: _crawled(name, homes) for name in (names, names[::-1])[number % 2]}
@@ -264,6 +265,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "damage": _damage,
     "stored": partial(_crawls, *list(SHAPES)[:4]),
     "recorded": partial(_crawls, *list(SHAPES)[4:]),
+    "large": partial(_crawls, "a bare spider", "the same, not judged", page_bytes=LARGE_PAGE),
 }
 
 
