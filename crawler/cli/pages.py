@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from attrs import asdict, frozen
 from rich.progress import track
 
 from crawler.cli.options import Json, add_group
@@ -30,6 +31,8 @@ from crawler.pdp import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from crawler.pdp import Facts, Verdict
 
 STDIN = "-"
 GZIP = b"\x1f\x8b"
@@ -72,13 +75,11 @@ def check(
     policy = policy or load_settings().crawl_policy_version
     if policy not in POLICIES:
         raise UsageError(f"--policy {policy} is unknown", hint="it takes " + ", ".join(POLICIES))
-    documents = list(
-        _shown(_judged(files, url, policy), only_pdp=only_pdp, as_json=as_json, as_jsonl=as_jsonl)
-    )
+    pages = list(_shown(_judged(files, url, policy), only_pdp=only_pdp, as_json=as_json, as_jsonl=as_jsonl))
     if as_json:
-        emit({"pages": documents})
-    failed = sum("error" in document for document in documents)
-    found = sum(bool(document.get("is_pdp")) for document in documents)
+        emit({"pages": [page.as_document() for page in pages]})
+    failed = sum(isinstance(page, Unread) for page in pages)
+    found = sum(isinstance(page, Judged) and page.verdict.is_pdp for page in pages)
     if len(files) > 1 and not (as_json or as_jsonl):
         note(
             f"{found} of {len(files)} are product pages by {policy}"
@@ -89,22 +90,48 @@ def check(
     return NOTHING_MATCHED if fail_empty and not found else 0
 
 
-def judge_file(name: str, url: str, policy: str) -> dict[str, Any]:
-    """The contract's document of one file; an unreadable file gets an `error` instead of a verdict."""
+@frozen
+class Judged:
+    """A file, what the rule says of it, and what it says of its product."""
+
+    file: str
+    url: str
+    verdict: Verdict
+    facts: Facts
+
+    def as_document(self) -> dict[str, Any]:
+        """In the words of the contract."""
+        said = {**verdict_as_dict(self.verdict), "facts": facts_as_dict(self.facts)}
+        return {"file": self.file, "url": self.url, **said}
+
+
+@frozen
+class Unread:
+    """A file that could not be read, and why."""
+
+    file: str
+    error: str
+
+    def as_document(self) -> dict[str, Any]:
+        """An `error` in the place of a verdict."""
+        return asdict(self)
+
+
+def judge_file(name: str, url: str, policy: str) -> Judged | Unread:
+    """Judge one file."""
     try:
         body = _read(name)
     except OSError as error:
-        return {"file": name, "error": error.strerror or str(error)}
+        return Unread(name, error.strerror or str(error))
     except zlib.error as error:
-        return {"file": name, "error": f"damaged gzip file: {error}"}
+        return Unread(name, f"damaged gzip file: {error}")
     if is_binary(body):
-        return {"file": name, "error": "no HTML: it is binary"}
+        return Unread(name, "no HTML: it is binary")
     page = read_page(body, url=url)
-    facts = facts_as_dict(read_facts(page))
-    return {"file": name, "url": url, **verdict_as_dict(judge(page, policy)), "facts": facts}
+    return Judged(name, url, judge(page, policy), read_facts(page))
 
 
-def _judged(files: Sequence[str], url: str, policy: str) -> Iterator[dict[str, Any]]:
+def _judged(files: Sequence[str], url: str, policy: str) -> Iterator[Judged | Unread]:
     """The verdicts in the order of the files, on all cores when there are many."""
     workers = min(os.cpu_count() or 1, len(files) // CHUNK)
     work = partial(judge_file, url=url, policy=policy)
@@ -115,44 +142,44 @@ def _judged(files: Sequence[str], url: str, policy: str) -> Iterator[dict[str, A
         yield from _tracked(pool.map(work, files, chunksize=CHUNK), len(files))
 
 
-def _tracked(verdicts: Iterable[dict[str, Any]], count: int) -> Iterable[dict[str, Any]]:
+def _tracked(verdicts: Iterable[Judged | Unread], count: int) -> Iterable[Judged | Unread]:
     hidden = not notes().is_terminal or count < CHUNK
     return track(verdicts, "judging", total=count, console=notes(), transient=True, disable=hidden)
 
 
 def _shown(
-    documents: Iterable[dict[str, Any]], *, only_pdp: bool, as_json: bool, as_jsonl: bool
-) -> Iterator[dict[str, Any]]:
-    for document in documents:
-        if "error" in document:
-            note("[red]✗[/] {file}: {error}", file=document["file"], error=document["error"])
-        elif only_pdp and not document["is_pdp"]:
+    pages: Iterable[Judged | Unread], *, only_pdp: bool, as_json: bool, as_jsonl: bool
+) -> Iterator[Judged | Unread]:
+    for page in pages:
+        if isinstance(page, Unread):
+            note("[red]✗[/] {file}: {error}", file=page.file, error=page.error)
+        elif only_pdp and not page.verdict.is_pdp:
             continue
         if as_jsonl:
-            emit_line(document)
-        elif not as_json and "error" not in document:
-            _explain(document)
-        yield document
+            emit_line(page.as_document())
+        elif not as_json and isinstance(page, Judged):
+            _explain(page)
+        yield page
 
 
-def _explain(document: dict[str, Any]) -> None:
-    name, policy = document["file"], document["policy"]
-    if document["is_pdp"]:
-        say("[green]✓[/] [bold]{name}[/] is a product page ({policy})", name=name, policy=policy)
+def _explain(page: Judged) -> None:
+    verdict, holds = page.verdict, page.verdict.signals.as_dict()
+    if verdict.is_pdp:
+        say("[green]✓[/] [bold]{name}[/] is a product page ({policy})", name=page.file, policy=verdict.policy)
     else:
         say(
             "[red]✗[/] [bold]{name}[/] is no product page ({policy}): {reasons}",
-            name=name, policy=policy, reasons=", ".join(document["reasons"]),
+            name=page.file, policy=verdict.policy, reasons=", ".join(verdict.reasons),
         )  # fmt: skip
     for signal, what in SIGNALS.items():
-        if document["signals"][signal]:
-            evidence = document["evidence"].get(signal) or {}
-            where = " ".join(str(value) for value in evidence.values() if value)
+        if holds[signal]:
+            found = verdict.evidence.get(signal)
+            where = " ".join(filter(None, (found.where, found.text))) if found else ""
             say(f"    [green]has[/] {what}: {{where}}", where=where)
         else:
             say(f"  [red]lacks[/] {what}")
-    known = document["facts"].items()
-    if facts := [f"{key}: {value}" for key, value in known if isinstance(value, str) and value]:
+    said = facts_as_dict(page.facts).items()
+    if facts := [f"{name}: {value}" for name, value in said if isinstance(value, str)]:
         say("    {facts}", facts="  ".join(facts))
 
 

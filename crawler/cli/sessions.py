@@ -43,7 +43,7 @@ def register(app: typer.Typer) -> None:
 def _row(session: SessionDocument) -> tuple[Any, ...]:
     return (
         str(session.id)[:8], session.created_at, session.domain or session.url, _shown_status(session),
-        _why_not(session), session.product.get("name"),
+        _why_not(session), session.said.name or None,
     )  # fmt: skip
 
 
@@ -88,9 +88,8 @@ def show(session: SessionId, *, as_json: Json = False) -> None:
         finished=found.finished_at,
     )  # fmt: skip
     if found.pdp_url:
-        facts = found.product
-        price = f"{facts.get('price') or '?'} {facts.get('currency') or ''}"
-        say("product: {name}  {price}  {url}", name=facts.get("name"), price=price, url=found.pdp_url)
+        name, price = found.said.name or None, found.price or "?"
+        say("product: {name}  {price}  {url}", name=name, price=price, url=found.pdp_url)
     pages = [
         (page.page_type, page.viewport, page.status, page.http_status, page.url,
          ", ".join(page.low_confidence_reasons))
@@ -178,13 +177,12 @@ def exit_code(sessions: Sequence[SessionDocument]) -> int:
 
 def result_row(session: SessionDocument) -> tuple[Any, ...]:
     """A session's line under RESULT_COLUMNS."""
-    facts = session.product
     goes = [file.retention_until for file in session.artifacts if file.retention_until]
     return (
         session.domain or session.url,
         _shown_status(session),
-        facts.get("name"),
-        " ".join(str(facts[name]) for name in ("price", "currency") if facts.get(name)),
+        session.said.name or None,
+        session.price,
         len(session.artifacts),
         sum(file.size_bytes for file in session.artifacts),
         f"{min(goes):%Y-%m-%d}" if goes else "",

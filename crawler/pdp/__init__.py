@@ -7,6 +7,7 @@ from crawler.pdp.features import facts_as_dict, traces_in, verdict_as_dict
 from crawler.pdp.page import read_page
 from crawler.pdp.reading import UNJUDGED, PageQuestion, Reading, reading_of
 from crawler.pdp.sitemaps import sitemap_urls
+from crawler.pdp.stored import facts_in, verdict_in
 from crawler.pdp.verdict import (
     POLICIES,
     Evidence,
@@ -30,6 +31,7 @@ __all__ = [
     "Verdict",
     "evaluate_pdp_validation_signals",
     "facts_as_dict",
+    "facts_in",
     "is_product_like",
     "is_valid_pdp_page",
     "judge",
@@ -39,4 +41,5 @@ __all__ = [
     "sitemap_urls",
     "traces_in",
     "verdict_as_dict",
+    "verdict_in",
 ]

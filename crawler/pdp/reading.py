@@ -55,6 +55,7 @@ class Reading:
     has_h1: bool
     has_cta: bool
     styles: tuple[str, ...] = ()  # stylesheets, icons and preloaded fonts
+    title: str | None = None  # of the document
 
     @property
     def is_judged(self) -> bool:
@@ -87,6 +88,7 @@ def reading_of(question: PageQuestion) -> Reading:
         has_h1=bool(found["headings"]["h1"]),
         has_cta=bool(found["ctas"]),
         styles=page_styles(page) if question.all_links else (),
+        title=found["meta"]["title"],
     )
 
 

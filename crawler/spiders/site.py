@@ -205,7 +205,9 @@ class SiteSpider(Spider):
         )  # fmt: skip
         if reading.is_html and not reading.is_judged:
             return capture
-        page = plugin_page(capture, depth=task.depth, links=reading.links, media=reading.media)
+        page = plugin_page(
+            capture, title=reading.title, depth=task.depth, links=reading.links, media=reading.media
+        )
         assets, failures = run_plugins(self.plugins, page)
         return evolve(capture, assets=assets, plugin_failures=failures)
 

@@ -27,6 +27,7 @@ from crawler.db import lookup
 from crawler.db.models import Job, Page, PageGroup, Record, RegisteredSource, Snapshot, SnapshotChange
 from crawler.errors import CrawlerError, NotFoundError
 from crawler.html.content import NORMALIZATION
+from crawler.pdp import verdict_in
 from crawler.views.documents import document_of
 from crawler.views.paging import ALL, Newest, Wanted, conditions
 from crawler.views.snapshots import captured_of
@@ -227,7 +228,8 @@ def _no_text(*snapshots: Snapshot) -> str:
 def _facts(db: Transaction, snapshot: Snapshot) -> dict[str, Any] | None:
     """What a page says of its product; names and prices of a list of products are nobody's facts."""
     page = db.get(Page, snapshot.page_id) if snapshot.page_id else None
-    return page.facts if page is not None and (page.verdict or {}).get("is_pdp") else None
+    verdict = verdict_in(page.verdict) if page is not None else None
+    return page.facts if page is not None and verdict is not None and verdict.is_pdp else None
 
 
 def _side(db: Transaction, settings: Settings, snapshot: Snapshot) -> ComparedSnapshot:

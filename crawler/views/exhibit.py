@@ -11,6 +11,7 @@ from sqlalchemy import and_, or_, select
 from crawler.db import lookup
 from crawler.db.models import Artifact, CrawlSession, Hold, Job, Page, Record, Snapshot, WarcFile
 from crawler.evidence.bodies import Finding, Heads, examined, heads_of
+from crawler.pdp import verdict_in
 from crawler.retention import holds as retention_holds
 from crawler.views import snapshots as views
 from crawler.views.documents import document_of
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from crawler.db.engine import Database, Transaction
     from crawler.evidence.blobs import BlobStore
+    from crawler.pdp import Verdict
     from crawler.views.snapshots import SnapshotDocument
 
 
@@ -48,6 +50,11 @@ class Exhibit:
     holds: list[HoldDocument]
     previous: int | None  # the capture of the same page before this one
     next: int | None
+
+    @property
+    def judged(self) -> Verdict | None:
+        """The verdict as a value; `verdict` is its JSON."""
+        return verdict_in(self.verdict)
 
 
 @frozen

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 from sqlalchemy import exists, func, select
 
 from crawler.catalogue import hauls
 from crawler.db.models import Haul, HaulMember
+from crawler.pdp import Facts
 from crawler.views import sessions
 from crawler.views.documents import document_of
 from crawler.views.paging import ALL, Newest, of_url, page
@@ -88,11 +89,14 @@ def shown(db: Session, now: datetime, name: str) -> HaulWithMembers:
 
 
 def _member(member: HaulMember, session: SessionDocument | None) -> MemberDocument:
-    facts: dict[str, Any] = session.product if session else {}
+    said = session.said if session else Facts()
     return document_of(
         MemberDocument,
         member,
         status=session.status if session else None,
         pdp_url=session.pdp_url if session else None,
-        **{fact: facts.get(fact) for fact in ("name", "price", "currency", "availability")},
+        name=said.name or None,
+        price=None if said.price is None else str(said.price),
+        currency=said.currency or None,
+        availability=said.availability or None,
     )

@@ -15,6 +15,7 @@ from sqlalchemy import select
 from crawler.access.process import holder_of, is_gone
 from crawler.db import lookup
 from crawler.db.models import Artifact, CrawlLog, CrawlSession, DomainGate, Page, RunWorker
+from crawler.pdp import facts_in, verdict_in
 from crawler.sessions.outcome import Status
 from crawler.sessions.store import is_stale
 from crawler.views.documents import documents
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
     from sqlalchemy.orm import Session
 
+    from crawler.pdp import Facts, Verdict
     from crawler.views.paging import Wanted
 
 T = TypeVar("T")
@@ -59,6 +61,11 @@ class PageDocument:
     verdict: dict[str, Any] | None
     facts: dict[str, Any] | None
     created_at: datetime
+
+    @property
+    def judged(self) -> Verdict | None:
+        """The verdict as a value; `verdict` is its JSON."""
+        return verdict_in(self.verdict)
 
 
 @frozen(kw_only=True)
@@ -123,6 +130,17 @@ class SessionDocument:
     pages: tuple[PageDocument, ...]
     artifacts: tuple[ArtifactDocument, ...]
     product: dict[str, Any]  # the facts of its product page; empty where it found none
+
+    @property
+    def said(self) -> Facts:
+        """What its product page says, as a value; `product` is its JSON."""
+        return facts_in(self.product)
+
+    @property
+    def price(self) -> str:
+        """What its product costs, in words; empty where the page does not say."""
+        said = self.said
+        return "" if said.price is None else f"{said.price} {said.currency}".rstrip()
 
 
 @frozen(kw_only=True)

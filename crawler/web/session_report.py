@@ -12,6 +12,7 @@ from importlib.resources import files
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
+from attrs import asdict
 from jinja2 import Environment, StrictUndefined
 
 from crawler import __version__
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from jinja2 import Template
 
+    from crawler.pdp import Evidence
     from crawler.views.sessions import PageDocument, SessionWithLog
 
 TITLES = {"pdp": "The product page", "homepage": "The home page", "page": "A page", "media": "A file"}
@@ -53,9 +55,9 @@ def as_html(session: SessionWithLog, pictures: Mapping[UUID, bytes], now: dateti
     values = {
         "session": session,
         "short_id": str(session.id)[:8],
-        "name": facts.get("name"),
+        "name": session.said.name or None,
         "facts": facts,
-        "price": " ".join(str(facts[name]) for name in ("price", "currency") if facts.get(name)),
+        "price": session.price,
         "folder": folder,
         "short": lambda uri: uri.removeprefix(f"{folder}/"),
         "fact_rows": [(name, _text(value)) for name, value in facts.items() if value not in (None, [], {})],
@@ -127,20 +129,25 @@ def _page(page: PageDocument, picture: bytes | None) -> dict[str, Any]:
 
 def _verdicts(pages: Sequence[PageDocument]) -> Iterator[dict[str, Any]]:
     for page in pages:
-        verdict = page.verdict
-        if not verdict or page.page_type != "pdp":
+        verdict = page.judged
+        if verdict is None or page.page_type != "pdp":
             continue
-        signals, evidence = verdict.get("signals") or {}, verdict.get("evidence") or {}
+        signals = verdict.signals.as_dict()
         yield {
             "title": f"{TITLES['pdp']}, {page.viewport}",
-            "is_pdp": bool(verdict.get("is_pdp")),
-            "policy": str(verdict.get("policy")),
-            "reasons": list(verdict.get("reasons") or ()),
+            "is_pdp": verdict.is_pdp,
+            "policy": verdict.policy,
+            "reasons": verdict.reasons,
             "signals": [
-                {"name": words, "holds": bool(signals.get(name)), "evidence": _text(evidence.get(name))}
+                {"name": words, "holds": signals[name], "evidence": _proof(verdict.evidence.get(name))}
                 for name, words in SIGNALS.items()
             ],
         }
+
+
+def _proof(found: Evidence | None) -> str:
+    """Where a signal was seen, and in which words."""
+    return _text(asdict(found)) if found else ""
 
 
 def _log(session: SessionWithLog) -> Iterator[dict[str, Any]]:

@@ -96,17 +96,21 @@ class PluginPage:
 
 
 def plugin_page(
-    capture: PageCapture, *, depth: int = 0, links: Iterable[str] = (), media: Iterable[str] = ()
+    capture: PageCapture,
+    *,
+    title: str | None = None,
+    depth: int = 0,
+    links: Iterable[str] = (),
+    media: Iterable[str] = (),
 ) -> PluginPage:
-    """The page of a capture."""
-    title = json.loads(capture.features).get("meta", {}).get("title") if capture.features else None
+    """The page of a capture, with what its reading knows beside."""
     return PluginPage(
         url=capture.url,
         canonical_url=identity_of(capture.url, capture.canonical_url).url,
         content_type=capture.content_type or "",
         charset=capture.charset or "",
         body=capture.body or capture.media or b"",
-        title=title if isinstance(title, str) else None,
+        title=title,
         visible_text=(capture.visible_text or b"").decode("utf-8", "replace"),
         verdict=capture.verdict,
         facts=capture.facts,

@@ -211,7 +211,7 @@ def test_nothing_in_it_can_be_changed() -> None:
 
 
 def test_a_capture_becomes_a_page() -> None:
-    """With the title that its features have, and the canonical URL where that is to be believed."""
+    """With the title that its reading has, and the canonical URL where that is to be believed."""
     capture = PageCapture(
         session_id="1",
         page_type="page",
@@ -220,12 +220,13 @@ def test_a_capture_becomes_a_page() -> None:
         charset="utf-8",
         body=b"<p>hi</p>",
         visible_text="früh".encode(),
-        features=json.dumps({"meta": {"title": "A chair"}}).encode(),
         verdict=Verdict("v1.2", is_pdp=True, signals=Signals()),
         facts=Facts(name="Chair", price=Decimal("9.50")),
         canonical_url="/p/chair",
     )
-    seen = plugin_page(capture, depth=2, links=[URL], media=iter(["https://shop.example/a.png"]))
+    seen = plugin_page(
+        capture, title="A chair", depth=2, links=[URL], media=iter(["https://shop.example/a.png"])
+    )
     assert (seen.url, seen.canonical_url, seen.title, seen.visible_text) == (VARIANT, URL, "A chair", "früh")
     assert (seen.html, seen.is_pdp, seen.is_html, seen.depth) == ("<p>hi</p>", True, True, 2)
     assert (seen.links, seen.media) == ((URL,), ("https://shop.example/a.png",))
