@@ -18,7 +18,7 @@ from sqlalchemy import and_, exists, func, insert, or_, select
 from crawler.archive import passes
 from crawler.archive.media_records import write_media_records
 from crawler.archive.passes import AT_ONCE, BATCH_BYTES
-from crawler.archive.writing import ReadPage, source_id_of, take_turn, write
+from crawler.archive.writing import ReadPage, source_id_of, write_in_turn
 from crawler.capture.items import MEDIA as MEDIA_PAGE
 from crawler.db.models import Artifact, CrawlSession, Page, Record, Run, Snapshot, WarcFile
 from crawler.errors import CrawlerError
@@ -161,15 +161,18 @@ class _Pass:
 
     def write(self, fetched: Sequence[_Fetched], contents: Sequence[Content | None]) -> None:
         """Write what is still there to be indexed; a cleanup or a purge may have been faster."""
-        with self.database.write() as db:
-            take_turn(db)
+        sources = self._sources
+
+        def pages_of(db: Transaction) -> list[ReadPage]:
+            self._sources = dict(sources)  # one that was made in vain before is not there
             there = _still_there(db, fetched)
-            pages = [
+            return [
                 self._read_page(db, each, content)
                 for each, content in zip(fetched, contents, strict=True)
                 if each.kept.page.id in there and content is not None
             ]
-            write(db, pages)
+
+        pages = write_in_turn(self.database, filter(None, contents), pages_of)
         self._count(indexed=len(pages), without_text=sum(bool(each.content.problem) for each in pages))
 
     def _read_page(self, db: Transaction, fetched: _Fetched, content: Content) -> ReadPage:

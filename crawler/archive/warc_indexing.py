@@ -15,7 +15,7 @@ from attrs import define, evolve, field, frozen
 from sqlalchemy import delete, or_, select, update
 
 from crawler.archive import passes, unused, warc_answers
-from crawler.archive.writing import ReadPage, no_content, take_turn, write
+from crawler.archive.writing import ReadPage, no_content, take_turn, write, write_in_turn
 from crawler.db.lists import evened
 from crawler.db.models import Page, Record, Snapshot, WarcFile
 from crawler.db.upsert import insert_rows, taking
@@ -154,16 +154,16 @@ class _Pass:
     def write(self, batch: Batch, contents: Sequence[Content | None]) -> None:
         """Write a batch, and with the last one of a file what is to be known of it."""
         self._file.add(batch)
-        with self.database.write() as db:
-            self.check(db)
-            take_turn(db)
+
+        def pages_of(db: Session) -> list[ReadPage]:
             ids = _write_records(db, batch)
-            pages = self._pages(db, batch, contents, ids)
-            write(db, pages)
             self._claim(db, [ids[each.offset] for each in batch.answers if each.is_unchanged])
             if batch.is_last:
                 facts = self._file.facts(batch.file.damage)
                 db.execute(update(WarcFile).where(WarcFile.id == batch.file.id).values(**facts))
+            return self._pages(db, batch, contents, ids)
+
+        pages = write_in_turn(self.database, filter(None, contents), pages_of, self.check)
         removed = self._remove_unseen(batch.file.id) if batch.is_last else 0
         self._count(batch, pages, removed)
 

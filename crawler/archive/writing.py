@@ -1,36 +1,40 @@
 """Writes what was read in pages: snapshots, texts with their words, groups and links; a batch at a time.
 
-A snapshot is found again by its record, so its id stays, however often its page is read. On PostgreSQL one
-batch is written at a time, as on SQLite: two that touch the same groups would wait for each other for ever.
+A snapshot is found again by its record, so its id stays, however often its page is read. On PostgreSQL the
+snapshots, groups and links of one batch are written at a time, as on SQLite: two that touch the same groups
+would wait for each other for ever. Texts and their words, which are most of the work, need no turn.
 """
 
 from __future__ import annotations
 
-import hashlib
+from contextlib import suppress
 from datetime import timedelta
 from itertools import repeat
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from attrs import frozen
 from sqlalchemy import and_, case, exists, func, or_, select, text, update
 from sqlalchemy.orm import aliased
 
-from crawler.archive import groups, similar, unused, word_index
+from crawler.archive import groups, similar, texts, unused, word_index
 from crawler.archive.groups import Links, group_key, link_key
 from crawler.archive.words import folded
 from crawler.clock import utc_now
 from crawler.db.lists import evened
-from crawler.db.models import RegisteredSource, Snapshot, Text
+from crawler.db.models import RegisteredSource, Snapshot
 from crawler.db.upsert import insert_into, insert_rows, taking
-from crawler.html.content import NORMALIZATION, Content
+from crawler.html.content import Content
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import datetime
     from uuid import UUID
 
     from sqlalchemy import ColumnElement, Table
     from sqlalchemy.orm import Session
+
+    from crawler.db.engine import Database, Transaction
 
 
 UNREADABLE = "unreadable"
@@ -81,6 +85,26 @@ def take_turn(db: Session) -> None:
         db.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
 
 
+def write_in_turn(
+    database: Database,
+    contents: Iterable[Content],
+    pages_of: Callable[[Transaction], Sequence[ReadPage]],
+    check: Callable[[Transaction], None] = lambda _: None,
+) -> Sequence[ReadPage]:
+    """Write a batch: texts first, and when it has its turn, what is there of its pages; these.
+
+    Whoever has the turn may delete a text that was known, or a purge may: then all of it is done once more.
+    """
+    kept = [each for each in contents if not each.problem]
+    while True:
+        with suppress(texts.GoneError), database.write() as db:
+            check(db)
+            new = texts.store(db, kept)
+            take_turn(db)
+            write(db, pages := pages_of(db), new)
+            return pages
+
+
 def source_id_of(db: Session, code: str) -> int:
     """The register's row of a source; a domain that was visited without one is its own."""
     new = insert_into(db, RegisteredSource).values(
@@ -90,17 +114,19 @@ def source_id_of(db: Session, code: str) -> int:
     return db.scalars(select(RegisteredSource.id).where(RegisteredSource.code == code)).one()
 
 
-def write(db: Session, pages: Sequence[ReadPage]) -> None:
-    """Write a batch; `take_turn` comes first."""
+def write(db: Session, pages: Sequence[ReadPage], new: Mapping[int, str] = MappingProxyType({})) -> None:
+    """Write a batch whose texts are stored, the new ones with these titles; `take_turn` comes first."""
+    similar.add(db, new.values())
     if not pages:
+        unused.delete_unused(db, unused.Named(set(new), set()))
         return
     keys = {each.record_id: group_key(each.url, each.group_by) for each in pages}
     link_keys = {keys[each.record_id]: link_key(each.url, each.group_by) for each in pages}
     ids = groups.ensure(db, {(each.source_id, keys[each.record_id]) for each in pages}, link_keys)
-    texts = _texts(db, pages)
+    text_ids = _text_ids(db, pages)
     before = _before(db, [each.record_id for each in pages])
     rows = [
-        _row(each, ids[each.source_id, keys[each.record_id]], texts.get(each.record_id)) for each in pages
+        _row(each, ids[each.source_id, keys[each.record_id]], text_ids.get(each.record_id)) for each in pages
     ]
     insert_rows(db, _SNAPSHOTS, rows, on_conflict=_TAKING)
     word_index.add_parts(db, [each.record_id for each in pages], "record_id")
@@ -109,7 +135,7 @@ def write(db: Session, pages: Sequence[ReadPage]) -> None:
     groups.refresh(db, touched)
     _write_links(db, pages, {row["record_id"]: row["group_id"] for row in rows})
     left = unused.Named(
-        {text_id for text_id, _ in before.values() if text_id} - set(texts.values()),
+        {*new, *(text_id for text_id, _ in before.values() if text_id)} - set(text_ids.values()),
         {group for _, group in before.values() if group} - {row["group_id"] for row in rows},
     )
     if left.texts or left.groups:
@@ -131,7 +157,6 @@ def _row(page: ReadPage, group_id: int, text_id: int | None) -> dict[str, Any]:
 
 
 _SNAPSHOTS = cast("Table", Snapshot.__table__)
-_TEXTS = cast("Table", Text.__table__)
 _TAKING = taking(_SNAPSHOTS, ("record_id",), _ALWAYS, _IF_SAID)
 
 
@@ -139,6 +164,18 @@ def _before(db: Session, records: Collection[int]) -> dict[int, tuple[int | None
     query = select(Snapshot.record_id, Snapshot.text_id, Snapshot.group_id)
     rows = db.execute(query.where(Snapshot.record_id.in_(evened(records))))
     return {record: (text_id, group) for record, text_id, group in rows}
+
+
+def _text_ids(db: Session, pages: Sequence[ReadPage]) -> dict[int, int]:
+    """The pages' texts, by record."""
+    hashes = {
+        each.record_id: texts.text_hash(each.content)
+        for each in pages
+        if not (each.content.problem or each.repeats)
+    }
+    ids = texts.ids(db, hashes.values())
+    repeated = {each.record_id: each.of_text for each in pages if each.of_text is not None}
+    return repeated | {record: ids[digest] for record, digest in hashes.items()}
 
 
 def _write_links(db: Session, pages: Sequence[ReadPage], group_of: dict[int, int]) -> None:
@@ -150,51 +187,6 @@ def _write_links(db: Session, pages: Sequence[ReadPage], group_of: dict[int, int
             targets = frozenset(map(link_key, each.content.links, repeat(each.group_by)))
             found[group] = Links(each.captured_at, targets)
     groups.write_links(db, found)
-
-
-# ── texts ──
-
-
-def text_hash(content: Content) -> str:
-    """The digest of what counts of a page."""
-    return hashlib.sha256(f"{NORMALIZATION}\n{content.title}\n{content.text}".encode()).hexdigest()
-
-
-def _texts(db: Session, pages: Sequence[ReadPage]) -> dict[int, int]:
-    """The ids of the pages' texts, by record; those that are new are stored and made findable."""
-    hashes = {
-        each.record_id: text_hash(each.content)
-        for each in pages
-        if not (each.content.problem or each.repeats)
-    }
-    ids = _text_ids(db, hashes.values())
-    new = {
-        digest: each.content
-        for each in pages
-        if (digest := hashes.get(each.record_id)) is not None and digest not in ids
-    }
-    if new:
-        rows: list[dict[str, Any]] = [
-            {
-                "text_hash": digest,
-                "title": found.title,
-                "body": found.text,
-                "is_cut": found.is_cut,
-                "headings": found.headings,
-            }
-            for digest, found in new.items()
-        ]
-        insert_rows(db, _TEXTS, rows)
-        ids |= (made := _text_ids(db, new))
-        word_index.add(db, [(made[row["text_hash"]], row["title"], row["body"]) for row in rows])
-        similar.add(db, (row["title"] for row in rows))
-    repeated = {each.record_id: each.of_text for each in pages if each.of_text is not None}
-    return repeated | {record: ids[digest] for record, digest in hashes.items()}
-
-
-def _text_ids(db: Session, hashes: Iterable[str]) -> dict[str, int]:
-    query = select(Text.text_hash, Text.id).where(Text.text_hash.in_(evened(set(hashes))))
-    return {row[0]: row[1] for row in db.execute(query.with_for_update(read=True))}
 
 
 # ── of captures of one day that are the same, the newest is shown (SPEC 87) ──

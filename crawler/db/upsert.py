@@ -61,14 +61,14 @@ def insert_many(
 
 def insert_rows(
     db: Session, table: Table, rows: Sequence[Mapping[str, Any]], *, on_conflict: str = ""
-) -> None:
+) -> Iterable[Any]:
     """Insert rows that have the same fields, as their columns keep them, with what else a value may be.
 
     SQLAlchemy prepares each row by itself, which takes as long as writing it does. Here it is done by
     columns; and PostgreSQL has them as arrays, in one statement.
     """
     if not rows:
-        return
+        return ()
     connection = db.connection()
     statement, prepare = _prepared(table, tuple(rows[0]), connection.dialect, on_conflict)
     given = zip(*(row.values() for row in rows), strict=True)
@@ -77,9 +77,8 @@ def insert_rows(
         for as_kept, values in zip(prepare, given, strict=True)
     ]
     if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql(statement, list(zip(*columns, strict=True)))
-    else:
-        connection.exec_driver_sql(statement, tuple(map(list, columns)))
+        return connection.exec_driver_sql(statement, list(zip(*columns, strict=True)))
+    return connection.exec_driver_sql(statement, tuple(map(list, columns)))
 
 
 def taking(table: Table, by: Sequence[str], always: Iterable[str], if_said: Iterable[str] = ()) -> str:

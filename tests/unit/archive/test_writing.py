@@ -14,11 +14,10 @@ from crawler.archive.writing import (
     no_content,
     source_id_of,
     status_class,
-    text_hash,
     write,
 )
 from crawler.db.models import PageGroup, RegisteredSource, Snapshot, Text
-from tests.unit.archive.written import NOON, SHOP, a_page, content, index
+from tests.unit.archive.written import NOON, SHOP, a_page, content, index, write_all
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -48,20 +47,12 @@ def test_the_order_of_answers(status: int | None, order: int) -> None:
     assert status_class(status) == order
 
 
-def test_a_text_is_what_counts_of_a_page() -> None:
-    """Its title and its lines; neither language nor links."""
-    page = content("Red", "leather", links=(SHOP,))
-    assert text_hash(page) == text_hash(evolve(page, language="de", links=()))
-    others = (content("Blue", "leather"), content("Red", "rubber"), content("Red", "leather", "more"))
-    assert len({text_hash(each) for each in (page, *others)}) == 4
-
-
 def test_a_page_that_is_read_again_keeps_its_id(database: Database) -> None:
     """It says what it says now; the text and the group that nobody has any more are gone."""
     [first] = index(database, {})
     before = snapshots(database)[0].id
     with database.write() as db:
-        write(db, [evolve(first, url=f"{SHOP}moved", content=content("Blue", "rubber"))])
+        write_all(db, [evolve(first, url=f"{SHOP}moved", content=content("Blue", "rubber"))])
     [row] = snapshots(database)
     assert (row.id, row.url, row.title, row.find_title) == (before, f"{SHOP}moved", "Blue", "blue")
     assert (count(database, Text), count(database, PageGroup)) == (1, 1)
@@ -71,7 +62,7 @@ def test_what_another_way_of_indexing_knows_is_not_forgotten(database: Database)
     """A pass that knows of no job leaves the job that was named."""
     with database.write() as db:
         page = a_page(db)
-        write(db, [evolve(page, job_id=None)])
+        write_all(db, [evolve(page, job_id=None)])
     with database.write() as db:
         write(db, [page])
         write(db, [])

@@ -6,12 +6,15 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from crawler.archive import texts
 from crawler.archive.writing import ReadPage, source_id_of, take_turn, write
 from crawler.db.models import Record, WarcFile
 from crawler.html.content import Content, Section
 from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy.orm import Session
 
     from crawler.db.engine import Database
@@ -60,10 +63,20 @@ def a_page(db: Session, url: str = SHOP, at: datetime = NOON, **columns: Any) ->
     return ReadPage(url=url, captured_at=at, status_code=status, **{**given, **columns})
 
 
+def write_all(db: Session, pages: Sequence[ReadPage]) -> None:
+    """Write pages with their texts."""
+    contents = [each.content for each in pages if not (each.content.problem or each.repeats)]
+    write(db, pages, texts.store(db, contents))
+
+
 def index(database: Database, *pages: dict[str, Any]) -> list[ReadPage]:
     """Write some pages as one batch."""
     with database.write() as db:
         take_turn(db)
         read = [a_page(db, **each) for each in pages]
-        write(db, read)
+        write(
+            db,
+            read,
+            texts.store(db, [each.content for each in read if not (each.content.problem or each.repeats)]),
+        )
         return read
