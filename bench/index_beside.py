@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -26,9 +27,15 @@ from tests.embedded.postgresql import fresh_database, own_postgresql
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
-    from pathlib import Path
 
-ROUNDS, CRAWLS = 3, 2
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
+# Which passes stand beside which.
+COMPARED = {
+    ("one near", "two near"): "a core each, with what the server does for it",
+    ("one", "two"): "a core each",
+    ("one free", "two free"): "all cores",
+}
+CRAWLS = 2
 SHOPS = 8
 POLL_SECONDS = 0.02
 
@@ -85,38 +92,71 @@ def _fresh(server: str | None, folder: Path) -> Generator[str]:
 
 
 def two(folders: Sequence[Path]) -> None:
-    """Each has a core, and one of them alone has one core, or all there are."""
+    """One pass and two, on a core each or on all there are; every other round backwards.
+
+    SQLite works in the process of whoever asks it. A server does not: it is told with what it does for a pass
+    on that pass's core, and again with all of it where it likes, which gives the one pass a second core.
+    """
     with _servers() as servers:
         for name, server in servers.items():
-            rounds = [_round(server, folders) for _ in range(ROUNDS)]
-            one, free, each, both = (statistics.median(rates) for rates in zip(*rounds, strict=True))
-            print(
-                f"{name}: a pass on one core {one:.0f} pages/s, on two {free:.0f} ({free / one:.2f} x);"
-                f" two passes on a core each {each:.0f} ({each / one:.2f} x one on one core),"
-                f" two on two {both:.0f} ({both / free:.2f} x one on two)",
-                flush=True,
-            )
+            rounds = [_round(server, folders, backwards=number % 2 == 1) for number in range(ROUNDS)]
+            print(f"{name}:")
+            for (one, both), what in COMPARED.items():
+                if server or "near" not in one:
+                    _print_two(what, [(each[one], each[both]) for each in rounds])
 
 
-def _round(server: str | None, folders: Sequence[Path]) -> tuple[float, ...]:
-    """Pages a second of one pass on one core and on all, of two on one each and on all."""
+@frozen
+class _Rate:
+    """Pages a second, the processors' time for all of them, in cores, and what all else had of it."""
+
+    pages: float
+    cores: float
+    others: float
+
+
+def _print_two(what: str, rounds: Sequence[tuple[_Rate, _Rate]]) -> None:
+    ratios = [two.pages / one.pages for one, two in rounds]
+    rates = [statistics.median(each[n].pages for each in rounds) for n in (0, 1)]
+    cores = [statistics.median(each[n].cores for each in rounds) for n in (0, 1)]
+    others = statistics.median(each.others for pair in rounds for each in pair)
+    print(
+        f"  {what}, beside {others:.2f} cores of other work: one pass {rates[0]:.0f} pages/s with {cores[0]:.2f} cores, two {rates[1]:.0f} with"
+        f" {cores[1]:.2f}: {statistics.median(ratios):.2f} x ({', '.join(f'{each:.2f}' for each in ratios)})",
+        flush=True,
+    )
+
+
+def _round(server: str | None, folders: Sequence[Path], *, backwards: bool) -> dict[str, _Rate]:
     first, *_, last = sorted(os.sched_getaffinity(0))
-    every = {first, last}
-    ways = (((folders[0], {first}),), ((folders[0], every),), ((folders[0], {first}), (folders[1], {last})),
-            ((folders[0], every), (folders[1], every)))  # fmt: skip
-    return tuple(_rate(server, way) for way in ways)
+    own, every = [{first}, {last}], [{first, last}] * 2
+    ways = {
+        "one near": (own[:1], "near"), "two near": (own, "near"), "one": (own[:1], "once"),
+        "two": (own, "once"), "one free": (every[:1], "once"), "two free": (every, "once"),
+    }  # fmt: skip
+    names = sorted(ways, reverse=backwards)
+    return {name: _rate(server, list(zip(folders, ways[name][0], strict=False)), ways[name][1])
+            for name in names if server or "near" not in name}  # fmt: skip
 
 
-def _rate(server: str | None, passes: Sequence[tuple[Path, set[int]]]) -> float:
+def _rate(server: str | None, passes: Sequence[tuple[Path, set[int]]], how: str) -> _Rate:
     with _fresh(server, passes[0][0].parent) as url:
         database = Database(url)
-        workers = [_worker(url, job_in(database, folder), cores) for folder, cores in passes]
+        workers = [_worker(url, job_in(database, folder), cores, how) for folder, cores in passes]
         database.close()
-        began = time.perf_counter()
+        began, busy = time.perf_counter(), _busy()
         for each in workers:
             _go(each)
-        pages = sum(int(_figures(each)["pages"]) for each in workers)
-        return pages / (time.perf_counter() - began)
+        figures = [_figures(each) for each in workers]
+        seconds, busy = time.perf_counter() - began, _busy() - busy
+        pages, cores = (sum(each[what] for each in figures) / seconds for what in ("pages", "cpu"))
+        return _Rate(pages, cores, busy / seconds - cores)
+
+
+def _busy() -> float:
+    """Seconds that this machine's processors have worked."""
+    user, nice, system = Path("/proc/stat").read_text(encoding="ascii").split()[1:4]
+    return (int(user) + int(nice) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def _worker(url: str, rows: Rows, cores: set[int], how: str = "once") -> subprocess.Popen[str]:
