@@ -120,9 +120,11 @@ def _print_two(what: str, rounds: Sequence[tuple[_Rate, _Rate]]) -> None:
     rates = [statistics.median(each[n].pages for each in rounds) for n in (0, 1)]
     cores = [statistics.median(each[n].cores for each in rounds) for n in (0, 1)]
     others = statistics.median(each.others for pair in rounds for each in pair)
+    said = ", ".join(f"{each:.2f}" for each in ratios)
     print(
-        f"  {what}, beside {others:.2f} cores of other work: one pass {rates[0]:.0f} pages/s with {cores[0]:.2f} cores, two {rates[1]:.0f} with"
-        f" {cores[1]:.2f}: {statistics.median(ratios):.2f} x ({', '.join(f'{each:.2f}' for each in ratios)})",
+        f"  {what}, beside {others:.2f} cores of other work: one pass {rates[0]:.0f} pages/s with"
+        f" {cores[0]:.2f} cores, two {rates[1]:.0f} with {cores[1]:.2f}:"
+        f" {statistics.median(ratios):.2f} x ({said})",
         flush=True,
     )
 
