@@ -105,3 +105,5 @@ BY_COUNTRY = dict(
         "ua=UAH pk=PKR lk=LKR np=NPR id=IDR"
     ).split()
 )
+# Where a language is spoken whose tag names no region, as far as shared signs mean different money there.
+BY_LANGUAGE = {"da": "dk", "is": "is", "nb": "no", "nn": "no", "no": "no", "sv": "se", "ja": "jp", "zh": "cn"}

@@ -11,7 +11,7 @@ from attrs import Factory, fields_dict, frozen
 
 from crawler.errors import BadUrlError
 from crawler.pdp.account import Account, Variant, availability_name, gtin_of, plain, rating_of
-from crawler.pdp.currencies import BY_COUNTRY
+from crawler.pdp.currencies import BY_COUNTRY, BY_LANGUAGE
 from crawler.pdp.money import currency_of, find_money, read_amount, read_plain
 from crawler.pdp.offers import as_list, offer_of
 from crawler.pdp.price import is_in_sight, is_list_price, price_in_sight
@@ -253,7 +253,8 @@ def country_of(page: Page) -> str:
     if ending in BY_COUNTRY:
         return ending
     language = next((element.get("lang") for element in page.outline.by_tag["html"]), "")
-    return language.replace("_", "-").rpartition("-")[2].lower() if "-" in language or "_" in language else ""
+    spoken, *regions = language.replace("_", "-").lower().split("-")
+    return next((region for region in regions if region in BY_COUNTRY), BY_LANGUAGE.get(spoken, ""))
 
 
 def _list_prices(page: Page) -> Iterator[Decimal]:

@@ -112,6 +112,11 @@ def test_title_and_prices_are_read() -> None:
         ("https://shop.example/p", "en_NZ", "nz"),
         ("https://shop.example/p", "en", ""),
         ("no address", "sv-SE", "se"),
+        ("https://shop.example/p", "zh-Hant-TW", "tw"),
+        ("https://shop.example/p", "zh-Hans", "cn"),
+        ("https://shop.example/p", "is", "is"),
+        ("https://shop.example/p", "da", "dk"),
+        ("https://shop.example/p", "ca", ""),
     ],
 )
 def test_the_country_is_that_of_the_host_or_the_language(url: str, language: str, country: str) -> None:
