@@ -11,10 +11,10 @@ from typing import IO, TYPE_CHECKING, Annotated
 import typer
 from attrs import field, frozen
 
+from crawler.catalogue.export_records import ExportOnRecord
 from crawler.cli.options import After, Caused, InDomain, Since, Until, person, wanted_of
 from crawler.cli.output import note
 from crawler.cli.stores import opened
-from crawler.db.models import ExportRecord
 from crawler.errors import UsageError
 from crawler.views import parquet
 from crawler.views.exports import TABLES, Form, What, lines, rows
@@ -72,21 +72,19 @@ def export(
     wanted = wanted_of(domain=domain, since=since, until=until, cause=cause, after=after)
     _check(form, out, excel=excel)
     conditions(wanted, TABLES[what].listed)  # before anything is written
-    count, status = 0, "failed"
+    count, is_complete = 0, False
     with opened() as stores:
+        record = ExportOnRecord.begin(
+            stores.database, what.value, form.value, actor=person(), destination=str(out or "-")
+        )
         try:
             with _opened(out) as stream:
                 order = Order(what, form, wanted, excel=excel)
                 for number in _written(stores.database, order, stream):
                     count = number
-            status = "complete"
+            is_complete = True
         finally:
-            with stores.database.write() as db:
-                record = ExportRecord(
-                    what=what.value, format=form.value, actor=person(), destination=str(out or "-"),
-                    row_count=count, status=status, timestamp=db.now,
-                )  # fmt: skip
-                db.add(record)
+            record.end(count, is_complete=is_complete)
     note(f"{count} {what} written to {out or 'standard output'}")
 
 

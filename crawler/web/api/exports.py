@@ -8,10 +8,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import StreamingResponse
-from sqlalchemy import update
 
+from crawler.catalogue.export_records import ExportOnRecord
 from crawler.db.engine import Database
-from crawler.db.models import ExportRecord
 from crawler.errors import CrawlerError
 from crawler.views import archive_exports as views
 from crawler.views.archive_exports import Exported, ExportForm, ExportOrder
@@ -80,23 +79,14 @@ def export(
 
 def on_record(database: Database, order: ExportOrder) -> Iterator[str]:
     """An export's lines; on record before the first one leaves, as failed until the last one has."""
-    with database.write() as db:
-        record = ExportRecord(
-            what=order.what.value, format=order.form.value, actor=WHO, destination="-", row_count=0,
-            status="failed", timestamp=db.now,
-        )  # fmt: skip
-        db.add(record)
-        db.flush()
-        record_id = record.id
+    record = ExportOnRecord.begin(database, order.what.value, order.form.value, actor=WHO)
 
     def counted() -> Iterator[str]:
         count = 0 if order.form is ExportForm.JSONL else -1  # in CSV the first line has the names
         for line in views.lines(database, order):
             count += 1
             yield line
-        ended = update(ExportRecord).where(ExportRecord.id == record_id)
-        with database.write() as db:
-            db.execute(ended.values(row_count=count, status="complete"))
+        record.end(count, is_complete=True)
 
     return counted()
 
