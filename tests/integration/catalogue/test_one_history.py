@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,11 @@ from crawler.catalogue.plugins import PluginRegistry, run_plugins
 from crawler.catalogue.plugins.api import plugin_page
 from crawler.catalogue.run_pages import RunPage
 from crawler.clock import utc_now
-from crawler.db.models import Asset, AssetSighting, AssetVersion, Listing, Price, Run
+from crawler.db.models import Asset, AssetSighting, AssetVersion, CrawlSession, Listing, Price, Run
 from crawler.leases.rows import Lease
+from crawler.retention import purge
+from crawler.retention.holds import Target
+from crawler.retention.purge import PurgeOrder
 from crawler.runs.tasks import LeasedTask
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder
@@ -26,9 +30,11 @@ from tests.integration.catalogue.visits import CHAIR, PRODUCT, Visits, page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from uuid import UUID
 
 RED, BLUE = f"{PRODUCT}?colour=red", f"{PRODUCT}?colour=blue"
 SAID = ("name", "brand", "sku", "gtin", "mpn")
+FIRST = datetime.min.replace(tzinfo=UTC)
 
 
 def begin(visits: Visits, source: str) -> int:
@@ -57,17 +63,31 @@ def run(visits: Visits, *pages: tuple[str, Mapping[str, Any], str | None], sourc
     return run_id
 
 
-def told(visits: Visits) -> list[dict[str, Any]]:
-    """What the newest version of each asset says; its listing and its prices must say it as well."""
+def purge_one(visits: Visits, session: UUID, *, with_prices: bool) -> None:
+    """Take everything of a session out."""
+    order = PurgeOrder(
+        Target(session_id=session), with_prices=with_prices, who="me", before=utc_now(), reports=Path("none")
+    )
+    assert purge.purge(visits.database, visits.blobs, order)["state"] == "done"
+
+
+def told(visits: Visits, since: datetime = FIRST) -> list[dict[str, Any]]:
+    """What the newest version of each asset says; its listing and its prices must say it as well.
+
+    Of products that nobody saw since something was purged, nothing but that they can be shown.
+    """
     with visits.database.read() as db:
         listings = {listing.id: listing for listing in products.newest(db, Wanted(limit=9))}
         found = []
         for asset in assets.newest(db):
+            versions = assets.history(db, asset.id, 99).history
+            if asset.last_seen_at < since:
+                continue
             assert asset.listing_id is not None
             listing = listings[asset.listing_id]
-            versions = assets.history(db, asset.id, 99).history
             content = versions[-1].content
-            assert (asset.key, asset.title, asset.versions) == (listing.url, listing.name, len(versions))
+            assert (asset.key, asset.title) == (listing.url, listing.name)
+            assert asset.versions == (len(versions) if since is FIRST else versions[-1].number)
             assert asset.last_seen_at == listing.last_seen_at
             assert {name: content[name] for name in SAID} == {name: getattr(listing, name) for name in SAID}
             price = products.history(db, str(listing.id), Wanted(limit=1)).prices
@@ -108,23 +128,49 @@ def test_what_changes_changes_everywhere(visits: Visits, change: dict[str, Any],
     assert one == other
 
 
+VALUES: dict[str, tuple[str | None, ...]] = {
+    "price": ("19.90", "18", None), "currency": ("EUR", "USD", None), "name": ("A chair", "The chair"),
+    "availability": ("InStock", "SoldOut", None), "list_price": ("25", None), "mpn": ("M-1", None),
+}  # fmt: skip
+ADDRESSES = (PRODUCT, None), (f"{PRODUCT}?utm_source=mail", "/p/chair"), (RED, None)
+
+
+def some_facts(dice: Random) -> dict[str, Any]:
+    """What a page may say on a day."""
+    return {**CHAIR, **{name: dice.choice(known) for name, known in VALUES.items()}}
+
+
+def see_one(visits: Visits, dice: Random, now: dict[str, Any]) -> None:
+    """A run of one of two sources, a visit or a fleet sees the product at one of its addresses."""
+    url, declared = dice.choice(ADDRESSES)
+    if dice.random() < 1 / 3 and visits.count(Asset):
+        visits.visit(now, url=url, declared=declared, by_fleet=dice.random() < 1 / 2)
+    else:
+        run(visits, (url, now, declared), source=dice.choice(["shop", "another"]))
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_no_order_of_sights_makes_them_disagree(visits: Visits, seed: int) -> None:
-    """Of runs of two sources and of visits, at three addresses, with facts that come, change and go."""
+    """Of runs of two sources, visits and a fleet, at three addresses, with facts that come, change and go."""
     dice = Random(seed)
-    values: dict[str, tuple[str | None, ...]] = {
-        "price": ("19.90", "18", None), "currency": ("EUR", "USD", None), "name": ("A chair", "The chair"),
-        "availability": ("InStock", "SoldOut", None), "list_price": ("25", None), "mpn": ("M-1", None),
-    }  # fmt: skip
-    addresses = (PRODUCT, None), (f"{PRODUCT}?utm_source=mail", "/p/chair"), (RED, None)
     for _ in range(9):
-        now = {**CHAIR, **{name: dice.choice(known) for name, known in values.items()}}
-        url, declared = dice.choice(addresses)
-        if dice.random() < 1 / 3 and visits.count(Asset):
-            visits.visit(now, url=url, declared=declared)
-        else:
-            run(visits, (url, now, declared), source=dice.choice(["shop", "another"]))
+        see_one(visits, dice, some_facts(dice))
         assert told(visits)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_what_is_seen_after_a_purge_agrees_again(visits: Visits, seed: int) -> None:
+    """Whichever sessions went, with their prices or without: whoever sees a product next, sees it whole."""
+    dice, since = Random(seed), FIRST
+    days = [some_facts(dice) for _ in range(2)]  # few, so that what went is often said again
+    for _ in range(9):
+        see_one(visits, dice, dice.choice(days))
+        told(visits, since)
+        if dice.random() < 1 / 2:
+            sessions = sorted(visits.rows(CrawlSession), key=lambda row: row.created_at)
+            purge_one(visits, dice.choice(sessions).id, with_prices=dice.random() < 1 / 2)
+            since = utc_now()
+            told(visits, since)
 
 
 def test_a_visit_outside_of_runs_is_a_version_too(visits: Visits) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
 
 from attrs import frozen
 from sqlalchemy import func, select, update
@@ -16,6 +17,7 @@ from crawler.config import load_settings
 from crawler.db.models import Artifact, Base, CrawlSession
 from crawler.evidence.folder_store import FolderStore
 from crawler.evidence.store_mark import adopt_store
+from crawler.fleet.store import FleetStore
 from crawler.pdp import Facts, Signals, Verdict
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder
@@ -26,7 +28,6 @@ from crawler.urls import domain_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-    from uuid import UUID
 
     from crawler.capture.failures import Cause
     from crawler.db.engine import Database
@@ -62,10 +63,16 @@ class Visits:
         is_pdp: bool = True,
         declared: str | None = None,
         cause: Cause | None = None,
+        by_fleet: bool = False,
     ) -> UUID:
-        """A session that captured one page; its id."""
-        order = SessionOrder(url, domain_of(url))
-        [key] = self.store.queue([order], {})
+        """A session that captured one page, of a crawl's own or one that waited for anybody; its id."""
+        order = SessionOrder(url, domain_of(url), entry_id=str(uuid4()) if by_fleet else None)
+        if by_fleet:
+            fleet = FleetStore(self.store)
+            fleet.add([order], {})
+            [key] = [each.session_id for each in fleet.waiting(1, ())]
+        else:
+            [key] = self.store.queue([order], {})
         visit = self.store.writes.post_now(self.store.start(order, Journal(str(key), order.domain)))
         said = {"is_pdp": is_pdp, "declared": declared, "cause": cause}
         self.store.writes.post_now(self.store.writes.page(visit, page(str(key), url, facts or CHAIR, **said)))
