@@ -57,21 +57,13 @@ def walk(
 class _SharedBytes(FileBytes):
     """A file that several threads read."""
 
-    def __init__(self, file: BinaryIO, turn: _Turn) -> None:
+    def __init__(self, file: BinaryIO, readers: _Stretches) -> None:
         super().__init__(file, _STEP_BYTES)
-        self._turn = turn
+        self._readers = readers
 
     def _read(self, offset: int, size: int) -> bytes:
-        with self._turn.lock:
-            return b"" if self._turn.is_over else super()._read(offset, size)
-
-
-@define
-class _Turn:
-    """Who may read; once it is over nobody, whatever he is in the midst of."""
-
-    lock: Lock = field(factory=Lock)
-    is_over: bool = False
+        with self._readers.turn:
+            return b"" if self._readers.is_over else super()._read(offset, size)
 
 
 @define
@@ -92,7 +84,8 @@ class _Stretches:
         self._file = file
         self._keep = keep
         self._start = self._at = start  # where the next record to be given begins
-        self._turn = _Turn()
+        self.turn = Lock()
+        self.is_over = False  # then nobody reads any more, whatever he is in the midst of
         self._is_packed = packed(file)
         self._waiting: deque[tuple[int, Future[_Stretch]]] = deque()
 
@@ -102,7 +95,7 @@ class _Stretches:
         pool = ThreadPoolExecutor(readers, thread_name_prefix="warc-read")
         try:
             with Beside() as beside:
-                scan = self._scan(_SharedBytes(self._file, self._turn), beside)
+                scan = self._scan(_SharedBytes(self._file, self), beside)
                 for begin in (begins := range(self._start, size, STRETCH_BYTES)):
                     until = begin + STRETCH_BYTES if begin != begins[-1] else sys.maxsize
                     self._waiting.append((until, pool.submit(self._read, begin, until)))
@@ -111,8 +104,8 @@ class _Stretches:
                 while self._waiting:
                     yield from self._given(scan)
         finally:
-            with self._turn.lock:
-                self._turn.is_over = True
+            with self.turn:
+                self.is_over = True
             pool.shutdown(cancel_futures=True)
 
     def _given(self, scan: Scan) -> Generator[Entry | Bad]:
@@ -134,7 +127,7 @@ class _Stretches:
     # ── in a thread ──
 
     def _read(self, begin: int, until: int) -> _Stretch:
-        file, stretch = _SharedBytes(self._file, self._turn), _Stretch()
+        file, stretch = _SharedBytes(self._file, self), _Stretch()
         try:
             with Beside() as beside:
                 scan = self._scan(file, beside)
