@@ -8,6 +8,7 @@ import pytest
 
 from crawler.cli import cleanup as commands
 from crawler.retention.plan import CleanupResult
+from tests.unit.retention.contents import contents_of
 from tests.unit.views.rows import THEN, a_session, an_artifact
 
 if TYPE_CHECKING:
@@ -51,6 +52,20 @@ def test_a_collection_that_failed_is_told(vitrine: Vitrine, monkeypatch: pytest.
     """Beside the data; what an error says is no markup."""
     monkeypatch.setattr(commands, "clean_up", lambda *_: CleanupResult(collections=(FAILED,)))
     assert "hauls: not looked after: OperationalError: [red]away\n" in vitrine("cleanup").err
+
+
+def test_a_dry_run_leaves_everything_as_it_is(
+    vitrine: Vitrine, database: Database, database_url: str
+) -> None:
+    """Not even a session whose process is gone is ended by it; a pass does that first (SPEC B47)."""
+    dead = {"status": "running", "finished_at": None, "owner": "gone", "alive_until": THEN}
+    with database.write() as db:
+        db.add(a_session(**dead))
+    before = contents_of(database)
+    assert vitrine("cleanup", "--dry-run", DATABASE_URL=database_url).code == 0
+    assert contents_of(database) == before
+    assert vitrine("cleanup", "--no-dry-run").code == 0
+    assert contents_of(database)["sessions"] != before["sessions"]
 
 
 def test_a_purge_asks_first(vitrine: Vitrine, database: Database, database_url: str) -> None:

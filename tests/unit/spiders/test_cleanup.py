@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from crawler.config import Settings, load_settings
 from crawler.errors import UsageError
 from crawler.retention.cleanup import CleanupOrder, Part
+from crawler.spiders import cleanup as module
 from crawler.spiders.cleanup import CleanupArguments, CleanupSpider
+from tests.unit.retention.contents import contents_of
+from tests.unit.views.rows import THEN, a_session
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from crawler.db.engine import Database
 
 
 @pytest.fixture
@@ -47,3 +57,15 @@ def test_a_mistake_is_said_before_anything_starts(given: dict[str, str], setting
     """In one line, which names the argument."""
     with pytest.raises(UsageError, match=next(iter(given))):
         CleanupSpider.prepared(settings, given)
+
+
+def test_a_dry_run_leaves_everything_as_it_is(database: Database, database_url: str, tmp_path: Path) -> None:
+    """Not even a session whose process is gone is ended by it; a pass does that first (SPEC B47)."""
+    settings = load_settings({"DATABASE_URL": database_url, "VITRINE_HOME": str(tmp_path)})
+    with database.write() as db:
+        db.add(a_session(status="running", finished_at=None, owner="gone", alive_until=THEN))
+    before = contents_of(database)
+    module._clean_up(settings, CleanupOrder(dry_run=True))
+    assert contents_of(database) == before
+    module._clean_up(settings, CleanupOrder())
+    assert contents_of(database)["sessions"] != before["sessions"]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tests.unit.web.conftest import TOKEN
-from tests.unit.web.inside import OWN, expire, token_of
-
-if TYPE_CHECKING:
-    from tests.unit.web.conftest import Served
 import re
 from typing import TYPE_CHECKING
 
 from tests.unit.archive.stored import keep
+from tests.unit.retention.contents import contents_of
+from tests.unit.views.rows import THEN, a_session
+from tests.unit.web.conftest import TOKEN
+from tests.unit.web.inside import OWN, expire, token_of
 
 if TYPE_CHECKING:
     from tests.unit.web.conftest import Served
@@ -84,6 +81,18 @@ def test_retention_takes_what_it_says(served: Served) -> None:
         response = served.client.post(ROOM, content=body, headers={"X-Admin-Key": TOKEN})
         assert (body, response.status_code) == (body, status)
         assert error in response.json().get("error", "")
+
+
+def test_a_dry_run_leaves_everything_as_it_is(served: Served) -> None:
+    """Not even a session whose process is gone is ended by it; a pass does that first (SPEC B47)."""
+    with served.database.write() as db:
+        db.add(a_session(status="running", finished_at=None, owner="gone", alive_until=THEN))
+    before = contents_of(served.database)
+    for dry, is_same in ((True, True), (False, False)):
+        order = {"action": "cleanup", "dryRun": dry}
+        assert served.client.post(ROOM, json=order, headers={"X-Admin-Key": TOKEN}).status_code == 200
+        assert (contents_of(served.database)["sessions"] == before["sessions"]) is is_same
+        assert (contents_of(served.database) == before) is is_same
 
 
 def test_policies_and_results_are_shown(served: Served) -> None:
