@@ -1,4 +1,4 @@
-"""What `-a` may say to a worker of a fleet; what it says to other crawls is checked where they are."""
+"""What `-a` may say to a worker of a fleet, and how URLs are taken; the rest is checked where it is used."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from crawler.config import load_settings
 from crawler.errors import ConfigError, UsageError
-from crawler.spiders.orders import check_worker
+from crawler.spiders.orders import PdpArguments, check_worker
 
 URL = "https://shop.example/p/1"
 REDIS = {"REDIS_URL": "redis://localhost/0"}
@@ -30,3 +30,18 @@ def test_a_worker_s_defaults_are_checked() -> None:
     check_worker(load_settings(REDIS), {"mode": "debug", "retention": "short", "_job": "7"})
     with pytest.raises(UsageError, match="loud"):
         check_worker(load_settings(REDIS), {"mode": "loud"})
+
+
+def test_urls_are_ordered_in_one_spelling() -> None:
+    """SPEC F160: what was given otherwise is kept beside it, for the log."""
+    arguments = PdpArguments.parse(
+        {"url": "HTTPS://Shop.Example:443/#top", "pdp": "HTTPS://Shop.Example/p#x"}
+    )
+    [target] = arguments.targets
+    order = arguments.order(target, "v1.2")
+    assert (order.url, order.given_url) == ("https://shop.example/", "HTTPS://Shop.Example:443/#top")
+    assert (order.domain, order.wanted_pdp_url) == ("shop.example", "https://shop.example/p")
+    [of_page] = PdpArguments.parse({"pdp": "HTTPS://Shop.Example/p#x"}).targets
+    assert of_page.url == "https://shop.example/"
+    [plain] = PdpArguments.parse({"url": "https://shop.example/p"}).targets
+    assert arguments.order(plain, "v1.2").given_url is None
