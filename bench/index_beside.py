@@ -35,7 +35,6 @@ COMPARED = {
     ("one", "two"): "a core each",
     ("one free", "two free"): "all cores",
 }
-CRAWLS = 2
 SHOPS = 8
 POLL_SECONDS = 0.02
 
@@ -203,20 +202,31 @@ def memory(database: Database, rows: Rows, looks: Sequence[int]) -> Iterator[tup
 
 
 def beside(folder: Path) -> None:
-    """The pages a second of a crawl alone, and while a job is indexed again and again into its database."""
+    """The pages a second of a crawl alone, and while a job is indexed again and again into its database.
+
+    The two crawls of a round follow each other, every other round backwards; told is the median ratio.
+    """
     with _servers() as servers, spawn(bulk=SHOPS) as shops:
         homes = [shops.url(f"shop-{number:04}") for number in range(1, SHOPS + 1)]
         for name, server in servers.items():
-            rounds = [(_crawl(server, folder, homes), _crawl(server, folder, homes, busy=True))
-                      for _ in range(CRAWLS)]  # fmt: skip
-            alone, beside = (max(runs, key=lambda run: run.rate) for runs in zip(*rounds, strict=True))
-            waits = ", ".join(f"{1000 * run.wait:.0f}" for _, run in rounds)
-            print(
-                f"{name}: a crawl alone {alone.rate:.0f} pages/s, beside a pass {beside.rate:.0f}"
-                f" ({beside.rate / alone.rate:.2f} x), which has {beside.indexed:.0f} pages/s; other writers"
-                f" wait {waits} ms beside both (p99), {1000 * alone.wait:.0f} ms beside the crawl alone",
-                flush=True,
-            )
+            rounds = []
+            for number in range(ROUNDS):
+                ways = (False, True) if number % 2 == 0 else (True, False)
+                rounds.append({busy: _crawl(server, folder, homes, busy=busy) for busy in ways})
+            _print_beside(name, [(each[False], each[True]) for each in rounds])
+
+
+def _print_beside(name: str, rounds: Sequence[tuple[_Crawled, _Crawled]]) -> None:
+    ratios = [busy.rate / alone.rate for alone, busy in rounds]
+    alone, busy = (statistics.median(each[n].rate for each in rounds) for n in (0, 1))
+    before, waits = (statistics.median(1000 * each[n].wait for each in rounds) for n in (0, 1))
+    print(
+        f"{name}: a crawl alone {alone:.0f} pages/s, beside a pass {busy:.0f}:"
+        f" {statistics.median(ratios):.2f} x ({', '.join(f'{each:.2f}' for each in ratios)}); the pass has"
+        f" {statistics.median(busy.indexed for _, busy in rounds):.0f} pages/s; other writers wait"
+        f" {waits:.0f} ms beside both (p99), {before:.0f} ms beside the crawl alone",
+        flush=True,
+    )
 
 
 @frozen

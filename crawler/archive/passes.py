@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import hashlib
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from crawler.archive.writing import UNREADABLE, no_content
@@ -23,6 +25,8 @@ BATCH_BYTES = 8 * 1024 * 1024  # of bodies that are held at once
 YOUNG = 50_000  # objects, before the garbage collector looks for circles among them
 # Crawls come first: readers yield to them, and what waits for readers does, but not what holds a lock.
 NICENESS = 10
+RESTS = 4.0  # of what writing a batch took, while something is crawled
+MAX_REST_SECONDS = 2.0  # so that a pass still ends beside a crawl that does not, and hears that it is to stop
 LIMIT_SECONDS = 300.0  # for a page, when a crawl has nearly all of the machine
 B = TypeVar("B")
 T = TypeVar("T")
@@ -32,13 +36,16 @@ def run(
     batches: Iterator[B],
     questions: Callable[[B], Sequence[ContentQuestion | None]],
     write: Callable[[B, Sequence[Content | None]], None],
-    readers: int | None = None,
+    is_crawled: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Ask what is in the pages of each batch, and have it written; None is answered by None."""
-    asking = Readers(readers, LIMIT_SECONDS, NICENESS)
+    """Ask what is in the pages of each batch, and have it written; None is answered by None.
+
+    While something is crawled there is a rest behind each batch: crawls come first.
+    """
+    asking = Readers(None, LIMIT_SECONDS, NICENESS)
     with _seldom_collected(), asyncio.Runner() as runner:
         try:
-            runner.run(_overlapped(batches, questions, write, asking))
+            runner.run(_overlapped(batches, questions, partial(_restfully, is_crawled, write), asking))
         finally:
             runner.run(asking.close())
 
@@ -75,6 +82,20 @@ async def _overlapped(
             batch = fetching.result()
         if writing is not None:
             await writing
+
+
+def _restfully(
+    is_crawled: Callable[[], bool],
+    write: Callable[[B, Sequence[Content | None]], None],
+    batch: B,
+    contents: Sequence[Content | None],
+) -> None:
+    """Write a batch, and rest for some times as long while something is crawled."""
+    began = time.monotonic()
+    write(batch, contents)
+    took = time.monotonic() - began
+    if is_crawled():
+        time.sleep(min(RESTS * took, MAX_REST_SECONDS))
 
 
 def _written(

@@ -6,6 +6,7 @@ import gc
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +19,7 @@ from crawler.html.parse import DEFAULT_MAX_BYTES
 from tests.unit.archive.written import content
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from crawler.html.content import Content
 
@@ -55,14 +56,14 @@ def readers(monkeypatch: pytest.MonkeyPatch) -> Readers:
     return made
 
 
-def passed(batches: Iterator[list[str]], write: Any) -> None:
+def passed(batches: Iterator[list[str]], write: Any, is_crawled: Callable[[], bool] = lambda: False) -> None:
     """A pass over texts; an empty one is no page. Pytest's own loop runs in this thread."""
 
     def questions(batch: list[str]) -> list[ContentQuestion | None]:
         return [ContentQuestion(each.encode(), "u") if each else None for each in batch]
 
     with ThreadPoolExecutor(1) as thread:
-        thread.submit(run, batches, questions, write).result()
+        thread.submit(run, batches, questions, write, is_crawled).result()
 
 
 def test_each_batch_is_written_once_in_order(readers: Readers) -> None:
@@ -147,4 +148,17 @@ def test_what_a_batch_left_in_circles_is_gone_when_the_next_one_is_written(reade
 
     passed(iter([str(n)] for n in range(20)), write)
     assert left == [0] * 20
+    assert readers.closed == [True]
+
+
+@pytest.mark.parametrize(("is_crawled", "expected"), [(True, [0.5, 2.0]), (False, [])])
+def test_a_pass_rests_while_something_is_crawled(
+    readers: Readers, monkeypatch: pytest.MonkeyPatch, *, is_crawled: bool, expected: list[float]
+) -> None:
+    """Some times as long as it wrote, but not for ever; behind each batch it looks again."""
+    rests: list[float] = []
+    clock = iter([0.0, 0.125, 1.0, 2.0])
+    monkeypatch.setattr(passes, "time", SimpleNamespace(sleep=rests.append, monotonic=lambda: next(clock)))
+    passed(iter([["a"], ["b"]]), lambda _, __: None, lambda: is_crawled)
+    assert rests == expected
     assert readers.closed == [True]
