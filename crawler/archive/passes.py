@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import hashlib
+import os
+import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -23,10 +26,10 @@ if TYPE_CHECKING:
 AT_ONCE = 160  # pages in one transaction: other writers wait for it
 BATCH_BYTES = 8 * 1024 * 1024  # of bodies that are held at once
 YOUNG = 50_000  # objects, before the garbage collector looks for circles among them
-# Crawls come first: readers yield to them, and what waits for readers does, but not what holds a lock.
+# Crawls come first: readers yield to them, and who fetches pages does, but not who writes, and holds locks.
 NICENESS = 10
-RESTS = 4.0  # of what writing a batch took, while something is crawled
-MAX_REST_SECONDS = 2.0  # so that a pass still ends beside a crawl that does not, and hears that it is to stop
+RESTS = 8.0  # of what writing a batch took, while something is crawled
+MAX_REST_SECONDS = 3.0  # so that a pass still ends beside a crawl that does not, and hears that it is to stop
 LIMIT_SECONDS = 300.0  # for a page, when a crawl has nearly all of the machine
 B = TypeVar("B")
 T = TypeVar("T")
@@ -69,7 +72,10 @@ async def _overlapped(
 ) -> None:
     in_thread = asyncio.get_running_loop().run_in_executor
     # A thread for each: what another one allocates is not given back to this one.
-    with ThreadPoolExecutor(1, "fetch") as fetcher, ThreadPoolExecutor(1, "index") as writer:
+    with (
+        ThreadPoolExecutor(1, "fetch", _yield_to_others) as fetcher,
+        ThreadPoolExecutor(1, "index") as writer,
+    ):
         writing: asyncio.Future[None] | None = None
         batch = await in_thread(fetcher, next, batches, None)
         while batch is not None:
@@ -82,6 +88,14 @@ async def _overlapped(
             batch = fetching.result()
         if writing is not None:
             await writing
+
+
+def _yield_to_others() -> None:
+    """Only this thread: Linux gives each its own niceness, and what is nice cannot be made less so again."""
+    if sys.platform == "linux":
+        os.setpriority(
+            os.PRIO_PROCESS, threading.get_native_id(), os.getpriority(os.PRIO_PROCESS, 0) + NICENESS
+        )
 
 
 def _restfully(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
@@ -151,7 +153,7 @@ def test_what_a_batch_left_in_circles_is_gone_when_the_next_one_is_written(reade
     assert readers.closed == [True]
 
 
-@pytest.mark.parametrize(("is_crawled", "expected"), [(True, [0.5, 2.0]), (False, [])])
+@pytest.mark.parametrize(("is_crawled", "expected"), [(True, [1.0, 3.0]), (False, [])])
 def test_a_pass_rests_while_something_is_crawled(
     readers: Readers, monkeypatch: pytest.MonkeyPatch, *, is_crawled: bool, expected: list[float]
 ) -> None:
@@ -162,3 +164,20 @@ def test_a_pass_rests_while_something_is_crawled(
     passed(iter([["a"], ["b"]]), lambda _, __: None, lambda: is_crawled)
     assert rests == expected
     assert readers.closed == [True]
+
+
+def test_who_fetches_yields_and_who_writes_does_not(readers: Readers) -> None:
+    """A writer that had to wait for a crawl would keep it from writing."""
+    seen: dict[str, int] = {}
+
+    def batches() -> Iterator[list[str]]:
+        seen["fetch"] = niceness()
+        yield ["a"]
+
+    def niceness() -> int:
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    passed(batches(), lambda _, __: seen.update(write=niceness()))
+    assert seen == {"fetch": min(own + passes.NICENESS, 19), "write": own}
+    assert readers.closed
