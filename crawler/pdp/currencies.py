@@ -88,6 +88,7 @@ _NAMES_OF = {
     "ZAR": "r",
     "SEK": "кр",
 }
+TENFOLD = {"تومان"}  # what people count in, where ISO 4217 knows a tenth of it only
 NAMES = {name: code for code, names in _NAMES_OF.items() for name in names.split()}
 # Signs that several countries share: the first is taken where the page does not say which it is.
 SHARED = {

@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 
 from attrs import frozen
 
-from crawler.pdp.currencies import BY_COUNTRY, CODES, COMMON_CODES, NAMES, RENAMED, SHARED, SIGNS
+from crawler.pdp.currencies import BY_COUNTRY, CODES, COMMON_CODES, NAMES, RENAMED, SHARED, SIGNS, TENFOLD
 
 MAX_TEXT_CHARS = 400
 MAX_AMOUNT = Decimal(10) ** 12
@@ -57,25 +57,38 @@ _NO_DIGITS = re.compile(r"[^\d.,]")
 class Money:
     """An amount, and its currency where the text says it."""
 
-    amount: Decimal
+    number: Decimal  # as it stands there
     currency: str  # ISO 4217, or empty
     text: str
+    factor: int = 1
+
+    @property
+    def amount(self) -> Decimal:
+        """In units of the currency."""
+        return self.number * self.factor
 
 
 def find_money(text: str, *, country: str = "") -> Money | None:
     """The first amount with a currency in a short `text`, such as that of a price element."""
-    for match in _MONEY.finditer(text[:MAX_TEXT_CHARS]):
-        token = match["before"] or match["after"]
-        amount = read_amount(match["after_sign"] or match["before_sign"])
-        if amount is not None:
-            return Money(amount, currency_of(token, country=country), match[0].strip())
-    return None
+    found = (_money(match, country) for match in _MONEY.finditer(text[:MAX_TEXT_CHARS]))
+    return next(filter(None, found), None)
 
 
 def amounts_in(text: str) -> list[Decimal]:
     """Every amount in a short `text`: those with a currency, or else its first number."""
-    found = [read_amount(match["after_sign"] or match["before_sign"]) for match in _MONEY.finditer(text)]
-    return [amount for amount in found or [read_plain(text)] if amount is not None]
+    found = list(filter(None, (_money(match, "") for match in _MONEY.finditer(text))))
+    if not found:
+        return [amount for amount in [read_plain(text)] if amount is not None]
+    return [amount for money in found for amount in {money.number: None, money.amount: None}]
+
+
+def _money(match: re.Match[str], country: str) -> Money | None:
+    token = match["before"] or match["after"]
+    number = read_amount(match["after_sign"] or match["before_sign"])
+    factor = 10 if token in TENFOLD else 1
+    if number is None or number * factor >= MAX_AMOUNT:
+        return None
+    return Money(number, currency_of(token, country=country), match[0].strip(), factor)
 
 
 def find_in_prose(text: str, *, country: str = "") -> Money | None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from decimal import Decimal
 
+    from crawler.pdp.money import Money
     from crawler.pdp.outline import Element
     from crawler.pdp.page import Page
 
@@ -172,17 +173,18 @@ def _in_text(page: Page, country: str) -> Iterator[ShownPrice]:
 
 def _price(element: Element, text: str, source: str, country: str) -> Iterator[ShownPrice]:
     money = find_money(text[:MAX_PRICE_TEXT], country=country)
-    amount = money.amount if money else None if "%" in text else read_plain(text)
-    if amount is not None and amount > 0:
-        currency = money.currency if money else _currency_around(element, amount, country)
+    number = money.number if money else None if "%" in text else read_plain(text)
+    if number is not None and number > 0:
+        money = money or _money_around(element, number, country)
+        amount, currency = (money.amount, money.currency) if money else (number, "")
         yield ShownPrice(amount, currency, selector_of(element.node), text[:120], source)
 
 
-def _currency_around(element: Element, amount: Decimal, country: str) -> str:
-    """The currency that stands beside an amount, in the element around it that says no other amount."""
+def _money_around(element: Element, number: Decimal, country: str) -> Money | None:
+    """A number with the currency beside it, in the element around it that says no other amount."""
     for block in ancestors(element.node, MAX_CROSSED):
         text = text_of(block, limit=MAX_PRICE_TEXT * 2)
         money = find_money(text, country=country) if len(text) <= MAX_PRICE_TEXT else None
         if money is not None:
-            return money.currency if money.amount == amount else ""
-    return ""
+            return money if money.number == number else None
+    return None

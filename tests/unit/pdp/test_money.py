@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from crawler.pdp import money as amounts
-from crawler.pdp.money import find_in_prose, find_money, read_amount, read_plain
+from crawler.pdp.money import amounts_in, find_in_prose, find_money, read_amount, read_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,6 +57,17 @@ def test_shared_sign_follows_the_country(country: str, currency: str) -> None:
     money = find_money("$5", country=country)
     assert money is not None
     assert money.currency == currency
+
+
+def test_what_is_counted_in_tens_of_a_currency() -> None:
+    """A toman is ten rials, which is the unit that has a code; what is stated may be either."""
+    money = find_money("2,450,000 تومان")
+    assert money is not None
+    assert money.number == 2450000
+    assert money.amount == 24500000
+    assert money.currency == "IRR"
+    assert amounts_in("2,450,000 تومان") == [2450000, 24500000]
+    assert find_money("999,999,999,999 تومان") is None
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ URL = "https://shop.example/p/jug"
         ('<b data-price="48.00"></b>', "48.00", "", "dom"),
         ('<b data-price="4800">€48.00</b>', "48.00", "EUR", "dom"),
         ('<b class="price" data-price="1">€48.00</b>', "48.00", "EUR", "dom"),
+        ('<p><b class="price">480</b> تومان</p>', "4800", "IRR", "dom"),
         ("<p>Yours for 48.00 usd</p>", "48.00", "USD", "dom"),
         ("<p>Yours for Usd 48.00</p>", "48.00", "USD", "dom"),
         ("<p>Yours for €48.00</p>", "48.00", "EUR", "dom"),
