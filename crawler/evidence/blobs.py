@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
 
-from crawler.errors import CrawlerError, NotFoundError
+from crawler.errors import CrawlerError, IntegrityError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -48,6 +48,12 @@ class DiskFullError(CrawlerError):
     """There is no room left for artifacts."""
 
     code = "disk_full"
+
+
+class ShortBlobError(IntegrityError):
+    """The stored file is shorter than it was."""
+
+    code = "artifact_short"
 
 
 class StoreUnavailableError(CrawlerError):
@@ -155,6 +161,9 @@ class BlobStore(Protocol):
 
     def stream(self, uri: str) -> Iterator[bytes]:
         """The same, a chunk at a time; what can be refused is refused at the first chunk."""
+
+    def read_range(self, uri: str, offset: int, length: int) -> bytes:
+        """A part of the bytes stored under `uri`; an error where there are fewer."""
 
     def exists(self, uri: str) -> bool:
         """Whether `uri` can be read."""

@@ -23,6 +23,7 @@ from crawler.evidence.blobs import (
     BlobMissingError,
     BlobWriter,
     Removal,
+    ShortBlobError,
     StoreUnavailableError,
     UnsafePathError,
     as_store_error,
@@ -169,6 +170,15 @@ class FolderStore:
         with _opened(self.root, uri) as file:
             while chunk := file.read(CHUNK_BYTES):
                 yield chunk
+
+    def read_range(self, uri: str, offset: int, length: int) -> bytes:
+        """A part of the bytes stored under `uri`."""
+        with _opened(self.root, uri) as file:
+            file.seek(offset)
+            data = file.read(length)
+        if len(data) < length:
+            raise ShortBlobError(f"{uri} ends before byte {offset + length}")
+        return data
 
     def exists(self, uri: str) -> bool:
         """Whether a file of that name can be read."""

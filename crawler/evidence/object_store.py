@@ -23,6 +23,7 @@ from crawler.evidence.blobs import (
     BlobMissingError,
     BlobWriter,
     Removal,
+    ShortBlobError,
     StoreUnavailableError,
     UnsafePathError,
     as_store_error,
@@ -94,6 +95,17 @@ class ObjectStore:
         with _as_store_errors(uri):
             for chunk in obstore.get(self._store, uri).stream(min_chunk_size=CHUNK_BYTES):
                 yield bytes(chunk)
+
+    def read_range(self, uri: str, offset: int, length: int) -> bytes:
+        """A part of the bytes stored under `uri`, and no more of them sent."""
+        safe_parts(uri)
+        with _as_store_errors(uri):
+            size = obstore.head(self._store, uri)["size"]
+            if not length:
+                return b""
+            if offset + length <= size:
+                return bytes(obstore.get_range(self._store, uri, start=offset, length=length))
+        raise ShortBlobError(f"{uri} ends before byte {offset + length}")
 
     def exists(self, uri: str) -> bool:
         """Whether there is an object of that name."""

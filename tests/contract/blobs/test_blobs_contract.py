@@ -14,6 +14,7 @@ from crawler.evidence.blobs import (
     BlobExistsError,
     BlobMissingError,
     Removal,
+    ShortBlobError,
     Stored,
     StoreUnavailableError,
     UnsafePathError,
@@ -209,3 +210,19 @@ def test_several_are_stored_or_none(blobs: BlobStore) -> None:
     assert {entry.uri for entry in blobs.entries()} == {"visit/pdp/text.txt"}
     blobs.publish_all({"visit/pdp/html.gz": b"1", "visit/home/a": b"2"})
     assert blobs.read("visit/home/a") == b"2"
+
+
+def test_a_part_is_read(blobs: BlobStore) -> None:
+    """To the byte; where there is not as much, that is an error and no shorter part."""
+    data = bytes(range(256)) * 4000
+    blobs.publish("a/file", data)
+    assert blobs.read_range("a/file", 1000, 5000) == data[1000:6000]
+    assert blobs.read_range("a/file", len(data) - 1, 1) == data[-1:]
+    assert blobs.read_range("a/file", 0, 0) == b""
+    for offset, length in ((len(data) - 1, 2), (len(data) + 5, 1)):
+        with pytest.raises(ShortBlobError):
+            blobs.read_range("a/file", offset, length)
+    with pytest.raises(BlobMissingError):
+        blobs.read_range("no/file", 0, 1)
+    with pytest.raises(UnsafePathError):
+        blobs.read_range("../file", 0, 1)

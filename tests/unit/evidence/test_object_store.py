@@ -13,6 +13,8 @@ from crawler.config import load_settings
 from crawler.evidence.blobs import (
     MARK,
     BlobExistsError,
+    BlobMissingError,
+    ShortBlobError,
     StoreUnavailableError,
     UnsafePathError,
 )
@@ -79,6 +81,18 @@ def test_what_breaks_off_while_it_is_written_is_not_there(bucket: ObjectStore) -
     assert bucket.read("empty") == b""
 
 
+def test_a_part(bucket: ObjectStore) -> None:
+    """Whole, or an error: never fewer bytes than were asked for."""
+    bucket.publish("a", b"12345")
+    assert bucket.read_range("a", 1, 3) == b"234"
+    assert bucket.read_range("a", 5, 0) == b""
+    for offset, length in ((3, 3), (9, 1)):
+        with pytest.raises(ShortBlobError):
+            bucket.read_range("a", offset, length)
+    with pytest.raises(BlobMissingError):
+        bucket.read_range("none", 0, 0)
+
+
 def test_a_bucket_that_is_away_has_no_missing_files(
     bucket: ObjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,7 +150,7 @@ def test_a_name_that_leads_elsewhere_is_refused(bucket: ObjectStore, uri: str) -
     """In every call, before anything is sent."""
     for call in (
         lambda: bucket.publish(uri, b""), lambda: bucket.read(uri), lambda: bucket.exists(uri),
-        lambda: bucket.delete(uri),
+        lambda: bucket.delete(uri), lambda: bucket.read_range(uri, 0, 0),
     ):  # fmt: skip
         with pytest.raises(UnsafePathError):
             call()
