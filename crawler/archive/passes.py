@@ -12,6 +12,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from crawler.archive.writing import UNREADABLE, no_content
@@ -28,8 +29,10 @@ BATCH_BYTES = 8 * 1024 * 1024  # of bodies that are held at once
 YOUNG = 50_000  # objects, before the garbage collector looks for circles among them
 # Crawls come first: readers yield to them, and who fetches pages does, but not who writes, and holds locks.
 NICENESS = 10
-RESTS = 8.0  # of what writing a batch took, while something is crawled
+RESTS = 8.0  # of what writing a batch took, while something is crawled and the processors have no time left
+LEFT = 0.2  # of the processors' time: a crawl that waits for its sites leaves more
 MAX_REST_SECONDS = 3.0  # so that a pass still ends beside a crawl that does not, and hears that it is to stop
+PROCESSORS = Path("/proc/stat")
 LIMIT_SECONDS = 300.0  # for a page, when a crawl has nearly all of the machine
 B = TypeVar("B")
 T = TypeVar("T")
@@ -104,12 +107,30 @@ def _restfully(
     batch: B,
     contents: Sequence[Content | None],
 ) -> None:
-    """Write a batch, and rest for some times as long while something is crawled."""
-    began = time.monotonic()
+    """Write a batch, and rest for some times as long while something is crawled that could use the time.
+
+    Where processors have time left it rests as long as it wrote: others wait for what a batch holds.
+    """
+    began, before = time.monotonic(), _processors()
     write(batch, contents)
-    took = time.monotonic() - began
+    took, after = time.monotonic() - began, _processors()
     if is_crawled():
-        time.sleep(min(RESTS * took, MAX_REST_SECONDS))
+        time.sleep(min((1.0 if _had_time(before, after) else RESTS) * took, MAX_REST_SECONDS))
+
+
+def _processors() -> tuple[int, int] | None:
+    """How long they were idle so far, and how long they ran in all; None where the system does not say."""
+    try:
+        spent = [int(each) for each in PROCESSORS.read_text(encoding="ascii").split("\n", 1)[0].split()[1:9]]
+        return spent[3] + spent[4], sum(spent)
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _had_time(before: tuple[int, int] | None, after: tuple[int, int] | None) -> bool:
+    if before is None or after is None or after[1] <= before[1]:
+        return False
+    return after[0] - before[0] > LEFT * (after[1] - before[1])
 
 
 def _written(

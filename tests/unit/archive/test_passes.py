@@ -8,6 +8,7 @@ import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
+from itertools import count
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from tests.unit.archive.written import content
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from crawler.html.content import Content
 
@@ -153,14 +155,29 @@ def test_what_a_batch_left_in_circles_is_gone_when_the_next_one_is_written(reade
     assert readers.closed == [True]
 
 
-@pytest.mark.parametrize(("is_crawled", "expected"), [(True, [1.0, 3.0]), (False, [])])
+@pytest.mark.parametrize(
+    ("is_crawled", "processors", "expected"),
+    [
+        (True, "cpu  {0}0 0 0 20 0 0 0 0\ncpu0 1 2 3 4", [1.0, 3.0]),  # all of it was used
+        (True, "cpu  {0}0 0 0 {0}0 0 0 0 0\ncpu0 1 2 3 4", [0.125, 1.0]),  # half of it was
+        (True, "what another system says", [1.0, 3.0]),
+        (False, "cpu  {0}0 0 0 {0}0 0 0 0 0", []),
+    ],
+)
 def test_a_pass_rests_while_something_is_crawled(
-    readers: Readers, monkeypatch: pytest.MonkeyPatch, *, is_crawled: bool, expected: list[float]
-) -> None:
-    """Some times as long as it wrote, but not for ever; behind each batch it looks again."""
+    readers: Readers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    *, is_crawled: bool, processors: str, expected: list[float],
+) -> None:  # fmt: skip
+    """Some times as long as it wrote, but not for ever; where processors have time left as long."""
     rests: list[float] = []
-    clock = iter([0.0, 0.125, 1.0, 2.0])
-    monkeypatch.setattr(passes, "time", SimpleNamespace(sleep=rests.append, monotonic=lambda: next(clock)))
+    clock, ticks, said = iter([0.0, 0.125, 1.0, 2.0]), count(1), tmp_path / "stat"
+
+    def now() -> float:
+        said.write_text(processors.format(next(ticks)), encoding="ascii")
+        return next(clock)
+
+    monkeypatch.setattr(passes, "PROCESSORS", said)
+    monkeypatch.setattr(passes, "time", SimpleNamespace(sleep=rests.append, monotonic=now))
     passed(iter([["a"], ["b"]]), lambda _, __: None, lambda: is_crawled)
     assert rests == expected
     assert readers.closed == [True]
