@@ -33,7 +33,7 @@ from crawler.views import runs as run_views
 from crawler.views import sessions as session_views
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
 INTERRUPTED = 130
 SECONDS_BETWEEN_LINES = 10.0
@@ -216,24 +216,26 @@ def run_crawl(crawl: Crawl) -> FinishedCrawl:
     """Run a crawl to its end; an interruption is passed on, and waited for."""
     finished = FinishedCrawl()
     read_end, write_end = os.pipe()
-    process = subprocess.Popen(  # ruff: ignore[subprocess-without-shell-equals-true] - our own command line
-        _command(crawl, write_end),
-        pass_fds=[write_end],
-        env=_environment(crawl),
-        stdin=subprocess.DEVNULL,
-        start_new_session=True,  # a Ctrl-C reaches it once, through us
-    )
-    os.close(write_end)
-    shown = _ShownProgress()
-    try:
-        with _passing_on_signals(process, finished), shown.bar, os.fdopen(read_end) as events:
-            for line in events:
-                _take(json.loads(line), finished, shown)
+    with _passing_on_signals(finished) as pass_on_to, os.fdopen(read_end) as events:
+        process = subprocess.Popen(  # ruff: ignore[subprocess-without-shell-equals-true] - our own command line
+            _command(crawl, write_end),
+            pass_fds=[write_end],
+            env=_environment(crawl),
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,  # a Ctrl-C reaches it once, through us
+        )
+        os.close(write_end)
+        try:
+            pass_on_to(process)
+            shown = _ShownProgress()
+            with shown.bar:
+                for line in events:
+                    _take(json.loads(line), finished, shown)
             finished.exit_code = process.wait()
-    finally:
-        if process.poll() is None:  # whatever went wrong here, no crawl goes on unattended
-            process.terminate()
-            process.wait()
+        finally:
+            if process.poll() is None:  # whatever went wrong here, no crawl goes on unattended
+                process.terminate()
+                process.wait()
     if finished.exit_code < 0 and not finished.interrupted:
         note(f"error\\[crawl_died]: the crawl was ended by signal {-finished.exit_code}")
     finished.exit_code = max(finished.exit_code, 0) or int(finished.exit_code < 0)
@@ -258,18 +260,27 @@ def _environment(crawl: Crawl) -> dict[str, str]:
 
 
 @contextmanager
-def _passing_on_signals(process: subprocess.Popen[bytes], finished: FinishedCrawl) -> Generator[None]:
+def _passing_on_signals(finished: FinishedCrawl) -> Generator[Callable[[subprocess.Popen[bytes]], None]]:
+    """Signals go on to the process that is named; one that comes before it is named reaches it then."""
+    begun: list[subprocess.Popen[bytes]] = []
+
     def pass_on(_number: int, _frame: Any) -> None:
         if finished.interrupted:
             note("stopping at once")
         else:
             note("stopping: what is under way is finished first; again to stop at once")
         finished.interrupted = True
-        process.send_signal(signal.SIGTERM)
+        for process in begun:
+            process.send_signal(signal.SIGTERM)
+
+    def pass_on_to(process: subprocess.Popen[bytes]) -> None:
+        begun.append(process)
+        if finished.interrupted:
+            process.send_signal(signal.SIGTERM)
 
     before = {number: signal.signal(number, pass_on) for number in ENDING_SIGNALS}
     try:
-        yield
+        yield pass_on_to
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

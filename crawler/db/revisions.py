@@ -89,10 +89,10 @@ def require_current(database: Database, *, may_make: bool = True) -> None:
 
 
 def _refuse_foreign(database: Database) -> None:
-    """A file with tables of somebody else's gets none of ours."""
+    """A file with tables of somebody else's gets none of ours; ours may have been made just now."""
     with database.read() as session:
         others = inspect(session.connection()).get_table_names()
-    if others:
+    if others and current(database) is None:
         raise RevisionError(
             f"the database at {database.shown} is somebody else's: it has {others[0]}, and no table of ours",
             hint="name another one with DATABASE_URL",

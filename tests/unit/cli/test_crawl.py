@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -108,6 +109,25 @@ def test_an_interruption_is_passed_on_and_waited_for(
     assert (done.code, done.out) == (130, "")
     assert "what is under way is finished first" in done.err
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_interruption_before_the_crawl_has_begun_reaches_it(
+    monkeypatch: pytest.MonkeyPatch, vitrine: Vitrine
+) -> None:
+    """It is not left to itself."""
+    stand_in(monkeypatch, then="signal.pause()")
+    begin, crawls = subprocess.Popen, []
+
+    def interrupted(*given: Any, **how: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        crawls.append(begin(*given, **how))
+        return crawls[0]
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    done = vitrine("crawl", "site", "https://shop.example/")
+    assert done.code == 130
+    assert "what is under way is finished first" in done.err
+    assert crawls[0].returncode == -signal.SIGTERM
 
 
 def test_what_came_of_it_is_looked_for_where_it_was_written(

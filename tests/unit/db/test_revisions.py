@@ -144,6 +144,18 @@ def test_several_processes_open_a_new_database(empty: Database, empty_database_u
     assert revisions.current(empty) == revisions.HEAD
 
 
+def test_tables_that_were_made_meanwhile_are_ours(
+    sqlite_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between a look for the revision and one for tables another process may have opened the file."""
+    looks = iter([None])
+    current = revisions.current
+    monkeypatch.setattr(revisions, "current", lambda database: next(looks, current(database)))
+    database = Database(sqlite_database)
+    revisions.require_current(database)
+    database.close()
+
+
 def test_a_current_database_is_left_alone(database: Database) -> None:
     """Nothing to say, nothing to do."""
     revisions.require_current(database)
