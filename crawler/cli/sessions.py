@@ -18,7 +18,6 @@ from crawler.cli.options import Caused, Json, SessionId
 from crawler.cli.output import LEFT, Listing, day, emit, note, say, short_id, table
 from crawler.cli.stores import opened, reading
 from crawler.errors import CrawlerError, UsageError
-from crawler.pdp import facts_in
 from crawler.sessions.outcome import Status, exit_code_of
 from crawler.views import sessions as views
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from crawler.evidence.blobs import BlobStore
-    from crawler.pdp import Facts
     from crawler.views.paging import Wanted
     from crawler.views.sessions import SessionDocument, SessionWithLog
 
@@ -45,7 +43,7 @@ def register(app: typer.Typer) -> None:
 def _row(session: SessionDocument) -> tuple[Any, ...]:
     return (
         str(session.id)[:8], session.created_at, session.domain or session.url, _shown_status(session),
-        _why_not(session), facts_in(session.product).name,
+        _why_not(session), session.said.name,
     )  # fmt: skip
 
 
@@ -90,8 +88,8 @@ def show(session: SessionId, *, as_json: Json = False) -> None:
         finished=found.finished_at,
     )  # fmt: skip
     if found.pdp_url:
-        said = facts_in(found.product)
-        say("product: {name}  {price}  {url}", name=said.name, price=_price(said) or "?", url=found.pdp_url)
+        price = found.said.price_in_words or "?"
+        say("product: {name}  {price}  {url}", name=found.said.name, price=price, url=found.pdp_url)
     pages = [
         (page.page_type, page.viewport, page.status, page.http_status, page.url,
          ", ".join(page.low_confidence_reasons))
@@ -179,22 +177,18 @@ def exit_code(sessions: Sequence[SessionDocument]) -> int:
 
 def result_row(session: SessionDocument) -> tuple[Any, ...]:
     """A session's line under RESULT_COLUMNS."""
-    said = facts_in(session.product)
+    said = session.said
     goes = [file.retention_until for file in session.artifacts if file.retention_until]
     return (
         session.domain or session.url,
         _shown_status(session),
         said.name,
-        _price(said),
+        said.price_in_words,
         len(session.artifacts),
         sum(file.size_bytes for file in session.artifacts),
         f"{min(goes):%Y-%m-%d}" if goes else "",
         _why_not(session),
     )
-
-
-def _price(said: Facts) -> str:
-    return "" if said.price is None else f"{said.price} {said.currency}".rstrip()
 
 
 def _shown_status(session: SessionDocument) -> str:

@@ -293,6 +293,11 @@ class Facts(Account):
         """Whether the data state a price that the page shows nowhere, and it shows another one."""
         return "dom" in self.disagreements.get("price", ())
 
+    @property
+    def price_in_words(self) -> str:
+        """With its currency; empty where the page does not say it."""
+        return "" if self.price is None else f"{self.price} {self.currency}".rstrip()
+
 
 def read_facts(page: Page) -> Facts:
     """Ask every source and believe the first that answers, fact by fact."""

@@ -136,12 +136,6 @@ class SessionDocument:
         """What its product page says, as a value; `product` is its JSON."""
         return facts_in(self.product)
 
-    @property
-    def price(self) -> str:
-        """What its product costs, in words; empty where the page does not say."""
-        said = self.said
-        return "" if said.price is None else f"{said.price} {said.currency}".rstrip()
-
 
 @frozen(kw_only=True)
 class SessionWithLog(SessionDocument):

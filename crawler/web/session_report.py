@@ -57,7 +57,7 @@ def as_html(session: SessionWithLog, pictures: Mapping[UUID, bytes], now: dateti
         "short_id": str(session.id)[:8],
         "name": session.said.name or None,
         "facts": facts,
-        "price": session.price,
+        "price": session.said.price_in_words,
         "folder": folder,
         "short": lambda uri: uri.removeprefix(f"{folder}/"),
         "fact_rows": [(name, _text(value)) for name, value in facts.items() if value not in (None, [], {})],

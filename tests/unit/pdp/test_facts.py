@@ -10,6 +10,7 @@ import pytest
 from crawler.pdp import read_facts, read_page
 from crawler.pdp.account import Account, Rating
 from crawler.pdp.facts import (
+    Facts,
     account_in_dom,
     account_in_json,
     account_in_meta,
@@ -102,6 +103,15 @@ def test_title_and_prices_are_read() -> None:
     assert (found.name, found.price, found.currency, found.list_price) == (
         "Jug", Decimal("48.00"), "EUR", Decimal("60.00"),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("price", "currency", "words"),
+    [(Decimal("48.00"), "EUR", "48.00 EUR"), (Decimal("48.00"), "", "48.00"), (None, "EUR", "")],
+)
+def test_a_price_in_words(price: Decimal | None, currency: str, words: str) -> None:
+    """With its currency where that is known; a currency alone is no price."""
+    assert Facts(price=price, currency=currency).price_in_words == words
 
 
 @pytest.mark.parametrize(
