@@ -209,10 +209,14 @@ async def _close(
     servers: list[asyncio.Server], clients: dict[asyncio.Task[None], asyncio.StreamWriter]
 ) -> None:
     """Hang up on everyone and wait until all of it is gone."""
-    for server in servers:
-        server.close()
+    # Whoever was accepted just now is served first: a server that is closed already would forget the
+    # connection and leave its socket open.
+    for listener in [listener for server in servers for listener in server.sockets]:
+        asyncio.get_running_loop().remove_reader(listener.fileno())
     for _ in range(_TURNS):
         await asyncio.sleep(0)
+    for server in servers:
+        server.close()
     ending = list(clients)
     for task in ending:
         clients[task].transport.abort()
