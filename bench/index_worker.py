@@ -34,7 +34,7 @@ def main(*given: str) -> None:
     order = JobPass(job_id=int(job), source_id=int(source), output_dir=Path(folder), again=how == "again")
     print("ready", flush=True)
     sys.stdin.readline()
-    began, pages = time.perf_counter(), 0
+    began, before, pages = time.perf_counter(), _cpu(serving), 0
     while True:
         pages += index_job(
             database, order, lambda _: None, _look if how == "memory" else lambda _: None
@@ -42,7 +42,7 @@ def main(*given: str) -> None:
         if how != "again" or _ended():
             break
     seconds = time.perf_counter() - began
-    print(json.dumps({"pages": pages, "seconds": seconds, "cpu": _cpu(serving)}), flush=True)
+    print(json.dumps({"pages": pages, "seconds": seconds, "cpu": _cpu(serving) - before}), flush=True)
 
 
 def _serving(database: Database, *, near: bool) -> list[int]:

@@ -42,10 +42,11 @@ def store(db: Session, contents: Iterable[Content]) -> dict[int, str]:
     wanted = {text_hash(each): each for each in contents}
     known = _ids(db, wanted)
     made = _insert(db, [(digest, wanted[digest]) for digest in sorted(wanted) if digest not in known])
-    ours = [(made[digest], content) for digest, content in wanted.items() if digest in made]
+    # By their numbers: SQLite's index of words is written to the file whenever one is less than that before.
+    ours = {key: wanted[digest] for key, digest in sorted((key, digest) for digest, key in made.items())}
     if ours:
-        word_index.add(db, [(key, each.title, each.text) for key, each in ours])
-    return {key: each.title for key, each in ours}
+        word_index.add(db, [(key, each.title, each.text) for key, each in ours.items()])
+    return {key: each.title for key, each in ours.items()}
 
 
 def ids(db: Session, hashes: Collection[str]) -> dict[str, int]:

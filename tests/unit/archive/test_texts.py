@@ -8,13 +8,15 @@ import pytest
 from attrs import evolve
 from sqlalchemy import delete, func, select, table, text
 
-from crawler.archive import texts
+from crawler.archive import texts, word_index
 from crawler.archive.texts import text_hash
 from crawler.archive.writing import ReadPage, take_turn, write_in_turn
 from crawler.db.models import Text, WordForm
 from tests.unit.archive.written import SHOP, a_page, content
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from crawler.db.engine import Database, Transaction
     from crawler.html.content import Content
 
@@ -44,6 +46,29 @@ def test_a_text_is_stored_once_with_its_words(database: Database) -> None:
         assert texts.store(db, []) == {}
         assert texts.ids(db, {text_hash(RED), text_hash(BLUE)}).keys() == {text_hash(RED), text_hash(BLUE)}
     assert (rows(database, "texts"), rows(database, "text_words")) == (3, 3)
+
+
+def test_words_are_added_in_the_order_of_their_texts_numbers(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In any other order SQLite writes its index of words to the file text by text."""
+    added: list[int] = []
+    add = word_index.add
+
+    def noted(db: Transaction, rows: Sequence[tuple[int, str, str]]) -> None:
+        added.extend(key for key, *_ in rows)
+        add(db, rows)
+
+    monkeypatch.setattr(word_index, "add", noted)
+    with database.write() as db:
+        titles = texts.store(db, [content(f"Number {n}") for n in range(20)])
+    assert added == sorted(titles)
+    assert titles == {key: title for title, key in _ids_by_title(database).items()}
+
+
+def _ids_by_title(database: Database) -> dict[str, int]:
+    with database.read() as db:
+        return {title: key for key, title in db.execute(select(Text.id, Text.title))}
 
 
 def test_texts_are_stored_while_another_batch_has_its_turn(database: Database) -> None:
