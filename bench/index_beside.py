@@ -35,7 +35,7 @@ COMPARED = {
     ("one", "two"): "a core each",
     ("one free", "two free"): "all cores",
 }
-SHOPS = 8
+SHOPS = 24
 POLL_SECONDS = 0.02
 
 

@@ -125,7 +125,7 @@ T = TypeVar("T")
 _CHANCES = 5
 _DELETERS = 8
 _FLUSHERS = 4
-_WORTH_THREADS = 32  # so many removals cost more than handing them to threads, and tell how long one takes
+_WORTH_THREADS = 32  # so many removals are worth threads; the first of them tell how long one takes
 _QUICK_SECONDS = 50e-6  # of a removal that waits for nothing
 _SLOW_SECONDS = 1e-3  # of one that waits for a disk that turns, or for another machine
 _NO_NAMELESS_FILES = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL}
@@ -141,6 +141,7 @@ class FolderStore:
         self.shown = str(root.absolute())
         self._flushers = ThreadPoolExecutor(_FLUSHERS, thread_name_prefix="flush")
         self._deleters = ThreadPoolExecutor(_DELETERS, thread_name_prefix="delete")
+        self._removed_at_once: int | None = None  # once it is known how long a removal takes
 
     def publish(self, uri: str, data: bytes) -> None:
         """Store `data` under `uri`; a crash leaves nothing behind."""
@@ -196,14 +197,16 @@ class FolderStore:
     def delete_all(self, uris: Iterable[str]) -> Iterator[Removal]:
         """Remove files, side by side where the system waits for the disk; sorted names are reached faster.
 
-        Where it does not, threads take longer to take turns than to remove a file.
+        Where it does not, threads take longer to take turns than to remove a file: the first ones tell.
         """
         wanted = list(uris)
-        began = time.perf_counter()
-        first, wanted = _removals(self.root, wanted[:_WORTH_THREADS]), wanted[_WORTH_THREADS:]
-        threads = _threads_for((time.perf_counter() - began) / _WORTH_THREADS)
-        yield from first
-        if threads == 1 or not wanted:
+        if self._removed_at_once is None and len(wanted) >= _WORTH_THREADS:
+            began = time.perf_counter()
+            first, wanted = _removals(self.root, wanted[:_WORTH_THREADS]), wanted[_WORTH_THREADS:]
+            self._removed_at_once = _threads_for((time.perf_counter() - began) / _WORTH_THREADS)
+            yield from first
+        threads = self._removed_at_once or 1
+        if threads == 1 or len(wanted) < _WORTH_THREADS:
             yield from _removals(self.root, wanted)
             return
         share = -(-len(wanted) // threads)
@@ -357,7 +360,7 @@ def _threads_for(seconds: float) -> int:
     """How many remove files side by side, where one file takes so long."""
     if seconds < _QUICK_SECONDS:
         return 1
-    return min(_DELETERS, os.cpu_count() or 1) if seconds < _SLOW_SECONDS else _DELETERS
+    return min(_DELETERS, 2 * (os.cpu_count() or 1)) if seconds < _SLOW_SECONDS else _DELETERS
 
 
 def _removals(root: Path, uris: Sequence[str]) -> list[Removal]:

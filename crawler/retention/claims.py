@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 log = logs.get_logger(__name__)
 
 CLAIM_ROWS = 500  # at most so many in one claim: what a crash leaves is small, and the lease is long enough
-REMOVED_AT_ONCE = 250  # files, between two looks at the clock
+REMOVED_AT_ONCE = 500  # files, between two looks at the clock
 LEASE = timedelta(minutes=10)
 LEASE_SECONDS = LEASE.total_seconds()
 LEASE_MARGIN_SECONDS = 60.0  # a cleaner stops so long before its lease runs out
