@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Hashable, Iterator, Sequence
+
+    from crawler.pdp import Facts
 
 MAX_LINES = 20_000  # of a side; more are only counted against each other
 MAX_PAIRS = 40_000  # of equal lines that may be tried against each other between two held lines
@@ -126,18 +127,18 @@ def compared(before: Side, after: Side) -> Comparison:
 
 
 def field_changes(
-    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, titles: tuple[str, str]
+    before: Facts | None, after: Facts | None, titles: tuple[str, str]
 ) -> tuple[FieldChange, ...]:
     """Title and facts that differ; facts only where both sides have some."""
     found = [FieldChange("title", *titles)] if titles[0] != titles[1] else []
-    if before and after:
-        pairs = ((name, before.get(name), after.get(name)) for name in FIELDS)
-        found += [
-            FieldChange(name, *(None if one is None else str(one) for one in (old, new)))
-            for name, old, new in pairs
-            if old != new
-        ]
+    if before is not None and after is not None:
+        pairs = ((name, getattr(before, name), getattr(after, name)) for name in FIELDS)
+        found += [FieldChange(name, _said(old), _said(new)) for name, old, new in pairs if old != new]
     return tuple(found)
+
+
+def _said(fact: object) -> str | None:
+    return None if fact in {None, ""} else str(fact)
 
 
 def _many(number: int, what: str) -> str:

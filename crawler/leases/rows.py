@@ -56,8 +56,7 @@ class Lease:
     owner: str
     epoch: int
     attempts: int  # this one included, which counts once it is begun
-    expires_at: datetime  # as it was leased; renewals move it
-    deadline_at: datetime
+    expires_at: datetime  # as it was leased; renewals move it, to its deadline at most
     deaths: int = 0  # of workers that had begun it
 
     @property
@@ -112,11 +111,10 @@ class Leases:
             "expires": now + self.rules.lease, "deadline": now + self.rules.deadline,
         }  # fmt: skip
         rows = db.connection().execute(_taking(self._table, within, self._ahead), parameters).mappings()
-        until = {"expires_at": parameters["expires"], "deadline_at": parameters["deadline"]}
         return [
             (row, Lease(
                 row["id"], owner, row["lease_epoch"], row["attempts"] + self._ahead,
-                deaths=row["deaths"], **until,
+                parameters["expires"], row["deaths"],
             ))
             for row in sorted(rows, key=_urgency)  # what an UPDATE returns comes in no order
         ]  # fmt: skip

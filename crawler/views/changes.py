@@ -27,7 +27,7 @@ from crawler.db import lookup
 from crawler.db.models import Job, Page, PageGroup, Record, RegisteredSource, Snapshot, SnapshotChange
 from crawler.errors import CrawlerError, NotFoundError
 from crawler.html.content import NORMALIZATION
-from crawler.pdp import verdict_in
+from crawler.pdp import facts_in, verdict_in
 from crawler.views.documents import document_of
 from crawler.views.paging import ALL, Newest, Wanted, conditions
 from crawler.views.snapshots import captured_of
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from crawler.config import Settings
     from crawler.db.engine import Transaction
+    from crawler.pdp import Facts
 
 MAX_PAGE_SIZE = 100
 LAST_ROW = 1_000_000
@@ -225,11 +226,13 @@ def _no_text(*snapshots: Snapshot) -> str:
     return f"the bytes differ, and there is no text of {said}"
 
 
-def _facts(db: Transaction, snapshot: Snapshot) -> dict[str, Any] | None:
+def _facts(db: Transaction, snapshot: Snapshot) -> Facts | None:
     """What a page says of its product; names and prices of a list of products are nobody's facts."""
     page = db.get(Page, snapshot.page_id) if snapshot.page_id else None
     verdict = verdict_in(page.verdict) if page is not None else None
-    return page.facts if page is not None and verdict is not None and verdict.is_pdp else None
+    if page is None or not page.facts or verdict is None or not verdict.is_pdp:
+        return None
+    return facts_in(page.facts)
 
 
 def _side(db: Transaction, settings: Settings, snapshot: Snapshot) -> ComparedSnapshot:

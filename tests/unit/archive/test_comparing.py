@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 import time
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
+from attrs import evolve
 
 from crawler.archive.comparing import (
     ADDED,
@@ -19,6 +21,7 @@ from crawler.archive.comparing import (
     field_changes,
 )
 from crawler.html.content import ContentQuestion, content_of
+from crawler.pdp import Facts
 
 if TYPE_CHECKING:
     from crawler.archive.comparing import Comparison
@@ -121,8 +124,8 @@ def test_any_two_texts() -> None:
 
 def test_facts_differ_as_fields() -> None:
     """Title always; facts where both sides have them."""
-    old = {"name": "Shoe", "price": "10.00", "currency": "EUR", "availability": "InStock", "sku": "1"}
-    new = {**old, "price": "9.50", "availability": None, "sku": "2"}
+    old = Facts(name="Shoe", price=Decimal("10.00"), currency="EUR", availability="InStock", sku="1")
+    new = evolve(old, price=Decimal("9.50"), availability="", sku="2")
     assert field_changes(old, new, ("a", "b")) == (
         FieldChange("title", "a", "b"), FieldChange("price", "10.00", "9.50"),
         FieldChange("availability", "InStock", None),

@@ -247,7 +247,8 @@ class LeaseMachine(RuleBasedStateMachine):
         return (task.status, task.owner, task.epoch) == ("in_progress", lease.owner, lease.epoch)
 
     def _is_renewable(self, lease: Lease) -> bool:
-        return self._is_ours(lease) and self.now < lease.deadline_at
+        deadline = self.model[lease.id].deadline_at
+        return self._is_ours(lease) and deadline is not None and self.now < deadline
 
     def _due(self, domain: str) -> list[int]:
         waiting = [
@@ -279,9 +280,8 @@ class LeaseMachine(RuleBasedStateMachine):
     def _lease_of(self, number: int, task: Expected) -> Lease:
         assert task.owner
         assert task.expires_at
-        assert task.deadline_at
         attempts = task.attempts + (not task.is_begun)
-        return Lease(number, task.owner, task.epoch, attempts, task.expires_at, task.deadline_at)
+        return Lease(number, task.owner, task.epoch, attempts, task.expires_at)
 
     def _rows(self) -> list[Any]:
         query = select(Task.__table__).where(Task.run_id == self.run_id)
