@@ -13,6 +13,7 @@ from redis import Redis
 
 from crawler.access.acquisition import DomainAcquisition, DomainLockTimeoutError, Entered, Wait, Waiter
 from crawler.access.gate import Busy, Held, Release
+from crawler.access.redis_gate import LOCK_KEY_PREFIX
 from crawler.config import load_settings
 from crawler.leases.renewer import Lost
 from tests.embedded.redis import own_redis
@@ -232,18 +233,21 @@ def test_pause_between_any_two_commands(
     redis_database: str, stores: OpenStores, monkeypatch: pytest.MonkeyPatch, pause_at: int
 ) -> None:
     """A process that sleeps anywhere in its session, longer than its lock lives, frees no other's lock."""
-    ttl_ms = 50
-    other = stores.gate(redis_database, times(30_000))
+    gate, other = (stores.gate(redis_database, times(30_000)) for _ in range(2))
+    redis = vars(gate)["_redis"]
     taken: list[Held | Busy] = []
 
     def pause() -> None:
-        time.sleep(ttl_ms * 2 / 1000)
+        # So long that the lock's time is over: Redis ends it, as it would, whoever else is slow.
+        lock = f"{LOCK_KEY_PREFIX}{DOMAIN}"
+        redis.pexpire(lock, 1)
+        while redis.exists(lock):
+            time.sleep(0.001)
         taken.append(other.acquire(DOMAIN, "other"))
 
-    gate = stores.gate(redis_database, times(ttl_ms))
     # Redis knows the scripts, so that each call is one command.
     warm_up(gate)
-    monkeypatch.setattr(gate, "_redis", PausingRedis(vars(gate)["_redis"], pause_at, pause))
+    monkeypatch.setattr(gate, "_redis", PausingRedis(redis, pause_at, pause))
     mine = gate.acquire(DOMAIN, "sleeper")
     extended = isinstance(mine, Held) and gate.extend(mine)
     released = gate.release(mine) if isinstance(mine, Held) else None
