@@ -90,7 +90,10 @@ def understood(text: str) -> Query:
     if not text:
         return Query("", "all")
     if urls := _urls_in(text):
-        return Query(text, "url", urls=urls)
+        # Without a scheme it may be words all the same: 12.99, node.js.
+        is_bare = "://" not in text and not text.lower().startswith("url:")
+        terms = (Term(folded(text), tuple(words_of(text)), is_phrase=True),) if is_bare else ()
+        return Query(text, "url", terms=terms, urls=urls)
     tokens = list(_tokens(text))
     if _is_boolean(tokens) and len(tokens) <= MAX_TOKENS:
         node = _Parser(tokens).whole()

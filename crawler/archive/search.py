@@ -100,6 +100,9 @@ def _ways(db: Transaction, query: Query) -> Iterator[_Way]:
     elif query.kind == "url":
         groups = select(PageGroup.id).where(PageGroup.group_key.in_(query.urls))
         yield _Way("url", Snapshot.group_id.in_(groups))
+        if terms := query.terms:  # a price or a name may look like a host
+            yield _Way("words", _have(db, [term.words for term in terms], "words"), terms)
+            yield _Way("parts", and_(*(conditions.part(term.text) for term in terms)), terms)
     elif query.node is not None:
         yield _Way("boolean", conditions.of(query.node), query.terms)
     else:

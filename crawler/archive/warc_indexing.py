@@ -110,9 +110,11 @@ class _FileSoFar:
     bad_ends: array[int] = field(factory=lambda: array("q"))
     named: list[dict[str, Any]] = field(factory=list)
     times: list[Any] = field(factory=list)  # the first and the last
+    read_to: int = 0
 
     def add(self, batch: Batch) -> None:
         """See another batch."""
+        self.read_to = max(self.read_to, batch.read_to)
         self.offsets.extend(each.offset for each in batch.answers)
         for each in batch.bad:
             self.bad.append(each.offset)
@@ -123,12 +125,15 @@ class _FileSoFar:
         self.times = [min(times), max(times)] if times else []
 
     def has(self, offset: int) -> bool:
-        """Whether an answer was there, or may be there in what cannot be read."""
+        """Whether an answer was there, or may be there in what cannot be read or was cut off."""
         at = bisect_left(self.offsets, offset)
         if at < len(self.offsets) and self.offsets[at] == offset:
             return True
         stretch = bisect_right(self.bad, offset) - 1
-        return stretch >= 0 and offset < self.bad_ends[stretch]
+        if stretch < 0:
+            return False
+        is_to_the_end = stretch == len(self.bad) - 1 and self.bad_ends[stretch] >= self.read_to
+        return offset < self.bad_ends[stretch] or is_to_the_end
 
     def facts(self, before: dict[str, Any] | None) -> dict[str, Any]:
         """What its row says of it."""

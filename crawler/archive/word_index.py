@@ -29,6 +29,7 @@ _ROW = Struct("!hiqi")  # two fields: a key of eight bytes, and how long the wor
 _COUNT = Struct("!i")
 _ROW_KEY_BYTES = 8
 _IN_TITLE = 0b11 << 14  # of a place; it is the weight A
+_AND_MORE = 0b10 << 14  # the weight B: of the last place that is kept of a word which has others behind it
 _PLACE = Struct("!H")
 GRAM = 3
 MAX_GRAMS = 16  # of a part; the rest is looked at
@@ -75,9 +76,22 @@ def having(db: Session, phrases: Iterable[Sequence[str]], name: str = "words") -
         wanted = " AND ".join(f'"{" ".join(words)}"' for words in phrases)
         found = "SELECT rowid FROM text_words WHERE text_words MATCH :"
     else:
-        wanted = " & ".join("(" + " <-> ".join(f"'{word}'" for word in words) + ")" for words in phrases)
+        wanted = " & ".join(f"({_phrase(words)})" for words in phrases)
         found = "SELECT text_id FROM text_words WHERE words @@ CAST(:"
     return text(f"{found}{name}{'' if _is_sqlite(db) else ' AS tsquery)'}").bindparams(**{name: wanted})
+
+
+def _phrase(words: Sequence[str]) -> str:
+    """A phrase for PostgreSQL; where one of its words has places that are not known, all of them will do.
+
+    Else the end of a long text is found by none of its phrases, which all words of Chinese and Japanese are.
+    """
+    if len(words) == 1:
+        return f"'{words[0]}'"
+    every = list(dict.fromkeys(words))
+    anywhere = " & ".join(f"'{word}'" for word in every)
+    unknown = " | ".join(f"'{word}':B" for word in every)
+    return " <-> ".join(f"'{word}'" for word in words) + f" | ({anywhere} & ({unknown}))"
 
 
 def narrowed(db: Session, part: str, name: str) -> TextClause | None:
@@ -124,9 +138,17 @@ def _vector(title: list[str], body: list[str]) -> bytes:
         kept = seen
         if len(seen) > MAX_PLACES * _PLACE.size or seen.endswith(last):
             few = range(0, min(len(seen), MAX_PLACES * _PLACE.size), _PLACE.size)
-            kept = b"".join(dict.fromkeys(seen[at : at + _PLACE.size] for at in few))
+            known_places = list(dict.fromkeys(seen[at : at + _PLACE.size] for at in few))
+            known_places[-1] = _and_more(known_places[-1])
+            kept = b"".join(known_places)
         parts.append(word + how_many[len(kept) // _PLACE.size] + kept)
     return b"".join(parts)
+
+
+def _and_more(place: bytes) -> bytes:
+    """A place of a body, or of a title, as the last one that is known."""
+    (number,) = _PLACE.unpack(place)
+    return _PLACE.pack((number & LAST_PLACE) | _AND_MORE)
 
 
 @cache

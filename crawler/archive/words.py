@@ -25,15 +25,19 @@ _MARKS = (
     "\u06d6-\u06dc\u0900-\u0963\u0966-\u0dff"
 )
 _WORD = re.compile(f"[{_SPACELESS}]|(?:(?![{_SPACELESS}])(?:[^\\W_]|[{_MARKS}]))+")
+# Where a word may be parted at a line's end, how letters are joined: nobody sees them, and nobody types them.
+_UNSEEN = "\u00ad\u200d\u2060\ufe00-\ufe0f"
 # Accents that are characters of their own belong to their letter.
 _WRITTEN = re.compile(
-    f"[{_SPACELESS}][{_MARKS}\u0300-\u036f]*|(?:(?![{_SPACELESS}])(?:[^\\W_]|[{_MARKS}\u0300-\u036f]))+"
+    f"[{_SPACELESS}][{_MARKS}\u0300-\u036f{_UNSEEN}]*"
+    f"|(?:(?![{_SPACELESS}])[^\\W_]|[{_MARKS}\u0300-\u036f])"
+    f"(?:(?![{_SPACELESS}])[^\\W_]|[{_MARKS}\u0300-\u036f{_UNSEEN}])*"
 )
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 # Most texts have neither of both kinds, and then a word is soon found.
 _SPECIAL = re.compile(f"[{_SPACELESS}{_MARKS}]")
 _SPACED_WORD = re.compile(r"[^\W_]+")
-_ACCENTS = re.compile(r"[\u0300-\u036f]")
+_ACCENTS = re.compile(f"[\u0300-\u036f{_UNSEEN}]")
 
 
 def folded(text: str) -> str:

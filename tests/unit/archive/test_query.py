@@ -87,6 +87,7 @@ def test_urls(text: str, url: str) -> None:
     query = understood(text)
     assert query.kind == "url"
     assert url in query.urls
+    assert bool(query.terms) == ("://" not in text and not text.startswith("url:"))
 
 
 @pytest.mark.parametrize("text", ["url:shop", "shop example.org", "http://[::1", "a..b", "https://", "1.5"])

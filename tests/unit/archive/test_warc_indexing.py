@@ -158,8 +158,35 @@ def seen(*stretches: tuple[int, int]) -> _FileSoFar:
 def test_what_lies_in_a_bad_stretch_may_be_there() -> None:
     """From its first byte to its last, and not beside it."""
     so_far = seen((10, 5), (30, 1))
+    so_far.read_to = 40
     assert [offset for offset in range(40) if so_far.has(offset)] == [10, 11, 12, 13, 14, 30]
     assert not seen().has(0)
+
+
+def test_what_lay_behind_a_cut_may_come_back() -> None:
+    """A file whose last stretch cannot be read may have gone on: a copy that is not done yet."""
+    so_far = seen((10, 5), (30, 10))
+    so_far.read_to = 40
+    assert [offset for offset in (9, 14, 20, 30, 39, 40, 1_000) if so_far.has(offset)] == [
+        14,
+        30,
+        39,
+        40,
+        1_000,
+    ]
+
+
+def test_a_file_that_is_cut_short_loses_nothing(database: Database, order: JobPass) -> None:
+    """What was found behind the cut stays found, and is as it was when the file is whole again."""
+    index(database, order)
+    before, path = urls(database), order.output_dir / "warcs" / "a.warc.gz"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    cut = index(database, order)[-1]
+    assert (cut.bad, cut.removed, urls(database)) == (1, 0, before)
+    path.write_bytes(whole)
+    again = index(database, order)[-1]
+    assert (again.bad, again.removed, urls(database)) == (0, 0, before)
 
 
 def test_a_file_of_nothing_but_damage_has_a_row_of_bounded_size() -> None:

@@ -19,6 +19,7 @@ TEXTS = {
     "red": ("Red shoes", "Made of leather"),
     "cafe": ("Café Crème", "l'été AT&T a:b \"quoted\" 'x' \\ NEAR(a b) title:red"),
     "long": ("Many", " ".join(f"w{n}" for n in range(20_000)) + " " + "same " * 300 + "end"),
+    "kanji": ("長い", "の" * 300 + "富士箱根の縄文" + "東" * 17_000 + "琵琶湖畔"),
 }
 
 
@@ -50,6 +51,8 @@ def having(database: Database, *phrases: str) -> set[int]:
         (("shoes made",), ""),  # no phrase reaches over from the title
         (("creme",), "cafe"), (("at t",), "cafe"), (("NEAR",), "cafe"), (("title red",), "cafe"),
         (("quoted x",), "cafe"), (("w19999",), "long"), (("end",), "long"), (("w1 w2 w3",), "long"),
+        (("w19998 w19999",), "long"), (("same end",), "long"),  # behind what PostgreSQL knows the places of
+        (("富士",), "kanji"), (("の縄文",), "kanji"), (("琵琶湖畔",), "kanji"), (("犬富",), ""),
         (("leather", "creme"), ""),
     ],
 )  # fmt: skip

@@ -21,6 +21,9 @@ from crawler.archive.words import MAX_WORD_CHARS, folded, parted, words_of
         ("한국어 신발", ["한국어", "신발"]),
         ("new新品shoes", ["new", "新", "品", "shoes"]),
         ("snake_case", ["snake", "case"]),
+        ("Donau\u00addampf\u00adschiff", ["donaudampfschiff"]),  # parted at a line's end, or joined
+        ("wort\u200dteil, word\u2060joiner", ["wortteil", "wordjoiner"]),
+        ("\u00ad \u200d", []),
         ("😀 \x00 \u202e", []),
     ],
 )
