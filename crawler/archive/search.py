@@ -95,17 +95,14 @@ class _Way:
 def _ways(db: Transaction, query: Query) -> Iterator[_Way]:
     """How a query may be answered: each way is gone where the one before found nothing."""
     conditions = _Conditions(db)
-    if query.kind == "all":
-        yield _Way("all", literal(value=True))
-    elif query.kind == "url":
+    if query.kind == "url":
         groups = select(PageGroup.id).where(PageGroup.group_key.in_(query.urls))
         yield _Way("url", Snapshot.group_id.in_(groups))
-        if terms := query.terms:  # a price or a name may look like a host
-            yield _Way("words", _have(db, [term.words for term in terms], "words"), terms)
-            yield _Way("parts", and_(*(conditions.part(term.text) for term in terms)), terms)
+    if query.kind == "all":
+        yield _Way("all", literal(value=True))
     elif query.node is not None:
         yield _Way("boolean", conditions.of(query.node), query.terms)
-    else:
+    elif query.terms:  # words, or what looks like a host: a price, a name
         if all(term.words for term in query.terms):
             yield _Way("words", _have(db, [term.words for term in query.terms], "words"), query.terms)
         yield _Way("parts", and_(*(conditions.part(term.text) for term in query.terms)), query.terms)

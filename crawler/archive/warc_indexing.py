@@ -110,11 +110,11 @@ class _FileSoFar:
     bad_ends: array[int] = field(factory=lambda: array("q"))
     named: list[dict[str, Any]] = field(factory=list)
     times: list[Any] = field(factory=list)  # the first and the last
-    read_to: int = 0
+    read_to: int = 0  # an offset; what cannot be read up to there may have gone on behind it
 
     def add(self, batch: Batch) -> None:
         """See another batch."""
-        self.read_to = max(self.read_to, batch.read_to)
+        self.read_to = max(self.read_to, batch.read_to)  # a last one may be empty
         self.offsets.extend(each.offset for each in batch.answers)
         for each in batch.bad:
             self.bad.append(each.offset)
@@ -130,10 +130,7 @@ class _FileSoFar:
         if at < len(self.offsets) and self.offsets[at] == offset:
             return True
         stretch = bisect_right(self.bad, offset) - 1
-        if stretch < 0:
-            return False
-        is_to_the_end = stretch == len(self.bad) - 1 and self.bad_ends[stretch] >= self.read_to
-        return offset < self.bad_ends[stretch] or is_to_the_end
+        return stretch >= 0 and (offset < self.bad_ends[stretch] or self.bad_ends[stretch] >= self.read_to)
 
     def facts(self, before: dict[str, Any] | None) -> dict[str, Any]:
         """What its row says of it."""

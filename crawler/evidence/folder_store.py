@@ -141,7 +141,7 @@ class FolderStore:
         self.shown = str(root.absolute())
         self._flushers = ThreadPoolExecutor(_FLUSHERS, thread_name_prefix="flush")
         self._deleters = ThreadPoolExecutor(_DELETERS, thread_name_prefix="delete")
-        self._removed_at_once: int | None = None  # once it is known how long a removal takes
+        self._removing_threads: int | None = None  # once it is known how long a removal takes
 
     def publish(self, uri: str, data: bytes) -> None:
         """Store `data` under `uri`; a crash leaves nothing behind."""
@@ -200,12 +200,12 @@ class FolderStore:
         Where it does not, threads take longer to take turns than to remove a file: the first ones tell.
         """
         wanted = list(uris)
-        if self._removed_at_once is None and len(wanted) >= _WORTH_THREADS:
+        if self._removing_threads is None and len(wanted) >= _WORTH_THREADS:
             began = time.perf_counter()
             first, wanted = _removals(self.root, wanted[:_WORTH_THREADS]), wanted[_WORTH_THREADS:]
-            self._removed_at_once = _threads_for((time.perf_counter() - began) / _WORTH_THREADS)
+            self._removing_threads = _threads_for((time.perf_counter() - began) / _WORTH_THREADS)
             yield from first
-        threads = self._removed_at_once or 1
+        threads = self._removing_threads or 1
         if threads == 1 or len(wanted) < _WORTH_THREADS:
             yield from _removals(self.root, wanted)
             return

@@ -121,58 +121,43 @@ _DECLARATION = re.compile(rb"(?:charset|encoding)\s{0,9}=\s{0,9}[\"']?\s{0,9}([A
 _HEADER = re.compile(r"charset\s{0,9}=\s{0,9}[\"']?([A-Za-z0-9_:.-]{2,40})", re.IGNORECASE)
 
 
-def _labels(codec: str, labels: str) -> dict[str, str]:
-    return dict.fromkeys(labels.split(), codec)
-
-
-def _latin(number: int, labels: str) -> dict[str, str]:
-    """What part of ISO 8859 is called everywhere, and what it is called besides."""
-    spellings = f"iso-8859-{number} iso8859-{number} iso8859{number} iso_8859-{number}"
-    return _labels(f"iso8859-{number}", f"{spellings} {labels}")
-
-
-# Only what browsers take as well: some Python codecs are no charsets, others are slow on hostile bytes.
+# What browsers call charsets, by their codecs here. Only what they take as well: some Python codecs are no
+# charsets, others are slow on hostile bytes.
+_LABELS = {
+    "utf-8": "utf-8 utf8 unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8",
+    "iso8859-2": "csisolatin2 iso-ir-101 iso_8859-2:1987 l2 latin2",
+    "iso8859-3": "csisolatin3 iso-ir-109 iso_8859-3:1988 l3 latin3",
+    "iso8859-4": "csisolatin4 iso-ir-110 iso_8859-4:1988 l4 latin4",
+    "iso8859-5": "csisolatincyrillic cyrillic iso-ir-144 iso_8859-5:1988",
+    "iso8859-6": "arabic asmo-708 csiso88596e csiso88596i csisolatinarabic ecma-114 iso-8859-6-e"
+    " iso-8859-6-i iso-ir-127 iso_8859-6:1987",
+    "iso8859-7": "csisolatingreek ecma-118 elot_928 greek greek8 iso-ir-126 iso_8859-7:1987 sun_eu_greek",
+    "iso8859-8": "csiso88598e csiso88598i csisolatinhebrew hebrew iso-8859-8-e iso-8859-8-i iso-ir-138"
+    " iso_8859-8:1988 logical visual",
+    "iso8859-10": "csisolatin6 iso-ir-157 l6 latin6",
+    "iso8859-15": "csisolatin9 l9",
+    "cp1252": "ansi_x3.4-1968 ascii us-ascii cp819 ibm819 csisolatin1 iso-8859-1 iso8859-1 iso88591"
+    " iso_8859-1 iso_8859-1:1987 iso-ir-100 l1 latin1 latin-1",
+    "cp1254": "csisolatin5 iso-8859-9 iso8859-9 iso88599 iso_8859-9 iso_8859-9:1989 iso-ir-148 l5 latin5",
+    "cp874": "windows-874 dos-874 iso-8859-11 iso8859-11 iso885911 tis-620",
+    "cp866": "ibm866 cp866 866 csibm866",
+    "koi8_r": "koi8-r koi8_r koi8 koi cskoi8r",
+    "koi8_u": "koi8-u koi8-ru",
+    "mac_roman": "macintosh mac csmacintosh x-mac-roman",
+    "mac_cyrillic": "x-mac-cyrillic x-mac-ukrainian",
+    "gb18030": "gb18030 gbk x-gbk chinese gb2312 gb_2312 gb_2312-80 csgb2312 csiso58gb231280 iso-ir-58",
+    "big5hkscs": "big5 big5-hkscs cn-big5 csbig5 x-x-big5",
+    "cp932": "shift_jis shift-jis sjis x-sjis csshiftjis ms932 ms_kanji windows-31j",
+    "euc_jp": "euc-jp x-euc-jp cseucpkdfmtjapanese",
+    "iso2022_jp": "iso-2022-jp csiso2022jp",
+    "cp949": "euc-kr cseuckr korean ks_c_5601-1987 ks_c_5601-1989 ksc5601 ksc_5601 csksc56011987 iso-ir-149"
+    " windows-949 cp949",
+}
+_SPELLINGS = ("iso-8859-{}", "iso8859-{}", "iso8859{}", "iso_8859-{}")
 _CODECS = {
-    **_latin(2, "csisolatin2 iso-ir-101 iso_8859-2:1987 l2 latin2"),
-    **_latin(3, "csisolatin3 iso-ir-109 iso_8859-3:1988 l3 latin3"),
-    **_latin(4, "csisolatin4 iso-ir-110 iso_8859-4:1988 l4 latin4"),
-    **_latin(5, "csisolatincyrillic cyrillic iso-ir-144 iso_8859-5:1988"),
-    **_latin(
-        6, "arabic asmo-708 csiso88596e csiso88596i csisolatinarabic ecma-114 iso-8859-6-e iso-8859-6-i"
-    ),
-    **_labels("iso8859-6", "iso-ir-127 iso_8859-6:1987"),
-    **_latin(7, "csisolatingreek ecma-118 elot_928 greek greek8 iso-ir-126 iso_8859-7:1987 sun_eu_greek"),
-    **_latin(8, "csiso88598e csisolatinhebrew hebrew iso-8859-8-e iso-ir-138 iso_8859-8:1988 visual"),
-    **_labels("iso8859-8", "csiso88598i iso-8859-8-i logical"),
-    **_latin(10, "csisolatin6 iso-ir-157 l6 latin6"),
-    **_latin(13, ""),
-    **_latin(14, ""),
-    **_latin(15, "csisolatin9 l9"),
-    **_latin(16, ""),
+    **{label: codec for codec, labels in _LABELS.items() for label in labels.split()},
+    **{each.format(n): f"iso8859-{n}" for n in (*range(2, 9), 10, *range(13, 17)) for each in _SPELLINGS},
     **{f"{begin}125{n}": f"cp125{n}" for n in range(9) for begin in ("windows-", "cp", "x-cp")},
-    **_labels(
-        "cp1252", "ansi_x3.4-1968 ascii us-ascii cp819 ibm819 csisolatin1 iso-ir-100 l1 latin1 latin-1"
-    ),
-    **_labels("cp1252", "iso-8859-1 iso8859-1 iso88591 iso_8859-1 iso_8859-1:1987"),
-    **_labels(
-        "cp1254", "iso-8859-9 iso8859-9 iso88599 iso_8859-9 iso_8859-9:1989 csisolatin5 iso-ir-148 l5 latin5"
-    ),
-    **_labels("cp874", "windows-874 dos-874 iso-8859-11 iso8859-11 iso885911 tis-620"),
-    **_labels(
-        "gb18030", "gb18030 gbk x-gbk chinese gb2312 gb_2312 gb_2312-80 csgb2312 csiso58gb231280 iso-ir-58"
-    ),
-    **_labels("big5hkscs", "big5 big5-hkscs cn-big5 csbig5 x-x-big5"),
-    **_labels("cp932", "shift_jis shift-jis sjis x-sjis csshiftjis ms932 ms_kanji windows-31j"),
-    **_labels("euc_jp", "euc-jp x-euc-jp cseucpkdfmtjapanese"),
-    **_labels("iso2022_jp", "iso-2022-jp csiso2022jp"),
-    **_labels("cp949", "euc-kr cseuckr korean ks_c_5601-1987 ks_c_5601-1989 ksc5601 ksc_5601 csksc56011987"),
-    **_labels("cp949", "iso-ir-149 windows-949 cp949"),
-    **_labels("koi8_r", "koi8-r koi8_r koi8 koi cskoi8r"),
-    **_labels("koi8_u", "koi8-u koi8-ru"),
-    **_labels("cp866", "ibm866 cp866 866 csibm866"),
-    **_labels("mac_roman", "macintosh mac csmacintosh x-mac-roman"),
-    **_labels("mac_cyrillic", "x-mac-cyrillic x-mac-ukrainian"),
-    **_labels("utf-8", "utf-8 utf8 unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8"),
 }
 
 

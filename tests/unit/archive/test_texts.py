@@ -63,12 +63,8 @@ def test_words_are_added_in_the_order_of_their_texts_numbers(
     with database.write() as db:
         titles = texts.store(db, [content(f"Number {n}") for n in range(20)])
     assert added == sorted(titles)
-    assert titles == {key: title for title, key in _ids_by_title(database).items()}
-
-
-def _ids_by_title(database: Database) -> dict[str, int]:
     with database.read() as db:
-        return {title: key for key, title in db.execute(select(Text.id, Text.title))}
+        assert titles == {row.id: row.title for row in db.execute(select(Text.id, Text.title))}
 
 
 def test_texts_are_stored_while_another_batch_has_its_turn(database: Database) -> None:
