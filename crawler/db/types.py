@@ -7,12 +7,16 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from sqlalchemy import CHAR, DateTime, Numeric, Uuid
+from sqlalchemy import DateTime, Numeric, Uuid
+from sqlalchemy.engine.processors import to_str
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.types import TypeDecorator
 
 from crawler.storable import plain_amount
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sqlalchemy.engine import Dialect
     from sqlalchemy.types import TypeEngine
 
@@ -77,21 +81,14 @@ class Money(TypeDecorator[Decimal]):
         return None if value is None else plain_amount(Decimal(str(value)).quantize(self.STEP))
 
 
-class Key(TypeDecorator[UUID]):
+class Key(Uuid[UUID]):
     """An id, spelt in one way wherever it stands: with hyphens, in columns, in JSON and in names of files."""
 
-    impl = Uuid().with_variant(CHAR(36), "sqlite")  # text where the database knows no ids
-    cache_ok = True
+    def bind_processor(self, dialect: Dialect) -> Callable[[Any], Any] | None:
+        """As text, where the database knows no ids; SQLAlchemy itself would leave the hyphens out."""
+        return None if dialect.supports_native_uuid else to_str
 
-    @property
-    def python_type(self) -> type[UUID]:
-        """What comes out."""
-        return UUID
 
-    def process_bind_param(self, value: UUID | None, dialect: Dialect) -> Any:
-        """As the database takes it."""
-        return str(value) if value is not None and dialect.name == "sqlite" else value
-
-    def process_result_value(self, value: Any, dialect: Dialect) -> UUID | None:
-        """As the program takes it."""
-        return UUID(value) if isinstance(value, str) else value
+@compiles(Key, "sqlite")
+def _declared(*_: object, **__: object) -> str:
+    return "CHAR(36)"
