@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Self
 
 from attrs import frozen
 
@@ -38,101 +39,75 @@ class Traits:
     cuts_short: bool = False  # the session was not done, and is taken up again by whoever goes on
 
 
+_CRAWL, _NAVIGATION, _LOCK = Summary.CRAWL_FAILED, Summary.NAVIGATION_FAILED, Summary.LOCK_TIMEOUT
+_NOTHING_MORE = Traits(_CRAWL)
+
+
 class Cause(StrEnum):
-    """A stable code that says more than the summary may; what follows from it stands in `TRAITS`."""
+    """A stable code that says more than the summary may, and what follows from it."""
 
-    ABANDONED = "abandoned"  # its process died; found by its old heartbeat
-    BAD_REDIRECT = "bad_redirect"  # to nowhere, or to what is no web page
-    BAD_URL = "bad_url"
-    BLOCKED = "blocked"
-    BOT_BLOCK = "bot_block"
-    CONNECTION_FAILED = "connection_failed"
-    CRASHED = "crashed"  # an unforeseen error; the log has it
-    DATABASE_UNAVAILABLE = "database_unavailable"  # the locks are in it, where no Redis has them
-    DISK_FULL = "disk_full"
-    DOMAIN_HELD = "domain_held"
-    EGRESS_REFUSED = "egress_refused"
-    EMPTY_PAGE = "empty_page"
-    FILTERED = "filtered"  # a run's rules do not let it be asked for
-    HEADERS_TOO_LARGE = "headers_too_large"  # longer, or more of them, than any honest site sends
-    HTTP_ERROR = "http_error"
-    INTERRUPTED = "interrupted"  # stopped by a signal or by Scrapy's CloseSpider
-    LEASE_EXPIRED = "lease_expired"  # the process that had the task died, or was too slow
-    LOCK_LOST = "lock_lost"
-    LOST = "lost"  # the crawl lost track of its request, as where a middleware keeps what a callback gave
-    NO_BROWSER = "no_browser"  # to render the page with
-    NO_CANDIDATES = "no_candidates"  # nothing on the site looked like a product page
-    NO_VALID_CANDIDATE = "no_valid_candidate"  # some did, none was
-    NOT_HTML = "not_html"
-    NOT_PDP = "not_pdp"  # the named product page is none
-    NOT_STORED = "not_stored"  # a pipeline dropped it, or failed at it
-    ODD_STATUS = "odd_status"  # an answer that is neither a page nor an error
-    RATE_LIMITED = "rate_limited"
-    REDIRECT_LOOP = "redirect_loop"
-    REDIS_UNAVAILABLE = "redis_unavailable"
-    ROBOTS_REFUSED = "robots_refused"
-    ROBOTS_UNAVAILABLE = "robots_unavailable"  # nobody knows what it forbids
-    STORE_FAILED = "store_failed"
-    TIMEOUT = "timeout"
-    TOO_LARGE = "too_large"
-    TOO_LONG = "too_long"
-    TRUNCATED = "truncated"
-    UNKNOWN_HOST = "unknown_host"
-    UNREADABLE = "unreadable"  # reading it took for ever, or killed its reader
+    traits: Traits
 
-    @property
-    def traits(self) -> Traits:
-        """What follows from it."""
-        return TRAITS[self]
+    def __new__(cls, code: str, traits: Traits = _NOTHING_MORE) -> Self:
+        """A word, by which it is found again, and what follows from it."""
+        cause = str.__new__(cls, code)
+        cause._value_, cause.traits = code, traits
+        return cause
+
+    ABANDONED = "abandoned", Traits(_CRAWL, cuts_short=True)  # its process died; found by its old heartbeat
+    BAD_REDIRECT = "bad_redirect", Traits(_NAVIGATION)  # to nowhere, or to what is no web page
+    BAD_URL = "bad_url", Traits(_NAVIGATION)
+    BLOCKED = "blocked", Traits(Summary.BLOCKED, is_transient=True, is_block=True)
+    BOT_BLOCK = "bot_block", Traits(Summary.BOT_BLOCK_RELOAD, is_transient=True, is_block=True)
+    CONNECTION_FAILED = "connection_failed", Traits(_NAVIGATION, is_transient=True)
+    # an unforeseen error; the log has it
+    CRASHED = "crashed", Traits(_CRAWL, is_transient=True, is_of_content=True)
+    # the locks are in it, where no Redis has them
+    DATABASE_UNAVAILABLE = "database_unavailable", Traits(_LOCK, is_stores_fault=True)
+    DISK_FULL = "disk_full", Traits(_CRAWL, is_stores_fault=True)
+    DOMAIN_HELD = "domain_held", Traits(_LOCK, is_transient=True)
+    EGRESS_REFUSED = "egress_refused", Traits(_NAVIGATION)
+    EMPTY_PAGE = "empty_page", Traits(_NAVIGATION, is_transient=True)
+    FILTERED = "filtered", Traits(_NAVIGATION, is_refusal=True)  # a run's rules do not let it be asked for
+    # longer, or more of them, than any honest site sends
+    HEADERS_TOO_LARGE = "headers_too_large", Traits(_NAVIGATION)
+    HTTP_ERROR = "http_error", Traits(_NAVIGATION)  # transient from 500 on: `crawl.answers` knows the status
+    # stopped by a signal or by Scrapy's CloseSpider
+    INTERRUPTED = "interrupted", Traits(_CRAWL, cuts_short=True)
+    # the process that had the task died, or was too slow
+    LEASE_EXPIRED = "lease_expired", Traits(_CRAWL, is_transient=True)
+    LOCK_LOST = "lock_lost", Traits(_CRAWL)
+    # the crawl lost track of its request, as where a middleware keeps what a callback gave
+    LOST = "lost", Traits(_CRAWL, is_transient=True)
+    NO_BROWSER = "no_browser", Traits(_CRAWL)  # to render the page with
+    # nothing on the site looked like a product page
+    NO_CANDIDATES = "no_candidates", Traits(Summary.PDP_NOT_FOUND)
+    NO_VALID_CANDIDATE = "no_valid_candidate", Traits(Summary.PDP_NOT_FOUND)  # some did, none was
+    NOT_HTML = "not_html", Traits(_NAVIGATION)
+    NOT_PDP = "not_pdp", Traits(Summary.PDP_NOT_FOUND)  # the named product page is none
+    # a pipeline dropped it, or failed at it
+    NOT_STORED = "not_stored", Traits(_CRAWL, is_transient=True, is_of_content=True)
+    ODD_STATUS = "odd_status", Traits(_NAVIGATION)  # an answer that is neither a page nor an error
+    RATE_LIMITED = "rate_limited", Traits(Summary.RATE_LIMITED, is_transient=True, is_block=True)
+    REDIRECT_LOOP = "redirect_loop", Traits(_NAVIGATION)
+    REDIS_UNAVAILABLE = "redis_unavailable", Traits(_LOCK)
+    ROBOTS_REFUSED = "robots_refused", Traits(_NAVIGATION, is_refusal=True)
+    # nobody knows what it forbids
+    ROBOTS_UNAVAILABLE = "robots_unavailable", Traits(_NAVIGATION, is_transient=True)
+    STORE_FAILED = "store_failed", Traits(_CRAWL, is_stores_fault=True)
+    TIMEOUT = "timeout", Traits(Summary.NAVIGATION_TIMEOUT, is_transient=True)
+    TOO_LARGE = "too_large", Traits(_NAVIGATION)
+    TOO_LONG = "too_long", Traits(_CRAWL)
+    TRUNCATED = "truncated", Traits(_NAVIGATION, is_transient=True)
+    UNKNOWN_HOST = "unknown_host", Traits(_NAVIGATION, is_transient=True)
+    # reading it took for ever, or killed its reader
+    UNREADABLE = "unreadable", Traits(_CRAWL, is_transient=True, is_of_content=True)
 
     @property
     def summary(self) -> Summary:
         """The listed sentence for a session that failed for this alone."""
-        return TRAITS[self].summary
+        return self.traits.summary
 
-
-_CRAWL, _NAVIGATION, _LOCK = Summary.CRAWL_FAILED, Summary.NAVIGATION_FAILED, Summary.LOCK_TIMEOUT
-
-TRAITS: dict[Cause, Traits] = {
-    Cause.ABANDONED: Traits(_CRAWL, cuts_short=True),
-    Cause.BAD_REDIRECT: Traits(_NAVIGATION),
-    Cause.BAD_URL: Traits(_NAVIGATION),
-    Cause.BLOCKED: Traits(Summary.BLOCKED, is_transient=True, is_block=True),
-    Cause.BOT_BLOCK: Traits(Summary.BOT_BLOCK_RELOAD, is_transient=True, is_block=True),
-    Cause.CONNECTION_FAILED: Traits(_NAVIGATION, is_transient=True),
-    Cause.CRASHED: Traits(_CRAWL, is_transient=True, is_of_content=True),
-    Cause.DATABASE_UNAVAILABLE: Traits(_LOCK, is_stores_fault=True),
-    Cause.DISK_FULL: Traits(_CRAWL, is_stores_fault=True),
-    Cause.DOMAIN_HELD: Traits(_LOCK, is_transient=True),
-    Cause.EGRESS_REFUSED: Traits(_NAVIGATION),
-    Cause.EMPTY_PAGE: Traits(_NAVIGATION, is_transient=True),
-    Cause.FILTERED: Traits(_NAVIGATION, is_refusal=True),
-    Cause.HEADERS_TOO_LARGE: Traits(_NAVIGATION),
-    Cause.HTTP_ERROR: Traits(_NAVIGATION),  # transient from 500 on: `crawl.answers` knows the status
-    Cause.INTERRUPTED: Traits(_CRAWL, cuts_short=True),
-    Cause.LEASE_EXPIRED: Traits(_CRAWL, is_transient=True),
-    Cause.LOCK_LOST: Traits(_CRAWL),
-    Cause.LOST: Traits(_CRAWL, is_transient=True),
-    Cause.NO_BROWSER: Traits(_CRAWL),
-    Cause.NO_CANDIDATES: Traits(Summary.PDP_NOT_FOUND),
-    Cause.NO_VALID_CANDIDATE: Traits(Summary.PDP_NOT_FOUND),
-    Cause.NOT_HTML: Traits(_NAVIGATION),
-    Cause.NOT_PDP: Traits(Summary.PDP_NOT_FOUND),
-    Cause.NOT_STORED: Traits(_CRAWL, is_transient=True, is_of_content=True),
-    Cause.ODD_STATUS: Traits(_NAVIGATION),
-    Cause.RATE_LIMITED: Traits(Summary.RATE_LIMITED, is_transient=True, is_block=True),
-    Cause.REDIRECT_LOOP: Traits(_NAVIGATION),
-    Cause.REDIS_UNAVAILABLE: Traits(_LOCK),
-    Cause.ROBOTS_REFUSED: Traits(_NAVIGATION, is_refusal=True),
-    Cause.ROBOTS_UNAVAILABLE: Traits(_NAVIGATION, is_transient=True),
-    Cause.STORE_FAILED: Traits(_CRAWL, is_stores_fault=True),
-    Cause.TIMEOUT: Traits(Summary.NAVIGATION_TIMEOUT, is_transient=True),
-    Cause.TOO_LARGE: Traits(_NAVIGATION),
-    Cause.TOO_LONG: Traits(_CRAWL),
-    Cause.TRUNCATED: Traits(_NAVIGATION, is_transient=True),
-    Cause.UNKNOWN_HOST: Traits(_NAVIGATION, is_transient=True),
-    Cause.UNREADABLE: Traits(_CRAWL, is_transient=True, is_of_content=True),
-}
 
 # Of pages that are not to be had, by the site's rules or the source's.
-REFUSALS = frozenset(cause for cause in Cause if TRAITS[cause].is_refusal)
+REFUSALS = frozenset(cause for cause in Cause if cause.traits.is_refusal)
