@@ -36,3 +36,5 @@ ARTIFACT_TYPES = {
 }
 GZIPPED = frozenset(each.name for each in ARTIFACT_TYPES.values() if each.is_gzipped)
 EXPIRING = frozenset(each.name for each in ARTIFACT_TYPES.values() if each.expires)
+# How the names of such files end; what stands in front is where they come from.
+EXPIRING_FILES = tuple(each.file_name for each in ARTIFACT_TYPES.values() if each.expires)

@@ -44,7 +44,7 @@ MAX_WORDS = 1000
 HTML_DAYS = "html"
 GRACE_HOURS = GRACE.total_seconds() / 3600
 _WORDS = {
-    "html": "The HTML of pages",
+    "html": "The HTML of pages, and the WARC files of sessions",
     "other_files": "Every other file (texts, features, session logs), after the end of its session",
     "diagnostics": "Diagnostics (traces of verdicts, lines of crawl logs)",
     "price_history": "Prices with their proofs",

@@ -174,5 +174,5 @@ class BlobStore(Protocol):
     def delete_all(self, uris: Iterable[str]) -> Iterator[Removal]:
         """Remove many, saying of each what came of it; raises only when the store as a whole is away."""
 
-    def entries(self, ending: str = "") -> Iterator[BlobEntry]:
-        """Every stored file whose name ends so, but the store's mark, with its age, in no promised order."""
+    def entries(self, endings: tuple[str, ...] = ("",)) -> Iterator[BlobEntry]:
+        """Every stored file whose name ends in one of these ways, but the store's mark."""

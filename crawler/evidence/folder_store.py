@@ -218,10 +218,10 @@ class FolderStore:
         finally:
             wait(deleting)
 
-    def entries(self, ending: str = "") -> Iterator[BlobEntry]:
-        """All regular files whose names end so, in no promised order."""
+    def entries(self, endings: tuple[str, ...] = ("",)) -> Iterator[BlobEntry]:
+        """All regular files whose names end in one of these ways, in no promised order."""
         with FolderWalk(self.root) as walk:
-            yield from (entry for entry in _entries(walk, (), ending) if entry.uri != MARK)
+            yield from (entry for entry in _entries(walk, (), endings) if entry.uri != MARK)
 
     @contextmanager
     def _drafts(self, uris: Sequence[str]) -> Generator[list[_Draft]]:
@@ -392,20 +392,20 @@ def _removed(walk: FolderWalk, uri: str) -> bool:
         walk.prune()  # of a missing file as well: its remover may have died before it came to this
 
 
-def _entries(walk: FolderWalk, names: tuple[str, ...], ending: str) -> Iterator[BlobEntry]:
+def _entries(walk: FolderWalk, names: tuple[str, ...], endings: tuple[str, ...]) -> Iterator[BlobEntry]:
     folders: list[str] = []
     with _as_store_errors("/".join(names) or "."), os.scandir(walk.enter(names)) as found:
         for entry in found:
             if entry.is_dir(follow_symlinks=False):
                 folders.append(entry.name)
-            elif entry.name.endswith(ending) and entry.is_file(follow_symlinks=False):
+            elif entry.name.endswith(endings) and entry.is_file(follow_symlinks=False):
                 with suppress(FileNotFoundError):  # it went while we looked
                     status = entry.stat(follow_symlinks=False)
                     modified = datetime.fromtimestamp(status.st_mtime, UTC)
                     yield BlobEntry("/".join((*names, entry.name)), status.st_size, modified)
     for folder in folders:
         with suppress(BlobMissingError):
-            yield from _entries(walk, (*names, folder), ending)
+            yield from _entries(walk, (*names, folder), endings)
 
 
 @contextmanager

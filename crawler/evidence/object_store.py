@@ -139,11 +139,11 @@ class ObjectStore:
         for start in range(0, len(wanted), _DELETE_ROWS):
             yield from self._delete_group(wanted[start : start + _DELETE_ROWS])
 
-    def entries(self, ending: str = "") -> Iterator[BlobEntry]:
-        """All objects below the prefix whose names end so."""
+    def entries(self, endings: tuple[str, ...] = ("",)) -> Iterator[BlobEntry]:
+        """All objects below the prefix whose names end in one of these ways."""
         with _as_store_errors("."):
             for group in obstore.list(self._store, chunk_size=_LIST_ROWS):
-                for found in (each for each in group if each["path"].endswith(ending)):
+                for found in (each for each in group if each["path"].endswith(endings)):
                     if found["path"] != MARK:
                         yield BlobEntry(found["path"], found["size"], found["last_modified"])
 

@@ -12,6 +12,7 @@ from attrs import define, field, frozen
 from sqlalchemy import select, update
 
 from crawler import logs
+from crawler.capture.artifact_types import EXPIRING_FILES
 from crawler.db.models.evidence import Artifact
 from crawler.evidence.blobs import StoreUnavailableError, UnsafePathError
 from crawler.evidence.bodies import is_readable
@@ -27,7 +28,6 @@ log = logs.get_logger(__name__)
 GRACE = timedelta(hours=72)  # a younger file may still get its row
 GROUP_ROWS = 500
 UNCLAIMED_AFTER = timedelta(days=1)
-HTML = "html.gz"
 
 
 @frozen
@@ -81,12 +81,12 @@ def find_orphans(
 
 
 def remove_unclaimed(database: Database, blobs: BlobStore, *, seconds: float | None = None) -> int:
-    """Remove HTML that never got its row, and with it no date to go on; how many files that were.
+    """Remove what expires and never got its row, and with it no date to go on; how many files that were.
 
     Its writer died between file and row, a day ago or more. What has a row, whatever that says, is not meant.
     """
     until = math.inf if seconds is None else time.monotonic() + seconds
-    entries, removed = _html_in(database, blobs), 0
+    entries, removed = _expiring_in(database, blobs), 0
     while time.monotonic() < until and (group := list(islice(entries, GROUP_ROWS))):
         with database.read() as db:
             youngest = db.now - UNCLAIMED_AFTER
@@ -101,10 +101,10 @@ def remove_unclaimed(database: Database, blobs: BlobStore, *, seconds: float | N
     return removed
 
 
-def _html_in(database: Database, blobs: BlobStore) -> Iterator[BlobEntry]:
-    """The HTML in the store; none where there is no store yet, as no row needs one."""
+def _expiring_in(database: Database, blobs: BlobStore) -> Iterator[BlobEntry]:
+    """The files in the store that expire; none where there is no store yet, as no row needs one."""
     try:
-        yield from blobs.entries(HTML)
+        yield from blobs.entries(EXPIRING_FILES)
     except StoreUnavailableError:
         with database.read() as db:
             if db.scalar(select(Artifact.id).where(is_readable(db.now)).limit(1)) is not None:

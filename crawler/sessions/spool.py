@@ -86,8 +86,7 @@ def _keep_one(writes: WriteQueue, path: Path, session_id: UUID, mark: str) -> bo
             return False
         if session.status in _OPEN:
             return False
-        folder, name = session_folder(session.domain, session_id, session.epoch), WARC.file_name
-        uri = f"{folder}/{name.replace('.', f'-{mark}.', 1)}"
+        uri = f"{session_folder(session.domain, session_id, session.epoch)}/{mark}.{WARC.file_name}"
         days = days_of(writes.settings, session.retention_policy)
         _publish(writes, path, uri, session_id=session_id, days=days)
     log.warning("session.warc_kept_late", session_id=str(session_id), file=path.name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from sqlalchemy import or_, select
 
-from crawler.capture.artifact_types import HTML
+from crawler.capture.artifact_types import EXPIRING
 from crawler.db import lookup
 from crawler.db.models import Artifact, CrawlSession, Hold, Listing, RetentionResult
 from crawler.evidence.bodies import is_readable
@@ -122,12 +122,13 @@ def forecast(db: Session, html_days: int, now: datetime) -> list[Forecast]:
 
 
 def _html(db: Session, days: int, now: datetime) -> Forecast:
-    is_html = is_readable(now) & (Artifact.type == HTML.name)
-    rows, size = lookup.files(db, is_html)
-    held = lookup.count(db, Artifact, is_html & Artifact.legal_hold)
+    """The HTML of pages, and whatever else has the date of its session's HTML."""
+    is_dated = is_readable(now) & Artifact.type.in_(EXPIRING)
+    rows, size = lookup.files(db, is_dated)
+    held = lookup.count(db, Artifact, is_dated & Artifact.legal_hold)
     due = {
         name: lookup.count(
-            db, Artifact, is_html, ~Artifact.legal_hold, Artifact.retention_until < now + ahead
+            db, Artifact, is_dated, ~Artifact.legal_hold, Artifact.retention_until < now + ahead
         )
         for name, ahead in HORIZONS.items()
     }
@@ -136,7 +137,7 @@ def _html(db: Session, days: int, now: datetime) -> Forecast:
 
 def _other_files(db: Session, days: int, now: datetime) -> Forecast:
     """What goes with the row of its session."""
-    is_other = is_readable(now) & (Artifact.type != HTML.name)
+    is_other = is_readable(now) & (Artifact.type.not_in(EXPIRING))
     rows, size = lookup.files(db, is_other)
     held = lookup.count(db, Artifact, is_other & Artifact.legal_hold)
     cutoff, standing = now - timedelta(days=days), holds.standing_at(db, now)

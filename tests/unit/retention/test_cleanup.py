@@ -67,23 +67,30 @@ def test_oldest_first_up_to_the_batch(evidence: Evidence) -> None:
     assert evidence.deleted() == {ids[1], ids[2]}
 
 
-def test_html_that_never_got_its_row_goes_after_a_day(evidence: Evidence) -> None:
-    """Its writer died between file and row; nothing that is younger, has a row, or is no HTML."""
+def test_what_expires_and_never_got_its_row_goes_after_a_day(evidence: Evidence) -> None:
+    """Its writer died between file and row; nothing that is younger, has a row, or has no date to go on."""
     evidence.add("kept/html.gz", age=-DAY)
     named = ("kept/desktop.html.gz", "held/page.html.gz", "gone/page.html.gz")
     evidence.add(named[0], age=-DAY)
     evidence.add(named[1], legal_hold=True)
     evidence.change(evidence.add(named[2], age=-DAY), deleted_at=utc_now())
-    for name in (*named, "a/homepage/desktop/html_gz.html.gz", "b/x.response.html.gz", "b/visible_text.txt"):
+    for name in (*named, "a/homepage/desktop/html_gz.html.gz", "b/x.response.html.gz", "b/visible_text.txt",
+                 "c/session.warc.gz", "c/0f3a.session.warc.gz", "c/other.warc.gz"):  # fmt: skip
         write_old(evidence, name, hours=25)
     write_old(evidence, "b/young.html.gz", hours=23)
     run(evidence, dry_run=True)
     assert "b/x.response.html.gz" in evidence.files()
     run(evidence)
-    assert evidence.files() == {"kept/html.gz", *named, "b/visible_text.txt", "b/young.html.gz"}
+    assert evidence.files() == {
+        "kept/html.gz",
+        *named,
+        "b/visible_text.txt",
+        "b/young.html.gz",
+        "c/other.warc.gz",
+    }
     with evidence.database.read() as db:
         [noted] = db.scalars(select(AuditEntry.details))
-        assert noted["unclaimed_files"] == 2
+        assert noted["unclaimed_files"] == 4
 
 
 def test_the_store_is_looked_through_once_a_day(evidence: Evidence) -> None:

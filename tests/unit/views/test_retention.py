@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import select
 
 from crawler.clock import utc_now
 from crawler.db.models import Artifact, CrawlSession, Diagnostic, Price, RetentionResult
@@ -121,3 +122,20 @@ def test_what_is_held_is_told_apart(visits: Visits) -> None:
     assert (kinds["html"].held, due(kinds["html"])) == (1, (0, 0, 0))
     assert kinds["other_files"].held == 3
     assert (kinds["diagnostics"].held, due(kinds["diagnostics"])) == (1, (0, 0, 0))
+
+
+def test_a_sessions_warc_goes_as_its_html(visits: Visits) -> None:
+    """By the date in its row, and not with the row of its session."""
+    session = visits.visit()
+    before = told(visits)
+    with visits.database.write() as db:
+        html = db.scalars(select(Artifact).where(Artifact.type == "html_gz")).one()
+        row = {
+            each.name: getattr(html, each.name) for each in Artifact.__table__.columns if each.name != "id"
+        }
+        db.add(Artifact(**{**row, "session_id": session, "type": "warc", "storage_uri": "a/session.warc.gz",
+                           "size_bytes": 1000, "retention_until": db.now - DAY}))  # fmt: skip
+    after = told(visits)
+    assert (after["html"].rows, after["html"].bytes) == (2, before["html"].bytes + 1000)
+    assert due(after["html"]) == (1, 1, 2)
+    assert after["other_files"] == before["other_files"]
