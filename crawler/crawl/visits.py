@@ -253,7 +253,7 @@ def _close(stores: Stores, domains: Domains) -> None:
 
 async def _begin_own(visits: Visits, domain: str, url: str) -> Visit:
     """A session for a spider that knows of none; it ends when it is stopped, or with its crawl."""
-    order = SessionOrder(url, domain, policy=visits.settings.crawl_policy_version)
+    order = SessionOrder(url, domain, crawl_policy_version=visits.settings.crawl_policy_version)
     queue = visits.stores.sessions.queue
     [session_id] = await to_its_end(visits.threads.run(queue, [order], shown(visits.settings)))
     visits.tell("queued", sessions=[str(session_id)])

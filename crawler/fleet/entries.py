@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 from crawler.errors import UsageError
+from crawler.sessions.rows import CHOICES
 from crawler.urls import redacted, require_http_url, root_of
 
-ARGUMENTS = ("url", "pdp", "mode", "render", "retention", "policy", "warc")
+ARGUMENTS = ("url", "pdp", *CHOICES)
 MAX_ENTRY_BYTES = 65_536
 SHOWN_CHARS = 2000
 

@@ -74,7 +74,7 @@ class CaptureMiddleware(Component):
             visit.came(cause_of_error(exception) if is_answers else Cause.CRASHED, response.url)
 
     async def _keep(self, visit: Visit, response: Response) -> None:
-        page = await page_of(self.context.readers, response, visit.order.policy)
+        page = await page_of(self.context.readers, response, visit.order.crawl_policy_version)
         if isinstance(page, Cause) or not page.reading.is_html:
             visit.came(page if isinstance(page, Cause) else None, response.url)
             return

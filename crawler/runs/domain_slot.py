@@ -112,7 +112,7 @@ class DomainSlot:
         settings, source = worker.visits.settings, worker.run.source
         starts = [url for url in source.start_urls if domain_of(url) == domain] or [f"https://{domain}/"]
         policy = settings.crawl_policy_version
-        order = SessionOrder(starts[0], domain, policy=policy, run_id=worker.run.id)
+        order = SessionOrder(starts[0], domain, crawl_policy_version=policy, run_id=worker.run.id)
         visit = await worker.visits.begin_if_free(order)
         if visit is None:
             return None

@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
-from attrs import frozen
+from attrs import fields, frozen
 from sqlalchemy import bindparam, insert, update
 
 from crawler.db.models import CrawlSession
 from crawler.errors import CrawlerError, NotFoundError
+from crawler.pdp import POLICIES
 from crawler.sessions.outcome import Status
 
 if TYPE_CHECKING:
@@ -26,6 +27,14 @@ if TYPE_CHECKING:
 # The statements of every page are built once: building them costs more than running them.
 _SESSIONS = cast("Table", CrawlSession.__table__)
 _CREATE = insert(_SESSIONS)
+# The words in which a session is asked for more than its URL, whoever asks, and what each takes.
+CHOICES = {
+    "mode": ("standard", "debug", "evidence_pack"),
+    "render": ("0", "1", "auto"),
+    "retention": ("short", "standard", "long"),
+    "policy": tuple(POLICIES),
+    "warc": ("0", "1"),
+}
 ENDED = (Status.COMPLETED, Status.FAILED, Status.PARTIAL)
 
 
@@ -47,13 +56,13 @@ class Fence:
 
 @frozen
 class SessionOrder:
-    """What a session is asked to do."""
+    """What a session is asked to do; what has a column of its name is stored with it, and read again."""
 
     url: str  # without a password
     domain: str  # empty where the URL names none
     mode: str = "standard"
     retention_policy: str = "standard"
-    policy: str = "v1.2"
+    crawl_policy_version: str = "v1.2"
     render: str = "0"  # or 1, or auto
     warc: bool = False  # what is sent and received is kept as well, in one file
     wanted_pdp_url: str | None = None
@@ -68,21 +77,12 @@ class SessionOrder:
         return self.batch_id is not None or self.entry_id is not None
 
 
+_ORDERED = tuple(each.name for each in fields(SessionOrder) if each.name in _SESSIONS.c)
+
+
 def order_of(row: CrawlSession) -> SessionOrder:
     """What a stored session was asked to do."""
-    return SessionOrder(
-        url=row.url,
-        domain=row.domain,
-        mode=row.mode,
-        retention_policy=row.retention_policy,
-        policy=row.crawl_policy_version,
-        render=row.render,
-        warc=row.warc,
-        wanted_pdp_url=row.wanted_pdp_url,
-        batch_id=row.batch_id,
-        run_id=row.run_id,
-        entry_id=row.entry_id,
-    )
+    return SessionOrder(**{name: getattr(row, name) for name in _ORDERED})
 
 
 def create(
@@ -98,17 +98,7 @@ def create(
         {
             "id": session_id,
             "kind": "run" if order.run_id else "page",
-            "run_id": order.run_id,
-            "url": order.url,
-            "domain": order.domain,
-            "mode": order.mode,
-            "retention_policy": order.retention_policy,
-            "render": order.render,
-            "warc": order.warc,
-            "crawl_policy_version": order.policy,
-            "wanted_pdp_url": order.wanted_pdp_url,
-            "batch_id": order.batch_id,
-            "entry_id": order.entry_id,
+            **{name: getattr(order, name) for name in _ORDERED},
             "config_snapshot": snapshot,
             "status": Status.QUEUED,
             "owner": owner,

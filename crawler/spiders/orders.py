@@ -12,12 +12,11 @@ from crawler import logs
 from crawler.capture.failures import Cause, Summary
 from crawler.config import shown
 from crawler.errors import ConfigError, UsageError
-from crawler.pdp import POLICIES
 from crawler.rendering.chromium import require_chromium
 from crawler.sessions.batches import UrlLine, open_batch, read_url_file, read_urls
 from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Outcome, Status
-from crawler.sessions.rows import SessionOrder
+from crawler.sessions.rows import CHOICES, SessionOrder
 from crawler.spiders.tour import ALWAYS
 from crawler.urls import domain_of, require_http_url, root_of, spelling
 from crawler.views.products import find as find_listing
@@ -33,12 +32,8 @@ if TYPE_CHECKING:
     Queued = tuple[UUID, SessionOrder]
 
 EVIDENCE_PACK = "evidence_pack"  # a session that is rendered, and recorded
-MODES = ("standard", "debug", EVIDENCE_PACK)
-RETENTIONS = ("short", "standard", "long")
-RENDERS = ("0", "1", "auto")
-WARCS = ("0", "1")
 TARGETS = ("url", "urls", "pdp", "session", "listing")
-KNOWN = (*TARGETS, "mode", "render", "retention", "policy", "warc")
+KNOWN = (*TARGETS, *CHOICES)
 # Stands for the URLs to come where a worker's arguments are checked.
 _ANY_URL = "https://shop.example/"
 
@@ -94,7 +89,7 @@ class PdpArguments:
             domain="" if line.error else domain_of(line.url),
             mode=self.mode,
             retention_policy=self.retention,
-            policy=self.policy or policy,
+            crawl_policy_version=self.policy or policy,
             render=self.render,
             warc=self.warc,
             wanted_pdp_url=self.pdp,
@@ -123,14 +118,7 @@ def _check_names(given: Mapping[str, str]) -> None:
 
 
 def _check_choices(given: Mapping[str, str]) -> None:
-    choices = {
-        "mode": MODES,
-        "retention": RETENTIONS,
-        "render": RENDERS,
-        "policy": tuple(POLICIES),
-        "warc": WARCS,
-    }
-    for name, takes in choices.items():
+    for name, takes in CHOICES.items():
         if given.get(name) and given[name] not in takes:
             raise UsageError(f"-a {name}={given[name]} is unknown", hint=f"{name} takes " + ", ".join(takes))
 

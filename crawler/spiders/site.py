@@ -39,6 +39,7 @@ from crawler.runs.sources import Source, find_source
 from crawler.runs.store import RunOrder
 from crawler.runs.task_ends import Release, TaskEnd, TaskOutcome
 from crawler.runs.tasks import found_on, goes_on, media_tasks
+from crawler.sessions.rows import CHOICES
 from crawler.spiders.visiting import refusal
 from crawler.urls import require_http_url
 
@@ -60,8 +61,6 @@ SERVER_ERROR = 500
 STYLESHEET = "text/css"
 PAUSE = Backoff(10.0)
 MOST_PAUSES = 5  # five minutes in all; after that a 429 is a failed attempt like others
-# What sessions of product pages may be asked for, and runs are not, however often it is asked.
-SESSIONS_OWN = ("render", "mode", "warc", "retention")
 KNOWN = ("start_url", "source", "plan", "max_pages", "depth", "resume", "run_id", "retry_errors")
 TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
 log = logs.get_logger(__name__)
@@ -310,7 +309,7 @@ def run_order(given: Mapping[str, str], sources_file: Path) -> RunOrder:
 
 
 def _unknown(name: str) -> UsageError:
-    if name not in SESSIONS_OWN:
+    if name not in CHOICES:  # what sessions of product pages take, and runs do not
         return UsageError(f"-a {name}=… is unknown", hint="it takes " + ", ".join(KNOWN))
     return UsageError(
         f"-a {name}=… is not for durable runs, whose pages are fetched without a browser",

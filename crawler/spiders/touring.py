@@ -106,7 +106,9 @@ class TouringSpider(VisitingSpider):
     async def read(self, visit: Visit, response: Response) -> FetchedPage | Cause:
         """The HTML page that was asked for, or why it is none."""
         looks_around = response.meta[PAGE] in {HOME, Aim.HUB.value}
-        page = await page_of(self.context.readers, response, visit.order.policy, with_links=looks_around)
+        page = await page_of(
+            self.context.readers, response, visit.order.crawl_policy_version, with_links=looks_around
+        )
         if not isinstance(page, Cause):
             if page.reading.is_html:
                 return page

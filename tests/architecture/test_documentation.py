@@ -15,8 +15,9 @@ from crawler.capture.failures import Cause
 from crawler.crawl import context
 from crawler.errors import ExitCode
 from crawler.middlewares import navigation, saved_pages
+from crawler.sessions.rows import CHOICES
 from crawler.spiders import touring
-from crawler.spiders.orders import KNOWN, MODES, RENDERS, RETENTIONS
+from crawler.spiders.orders import KNOWN
 from scripts.reference import PAGES as GENERATED
 from scripts.reference import ROOT, expected
 
@@ -111,8 +112,7 @@ def test_spider_arguments_are_documented() -> None:
     """Each one that `-a` takes has its line, with its choices."""
     lines = dict(re.findall(r"^\| `(\w+)=(\S+)` \|", COMMANDS, re.MULTILINE))
     assert set(lines) == set(KNOWN)
-    for name, choices in {"mode": MODES, "retention": RETENTIONS, "render": RENDERS}.items():
-        assert lines[name].split("\\|") == list(choices)
+    assert {name: tuple(lines[name].split("\\|")) for name in CHOICES} == CHOICES
 
 
 def test_exit_codes_are_documented() -> None:

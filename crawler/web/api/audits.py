@@ -68,7 +68,7 @@ def ask(request: Request, site: SiteHere, wanted: AuditRequest) -> QueuedAudit:
     if reason := why_private(url, settings):
         raise BadUrlError(f"{redact(url)} is not visited: {reason}", hint="EGRESS_ALLOW names exceptions")
     order = SessionOrder(
-        url=url, domain=domain_of(url), mode=wanted.mode, policy=settings.crawl_policy_version
+        url=url, domain=domain_of(url), mode=wanted.mode, crawl_policy_version=settings.crawl_policy_version
     )
     try:
         session_id = ask_for(site.stores.sessions, order)

@@ -102,7 +102,11 @@ def test_a_domain_s_line_stands_in_nobody_s_way(join: Join) -> None:
 def test_an_order_comes_back_as_it_was_given(join: Join) -> None:
     """The worker that begins a session need not be the one that read the entry."""
     given = order(
-        "1", mode="debug", retention_policy="short", policy="v1.3", wanted_pdp_url="https://shop.example/p"
+        "1",
+        mode="debug",
+        retention_policy="short",
+        crawl_policy_version="v1.3",
+        wanted_pdp_url="https://shop.example/p",
     )
     join().add([given], {})
     assert [each.order for each in join().waiting(9, ())] == [given]

@@ -53,8 +53,9 @@ def test_an_order_is_read_back_as_it_was_given(database: Database) -> None:
         db.add(batch)
         db.flush()
     order = SessionOrder(
-        "https://shop.example/", "shop.example", mode="debug", retention_policy="short", policy="v1.3",
-        wanted_pdp_url="https://shop.example/p/1", batch_id=batch.id, entry_id="1-0",
+        "https://shop.example/", "shop.example", mode="debug", retention_policy="short", render="auto",
+        crawl_policy_version="v1.3", warc=True, wanted_pdp_url="https://shop.example/p/1",
+        batch_id=batch.id, entry_id="1-0",
     )  # fmt: skip
     row = load(database, queue(database, order))
     assert rows.order_of(row) == order
