@@ -3,6 +3,12 @@
 import signal
 import threading
 
+from hypothesis import HealthCheck, settings
+
+# How fast a machine is says nothing about what is tried on it.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
+
 pytest_plugins = [
     "tests.bounds",
     "tests.collecting",

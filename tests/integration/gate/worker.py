@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import text
@@ -20,7 +21,7 @@ from tests.integration.gate.stores import OpenStores, times
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-    from crawler.leases.renewer import Lost
+    from crawler.capture.failures import Cause
 
 DOMAIN = "shop.example"
 
@@ -65,14 +66,18 @@ def visit(stores: OpenStores, order: dict[str, Any]) -> None:
 
 
 def write(stores: OpenStores, order: dict[str, Any]) -> None:
-    """Hold, take the register over, write to it on and on without asking whether the lock lasts."""
+    """Hold, take the register over, write to it on and on without asking whether the lock lasts.
+
+    That goes on until the test has no more to say.
+    """
     gate = stores.gate(order["store"], times(order["ttl_ms"]))
     renewer = stores.renewer(gate, order["ttl_ms"])
     database = stores.database(order["register"])
     counts = {"accepted": 0, "refused": 0, "holds": 0}
+    over = Event()
+    Thread(target=_when_told, args=(over,), daemon=True).start()
     say(event="ready")
-    deadline = time.monotonic() + order["seconds"]
-    while time.monotonic() < deadline:
+    while not over.is_set():
         held = gate.acquire(DOMAIN, "writer")
         if not isinstance(held, Held):
             time.sleep(0.005)
@@ -88,6 +93,11 @@ def write(stores: OpenStores, order: dict[str, Any]) -> None:
         renewer.forget([held])
         gate.release(held)
     say(event="done", **counts)
+
+
+def _when_told(over: Event) -> None:
+    sys.stdin.read()
+    over.set()
 
 
 def take_over(session: Session, owner: str) -> int:
@@ -122,7 +132,7 @@ class Told:
     warn = error = info
 
 
-def _on_lost(held: Held, why: Lost) -> None:
+def _on_lost(held: Held, why: Cause) -> None:
     say(event="lost", why=why.value)
 
 
