@@ -24,9 +24,10 @@ from crawler import logs
 from crawler.access.gate import Busy, Gate, GateTimes, GateUnavailableError, Held, Release
 from crawler.access.local_gate import LocalGate
 from crawler.access.process import is_ours, is_own, new_token
+from crawler.capture.failures import Cause
 from crawler.errors import LockedError
 from crawler.leases.backoff import Backoff
-from crawler.leases.renewer import Lost, Renewer
+from crawler.leases.renewer import Renewer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,10 +54,10 @@ class DomainLockTimeoutError(LockedError):
 
     code = "domain_lock_timeout"
 
-    def __init__(self, cause: str) -> None:
-        """Keep what stood in the way: `locked`, or why the gate did not answer."""
+    def __init__(self, reason: str) -> None:
+        """Keep what stood in the way: another session, or why the gate did not answer."""
         super().__init__("Domain lock timeout")
-        self.cause = cause
+        self.cause = Cause.DOMAIN_HELD if reason in {LOCKED, IN_LINE} else Cause(reason)
 
 
 class Log(Protocol):
@@ -94,7 +95,7 @@ class Waiter:
     session_id: str
     domain: str
     log: Log
-    on_lost: Callable[[Held, Lost], object]  # called in the renewer's thread, once
+    on_lost: Callable[[Held, Cause], object]  # called in the renewer's thread, once
     mode: str = "standard"
     # Of a session that is in a domain already, the way into that one: its time holds for this one too. It
     # does not stand in line: those who hold one domain and wait for another could wait for ever.
@@ -218,9 +219,9 @@ class DomainAcquisition:
         finally:
             self._in.leave_line(self)
 
-    def lost(self, held: Held, why: Lost) -> None:
+    def lost(self, held: Held, why: Cause) -> None:
         """Pass a loss on; before the first fetch there is nothing to be stopped, only to be tried again."""
-        if self._has_entered or why is Lost.TIME:
+        if self._has_entered or why is Cause.TOO_LONG:
             self.waiter.on_lost(held, why)
         else:
             self.held = None
@@ -286,7 +287,7 @@ class DomainAcquisition:
                     self.held = None
         if (held := self.held) is None:  # lost before the first fetch
             self._token, self._step = "", self._try
-            return self._miss(Lost.LOCK.value)
+            return self._miss(Cause.LOCK_LOST)
         self._has_entered = True
         return Entered(held)
 
@@ -384,10 +385,10 @@ def _tell_skip(waiter: Waiter, settings: Settings) -> None:
         waiter.tell("info", "throttle.skip", reason=reason)
 
 
-def _tell_loss(acquisition: DomainAcquisition, why: Lost) -> None:
+def _tell_loss(acquisition: DomainAcquisition, why: Cause) -> None:
     """Called by the renewer."""
     waiter, held = acquisition.waiter, acquisition.held
-    log.error("lock.lost", session_id=waiter.session_id, domain=waiter.domain, reason=why.value)
+    log.error("lock.lost", session_id=waiter.session_id, domain=waiter.domain, reason=why)
     if held is not None:
         acquisition.lost(held, why)
 

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from crawler.access.gate import Held
     from crawler.capture.items import PageCapture
     from crawler.config import Settings
-    from crawler.leases.renewer import Lost
     from crawler.sessions.page_rows import Hooks, KeptPage
     from crawler.sessions.visit import Visit
     from crawler.sessions.writes import Write, WriteQueue
@@ -114,8 +113,7 @@ class Visits:
         try:
             acquisition = await self.domains.acquire(order, journal, slots=self.slots)
         except DomainLockTimeoutError as error:
-            cause = Cause(error.cause) if error.cause in set(Cause) else Cause.DOMAIN_HELD
-            await self.refuse(order, journal, Outcome(Status.FAILED, Summary.LOCK_TIMEOUT, cause))
+            await self.refuse(order, journal, Outcome(Status.FAILED, Summary.LOCK_TIMEOUT, error.cause))
             return None
         return await self._start(stores.sessions.start, order, journal, acquisition)
 
@@ -412,9 +410,9 @@ class Domains:
         for acquisition in self._held.pop(visit.id, {}).values():
             acquisition.leave()
 
-    def _tell_loss(self, held: Held, why: Lost) -> None:
+    def _tell_loss(self, held: Held, why: Cause) -> None:
         """Called in the renewer's thread."""
-        self._loop.call_soon_threadsafe(self._lost, held, Cause(why.value))
+        self._loop.call_soon_threadsafe(self._lost, held, why)
 
     def _lost(self, held: Held, cause: Cause) -> None:
         if held.session_id in self._visits.running:

@@ -15,7 +15,7 @@ from crawler.archive.indexing import index_pages
 from crawler.archive.warc_indexing import JobPass, JobResult, index_job
 from crawler.errors import CrawlerError
 from crawler.jobs.index_steps import IndexSteps, NotOursError
-from crawler.leases.renewer import Lost, Renewer
+from crawler.leases.renewer import Renewer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
+    from crawler.capture.failures import Cause
     from crawler.config import Settings
     from crawler.db.engine import Database
     from crawler.evidence.blobs import BlobStore
@@ -162,7 +163,7 @@ class Indexer:
     def _renewer(self, lease: Lease, lost: Event) -> Renewer[Lease]:
         """Keeps the lease; where it cannot, nothing more is written."""
 
-        def gone(_lease: Lease, _why: Lost) -> None:
+        def gone(_lease: Lease, _why: Cause) -> None:
             lost.set()
 
         safe = self.settings.job_lease_seconds * SAFE_PART

@@ -10,6 +10,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from crawler import logs
+from crawler.capture.failures import Cause
 from crawler.errors import CrawlerError
 from crawler.jobs.changes_step import Comparer
 from crawler.jobs.crawling import Archive, Crawl
@@ -17,7 +18,7 @@ from crawler.jobs.indexing import Indexer
 from crawler.jobs.presence import Presence
 from crawler.jobs.steps import Came, Result, Steps
 from crawler.leases.backoff import Backoff
-from crawler.leases.renewer import Lost, Renewer
+from crawler.leases.renewer import Renewer
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -133,9 +134,9 @@ class Worker:
     def _renewer(self, work: Work, crawl: Crawl) -> Renewer[Lease]:
         """Keeps the lease; where it cannot, the engine is ended before somebody else begins."""
 
-        def lost(_lease: Lease, why: Lost) -> None:
-            crawl.too_long, crawl.lost = why is Lost.TIME, why is Lost.LOCK
-            log.error("job.stopped", job=work.job_id, reason=why.value)
+        def lost(_lease: Lease, why: Cause) -> None:
+            crawl.too_long, crawl.lost = why is Cause.TOO_LONG, why is Cause.LOCK_LOST
+            log.error("job.stopped", job=work.job_id, reason=why)
             crawl.stop()
             if crawl.lost:
                 crawl.stop()  # there is no time to be polite

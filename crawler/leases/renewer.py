@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from enum import Enum
 from threading import Condition, Thread, current_thread
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from attrs import define
 
+from crawler.capture.failures import Cause
 from crawler.logs import get_logger
 
 if TYPE_CHECKING:
@@ -22,13 +22,6 @@ TRIES_PER_RENEWAL = 4
 CLOSE_SECONDS = 5.0
 
 log = get_logger(__name__)
-
-
-class Lost(Enum):
-    """Why something is ours no longer; the value is the cause code of a session that ends for it."""
-
-    LOCK = "lock_lost"  # somebody else's, or nobody can tell any more that it is ours
-    TIME = "too_long"
 
 
 @define(eq=False)
@@ -45,15 +38,16 @@ class Renewer(Generic[T]):
 
     `renew` says which of the things are still ours; what it raises means that nobody can tell. It gets
     all of them, none too, so that it can show that this process lives; or one at a time, so that one
-    that fails tells nothing about the others. `on_lost` is called once for each thing. Both run in this
-    renewer's thread: what may be slow has a renewer of its own, and costs the things of others nothing.
+    that fails tells nothing about the others. `on_lost` is called once for each thing: with `too_long` where
+    it was kept for as long as may be, else with `lock_lost`. Both run in this renewer's thread: what may be
+    slow has a renewer of its own, and costs the things of others nothing.
     """
 
     def __init__(
         self,
         name: str,
         renew: Callable[[list[T]], Collection[T]],
-        on_lost: Callable[[T, Lost], object] = lambda _thing, _why: None,
+        on_lost: Callable[[T, Cause], object] = lambda _thing, _why: None,
         *,
         lasts: float,
         runs_out: bool = True,
@@ -120,7 +114,7 @@ class Renewer(Generic[T]):
     def _run(self) -> None:
         while self._wait():
             now = time.monotonic()
-            self._lose([each for each in list(self._kept.values()) if now >= each.ends_at], Lost.TIME)
+            self._lose([each for each in list(self._kept.values()) if now >= each.ends_at], Cause.TOO_LONG)
             if now >= self._next_at:
                 self._renew_all()
 
@@ -150,9 +144,9 @@ class Renewer(Generic[T]):
             self._is_failing = False
             for each in batch:
                 each.valid_until = began + self._lasts
-            self._lose([each for each in batch if each.thing not in ours], Lost.LOCK)
+            self._lose([each for each in batch if each.thing not in ours], Cause.LOCK_LOST)
         now = time.monotonic()
-        self._lose([each for each in kept if now >= each.valid_until], Lost.LOCK)
+        self._lose([each for each in kept if now >= each.valid_until], Cause.LOCK_LOST)
 
     def _come_back_soon(self, failed: list[_Kept[T]], error: Exception) -> None:
         """Try again before anything runs out; next time it is the others' turn first."""
@@ -166,7 +160,7 @@ class Renewer(Generic[T]):
         valid_until = min((each.valid_until for each in failed), default=math.inf)
         self._on_failure([each.thing for each in failed], error, max(0, valid_until - now))
 
-    def _lose(self, gone: list[_Kept[T]], why: Lost) -> None:
+    def _lose(self, gone: list[_Kept[T]], why: Cause) -> None:
         """Tell it, unless the thing was forgotten while it was asked for."""
         with self._changed:
             lost = [each.thing for each in gone if self._kept.get(each.thing) is each]

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from crawler.access.gate import Gate, Held
+    from crawler.capture.failures import Cause
     from crawler.config import Settings
-    from crawler.leases.renewer import Lost
 
 
-def _ignore(held: Held, why: Lost) -> None:
+def _ignore(held: Held, why: Cause) -> None:
     """A holder that does not hear of its loss is the one that the fence is for."""
 
 
@@ -51,7 +51,7 @@ class OpenStores(ExitStack):
         return LocalGate(self.database(url), gate_times)
 
     def renewer(
-        self, gate: Gate, ttl_ms: int, on_lost: Callable[[Held, Lost], object] = _ignore
+        self, gate: Gate, ttl_ms: int, on_lost: Callable[[Held, Cause], object] = _ignore
     ) -> Renewer[Held]:
         """What renews that gate's locks, where no session does."""
         renewer = Renewer(

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from crawler.access.acquisition import Acquisitions
     from crawler.access.gate import Gate, Held
-    from crawler.leases.renewer import Lost, Renewer
+    from crawler.capture.failures import Cause
+    from crawler.leases.renewer import Renewer
     from tests.integration.gate.stores import OpenStores
 
 DOMAIN = "shop.example"
@@ -211,5 +212,5 @@ def visit(acquisitions: Acquisitions, session_id: str, seconds: float, history: 
     acquisition.leave()
 
 
-def _unexpectedly(held: Held, why: Lost) -> None:
+def _unexpectedly(held: Held, why: Cause) -> None:
     raise AssertionError(f"{held} was lost: {why}")

@@ -14,8 +14,8 @@ from redis import Redis
 from crawler.access.acquisition import DomainAcquisition, DomainLockTimeoutError, Entered, Wait, Waiter
 from crawler.access.gate import Busy, Held, Release
 from crawler.access.redis_gate import LOCK_KEY_PREFIX
+from crawler.capture.failures import Cause
 from crawler.config import load_settings
-from crawler.leases.renewer import Lost
 from tests.embedded.redis import own_redis
 from tests.integration.gate.flaky_proxy import Fault, FlakyProxy, flaky_proxy
 from tests.integration.gate.history import run_workers, until
@@ -40,7 +40,7 @@ class Session:
     url: str
     min_delay_ms: int = 0
     told: list[tuple[str, dict[str, Any]]] = field(factory=list)
-    lost: Queue[Lost] = field(factory=Queue)
+    lost: Queue[Cause] = field(factory=Queue)
     acquisition: DomainAcquisition = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -66,7 +66,7 @@ class Session:
 
     warn = error = info
 
-    def hear_of_loss(self, held: Held, why: Lost) -> None:
+    def hear_of_loss(self, held: Held, why: Cause) -> None:
         """Hear that the domain is lost."""
         self.lost.put(why)
 
@@ -144,7 +144,7 @@ class TestRedisAway:
         session = Session(stores, proxy.url)
         session.go_in()
         proxy.down = True
-        assert session.lost.get(timeout=10) is Lost.LOCK
+        assert session.lost.get(timeout=10) is Cause.LOCK_LOST
         time.sleep(TTL_MS / 1000)
         assert session.lost.empty()
 
@@ -195,7 +195,7 @@ class TestRedisRestarted:
             session.go_in()
             server.kill()
             server.start()
-            assert session.lost.get(timeout=10) is Lost.LOCK
+            assert session.lost.get(timeout=10) is Cause.LOCK_LOST
             successor = Session(stores, server.url)
             held = successor.go_in()
             session.acquisition.leave()

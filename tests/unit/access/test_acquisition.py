@@ -22,8 +22,9 @@ from crawler.access.acquisition import (
 )
 from crawler.access.gate import Busy, Held, Release
 from crawler.access.process import is_own, new_token, this_process
+from crawler.capture.failures import Cause
 from crawler.config import load_settings
-from crawler.leases.renewer import Lost, Renewer
+from crawler.leases.renewer import Renewer
 from tests.unit.access.fake_gate import AWAY, FakeGate
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class StillRenewer(Renewer[DomainAcquisition]):
         for thing in things:
             self.kept.pop(thing, None)
 
-    def lose(self, thing: DomainAcquisition, why: Lost) -> None:
+    def lose(self, thing: DomainAcquisition, why: Cause) -> None:
         """Find that it is lost."""
         del self.kept[thing]
         vars(self)["_on_lost"](thing, why)
@@ -74,7 +75,7 @@ class Scene:
     now: float = 100.0
     told: list[tuple[str, str, dict[str, Any]]] = field(factory=list)
     types: list[str] = field(factory=list)  # of the events that were told
-    lost: list[Lost] = field(factory=list)
+    lost: list[Cause] = field(factory=list)
     renewer: StillRenewer = field(init=False)
     own_renewer: Renewer[DomainAcquisition] = field(init=False)
     acquisitions: Acquisitions = field(init=False)
@@ -164,7 +165,7 @@ def test_three_attempts_then_the_documented_error() -> None:
     with pytest.raises(DomainLockTimeoutError, match=r"\ADomain lock timeout\Z") as refused:
         scene.waits(acquisition)
     assert refused.value.exit_code == 5
-    assert refused.value.cause == "locked"
+    assert refused.value.cause is Cause.DOMAIN_HELD
     assert scene.gate.calls == ["acquire"] * 3
     who_holds = {"reason": "locked", "holder": STRANGER.value, "expires_in_ms": 250_000}
     assert scene.told == [
@@ -266,7 +267,7 @@ def test_who_asks_once_hears_at_once_and_leaves_nothing(holder: Busy) -> None:
     scene = Scene({"domain_queue_wait_seconds": 60}, gate=FakeGate(acquires=[holder, HELD]))
     with pytest.raises(DomainLockTimeoutError) as refused:
         scene.acquisition(once=True).advance()
-    assert (refused.value.cause, scene.told, scene.gate.calls) == ("locked", [], ["acquire"])
+    assert (refused.value.cause, scene.told, scene.gate.calls) == (Cause.DOMAIN_HELD, [], ["acquire"])
     assert scene.acquisition(once=True).advance() == Entered(HELD)
 
 
@@ -277,7 +278,7 @@ def test_who_asks_once_does_not_stand_in_line() -> None:
     first.advance()
     with pytest.raises(DomainLockTimeoutError) as refused:
         scene.acquisition(session_id="second", once=True).advance()
-    assert (refused.value.cause, scene.gate.calls) == (IN_LINE, ["acquire"])
+    assert (refused.value.cause, scene.gate.calls) == (Cause.DOMAIN_HELD, ["acquire"])
     first.leave()
     assert isinstance(scene.acquisition(once=True).advance(), Entered)
 
@@ -469,7 +470,7 @@ def test_loss_that_the_renewer_finds_during_the_delay() -> None:
     scene = Scene(gate=FakeGate(acquires=[HELD_WITH_DELAY, HELD]))
     acquisition = scene.acquisition()
     acquisition.advance()
-    scene.renewer.lose(acquisition, Lost.LOCK)
+    scene.renewer.lose(acquisition, Cause.LOCK_LOST)
     assert [wait.why for wait in scene.waits(acquisition)] == [DELAY, BACKOFF]
     assert scene.lost == []
 
@@ -482,8 +483,8 @@ def test_absence_during_the_delay_is_the_renewers_matter() -> None:
     assert acquisition.advance() == Entered(HELD_WITH_DELAY)
 
 
-@pytest.mark.parametrize("why", list(Lost))
-def test_loss_inside_reaches_the_session(why: Lost) -> None:
+@pytest.mark.parametrize("why", list(Cause))
+def test_loss_inside_reaches_the_session(why: Cause) -> None:
     """From the first fetch on a loss ends the visit."""
     scene = Scene(gate=FakeGate(acquires=[HELD]))
     acquisition = scene.acquisition()
@@ -522,8 +523,8 @@ def test_without_locks_a_session_has_its_time_all_the_same() -> None:
     assert scene.renewer.kept == {acquisition: (100.0, 160.0)}
     assert renewed(scene, acquisition) == [acquisition]
     assert scene.gate.calls == []
-    scene.renewer.lose(acquisition, Lost.TIME)
-    assert scene.lost == [Lost.TIME]
+    scene.renewer.lose(acquisition, Cause.TOO_LONG)
+    assert scene.lost == [Cause.TOO_LONG]
 
 
 def test_renewal_asks_the_gate() -> None:
@@ -549,7 +550,7 @@ def test_loss_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene(gate=FakeGate(acquires=[HELD]))
     acquisition = scene.acquisition()
     acquisition.advance()
-    scene.renewer.lose(acquisition, Lost.LOCK)
+    scene.renewer.lose(acquisition, Cause.LOCK_LOST)
     assert fields_of(caplog) == {"lock.lost": {**WHO, "reason": "lock_lost"}}
 
 

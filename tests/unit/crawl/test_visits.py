@@ -22,7 +22,6 @@ from crawler.crawl.visits import Visits
 from crawler.db.models import Artifact, CrawlLog, CrawlSession, Run
 from crawler.errors import RevisionError
 from crawler.evidence.blobs import MARK
-from crawler.leases.renewer import Lost
 from crawler.sessions import rows
 from crawler.sessions.batches import open_batch
 from crawler.sessions.outcome import Status
@@ -142,7 +141,7 @@ def test_a_lock_lost_while_the_session_was_being_started_stops_it(settings: Sett
 
     async def lose_early(visits: Visits) -> Any:
         session_id = await queued(visits)
-        visits.domains._tell_loss(Held("shop.example", str(session_id), "token"), Lost.LOCK)
+        visits.domains._tell_loss(Held("shop.example", str(session_id), "token"), Cause.LOCK_LOST)
         async with visits.slots:
             return await visits.begin(session_id, ORDER)
 

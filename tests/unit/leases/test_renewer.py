@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from crawler.leases.renewer import Lost, Renewer
+from crawler.capture.failures import Cause
+from crawler.leases.renewer import Renewer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
@@ -49,13 +50,13 @@ class Losses:
     """What was told of losses."""
 
     def __init__(self) -> None:
-        self.told: Queue[tuple[str, Lost]] = Queue()
+        self.told: Queue[tuple[str, Cause]] = Queue()
 
-    def hear(self, thing: str, why: Lost) -> None:
+    def hear(self, thing: str, why: Cause) -> None:
         """Note a loss."""
         self.told.put((thing, why))
 
-    def next(self) -> tuple[str, Lost]:
+    def next(self) -> tuple[str, Cause]:
         """The next loss; the test fails if there is none soon."""
         return self.told.get(timeout=5)
 
@@ -148,7 +149,7 @@ def test_what_was_kept_too_late_is_renewed_at_once(make: Make, losses: Losses) -
     renewer = make(Store(GONE), lasts=300, one_by_one=True)
     renewer.start()
     renewer.keep(["a"], since=time.monotonic() - 400)
-    assert losses.next() == ("a", Lost.LOCK)
+    assert losses.next() == ("a", Cause.LOCK_LOST)
 
 
 # ── losses ──
@@ -159,7 +160,7 @@ def test_a_loss_is_told_once(make: Make, losses: Losses, *, one_by_one: bool) ->
     store = Store()
     store.foreign = {"a"}
     make(store, one_by_one=one_by_one).keep("ab")
-    assert losses.next() == ("a", Lost.LOCK)
+    assert losses.next() == ("a", Cause.LOCK_LOST)
     calls = len(store.calls)
     assert losses.none_for(LASTS)
     assert set(map(tuple, store.calls[calls + 1 :])) == {("b",)}
@@ -219,7 +220,7 @@ def test_what_takes_too_long_is_lost(make: Make, losses: Losses) -> None:
     renewer = make(Store(), lasts=300)
     renewer.keep("a", ends_at=time.monotonic() + 0.1)
     renewer.keep("b")
-    assert losses.next() == ("a", Lost.TIME)
+    assert losses.next() == ("a", Cause.TOO_LONG)
     assert losses.none_for(LASTS)
 
 
@@ -238,7 +239,7 @@ def test_a_long_absence_is_a_loss(make: Make, losses: Losses, *, one_by_one: boo
     """When the last renewal has run out and nobody could be asked."""
     began = time.monotonic()
     make(Store(AWAY), one_by_one=one_by_one).keep("a")
-    assert losses.next() == ("a", Lost.LOCK)
+    assert losses.next() == ("a", Cause.LOCK_LOST)
     assert LASTS <= time.monotonic() - began < LASTS + 2
 
 
@@ -246,7 +247,7 @@ def test_what_does_not_run_out_is_not_lost_by_an_absence(make: Make, losses: Los
     """Only the store can say that somebody else has it."""
     store = Store(*[AWAY] * 20, GONE)
     make(store, runs_out=False).keep("a")
-    assert losses.next() == ("a", Lost.LOCK)
+    assert losses.next() == ("a", Cause.LOCK_LOST)
     assert len(store.calls) >= 21
 
 
@@ -278,7 +279,7 @@ def test_one_that_always_fails_stands_in_nobodys_way(make: Make, losses: Losses)
             return things
 
     make(BrokenStore(), one_by_one=True).keep("abc")
-    assert losses.next() == ("a", Lost.LOCK)
+    assert losses.next() == ("a", Cause.LOCK_LOST)
     assert losses.none_for(LASTS * 2)
 
 
@@ -310,7 +311,7 @@ def test_who_does_not_hear_of_a_loss_stops_nothing() -> None:
     store = Store()
     store.foreign = {"a"}
 
-    def refuse(_thing: str, _why: Lost) -> None:
+    def refuse(_thing: str, _why: Cause) -> None:
         raise RuntimeError("no")
 
     renewer = Renewer("test", store.renew, refuse, lasts=LASTS)
@@ -324,7 +325,7 @@ def test_closing_from_a_listener_does_not_hang() -> None:
     """A process may decide to stop when it hears of a loss."""
     closed = threading.Event()
 
-    def close(_thing: str, _why: Lost) -> None:
+    def close(_thing: str, _why: Cause) -> None:
         renewer.close()
         closed.set()
 
