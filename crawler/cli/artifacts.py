@@ -29,15 +29,21 @@ if TYPE_CHECKING:
 ArtifactKind = StrEnum("ArtifactKind", sorted(ARTIFACT_TYPES))  # type: ignore[misc]  # no literal
 ARTIFACTS = Listing(
     "artifacts",
-    ("id", "stored", "type", "bytes", "goes", "deleted", "domain", "session", "storage_uri"),
-    lambda one: (
-        str(one.id)[:8], one.created_at, one.type, one.size_bytes, day(one.retention_until),
-        day(one.deleted_at), one.domain, str(one.session_id)[:8], one.storage_uri,
-    ),
+    lambda one: {
+        "id": str(one.id)[:8],
+        "stored": one.created_at,
+        "type": one.type,
+        "bytes": one.size_bytes,
+        "goes": day(one.retention_until),
+        "deleted": day(one.deleted_at),
+        "domain": one.domain,
+        "session": str(one.session_id)[:8],
+        "storage_uri": one.storage_uri,
+    },
     empty="no files match; `vitrine crawl pdp URL` keeps some",
     then="vitrine artifacts cat ID --decode",
     key=short_id,
-)  # fmt: skip
+)
 ArtifactId = Annotated[str, typer.Argument(metavar="ID", help="Its id, or how it begins.")]
 
 

@@ -30,16 +30,21 @@ def register(app: typer.Typer) -> None:
     add_group(app, "assets", "What plugins made of pages, and how it changed.", list=list_assets, show=show)
 
 
-def _row(asset: SeenAsset) -> tuple[Any, ...]:
+def _row(asset: SeenAsset) -> dict[str, Any]:
     what = asset.title or asset.url
-    return (
-        asset.id, asset.status, asset.source, asset.plugin, what, asset.versions, asset.last_seen_at
-    )  # fmt: skip
+    return {
+        "asset": asset.id,
+        "status": asset.status,
+        "source": asset.source,
+        "plugin": asset.plugin,
+        "what": what,
+        "versions": asset.versions,
+        "seen": asset.last_seen_at,
+    }
 
 
 ASSETS = Listing(
     "assets",
-    ("asset", "status", "source", "plugin", "what", "versions", "seen"),
     _row,
     empty="no assets match; a run finds some: `vitrine crawl site URL`",
     then="vitrine assets show ASSET",

@@ -35,14 +35,21 @@ SnapshotId = Annotated[str, typer.Argument(help="A snapshot's number.")]
 SourceOption = Annotated[str | None, typer.Option("--source", help="Of this source, or this domain, only.")]
 _Listed = Annotated[int, typer.Option(min=1, max=MAX_LISTED, help="The newest so many.")]
 _CHANGES = Listing(
-    "changes", ("id", "at", "change", "summary", "from", "to", "source", "page"),
-    lambda each: (
-        each.change_id, each.to_capture_timestamp, each.change_type, each.summary, each.from_snapshot_id,
-        each.to_snapshot_id, each.source_code, each.normalized_url_group,
-    ),
+    "changes",
+    lambda each: {
+        "id": each.change_id,
+        "at": each.to_capture_timestamp,
+        "change": each.change_type,
+        "summary": each.summary,
+        "from": each.from_snapshot_id,
+        "to": each.to_snapshot_id,
+        "source": each.source_code,
+        "page": each.normalized_url_group,
+    },
     empty="no changes; `vitrine changes compute` compares what was indexed",
-    then="vitrine diff FROM TO", key=attrgetter("change_id"),
-)  # fmt: skip
+    then="vitrine diff FROM TO",
+    key=attrgetter("change_id"),
+)
 
 
 def register(app: typer.Typer) -> None:

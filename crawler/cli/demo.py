@@ -19,8 +19,8 @@ from crawler.archive.indexing import index_pages
 from crawler.archive.search import SearchOrder
 from crawler.cli.crawl import Crawl, run_crawl
 from crawler.cli.options import Json
-from crawler.cli.output import emit, note, say, table
-from crawler.cli.sessions import RESULT_COLUMNS, result_row
+from crawler.cli.output import emit, note, say, table_of
+from crawler.cli.sessions import result_row
 from crawler.cli.stores import opened, reading
 from crawler.config import Settings, load_settings
 from crawler.config.web import LOOPBACK_NAMES
@@ -147,8 +147,7 @@ def _show(
     if as_json:
         emit({"home": str(folder), "sessions": sessions, "snapshots": indexed.pages})
         return
-    rows = [[urls[session.url].title, *result_row(session)] for session in sessions]
-    table(("shop", *RESULT_COLUMNS), rows)
+    table_of([{"shop": urls[session.url].title, **result_row(session)} for session in sessions])
     first = next((session for session in sessions if session.pdp_url), sessions[0])
     vitrine = f"VITRINE_HOME={os.path.relpath(folder)} {_called_as()}"
     say("\n{pages} pages can be searched.", pages=indexed.pages)

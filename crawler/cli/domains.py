@@ -53,10 +53,11 @@ def list_domains(
         found = views.of(db, states[:limit])
     where = "" if gate.shared else " on this machine"
     kind = Listing(
-        "domains", ("domain", "held by", "next visit"),
-        lambda one: (one.domain, _holder_text(one), _delay_text(one)),
-        empty=f"no domain is held or delayed{where}", key=attrgetter("domain"),
-    )  # fmt: skip
+        "domains",
+        lambda one: {"domain": one.domain, "held by": _holder_text(one), "next visit": _delay_text(one)},
+        empty=f"no domain is held or delayed{where}",
+        key=attrgetter("domain"),
+    )
     return show_list(
         kind, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit,
         shared=gate.shared,

@@ -36,14 +36,22 @@ def register(app: typer.Typer) -> None:
     add_group(app, "exceptions", about, list=list_exceptions, resolve=resolve)
 
 
-def _row(each: ExceptionDocument) -> tuple[Any, ...]:
+def _row(each: ExceptionDocument) -> dict[str, Any]:
     state = f"resolved by {each.resolved_by}" if each.resolved_at else "open"
-    return each.id, each.run_id, each.stage, each.url, each.message, each.times, state, each.last_at
+    return {
+        "id": each.id,
+        "run": each.run_id,
+        "stage": each.stage,
+        "url": each.url,
+        "what": each.message,
+        "times": each.times,
+        "state": state,
+        "last": each.last_at,
+    }
 
 
 EXCEPTIONS = Listing(
     "exceptions",
-    ("id", "run", "stage", "url", "what", "times", "state", "last"),
     _row,
     empty="nothing is open that matches",
     then="vitrine exceptions resolve ID",

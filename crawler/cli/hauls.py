@@ -68,8 +68,13 @@ def create(
 
 HAULS = Listing(
     "hauls",
-    ("haul", "id", "created", "URLs", "captured"),
-    attrgetter("name", "id", "created_at", "urls", "captured"),
+    lambda one: {
+        "haul": one.name,
+        "id": one.id,
+        "created": one.created_at,
+        "URLs": one.urls,
+        "captured": one.captured,
+    },
     empty="no hauls; `vitrine hauls create NAME --urls FILE` makes one",
     then="vitrine hauls show NAME",
     key=attrgetter("id"),

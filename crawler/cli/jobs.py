@@ -113,16 +113,22 @@ def create(
             note("next: vitrine worker")
 
 
-def _row(job: JobDocument) -> tuple[Any, ...]:
-    return (
-        job.id, job.source, job.name, job.status, job.queued_at, job.finished_at, job.retry_count,
-        job.pages_crawled, job.warc_file_count,
-    )  # fmt: skip
+def _row(job: JobDocument) -> dict[str, Any]:
+    return {
+        "job": job.id,
+        "source": job.source,
+        "name": job.name,
+        "status": job.status,
+        "queued": job.queued_at,
+        "ended": job.finished_at,
+        "retries": job.retry_count,
+        "pages": job.pages_crawled,
+        "WARC files": job.warc_file_count,
+    }
 
 
 JOBS = Listing(
     "jobs",
-    ("job", "source", "name", "status", "queued", "ended", "retries", "pages", "WARC files"),
     _row,
     empty="No jobs found; `vitrine jobs create --source CODE` orders one",
     then="vitrine jobs show JOB",

@@ -22,7 +22,7 @@ from crawler.urls import redacted
 from crawler.views.documents import as_json as json_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from crawler.errors import CrawlerError
 
@@ -105,6 +105,12 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str |
     data().print(shown)
     if left := [name for place, name in enumerate(columns) if place not in kept]:
         note(f"left out for want of room: {', '.join(left)}; --json has all")
+
+
+def table_of(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Rows whose cells go by their headings; nothing where there is none."""
+    if rows:
+        table(tuple(rows[0]), [tuple(row.values()) for row in rows])
 
 
 def _fitting(columns: Sequence[str], cells: Sequence[Sequence[str]], width: int) -> list[int]:
@@ -192,8 +198,7 @@ class Listing:
     """A kind of thing, as its `list` command shows it."""
 
     name: str  # the key in the JSON document
-    columns: tuple[str, ...]
-    row: Callable[[Any], Sequence[Any]]  # a document as cells under the columns
+    row: Callable[[Any], Mapping[str, Any]]  # a document as cells by their headings
     empty: str  # told where there is none; how to get some
     then: str = ""  # the next useful command
     key: Callable[[Any], object] | None = None  # what `--after` takes of a document
@@ -219,7 +224,7 @@ def show_list(
     elif as_json:
         emit({**beside, kind.name: documents})
     elif documents:
-        table(kind.columns, [kind.row(each) for each in documents])
+        table_of([kind.row(each) for each in documents])
         if len(documents) == limit and kind.key:
             note("more: --after {last}", last=kind.key(documents[-1]))
         if kind.then:

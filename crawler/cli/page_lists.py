@@ -33,16 +33,21 @@ def register(app: typer.Typer) -> None:
     add_group(app, "pages", "The pages that sessions and runs have fetched.", list=list_pages)
 
 
-def _row(page: ListedPage) -> tuple[Any, ...]:
-    return (
-        str(page.id)[:8], page.created_at, page.page_type, page.status, page.http_status, page.url,
-        str(page.session_id)[:8], ", ".join(page.low_confidence_reasons),
-    )  # fmt: skip
+def _row(page: ListedPage) -> dict[str, Any]:
+    return {
+        "page": str(page.id)[:8],
+        "fetched": page.created_at,
+        "type": page.page_type,
+        "status": page.status,
+        "http": page.http_status,
+        "url": page.url,
+        "session": str(page.session_id)[:8],
+        "doubts": ", ".join(page.low_confidence_reasons),
+    }
 
 
 PAGES = Listing(
     "pages",
-    ("page", "fetched", "type", "status", "http", "url", "session", "doubts"),
     _row,
     empty="no pages match; `vitrine crawl pdp URL` fetches some",
     then="vitrine sessions show SESSION",

@@ -48,16 +48,20 @@ def register(app: typer.Typer) -> None:
     add_group(app, "prices", "What products cost, and when.", list=list_prices, show=show, refresh=refresh)
 
 
-def _row(listing: PricedListing) -> tuple[Any, ...]:
+def _row(listing: PricedListing) -> dict[str, Any]:
     price = f"{listing.price} {listing.currency}" if listing.price is not None else None
-    return (
-        str(listing.id)[:8], listing.domain, listing.name, price, listing.availability, listing.last_seen_at
-    )  # fmt: skip
+    return {
+        "listing": str(listing.id)[:8],
+        "domain": listing.domain,
+        "product": listing.name,
+        "price": price,
+        "availability": listing.availability,
+        "seen": listing.last_seen_at,
+    }
 
 
 LISTINGS = Listing(
     "listings",
-    ("listing", "domain", "product", "price", "availability", "seen"),
     _row,
     empty="no products yet; `vitrine crawl pdp URL` finds some",
     then="vitrine prices show LISTING",
@@ -65,15 +69,19 @@ LISTINGS = Listing(
 )
 PRICES = Listing(
     "prices",
-    ("price", "seen", "domain", "product", "amount", "availability", "session"),
-    lambda one: (
-        one.id, one.seen_at, one.domain, one.name, f"{one.price} {one.currency}", one.availability,
-        str(one.session_id)[:8],
-    ),
+    lambda one: {
+        "price": one.id,
+        "seen": one.seen_at,
+        "domain": one.domain,
+        "product": one.name,
+        "amount": f"{one.price} {one.currency}",
+        "availability": one.availability,
+        "session": str(one.session_id)[:8],
+    },
     empty="no prices yet; `vitrine crawl pdp URL` finds some",
     then="vitrine prices show URL",
     key=attrgetter("id"),
-)  # fmt: skip
+)
 
 
 @list_command(LISTINGS)

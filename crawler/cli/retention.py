@@ -251,8 +251,13 @@ def _report(target: Target, result: HoldResult, what: str, *, as_json: bool) -> 
 
 HOLDS = Listing(
     "holds",
-    ("on", "who", "why", "since", "until"),
-    attrgetter("target", "who", "why", "created_at", "until"),
+    lambda one: {
+        "on": one.target,
+        "who": one.who,
+        "why": one.why,
+        "since": one.created_at,
+        "until": one.until,
+    },
     empty="no holds",
     key=attrgetter("id"),
 )

@@ -35,18 +35,23 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="runs")
 
 
-def _row(run: RunDocument) -> tuple[Any, ...]:
+def _row(run: RunDocument) -> dict[str, Any]:
     counts = run.tasks
     waiting = counts["pending"] + counts["in_progress"]
-    return (
-        run.id, run.source, _shown_status(run), run.started_at, counts["finished"], waiting,
-        counts["error"], run.exceptions_open,
-    )  # fmt: skip
+    return {
+        "run": run.id,
+        "source": run.source,
+        "status": _shown_status(run),
+        "started": run.started_at,
+        "finished": counts["finished"],
+        "waiting": waiting,
+        "failed": counts["error"],
+        "worth a look": run.exceptions_open,
+    }
 
 
 RUNS = Listing(
     "runs",
-    ("run", "source", "status", "started", "finished", "waiting", "failed", "worth a look"),
     _row,
     empty="no runs; `vitrine crawl site URL` makes one",
     then="vitrine runs show RUN",

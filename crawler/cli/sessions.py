@@ -15,7 +15,7 @@ from crawler.capture.artifact_types import SCREENSHOT
 from crawler.capture.failures import Summary
 from crawler.cli.lists import list_command
 from crawler.cli.options import Caused, Json, SessionId
-from crawler.cli.output import LEFT, Listing, day, emit, note, say, short_id, table
+from crawler.cli.output import LEFT, Listing, day, emit, note, say, short_id, table, table_of
 from crawler.cli.stores import opened, reading
 from crawler.errors import CrawlerError, UsageError
 from crawler.sessions.outcome import Status, exit_code_of
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 
 MOST = 100  # rows of each kind of what belongs to a session: that of a run has thousands
-RESULT_COLUMNS = ("domain", "status", "product", "price", "artifacts", "bytes", "HTML goes", "why not")
 group = typer.Typer(no_args_is_help=True, help="What was visited, and what came of it.")
 
 
@@ -40,16 +39,19 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="sessions")
 
 
-def _row(session: SessionDocument) -> tuple[Any, ...]:
-    return (
-        str(session.id)[:8], session.created_at, session.domain or session.url, _shown_status(session),
-        _why_not(session), session.said.name,
-    )  # fmt: skip
+def _row(session: SessionDocument) -> dict[str, Any]:
+    return {
+        "session": str(session.id)[:8],
+        "created": session.created_at,
+        "domain": session.domain or session.url,
+        "status": _shown_status(session),
+        "why not": _why_not(session),
+        "product": session.said.name,
+    }
 
 
 SESSIONS = Listing(
     "sessions",
-    ("session", "created", "domain", "status", "why not", "product"),
     _row,
     empty="no sessions; `vitrine crawl pdp URL` makes one",
     then="vitrine sessions show ID",
@@ -165,7 +167,7 @@ def tell(sessions: Sequence[SessionDocument], *, as_json: bool) -> int:
     if as_json:
         emit({"sessions": sessions})
     else:
-        table(RESULT_COLUMNS, [result_row(session) for session in sessions])
+        table_of([result_row(session) for session in sessions])
     return exit_code(sessions)
 
 
@@ -175,20 +177,20 @@ def exit_code(sessions: Sequence[SessionDocument]) -> int:
     return exit_code_of(ends, is_locked=any(s.error_summary == Summary.LOCK_TIMEOUT for s in sessions))
 
 
-def result_row(session: SessionDocument) -> tuple[Any, ...]:
-    """A session's line under RESULT_COLUMNS."""
+def result_row(session: SessionDocument) -> dict[str, Any]:
+    """What a crawl's session came to, as cells by their headings."""
     said = session.said
     goes = [file.retention_until for file in session.artifacts if file.retention_until]
-    return (
-        session.domain or session.url,
-        _shown_status(session),
-        said.name,
-        said.price_in_words,
-        len(session.artifacts),
-        sum(file.size_bytes for file in session.artifacts),
-        f"{min(goes):%Y-%m-%d}" if goes else "",
-        _why_not(session),
-    )
+    return {
+        "domain": session.domain or session.url,
+        "status": _shown_status(session),
+        "product": said.name,
+        "price": said.price_in_words,
+        "artifacts": len(session.artifacts),
+        "bytes": sum(file.size_bytes for file in session.artifacts),
+        "HTML goes": f"{min(goes):%Y-%m-%d}" if goes else "",
+        "why not": _why_not(session),
+    }
 
 
 def _shown_status(session: SessionDocument) -> str:

@@ -34,14 +34,19 @@ if TYPE_CHECKING:
 LAST_PAGE = 10**12
 SNAPSHOTS = Listing(
     "snapshots",
-    ("id", "captured", "status", "title", "url", "language", "source"),
-    lambda one: (
-        one.id, one.captured_at, one.status_code, one.title, one.url, one.language, one.source,
-    ),
+    lambda one: {
+        "id": one.id,
+        "captured": one.captured_at,
+        "status": one.status_code,
+        "title": one.title,
+        "url": one.url,
+        "language": one.language,
+        "source": one.source,
+    },
     empty="no snapshots; `vitrine snapshots index` makes kept pages findable",
     then="vitrine snapshots show ID",
     key=attrgetter("id"),
-)  # fmt: skip
+)
 SnapshotId = Annotated[str, typer.Argument(metavar="ID", help="Its number.")]
 
 

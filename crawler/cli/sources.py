@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 FAILED = 1
 SHOWN_URLS = 3
-COLUMNS = ("source", "name", "starts at", "limits")
 
 
 def register(app: typer.Typer) -> None:
@@ -78,7 +77,7 @@ def list_sources(
     own = load_sources(path) if path.exists() or not bundled else {}
     sources = {code.lower(): one for code, one in {**bundled, **own}.items()}
     kind = Listing(
-        "sources", COLUMNS, lambda plan: _row(sources[plan["code"].lower()]), then="vitrine sources check",
+        "sources", lambda plan: _row(sources[plan["code"].lower()]), then="vitrine sources check",
         empty="no such sources" if sources else f"{path} has no sources", key=itemgetter("code"),
     )  # fmt: skip
     plans = [
@@ -138,12 +137,12 @@ def _registered(settings: Settings) -> dict[str, datetime]:
         return registered_codes(db)
 
 
-def _row(source: Source) -> tuple[str, ...]:
+def _row(source: Source) -> dict[str, str]:
     shown, more = source.start_urls[:SHOWN_URLS], len(source.start_urls) - SHOWN_URLS
     starts = "\n".join([*shown, *([f"and {more} more"] if more > 0 else [])])
     limits = {"depth": source.depth, "pages": source.max_pages}
     told = ", ".join(f"{name} {limit}" for name, limit in limits.items() if limit is not None)
-    return source.code, source.name, starts, told or "none"
+    return {"source": source.code, "name": source.name, "starts at": starts, "limits": told or "none"}
 
 
 def _tell(checks: Sequence[SourceCheck]) -> None:

@@ -35,8 +35,16 @@ MAX_OFFSET = 2**63 - 1
 MOST_TOLD = 20  # damaged stretches that are named
 FILES = Listing(
     "files",
-    ("id", "session", "state", "records", "bad", "bytes", "first", "path"),
-    lambda w: (w.id, w.session, w.state, w.records, w.records_bad, w.size_bytes, w.first_at, w.path),
+    lambda w: {
+        "id": w.id,
+        "session": w.session,
+        "state": w.state,
+        "records": w.records,
+        "bad": w.records_bad,
+        "bytes": w.size_bytes,
+        "first": w.first_at,
+        "path": w.path,
+    },
     "no WARC file is known; crawl with -s WARC_DIR=DIR, or name a folder",
     then="vitrine warcs verify FILE",
     key=attrgetter("id"),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Kind = Annotated[str | None, typer.Option("--kind", help="Only these.")]
-DAYS = Listing("days", ("day",), lambda one: (one,), empty="no days", then="sleep", key=lambda one: one)
+DAYS = Listing("days", lambda one: {"day": one}, empty="no days", then="sleep", key=lambda one: one)
 
 
 @frozen

@@ -14,9 +14,7 @@ from crawler.cli import output
 from crawler.cli.output import LEFT, Listing, emit, emit_line, note, say, show_list, size, table
 
 NOON = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
-FRUIT = Listing(
-    "fruit", ("name", "bytes"), lambda one: (one, len(one)), empty="no [bold]fruit[/]", then="eat"
-)
+FRUIT = Listing("fruit", lambda one: {"name": one, "bytes": len(one)}, empty="no [bold]fruit[/]", then="eat")
 
 
 @pytest.mark.parametrize(
