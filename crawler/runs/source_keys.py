@@ -24,7 +24,7 @@ MAX_ENTRIES = 10_000
 MAX_NAME_CHARS = 200
 MAX_SHOWN_CHARS = 80
 MAX_TEXT_CHARS = 2_000
-ENGINES = ("vitrine", "zimit")
+VITRINE, ZIMIT = ENGINES = ("vitrine", "zimit")
 DEFAULT_JOB_NAME = "{code}-{date:%Y%m%d}"
 DATE = re.compile(r"\{(?:code|date(?::([%A-Za-z0-9._-]{1,40}))?)\}")
 _JOB_NAME = re.compile(rf"(?:[A-Za-z0-9._-]|{DATE.pattern})+")
@@ -41,6 +41,7 @@ class Key:
 
     takes: str
     read: Callable[[Any], Any]
+    engine: str | None = None  # that alone knows it; for the other it is a mistake
 
 
 def shown(value: Any) -> str:
@@ -208,37 +209,31 @@ KEYS: dict[str, Key] = {
         'a list of domains like "shop.example", or "*.shop.example" for all subdomains',
         partial(_list_of, _domain, least=1),
     ),
-    "allow": Key(_RULES, partial(_list_of, _rule)),
-    "deny": Key(_RULES, partial(_list_of, _rule)),
+    "allow": Key(_RULES, partial(_list_of, _rule), VITRINE),
+    "deny": Key(_RULES, partial(_list_of, _rule), VITRINE),
     "depth": Key("a whole number from 0 to 1000", partial(_whole, least=0, most=1000)),
     "max_pages": Key("a whole number from 1 to 100000000", partial(_whole, least=1, most=100_000_000)),
-    "plugins": Key('a list of names like "page", one at least', partial(_list_of, _plugin, least=1)),
-    "render": Key('"no"', _render),
-    "fetch_timeout_seconds": Key("a number from 1 to 600", partial(_number, least=1, most=600)),
-    "jitter_seconds": Key("a number from 0 to 300", partial(_number, least=0, most=300)),
-    "max_retries": Key("a whole number from 1 to 20", partial(_whole, least=1, most=20)),
+    "plugins": Key('a list of names like "page", one at least', partial(_list_of, _plugin, least=1), VITRINE),
+    "render": Key('"no"', _render, VITRINE),
+    "fetch_timeout_seconds": Key("a number from 1 to 600", partial(_number, least=1, most=600), VITRINE),
+    "jitter_seconds": Key("a number from 0 to 300", partial(_number, least=0, most=300), VITRINE),
+    "max_retries": Key("a whole number from 1 to 20", partial(_whole, least=1, most=20), VITRINE),
     "base_url": Key("an http or https URL", _base_url),
     "description": Key(f"a text of at most {MAX_TEXT_CHARS} characters", _text),
     "enabled": Key("true or false", _flag),
     "engine": Key("one of vitrine, zimit", partial(_one_of, ENGINES)),
-    "engine_args": Key("a list of arguments, but for those that the archive tool says itself", _arguments),
+    "engine_args": Key(
+        "a list of arguments, but for those that the archive tool says itself", _arguments, ZIMIT
+    ),
     "job_name": Key(
         "a name of letters, digits and . _ - in between, with {code}, {date} or {date:%Y%m%d} in it",
         _job_name,
     ),
-    "judge": Key("true or false", _flag),
-    "requisites": Key("true or false", _flag),
+    "judge": Key("true or false", _flag, VITRINE),
+    "requisites": Key("true or false", _flag, VITRINE),
     "group_by": Key("one of query, path", partial(_one_of, ("query", "path"))),
     "ignore_selectors": Key("a list of CSS selectors", partial(_list_of, _selector)),
     "ignore_text": Key("a list of texts, none of them empty", partial(_list_of, _some_text)),
     "schedule": Key('the five fields of a crontab, such as "0 3 * * 1", or one of cron\'s names', _schedule),
     "job": Key("a table of options of the archive tool: [sources.CODE.job]", _job),
 }
-# What only one of the engines can do; for the other it is a mistake.
-ENGINES_OWN = {
-    "vitrine": (
-        "allow", "deny", "plugins", "render", "fetch_timeout_seconds", "jitter_seconds", "max_retries",
-        "judge", "requisites",
-    ),
-    "zimit": ("engine_args",),
-}  # fmt: skip

@@ -18,9 +18,9 @@ from crawler.errors import ConfigError, UsageError
 from crawler.runs.source_keys import (
     DATE,
     DEFAULT_JOB_NAME,
-    ENGINES_OWN,
     KEYS,
     PLUGINS,
+    VITRINE,
     WrongValueError,
     each_once,
     shown,
@@ -185,13 +185,12 @@ def _source(path: Path | Traversable, code: str, table: Any) -> Source:
 
 def _refuse_others(where: str, said: Mapping[str, Any]) -> None:
     """Refuse the keys that the source's engine knows nothing of."""
-    engine = said.get("engine", "vitrine")
-    for other, keys in ENGINES_OWN.items():
-        lost = next((key for key in keys if key in said), None)
-        if other != engine and lost:
+    engine = said.get("engine", VITRINE)
+    for key, other in ((key, KEYS[key].engine) for key in said):
+        if other not in {None, engine}:
             hint = f'leave it out, or set engine = "{other}"'
             raise ConfigError(
-                f"{where}: {lost} is for the engine {other}, and this source has {engine}", hint=hint
+                f"{where}: {key} is for the engine {other}, and this source has {engine}", hint=hint
             )
 
 

@@ -9,6 +9,7 @@ from attrs import fields, frozen
 from sqlalchemy import bindparam, insert, update
 
 from crawler.db.models import CrawlSession
+from crawler.db.models.sessions import MODES, RENDERS, RETENTIONS
 from crawler.errors import CrawlerError, NotFoundError
 from crawler.pdp import POLICIES
 from crawler.sessions.outcome import Status
@@ -29,9 +30,9 @@ _SESSIONS = cast("Table", CrawlSession.__table__)
 _CREATE = insert(_SESSIONS)
 # The words in which a session is asked for more than its URL, whoever asks, and what each takes.
 CHOICES = {
-    "mode": ("standard", "debug", "evidence_pack"),
-    "render": ("0", "1", "auto"),
-    "retention": ("short", "standard", "long"),
+    "mode": MODES,
+    "render": RENDERS,
+    "retention": RETENTIONS,
     "policy": tuple(POLICIES),
     "warc": ("0", "1"),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
 
 from sqlalchemy import JSON, BigInteger, Integer, MetaData, String
@@ -12,6 +12,9 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase
 
 from crawler.db.types import Key, Money, UtcTime
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # SQLite numbers rows by itself only where the key is exactly INTEGER.
 BigKey = BigInteger().with_variant(Integer, "sqlite")
@@ -27,6 +30,11 @@ ALIKE = {
     "url": "in its canonical spelling",
     "domain": "a host without `www.`, with its port where that is not the usual one",
 }
+
+
+def one_of(column: str, values: Iterable[str]) -> str:
+    """A condition on a column that takes these values alone."""
+    return f"{column} IN ({', '.join(repr(value) for value in values)})"
 
 
 class Base(DeclarativeBase):

@@ -10,7 +10,7 @@ from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueCon
 from sqlalchemy.orm import Mapped, mapped_column
 
 from crawler.capture.artifact_types import EXPIRING
-from crawler.db.models.base import Base, BigKey, SortedByBytes
+from crawler.db.models.base import Base, BigKey, SortedByBytes, one_of
 
 # What a cleanup looks for, in the words of the partial indexes: a query that repeats them is served by one,
 # however many rows are held, failing or gone.
@@ -18,7 +18,6 @@ _IS_EXPIRING = "retention_until IS NOT NULL AND deleted_at IS NULL AND NOT legal
 IS_UNTRIED = f"{_IS_EXPIRING} AND cleanup_attempts = 0"
 HAS_FAILED = f"{_IS_EXPIRING} AND cleanup_attempts > 0"
 IS_CLAIMED = "cleanup_claim IS NOT NULL"
-_TYPES_THAT_EXPIRE = ", ".join(f"'{name}'" for name in sorted(EXPIRING))
 
 
 def _partial_index(name: str, *columns: str, where: str) -> Index:
@@ -30,7 +29,7 @@ class Artifact(Base):
 
     __tablename__ = "artifacts"
     __table_args__ = (
-        CheckConstraint(f"type IN ({_TYPES_THAT_EXPIRE}) OR retention_until IS NULL", name="may_expire"),
+        CheckConstraint(f"{one_of('type', sorted(EXPIRING))} OR retention_until IS NULL", name="may_expire"),
         _partial_index("ix_artifacts_untried", "retention_until", "id", where=IS_UNTRIED),
         _partial_index("ix_artifacts_failed", "cleanup_next", "id", where=HAS_FAILED),
         _partial_index("ix_artifacts_claimed", "cleanup_claim", where=IS_CLAIMED),

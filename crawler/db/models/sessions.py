@@ -9,8 +9,12 @@ from uuid import UUID, uuid4
 from sqlalchemy import CheckConstraint, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from crawler.db.models.base import Base, BigKey
+from crawler.db.models.base import Base, BigKey, one_of
 
+# What a session may be asked for; a new value takes a migration of its CHECK.
+MODES = ("standard", "debug", "evidence_pack")
+RENDERS = ("0", "1", "auto")
+RETENTIONS = ("short", "standard", "long")
 IS_OPEN = "status IN ('queued', 'running')"
 IS_FLEETS_AND_OPEN = "entry_id IS NOT NULL AND finished_at IS NULL"
 
@@ -34,9 +38,9 @@ class CrawlSession(Base):
     __table_args__ = (
         CheckConstraint("status IN ('queued', 'running', 'completed', 'failed', 'partial')", name="status"),
         CheckConstraint("kind IN ('page', 'run')", name="kind"),
-        CheckConstraint("mode IN ('standard', 'debug', 'evidence_pack')", name="mode"),
-        CheckConstraint("render IN ('0', '1', 'auto')", name="render"),
-        CheckConstraint("retention_policy IN ('short', 'standard', 'long')", name="retention_policy"),
+        CheckConstraint(one_of("mode", MODES), name="mode"),
+        CheckConstraint(one_of("render", RENDERS), name="render"),
+        CheckConstraint(one_of("retention_policy", RETENTIONS), name="retention_policy"),
         Index("ix_sessions_open", "alive_until", postgresql_where=text(IS_OPEN), sqlite_where=text(IS_OPEN)),
         Index(
             "ix_sessions_fleet", "status", "domain", "created_at",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from crawler.runs.source_keys import ENGINES_OWN, KEYS, WrongValueError
+from crawler.runs.source_keys import ENGINES, KEYS, WrongValueError
 
 
 @pytest.mark.parametrize(
@@ -57,8 +59,12 @@ def test_what_a_key_refuses(key: str, said: Any) -> None:
     assert str(refused.value)
 
 
-def test_what_is_one_engines_own_is_a_key() -> None:
-    """And of one engine only."""
-    own = [key for keys in ENGINES_OWN.values() for key in keys]
-    assert set(own) <= KEYS.keys()
-    assert len(own) == len(set(own))
+def test_what_is_one_engines_own_is_said_of_it() -> None:
+    """In the page about sources, sentence by sentence."""
+    page = (Path(__file__).parents[3] / "docs" / "sources.md").read_text(encoding="utf-8")
+    said = re.search(
+        r"\n((?:`\w+`[,\s]+(?:and\s)?)+)are for the engine `vitrine`, `(\w+)` is for `zimit`", page
+    )
+    assert said
+    named = {"vitrine": set(re.findall(r"`(\w+)`", said[1])), "zimit": {said[2]}}
+    assert named == {one: {name for name, key in KEYS.items() if key.engine == one} for one in ENGINES}
