@@ -29,7 +29,9 @@ _UNSPEAKABLE = re.compile(r"[\x00-\x20\x7f\\]")
 _HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://|//", re.IGNORECASE)
 # A password never reaches a line or a row, whoever wrote it: in a URL, in one without its slashes, for libpq.
 _URL_PASSWORD = re.compile(r"(://[^/\s:@\"']*):[^/\s\"']*@")
-_BARE_PASSWORD = re.compile(r"\b([a-z][a-z0-9+.-]{0,20}:[^/\s:@\"',=(]*):[^/\s\"']*@", re.IGNORECASE)
+# One begins at many a colon and ends with the last @ of its piece: each piece is looked at once, up to that.
+_PIECE = re.compile(r"[^/\s\"']++")
+_BARE_PASSWORD = re.compile(r"\b([a-z][a-z0-9+.-]{0,20}:[^/\s:@\"',=(]*+):.*", re.IGNORECASE)
 _WORD_PASSWORD = re.compile(
     r"(?<![?&;\w])((?:pg|ssl)?password\s*=\s*)('[^'\"\\\n]*'|'?[^\s&#\"',;)\\]+)", re.IGNORECASE
 )
@@ -205,10 +207,15 @@ def without_passwords(text: str, *, in_queries: bool = False) -> str:
     if in_queries:
         text = _QUERY_PASSWORD.sub(r"\1***", text)
     if "@" in text:
-        text = _BARE_PASSWORD.sub(r"\1:***@", _URL_PASSWORD.sub(r"\1:***@", text))
+        text = _PIECE.sub(_without_bare_password, _URL_PASSWORD.sub(r"\1:***@", text))
     if "=" in text:
         text = _WORD_PASSWORD.sub(r"\1***", text)
     return _SECRET_SETTING.sub(r"\1***", text) if "AWS_" in text else text
+
+
+def _without_bare_password(piece: re.Match[str]) -> str:
+    head, at, tail = piece[0].rpartition("@")
+    return _BARE_PASSWORD.sub(r"\1:***", head, count=1) + at + tail if at else piece[0]
 
 
 def _split(url: str) -> SplitResult:
