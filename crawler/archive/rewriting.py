@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MAX_URL_CHARS = 8192
 MAX_RESOURCES = 1_000
+MAX_SET_CHARS = 100_000
 MAX_STYLE_BYTES = 4 * 1024 * 1024
 FORM_NOTE = "Forms of archived pages lead nowhere"
 _VOID = frozenset(
@@ -79,7 +80,8 @@ _STEP_UP = re.compile(r"(?:\.|%2e){1,2}", re.IGNORECASE)
 _PICTURE_DATA = re.compile(r"data:image/(?:png|jpe?g|gif|webp|avif|x-icon|bmp|svg\+xml)[;,]", re.IGNORECASE)
 _FONT_DATA = re.compile(r"data:(?:font/|application/(?:x-)?font)", re.IGNORECASE)
 _DOCTYPE = re.compile(rb"<!doctype\s[\w\s\"'./:+=-]{0,300}>", re.IGNORECASE)
-_CANDIDATE = re.compile(r"\s*(?:,\s*)*(\S+)(?:\s+([^,(]*(?:\([^)]*\)[^,(]*)*))?,?")
+# Nothing that was taken is looked at again, and one without its address is the end.
+_CANDIDATE = re.compile(r"[\s,]*+(\S++)(?:(?<!,)\s++((?:[^,(]++|\((?:[^)]*+\)|[^)]*+\Z))*+))?+,?")
 _WEB = ("http", "https")
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
@@ -351,7 +353,9 @@ class _Writing:
     def _set(self, value: str) -> str | None:
         """The candidates of a `srcset`."""
         found: list[str] = []
-        for candidate in _CANDIDATE.finditer(value[:100_000]):
+        at, text = 0, value[:MAX_SET_CHARS]
+        while candidate := _CANDIDATE.match(text, at):
+            at = candidate.end()
             given, size = candidate[1].rstrip(","), (candidate[2] or "").strip()
             new = given if _PICTURE_DATA.match(given) else self._resource(given, _PICTURE)
             if new is not None:

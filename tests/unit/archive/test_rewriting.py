@@ -127,6 +127,22 @@ def test_a_page_looks_as_it_did() -> None:
         assert part in page
 
 
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        ("a.png, b.png 2x", "a.png|b.png 2x"),
+        ("a.png,, ,b.png", "a.png|b.png"),
+        (" ,a.png 1x ,, ", "a.png 1x"),
+        ("a.png (x,y) 1x, b.png", "a.png (x,y) 1x|b.png"),
+    ],
+)
+def test_the_candidates_of_a_picture_are_those_that_browsers_see(given: str, made: str) -> None:
+    """A comma at the end of an address ends its candidate; one in brackets ends nothing."""
+    found = re.search(r'srcset="([^"]*)"', shown(f"<img srcset='{given}'>"))
+    assert found is not None
+    assert found[1].replace(f"{INTO}im_/https://shop.example/a/", "").replace(", ", "|") == made
+
+
 def test_links_lead_to_the_page_that_says_what_is_shown() -> None:
     """Out of the frame; within a page that is itself a part of another they stay there."""
     link = "<a href=c target=x>x</a><a href='#d'>y</a><a href='b?x=1#e'>z</a><a href=c target=_top>t</a>"
@@ -196,6 +212,7 @@ def test_nasty_pages_cost_no_more_than_long_ones() -> None:
     for nasty in (
         "<p " + "a=1 " * 100_000 + ">", "<img srcset='" + "a " * 200_000 + "'>", "<style>" + "url(" * 250_000,
         "<a href='" + "../" * 2_000 + "'>" * 100, "<img src=" + "%" * 8_000 + ">",
+        "<img srcset='" + " " * 100_000 + "'>", "<img srcset='" + "a (" * 33_000 + "'>" * 10,
     ):  # fmt: skip
         shown(nasty)
     assert time.process_time() - began < 20
