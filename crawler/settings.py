@@ -81,6 +81,7 @@ DOWNLOAD_WARNSIZE = 8 * 1024 * 1024
 
 # ── hostile by default ──
 TWISTED_DNS_RESOLVER = "crawler.middlewares.egress.GuardedResolver"
+ROBOTSTXT_PARSER = "crawler.middlewares.robots_rules.RobotsRules"
 DOWNLOAD_HANDLERS_BASE = {
     "http": "crawler.rendering.handler.RenderingHandler",
     "https": "crawler.rendering.handler.RenderingHandler",
