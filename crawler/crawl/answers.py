@@ -136,6 +136,12 @@ class LargeAnswerError(BrokenOffError, DownloadCancelledError):
     """It is larger than is taken."""
 
 
+class OverpackedError(RequestRefusedError):
+    """An answer is packed more often, or in more streams, than any that is to be read."""
+
+    cause = Cause.TOO_LARGE
+
+
 class SessionStoppedError(RequestRefusedError):
     """The request's session has ended."""
 

@@ -11,7 +11,8 @@ from isal import isal_zlib
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.exceptions import IgnoreRequest
 
-from crawler.warc.messages import NOT_GZIP
+from crawler.crawl.answers import OverpackedError
+from crawler.warc.messages import MOST_CODINGS, MOST_STREAMS, NOT_GZIP
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -26,6 +27,7 @@ GZIP_MAGIC, ZSTD_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _GZIPS = {b"gzip", b"x-gzip"}
 _GZIP, _ZLIB, _RAW = 31, 15, -15  # as zlib names them
 _CHUNK = 256 * 1024
+_FIRST_STEP = 1024  # of a stream: what is read beyond its end is copied
 USUAL_BYTES = 4 * 1024 * 1024  # unpacked at once; what is larger takes Scrapy's way, piece by piece
 MAX_BYTES = 64 * 1024 * 1024  # unpacked; twice what a page may have, which is refused anyway
 TRUNCATED = "truncated"
@@ -51,6 +53,14 @@ class DecompressionMiddleware(HttpCompressionMiddleware):
         if not self._is_cut or TRUNCATED in unpacked.flags:
             return unpacked
         return unpacked.replace(flags=[*unpacked.flags, TRUNCATED])
+
+    def _handle_encoding(
+        self, body: bytes, content_encoding: list[bytes], max_size: int
+    ) -> tuple[bytes, list[bytes]]:
+        """Called for each answer; each coding takes a pass over all of it."""
+        if len(self._split_encodings(content_encoding)[0]) > MOST_CODINGS:
+            raise OverpackedError(f"the answer is packed more than {MOST_CODINGS} times")
+        return super()._handle_encoding(body, content_encoding, max_size)
 
     def _decode(self, body: bytes, encoding: bytes, max_size: int) -> bytes:  # type: ignore[override]
         """Called for each coding of an answer; whatever is odd is Scrapy's to judge."""
@@ -111,40 +121,62 @@ def _brotli_ends(data: bytes) -> bool:
 
 def _frames_end(data: bytes) -> bool:
     """Whether each frame in the data comes to its end."""
-    left = MAX_BYTES
-    while data.startswith(ZSTD_MAGIC):
-        frame, more = zstd.ZstdDecompressor(), data
+    left, at, streams = MAX_BYTES, 0, 0
+    while data.startswith(ZSTD_MAGIC, at):
+        frame, step, streams = zstd.ZstdDecompressor(), _FIRST_STEP, _one_more(streams)
         while not frame.eof:
+            piece = data[at : at + step] if frame.needs_input else b""
+            if frame.needs_input and not piece:
+                return False
+            at, step = at + len(piece), min(2 * step, _CHUNK)
             try:
-                left -= len(frame.decompress(more, _CHUNK))
+                left -= len(frame.decompress(piece, _CHUNK))
             except zstd.ZstdError:
                 return True  # damaged, which whoever unpacks it finds as well
             if left <= 0:
                 return True
-            if frame.needs_input and not frame.eof:
-                return False
-            more = b""
-        data = frame.unused_data
+        at -= len(frame.unused_data)
     return True
 
 
 def _ends(data: bytes, form: int) -> bool:
     """Whether each stream in the data comes to its end; what follows the last one is not looked at."""
-    left = MAX_BYTES
-    while data:
-        stream = zlib.decompressobj(form)
+    left, at, streams = MAX_BYTES, 0, 0
+    while at < len(data):
+        stream, streams = zlib.decompressobj(form), _one_more(streams)
         try:
-            while data and not stream.eof:
-                left -= len(stream.decompress(data, _CHUNK))
-                data = stream.unconsumed_tail
-                if left <= 0:
-                    return True
-            stream.flush()
+            at, left = _behind(stream, data, at, left)
+            if left > 0 and not stream.eof:
+                stream.flush()
         except zlib.error:
             return False
+        if left <= 0:
+            return True
         if not stream.eof:
             return False
-        data = stream.unused_data
-        if not data.startswith(GZIP_MAGIC):
+        if not data.startswith(GZIP_MAGIC, at):
             return True
     return True
+
+
+def _behind(stream: zlib._Decompress, data: bytes, at: int, left: int) -> tuple[int, int]:
+    """Where a stream ends, and how much more may be unpacked behind it."""
+    step = _FIRST_STEP
+    while at < len(data) and not stream.eof and left > 0:
+        piece = data[at : at + step]
+        at, step = at + len(piece), min(2 * step, _CHUNK)
+        while piece and left > 0:
+            left -= len(stream.decompress(piece, _CHUNK))
+            piece = _left_over(stream)
+    return at - len(stream.unused_data), left
+
+
+def _left_over(stream: zlib._Decompress) -> bytes:
+    """What it has not taken yet; at its end it calls what stands behind it so, too."""
+    return b"" if stream.eof else stream.unconsumed_tail
+
+
+def _one_more(streams: int) -> int:
+    if streams == MOST_STREAMS:
+        raise OverpackedError(f"the answer is packed as more than {MOST_STREAMS} streams")
+    return streams + 1

@@ -18,6 +18,8 @@ MAX_URLS = 5_000
 MAX_BYTES = 20 * 1024 * 1024
 MAX_URL_CHARS = 2_048
 _STEP = 64 * 1024
+_PACKED_STEP = 4 * 1024  # what is read beyond the end of a stream is copied
+MOST_STREAMS = 10_000  # one behind the other; each costs time, even if nothing is in it
 _GZIP = b"\x1f\x8b"
 # Addresses of pictures and films stand in elements of their own name spaces.
 _ENTRY = re.compile(
@@ -28,7 +30,7 @@ _ENTRY = re.compile(
 
 
 class _DamagedError(Exception):
-    """The packed stream breaks off or is no gzip behind its first bytes."""
+    """The packed stream breaks off, is no gzip behind its first bytes, or one of too many."""
 
 
 @frozen
@@ -101,12 +103,14 @@ def _unpacked(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _inflated(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    unpacker = zlib.decompressobj(wbits=31)
-    for chunk in chunks:
-        packed = chunk
+    unpacker, streams = zlib.decompressobj(wbits=31), 1
+    for step in _steps(chunks):
+        packed = step
         while packed:
             if unpacker.eof:
-                unpacker = zlib.decompressobj(wbits=31)
+                unpacker, streams = zlib.decompressobj(wbits=31), streams + 1
+            if streams > MOST_STREAMS:
+                raise _DamagedError
             try:
                 yield unpacker.decompress(packed, _STEP)
             except zlib.error as error:
@@ -114,3 +118,7 @@ def _inflated(chunks: Iterable[bytes]) -> Iterator[bytes]:
             packed = unpacker.unconsumed_tail or unpacker.unused_data
     if not unpacker.eof:
         raise _DamagedError
+
+
+def _steps(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    return (chunk[at : at + _PACKED_STEP] for chunk in chunks for at in range(0, len(chunk), _PACKED_STEP))

@@ -31,6 +31,7 @@ NOT_GZIP = cast("type[Exception]", isal_zlib.IsalError)  # its own stub takes it
 PIECE_BYTES = 1024 * 1024  # at most so much of a body is held at once
 MAX_DECODED_BYTES = 256 * 1024 * 1024
 MOST_CODINGS = 4  # a server that packs its answers more often means harm
+MOST_STREAMS = 10_000  # one behind the other in a body; each costs time, even if nothing is in it
 _COOKIES = frozenset({b"cookie", b"cookie2"})
 _KNOWN_NAMES = _KNOWN_LINES = 1024
 _SHORT_BYTES = 128
@@ -282,6 +283,7 @@ class _Inflater:
         self.is_marked = window != _RAW_WINDOW
         self._machine = isal_zlib.decompressobj(window)
         self._rest = b""
+        self._left = MOST_STREAMS
 
     def feed(self, data: bytes, most: int) -> bytes:
         data = self._rest + data
@@ -289,6 +291,7 @@ class _Inflater:
             if not data.startswith(b"\x1f\x8b"):
                 self._rest = b""
                 return b""  # padding behind the end
+            self._left = _less(self._left)
             self._machine = isal_zlib.decompressobj(self._window)
         piece: bytes = self._machine.decompress(data, most)
         self._rest = self._machine.unused_data if self._machine.eof else self._machine.unconsumed_tail
@@ -319,18 +322,26 @@ class _Zstd:
 
     def __init__(self) -> None:
         self._machine = zstd.ZstdDecompressor()
+        self._left = MOST_STREAMS
 
     def feed(self, data: bytes, most: int) -> bytes:
         if self._machine.eof:
             data = self._machine.unused_data + data
             if not data.startswith(_ZSTD_MAGIC):
                 return b""
+            self._left = _less(self._left)
             self._machine = zstd.ZstdDecompressor()
         return self._machine.decompress(data, most)
 
     @property
     def is_hungry(self) -> bool:
         return self._machine.needs_input or (self._machine.eof and not self._machine.unused_data)
+
+
+def _less(left: int) -> int:
+    if left <= 1:
+        raise UndecodableError(f"the body is packed as more than {MOST_STREAMS} streams")
+    return left - 1
 
 
 _TELLING_BYTES = 24  # with a chunk's length among them, or any packing's mark

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import sys
+import time
 import zlib
 from typing import Any
 
@@ -14,7 +15,7 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 
 from crawler.capture.failures import Cause
-from crawler.crawl.answers import cause_of_answer
+from crawler.crawl.answers import OverpackedError, cause_of_answer, cause_of_error
 from crawler.middlewares.decompression import DecompressionMiddleware, is_whole
 from tests.unit.components import a_request, crawl_parts
 
@@ -107,6 +108,27 @@ def test_it_is_unpacked_as_scrapy_would(body: bytes, coding: str) -> None:
     assert isinstance(theirs, Response)
     ours = unpacked(body, coding)
     assert (ours.body, ours.headers, ours.flags) == (theirs.body, theirs.headers, theirs.flags)
+
+
+@pytest.mark.parametrize(("stream", "coding"), [(gzip.compress(b""), "gzip"), (zstd.compress(b""), "zstd")])
+def test_streams_of_nothing_cost_nothing(stream: bytes, coding: str) -> None:
+    """A megabyte of them took a second and each further one more; some are as usual as they ever were."""
+    assert unpacked(stream * 5_000 + (GZIP if coding == "gzip" else ZSTD), coding).body == PAGE
+    began = time.process_time()
+    with pytest.raises(OverpackedError, match="streams"):
+        unpacked(stream * 500_000, coding)
+    assert time.process_time() - began < 10
+
+
+def test_what_is_packed_again_and_again_is_not_unpacked() -> None:
+    """Each time takes a pass over all of it, however little comes of it."""
+    body = PAGE
+    for _ in range(5):
+        body = gzip.compress(body)
+    with pytest.raises(OverpackedError) as refused:
+        unpacked(body, ", ".join(["gzip"] * 5))
+    assert cause_of_error(refused.value) is Cause.TOO_LARGE
+    assert unpacked(gzip.decompress(body), ", ".join(["gzip"] * 4)).body == PAGE
 
 
 def test_what_grows_too_large_is_refused() -> None:

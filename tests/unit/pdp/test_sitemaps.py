@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import time
 import zlib
 
 from crawler.pdp import sitemap_urls
@@ -52,6 +53,15 @@ def test_gzip_bomb() -> None:
     read = sitemap_urls([bomb], max_bytes=1_000_000)
     assert read.pages == ()
     assert not read.is_complete
+
+
+def test_streams_of_nothing() -> None:
+    """They are read as one, and as long as there are no more of them than anybody writes."""
+    nothing = gzip.compress(b"")
+    assert sitemap_urls([nothing * 5_000 + gzip.compress(PAGES)]) == sitemap_urls([PAGES])
+    began = time.process_time()
+    assert not sitemap_urls([nothing * 1_000_000]).is_complete
+    assert time.process_time() - began < 10
 
 
 def test_damaged_gzip() -> None:

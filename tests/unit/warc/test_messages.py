@@ -135,6 +135,17 @@ def test_bombs(coding: str) -> None:
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("coding", ["gzip", "zstd"])
+def test_streams_of_nothing(coding: str) -> None:
+    """They unpack to no size at which anybody would stop, and each costs time."""
+    nothing = gzip.compress(b"") if coding == "gzip" else zstd.compress(b"")
+    head = MessageHead.of(f"HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\n\r\n".encode())
+    assert head is not None
+    assert b"".join(decoded(head, [nothing * 5_000])) == b""
+    with pytest.raises(UndecodableError, match="streams"):
+        list(decoded(head, [nothing * 20_000]))
+
+
 def test_a_bomb_in_a_bomb() -> None:
     """Every step has the limit."""
     packed = gzip.compress(bomb("gzip", 200 * MB))
