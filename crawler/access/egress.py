@@ -100,6 +100,7 @@ def host_name(text: str) -> str:
 
 def given_away(host: str) -> Iterable[str]:
     """The addresses that a host's spelling gives away, where somebody else resolves it."""
+    host = host_name(host).rstrip(".")  # the root's dot changes nothing for who resolves it
     if host == "localhost" or host.endswith(".localhost"):
         return [_LOOPBACK]
     try:

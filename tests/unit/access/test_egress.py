@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawler.access.egress import EgressPolicy
+from crawler.access.egress import EgressPolicy, given_away
 
 NOTHING_ALLOWED = EgressPolicy.of(())
 
@@ -138,3 +138,18 @@ def test_allowed_although_private(allowed: str, host: str, address: str) -> None
 def test_allowing_reaches_no_further(allowed: str, host: str, address: str) -> None:
     """What was not named stays refused."""
     assert EgressPolicy.of([allowed]).refusal(host, [address]) is not None
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["localhost", "localhost.", "LocalHost", "a.localhost.", "localhost..", "127.0.0.1.", "127.1.", "[::1]"],
+)  # fmt: skip
+def test_what_a_spelling_gives_away(host: str) -> None:
+    """Where a proxy looks names up, this is all that is known of them; a dot at the end hides nothing."""
+    assert NOTHING_ALLOWED.refusal(host, given_away(host)) is not None
+
+
+@pytest.mark.parametrize("host", ["shop.example", "shop.example.", "1e100.net", "localhost.example"])
+def test_a_name_gives_nothing_away(host: str) -> None:
+    """It is the proxy's to resolve."""
+    assert given_away(host) == []
