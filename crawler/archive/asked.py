@@ -142,11 +142,11 @@ def accepted_time(header: str | None) -> datetime | None:
         return None
     try:
         found = parsedate_to_datetime(header.strip())
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, TypeError, OverflowError):
         raise AddressError(
             "Accept-Datetime is no time", hint="as in: Wed, 18 Nov 2026 10:30:00 GMT"
         ) from None
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
 
 
 # ── addresses and links ──

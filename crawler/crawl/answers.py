@@ -245,7 +245,7 @@ def retry_after(response: Response) -> float:
         return float(min(int(raw[:MAX_DIGITS]), 10 ** (MAX_DIGITS - 1)))
     try:
         when = parsedate_to_datetime(raw)
-    except ValueError:
+    except (ValueError, OverflowError):
         return 0
     aware: datetime = when if when.tzinfo else when.replace(tzinfo=UTC)
     return max(0.0, (aware - utc_now()).total_seconds())

@@ -83,7 +83,8 @@ def test_the_time_that_a_client_accepts() -> None:
     assert http_date(at) == "Fri, 01 May 2026 12:30:00 GMT"
     assert accepted_time(http_date(at)) == at
     assert accepted_time(None) is accepted_time(" ") is None
-    for bad in ("yesterday", "2026-05-01", "Fri, 99 May 2026 12:30:00 GMT"):
+    beyond = "Fri, 31 Dec 9999 23:59:59 -2359"
+    for bad in ("yesterday", "2026-05-01", "Fri, 99 May 2026 12:30:00 GMT", beyond):
         with pytest.raises(AddressError):
             accepted_time(bad)
 

@@ -113,7 +113,17 @@ def test_a_shop_that_speaks_of_captchas_is_a_shop() -> None:
 
 @pytest.mark.parametrize(
     ("said", "seconds"),
-    [("120", 120), (" 5 ", 5), ("", 0), ("soon", 0), ("-3", 0), ("9" * 400, 10**9), ("\u00b2", 0)],
+    [
+        ("120", 120),
+        (" 5 ", 5),
+        ("", 0),
+        ("soon", 0),
+        ("-3", 0),
+        ("9" * 400, 10**9),
+        ("\u00b2", 0),
+        ("Mon, 01 Jan 99999999999 00:00:00 GMT", 0),
+        ("Mon, 01 Jan 2027 00:00:00 +99999999", 0),
+    ],
 )
 def test_how_long_a_site_asks_to_be_left_alone(said: str, seconds: float) -> None:
     """Nonsense asks for nothing; no number is too long to be read."""
