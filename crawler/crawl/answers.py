@@ -30,6 +30,8 @@ from crawler.pdp import PageQuestion
 from crawler.reading.readers import ReadingFailedError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scrapy.http import Response
 
     from crawler.reading.readers import Readers
@@ -45,7 +47,15 @@ MAX_DIGITS = 10  # of a Retry-After: three centuries
 BOT_BLOCK_WORDS = ("captcha", "verify you are human", "attention required", "ddos protection")
 BOT_BLOCK_MAX_BYTES = 64 * 1024
 BOT_BLOCK_MAX_CHARS = 1000
-_UNSEEN = re.compile(rb"<(script|style|noscript)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", re.DOTALL | re.IGNORECASE)
+_BEGINS = re.compile(rb"<(?:!--|(?:script|style|noscript)\b)?", re.IGNORECASE)
+_ENDS = {
+    b"<": re.compile(rb">"),
+    b"<!--": re.compile(rb"-->"),
+    **{
+        b"<" + name: re.compile(rb"</%b\s*+>" % name, re.IGNORECASE)
+        for name in (b"script", b"style", b"noscript")
+    },
+}
 
 _BY_STATUS = {
     403: Cause.BLOCKED,
@@ -234,8 +244,28 @@ def is_bot_block(response: Response) -> bool:
     """Whether the page only keeps robots out."""
     if response.status != OK or len(response.body) > BOT_BLOCK_MAX_BYTES:
         return False
-    seen = b" ".join(_UNSEEN.sub(b" ", response.body).split()).decode("utf-8", "replace").lower()
+    seen = b" ".join(b" ".join(_seen(response.body)).split()).decode("utf-8", "replace").lower()
     return len(seen) <= BOT_BLOCK_MAX_CHARS and any(word in seen for word in BOT_BLOCK_WORDS)
+
+
+def _seen(body: bytes) -> Iterator[bytes]:
+    """A page without its markup."""
+    at, endless = 0, set[bytes]()
+    for begin in _BEGINS.finditer(body):
+        if begin.start() >= at and (end := _end_of(begin, body, endless)):
+            yield body[at : begin.start()]
+            at = end
+    yield body[at:]
+
+
+def _end_of(begin: re.Match[bytes], body: bytes, endless: set[bytes]) -> int:
+    """Where it ends that begins so; what has no end is looked for once."""
+    for kind in (begin[0].lower(), b"<"):
+        if kind not in endless:
+            if found := _ENDS[kind].search(body, begin.end()):
+                return found.end()
+            endless.add(kind)
+    return 0
 
 
 def retry_after(response: Response) -> float:

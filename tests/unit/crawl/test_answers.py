@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 from email.utils import format_datetime
 from typing import TYPE_CHECKING, Any
@@ -109,6 +110,22 @@ def test_a_shop_that_speaks_of_captchas_is_a_shop() -> None:
     assert not is_bot_block(an_answer(a_request(), b"<script>captcha()</script><!-- captcha --><h1>Jug</h1>"))
     assert not is_bot_block(an_answer(a_request(), b"<p>protected by captcha</p>" + b"<p>A jug. </p>" * 200))
     assert not is_bot_block(an_answer(a_request(), CAPTCHA, 403))
+
+
+def test_what_hides_words_ends_where_it_does() -> None:
+    """What begins and never ends hides nothing but itself."""
+    for hidden in (b"<!-- captcha -->", b"<STYLE>captcha</style >", b"<a captcha>", b"<!-->captcha-->"):
+        assert not is_bot_block(an_answer(a_request(), hidden))
+    for seen in (b"<!-- >captcha", b"<script>captcha", b"<captcha", b"<script>x</script>captcha<script>"):
+        assert is_bot_block(an_answer(a_request(), seen))
+
+
+def test_markup_without_end_takes_no_time() -> None:
+    """The look at an answer is the event loop's."""
+    began = time.process_time()
+    for piece in (b"<!--", b"<script>", b"<", b"</script ", b"<style></style   "):
+        is_bot_block(an_answer(a_request(), piece * (64 * 1024 // len(piece))))
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize(
