@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 from sqlalchemy import exists, select
 
+from crawler.archive.warc_answers import MAX_DECODED_BYTES
 from crawler.db import lookup
 from crawler.db.models import Artifact, Page, Record, RegisteredSource, Snapshot, Text, WarcFile
 from crawler.errors import IntegrityError, NotFoundError
@@ -26,12 +28,14 @@ if TYPE_CHECKING:
 
     from crawler.db.engine import Database, Transaction
     from crawler.evidence.blobs import BlobStore
+    from crawler.evidence.bodies import Body
     from crawler.views.paging import Condition, Wanted
 
 THERE = "there"
-RETENTION, CLEANUP, PURGED, MISSING = (
-    "removed_by_retention", "removed_by_cleanup", "purged", "file_missing",
+RETENTION, CLEANUP, PURGED, MISSING, TOO_LARGE = (
+    "removed_by_retention", "removed_by_cleanup", "purged", "file_missing", "too_large",
 )  # fmt: skip
+MAX_RAW_BYTES = MAX_DECODED_BYTES  # what is larger is no page to the index either
 _ERASED = {"erased": PURGED, "purge": PURGED, "purged": PURGED}
 
 
@@ -42,7 +46,7 @@ class NoBodyError(NotFoundError):
 
     def __init__(self, message: str, reason: str) -> None:
         super().__init__(message)
-        self.reason = reason  # removed_by_retention, removed_by_cleanup, purged, file_missing
+        self.reason = reason  # removed_by_retention, removed_by_cleanup, purged, file_missing, too_large
 
 
 @frozen(kw_only=True)
@@ -202,13 +206,26 @@ def raw(database: Database, blobs: BlobStore, given: str) -> RawSnapshot:
         raise NoBodyError(f"the body of snapshot {row.id} is not there: {state}", state)
     try:
         found = Bodies(database, blobs).of_record(record.id)
-        body = found.read()
+        body = _whole(found)
     except BodyGoneError as error:
         raise NoBodyError(str(error), RETENTION if file is None else CLEANUP) from error
     except (BodyMissingError, BlobMissingError, UnsafePathError, IntegrityError, OSError) as error:
         raise NoBodyError(f"the body of snapshot {row.id} cannot be read: {error}", MISSING) from error
+    if body is None:
+        raise NoBodyError(f"the body of snapshot {row.id} is too large to be shown", TOO_LARGE)
     kind = found.content_type or row.mime_type or "text/html"
     return RawSnapshot(
         id=row.id, url=row.url, captured_at=row.captured_at,
         mime_type=kind.partition(";")[0].strip().lower(), charset=charset_of(body, kind), body=body,
     )  # fmt: skip
+
+
+def _whole(found: Body) -> bytes | None:
+    """All of a body; None for one that unpacks to more than a page has."""
+    body = bytearray()
+    with closing(found):
+        for piece in found.pieces:
+            body += piece
+            if len(body) > MAX_RAW_BYTES:
+                return None
+    return bytes(body)

@@ -61,6 +61,22 @@ def test_why_a_body_is_not_there(database: Database, blobs: FolderStore) -> None
         assert db.scalars(select(Snapshot.id)).all() == [1]
 
 
+def test_a_body_that_is_too_large_is_not_read_to_its_end(
+    database: Database, blobs: FolderStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However little of the disk it takes: what asks for it is anybody, and so are those beside."""
+    monkeypatch.setattr(snapshots, "MAX_RAW_BYTES", len(PAGE))
+    keep(database, blobs, PAGE)
+    keep(database, blobs, PAGE + "s", url="https://shop.example/q")
+    index_pages(database, blobs)
+    with database.read() as db:
+        ids = {row.url[-1]: row.id for row in db.scalars(select(Snapshot))}
+    assert snapshots.raw(database, blobs, str(ids["p"])).body == PAGE.encode()
+    with pytest.raises(snapshots.NoBodyError) as refused:
+        snapshots.raw(database, blobs, str(ids["q"]))
+    assert refused.value.reason == "too_large"
+
+
 @pytest.mark.parametrize(
     ("record", "file", "said"),
     [
