@@ -1,11 +1,14 @@
-"""What comes from outside, made fit to be stored and shown: texts, JSON, amounts of money. Pure."""
+"""What comes from outside, made fit to be stored and compared: texts, JSON, amounts of money. Pure."""
 
 from __future__ import annotations
 
 import math
+import re
+import unicodedata
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from functools import cache
+from typing import Any, Literal
 
 from attrs import define
 
@@ -13,6 +16,10 @@ from crawler.urls import without_passwords
 
 MAX_NUMBER = 2**63
 MAX_CHARS = 2000
+FEW_MARKS = 48  # on one letter; whoever writes has less, and Python orders as many fast
+_SAMPLE = 16  # every so many characters tell whether there may be more: to look at each takes long
+_BEYOND_MARKS = 0x20000  # no character from there on is an accent
+_rank = unicodedata.combining  # of an accent among those of a letter; 0 of what is none
 
 
 def as_text(value: object, limit: int = MAX_CHARS) -> str:
@@ -32,6 +39,34 @@ def _is_harmless(text: str) -> bool:
     """Whether nothing in a text needs a closer look, as in most of them; see `without_passwords`."""
     is_odd = "\x00" in text or "@" in text or "=" in text or "AWS_" in text
     return text.isascii() and not is_odd
+
+
+def normal(form: Literal["NFC", "NFKD"], text: str) -> str:
+    """A text in one of Unicode's forms, in a time that grows with its length.
+
+    Python alone moves each accent past those before it, one by one; many on a letter are ordered here first.
+    """
+    if not text.isascii() and len(text) >= FEW_MARKS:
+        sampled, many = _marks(form)
+        if sampled.search(text[::_SAMPLE]):
+            text = many.sub(lambda marks: _in_order(form, marks[0]), text)
+    return unicodedata.normalize(form, text)
+
+
+@cache
+def _marks(form: Literal["NFC", "NFKD"]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What consists of nothing but accents, taken apart as the form takes it apart; some, and many."""
+    marks = [mark for mark in map(chr, range(0x300, _BEYOND_MARKS)) if all(map(_rank, _parts(form, mark)))]
+    one = f"[{''.join(marks)}]"
+    return re.compile(f"{one}{{{FEW_MARKS // _SAMPLE}}}"), re.compile(f"{one}{{{FEW_MARKS},}}")
+
+
+def _in_order(form: Literal["NFC", "NFKD"], marks: str) -> str:
+    return "".join(sorted((part for mark in marks for part in _parts(form, mark)), key=_rank))
+
+
+def _parts(form: Literal["NFC", "NFKD"], mark: str) -> str:
+    return unicodedata.normalize("NFKD" if form == "NFKD" else "NFD", mark)
 
 
 def as_leaf(value: object, limit: int = MAX_CHARS) -> bool | float | str | None:

@@ -10,6 +10,8 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
+from crawler.storable import normal
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -44,7 +46,7 @@ def folded(text: str) -> str:
     """`text` as it is compared: without case, accents and the difference between full and half width."""
     if text.isascii():
         return text.lower()
-    bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", text.casefold()))
+    bare = _ACCENTS.sub("", normal("NFKD", text.casefold()))
     return unicodedata.normalize("NFC", bare).casefold()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from contextlib import suppress
 from itertools import accumulate, chain
 from types import MappingProxyType
@@ -16,6 +15,7 @@ from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 from crawler.html.language import language_of
 from crawler.html.parse import parse
 from crawler.html.visible import UNSEEN_TAGS, WITHIN_WORDS, hides, is_hidden, last_below
+from crawler.storable import normal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -164,10 +164,10 @@ def content_of(question: ContentQuestion) -> Content:
 def plain(text: str) -> str:
     """`text` on one line, composed, without what nobody sees and what no database takes."""
     if text.isprintable():  # no control, no half of a character, no mark that turns words around
-        text = (text if text.isascii() else unicodedata.normalize("NFC", text)).strip()
+        text = (text if text.isascii() else normal("NFC", text)).strip()
         return " ".join(text.split()) if "  " in text else text
     text = text.encode("utf-8", "replace").decode() if not text.isascii() else text
-    return " ".join(_STEERING.sub("", unicodedata.normalize("NFC", text)).split())
+    return " ".join(_STEERING.sub("", normal("NFC", text)).split())
 
 
 def snippet_of(text: str, limit: int = MAX_SNIPPET_CHARS) -> str:

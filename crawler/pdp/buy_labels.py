@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from crawler.pdp.buy_words import ADD, BUY, NOT_BUYING, STEMS, WAITING
 from crawler.pdp.memo import Memo
 from crawler.pdp.outline import BETWEEN, Haystack
+from crawler.storable import normal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,7 +32,7 @@ def fold(text: str) -> str:
 
 def _bare_letters(text: str) -> str:
     """Letters without accents and case; syllables that fell apart on the way are put together again."""
-    parts = unicodedata.normalize("NFKD", text)
+    parts = normal("NFKD", text)
     plain = "".join(letter for letter in parts if not unicodedata.combining(letter))
     return unicodedata.normalize("NFC", plain.casefold().replace("ı", "i"))
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import time
+import unicodedata
 from decimal import Decimal
+from random import Random
+from typing import Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.storable import MAX_CHARS, as_json, as_leaf, as_text, plain_amount
+from crawler.storable import FEW_MARKS, MAX_CHARS, as_json, as_leaf, as_text, normal, plain_amount
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text() | st.binary(),
@@ -63,3 +67,31 @@ def test_a_password_does_not_lose_its_mark_to_the_cut() -> None:
     url = "https://me:secret@shop.example/"
     for limit in range(1, len(url)):
         assert "secret"[:3] not in as_text(url, limit)
+
+
+# Accents of several ranks, some that fall apart into others, and letters that are accents to one form alone.
+MARKS = "\u0301\u0316\u0323\u0344\u0345\u0f73\u0f71\u3099\uff9e\u05b0\u1dce\U0001d165"
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFKD"])
+def test_accents_are_ordered_as_unicode_says(form: Literal["NFC", "NFKD"]) -> None:
+    """However many stand on a letter, and whatever stands around them."""
+    dice = Random(5)
+    for _ in range(300):
+        runs = ["".join(dice.choices(MARKS, k=dice.choice((0, 2, FEW_MARKS, 150)))) for _ in range(3)]
+        text = "".join(dice.choice(("a", "é", "ự", "각", "か", " ")) + run for run in runs)
+        assert normal(form, text) == unicodedata.normalize(form, text)
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFKD"])
+def test_accents_take_no_time(form: Literal["NFC", "NFKD"]) -> None:
+    """Python's own way takes the square of their number."""
+    began = time.process_time()
+    for second in MARKS:
+        normal(form, "a" + "\u0301" * 60_000 + second * 60_000)
+    assert time.process_time() - began < 20
+
+
+def test_no_accent_lies_beyond() -> None:
+    """Of all characters that there are; a new Unicode may bring some."""
+    assert not any(map(unicodedata.combining, map(chr, range(0x20000, 0x110000))))

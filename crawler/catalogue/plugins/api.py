@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import unicodedata
 from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
@@ -17,6 +16,7 @@ from crawler.catalogue.product_facts import identity_of
 from crawler.errors import BadUrlError
 from crawler.html.parse import as_utf8, charset_of
 from crawler.pdp import facts_as_dict, verdict_as_dict
+from crawler.storable import normal
 from crawler.urls import require_http_url, without_passwords
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def plugin_page(
 
 def normalised(text: str) -> str:
     """A text whose digest does not change with blanks, line ends, or the way an accent is composed."""
-    return " ".join(unicodedata.normalize("NFC", text).split())
+    return " ".join(normal("NFC", text).split())
 
 
 # ── what it gives, what it is, and what is said of one that failed ──
