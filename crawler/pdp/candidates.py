@@ -125,7 +125,10 @@ def _canonical_ones(page: Page, links: Iterable[tuple[str, int]]) -> Iterator[tu
 
 def is_product_like(url: str) -> bool:
     """Whether an address alone looks like a product page's, as in a sitemap."""
-    return bool(_PRODUCT_PATH.search(urlsplit(url).path)) and _may_lead_on(url)
+    try:
+        return bool(_PRODUCT_PATH.search(urlsplit(url).path)) and _may_lead_on(url)
+    except ValueError:  # it is none
+        return False
 
 
 def looks_like_product(link: Element, path: str, blocks: dict[int, str]) -> bool:

@@ -11,7 +11,8 @@ from urllib.parse import urljoin
 from attrs import define, field
 
 from crawler.capture.failures import Cause
-from crawler.urls import canonical, same_site
+from crawler.errors import BadUrlError
+from crawler.urls import canonical, require_http_url, same_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -115,7 +116,10 @@ class Search:
         return None
 
     def _is_new(self, url: str) -> bool:
-        key = canonical(url)
+        try:
+            key = canonical(require_http_url(url))
+        except (BadUrlError, ValueError):  # a sitemap may hold anything
+            return False
         if key in self._seen or not same_site(url, self.home):
             return False
         self._seen.add(key)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from crawler.capture.failures import Cause
+from crawler.pdp import is_product_like
 from crawler.spiders.search import MAX_CANDIDATES, Aim, Search
 
 HOME = "https://shop.example/"
@@ -47,6 +48,18 @@ def test_likely_links_come_first_then_places_then_anything() -> None:
         ],
         Cause.NO_VALID_CANDIDATE,
     )
+
+
+def test_what_is_no_address_is_left_out() -> None:
+    """A sitemap may hold anything; it costs the search nothing but that entry."""
+    bad = [
+        *("http://[bad/p/1", "http://a b/p/1", "http://x..y/p/1", "http://shop.example:99999/p/1", "/p/1"),
+        *("//shop.example/p/1", "ftp://shop.example/p/1", "http://u:p@shop.example/p/1", "", "http:///p/1"),
+    ]
+    search = Search(HOME)
+    assert search.add_sitemap(filter(is_product_like, [*bad, f"{HOME}p/1"]), [*bad, SITEMAP]) == 1
+    search.add_page(read(candidates=bad, others=bad, hubs=bad))
+    assert walk(search)[0] == [(Aim.CANDIDATE, f"{HOME}p/1"), (Aim.SITEMAP, SITEMAP)]
 
 
 def test_what_a_place_leads_to_is_tried_before_the_next_place() -> None:
