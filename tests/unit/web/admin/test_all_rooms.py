@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tests.unit.archive.stored import keep
@@ -18,6 +19,14 @@ ROOMS = (
     "/admin/warcs?state=damaged", "/admin/retention", "/admin/retention?plan=1", "/admin/audit",
     "/admin/system",
 )  # fmt: skip
+
+
+def test_every_room_that_one_is_led_to_is_looked_at(inside: Served) -> None:
+    """A new one is opened by the test below as well."""
+    ways = inside.get("/admin").text.partition('class="subnav"')[2].partition("</nav>")[0]
+    led_to = re.findall(r'<a href="([^"]+)"', ways)
+    assert "/admin/sessions" in led_to
+    assert set(led_to) <= set(ROOMS)
 
 
 def test_every_room_opens_with_and_without_anything_in_it(inside: Served) -> None:
