@@ -2,40 +2,172 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
+from weakref import WeakKeyDictionary
 
+from scrapy import Request
+from scrapy.http import Response
 from scrapy.utils.asyncio import run_in_thread
 
 from crawler.capture.failures import Cause
-from crawler.capture.items import FetchedPage, PageCapture, PageVerdict
-from crawler.crawl.answers import cause_of_answer, cause_of_error, read
-from crawler.crawl.context import CrawlContext
+from crawler.capture.items import FetchedPage, PageCapture, PageVerdict, Sent
+from crawler.config import load_settings_from
+from crawler.crawl.answers import cause_of_answer, cause_of_error, page_of, read
+from crawler.crawl.context import SESSION, VIEWPORT
+from crawler.errors import ConfigError
 from crawler.pdp import is_product_like, sitemap_urls
-from crawler.rendering.chromium import require_chromium
+from crawler.rendering.chromium import find_chromium, require_chromium
+from crawler.rendering.rendered import rendered_in
 from crawler.sessions.batches import close_batch
 from crawler.sessions.visit import ProductPage
 from crawler.spiders.orders import PdpArguments, QueuedSessions, check_worker, queue
-from crawler.spiders.search import Search
-from crawler.spiders.tour import ALWAYS, FIRST, HOME
-from crawler.spiders.touring import PAGE, TouringSpider, window_of
+from crawler.spiders.search import Aim, Search
+from crawler.spiders.tour import ALWAYS, FIRST, HOME, NEVER, SECOND, Tour
+from crawler.spiders.visiting import ANSWERS, VisitingSpider
 from crawler.urls import canonical, root_of, same_site
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
     from uuid import UUID
 
-    from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
     from twisted.python.failure import Failure
 
     from crawler.config import Settings
+    from crawler.rendering.rendered import Rendered
     from crawler.sessions.rows import SessionOrder
     from crawler.sessions.visit import Visit
 
     Output: TypeAlias = PageCapture | PageVerdict | Request
 
 PDP = "pdp"
+PAGE = "page_type"  # the meta key that says what a request is for
+LEFT_SITE = "left_site"  # the doubt about a page of another site than the one that was given
+_tours: WeakKeyDictionary[Visit, Tour] = WeakKeyDictionary()  # what visits have still to see
+
+
+class TouringSpider(VisitingSpider):
+    """Asks for pages as their sessions want them seen, and knows which are still to be seen."""
+
+    @abstractmethod
+    def page_failed(self, failure: Failure) -> Any:
+        """Called when a request of a session came to nothing."""
+
+    @abstractmethod
+    def parse_known(self, response: Response, visit: Visit) -> AsyncIterator[Any]:
+        """Called with a page that is kept whatever it is."""
+
+    # ── what is asked for ──
+
+    def tour(self, visit: Visit) -> Tour:
+        """What a visit has still to see."""
+        if visit not in _tours:
+            _tours[visit] = Tour.of(visit.order)
+        return _tours[visit]
+
+    def ask(self, visit: Visit, url: str, callback: Any, *, meta: dict[str, Any], **known: Any) -> Request:
+        """A request of a session; whatever comes of it, one of its two callbacks hears of it.
+
+        Both get the visit, and what else is `known`.
+        """
+        return Request(
+            url,
+            callback=callback,
+            errback=self.page_failed,
+            dont_filter=True,
+            meta={SESSION: visit.id, "handle_httpstatus_list": ANSWERS, **meta},
+            cb_kwargs={"visit": visit, **known},
+        )
+
+    def look(self, visit: Visit, url: str, callback: Any, page_type: str, **known: Any) -> Request:
+        """A request for a page, through the visit's first window if it has one."""
+        has_window = visit.order.render != NEVER and self.tour(visit).window is not None
+        seen = {VIEWPORT: FIRST} if has_window and page_type != Aim.SITEMAP.value else {}
+        return self.ask(visit, url, callback, meta={PAGE: page_type, **seen}, **known)
+
+    def anew(self, visit: Visit, response: Response, page: FetchedPage | Cause) -> Request | None:
+        """The same page in a browser, where the plain one says nothing."""
+        request = response.request
+        if visit.order.render == NEVER or request is None or VIEWPORT in request.meta:
+            return None
+        reason = self.tour(visit).why_render(request.meta[PAGE], page)
+        if reason is None:
+            return None
+        if not self._has_browser():
+            visit.journal.warn("navigation", "render.no_browser", url=response.url, reason=reason)
+            return None
+        visit.journal.info("navigation", "render.chosen", url=response.url, reason=reason)
+        meta = {PAGE: request.meta[PAGE], VIEWPORT: FIRST}
+        known = {name: value for name, value in request.cb_kwargs.items() if name != "visit"}
+        return self.ask(visit, response.url, request.callback, meta=meta, **known)
+
+    def _has_browser(self) -> bool:
+        with suppress(ConfigError):  # one is named, and is not there: so says `vitrine doctor`
+            return find_chromium(self.context.settings.chromium_path) is not None
+        return False
+
+    def onward(self, visit: Visit) -> list[PageCapture | Request]:
+        """The visit's next page through the second window; its way is over when there is none.
+
+        Where the site kept us out in the first window, the page has failed in the second as well: another
+        browser's name would be more than the one mitigation that there is (SPEC F148).
+        """
+        failed: list[PageCapture | Request] = []
+        while visit.order.render != NEVER and (step := self.tour(visit).next()):
+            if step.kept_out is None:
+                meta = {PAGE: step.page_type, VIEWPORT: SECOND}
+                return [*failed, self.ask(visit, step.url, self.parse_known, meta=meta)]
+            visit.work.add()
+            failed.append(
+                PageCapture(
+                    session_id=visit.id, page_type=step.page_type, url=step.url, cause=step.kept_out,
+                    viewport=SECOND,
+                )
+            )  # fmt: skip
+        visit.work.remove()
+        return failed
+
+    # ── what came of it ──
+
+    async def read(self, visit: Visit, response: Response) -> FetchedPage | Cause:
+        """The HTML page that was asked for, or why it is none."""
+        looks_around = response.meta[PAGE] in {HOME, Aim.HUB.value}
+        page = await page_of(
+            self.context.readers, response, visit.order.crawl_policy_version, with_links=looks_around
+        )
+        if not isinstance(page, Cause):
+            if page.reading.is_html:
+                return page
+            page = Cause.NOT_HTML
+        visit.journal.warn("navigation", "page.refused", url=response.url, status=response.status, cause=page)
+        return page
+
+    def capture(
+        self, visit: Visit, page_type: str, page: FetchedPage | Cause, origin: Response | Request
+    ) -> PageCapture:
+        """The item of a page; the visit does not end before it is stored.
+
+        What was seen through the first window is to be seen through the second.
+        """
+        viewport = window_of(origin)
+        if visit.order.render != NEVER and viewport == FIRST:
+            # what failed is tried from where it began, not from where it got to
+            cause = page if isinstance(page, Cause) else None
+            came_by = origin.meta.get("redirect_urls") if cause else None
+            self.tour(visit).note(page_type, came_by[0] if came_by else origin.url, cause)
+        visit.work.add()
+        if isinstance(page, Cause):
+            return PageCapture(
+                session_id=visit.id, page_type=page_type, url=origin.url, cause=page, viewport=viewport,
+                http_status=getattr(origin, "status", None),
+            )  # fmt: skip
+        doubts = [] if same_site(page.url, visit.order.url) else [LEFT_SITE]
+        seen: dict[str, Any] = {}
+        if VIEWPORT in origin.meta and isinstance(origin, Response) and (rendered := rendered_in(origin)):
+            seen, doubts = _seen(rendered, page), [*rendered.doubts, *doubts]
+        return PageCapture.of(page, visit.id, page_type, doubts=tuple(doubts), viewport=viewport, **seen)
 
 
 class PdpSpider(TouringSpider):
@@ -65,7 +197,7 @@ class PdpSpider(TouringSpider):
         cls, crawler: Crawler, *args: Any, arguments: PdpArguments | None = None, **given: Any
     ) -> Self:
         """Scrapy's way to make a spider; FLEET makes it a worker."""
-        if cls is PdpSpider and CrawlContext.of(crawler).settings.fleet:
+        if cls is PdpSpider and load_settings_from(crawler.settings).fleet:
             from crawler.spiders.fleet import FleetSpider  # ruff: ignore[import-outside-top-level] - it is a PdpSpider
 
             return cast("Self", FleetSpider.from_crawler(crawler, *args, **given))
@@ -231,3 +363,19 @@ class PdpSpider(TouringSpider):
         aim, url = step
         callback = getattr(self, f"parse_{aim.value}")
         return [self.look(visit, url, callback, aim.value, search=search)]
+
+
+def window_of(origin: Response | Request) -> str:
+    """The window that a page was seen through; without a browser it goes by the first one's name."""
+    return str(origin.meta.get(VIEWPORT, FIRST))
+
+
+def _seen(rendered: Rendered, page: FetchedPage) -> dict[str, Any]:
+    """What a browser has made of a page beside its HTML."""
+    sent = rendered.sent and Sent(rendered.sent, rendered.sent_type, rendered.sent_charset)
+    return {
+        "sent": sent or None,
+        "screenshot": rendered.screenshot,
+        "visible_text": rendered.text,
+        "load_timings": {"fetch_ms": page.fetch_ms, **rendered.timings},
+    }

@@ -65,10 +65,6 @@ class VisitingSpider(Spider):
     def opening(self, visit: Visit) -> Request:
         """The first request of a visit."""
 
-    @abstractmethod
-    def page_failed(self, failure: Failure) -> Any:
-        """Called when a request of a session came to nothing."""
-
     async def all_ended(self) -> None:
         """Called when every session has come to its end, and not when the crawl was stopped before."""
 
@@ -120,22 +116,6 @@ class VisitingSpider(Spider):
             outgoing.put_nowait(self.opening(visit))
             await visit.work.over.wait()
         await self.visits.end(visit)
-
-    # ── for the subclass ──
-
-    def ask(self, visit: Visit, url: str, callback: Any, *, meta: dict[str, Any], **known: Any) -> Request:
-        """A request of a session; whatever comes of it, one of its two callbacks hears of it.
-
-        Both get the visit, and what else is `known`.
-        """
-        return Request(
-            url,
-            callback=callback,
-            errback=self.page_failed,
-            dont_filter=True,
-            meta={SESSION: visit.id, "handle_httpstatus_list": ANSWERS, **meta},
-            cb_kwargs={"visit": visit, **known},
-        )
 
     # ── signals ──
 

@@ -16,7 +16,7 @@ from crawler.crawl import context
 from crawler.errors import ExitCode
 from crawler.middlewares import navigation, saved_pages
 from crawler.sessions.rows import CHOICES
-from crawler.spiders import touring
+from crawler.spiders import pdp
 from crawler.spiders.orders import KNOWN
 from scripts.reference import PAGES as GENERATED
 from scripts.reference import ROOT, expected
@@ -129,7 +129,7 @@ def test_meta_keys_are_documented() -> None:
     assert on_page == {
         context.SESSION,
         context.VIEWPORT,
-        touring.PAGE,
+        pdp.PAGE,
         saved_pages.SAVED_PAGE,
         "download_slot",
         *tried,

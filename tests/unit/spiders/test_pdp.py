@@ -16,9 +16,8 @@ from crawler.capture.items import PageCapture
 from crawler.crawl.context import VIEWPORT
 from crawler.pdp import reading_of
 from crawler.sessions.visit import ProductPage
-from crawler.spiders.pdp import PDP, PdpSpider
+from crawler.spiders.pdp import LEFT_SITE, PAGE, PDP, PdpSpider
 from crawler.spiders.tour import HOME, MOST_NEEDED
-from crawler.spiders.touring import LEFT_SITE, PAGE
 from tests.unit.components import a_request, a_visit, an_answer, awaited, crawl_parts, lines_of
 
 if TYPE_CHECKING:

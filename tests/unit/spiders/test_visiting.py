@@ -45,10 +45,7 @@ class Shops(VisitingSpider):
 
     def opening(self, visit: Visit) -> Request:
         """The given page."""
-        return self.ask(visit, visit.order.url, None, meta={})
-
-    def page_failed(self, failure: Failure) -> Any:
-        """Nothing of it is tested here."""
+        return a_request(visit.order.url, visit, cb_kwargs={"visit": visit})
 
     async def all_ended(self) -> None:
         """Remember it."""

@@ -13,9 +13,9 @@ from crawler.capture.items import FetchedPage, PageCapture
 from crawler.crawl.context import VIEWPORT
 from crawler.pdp import PageQuestion, reading_of
 from crawler.rendering.rendered import Rendered, remember
+from crawler.spiders.pdp import LEFT_SITE, PAGE, TouringSpider, window_of
 from crawler.spiders.search import Aim
 from crawler.spiders.tour import FIRST, HOME, SECOND
-from crawler.spiders.touring import LEFT_SITE, PAGE, TouringSpider, window_of
 from tests.unit.components import a_request, a_visit, an_answer, awaited, crawl_parts, lines_of
 
 if TYPE_CHECKING:
