@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Self
 from weakref import WeakKeyDictionary, ref
 
 from attrs import evolve
+from scrapy.downloadermiddlewares import cookies
+from tldextract import TLDExtract
 
 from crawler import logs
 from crawler.config import load_settings_from
 from crawler.crawl.promises import require_promises
-from crawler.crawl.suffixes import use_bundled_suffixes
 from crawler.crawl.visits import Visits
 from crawler.errors import CrawlerError
 from crawler.reading.readers import Readers
@@ -40,7 +41,7 @@ class CrawlContext:
     """The settings, visits, readers and run worker of a crawl; nothing is opened before it is used."""
 
     def __init__(self, crawler: Crawler) -> None:
-        use_bundled_suffixes()
+        _use_bundled_suffixes()
         self._crawler = ref(crawler)
         self._at_once = crawler.settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
         self.settings = load_settings_from(crawler.settings)
@@ -85,6 +86,12 @@ class CrawlContext:
             slot.nextcall.schedule()
 
 
+def _use_bundled_suffixes() -> None:
+    """Keep cookies from fetching a newer list: that request would pass neither gate nor egress policy."""
+    bundled = TLDExtract(include_psl_private_domains=True, suffix_list_urls=(), cache_dir=None)
+    cookies._split_domain = bundled  # ruff: ignore[private-member-access] - Scrapy has no setting for it
+
+
 class Component:
     """A component as Scrapy makes it, with the context of its crawl."""
 
@@ -92,6 +99,10 @@ class Component:
         self.crawler = crawler
         self.context = context
         self.visits = context.visits
+        self.set_up()
+
+    def set_up(self) -> None:
+        """Make what it needs; `NotConfigured` where the crawl goes without it."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

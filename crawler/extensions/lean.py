@@ -6,16 +6,10 @@ import ctypes
 import gc
 import logging
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from scrapy import signals
 
 from crawler.crawl.context import Component
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from crawler.crawl.context import CrawlContext
 
 YOUNG = 5_000  # objects, before the garbage collector looks for circles among them
 TALKERS = ("scrapy", "crawler")
@@ -28,13 +22,13 @@ class Lean(Component):
     Scrapy has its lines made whatever LOG_LEVEL is, and dropped by its handler: two for each page.
     """
 
-    def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
-        super().__init__(crawler, context)
+    def set_up(self) -> None:
+        """Note how the process was, and hear when all is loaded."""
         _share_one_arena()
         self._collected_after = gc.get_threshold()
         self._levels = {name: logging.getLogger(name).level for name in TALKERS}
-        crawler.signals.connect(self.engine_started, signal=signals.engine_started)
-        crawler.signals.connect(self.engine_stopped, signal=signals.engine_stopped)
+        self.crawler.signals.connect(self.engine_started, signal=signals.engine_started)
+        self.crawler.signals.connect(self.engine_stopped, signal=signals.engine_stopped)
 
     def engine_started(self) -> None:
         """All is loaded by now."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy import signals
 
@@ -15,11 +15,6 @@ from crawler.crawl.context import Promised
 from crawler.errors import ExitCode
 from crawler.sessions.outcome import Status, exit_code_of
 
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from crawler.crawl.context import CrawlContext
-
 TOLD = {"queued", "started", "ended", "refused"}
 
 log = logs.get_logger(__name__)
@@ -28,17 +23,17 @@ log = logs.get_logger(__name__)
 class Sessions(Promised):
     """PROGRESS_FD names an open pipe; each event goes into it as one line of JSON."""
 
-    def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
-        super().__init__(crawler, context)
-        self.pipe = crawler.settings.getint("PROGRESS_FD", -1)
+    def set_up(self) -> None:
+        """Listen to the visits, and to how the crawl goes."""
+        self.pipe = self.crawler.settings.getint("PROGRESS_FD", -1)
         self.refusal: dict[str, str] = {}  # why nothing was run
         self._ends: Counter[Status] = Counter()
         self._is_locked = False  # one of them did not get its domain
         self._known: int | None = None  # the exit code, where sessions have no part in it
         self._is_in_order = False  # the crawl was not interrupted
         self.visits.listeners.append(self.heard)
-        crawler.signals.connect(self.engine_started, signal=signals.engine_started)
-        crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
+        self.crawler.signals.connect(self.engine_started, signal=signals.engine_started)
+        self.crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
 
     def engine_started(self) -> None:
         """Say which manners are off."""

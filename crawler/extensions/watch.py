@@ -17,9 +17,6 @@ from crawler.crawl.closing import drops_its_queue, let_queue_run
 from crawler.crawl.context import SESSION, Component
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from crawler.crawl.context import CrawlContext
     from crawler.sessions.visit import Visit
 
 LOOK_SECONDS = 1.0
@@ -37,12 +34,12 @@ class Watch(Component):
     tells nobody. A run's visits are not meant: the run itself finds out what it lost.
     """
 
-    def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
-        super().__init__(crawler, context)
+    def set_up(self) -> None:
+        """Hear of the crawl's beginning and end."""
         self._idle: Counter[str] = Counter()  # looks in a row that found nothing, by session
         self._looking: asyncio.Task[None] | None = None
-        crawler.signals.connect(self.engine_started, signal=signals.engine_started)
-        crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
+        self.crawler.signals.connect(self.engine_started, signal=signals.engine_started)
+        self.crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
 
     def engine_started(self) -> None:
         """Begin to look."""

@@ -21,10 +21,8 @@ from crawler.sessions.rows import StaleSessionError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from crawler.crawl.context import CrawlContext
     from crawler.sessions.visit import Visit
 
 CACHED = "cached"  # Scrapy's flag for what no site has answered just now
@@ -40,11 +38,11 @@ class CaptureMiddleware(Component):
     without all of this.
     """
 
-    def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
-        self.keeps = crawler.settings.getbool("CAPTURE_PAGES")
-        if not self.keeps and ends_its_visits(crawler):
+    def set_up(self) -> None:
+        """Be there unless the spider sees to all of it."""
+        self.keeps = self.crawler.settings.getbool("CAPTURE_PAGES")
+        if not self.keeps and ends_its_visits(self.crawler):
             raise NotConfigured("the spider keeps its pages itself")
-        super().__init__(crawler, context)
 
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]

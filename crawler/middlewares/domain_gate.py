@@ -27,9 +27,7 @@ from crawler.urls import domain_of, redact, require_http_url
 
 if TYPE_CHECKING:
     from scrapy import Request
-    from scrapy.crawler import Crawler
 
-    from crawler.crawl.context import CrawlContext
     from crawler.sessions.visit import Visit
 
 log = logs.get_logger(__name__)
@@ -46,14 +44,14 @@ class DomainGateMiddleware(Promised):
     A spider that knows nothing of sessions gets one for each domain that it fetches from.
     """
 
-    def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
-        super().__init__(crawler, context)
+    def set_up(self) -> None:
+        """Hear of requests that go and come."""
         self._ending: asyncio.Task[None] | None = None
-        crawler.signals.connect(self.request_went, signal=signals.request_reached_downloader)
-        crawler.signals.connect(self.request_came_back, signal=signals.request_left_downloader)
-        self._tells_visits = not ends_its_visits(crawler)  # of what becomes of requests
+        self.crawler.signals.connect(self.request_went, signal=signals.request_reached_downloader)
+        self.crawler.signals.connect(self.request_came_back, signal=signals.request_left_downloader)
+        self._tells_visits = not ends_its_visits(self.crawler)  # of what becomes of requests
         if self._tells_visits:
-            crawler.signals.connect(self.answer_came, signal=signals.response_received)
+            self.crawler.signals.connect(self.answer_came, signal=signals.response_received)
 
     async def process_request(self, request: Request) -> None:
         """Wait, within bounds, until the request may go; refuse it otherwise."""

@@ -30,11 +30,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from scrapy import Request
-    from scrapy.crawler import Crawler
     from scrapy.http import Headers as ScrapyHeaders
     from scrapy.http import Response
 
-    from crawler.crawl.context import CrawlContext
     from crawler.evidence.warc_shelf import Order, WarcShelf
     from crawler.warc.messages import Headers, Resource
     from crawler.warc.records import Shelved
@@ -50,17 +48,17 @@ log = logs.get_logger(__name__)
 class RecorderMiddleware(Component):
     """On where WARC_DIR or PAGE_STORE=warc is set, or sessions of the spider may want a WARC."""
 
-    def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
-        if not (context.settings.is_recording or context.records_sessions):
+    def set_up(self) -> None:
+        """Be there only where something is to be written."""
+        if not (self.context.settings.is_recording or self.context.records_sessions):
             raise NotConfigured("no WARC is wanted")
-        super().__init__(crawler, context)
         # What was let out, and when its answer began; None as long as it did not.
         self._out: WeakKeyDictionary[Request, datetime | None] = WeakKeyDictionary()
         self._groups: dict[WarcShelf, _Group] = {}
         self._waiting_bytes = 0
         self._has_room = asyncio.Event()
         self._has_room.set()
-        crawler.signals.connect(self.answer_began, signal=signals.headers_received)
+        self.crawler.signals.connect(self.answer_began, signal=signals.headers_received)
 
     def answer_began(self, request: Request) -> None:
         """The site has begun to answer."""

@@ -16,9 +16,7 @@ from crawler.urls import canonical
 
 if TYPE_CHECKING:
     from scrapy import Request
-    from scrapy.crawler import Crawler
 
-    from crawler.crawl.context import CrawlContext
     from crawler.runs.tasks import LeasedTask
 
 TASK = "task"  # the meta key that ties a request to its task
@@ -30,8 +28,8 @@ log = get_logger(__name__)
 class ScopeMiddleware(Component):
     """Judges each request of a task anew, since a redirect or a login may have led it elsewhere."""
 
-    def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
-        super().__init__(crawler, context)
+    def set_up(self) -> None:
+        """Make a place for who is led where."""
         self.led: dict[str, LeasedTask] = {}  # who was led to a URL last
 
     async def process_request(self, request: Request) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from scrapy.downloadermiddlewares import cookies
 from scrapy.utils.test import get_crawler
 
 from crawler.crawl.context import Component, CrawlContext
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 
 def test_every_component_of_a_crawl_gets_the_same(tmp_path: Path) -> None:
@@ -56,3 +60,16 @@ def test_nothing_is_opened_before_it_is_used(tmp_path: Path) -> None:
     home = tmp_path / "home"
     CrawlContext.of(get_crawler(settings_dict={"VITRINE_HOME": str(home)}))
     assert not home.exists()
+
+
+def test_no_list_of_suffixes_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cookies ask no server which domains are public suffixes: the one that comes along answers."""
+
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        raise AssertionError("a connection")
+
+    monkeypatch.setattr(cookies, "_split_domain", cookies._split_domain)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    CrawlContext(get_crawler(settings_dict={"VITRINE_HOME": str(tmp_path)}))
+    assert cookies._is_public_domain("co.uk")
+    assert not cookies._is_public_domain("shop.co.uk")
