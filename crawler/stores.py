@@ -13,6 +13,7 @@ from crawler.catalogue.run_pages import RunHooks
 from crawler.db.engine import Database
 from crawler.db.revisions import require_current
 from crawler.evidence.bodies import open_blobs
+from crawler.evidence.store_mark import mark_store
 from crawler.evidence.warc_files import NoRows, WarcRows
 from crawler.evidence.warc_shelf import WarcShelf
 from crawler.sessions.spool import keep_left, spool_of
@@ -44,6 +45,20 @@ def open_stores(settings: Settings, hooks: Sequence[Hooks] = HOOKS, *, may_make:
         raise
 
 
+def open_for_crawl(
+    settings: Settings, hooks: Sequence[Hooks] = HOOKS, *, obeys_robots: bool = True
+) -> Stores:
+    """Open them with the gate and the WARC files, and end the sessions of processes that are gone."""
+    stores = open_stores(settings, hooks)
+    stores.obeys_robots = obeys_robots
+    try:
+        stores.equip()
+    except BaseException:
+        stores.close()
+        raise
+    return stores
+
+
 class Stores:
     """Database, artifacts and sessions as one process sees them; whoever fetches also gets a gate."""
 
@@ -61,15 +76,20 @@ class Stores:
         self._opened.callback(database.close)
         self._opened.callback(self.writes.close)
 
-    def open_gate(self) -> None:
-        """Open the way to the locks of domains: for who fetches, no command needs it."""
+    def equip(self) -> None:
+        """Make them fit for a crawl: no command needs locks of domains, nor writes WARC files."""
+        mark_store(self.database, self.blobs)
+        self._open_gate()
+        self._open_shelf()
+        self.take_over()
+
+    def _open_gate(self) -> None:
         self.acquisitions = Acquisitions.open(self.settings, self.database)
         self._opened.callback(self.acquisitions.close)
         self.gate = self.acquisitions.gate
         _say_how_it_runs(self.settings, self.gate)
 
-    def open_shelf(self) -> None:
-        """Open the WARC files that this process writes, where it is to write any."""
+    def _open_shelf(self) -> None:
         if not self.settings.is_recording:
             return
         settings = self.settings

@@ -19,7 +19,6 @@ from crawler.access.gate import GateUnavailableError
 from crawler.capture.failures import Cause, Summary
 from crawler.config import shown
 from crawler.errors import LockedError
-from crawler.evidence.store_mark import mark_store
 from crawler.leases.backoff import Backoff, persistently
 from crawler.leases.patience import Patience
 from crawler.leases.renewer import Renewer
@@ -28,7 +27,7 @@ from crawler.sessions.outcome import Outcome, Status
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 from crawler.sessions.spool import keep_warc
 from crawler.sessions.visit import ProductPage
-from crawler.stores import HOOKS, Stores, open_stores
+from crawler.stores import HOOKS, open_for_crawl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Hashable, Sequence
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from crawler.sessions.page_rows import Hooks, KeptPage
     from crawler.sessions.visit import Visit
     from crawler.sessions.writes import Write, WriteQueue
+    from crawler.stores import Stores
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -65,7 +65,7 @@ class Visits:
         self.listeners: list[Callable[..., None]] = []  # hear of sessions: queued, started, ended
         self.stores: Stores  # once they are open, as are the domains
         self.domains: Domains
-        self._open_stores = partial(_open, settings, hooks, obeys_robots=obeys_robots)
+        self._open_stores = partial(open_for_crawl, settings, hooks, obeys_robots=obeys_robots)
         self._opening: asyncio.Task[Stores] | None = None
         self._shared = Shared()
         self.threads = Threads()
@@ -223,21 +223,6 @@ class Visits:
         """Let those who listen know what happened."""
         for listener in self.listeners:
             listener(event, **fields)
-
-
-def _open(settings: Settings, hooks: Sequence[Hooks], *, obeys_robots: bool) -> Stores:
-    """Open the stores and the gate, and end the sessions of processes that are gone."""
-    stores = open_stores(settings, hooks)
-    stores.obeys_robots = obeys_robots
-    try:
-        mark_store(stores.database, stores.blobs)
-        stores.open_gate()
-        stores.open_shelf()
-        stores.take_over()
-    except BaseException:
-        stores.close()
-        raise
-    return stores
 
 
 def _close(stores: Stores, domains: Domains) -> None:

@@ -15,7 +15,7 @@ from crawler.db.models import CrawlSession, ScrapeRecord
 from crawler.errors import RevisionError
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder
-from crawler.stores import HOOKS, open_stores
+from crawler.stores import HOOKS, open_for_crawl, open_stores
 from tests.unit.warc.made import appended, exchange
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def test_a_gate_is_opened_for_who_fetches_only(settings: Settings) -> None:
     """And is closed with everything else."""
     with open_stores(settings) as stores:
         assert not hasattr(stores, "gate")
-        stores.open_gate()
+    with open_for_crawl(settings) as stores:
         assert stores.gate.states() == []
 
 
@@ -74,9 +74,8 @@ def test_a_warc_file_says_whether_robots_txt_was_obeyed(
     settings: Settings, *, obeys: bool, said: bytes
 ) -> None:
     """And not what is the rule."""
-    with open_stores(settings.model_copy(update={"page_store": "warc"})) as stores:
-        stores.obeys_robots = obeys
-        stores.open_shelf()
+    recording = settings.model_copy(update={"page_store": "warc"})
+    with open_for_crawl(recording, obeys_robots=obeys) as stores:
         assert stores.shelf is not None
         path = settings.warcs / appended(stores.shelf, exchange()).path
     assert said in gzip.decompress(path.read_bytes())
