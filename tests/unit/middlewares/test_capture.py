@@ -74,7 +74,7 @@ def parts() -> Parts:
     parts.context.readers = Readers()
     page = SimpleNamespace(id="p1", status="ok")
     parts.visits.keeping = lambda _: SimpleNamespace(page=page, files=())
-    parts.visits.add(a_visit(policy="v1.3"))
+    parts.visits.add(a_visit(crawl_policy_version="v1.3"))
     return parts
 
 
