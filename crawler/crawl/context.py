@@ -18,7 +18,7 @@ from crawler.crawl.promises import require_promises
 from crawler.crawl.visits import Visits
 from crawler.errors import CrawlerError
 from crawler.reading.readers import Readers
-from crawler.runs.outgoing import FAILED
+from crawler.runs.domain_slot import FAILED
 from crawler.runs.worker import RunWorker
 from crawler.stores import RUN_HOOKS
 from crawler.urls import redacted

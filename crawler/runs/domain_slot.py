@@ -1,4 +1,4 @@
-"""One domain of a run in this process: its visit, what is leased of it, and what of that may go out now."""
+"""The domains of a run in this process: their visits, what is leased of them, and what goes out next."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Self
 
-from attrs import define, field
+from attrs import define, evolve, field, frozen
 
 from crawler import logs
 from crawler.runs.task_ends import Release
 from crawler.sessions.rows import SessionOrder, StaleSessionError
+from crawler.sessions.writes import Write
 from crawler.urls import domain_of
 
 if TYPE_CHECKING:
@@ -28,8 +29,25 @@ LOOK_SECONDS = 1.0  # how often to see whether there is something to lease again
 LINGER_SECONDS = 10.0  # how long to hold a domain whose tasks wait for their next try
 PART_OF_SESSION = 0.7  # of SESSION_MAX_SECONDS; then the domain is let go of, and asked for again
 TURN_SECONDS = 120.0  # after which a domain is let go of where others wait
+AGAIN_SECONDS = 0.5  # after which what could not be begun is tried again
+NO_TASK = 0  # stands for the record of what is begun
 
 log = logs.get_logger(__name__)
+
+
+@frozen
+class Over:
+    """Why nothing more is handed out, and why what is not begun goes back."""
+
+    why: str
+    release: Release
+    error: str = ""
+
+
+FINISHED = Over("finished", Release.LEFT)
+STOPPED = Over("run_stopped", Release.STOPPED)  # somebody said `vitrine runs stop`
+INTERRUPTED = Over("interrupted", Release.INTERRUPTED)  # this process was told to stop
+FAILED = Over("run_failed", Release.INTERRUPTED)  # a store was away for too long
 
 
 @define(eq=False)
@@ -241,6 +259,77 @@ class DomainSlot:
         worker, reason = self.worker, self.worker.over.release if self.worker.over else Release.LEFT
         worker.renewer.forget([task.lease for task in untouched])
         await worker.written(untouched, worker.store.give_back, untouched, reason)
+
+
+@define(eq=False)
+class Outgoing:
+    """Has tasks begun as soon as there is room for them, until it is closed.
+
+    A task's attempt is on record before its request leaves, so that no death goes unseen. Of each domain a
+    few are begun ahead, all domains' in one write, which shares its commit with whatever else is written
+    then. What a worker died of, perhaps, is tried alone: nothing else of this process is out.
+    """
+
+    worker: RunWorker
+    refused: dict[int, float] = field(factory=dict)  # since when a store has not taken a task's page
+    _changed: asyncio.Event = field(factory=asyncio.Event, init=False)
+    _beginning: asyncio.Task[None] | None = field(default=None, init=False)
+
+    def look(self) -> None:
+        """Something is ready, or something has ended: there may be something to begin."""
+        self._changed.set()
+        if self._beginning is None:
+            self._beginning = asyncio.ensure_future(self._begin_all())
+
+    def is_refused_for_long(self, task_id: int) -> bool:
+        """A store has refused what a task gave: whether that has gone on for longer than it is waited for."""
+        visits, now = self.worker.visits, asyncio.get_running_loop().time()
+        since = self.refused.setdefault(task_id, now)
+        return visits.stores.writes.is_away or now - since >= visits.patience.seconds
+
+    async def close(self) -> None:
+        """Begin nothing more."""
+        if self._beginning is not None:
+            self._beginning.cancel()
+            await asyncio.wait([self._beginning])
+
+    def next(self) -> list[LeasedTask]:
+        """What may be begun now; a suspect waits until nothing is out, and nothing comes beside it."""
+        slots, most = self.worker.slots.values(), most_out(self.worker)
+        out = [task for slot in slots for task in slot.line.out()]
+        if any(task.lease.is_suspect for task in out):
+            return []
+        ahead = [task for slot in slots if not slot.is_leaving for task in slot.line.next_ready(most)]
+        if suspects := [task for task in ahead if task.lease.is_suspect]:
+            return [] if out else suspects[:1]
+        return ahead
+
+    async def _begin_all(self) -> None:
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            if tasks := self.next():
+                await self._begin(tasks)
+
+    async def _begin(self, tasks: list[LeasedTask]) -> None:
+        worker = self.worker
+        write = Write(
+            partial(worker.store.begin, tasks), was_written=lambda _db: False
+        )  # once more does no harm
+        try:
+            ours = await worker.visits.stores.writes.post(write)
+        except Exception as error:  # ruff: ignore[blind-except] - whatever it is, nothing goes out
+            if self.is_refused_for_long(NO_TASK):
+                worker.end(evolve(FAILED, error=f"{type(error).__name__}: {error}"))
+            else:
+                await asyncio.sleep(AGAIN_SECONDS)
+                self._changed.set()
+            return
+        self.refused.pop(NO_TASK, None)
+        for task in tasks:
+            if slot := worker.slots.get(task.domain):
+                slot.line.begin(task, is_ours=task.lease.id in ours)
+        worker.wake()
 
 
 def most_out(worker: RunWorker) -> int:

@@ -8,25 +8,32 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
+from collections import Counter, deque
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from attrs import asdict, evolve
+from attrs import asdict, define, evolve, field, frozen
 
 from crawler import logs
 from crawler.capture.failures import Cause
 from crawler.leases.backoff import FailureBudget
 from crawler.leases.renewer import Renewer
-from crawler.runs.domain_slot import TURN_SECONDS, DomainSlot
-from crawler.runs.outgoing import FAILED, FINISHED, INTERRUPTED, STOPPED, Outgoing, Over
-from crawler.runs.progress import Pace
+from crawler.runs.domain_slot import (
+    FAILED,
+    FINISHED,
+    INTERRUPTED,
+    STOPPED,
+    TURN_SECONDS,
+    DomainSlot,
+    Outgoing,
+    Over,
+)
 from crawler.runs.store import RunStore
 from crawler.runs.task_ends import Release, TaskEnd, TaskOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from crawler.crawl.visits import Visits
     from crawler.leases.rows import Lease
@@ -40,6 +47,7 @@ LOOK_SECONDS = 1.0  # how often to see whether there is a domain to take
 BUSY_SECONDS = 2.0  # how long to leave a domain that somebody else holds
 GATE_PATIENCE_SECONDS = 60.0  # how long to go without any domain because none can be asked for
 COUNTING_PART = 20  # no more than a twentieth of the time goes into counting
+LOOKED_BACK_SECONDS = 30.0  # for how fast a run goes
 LOST = "lost"  # of an end: it was another's to write, or could not be written
 
 log = logs.get_logger(__name__)
@@ -302,6 +310,37 @@ class Dispatcher:
     def _left(self, domain: str, _work: asyncio.Task[None]) -> None:
         self._works.pop(domain, None)
         self.look_again.set()
+
+
+@frozen
+class Standing:
+    """A run at one moment, as people are told."""
+
+    finished: int
+    error: int
+    refused: int  # of the errors: they must not be fetched, and nothing failed
+    waiting: int  # pending ones and those that are being fetched
+    rate: float  # ends of tasks a second, lately
+    seconds_left: float | None  # None while nobody can tell
+
+
+@define
+class Pace:
+    """Counts of the last half minute, and what follows from them."""
+
+    _seen: deque[tuple[float, int]] = field(factory=deque)
+
+    def note(self, counts: Mapping[str, int], now: float) -> Standing:
+        """Take in the run's counts as they are now."""
+        ended = counts["finished"] + counts["error"]
+        self._seen.append((now, ended))
+        while now - self._seen[0][0] > LOOKED_BACK_SECONDS:
+            self._seen.popleft()
+        then, before = self._seen[0]
+        rate = (ended - before) / (now - then) if now > then else 0.0
+        waiting = counts["pending"] + counts["in_progress"]
+        left = waiting / rate if rate > 0 else None
+        return Standing(counts["finished"], counts["error"], counts["refused"], waiting, rate, left)
 
 
 def _told(error: Exception) -> str:

@@ -33,8 +33,8 @@ from crawler.leases.backoff import Backoff
 from crawler.middlewares.scope import TASK
 from crawler.pdp import UNJUDGED
 from crawler.pdp.links import MAX_LINKS
+from crawler.runs.domain_slot import FINISHED
 from crawler.runs.known_links import Leads
-from crawler.runs.outgoing import FINISHED
 from crawler.runs.sources import Source, find_source
 from crawler.runs.store import RunOrder
 from crawler.runs.task_ends import Release, TaskEnd, TaskOutcome

@@ -9,8 +9,7 @@ from uuid import uuid4
 from attrs import define, evolve, field
 from scrapy.utils.defer import deferred_f_from_coro_f
 
-from crawler.runs.domain_slot import LARGEST_WINDOW, DomainSlot, most_out
-from crawler.runs.outgoing import STOPPED, Over
+from crawler.runs.domain_slot import LARGEST_WINDOW, STOPPED, DomainSlot, Over, most_out
 from crawler.runs.sources import Source
 from crawler.runs.store import RunAtWork
 from crawler.runs.task_ends import Release

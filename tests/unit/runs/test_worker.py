@@ -21,7 +21,7 @@ from crawler.leases.backoff import Backoff
 from crawler.leases.patience import Patience
 from crawler.runs import domain_slot
 from crawler.runs import worker as module
-from crawler.runs.outgoing import FAILED, FINISHED, INTERRUPTED, STOPPED
+from crawler.runs.domain_slot import FAILED, FINISHED, INTERRUPTED, STOPPED
 from crawler.runs.sources import Source
 from crawler.runs.store import RunOrder, RunStore
 from crawler.runs.task_ends import TaskEnd, TaskOutcome

@@ -18,7 +18,7 @@ from crawler.crawl.answers import FilteredError, KnownUrlError, SessionStoppedEr
 from crawler.db.engine import DatabaseUnavailableError
 from crawler.errors import CrawlerError, UsageError
 from crawler.middlewares.scope import TASK
-from crawler.runs.outgoing import FINISHED, STOPPED, Over
+from crawler.runs.domain_slot import FINISHED, STOPPED, Over
 from crawler.runs.sources import Source
 from crawler.runs.store import RunAtWork, RunOrder
 from crawler.runs.task_ends import Release, TaskEnd, TaskOutcome

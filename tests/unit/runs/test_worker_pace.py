@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawler.runs.progress import LOOKED_BACK_SECONDS, Pace, Standing
+from crawler.runs.worker import LOOKED_BACK_SECONDS, Pace, Standing
 
 
 def counts(finished: int, pending: int = 0, *, error: int = 0, in_progress: int = 0) -> dict[str, int]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field
 
-from crawler.runs.outgoing import Outgoing
+from crawler.runs.domain_slot import Outgoing
 from tests.unit.runs.queues import leased
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawler.db.write_lock import WriteLock
+from crawler.db.engine import WriteLock
 from crawler.errors import LockedError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Takes the lock, says so, and waits to be ended.
 HOLDER = """
 import pathlib, sys
-from crawler.db.write_lock import WriteLock
+from crawler.db.engine import WriteLock
 with WriteLock(pathlib.Path(sys.argv[1])).held(10):
     print("held", flush=True)
     sys.stdin.read()
@@ -29,7 +29,7 @@ with WriteLock(pathlib.Path(sys.argv[1])).held(10):
 # Takes and frees the lock as fast as it can.
 GREEDY = """
 import pathlib, sys, time
-from crawler.db.write_lock import WriteLock
+from crawler.db.engine import WriteLock
 lock = WriteLock(pathlib.Path(sys.argv[1]))
 print("begun", flush=True)
 while True:
