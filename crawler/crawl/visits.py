@@ -19,7 +19,7 @@ from crawler.access.gate import GateUnavailableError
 from crawler.capture.failures import Cause, Summary
 from crawler.config import shown
 from crawler.errors import LockedError
-from crawler.leases.backoff import Backoff, persistently
+from crawler.leases.backoff import Backoff
 from crawler.leases.patience import Patience
 from crawler.leases.renewer import Renewer
 from crawler.sessions.journal import Journal
@@ -310,13 +310,15 @@ def _keep_warc(stores: Stores, visit: Visit) -> None:
 
 async def _patiently(writes: WriteQueue, visit: Visit, end: Write[T]) -> T:
     """An end that cannot be written is tried again: a store that is away for seconds must not cost it."""
-
-    def delayed(error: Exception, wait: float) -> None:
-        if isinstance(error, StaleSessionError):
-            raise error
-        log.error("session.end_delayed", session_id=visit.id, again_in_seconds=wait, exc_info=error)
-
-    return await persistently(partial(writes.post, end), END_WAITS, delayed)
+    for wait in END_WAITS:
+        try:
+            return await writes.post(end)
+        except StaleSessionError:
+            raise
+        except Exception:
+            log.exception("session.end_delayed", session_id=visit.id, again_in_seconds=wait)
+            await asyncio.sleep(wait)
+    return await writes.post(end)
 
 
 def _as_told(session: str, order: SessionOrder, outcome: Outcome) -> dict[str, Any]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from attrs import define, field, frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator
-
-T = TypeVar("T")
+    from collections.abc import Iterator
 
 
 @frozen
@@ -60,21 +57,3 @@ class FailureBudget:
     def is_spent(self, now: float) -> bool:
         """Whether to give up."""
         return self._since is not None and (now - self._since >= self.seconds or self._failures >= self.most)
-
-
-async def persistently(
-    attempt: Callable[[], Awaitable[T]],
-    waits: Iterable[float],
-    on_failure: Callable[[Exception, float], object],
-) -> T:
-    """Try, and after each wait again; the last failure is raised.
-
-    `on_failure` hears of the others, with the wait that follows; what it raises ends the trying.
-    """
-    for wait in waits:
-        try:
-            return await attempt()
-        except Exception as error:  # ruff: ignore[blind-except] - `on_failure` judges it
-            on_failure(error, wait)
-            await asyncio.sleep(wait)
-    return await attempt()

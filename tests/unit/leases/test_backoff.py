@@ -1,15 +1,12 @@
-"""Waits that grow, budgets that end, and tries in between."""
+"""Waits that grow, and budgets that end."""
 
 from __future__ import annotations
-
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.leases.backoff import Backoff, FailureBudget, persistently
+from crawler.leases.backoff import Backoff, FailureBudget
 
 
 @pytest.mark.parametrize(("failures", "seconds"), [(1, 1), (2, 2), (3, 4), (6, 32), (7, 60), (5_000, 60)])
@@ -71,59 +68,3 @@ def test_a_budget_is_spent_after_so_many_in_a_row() -> None:
     assert [budget.spend("no", 0) for _ in range(3)] == [False, False, True]
     budget.refill()
     assert not budget.spend("no", 0)
-
-
-class Moody:
-    """Fails so many times before it works."""
-
-    def __init__(self, failures: int) -> None:
-        self.failures = failures
-        self.calls = 0
-        self.heard: list[tuple[str, float]] = []
-
-    async def attempt(self) -> int:
-        """Try."""
-        self.calls += 1
-        if self.calls <= self.failures:
-            raise OSError("away")
-        return self.calls
-
-    def hear(self, error: Exception, wait: float) -> None:
-        """Note a failure."""
-        self.heard.append((str(error), wait))
-
-
-def tried(moody: Moody, *waits: float) -> int:
-    """Try it, in a loop of its own: pytest-twisted's runs in this thread."""
-    with ThreadPoolExecutor(1) as thread:
-        trying = persistently(moody.attempt, waits, moody.hear)
-        return thread.submit(asyncio.run, trying).result()
-
-
-def test_what_fails_is_tried_again_after_each_wait() -> None:
-    """Each failure is told, with the wait that follows."""
-    moody = Moody(2)
-    assert tried(moody, 0.0, 0.001, 60) == 3
-    assert moody.heard == [("away", 0.0), ("away", 0.001)]
-
-
-def test_the_last_failure_is_raised() -> None:
-    """After one try more than there are waits."""
-    moody = Moody(9)
-    with pytest.raises(OSError, match="away"):
-        tried(moody, 0.0, 0.0)
-    assert moody.calls == 3
-    assert len(moody.heard) == 2
-
-
-def test_who_hears_of_a_failure_may_end_the_trying() -> None:
-    """Some errors do not pass."""
-
-    class Strict(Moody):
-        def hear(self, error: Exception, wait: float) -> None:
-            raise error
-
-    strict = Strict(9)
-    with pytest.raises(OSError, match="away"):
-        tried(strict, 60, 60)
-    assert strict.calls == 1
