@@ -84,7 +84,7 @@ def write_pages(db: Transaction, pages: Sequence[PageRows]) -> list[KeptPage]:
     if not pages:
         return []
     shelved = [page.capture.record for page in pages if page.capture.record is not None]
-    records = write_records(db, shelved)
+    records = write_records(db, shelved) if shelved else {}
     rows = [_page_row(page, db.now, records) for page in pages]
     db.connection().execute(_PAGES, rows)
     artifacts = [

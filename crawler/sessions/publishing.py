@@ -21,7 +21,34 @@ if TYPE_CHECKING:
 log = logs.get_logger(__name__)
 
 
-def is_packed(write: Write[Any]) -> bool:
+def publish_ahead(blobs: BlobStore, writes: Sequence[Write[Any]]) -> None:
+    """Publish files before their group's turn; whatever is refused has that told when it comes.
+
+    Not those that another write may have as well, and take back.
+    """
+    own = [each for each in writes if _is_packed(each) and not any(file.is_shared for file in each.files)]
+    _publish_together(blobs, [each for each in own if each.files and not each.replaces])
+
+
+def publish(blobs: BlobStore, writes: Sequence[Write[Any]]) -> list[Write[Any]]:
+    """Publish all files with one flush; where that is refused, each write's for themselves.
+
+    Gives the writes of which all lies there.
+    """
+    packed = [write for write in writes if _is_packed(write)]
+    left = [write for write in packed if write.files and not write.is_published]
+    if not (len(left) > 1 and _publish_together(blobs, left)):
+        for write in left:
+            try:
+                _publish_one(blobs, write)
+            except BaseException as error:  # ruff: ignore[blind-except] - `result` raises it
+                write.fail(error)
+            else:
+                write.is_published = True
+    return [write for write in packed if write.is_published or not write.files]
+
+
+def _is_packed(write: Write[Any]) -> bool:
     """Have a page's files packed; of other writes they are."""
     if isinstance(write.rows, PageRows):
         try:
@@ -30,28 +57,6 @@ def is_packed(write: Write[Any]) -> bool:
             write.fail(error)
             return False
     return True
-
-
-def publish_ahead(blobs: BlobStore, writes: Sequence[Write[Any]]) -> None:
-    """Publish files before their group's turn; whatever is refused has that told when it comes.
-
-    Not those that another write may have as well, and take back.
-    """
-    own = [each for each in writes if is_packed(each) and not any(file.is_shared for file in each.files)]
-    _publish_together(blobs, [each for each in own if each.files and not each.replaces])
-
-
-def publish(blobs: BlobStore, writes: Sequence[Write[Any]]) -> None:
-    """Publish all files with one flush; where that is refused, each write's for themselves."""
-    if len(writes) > 1 and _publish_together(blobs, writes):
-        return
-    for write in writes:
-        try:
-            _publish_one(blobs, write)
-        except BaseException as error:  # ruff: ignore[blind-except] - `result` raises it
-            write.fail(error)
-        else:
-            write.is_published = True
 
 
 def _publish_one(blobs: BlobStore, write: Write[Any]) -> None:

@@ -23,10 +23,10 @@ from crawler.db.models import CrawlLog, Page
 from crawler.errors import LockedError
 from crawler.evidence.blobs import DiskFullError, StoreUnavailableError
 from crawler.leases.patience import Patience
-from crawler.sessions.log_export import log_file
+from crawler.sessions.journal import log_file
 from crawler.sessions.outcome import PageResult
 from crawler.sessions.page_rows import PageRows, write_artifacts, write_pages
-from crawler.sessions.publishing import is_packed, publish, publish_ahead, withdraw
+from crawler.sessions.publishing import publish, publish_ahead, withdraw
 from crawler.sessions.rows import StaleSessionError, stale_of
 
 if TYPE_CHECKING:
@@ -282,10 +282,7 @@ class WriteQueue:
         if in_doubt:
             _look_after(self.database, in_doubt)
         left = [write for write in writes if not (write in in_doubt and write.error is None)]
-        left = [write for write in left if is_packed(write)]
-        publish(self.blobs, [write for write in left if write.files and not write.is_published])
-        ready = [write for write in left if write.is_published or not write.files]
-        self._write(_lasting(self.shelf, ready))
+        self._write(_lasting(self.shelf, publish(self.blobs, left)))
 
     # ── its files, and its rows ──
 
