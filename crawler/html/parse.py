@@ -9,8 +9,6 @@ from collections import Counter
 from attrs import field, frozen
 from selectolax.lexbor import LexborHTMLParser
 
-from crawler.html.shadow import with_shadow_trees
-
 DEFAULT_MAX_BYTES = 16 * 1024 * 1024
 _NO_HTML_SIGNATURES = (b"%PDF", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"PK\x03\x04", b"\x1f\x8b", b"RIFF")
 _HTML_TYPES = ("html", "xml", "text/plain", "octet-stream")
@@ -45,6 +43,54 @@ def _problem(body: bytes, content_type: str, max_bytes: int) -> str:
     if declared and not any(name in declared for name in _HTML_TYPES):
         return "not_html"
     return "not_html" if body.startswith(_NO_HTML_SIGNATURES) else ""
+
+
+# ── shadow trees that stand in a page's markup, made parts of the page ──
+
+
+_SHADOW_MARK = b"shadowrootmode"
+_SHADOW_NAME = b"shadow-root"
+_MAX_TAG_BYTES = 2_000
+_TEMPLATE = b"template"
+# What begins a stretch that no markup is in, a template, or the end of one.
+_UNPARSED_BEGINS = re.compile(rb"<(?:(!--)|(script|style|textarea|title)\b|(/?)template\b)", re.IGNORECASE)
+_UNPARSED_ENDS = {
+    b"--": re.compile(rb"-->"),
+    **{
+        name: re.compile(b"</" + name, re.IGNORECASE) for name in (b"script", b"style", b"textarea", b"title")
+    },
+}
+_IS_SHADOW = re.compile(rb"\sshadowrootmode\s{0,9}=\s{0,9}[\"']?(?:open|closed)\b", re.IGNORECASE)
+
+
+def with_shadow_trees(source: bytes) -> bytes:
+    """The same page, its declared shadow trees as elements of another name: a browser shows what is in them.
+
+    They are templates to a parser, which keeps what is in a template away from everything that reads a page.
+    """
+    if _SHADOW_MARK not in source:
+        return source
+    pieces: list[bytes] = []
+    are_shadows: list[bool] = []  # of the templates that are open
+    at = copied = 0
+    while (begin := _UNPARSED_BEGINS.search(source, at)) is not None:
+        comment, raw, slash = begin.groups()
+        if slash is None:
+            end = _UNPARSED_ENDS[b"--" if comment else raw.lower()].search(source, begin.end())
+            at = end.end() if end else len(source)  # without an end it is the rest of the page
+            continue
+        at = begin.end()
+        is_shadow = (bool(are_shadows) and are_shadows.pop()) if slash else _is_shadow(source, at)
+        if not slash:
+            are_shadows.append(is_shadow)
+        if is_shadow:
+            pieces += (source[copied : at - len(_TEMPLATE)], _SHADOW_NAME)
+            copied = at
+    return b"".join((*pieces, source[copied:]))
+
+
+def _is_shadow(source: bytes, at: int) -> bool:
+    return _IS_SHADOW.search(source[at : at + _MAX_TAG_BYTES].partition(b">")[0]) is not None
 
 
 # ── pages that a standard parser takes quadratic time or memory for ──
