@@ -78,27 +78,27 @@ class PageCapture:
         `doubts` are those that nothing in the page gives away.
         """
         reading = page.reading
-        fetched: dict[str, Any] = {
+        known: dict[str, Any] = {
             "session_id": session_id,
             "url": page.url,
             "http_status": page.http_status,
             "content_type": page.content_type or None,
             "load_timings": {"fetch_ms": page.fetch_ms},
-            "visible_text": reading.text if reading.is_judged else None,
             **more,
         }
         if not reading.is_html:
-            return cls(page_type=MEDIA, media=page.body, **{**fetched, "visible_text": None})
+            return cls(page_type=MEDIA, media=page.body, **{**known, "visible_text": None})
+        if reading.is_judged:
+            judged = {"features": reading.features, "verdict": reading.verdict, "facts": reading.facts}
+            known = {"visible_text": reading.text, **judged, **known}
+            doubts = (*doubts_about(page_type, reading, known["visible_text"]), *doubts)
         return cls(
             page_type=page_type,
             charset=reading.charset,
             body=page.body,
-            features=reading.features if reading.is_judged else None,
-            verdict=reading.verdict if reading.is_judged else None,
-            facts=reading.facts if reading.is_judged else None,
             canonical_url=reading.canonical_url,
-            low_confidence_reasons=(*doubts_about(page_type, reading, fetched["visible_text"]), *doubts),
-            **fetched,
+            low_confidence_reasons=doubts,
+            **known,
         )
 
     @property
@@ -108,9 +108,7 @@ class PageCapture:
 
 
 def doubts_about(page_type: str, reading: Reading, text: bytes | None = None) -> tuple[str, ...]:
-    """Why a page that loaded is not to be trusted much (SPEC F140); `text` is what a browser shows of it."""
-    if not reading.is_judged:
-        return ()
+    """Why a judged page is not to be trusted much (SPEC F140); `text` is what a browser shows of it."""
     is_pdp, signals, chars = (
         page_type == "pdp",
         reading.verdict.signals,

@@ -73,8 +73,9 @@ class ReadingProcess(asyncio.Protocol):
         self.asked.clear()
         self._killed = asyncio.ensure_future(self._kill())
 
-    async def gone(self) -> None:
-        """Wait until the system has forgotten it."""
+    async def close(self) -> None:
+        """End it, and wait until the system has forgotten it."""
+        self.end(EOFError())
         if self._killed is not None:
             await self._killed
 

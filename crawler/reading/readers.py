@@ -121,8 +121,7 @@ class Readers:
     async def close(self) -> None:
         """End the processes."""
         for process in self._processes:
-            process.end(EOFError())
-            await process.gone()
+            await process.close()
 
 
 def _groups(questions: Iterable[ContentQuestion]) -> Iterator[list[ContentQuestion]]:

@@ -69,8 +69,7 @@ def with_process(work: Callable[[Process, Transport], Any], limit: float = 3600)
         try:
             return await work(process, transport)
         finally:
-            process.end(EOFError())
-            await process.gone()
+            await process.close()
 
     return awaited(main())
 
@@ -101,8 +100,7 @@ def test_questions_wait_until_it_can_be_written_to() -> None:
         assert (early, process._timer is None) == (None, False)
         process.data_received(framed(b"A", b"B"))
         await asyncio.gather(*answers)
-        process.end(EOFError())
-        await process.gone()
+        await process.close()
         return transport.written
 
     assert awaited(main()) == framed(b"a", b"b")
@@ -189,7 +187,7 @@ def test_a_process_that_cannot_be_started_tells_who_asked(monkeypatch: pytest.Mo
         process = ReadingProcess(3600)
         answers = [process.ask(b"a"), process.ask(b"b")]
         done = await asyncio.gather(*answers, return_exceptions=True)
-        await process.gone()
+        await process.close()
         return done
 
     assert list(map(type, awaited(main()))) == [OSError, NotBegunError]
@@ -216,9 +214,8 @@ def test_it_is_killed_and_waited_for(monkeypatch: pytest.MonkeyPatch, error: Exc
 
     async def main() -> None:
         process = Living(3600)
-        await process.gone()  # nobody has ended it
-        process.end(EOFError())
-        await process.gone()
+        await process.close()
+        await process.close()  # once more does no harm
 
     monkeypatch.setattr("crawler.reading.process.os.kill", kill)
     awaited(main())
