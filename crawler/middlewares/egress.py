@@ -3,23 +3,47 @@
 The check sits in the resolver, which hands out the very addresses that are then connected to (literal
 addresses pass it as well), so that no second answer can come between check and use. The handler puts
 the resolver in place for every crawl, and tells a refused host from an unknown one.
+
+From top to bottom: the resolver; what bounds an answer's headers; what keeps the part that came of an answer
+without an end; and the download handler that has all three.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from scrapy.exceptions import CannotResolveHostError, DownloadFailedError
+# Scrapy offers no other place to read an answer's headers in, nor one that knows both its head and its error.
+# ruff: file-ignore[import-private-name] - see above
+from scrapy.core.downloader.handlers.http11 import (
+    HTTP11DownloadHandler,
+    _LenientHTTP11ClientFactory,
+    _LenientHTTP11ClientProtocol,
+    _LenientHTTPClientParser,
+    _ResponseReader,
+    _ScrapyAgent,
+)
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadCancelledError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+)
 from scrapy.resolver import CachingHostnameResolver
+from scrapy.utils._download_handlers import wrap_twisted_exceptions
 from scrapy.utils.datatypes import LocalCache
+from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.httpobj import urlparse_cached
 
 from crawler.access.egress import EgressPolicy, EgressRefusedError, host_name
-from crawler.crawl.answers import SessionStoppedError
+from crawler.crawl.answers import (
+    HeadersTooLargeError,
+    LargeAnswerError,
+    PartialAnswerError,
+    SessionStoppedError,
+    SlowAnswerError,
+)
 from crawler.crawl.closing import drops_its_queue
 from crawler.crawl.context import SESSION, CrawlContext
-from crawler.middlewares.bounded_headers import BoundedClientFactory, too_large
-from crawler.middlewares.partial import PartialHandler
 from crawler.middlewares.scope import TASK
 
 if TYPE_CHECKING:
@@ -30,11 +54,20 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
     from twisted.internet.base import ReactorBase
+    from twisted.internet.defer import Deferred
     from twisted.internet.interfaces import IHostResolution
+    from twisted.web._newclient import Request as TxRequest
+    from twisted.web.client import Response as TxResponse
+    from twisted.web.iweb import IResponse
 
 __all__ = ["EgressRefusedError", "GuardedHandler", "GuardedResolver"]
 REMEMBERED_REFUSALS = 1000
-# ruff: file-ignore[invalid-function-name, invalid-argument-name] - Twisted's names
+MAX_HEADER_BYTES = 256 * 1024  # browsers and servers stop at a fraction of it
+MAX_HEADER_LINES = 500
+LOST, TOO_SLOW, TOO_LARGE = "dataloss", "too_slow", "too_large"  # flags of answers; the first is Scrapy's
+FAIL_ON_LOSS = "download_fail_on_dataloss"  # Scrapy's key
+# ruff: file-ignore[invalid-function-name, invalid-argument-name, unused-method-argument] - Twisted's names
+# ruff: file-ignore[private-member-access] - of Scrapy's reader and handler, which have no words for it
 
 
 class GuardedResolver(CachingHostnameResolver):
@@ -91,13 +124,128 @@ class _Guard:
         self._receiver.resolutionComplete()
 
 
+# ── an answer's headers ──
+
+
+class _BoundedParser(_LenientHTTPClientParser):
+    """Bounds an answer's headers: sent without end, they cost neither memory nor others' time.
+
+    It counts what comes before the body; folded lines and those without a colon count as well.
+    """
+
+    header_bytes = 0
+    header_lines = 0
+
+    def lineReceived(self, line: bytes) -> None:
+        """Give up before the line is kept, so that what was counted is all that is held."""
+        self.header_lines += 1
+        self.header_bytes += len(line)
+        if self.header_lines > MAX_HEADER_LINES or self.header_bytes > MAX_HEADER_BYTES:
+            raise HeadersTooLargeError(
+                f"more than {MAX_HEADER_LINES} header lines or {MAX_HEADER_BYTES} bytes of them"
+            )
+        super().lineReceived(line)
+
+    def lineLengthExceeded(self, line: bytes) -> Any:
+        """A single line without end is the same."""
+        raise HeadersTooLargeError(f"a header line of more than {self.MAX_LENGTH} bytes")
+
+
+class _BoundedProtocol(_LenientHTTP11ClientProtocol):
+    def request(self, request: TxRequest) -> Deferred[IResponse]:
+        """Send a request; its answer is read by the parser above, which Twisted offers no way to name."""
+        answered = super().request(request)
+        self._parser.__class__ = _BoundedParser
+        return answered
+
+
+class BoundedClientFactory(_LenientHTTP11ClientFactory):
+    """Makes the connections of the download handler's pool."""
+
+    def buildProtocol(self, addr: Any) -> _BoundedProtocol:
+        """A connection whose answers' headers are bounded."""
+        return _BoundedProtocol(self._quiescentCallback)  # type: ignore[no-untyped-call]
+
+
+def too_large(error: BaseException) -> HeadersTooLargeError | None:
+    """The refusal that a failed download was, if it was one; Twisted wraps it in reasons."""
+    cause = error.__cause__
+    for reason in getattr(cause, "reasons", ()):
+        if isinstance(reason.value, HeadersTooLargeError):
+            return reason.value
+    return None
+
+
+# ── an answer that does not come to its end: Scrapy forgets it, and a record is to have it ──
+
+
+class _Agent(_ScrapyAgent):
+    """Remembers the answer that has begun, and who reads it."""
+
+    begun: TxResponse | None = None
+    reader: _ResponseReader | None = None
+
+    def _cb_bodyready(self, txresponse: TxResponse, request: Request) -> Any:
+        self.begun = txresponse
+        read = super()._cb_bodyready(txresponse, request)
+        reader = txresponse._bodyProtocol
+        if isinstance(reader, _ResponseReader):
+            self.reader = reader
+            reader._fail_on_dataloss = False  # it is judged below, where what came of it is at hand
+        return read
+
+    def so_far(self, url: str, flag: str) -> Response | None:
+        """The answer as far as it came; of one that grew too large only its head is left."""
+        if self.begun is None:
+            return None
+        came: Any = {"txresponse": self.begun, "flags": [flag]}  # as the reader says it
+        if self.reader is not None:
+            body = b"" if flag == TOO_LARGE else self.reader._bodybuf.getvalue()
+            came |= {"body": body, "ip_address": self.reader._ip_address}
+        return self._cb_bodydone(came, url)
+
+
+class PartialHandler(HTTP11DownloadHandler):
+    """Scrapy's handler, whose errors have what came of their answers with them, and mean what they meant."""
+
+    async def download_request(self, request: Request) -> Response:
+        """Download; an answer that ends before its end is the error that it ever was."""
+        agent = self._agent()
+        try:
+            with wrap_twisted_exceptions():
+                response = await maybe_deferred_to_future(agent.download_request(request))
+        except DownloadTimeoutError as error:
+            if part := agent.so_far(request.url, TOO_SLOW):
+                raise SlowAnswerError(part, str(error)) from error
+            raise
+        except DownloadCancelledError as error:
+            if part := agent.so_far(request.url, TOO_LARGE):
+                raise LargeAnswerError(part, str(error)) from error
+            raise
+        if LOST in response.flags and request.meta.get(FAIL_ON_LOSS, self._fail_on_dataloss):
+            raise PartialAnswerError(response, f"the answer broke off after {len(response.body)} bytes")
+        return response
+
+    def _agent(self) -> _Agent:
+        spider = self._crawler.spider
+        return _Agent(
+            contextFactory=self._contextFactory, bindAddress=self._bind_address, pool=self._pool,
+            maxsize=getattr(spider, "download_maxsize", self._default_maxsize),
+            warnsize=getattr(spider, "download_warnsize", self._default_warnsize),
+            fail_on_dataloss=False, crawler=self._crawler, tls_verbose_logging=self._tls_verbose_logging,
+        )  # fmt: skip
+
+
+# ── the handler ──
+
+
 class GuardedHandler(PartialHandler):
     """Scrapy's handler for http and https, with the guard in place whoever started the reactor."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._resolver = _installed(crawler)
-        self._pool._factory = BoundedClientFactory  # ruff: ignore[private-member-access] - nor has Scrapy a setting
+        self._pool._factory = BoundedClientFactory
 
     async def download_request(self, request: Request) -> Response:
         """Download, and say so where it was refused."""

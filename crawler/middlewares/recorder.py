@@ -22,7 +22,7 @@ from crawler.clock import utc_now
 from crawler.crawl.answers import BrokenOffError
 from crawler.crawl.context import EXCHANGES, RECORD, SESSION, VIEWPORT, Component
 from crawler.errors import CrawlerError
-from crawler.middlewares.partial import LOST, TOO_LARGE, TOO_SLOW
+from crawler.middlewares.egress import LOST, TOO_LARGE, TOO_SLOW
 from crawler.warc.messages import Exchange
 
 if TYPE_CHECKING:

@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from scrapy.exceptions import CannotResolveHostError
+from scrapy.exceptions import CannotResolveHostError, DownloadCancelledError, DownloadTimeoutError
 from scrapy.resolver import CachingHostnameResolver
+from scrapy.utils.test import get_crawler
+from twisted.internet.defer import fail
+from twisted.python.failure import Failure
+from twisted.web.client import ResponseFailed
+from twisted.web.http_headers import Headers
 
 from crawler.access.egress import EgressPolicy, EgressRefusedError
-from crawler.middlewares.egress import GuardedHandler, GuardedResolver
-from crawler.middlewares.partial import PartialHandler
+from crawler.crawl.answers import HeadersTooLargeError, LargeAnswerError, SlowAnswerError, cause_of_error
+from crawler.middlewares import egress
+from crawler.middlewares.egress import (
+    MAX_HEADER_BYTES,
+    MAX_HEADER_LINES,
+    GuardedHandler,
+    GuardedResolver,
+    PartialHandler,
+    _BoundedParser,
+    too_large,
+)
 from tests.unit.components import a_request, awaited
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy import Request
+    from twisted.internet.defer import Deferred
 
 
 class Receiver:
@@ -96,3 +116,112 @@ def test_a_refused_host_is_told_from_an_unknown_one(
     for host in ("gone.example", "never-asked.example"):
         with pytest.raises(CannotResolveHostError):
             downloaded(resolver, f"http://{host}/")
+
+
+# ── an answer's headers: read to a bound, and refused beyond it before they are kept ──
+
+
+def parser() -> Any:
+    """A parser in the midst of an answer's headers."""
+    request = SimpleNamespace(method=b"GET", absoluteURI=None, persistent=False)
+    made = _BoundedParser(request, lambda _rest: None)  # type: ignore[no-untyped-call]
+    made.makeConnection(SimpleNamespace(loseConnection=lambda: None, abortConnection=lambda: None))  # type: ignore[no-untyped-call]
+    made.lineReceived(b"HTTP/1.1 200 OK")
+    return made
+
+
+def test_as_many_as_are_allowed() -> None:
+    """The status line counts as one."""
+    reading = parser()
+    for number in range(MAX_HEADER_LINES - 1):
+        reading.lineReceived(b"X-%d: y" % number)
+    with pytest.raises(HeadersTooLargeError, match="more than 500 header lines"):
+        reading.lineReceived(b"X: y")
+
+
+@pytest.mark.parametrize("line", [b"X: " + b"y" * 8000, b" " + b"y" * 8000, b"y" * 8000])
+def test_as_much_as_is_allowed(line: bytes) -> None:
+    """Folded lines count, and those without a colon."""
+    reading = parser()
+    reading.lineReceived(b"X-First: y")
+    for _ in range(MAX_HEADER_BYTES // 8003):
+        reading.lineReceived(line)
+    with pytest.raises(HeadersTooLargeError, match="262144 bytes"):
+        reading.lineReceived(b"y" * 9000)
+
+
+def test_a_line_without_end() -> None:
+    """Twisted gives up on it; we say why."""
+    with pytest.raises(HeadersTooLargeError, match="a header line of more than"):
+        parser().lineLengthExceeded(b"X" * 20_000)
+
+
+def test_the_refusal_is_found_in_what_twisted_makes_of_it() -> None:
+    """It wraps what a parser raises in a list of reasons; any other failure is none."""
+    refusal = HeadersTooLargeError("much")
+    failed = OSError("failed")
+    failed.__cause__ = ResponseFailed([Failure(ValueError()), Failure(refusal)])  # type: ignore[no-untyped-call]
+    assert too_large(failed) is refusal
+    assert too_large(OSError("failed")) is None
+
+
+# ── answers that do not come to their ends keep what came of them ──
+
+
+PART = b"<html><bo"
+
+
+class Answer:
+    """As Twisted has one: its head, and whoever reads its body."""
+
+    def __init__(self) -> None:
+        self.code, self.version, self.length = 200, (b"HTTP", 1, 1), 390
+        self.headers = Headers({"X-A": ["b"]})
+        self._bodyProtocol: Any = None
+
+    def deliverBody(self, protocol: Any) -> None:  # ruff: ignore[invalid-function-name] - Twisted's
+        """Some of it comes at once."""
+        self._bodyProtocol = protocol
+        peer = SimpleNamespace(host="127.0.0.1")
+        protocol.transport = SimpleNamespace(_producer=SimpleNamespace(getPeer=lambda: peer))
+        protocol.connectionMade()
+        protocol.dataReceived(PART)
+
+
+def ending(error: Exception, *, begun: bool) -> Callable[..., Any]:
+    """A download that ends so, before its answer has begun or in the midst of it."""
+
+    def download(agent: Any, request: Request) -> Deferred[None]:
+        if begun:
+            agent._cb_bodyready(Answer(), request)
+        return fail(error)
+
+    return download
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "cause", "body"),
+    [
+        (DownloadTimeoutError("too slow"), SlowAnswerError, "timeout", PART),
+        (DownloadCancelledError("too large"), LargeAnswerError, "too_large", b""),
+    ],
+)
+def test_what_came_is_with_the_error(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, kind: type[Exception], cause: str, body: bytes
+) -> None:
+    """Which means what it meant; of an answer that grew too large only the head is left."""
+    monkeypatch.setattr(egress._Agent, "download_request", ending(error, begun=True))
+    with pytest.raises(kind) as raised:
+        awaited(PartialHandler(get_crawler()).download_request(a_request()))
+    response: Any = raised.value.response  # type: ignore[attr-defined]
+    assert (response.status, response.body, response.headers[b"X-A"]) == (200, body, b"b")
+    assert (cause_of_error(raised.value), str(raised.value)) == (cause, str(error))
+
+
+@pytest.mark.parametrize("error", [DownloadTimeoutError("too slow"), DownloadCancelledError("by somebody")])
+def test_an_answer_that_never_began_is_none(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    """The error is passed on as it is."""
+    monkeypatch.setattr(egress._Agent, "download_request", ending(error, begun=False))
+    with pytest.raises(type(error)) as raised:
+        awaited(PartialHandler(get_crawler()).download_request(a_request()))
+    assert raised.value is error
