@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from crawler.config import Settings
-    from crawler.db.engine import Database
+    from crawler.db.engine import Database, Transaction
     from crawler.evidence.blobs import BlobStore
     from crawler.retention.plan import DueRow
     from crawler.retention.sweep import CollectionResult
@@ -75,18 +75,18 @@ def clean_up(
     with database.write() as db:
         holds.keep_up(db)
         claims.free_dead_claims(db)
+        is_look_due = order.only is not Part.COLLECTIONS and _is_look_due(db)
     work = claims.ClaimedPass(database, blobs, claims.take_expired, on_progress)
     swept: dict[str, CollectionResult] = {}
-    unclaimed = 0
+    unclaimed: int | None = None  # None: the store was not looked through
     try:
         if order.only is not Part.COLLECTIONS:
             work.run(order.batch_size, order.max_seconds)
         if order.only is not Part.ARTIFACTS:
             remove_files = partial(_remove_files, work, order.batch_size)
             sweep(database, remove_files, seconds=_left(order, began), results=swept)
-        if order.only is not Part.COLLECTIONS and _is_look_due(database):
+        if is_look_due:
             unclaimed = remove_unclaimed(database, blobs, seconds=_left(order, began))
-            _note_look(database, order, began)
     finally:
         result = _with_collections(work.result, swept.values())
         _write_down(database, order, result, began, unclaimed=unclaimed)
@@ -133,19 +133,10 @@ def _with_collections(result: CleanupResult, swept: Iterable[CollectionResult]) 
     return evolve(result, collections=details, collections_processed=processed)
 
 
-def _is_look_due(database: Database) -> bool:
+def _is_look_due(db: Transaction) -> bool:
     """Whether the store was not looked through for a day: in a large one that takes longer than all else."""
-    with database.read() as db:
-        config = db.get(RetentionConfig, CURRENT)
-        return config is None or config.looked_at is None or config.looked_at <= db.now - LOOK_EVERY
-
-
-def _note_look(database: Database, order: CleanupOrder, began: float) -> None:
-    """Write down that the store was looked through, unless the time was over before its end."""
-    left = _left(order, began)
-    if left is None or left > 0:
-        with database.write() as db:
-            policies.locked(db).looked_at = db.now
+    config = db.get(RetentionConfig, CURRENT)
+    return config is None or config.looked_at is None or config.looked_at <= db.now - LOOK_EVERY
 
 
 def _left(order: CleanupOrder, began: float) -> float | None:
@@ -153,14 +144,21 @@ def _left(order: CleanupOrder, began: float) -> float | None:
 
 
 def _write_down(
-    database: Database, order: CleanupOrder, result: CleanupResult, began: float, *, unclaimed: int
+    database: Database, order: CleanupOrder, result: CleanupResult, began: float, *, unclaimed: int | None
 ) -> None:
-    """Keep what came of the collections; what was deleted is in the audit log (SPEC E120)."""
+    """Keep what came of the collections; what was deleted is in the audit log (SPEC E120).
+
+    A look through the store counts, unless the time was over before its end.
+    """
     rows = {each["collection"]: each["deleted_docs"] for each in result.collections if each["deleted_docs"]}
-    if not (result.collections or result.deleted or unclaimed):
+    left = _left(order, began)
+    has_looked = unclaimed is not None and (left is None or left > 0)
+    if not (has_looked or result.collections or result.deleted or unclaimed):
         return
     with database.write() as db:
         now = db.now
+        if has_looked:
+            policies.locked(db).looked_at = now
         if result.collections:
             kept = RetentionResult(
                 timestamp=now, dry_run=False, total_deleted=sum(rows.values()),
