@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import re
 from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
 
-from crawler.errors import CrawlerError, IntegrityError, NotFoundError
+from crawler.errors import CrawlerError, NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterable, Iterator, Mapping
     from datetime import datetime
 
 
@@ -50,24 +48,10 @@ class DiskFullError(CrawlerError):
     code = "disk_full"
 
 
-class ShortBlobError(IntegrityError):
-    """The stored file is shorter than it was."""
-
-    code = "artifact_short"
-
-
 class StoreUnavailableError(CrawlerError):
     """The artifact store as a whole is away; nothing can be said about any file in it."""
 
     code = "artifacts_unavailable"
-
-
-@frozen
-class Stored:
-    """What was written."""
-
-    size_bytes: int
-    checksum: str  # SHA-256
 
 
 @frozen
@@ -86,27 +70,6 @@ class Removal:
     uri: str
     found: bool = True  # False: it is known to have been missing before
     error: CrawlerError | None = None  # why it is still there
-
-
-class BlobWriter:
-    """Takes the bytes of one file piece by piece; `stored` says at the end what was written."""
-
-    def __init__(self, write: Callable[[bytes], object]) -> None:
-        self._write = write
-        self._digest = hashlib.sha256()
-        self._size = 0
-
-    def write(self, data: bytes) -> int:
-        """Append `data`."""
-        self._write(data)
-        self._digest.update(data)
-        self._size += len(data)
-        return len(data)
-
-    @property
-    def stored(self) -> Stored:
-        """Size and digest of what was written so far."""
-        return Stored(self._size, self._digest.hexdigest())
 
 
 def safe_parts(uri: str) -> list[str]:
@@ -153,17 +116,11 @@ class BlobStore(Protocol):
     def publish_all(self, files: Mapping[str, bytes]) -> None:
         """The same for several, or for none of them if one is refused."""
 
-    def writing(self, uri: str) -> AbstractContextManager[BlobWriter]:
-        """The same piece by piece: published when the block ends, gone without a trace if it raises."""
-
     def read(self, uri: str) -> bytes:
         """The bytes stored under `uri`."""
 
     def stream(self, uri: str) -> Iterator[bytes]:
         """The same, a chunk at a time; what can be refused is refused at the first chunk."""
-
-    def read_range(self, uri: str, offset: int, length: int) -> bytes:
-        """A part of the bytes stored under `uri`; an error where there are fewer."""
 
     def exists(self, uri: str) -> bool:
         """Whether `uri` can be read."""

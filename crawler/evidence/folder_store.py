@@ -21,9 +21,7 @@ from crawler.evidence.blobs import (
     BlobEntry,
     BlobExistsError,
     BlobMissingError,
-    BlobWriter,
     Removal,
-    ShortBlobError,
     StoreUnavailableError,
     UnsafePathError,
     as_store_error,
@@ -154,13 +152,6 @@ class FolderStore:
                 draft.write(data)
             self._publish(drafts)
 
-    @contextmanager
-    def writing(self, uri: str) -> Generator[BlobWriter]:
-        """Take a file piece by piece; it gets its name when the block ends, and none if that raises."""
-        with self._drafts([uri]) as drafts:
-            yield BlobWriter(drafts[0].write)  # ruff: ignore[fallible-context-manager] - if it raises, no name is given
-            self._publish(drafts)
-
     def read(self, uri: str) -> bytes:
         """The bytes stored under `uri`."""
         with _opened(self.root, uri) as file:
@@ -171,15 +162,6 @@ class FolderStore:
         with _opened(self.root, uri) as file:
             while chunk := file.read(CHUNK_BYTES):
                 yield chunk
-
-    def read_range(self, uri: str, offset: int, length: int) -> bytes:
-        """A part of the bytes stored under `uri`."""
-        with _opened(self.root, uri) as file:
-            file.seek(offset)
-            data = file.read(length)
-        if len(data) < length:
-            raise ShortBlobError(f"{uri} ends before byte {offset + length}")
-        return data
 
     def exists(self, uri: str) -> bool:
         """Whether a file of that name can be read."""

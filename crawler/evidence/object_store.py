@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import mmap
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import obstore
@@ -21,12 +19,9 @@ from crawler.evidence.blobs import (
     BlobEntry,
     BlobExistsError,
     BlobMissingError,
-    BlobWriter,
     Removal,
-    ShortBlobError,
     StoreUnavailableError,
     UnsafePathError,
-    as_store_error,
     safe_parts,
 )
 
@@ -52,7 +47,7 @@ class ObjectStore:
         self._store = store
         self.shown = shown
 
-    def publish(self, uri: str, data: bytes | mmap.mmap) -> None:
+    def publish(self, uri: str, data: bytes) -> None:
         """One conditional put: the server refuses a name that is taken, and shows nothing half written."""
         safe_parts(uri)
         try:
@@ -74,17 +69,6 @@ class ObjectStore:
                     self.delete(uri)
             raise refused
 
-    @contextmanager
-    def writing(self, uri: str) -> Generator[BlobWriter]:
-        """Collect the pieces in a local file without a name, then put that at once."""
-        safe_parts(uri)
-        with tempfile.TemporaryFile() as spool:
-            writer = BlobWriter(lambda data: _spooled(spool, data, uri))
-            yield writer  # ruff: ignore[fallible-context-manager] - if it raises, nothing is put
-            spool.flush()
-            with _mapped(spool, writer.stored.size_bytes) as data:
-                self.publish(uri, data)
-
     def read(self, uri: str) -> bytes:
         """The bytes stored under `uri`."""
         return b"".join(self.stream(uri))
@@ -95,17 +79,6 @@ class ObjectStore:
         with _as_store_errors(uri):
             for chunk in obstore.get(self._store, uri).stream(min_chunk_size=CHUNK_BYTES):
                 yield bytes(chunk)
-
-    def read_range(self, uri: str, offset: int, length: int) -> bytes:
-        """A part of the bytes stored under `uri`, and no more of them sent."""
-        safe_parts(uri)
-        with _as_store_errors(uri):
-            size = obstore.head(self._store, uri)["size"]
-            if not length:
-                return b""
-            if offset + length <= size:
-                return bytes(obstore.get_range(self._store, uri, start=offset, length=length))
-        raise ShortBlobError(f"{uri} ends before byte {offset + length}")
 
     def exists(self, uri: str) -> bool:
         """Whether there is an object of that name."""
@@ -186,23 +159,6 @@ def open_bucket(url: str, settings: Settings) -> ObjectStore:
     prefix = parts.path.strip("/") or None
     store = S3Store(parts.netloc, prefix=prefix, config=config, client_options=client, retry_config=_RETRIES)
     return ObjectStore(store, shown=url)
-
-
-def _spooled(file: IO[bytes], data: bytes, uri: str) -> None:
-    try:
-        file.write(data)
-    except OSError as error:
-        raise as_store_error(error, uri) from error
-
-
-@contextmanager
-def _mapped(file: IO[bytes], size: int) -> Generator[bytes | mmap.mmap]:
-    """A file's bytes without a copy of them in memory; an empty file cannot be mapped."""
-    if not size:
-        yield b""
-        return
-    with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as data:
-        yield data
 
 
 @contextmanager

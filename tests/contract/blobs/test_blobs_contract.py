@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -14,8 +13,6 @@ from crawler.evidence.blobs import (
     BlobExistsError,
     BlobMissingError,
     Removal,
-    ShortBlobError,
-    Stored,
     StoreUnavailableError,
     UnsafePathError,
 )
@@ -67,12 +64,10 @@ def test_big_file_comes_in_chunks(blobs: BlobStore) -> None:
 
 
 def test_taken_name_is_refused(blobs: BlobStore) -> None:
-    """Evidence is never overwritten, in whichever way somebody tries."""
+    """Evidence is never overwritten."""
     blobs.publish(URI, b"first")
     with pytest.raises(BlobExistsError):
         blobs.publish(URI, b"second")
-    with pytest.raises(BlobExistsError), blobs.writing(URI) as file:
-        file.write(b"third")
     assert blobs.read(URI) == b"first"
 
 
@@ -94,32 +89,6 @@ def test_one_of_many_publishers_wins(blobs: BlobStore) -> None:
         thread.join()
     [winner] = won
     assert blobs.read(URI) == b"%d" % winner * 10_000
-
-
-@pytest.mark.parametrize("pieces", [[], [b""], [b"one", b"", b"two"], [BIG, BIG, b"end"]])
-def test_written_in_pieces(blobs: BlobStore, pieces: list[bytes]) -> None:
-    """A file that is written piece by piece comes with its size and digest, and shows up at the end."""
-    whole = b"".join(pieces)
-    with blobs.writing(URI) as file:
-        for piece in pieces:
-            assert file.write(piece) == len(piece)
-        assert names_in(blobs) == set()
-    assert file.stored == Stored(len(whole), hashlib.sha256(whole).hexdigest())
-    assert blobs.read(URI) == whole
-
-
-def test_interrupted_writing_leaves_nothing(blobs: BlobStore) -> None:
-    """A file is whole or absent; the writer's own error comes through as it is."""
-
-    def write_half() -> None:
-        with blobs.writing(URI) as file:
-            file.write(BIG)
-            raise FileNotFoundError("mine")
-
-    with pytest.raises(FileNotFoundError, match="mine"):
-        write_half()
-    assert names_in(blobs) == set()
-    assert not blobs.exists(URI)
 
 
 def test_missing_file(blobs: BlobStore) -> None:
@@ -174,8 +143,6 @@ def test_unsafe_names_are_refused(blobs: BlobStore, uri: str) -> None:
     """Nothing outside the root is read, written or removed, whatever is asked."""
     with pytest.raises(UnsafePathError):
         blobs.publish(uri, b"1")
-    with pytest.raises(UnsafePathError), blobs.writing(uri):
-        pass
     with pytest.raises(UnsafePathError):
         blobs.read(uri)
     with pytest.raises(UnsafePathError):
@@ -210,19 +177,3 @@ def test_several_are_stored_or_none(blobs: BlobStore) -> None:
     assert {entry.uri for entry in blobs.entries()} == {"visit/pdp/text.txt"}
     blobs.publish_all({"visit/pdp/html.gz": b"1", "visit/home/a": b"2"})
     assert blobs.read("visit/home/a") == b"2"
-
-
-def test_a_part_is_read(blobs: BlobStore) -> None:
-    """To the byte; where there is not as much, that is an error and no shorter part."""
-    data = bytes(range(256)) * 4000
-    blobs.publish("a/file", data)
-    assert blobs.read_range("a/file", 1000, 5000) == data[1000:6000]
-    assert blobs.read_range("a/file", len(data) - 1, 1) == data[-1:]
-    assert blobs.read_range("a/file", 0, 0) == b""
-    for offset, length in ((len(data) - 1, 2), (len(data) + 5, 1)):
-        with pytest.raises(ShortBlobError):
-            blobs.read_range("a/file", offset, length)
-    with pytest.raises(BlobMissingError):
-        blobs.read_range("no/file", 0, 1)
-    with pytest.raises(UnsafePathError):
-        blobs.read_range("../file", 0, 1)

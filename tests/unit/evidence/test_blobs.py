@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 
 import pytest
 
 from crawler.errors import CrawlerError
 from crawler.evidence.blobs import (
-    BlobWriter,
     DiskFullError,
-    Stored,
     UnsafePathError,
     as_store_error,
     safe_parts,
@@ -50,12 +47,3 @@ def test_an_error_of_the_system_says_what_it_means(number: int, kind: type[Crawl
     error = as_store_error(OSError(number, os.strerror(number)), "a/b.gz")
     assert type(error) is kind
     assert "a/b.gz" in str(error)
-
-
-def test_a_writer_knows_what_it_has_written() -> None:
-    """Size and digest of all pieces."""
-    pieces: list[bytes] = []
-    writer = BlobWriter(pieces.append)
-    assert [writer.write(data) for data in (b"a chair", b"", b" and a table")] == [7, 0, 12]
-    whole = b"".join(pieces)
-    assert writer.stored == Stored(len(whole), hashlib.sha256(whole).hexdigest())

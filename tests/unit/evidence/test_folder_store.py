@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -163,9 +163,16 @@ def test_file_systems_without_nameless_files(root: Path, monkeypatch: pytest.Mon
     else:
         monkeypatch.setattr(os, "O_TMPFILE", 0)  # opening a folder for writing fails with EISDIR
     store = FolderStore(root)
-    with store.writing("a/b") as file:
-        file.write(b"1")
-        assert [path.suffix for path in root.iterdir()] == [".part"]
+    real = os.link
+    before: list[str] = []
+
+    def link(*args: Any, **options: Any) -> None:
+        before.extend(path.suffix for path in root.rglob("*") if path.is_file())
+        real(*args, **options)
+
+    monkeypatch.setattr(os, "link", link)
+    store.publish("a/b", b"1")
+    assert before == [".part"]
     with pytest.raises(BlobExistsError):
         store.publish("a/b", b"2")
     assert {entry.uri for entry in store.entries()} == {"a/b"}
@@ -200,10 +207,11 @@ WRITER = """
 import sys
 from pathlib import Path
 from crawler.evidence.folder_store import FolderStore
-with FolderStore(Path(sys.argv[1])).writing("a/b") as file:
-    file.write(b"x" * 1_000_000)
+def wait(*_):
     print("half", flush=True)
     sys.stdin.read()
+FolderStore._flush = wait  # the bytes are written, the name is not
+FolderStore(Path(sys.argv[1])).publish("a/b", b"x" * 1_000_000)
 """
 
 
