@@ -157,9 +157,9 @@ def address(url: str, timestamp: str = "", modifier: str = FRAMED, origin: str =
     return f"{origin}{PREFIX}{timestamp}{modifier}/{url}" if timestamp else f"{origin}{PREFIX}{url}"
 
 
-def timemap_address(url: str, form: str = "link", origin: str = "") -> str:
+def timemap_address(url: str, origin: str = "") -> str:
     """Where all captures are listed."""
-    return f"{origin}{PREFIX}timemap/{form}/{url}"
+    return f"{origin}{PREFIX}timemap/link/{url}"
 
 
 def calendar_address(url: str) -> str:

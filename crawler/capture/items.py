@@ -101,11 +101,6 @@ class PageCapture:
             **known,
         )
 
-    @property
-    def ok(self) -> bool:
-        """Whether the page was fetched."""
-        return self.cause is None
-
 
 def doubts_about(page_type: str, reading: Reading, text: bytes | None = None) -> tuple[str, ...]:
     """Why a judged page is not to be trusted much (SPEC F140); `text` is what a browser shows of it."""

@@ -39,7 +39,6 @@ class ToolEnd:
     """The tool's last word: what its archive came to."""
 
     stage: str
-    engine_exit: int | None
     zim: str | None
 
 
@@ -68,10 +67,9 @@ def end_of(line: str) -> ToolEnd | None:
     if said is None or said.get("context") != TOOL_CONTEXT or not isinstance(said.get("details"), dict):
         return None
     details = said["details"]
-    stage, code, zim = details.get("stage"), details.get("engine_exit"), details.get("zim")
+    stage, zim = details.get("stage"), details.get("zim")
     return ToolEnd(
         stage=stage if isinstance(stage, str) else "",
-        engine_exit=code if isinstance(code, int) and not isinstance(code, bool) else None,
         zim=zim if isinstance(zim, str) else None,
     )
 

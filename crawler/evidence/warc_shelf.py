@@ -344,9 +344,3 @@ def _told(folder: Path) -> Generator[None]:
 
 def _names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
-
-
-def left_open(folder: Path) -> list[str]:
-    """The files that are being written, or were by a process that is gone."""
-    with _told(folder):
-        return [name for name in _names(folder) if name.endswith(ENDING + OPEN)]

@@ -170,13 +170,13 @@ def plain(text: str) -> str:
     return " ".join(_STEERING.sub("", normal("NFC", text)).split())
 
 
-def snippet_of(text: str, limit: int = MAX_SNIPPET_CHARS) -> str:
+def snippet_of(text: str) -> str:
     """The beginning of `text`, cut at a word (SPEC 59)."""
-    if len(text) <= limit:
+    if len(text) <= MAX_SNIPPET_CHARS:
         return text
-    head = text[: limit - 1]
+    head = text[: MAX_SNIPPET_CHARS - 1]
     shorter = head.rpartition(" ")[0]
-    return (shorter if len(shorter) > limit // 2 else head).rstrip(" ,;:") + "…"
+    return (shorter if len(shorter) > MAX_SNIPPET_CHARS // 2 else head).rstrip(" ,;:") + "…"
 
 
 def _with_language(content: Content, declared: tuple[str, ...]) -> Content:

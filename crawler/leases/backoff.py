@@ -35,25 +35,22 @@ class Backoff:
 
 @define
 class FailureBudget:
-    """Puts up with failures in a row until they were too many, or have lasted too long."""
+    """Puts up with failures in a row until they have lasted too long."""
 
-    seconds: float = math.inf
-    most: float = math.inf
+    seconds: float
     error: str = ""  # the last one
     _since: float | None = field(default=None, init=False)
-    _failures: int = field(default=0, init=False)
 
     def spend(self, error: str, now: float) -> bool:
         """It failed again; whether that is enough."""
         self.error = error
         self._since = now if self._since is None else self._since
-        self._failures += 1
         return self.is_spent(now)
 
     def refill(self) -> None:
         """It works again."""
-        self._since, self._failures = None, 0
+        self._since = None
 
     def is_spent(self, now: float) -> bool:
         """Whether to give up."""
-        return self._since is not None and (now - self._since >= self.seconds or self._failures >= self.most)
+        return self._since is not None and now - self._since >= self.seconds

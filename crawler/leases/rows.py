@@ -56,7 +56,6 @@ class Lease:
     owner: str
     epoch: int
     attempts: int  # this one included, which counts once it is begun
-    expires_at: datetime  # as it was leased; renewals move it, to its deadline at most
     deaths: int = 0  # of workers that had begun it
 
     @property
@@ -112,12 +111,9 @@ class Leases:
         }  # fmt: skip
         rows = db.connection().execute(_taking(self._table, within, self._ahead), parameters).mappings()
         return [
-            (row, Lease(
-                row["id"], owner, row["lease_epoch"], row["attempts"] + self._ahead,
-                parameters["expires"], row["deaths"],
-            ))
+            (row, Lease(row["id"], owner, row["lease_epoch"], row["attempts"] + self._ahead, row["deaths"]))
             for row in sorted(rows, key=_urgency)  # what an UPDATE returns comes in no order
-        ]  # fmt: skip
+        ]
 
     def reclaim(
         self,

@@ -96,7 +96,7 @@ class Candidate:
     reason: str  # grid, path or link
 
 
-def discover(page: Page, *, limit: int = MAX_CANDIDATES) -> list[Candidate]:
+def discover(page: Page) -> list[Candidate]:
     """The candidates in order of tier, within a tier in document order, none twice."""
     blocks: dict[int, str] = {}
     ranked = [
@@ -105,12 +105,8 @@ def discover(page: Page, *, limit: int = MAX_CANDIDATES) -> list[Candidate]:
         if (tier := min(_tier(link, url, blocks) for link in links)) in _REASONS
     ]
     ranked.sort(key=itemgetter(0))
-    found: dict[str, Candidate] = {}
-    for url, tier in _canonical_ones(page, ((url, tier) for tier, url in ranked)):
-        found[url] = Candidate(url, tier, _REASONS[tier])
-        if len(found) >= limit:
-            break
-    return list(found.values())[:limit]
+    found = _canonical_ones(page, ((url, tier) for tier, url in ranked))
+    return [Candidate(url, tier, _REASONS[tier]) for url, tier in islice(found, MAX_CANDIDATES)]
 
 
 def _canonical_ones(page: Page, links: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
@@ -141,12 +137,12 @@ def looks_like_product(link: Element, path: str, blocks: dict[int, str]) -> bool
     return _NO_PAGE.search(path) is None
 
 
-def fallback_links(page: Page, *, limit: int = MAX_CANDIDATES) -> list[str]:
+def fallback_links(page: Page) -> list[str]:
     """Category and navigation pages to look into where the page itself shows no product."""
     ranked = [(_fallback_rank(links[0], url), url) for url, links in _site_links(page).items()]
     ranked.sort(key=itemgetter(0))
     useful = ((url, rank) for rank, url in ranked if rank < _NO_FALLBACK)
-    return [url for url, _ in islice(_canonical_ones(page, useful), limit)]
+    return [url for url, _ in islice(_canonical_ones(page, useful), MAX_CANDIDATES)]
 
 
 def _fallback_rank(link: Element, url: str) -> int:

@@ -11,7 +11,7 @@ from crawler.pdp.offers import as_list
 from crawler.pdp.structured_data import bare_type, types_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from crawler.pdp.outline import Element, Outline
     from crawler.pdp.page import Page
@@ -50,11 +50,6 @@ class Declaration:
     where: str
     text: str
     yields_to: str  # what speaks against it: BOTH a control and data together, a CONTROL, or EITHER
-
-
-def declares(nodes: Iterable[LinkedNode], reason: str) -> bool:
-    """Whether JSON-LD itself declares the page to be of a kind."""
-    return any(_is_on_top(node) and node.types & _KINDS[reason] for node in nodes)
 
 
 def declarations(page: Page) -> tuple[Declaration, ...]:
@@ -121,7 +116,7 @@ def own_node(nodes: Sequence[LinkedNode], identity: PageIdentity) -> LinkedNode 
     A name with an offer is enough, and so is a name that is the page's. An article's products are its picks,
     unless the article is named after one.
     """
-    is_article = declares(nodes, ARTICLES)
+    is_article = any(_is_on_top(node) and node.types & _KINDS[ARTICLES] for node in nodes)
     candidates = [
         node
         for node in nodes

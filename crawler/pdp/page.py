@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from crawler.html.parse import DEFAULT_MAX_BYTES, parse
+from crawler.html.parse import parse
 from crawler.pdp.buy_controls import BuyControl, buy_controls
 from crawler.pdp.outline import Element, Outline, read_outline
 from crawler.pdp.own_control import own_controls
@@ -98,7 +98,7 @@ class Page:
         return bool(self.controls) or declares_product(self.outline)
 
 
-def read_page(body: bytes, *, url: str, content_type: str = "", max_bytes: int = DEFAULT_MAX_BYTES) -> Page:
+def read_page(body: bytes, *, url: str, content_type: str = "") -> Page:
     """Parse `body`; any bytes give a page, bad ones a page with a problem."""
-    document = parse(body, content_type=content_type, max_bytes=max_bytes)
+    document = parse(body, content_type=content_type)
     return Page(url, document.charset, document.problem, document.tree)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MAX_CLIMB = 40
 _NEAR = 6
 _TILE_CLIMB = 9
+_SHAPE_CLIMB = 5
 _TILES_FROM = 3
 _MAX_NEIGHBOURS = 100
 _MAX_TITLE = 300
@@ -115,9 +116,9 @@ def _are_of_an_aside(names: str) -> bool:
     return _ASIDE.search(_CAMEL.sub("-", names).lower().replace("_", "-")) is not None
 
 
-def shape_of(node: LexborNode, levels: int = 5) -> tuple[str, ...]:
+def shape_of(node: LexborNode) -> tuple[str, ...]:
     """The tags and first class names of `node` and what is right around it, alike for tiles of one grid."""
-    return tuple(map(_name, (node, *ancestors(node, levels))))
+    return tuple(map(_name, (node, *ancestors(node, _SHAPE_CLIMB))))
 
 
 def _name(node: LexborNode) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -61,23 +61,22 @@ class ShownPrice:
     source: str  # microdata, meta or dom
 
 
-def shown_price(page: Page, *, country: str = "") -> ShownPrice | None:
+def shown_price(page: Page) -> ShownPrice | None:
     """The first price of the page: a declared one, then a price element, then the text."""
-    readers = (_declared, _in_meta, _in_element, _in_text)
-    return next((price for reader in readers for price in reader(page, country)), None)
+    return next(chain(_declared(page), _in_meta(page), _in_element(page), _in_text(page)), None)
 
 
-def _declared(page: Page, country: str) -> Iterator[ShownPrice]:
+def _declared(page: Page) -> Iterator[ShownPrice]:
     for element in page.outline.properties[:2000]:
         if not _PRICE_PROPERTIES.isdisjoint(element.get("itemprop").lower().split()):
-            yield from _price(element, value_of(element), "microdata", country)
+            yield from _price(element, value_of(element), "microdata")
 
 
-def _in_meta(page: Page, country: str) -> Iterator[ShownPrice]:
+def _in_meta(page: Page) -> Iterator[ShownPrice]:
     for element in page.outline.by_tag["meta"]:
         name = (element.get("property") or element.get("name")).lower()
         if name in _PRICE_METAS and (name != "twitter:data1" or find_money(element.get("content")[:60])):
-            yield from _price(element, element.get("content"), "meta", country)
+            yield from _price(element, element.get("content"), "meta")
 
 
 def price_in_sight(page: Page, *, country: str = "") -> ShownPrice | None:
@@ -107,7 +106,7 @@ def _beside_subject(page: Page, country: str) -> Iterator[ShownPrice]:
                 break
 
 
-def _in_element(page: Page, country: str) -> Iterator[ShownPrice]:
+def _in_element(page: Page, country: str = "") -> Iterator[ShownPrice]:
     """Prices of price elements: those that hold now, then those that are crossed out."""
     current: list[ShownPrice] = []
     outdated: list[ShownPrice] = []
@@ -164,14 +163,14 @@ def is_list_price(element: Element) -> bool:
     return any(block.tag in CROSSED_OUT for block in ancestors(element.node, MAX_CROSSED))
 
 
-def _in_text(page: Page, country: str) -> Iterator[ShownPrice]:
+def _in_text(page: Page, country: str = "") -> Iterator[ShownPrice]:
     found = (find_in_prose(block, country=country) for block in blocks_of(page.tree))
     money = next(filter(None, found), None)
     if money is not None:
         yield ShownPrice(money.amount, money.currency, "body", money.text, "dom")
 
 
-def _price(element: Element, text: str, source: str, country: str) -> Iterator[ShownPrice]:
+def _price(element: Element, text: str, source: str, country: str = "") -> Iterator[ShownPrice]:
     money = find_money(text[:MAX_PRICE_TEXT], country=country)
     number = money.number if money else None if "%" in text else read_plain(text)
     if number is not None and number > 0:

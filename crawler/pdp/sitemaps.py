@@ -35,11 +35,10 @@ class _DamagedError(Exception):
 
 @frozen
 class SitemapUrls:
-    """What a sitemap names, and whether it was read to its end."""
+    """What a sitemap names."""
 
     pages: tuple[str, ...]
     sitemaps: tuple[str, ...]
-    is_complete: bool
 
 
 @define
@@ -66,7 +65,7 @@ def sitemap_urls(
     chunks: Iterable[bytes], *, limit: int = MAX_URLS, max_bytes: int = MAX_BYTES
 ) -> SitemapUrls:
     """Read pages and child sitemaps in order; stop at `limit` addresses or `max_bytes` of unpacked text."""
-    reading, read, is_complete = _Reading(), 0, False
+    reading, read = _Reading(), 0
     with suppress(_DamagedError):
         for piece in _unpacked(chunks):
             read += len(piece)
@@ -75,10 +74,8 @@ def sitemap_urls(
             reading.take(piece)
             if len(reading.pages) + len(reading.sitemaps) > limit:
                 break
-        else:
-            is_complete = True
     pages = tuple(reading.pages)[:limit]
-    return SitemapUrls(pages, tuple(reading.sitemaps)[: limit - len(pages)], is_complete=is_complete)
+    return SitemapUrls(pages, tuple(reading.sitemaps)[: limit - len(pages)])
 
 
 def _address(raw: bytes) -> str:

@@ -74,7 +74,6 @@ class Door:
     max_bytes: int
     server: asyncio.Server = field(init=False)
     received: int = 0  # bytes, of the page that is being rendered
-    connections: int = 0
     troubles: dict[str, tuple[Trouble, str]] = field(factory=dict)  # by host
     addresses: dict[str, str] = field(factory=dict)  # that hosts were reached at
     broken: set[str] = field(factory=set)  # what was asked for, and broke off
@@ -92,7 +91,7 @@ class Door:
 
     def begin_page(self) -> None:
         """Count anew, for a page that is about to be rendered."""
-        self.received = self.connections = 0
+        self.received = 0
         self.troubles.clear()
         self.addresses.clear()
         self.broken.clear()
@@ -215,7 +214,6 @@ class Enclosure:
                 raise NotConnectedError(Trouble.REFUSED, reason)
         if not door.is_open():  # looking up a name takes its time
             raise NotConnectedError(Trouble.CLOSED, "nothing may go out any more")
-        door.connections += 1
         streams = await connect(addresses, port)
         if upstream is None:
             door.reached(head.host, streams)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from sqlalchemy import and_, select
 
@@ -15,10 +15,8 @@ from crawler.db.models import Run, RunDenial, RunWorker
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from sqlalchemy import Delete, Select, Update
+    from sqlalchemy import Select
     from sqlalchemy.orm import Session
-
-    Change = TypeVar("Change", Update, Delete)
 
 
 class RunStatus(StrEnum):

@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, insert, update
 
 from crawler.db.models import CrawlSession
 from crawler.db.models.sessions import MODES, RENDERS, RETENTIONS
-from crawler.errors import CrawlerError, NotFoundError
+from crawler.errors import CrawlerError
 from crawler.pdp import POLICIES
 from crawler.sessions.outcome import Status
 
@@ -110,14 +110,6 @@ def create(
     ]
     if rows:
         db.connection().execute(_CREATE, rows)
-
-
-def get(db: Session, session_id: UUID) -> CrawlSession:
-    """The session with this id."""
-    row = db.get(CrawlSession, session_id)
-    if row is None:
-        raise NotFoundError(f"there is no session {session_id}", hint="`vitrine sessions list` shows them")
-    return row
 
 
 def alive(db: Transaction, ttl: timedelta) -> dict[str, datetime]:

@@ -65,7 +65,6 @@ class SessionStore:
     ) -> None:
         self.settings = settings
         self.database = database
-        self.blobs = blobs
         self.hooks = hooks
         # A name that no other process ever has.
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:12]}"

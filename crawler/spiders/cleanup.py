@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
 from scrapy import Spider
 from scrapy.utils.asyncio import run_in_thread
 
@@ -30,32 +29,23 @@ MOST = {"batch_size": 100_000, "max_seconds": 86_400}
 log = logs.get_logger(__name__)
 
 
-@frozen
-class CleanupArguments:
-    """The spider's arguments, checked."""
-
-    order: CleanupOrder
-
-    @classmethod
-    def parse(cls, given: Mapping[str, str], settings: Settings) -> CleanupArguments:
-        """Take what `-a` gave, or say what is wrong with it; the settings have the defaults."""
-        # Scrapyd passes arguments of its own, which begin with an underscore.
-        if unknown := sorted(name for name in given if name not in KNOWN and not name.startswith("_")):
-            raise UsageError(f"-a {unknown[0]}=… is unknown", hint="it takes " + ", ".join(KNOWN))
-        for name, choices in CHOICES.items():
-            if given.get(name) and given[name] not in choices:
-                raise UsageError(f"-a {name}={given[name]!r} is not one of {', '.join(choices)}")
-        seconds = _number(given, "max_seconds")
-        dry_run = given.get("dry_run")
-        return cls(
-            CleanupOrder(
-                batch_size=_number(given, "batch_size") or settings.retention_cleanup_batch_size,
-                dry_run=settings.retention_cleanup_dry_run if not dry_run else dry_run == "1",
-                only=Part(given["only"]) if given.get("only") else None,
-                max_seconds=None if seconds is None else float(seconds),
-                who="scrapy crawl cleanup",
-            )
-        )
+def order_of(given: Mapping[str, str], settings: Settings) -> CleanupOrder:
+    """Take what `-a` gave, or say what is wrong with it; the settings have the defaults."""
+    # Scrapyd passes arguments of its own, which begin with an underscore.
+    if unknown := sorted(name for name in given if name not in KNOWN and not name.startswith("_")):
+        raise UsageError(f"-a {unknown[0]}=… is unknown", hint="it takes " + ", ".join(KNOWN))
+    for name, choices in CHOICES.items():
+        if given.get(name) and given[name] not in choices:
+            raise UsageError(f"-a {name}={given[name]!r} is not one of {', '.join(choices)}")
+    seconds = _number(given, "max_seconds")
+    dry_run = given.get("dry_run")
+    return CleanupOrder(
+        batch_size=_number(given, "batch_size") or settings.retention_cleanup_batch_size,
+        dry_run=settings.retention_cleanup_dry_run if not dry_run else dry_run == "1",
+        only=Part(given["only"]) if given.get("only") else None,
+        max_seconds=None if seconds is None else float(seconds),
+        who="scrapy crawl cleanup",
+    )
 
 
 class CleanupSpider(Spider):
@@ -65,22 +55,22 @@ class CleanupSpider(Spider):
     works_in_fleet = True  # whatever FLEET says of the crawls beside it
     custom_settings = {"CAPTURE_PAGES": False}  # ruff: ignore[mutable-class-default] - Scrapy's declaration
 
-    def __init__(self, arguments: CleanupArguments | None = None, **given: Any) -> None:
+    def __init__(self, order: CleanupOrder | None = None, **given: Any) -> None:
         super().__init__(**given)
-        self.arguments = arguments
+        self.order = order
         self.given = given
 
     @classmethod
     def prepared(cls, settings: Settings, given: Mapping[str, str]) -> dict[str, Any]:
         """What the spider is made with; a mistake in it costs one line, before anything starts."""
-        return {**given, "arguments": CleanupArguments.parse(given, settings)}
+        return {**given, "order": order_of(given, settings)}
 
     async def start(self) -> AsyncIterator[Request]:
         """Do one pass; what came of it is the crawl's exit code."""
         context = CrawlContext.of(self.crawler)
         try:
-            arguments = self.arguments or CleanupArguments.parse(self.given, context.settings)
-            result = await run_in_thread(_clean_up, context.settings, arguments.order)
+            order = self.order or order_of(self.given, context.settings)
+            result = await run_in_thread(_clean_up, context.settings, order)
         except CrawlerError as error:
             raise refusal(context.visits, error) from None
         log.info("cleanup.figures", **figures(result))

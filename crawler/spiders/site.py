@@ -253,7 +253,7 @@ class SiteSpider(Spider):
         if visit is None:
             self.worker.end_soon(task, TaskEnd.given_back(Release.INTERRUPTED))
         elif item.page_id in visit.kept:  # whoever lost it, lost it afterwards
-            self.worker.stored(task, TaskOutcome.STORED if item.ok else TaskOutcome.FAILED)
+            self.worker.stored(task, TaskOutcome.STORED if item.cause is None else TaskOutcome.FAILED)
         elif visit.stopped and visit.stopped.cause and visit.stopped.cause.traits.is_stores_fault:
             self.worker.store_refused(task, words)
         else:

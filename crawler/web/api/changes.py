@@ -25,7 +25,6 @@ from crawler.web.parameters import MAX_NUMBER, Id, PageNumber, Since, SourceCode
 from crawler.web.site import Reading, SiteHere
 
 router = APIRouter(prefix="/api", tags=["changes"])
-Number = Annotated[int, Query(ge=1, le=MAX_NUMBER)]
 UNKNOWN = "Snapshot not found"
 
 

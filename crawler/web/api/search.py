@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Literal, TypeAlias, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from attrs import evolve
 from fastapi import APIRouter, Query
@@ -17,7 +17,6 @@ from crawler.web.parameters import PageNumber, Since, SourceCode, Until
 from crawler.web.site import Reading, Site, SiteHere
 
 R = TypeVar("R", bound=views.SearchResults)
-Find: TypeAlias = Callable[[Transaction, SearchOrder], R]
 router = APIRouter(prefix="/api", tags=["search"])
 MAX_QUERY_CHARS = 256
 Text = Annotated[str | None, Query(min_length=1, max_length=MAX_QUERY_CHARS, description="Words, or a URL.")]

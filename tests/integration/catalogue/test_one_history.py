@@ -53,7 +53,7 @@ def run(visits: Visits, *pages: tuple[str, Mapping[str, Any], str | None], sourc
     visit = visits.store.writes.post_now(visits.store.start(order, Journal(str(key), order.domain)))
     for place, (url, facts, declared) in enumerate(pages):
         fields = asdict(page(str(key), url, facts, is_pdp=True, declared=declared, cause=None), recurse=False)
-        lease = Lease(1, "me", 1, 1, utc_now())
+        lease = Lease(1, "me", 1, 1)
         task = LeasedTask(lease, run_id, url, "", order.domain, 0, 0, "page")
         capture = RunPage(**{**fields, "viewport": f"viewport-{place}"}, task=task, source=source)
         found, _ = run_plugins(PluginRegistry().pick(["product"]), plugin_page(capture))

@@ -52,8 +52,8 @@ class Visits:
     @property
     def blobs(self) -> FolderStore:
         """Where its files are."""
-        assert isinstance(self.store.blobs, FolderStore)
-        return self.store.blobs
+        assert isinstance(self.store.writes.blobs, FolderStore)
+        return self.store.writes.blobs
 
     def visit(
         self,

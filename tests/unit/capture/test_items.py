@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from crawler.capture.failures import Cause
 from crawler.capture.items import FetchedPage, PageCapture, PageVerdict, doubts_about
 from crawler.pdp import Facts, PageQuestion, Reading, Signals, Verdict, reading_of
 
@@ -35,7 +34,7 @@ def test_a_page_becomes_a_capture() -> None:
     """With what the site said, and the verdict and facts as they were read."""
     page = fetched()
     capture = PageCapture.of(page, "s-1", "pdp")
-    assert capture.ok
+    assert capture.cause is None
     assert (capture.session_id, capture.page_type, capture.url) == ("s-1", "pdp", URL)
     assert (capture.http_status, capture.load_timings) == (200, {"fetch_ms": 120})
     assert (capture.content_type, capture.charset) == ("text/html; charset=utf-8", "utf-8")
@@ -67,11 +66,6 @@ def test_what_is_no_html_is_kept_as_it_came() -> None:
 def test_a_site_that_declares_no_type_is_not_quoted() -> None:
     """The type stays open, and the page is judged again as it was."""
     assert PageCapture.of(fetched(content_type=""), "s-1", "page").content_type is None
-
-
-def test_a_page_with_a_cause_is_not_ok() -> None:
-    """It is kept as a row without files."""
-    assert not PageCapture(session_id="s-1", page_type="pdp", url=URL, cause=Cause.TIMEOUT).ok
 
 
 def test_doubts_about_a_page_are_named() -> None:

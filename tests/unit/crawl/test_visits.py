@@ -22,7 +22,6 @@ from crawler.crawl.visits import Visits
 from crawler.db.models import Artifact, CrawlLog, CrawlSession, Run
 from crawler.errors import RevisionError
 from crawler.evidence.blobs import MARK
-from crawler.sessions import rows
 from crawler.sessions.batches import open_batch
 from crawler.sessions.outcome import Status
 from crawler.sessions.rows import SessionOrder, StaleSessionError
@@ -86,7 +85,7 @@ def load(settings: Settings, session_id: UUID) -> CrawlSession:
 
     async def look(visits: Visits) -> CrawlSession:
         with (await visits.open()).database.read() as db:
-            return rows.get(db, session_id)
+            return db.get_one(CrawlSession, session_id)
 
     session: CrawlSession = in_loop(look, settings)
     return session
@@ -195,7 +194,7 @@ def test_what_waits_is_kept_alive(settings: Settings) -> None:
         async with asyncio.timeout(10):
             while len(said) < 3:
                 with visits.stores.database.read() as db:
-                    said.add(rows.get(db, session_id).alive_until)
+                    said.add(db.get_one(CrawlSession, session_id).alive_until)
                 await asyncio.sleep(0.05)
 
     in_loop(wait, settings.model_copy(update={"domain_lock_ttl_seconds": 1}))

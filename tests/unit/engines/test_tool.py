@@ -84,7 +84,8 @@ def test_the_engines_codes_and_ours(
 ) -> None:
     """Limits that were asked for are success, disks are infrastructure, the rest failure."""
     found, said, end = run(tmp_path, {**environment, "STUB_DOCKER": engine})
-    assert (found, end and end.stage, end and end.engine_exit) == (code, stage, int(engine)), said
+    assert (found, end and end.stage) == (code, stage), said
+    assert f'"engine_exit": {engine},' in said
 
 
 def test_without_docker_nothing_begins(tmp_path: Path, environment: dict[str, str]) -> None:

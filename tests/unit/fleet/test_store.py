@@ -194,7 +194,7 @@ def test_others_leave_a_fleets_sessions_alone(join: Join, database: Database) ->
     one.add([order("1"), order("2", "other.example")], {})
     visit = begin(one)
     let_die(database, one.sessions.owner)
-    bystander = SessionStore(one.sessions.settings, database, one.sessions.blobs)
+    bystander = SessionStore(one.sessions.settings, database, one.sessions.writes.blobs)
     assert bystander.abandon_stale() == []
     assert row_of(database).status == "running"
     session_id, again = bystander.requeue(visit.id)  # an operator may take one out by hand

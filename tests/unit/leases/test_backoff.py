@@ -60,11 +60,3 @@ def test_a_budget_is_spent_after_so_long_without_any_success() -> None:
     budget.refill()
     assert not budget.is_spent(1e9)
     assert not budget.spend("third", 1000)
-
-
-def test_a_budget_is_spent_after_so_many_in_a_row() -> None:
-    """However fast they come."""
-    budget = FailureBudget(most=3)
-    assert [budget.spend("no", 0) for _ in range(3)] == [False, False, True]
-    budget.refill()
-    assert not budget.spend("no", 0)

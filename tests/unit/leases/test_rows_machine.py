@@ -279,9 +279,8 @@ class LeaseMachine(RuleBasedStateMachine):
 
     def _lease_of(self, number: int, task: Expected) -> Lease:
         assert task.owner
-        assert task.expires_at
         attempts = task.attempts + (not task.is_begun)
-        return Lease(number, task.owner, task.epoch, attempts, task.expires_at)
+        return Lease(number, task.owner, task.epoch, attempts)
 
     def _rows(self) -> list[Any]:
         query = select(Task.__table__).where(Task.run_id == self.run_id)

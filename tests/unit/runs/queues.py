@@ -31,7 +31,7 @@ def page(number: int, domain: str = DOMAIN, **facts: Any) -> NewTask:
 
 def leased(number: int, domain: str = DOMAIN, **facts: Any) -> LeasedTask:
     """A task that somebody has leased; no database knows it."""
-    lease = Lease(number, "one", 1, facts.pop("attempts", 1), NOON + 30 * SECOND)
+    lease = Lease(number, "one", 1, facts.pop("attempts", 1))
     known = {"depth": 0, "priority": 0, "kind": "page", **facts}
     return LeasedTask(lease, 1, f"https://{domain}/{number}", f"{domain}-{number}", domain, **known)
 

@@ -60,7 +60,7 @@ class Process:
     def load(self, session_id: UUID) -> CrawlSession:
         """A session as it stands."""
         with self.store.database.read() as db:
-            return rows.get(db, session_id)
+            return db.get_one(CrawlSession, session_id)
 
     def let_pass(self, session_id: UUID, time: timedelta) -> None:
         """Let a session's last sign of life be older than it is."""

@@ -133,7 +133,7 @@ def test_a_later_end_has_a_name_of_its_own(process_of: ProcessOf) -> None:
     process.finish(process.start(visit.fence.session_id))
     process.store.export_log(visit.fence.session_id)
     folder = f"shop.example__{visit.id}"
-    assert {entry.uri for entry in process.store.blobs.entries()} == {
+    assert {entry.uri for entry in process.store.writes.blobs.entries()} == {
         f"{folder}/session_logs.jsonl",
         f"{folder}/session_logs-2.jsonl",
         f"{folder}/attempt-2/session_logs.jsonl",

@@ -43,7 +43,7 @@ def run(database: Database) -> Fence:
 def load(database: Database, session_id: UUID) -> CrawlSession:
     """The session as it stands."""
     with database.read() as db:
-        return rows.get(db, session_id)
+        return db.get_one(CrawlSession, session_id)
 
 
 def test_an_order_is_read_back_as_it_was_given(database: Database) -> None:

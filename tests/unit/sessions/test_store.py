@@ -236,6 +236,6 @@ def test_a_session_that_cannot_be_begun_ends_with_its_log(process_of: ProcessOf)
     assert endings.heard == [mine]
     with process.store.database.read() as db:
         assert set(db.scalars(select(CrawlLog.session_id))) == {mine, others}
-    assert [entry.uri for entry in process.store.blobs.entries()] == [
+    assert [entry.uri for entry in process.store.writes.blobs.entries()] == [
         f"shop.example__{mine}/session_logs.jsonl"
     ]

@@ -107,7 +107,7 @@ def stored(store: SessionStore) -> set[bytes]:
     with store.database.read() as db:
         named = set(db.scalars(select(Artifact.storage_uri)))
     assert {
-        entry.uri for entry in store.blobs.entries()
+        entry.uri for entry in store.writes.blobs.entries()
     } == named  # no file without a row, and no row without
     return {uri.encode() for uri in named}
 
@@ -261,7 +261,7 @@ def test_the_end_of_a_session_and_its_log_ride_along(store: SessionStore) -> Non
     with store.database.read() as db:
         lines = db.scalar(select(func.count()).where(CrawlLog.session_id == one.fence.session_id))
         assert db.scalar(text("SELECT count(*) FROM crawl_logs WHERE message = 'session.end'")) == 1
-    assert store.blobs.read(log.decode()).count(b"\n") == lines == 2
+    assert store.writes.blobs.read(log.decode()).count(b"\n") == lines == 2
 
 
 def test_a_log_takes_the_place_of_what_a_dead_process_left(store: SessionStore) -> None:
@@ -270,9 +270,9 @@ def test_a_log_takes_the_place_of_what_a_dead_process_left(store: SessionStore) 
     store.writes.post_now(store.finish(visit))
     export = store.writes.log(visit.fence.session_id, visit.journal)
     [file] = export.files
-    store.blobs.publish(file.uri, b"half")
+    store.writes.blobs.publish(file.uri, b"half")
     store.writes.post_now(export)
-    assert store.blobs.read(file.uri) != b"half"
+    assert store.writes.blobs.read(file.uri) != b"half"
     store.export_log(visit.fence.session_id)
     assert len(stored(store)) == 2
 
@@ -468,7 +468,7 @@ def test_files_are_published_while_the_rows_before_them_are_written(
 ) -> None:
     """Nothing is told before its rows are written, in the order in which groups came."""
     visit = visit_of(store)
-    queue = SlowRows(store.settings, store.database, store.blobs, store.hooks)
+    queue = SlowRows(store.settings, store.database, store.writes.blobs, store.hooks)
     queue.may_go_on = threading.Event()
     monkeypatch.setattr(store, "writes", queue)
     monkeypatch.setattr(writes, "MOST", 1)

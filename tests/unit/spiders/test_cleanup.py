@@ -10,7 +10,7 @@ from crawler.config import Settings, load_settings
 from crawler.errors import UsageError
 from crawler.retention.cleanup import CleanupOrder, Part
 from crawler.spiders import cleanup as module
-from crawler.spiders.cleanup import CleanupArguments, CleanupSpider
+from crawler.spiders.cleanup import CleanupSpider, order_of
 from tests.unit.retention.contents import contents_of
 from tests.unit.views.rows import THEN, a_session
 
@@ -28,14 +28,14 @@ def settings() -> Settings:
 
 def test_settings_have_the_defaults(settings: Settings) -> None:
     """As for the command; what scrapyd adds is none of its arguments."""
-    order = CleanupArguments.parse({"_job": "1f"}, settings).order
+    order = order_of({"_job": "1f"}, settings)
     assert order == CleanupOrder(batch_size=7, dry_run=True, who="scrapy crawl cleanup")
 
 
 def test_arguments_win_over_settings(settings: Settings) -> None:
     """All four of them."""
     given = {"batch_size": "50", "dry_run": "0", "only": "artifacts", "max_seconds": "300"}
-    order = CleanupArguments.parse(given, settings).order
+    order = order_of(given, settings)
     assert (order.batch_size, order.dry_run) == (50, False)
     assert (order.only, order.max_seconds) == (Part.ARTIFACTS, 300.0)
 

@@ -235,7 +235,7 @@ def test_what_may_pass_is_tried_again(crawl: Crawl) -> None:
     ]  # fmt: skip
     crawl.request.meta[TASK] = leased(1, attempts=2)
     [page] = crawl.answered(503)
-    assert (page.cause, page.error, page.http_status, page.ok) == (Cause.BLOCKED, "HTTP 503", 503, False)
+    assert (page.cause, page.error, page.http_status) == (Cause.BLOCKED, "HTTP 503", 503)
     assert len(crawl.worker.told) == 3
 
 
