@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle  # ruff: ignore[suspicious-pickle-import] - what a hostile reader would write
+import resource
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from attrs import evolve
 
 from crawler.html.content import Content, ContentQuestion
 from crawler.pdp import PageQuestion, Reading, reading_of
 from crawler.reading import process, readers
 from crawler.reading.process import NonsenseError
 from crawler.reading.readers import AT_ONCE, Readers, ReadingFailedError
+from crawler.reading.worker import MOST_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -93,6 +96,26 @@ def test_a_page_that_kills_its_reader_costs_that_page() -> None:
         assert all(isinstance(other, Reading) and other.verdict.is_pdp for other in others)
 
     with_readers(kill_while_reading, count=1)
+
+
+# 130 kB of bold words that never end, each of which every later paragraph repeats, 18 million times in all.
+BOMB = b"<p>" + b"".join(b"<b a%d=1><!--</b>-->" % n for n in range(3_000)) + b"<p>x" * 6_000
+
+
+def test_a_page_that_wants_all_memory_costs_that_page() -> None:
+    """Its reader has a bound, at which the parser gives up; the next page has another reader."""
+    bomb = evolve(QUESTION, body=BOMB)
+
+    async def read(readers: Readers) -> Reading:
+        pid = await pid_of(readers)
+        soft, hard = resource.prlimit(pid, resource.RLIMIT_DATA)
+        assert soft == MOST_BYTES
+        resource.prlimit(pid, resource.RLIMIT_DATA, (soft // 8, hard))
+        with pytest.raises(ReadingFailedError):
+            await readers.read(bomb)
+        return await readers.read(QUESTION)
+
+    assert with_readers(read, count=1) == reading_of(QUESTION)
 
 
 def test_a_page_among_others_that_kills_its_reader_costs_that_page(monkeypatch: pytest.MonkeyPatch) -> None:
