@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
 
+from crawler.capture.failures import Cause
 from crawler.errors import CrawlerError
 
 if TYPE_CHECKING:
@@ -21,13 +22,13 @@ RENEWALS_PER_LOCK = 3
 class GateUnavailableError(CrawlerError):
     """The store of the domain locks does not answer."""
 
-    code = "redis_unavailable"
+    code = Cause.REDIS_UNAVAILABLE.value
 
 
 class LocalGateUnavailableError(GateUnavailableError):
     """The database that holds the domain locks does not answer."""
 
-    code = "database_unavailable"
+    code = Cause.DATABASE_UNAVAILABLE.value
 
 
 @frozen
