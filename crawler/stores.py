@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 log = logs.get_logger(__name__)
 _NO_LIMIT = 2**62  # a session has one file
 # Who writes along in the transactions of pages, sessions and runs, whoever opens the stores.
-RUN_HOOKS = RunHooks()
-HOOKS: tuple[Hooks, ...] = (CatalogueHooks(), MediaRecords(), RUN_HOOKS)
+HOOKS: tuple[Hooks, ...] = (CatalogueHooks(), MediaRecords(), RunHooks())
 
 
 def open_stores(settings: Settings, hooks: Sequence[Hooks] = HOOKS, *, may_make: bool = True) -> Stores:

@@ -15,12 +15,12 @@ from crawler.capture.artifact_types import MEDIA
 from crawler.db.models import Artifact, Page, Record
 from crawler.db.upsert import insert_into
 from crawler.evidence.bodies import is_readable
+from crawler.sessions.page_rows import Hooks
 from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
-    from uuid import UUID
 
     from sqlalchemy import Select
     from sqlalchemy.orm import Session
@@ -36,7 +36,7 @@ _PICTURES = (
 )
 
 
-class MediaRecords:
+class MediaRecords(Hooks):
     """Writes along where pages are stored."""
 
     def pages_kept(self, db: Session, kept: Sequence[KeptPage]) -> None:
@@ -44,9 +44,6 @@ class MediaRecords:
         mine = [each.page.id for each in kept if each.capture.media is not None and each.files]
         if mine:
             _write(db, _PICTURES.where(Page.id.in_(mine)))
-
-    def sessions_ended(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
-        """Nothing is to be said of sessions."""
 
 
 def write_media_records(database: Database) -> int:

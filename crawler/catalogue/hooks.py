@@ -15,6 +15,7 @@ from crawler.db.models import Artifact, CrawlSession, Diagnostic, DomainDay, Pag
 from crawler.db.upsert import for_both
 from crawler.pdp import traces_in
 from crawler.sessions.outcome import Status
+from crawler.sessions.page_rows import Hooks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 _JUDGED = insert(cast("Table", Diagnostic.__table__))
 
 
-class CatalogueHooks:
+class CatalogueHooks(Hooks):
     """Products, prices and assets of a page, how it was judged, and what stays known of sessions."""
 
     def pages_kept(self, db: Session, kept: Sequence[KeptPage]) -> None:

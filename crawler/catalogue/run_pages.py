@@ -13,12 +13,12 @@ from crawler.catalogue import assets
 from crawler.db.models import Asset, Task
 from crawler.runs import exceptions, rows, task_ends, tasks
 from crawler.runs.task_ends import TaskEnd
+from crawler.sessions.page_rows import Hooks
 from crawler.sessions.rows import StaleSessionError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
-    from uuid import UUID
 
     from sqlalchemy import ColumnElement
     from sqlalchemy.orm import Session
@@ -53,7 +53,7 @@ class RunPage(PageCapture):
     error: str = ""  # of a page that failed for good
 
 
-class RunHooks:
+class RunHooks(Hooks):
     """Writes in the page's transaction: its links, its assets, what is worth a look, its task's end."""
 
     def pages_kept(self, db: Session, kept: Sequence[KeptPage]) -> None:
@@ -75,14 +75,12 @@ class RunHooks:
         for page, row in pages:
             _note_what_is_odd(db, page, row.created_at)
 
-    def sessions_ended(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
-        """A run's sessions end like any other."""
 
-    def run_completed(self, db: Session, run_id: int, source: Source, now: datetime) -> None:
-        """Note what the run did not see again, if it looked wherever the one before it had looked."""
-        proven = _can_tell_of(db, run_id)
-        assets.mark_missing(db, source.code, run_id, now, plugins=source.plugins, within=proven)
-        exceptions.note_disappeared(db, run_id, now)
+def run_completed(db: Session, run_id: int, source: Source, now: datetime) -> None:
+    """Note what the run did not see again, if it looked wherever the one before it had looked."""
+    proven = _can_tell_of(db, run_id)
+    assets.mark_missing(db, source.code, run_id, now, plugins=source.plugins, within=proven)
+    exceptions.note_disappeared(db, run_id, now)
 
 
 def _now(pages: Sequence[tuple[RunPage, Page]]) -> datetime:

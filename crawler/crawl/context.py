@@ -13,6 +13,7 @@ from scrapy.downloadermiddlewares import cookies
 from tldextract import TLDExtract
 
 from crawler import logs
+from crawler.catalogue.run_pages import run_completed
 from crawler.config import load_settings_from
 from crawler.crawl.promises import require_promises
 from crawler.crawl.visits import Visits
@@ -20,7 +21,6 @@ from crawler.errors import CrawlerError
 from crawler.reading.readers import Readers
 from crawler.runs.domain_slot import FAILED
 from crawler.runs.worker import RunWorker
-from crawler.stores import RUN_HOOKS
 from crawler.urls import redacted
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ class CrawlContext:
     @cached_property
     def run_worker(self) -> RunWorker:
         """The crawl's worker; it begins to work when a run is opened."""
-        return RunWorker(self.visits, at_once=self._at_once or 1, wake=self._wake, hooks=(RUN_HOOKS,))
+        at_once = self._at_once or 1
+        return RunWorker(self.visits, at_once=at_once, wake=self._wake, run_completed=run_completed)
 
     def has_own_warc(self, session: str) -> bool:
         """Whether a session is to keep a WARC file of its own."""

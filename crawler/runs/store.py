@@ -6,7 +6,7 @@ Runs are made, worked on by any number of processes, and ended by the last of th
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from attrs import asdict, define, evolve, field, frozen
 from sqlalchemy import and_, delete, func, insert, select, update
@@ -27,7 +27,7 @@ from crawler.runs.task_ends import Release
 from crawler.runs.tasks import task_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from datetime import datetime
 
     from sqlalchemy import Delete, Table, Update
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from crawler.runs.tasks import LeasedTask, WorkLeft
 
     Change = TypeVar("Change", Update, Delete)
+    RunCompleted = Callable[[Session, int, Source, datetime], None]
 
 
 log = logs.get_logger(__name__)
@@ -85,13 +86,6 @@ class View:
     left: WorkLeft
 
 
-class Hooks(Protocol):
-    """Writes along when a run ends."""
-
-    def run_completed(self, db: Session, run_id: int, source: Source, now: datetime) -> None:
-        """Called when all tasks of a run have ended."""
-
-
 class RunStore:
     """Opens a run, leases its tasks, and writes what becomes of them."""
 
@@ -99,12 +93,16 @@ class RunStore:
     leases: Leases
 
     def __init__(
-        self, database: Database, settings: Settings, owner: str, hooks: Sequence[Hooks] = ()
+        self,
+        database: Database,
+        settings: Settings,
+        owner: str,
+        run_completed: RunCompleted | None = None,
     ) -> None:
         self.database = database
         self.settings = settings
         self.owner = owner
-        self.hooks = hooks
+        self.run_completed = run_completed  # writes along when all tasks of a run have ended
         self.unended: list[LeasedTask] = []  # whose end could not be written; they go back with the run's end
         self._alive_for = timedelta(seconds=settings.task_lease_seconds)
         self._told_last = ""  # the domain after which others are told, so that each has its turn
@@ -173,8 +171,8 @@ class RunStore:
             if self.unended:
                 task_ends.give_back(db, self.unended, Release.INTERRUPTED, db.now)
             if end_if_drained(db, run_id, db.now):
-                for hook in self.hooks:
-                    hook.run_completed(db, run_id, self.run.source, db.now)
+                if self.run_completed is not None:
+                    self.run_completed(db, run_id, self.run.source, db.now)
                 leave(db, run_id, self.owner)
             else:
                 leave_and_end(db, run_id, self.owner, db.now, failed=failed)

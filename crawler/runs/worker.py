@@ -33,11 +33,11 @@ from crawler.runs.store import RunStore
 from crawler.runs.task_ends import Release, TaskEnd, TaskOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from crawler.crawl.visits import Visits
     from crawler.leases.rows import Lease
-    from crawler.runs.store import Hooks, RunAtWork, RunOrder, View
+    from crawler.runs.store import RunAtWork, RunCompleted, RunOrder, View
     from crawler.runs.tasks import LeasedTask
     from crawler.sessions.visit import Visit
 
@@ -61,12 +61,17 @@ class RunWorker:
     renewer: Renewer[Lease]
 
     def __init__(
-        self, visits: Visits, *, at_once: int, wake: Callable[[], None], hooks: Sequence[Hooks] = ()
+        self,
+        visits: Visits,
+        *,
+        at_once: int,
+        wake: Callable[[], None],
+        run_completed: RunCompleted | None = None,
     ) -> None:
         self.visits = visits
         self.at_once = at_once  # how many requests the downloader may have of one domain
         self.wake = wake  # tells the engine that there is something to take, or that all is over
-        self.hooks = hooks
+        self.run_completed = run_completed
         self.slots: dict[str, DomainSlot] = {}
         self.done: Counter[str] = Counter()  # ends of tasks in this process, by what became of them
         self.over: Over | None = None
@@ -80,7 +85,7 @@ class RunWorker:
         stores = await self.visits.open()
         settings, owner = self.visits.settings, stores.sessions.owner
         stores.writes.grows_seconds = 0  # each domain's next page waits for the one before
-        self.store = RunStore(stores.database, settings, owner, self.hooks)
+        self.store = RunStore(stores.database, settings, owner, self.run_completed)
         self.run = run = await asyncio.to_thread(self.store.open, order)
         call_soon = asyncio.get_running_loop().call_soon_threadsafe
         self.renewer = Renewer(

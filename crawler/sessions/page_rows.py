@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 from attrs import frozen
@@ -46,7 +46,7 @@ class KeptPage:
     capture: PageCapture
 
 
-class Hooks(Protocol):
+class Hooks:
     """Writes along in the transactions of sessions."""
 
     def pages_kept(self, db: Session, kept: Sequence[KeptPage]) -> None:
@@ -56,7 +56,7 @@ class Hooks(Protocol):
         """
 
     def sessions_ended(self, db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
-        """Called when the ends of sessions were written."""
+        """Called when the ends of sessions were written; most have nothing to say of them."""
 
 
 @frozen(eq=False, slots=False)

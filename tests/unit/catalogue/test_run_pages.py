@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from crawler.capture.failures import Cause
 from crawler.capture.items import PageCapture
 from crawler.catalogue.plugins import PluginFailure
-from crawler.catalogue.run_pages import MORE_LINKS, RunHooks, RunPage, StaleLeaseError
+from crawler.catalogue.run_pages import MORE_LINKS, RunHooks, RunPage, StaleLeaseError, run_completed
 from crawler.db.models import Asset, AssetSighting, CrawlException, Page, Run, ScrapeRecord
 from crawler.runs import tasks
 from crawler.runs.sources import Source
@@ -210,7 +210,7 @@ def test_that_something_is_missing_takes_proof(
             db.add(asset)
     with database.write() as db:
         source = Source("shop", "Shop", SHOP.start_urls, SHOP.allowed_domains, plugins=("page",))
-        RunHooks().run_completed(db, queue.run_id, source, NOON + SECOND)
+        run_completed(db, queue.run_id, source, NOON + SECOND)
         assert sorted(row.url for row in db.scalars(select(CrawlException))) == gone
         missing = select(func.count()).where(AssetSighting.status == "missing")
         assert db.scalar(missing) == len(gone)
@@ -232,5 +232,5 @@ def test_what_a_whole_run_did_not_see_is_missing(queue: Queue, *, is_full: bool)
         db.add(AssetSighting(asset_id=asset.id, run_id=before, status="new"))
     with database.write() as db:
         source = Source("shop", "Shop", SHOP.start_urls, SHOP.allowed_domains, plugins=("page",))
-        RunHooks().run_completed(db, now, source, NOON + SECOND)
+        run_completed(db, now, source, NOON + SECOND)
     assert [row.stage for row in noted(database)] == ([] if is_full else ["disappeared"])

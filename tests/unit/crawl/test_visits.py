@@ -24,6 +24,7 @@ from crawler.errors import RevisionError
 from crawler.evidence.blobs import MARK
 from crawler.sessions.batches import open_batch
 from crawler.sessions.outcome import Status
+from crawler.sessions.page_rows import Hooks
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 
 if TYPE_CHECKING:
@@ -383,7 +384,7 @@ class CaptureOfRun(PageCapture):
     task_id: int = 0
 
 
-class Witness:
+class Witness(Hooks):
     """A hook that looks at what it is given."""
 
     def __init__(self) -> None:
@@ -394,9 +395,6 @@ class Witness:
         for each in kept:
             assert each.page.id == each.capture.page_id
             self.seen.append((each.capture, [file.uri for file in each.files]))
-
-    def sessions_ended(self, _db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
-        """Nothing."""
 
 
 def test_the_pages_of_a_run_lie_apart_whatever_their_type(any_gate: Settings) -> None:

@@ -332,11 +332,11 @@ class Counting:
 def test_closers_hear_of_a_completed_run_once(database: Database, settings: Settings) -> None:
     """And of no other end."""
     hook = Counting()
-    store = RunStore(database, settings, "first", (hook,))
+    store = RunStore(database, settings, "first", hook.run_completed)
     run = store.open(RunOrder(SOURCE))
     store.end()
     assert not hook.told
-    again = RunStore(database, settings, "second", (hook,))
+    again = RunStore(database, settings, "second", hook.run_completed)
     again.open(RunOrder(run_id=run.id))
     finish_all(again)
     assert [again.end(), again.end()] == ["completed", "completed"]

@@ -14,7 +14,7 @@ from crawler.capture.failures import Cause
 from crawler.capture.items import PageCapture, Sent
 from crawler.db.models import Artifact, Page
 from crawler.evidence.files import KeptFile
-from crawler.sessions.page_rows import PageRows, write_artifacts, write_pages
+from crawler.sessions.page_rows import Hooks, PageRows, write_artifacts, write_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ BODY = b"<h1>Jug</h1>"
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-class Hook:
+class Hook(Hooks):
     """Remembers what it was called with."""
 
     def __init__(self) -> None:
@@ -37,9 +37,6 @@ class Hook:
     def pages_kept(self, _db: object, kept: Any) -> None:
         """Some pages."""
         self.heard.append([each.page.url for each in kept])
-
-    def sessions_ended(self, *_: object) -> None:
-        """Nothing."""
 
 
 @pytest.fixture

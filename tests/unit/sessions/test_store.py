@@ -14,6 +14,7 @@ from crawler.db.models import CrawlLog, CrawlSession
 from crawler.sessions.batches import open_batch
 from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Outcome, Status
+from crawler.sessions.page_rows import Hooks
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 from crawler.sessions.store import is_stale
 from crawler.sessions.visit import ProductPage
@@ -31,14 +32,11 @@ SHORT, LONG = 30, 3000
 TTL = timedelta(seconds=300)
 
 
-class Endings:
+class Endings(Hooks):
     """A hook that hears of ends."""
 
     def __init__(self) -> None:
         self.heard: list[UUID] = []
-
-    def pages_kept(self, *_: Any) -> None:
-        """Nothing."""
 
     def sessions_ended(self, _db: Any, session_ids: Sequence[UUID], now: datetime) -> None:
         """Remember them."""

@@ -21,16 +21,14 @@ from crawler.leases.backoff import Backoff
 from crawler.leases.patience import Patience
 from crawler.sessions import writes
 from crawler.sessions.journal import Journal
-from crawler.sessions.page_rows import PageRows
+from crawler.sessions.page_rows import Hooks, PageRows
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 from crawler.sessions.store import SessionStore
 from crawler.sessions.writes import MOST, Write, WriteQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
-    from datetime import datetime
     from pathlib import Path
-    from uuid import UUID
 
     from sqlalchemy.orm import Session
 
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
     from crawler.sessions.visit import Visit
 
 
-class Fussy:
+class Fussy(Hooks):
     """A hook that writes something of its own for each page, and does not like some of them."""
 
     def pages_kept(self, db: Session, kept: Sequence[KeptPage]) -> None:
@@ -55,9 +53,6 @@ class Fussy:
             if "/abort" in page.url:
                 db.connection().exec_driver_sql("ROLLBACK")  # as SQLite may do by itself when a disk is full
                 raise ValueError(page.url)
-
-    def sessions_ended(self, _db: Session, session_ids: Sequence[UUID], now: datetime) -> None:
-        """Nothing."""
 
 
 @pytest.fixture
