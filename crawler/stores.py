@@ -10,9 +10,10 @@ from crawler.access.acquisition import Acquisitions
 from crawler.archive.media_records import MediaRecords
 from crawler.catalogue.hooks import CatalogueHooks
 from crawler.catalogue.run_pages import RunHooks
+from crawler.config import S3_SCHEME
 from crawler.db.engine import Database
 from crawler.db.revisions import require_current
-from crawler.evidence.bodies import open_blobs
+from crawler.evidence.folder_store import FolderStore
 from crawler.evidence.store_mark import mark_store
 from crawler.evidence.warc_files import NoRows, WarcRows
 from crawler.evidence.warc_shelf import WarcShelf
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from crawler.access.gate import Gate
     from crawler.config import Settings
+    from crawler.evidence.blobs import BlobStore
     from crawler.sessions.page_rows import Hooks
 
 log = logs.get_logger(__name__)
@@ -56,6 +58,15 @@ def open_for_crawl(
         stores.close()
         raise
     return stores
+
+
+def open_blobs(settings: Settings) -> BlobStore:
+    """The store that `ARTIFACTS_DIR` names: a folder, or a bucket."""
+    if not settings.artifacts_dir.startswith(S3_SCHEME):
+        return FolderStore(settings.artifacts)
+    from crawler.evidence.object_store import open_bucket  # ruff: ignore[import-outside-top-level] - slow to load
+
+    return open_bucket(settings.artifacts_dir, settings)
 
 
 class Stores:

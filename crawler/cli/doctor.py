@@ -32,13 +32,13 @@ from crawler.db import revisions
 from crawler.db.engine import Database, sqlite_wal_is_safe
 from crawler.db.soundness import MENDS, SECONDS, looked_through
 from crawler.errors import CrawlerError
-from crawler.evidence.bodies import open_blobs
 from crawler.evidence.folder_store import FolderStore
 from crawler.evidence.store_mark import OtherStoreError, require_store
 from crawler.jobs.crawling import tool_command
 from crawler.jobs.presence import workers_at
 from crawler.jobs.registry import known_sources
 from crawler.rendering.chromium import find_chromium, install_command
+from crawler.stores import open_blobs
 from crawler.urls import redact, redacted
 
 if TYPE_CHECKING:

@@ -14,12 +14,10 @@ from attrs import frozen
 from sqlalchemy import and_, bindparam, func, or_, select
 
 from crawler.capture.artifact_types import GZIPPED, HTML, MEDIA, RESPONSE
-from crawler.config import S3_SCHEME
 from crawler.db.models import Artifact, Page, Record, WarcFile
 from crawler.errors import CrawlerError, IntegrityError, NotFoundError
 from crawler.evidence import files
 from crawler.evidence.blobs import BlobMissingError, UnsafePathError
-from crawler.evidence.folder_store import FolderStore
 from crawler.warc.messages import decoded as unpacked
 from crawler.warc.messages import is_secret
 from crawler.warc.reader import body_of, open_record
@@ -31,19 +29,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement
 
-    from crawler.config import Settings
     from crawler.db.engine import Database, Transaction
     from crawler.evidence.blobs import BlobStore
     from crawler.warc.reader import RecordStream
-
-
-def open_blobs(settings: Settings) -> BlobStore:
-    """The store that `ARTIFACTS_DIR` names: a folder, or a bucket."""
-    if not settings.artifacts_dir.startswith(S3_SCHEME):
-        return FolderStore(settings.artifacts)
-    from crawler.evidence.object_store import open_bucket  # ruff: ignore[import-outside-top-level] - slow to load
-
-    return open_bucket(settings.artifacts_dir, settings)
 
 
 def is_readable(now: datetime) -> ColumnElement[bool]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from warcio.archiveiterator import ArchiveIterator
 
 from crawler.config import load_settings
-from crawler.evidence.bodies import open_blobs
 from crawler.evidence.files import sha256
+from crawler.stores import open_blobs
 from tests.embedded.s3 import make_bucket, own_s3, settings_for
 
 if TYPE_CHECKING:

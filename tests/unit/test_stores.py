@@ -13,9 +13,10 @@ from crawler.config import load_settings
 from crawler.crawl.context import CrawlContext
 from crawler.db.models import CrawlSession, ScrapeRecord
 from crawler.errors import RevisionError
+from crawler.evidence.folder_store import FolderStore
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder
-from crawler.stores import HOOKS, open_for_crawl, open_stores
+from crawler.stores import HOOKS, open_blobs, open_for_crawl, open_stores
 from tests.unit.warc.made import appended, exchange
 
 if TYPE_CHECKING:
@@ -90,3 +91,11 @@ def test_a_crawl_knows_whether_it_obeys(settings: Settings, *, obeys: bool) -> N
     assert opened.obeys_robots is obeys
     opened.close()
     context.visits.threads.close()
+
+
+def test_a_folder_is_opened_where_no_bucket_is_named(tmp_path: Path) -> None:
+    """Below the home, or where ARTIFACTS_DIR says."""
+    for given, root in (("", tmp_path / "artifacts"), (str(tmp_path / "else"), tmp_path / "else")):
+        blobs = open_blobs(load_settings({"VITRINE_HOME": str(tmp_path), "ARTIFACTS_DIR": given}))
+        assert isinstance(blobs, FolderStore)
+        assert blobs.root == root

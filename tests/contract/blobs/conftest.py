@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from crawler.config import load_settings
-from crawler.evidence.bodies import open_blobs
+from crawler.stores import open_blobs
 from tests.embedded.s3 import make_bucket, own_s3, settings_for
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ from uuid import uuid4
 
 from sqlalchemy import select
 
-from crawler.config import load_settings
 from crawler.db.models import Artifact, CrawlSession
-from crawler.evidence.bodies import decoded, is_readable, open_blobs
+from crawler.evidence.bodies import decoded, is_readable
 from crawler.evidence.files import gzipped
 from crawler.evidence.folder_store import FolderStore
 
@@ -64,11 +63,3 @@ def test_content_comes_out_as_it_went_in(tmp_path: Path) -> None:
     page = Artifact(type="html_gz", storage_uri="page.gz")
     text = Artifact(type="visible_text", storage_uri="text.txt")
     assert b"".join(decoded(blobs, page)) == b"".join(decoded(blobs, text)) == PAGE
-
-
-def test_a_folder_is_opened_where_no_bucket_is_named(tmp_path: Path) -> None:
-    """Below the home, or where ARTIFACTS_DIR says."""
-    for given, root in (("", tmp_path / "artifacts"), (str(tmp_path / "else"), tmp_path / "else")):
-        blobs = open_blobs(load_settings({"VITRINE_HOME": str(tmp_path), "ARTIFACTS_DIR": given}))
-        assert isinstance(blobs, FolderStore)
-        assert blobs.root == root

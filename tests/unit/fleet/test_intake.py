@@ -53,7 +53,7 @@ def redis(monkeypatch: pytest.MonkeyPatch) -> Client:
 
 def store(database: Database, path: Path, url: str = "redis://u:geheim@redis.example:1/0") -> SessionStore:
     """Sessions of a fleet's database."""
-    from crawler.evidence.bodies import open_blobs  # ruff: ignore[import-outside-top-level] - here alone
+    from crawler.stores import open_blobs  # ruff: ignore[import-outside-top-level] - here alone
 
     settings = load_settings({"REDIS_URL": url, "VITRINE_HOME": str(path), "ARTIFACTS_DIR": ""})
     return SessionStore(settings, database, open_blobs(settings), ())

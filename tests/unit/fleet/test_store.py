@@ -12,11 +12,11 @@ from sqlalchemy import select
 
 from crawler.config import load_settings
 from crawler.db.models import CrawlLog, CrawlSession
-from crawler.evidence.bodies import open_blobs
 from crawler.fleet.store import FleetStore
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 from crawler.sessions.store import SessionStore
+from crawler.stores import open_blobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,11 +9,11 @@ from attrs import frozen
 
 from crawler.config import load_settings
 from crawler.db.models import CrawlSession
-from crawler.evidence.bodies import open_blobs
 from crawler.sessions import rows
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder
 from crawler.sessions.store import SessionStore
+from crawler.stores import open_blobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
