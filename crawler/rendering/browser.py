@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field
 from playwright.async_api import Error
 
+from crawler import logs
 from crawler.crawl.answers import SessionStoppedError
 from crawler.crawl.context import EXCHANGES, SESSION, VIEWPORT
 from crawler.rendering.exchanges import exchanges_of, made_of
 from crawler.rendering.failures import as_scrapys
-from crawler.rendering.lifetime import Lifetime
 from crawler.rendering.program import CONTEXT, Program, in_time
 from crawler.rendering.rendered import remember, rendered_in
 from crawler.rendering.sight import Sight, seen
@@ -25,6 +25,8 @@ from crawler.rendering.traffic import MEGABYTE, Bounds, Traffic, Watched
 from crawler.rendering.viewports import VIEWPORTS, Viewport
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine
+
     from playwright.async_api import Page
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from crawler.rendering.enclosure import Door
 
 MOST_HOSTS_TOLD = 10  # in one line of a session's log
+LOOK_SECONDS = 0.25
+log = logs.get_logger(__name__)
 
 
 @define(eq=False)
@@ -49,6 +53,47 @@ class Window:
     def name(self) -> str:
         """Its context's name."""
         return f"{self.session}:{self.viewport.name}"
+
+
+@define(eq=False)
+class Lifetime:
+    """Counts what a browser has rendered, so that what it does not give back stays bounded.
+
+    After so many pages the next one is started when nobody uses it.
+    """
+
+    limit: int
+    pages: int = 0
+    _tasks: set[asyncio.Task[None]] = field(factory=set)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is to be started anew."""
+        return self.pages >= self.limit
+
+    async def admit(self, is_used: Callable[[], bool], is_wanted: Callable[[], bool]) -> None:
+        """Let a further session in; one that comes to a browser that is to go waits for those in it."""
+        # ruff: ignore[async-busy-wait] - three things may end it, and two of them tell nobody
+        while self.is_over and is_used() and is_wanted():
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def end(self, let_go: Callable[[], Awaitable[None]]) -> None:
+        """Let go of a browser that is old enough; the next page starts another."""
+        if not self.is_over:
+            return
+        log.info("browser.renewed", pages=self.pages)
+        self.pages = 0
+        await let_go()
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something beside what is going on."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def settle(self) -> None:
+        """Wait for what is done beside."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
 class Browser(Program):

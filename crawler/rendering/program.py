@@ -18,16 +18,17 @@ from crawler.access.egress import EgressPolicy
 from crawler.crawl.context import CrawlContext
 from crawler.errors import ConfigError
 from crawler.rendering.chromium import BOUNDED_FLAGS, FENCED_FLAGS, launch_options, require_chromium
-from crawler.rendering.contexts import prepare
+from crawler.rendering.dismissing import remembered_answers
 from crawler.rendering.enclosure import Enclosure, Rules
 from crawler.rendering.failures import NoBrowserError, Transient, why_transient
+from crawler.rendering.page_scripts import script
 from crawler.rendering.wire import Upstream
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
     from playwright.async_api import Browser as PlaywrightBrowser
-    from playwright.async_api import Page
+    from playwright.async_api import BrowserContext, Page, Route
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
 
@@ -132,6 +133,26 @@ class Program(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has 
         await self._launch()
         _heed_death(self.browser_provider)
         self.config.launch_options = {**options, "proxy": {"server": self.nowhere.url}}
+
+
+async def prepare(context: BrowserContext) -> None:
+    """Shut a context's further ways out; a page that is ours has its own, which come first."""
+    await context.add_init_script(f"({script('before')})()")
+    await context.add_init_script(remembered_answers())
+    await context.route("**/*", _refuse)
+    context.on("page", _close_opened)
+
+
+async def _refuse(route: Route) -> None:
+    """A window that a page opened loads nothing."""
+    with suppress(Error):
+        await route.abort()
+
+
+async def _close_opened(page: Page) -> None:
+    with suppress(Error):
+        if await page.opener() is not None:
+            await page.close()
 
 
 async def in_time(closing: Awaitable[None]) -> None:

@@ -28,7 +28,7 @@ from crawler.crawl.answers import (
 )
 from crawler.crawl.context import RECORD, SESSION, CrawlContext
 from crawler.errors import CrawlerError, UsageError
-from crawler.html.styles import style_references
+from crawler.html.stylesheets import style_references
 from crawler.leases.backoff import Backoff
 from crawler.middlewares.scope import TASK
 from crawler.pdp import UNJUDGED

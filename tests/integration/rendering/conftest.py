@@ -16,8 +16,8 @@ from crawler.access.egress import EgressPolicy
 from crawler.config import load_settings
 from crawler.demo import NETWORK, serve
 from crawler.rendering.chromium import BOUNDED_FLAGS, FENCED_FLAGS, launch_options
-from crawler.rendering.contexts import prepare
 from crawler.rendering.enclosure import Enclosure, Rules
+from crawler.rendering.program import prepare
 from crawler.rendering.rendered import rendered_in
 from crawler.rendering.sight import Sight, seen
 from crawler.rendering.traffic import Bounds, Traffic

@@ -17,8 +17,7 @@ from crawler.capture.failures import Cause
 from crawler.config import load_settings
 from crawler.crawl.answers import SessionStoppedError
 from crawler.crawl.context import SESSION, VIEWPORT
-from crawler.rendering.browser import Browser, Window
-from crawler.rendering.lifetime import Lifetime
+from crawler.rendering.browser import Browser, Lifetime, Window
 from crawler.rendering.program import CONTEXT
 from crawler.rendering.rendered import Rendered, remember, rendered_in
 from crawler.rendering.traffic import Watched
@@ -270,3 +269,44 @@ def test_only_the_end_of_a_session_is_heard(browser: Any) -> None:
 def test_a_window_goes_by_its_session_and_viewport() -> None:
     """Which is its context's name."""
     assert Window("one", DESKTOP).name == "one:desktop"
+
+
+# ── a browser that has rendered enough is replaced when nobody is in it ──
+
+
+class Ended:
+    """Counts how often a browser is let go."""
+
+    def __init__(self) -> None:
+        self.times = 0
+
+    async def let_go(self) -> None:
+        """Once more."""
+        self.times += 1
+
+
+def test_it_ends_after_its_pages_and_not_before() -> None:
+    """The next one begins to count anew."""
+    lifetime, ended = Lifetime(2), Ended()
+    awaited(lifetime.end(ended.let_go))
+    assert ended.times == 0
+    lifetime.pages = 2
+    awaited(lifetime.end(ended.let_go))
+    assert (ended.times, lifetime.pages) == (1, 0)
+
+
+def test_a_further_session_waits_until_an_old_browser_is_empty(monkeypatch: Any) -> None:
+    """Or until it is not wanted any more itself; a young browser takes everybody."""
+    monkeypatch.setattr("crawler.rendering.browser.LOOK_SECONDS", 0)
+    looks = 0
+
+    def is_used() -> bool:
+        nonlocal looks
+        looks += 1
+        return looks < 5
+
+    awaited(Lifetime(2, pages=1).admit(is_used, lambda: True))
+    assert looks == 0
+    awaited(Lifetime(2, pages=2).admit(is_used, lambda: True))
+    assert looks == 5
+    awaited(Lifetime(2, pages=2).admit(lambda: True, lambda: False))
