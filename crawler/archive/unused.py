@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from sqlalchemy import bindparam, delete, exists, select
 
-from crawler.archive import groups, similar, word_index
+from crawler.archive import groups, similar
 from crawler.db.models import Outlink, Page, PageGroup, Snapshot, Text
 
 if TYPE_CHECKING:
@@ -68,11 +68,6 @@ def mending(db: Session, table: type[Any], which: ColumnElement[bool]) -> Callab
         touched = [group for group in found if group is not None]
         return lambda: groups.refresh(db, touched)
     return lambda: None
-
-
-def forget_deleted(db: Session) -> None:
-    """Take what was deleted out of the indexes' files too."""
-    word_index.forget_deleted(db)
 
 
 def is_one_of(key: InstrumentedAttribute[int], ids: set[int]) -> ColumnElement[bool]:

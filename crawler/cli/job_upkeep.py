@@ -18,10 +18,11 @@ from crawler.jobs import cleanup as cleaning
 from crawler.jobs import steps, upkeep
 from crawler.jobs.cleanup import CleanupMode
 from crawler.views import jobs as views
+from crawler.views.documents import document_of
+from crawler.views.jobs import StorageDocument
 
 if TYPE_CHECKING:
     from crawler.jobs.cleanup import CleanupPlan
-    from crawler.views.jobs import StorageDocument
 
 Apply = Annotated[bool, typer.Option("--apply", help="Do it; without this it is only shown.")]
 
@@ -89,7 +90,7 @@ def storage(
     code = _scan(job) if scan else ExitCode.DONE
     with reading() as db:
         rows = [lookup.find(db, Job, job)] if job else views.all_jobs(db)
-        found = [views.storage_of(row) for row in rows]
+        found = [document_of(StorageDocument, row) for row in rows]
     if as_json:
         emit({"jobs": found})
     else:

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from sqlalchemy import String, and_, bindparam, cast, delete, exists, false, func, or_, select, update
 
-from crawler.archive import unused
-from crawler.db import lookup
+from crawler.archive import unused, word_index
 from crawler.db.models import (
     Asset,
     AssetVersion,
@@ -336,11 +335,6 @@ ROWS: tuple[Belonging, ...] = (
 )
 
 
-def count(db: Transaction, each: Belonging, scope: Reach) -> int:
-    """How many rows of a table belong to it."""
-    return lookup.count(db, each.table, each.which(db, scope))
-
-
 def remove(db: Transaction, each: Belonging, scope: Reach) -> int:
     """Delete a table's rows; how many there were. What is left beside them stays true."""
     which = each.which(db, scope)
@@ -357,7 +351,7 @@ def remove(db: Transaction, each: Belonging, scope: Reach) -> int:
     rows = db.connection().execute(gone).rowcount
     mend()
     if each.table in {Text, Snapshot} and rows:
-        unused.forget_deleted(db)
+        word_index.forget_deleted(db)
     return rows
 
 

@@ -104,7 +104,7 @@ def preview(db: Transaction, order: PurgeOrder) -> Figures:
     _refuse(db, order)
     rows: Counter[str] = Counter()
     for each in belongings.ROWS:
-        rows[each.figure] += belongings.count(db, each, scope) if each.figure else 0
+        rows[each.figure] += lookup.count(db, each.table, each.which(db, scope)) if each.figure else 0
     return evolve(
         _gone(db, Artifact.session_id.in_(scope.sessions), Artifact.deleted_at.is_(None)),
         sessions=lookup.count(db, CrawlSession, CrawlSession.id.in_(scope.sessions)),

@@ -170,11 +170,6 @@ class StorageDocument:
     storage_scanned_at: datetime | None
 
 
-def storage_of(job: Job) -> StorageDocument:
-    """What is known of it."""
-    return document_of(StorageDocument, job)
-
-
 def all_jobs(db: Session) -> list[Job]:
     """Every job, the newest first."""
     return list(db.scalars(select(Job).order_by(Job.id.desc())))
