@@ -36,8 +36,8 @@ from crawler.evidence.folder_store import FolderStore
 from crawler.evidence.store_mark import OtherStoreError, require_store
 from crawler.jobs.crawling import tool_command
 from crawler.jobs.presence import workers_at
-from crawler.jobs.registry import known_sources
 from crawler.rendering.chromium import find_chromium, install_command
+from crawler.runs.sources import known_sources
 from crawler.stores import open_blobs
 from crawler.urls import redact, redacted
 

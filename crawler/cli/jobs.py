@@ -26,6 +26,7 @@ from crawler.jobs.presence import workers_at
 from crawler.jobs.steps import Came
 from crawler.jobs.worker import Worker, passing_on_signals
 from crawler.retention.holds import note_action
+from crawler.runs.sources import known_sources
 from crawler.views import jobs as views
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def create(
       vitrine jobs create --source hc --option initial_workers=2
     """
     settings = load_settings()
-    known = registry.known_sources(settings.sources_file).get(source.lower())
+    known = known_sources(settings.sources_file).get(source.lower())
     order = orders.JobOrder(
         tuple(seed or ()),
         given_options(option or ()),

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crawler.archive.ignoring import ignored_by_source
 from crawler.archive.indexing import IndexResult, index_pages
 from crawler.archive.rebuilding import WAYS
 from crawler.archive.rebuilding import rebuild as remake
@@ -22,6 +21,7 @@ from crawler.cli.stores import opened, reading
 from crawler.config import load_settings
 from crawler.errors import UsageError
 from crawler.retention.holds import note_action
+from crawler.runs.sources import ignored_by_source
 from crawler.views import search as found_views
 from crawler.views import snapshots as views
 

@@ -13,8 +13,15 @@ from crawler.cli.output import Listing, emit, emit_line, note, say, show_list
 from crawler.cli.stores import reading, writing
 from crawler.config import Settings, load_settings
 from crawler.db.engine import Database
-from crawler.jobs.registry import known_sources, registered_codes, seed_sources
-from crawler.runs.sources import Source, bundled_sources, find_source, known_plugins, load_sources
+from crawler.jobs.registry import registered_codes, seed_sources
+from crawler.runs.sources import (
+    Source,
+    bundled_sources,
+    find_source,
+    known_plugins,
+    known_sources,
+    load_sources,
+)
 from crawler.views import sources as views
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from sqlalchemy import exists, select
 from crawler import logs
 from crawler.archive.changes import ChangesOrder, ChangesResult, compute_changes
 from crawler.db.models import JobStep
-from crawler.jobs.steps import Came, Result, close_attempt, first_begun, leases_of, new_owner, note_begun
+from crawler.jobs.steps import Came, Result, StepLeases, close_attempt, first_begun, note_begun
 
 if TYPE_CHECKING:
     from threading import Event
@@ -45,8 +45,7 @@ class Comparer:
         self.database = database
         self._is_on = settings.change_tracking_enabled
         self._stopping = stopping
-        self._owner = new_owner()
-        self._leases = leases_of(settings)
+        self._steps = StepLeases(database, settings)
 
     def work_once(self) -> bool:
         """Compare the captures of one job that is due; False where none is."""
@@ -85,26 +84,26 @@ class Comparer:
 
     def _acquired(self) -> _Work | None:
         with self.database.write() as db:
-            return first_begun(db, self._leases, self._owner, self._begun, within=(_IS_CHANGES,))
+            steps = self._steps
+            return first_begun(db, steps.leases, steps.owner, self._begun, within=(_IS_CHANGES,))
 
     def _begun(self, db: Transaction, row: RowMapping, lease: Lease) -> _Work:
-        note_begun(db, row, lease, self._owner)
+        note_begun(db, row, lease, self._steps.owner)
         return _Work(lease, row["job_id"])
 
     def _is_ours(self, lease: Lease) -> bool:
         """Renewed with every batch, none of which takes as long as a lease."""
-        with self.database.write() as db:
-            return lease.id in self._leases.renew(db, [lease], db.now)
+        return bool(self._steps.renew([lease]))
 
     def _end(self, work: _Work, result: Result) -> None:
         """Write what came of it, if it is ours to say."""
         with self.database.write() as db:
             if result.came is Came.SUCCESS:
-                ours = self._leases.finish(db, work.lease, db.now, outcome=str(result.came))
+                ours = self._steps.leases.finish(db, work.lease, db.now, outcome=str(result.came))
             elif result.came is Came.INTERRUPTED:
-                ours = bool(self._leases.release(db, [work.lease], result.error, db.now))
+                ours = bool(self._steps.leases.release(db, [work.lease], result.error, db.now))
             else:
-                failed = self._leases.fail(
+                failed = self._steps.leases.fail(
                     db, work.lease, result.error, db.now, cause="changes_failed", final=True
                 )
                 ours = failed is not None

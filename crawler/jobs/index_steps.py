@@ -9,35 +9,31 @@ from attrs import frozen
 from sqlalchemy import exists, func, or_, select, update
 
 from crawler import logs
-from crawler.archive.ignoring import ignored_by_source
 from crawler.db.models import Job, JobStep, RegisteredSource, Snapshot
 from crawler.db.upsert import insert_into
 from crawler.errors import ConfigError, LockedError
 from crawler.html.content import NOTHING_IGNORED, Ignored
-from crawler.jobs import registry
 from crawler.jobs.lifecycle import INDEXABLE, JobStateError, JobStatus
 from crawler.jobs.steps import (
     Came,
     Result,
+    StepLeases,
     close_attempt,
     first_begun,
-    leases_of,
     move_job,
-    new_owner,
     note_begun,
     take_back_dead,
 )
+from crawler.runs.sources import ignored_by_source, known_sources
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
     from datetime import datetime
 
     from sqlalchemy import RowMapping
     from sqlalchemy.orm import Session
 
     from crawler.archive.warc_indexing import JobResult
-    from crawler.config import Settings
-    from crawler.db.engine import Database, Transaction
+    from crawler.db.engine import Transaction
     from crawler.leases.rows import Lease
 
 KIND = "index"
@@ -69,15 +65,8 @@ class IndexWork:
     emptied_at: datetime | None = None  # when a purge took all that it had
 
 
-class IndexSteps:
+class IndexSteps(StepLeases):
     """Leases index steps to one worker, and writes what becomes of them."""
-
-    def __init__(self, database: Database, settings: Settings) -> None:
-        self.database = database
-        self._sources_file = settings.sources_file
-        self._compares = settings.change_tracking_enabled
-        self.owner = new_owner()
-        self.leases = leases_of(settings)
 
     def acquire(self, job_id: int | None = None) -> IndexWork | None:
         """The next job that is crawled and not indexed, or that one."""
@@ -101,12 +90,6 @@ class IndexSteps:
             )
         _make_due(db, job.id, db.now)
 
-    def renew(self, leases: Sequence[Lease]) -> Collection[Lease]:
-        """Those that are ours still."""
-        with self.database.write() as db:
-            ours = self.leases.renew(db, leases, db.now)
-        return [lease for lease in leases if lease.id in ours]
-
     def check(self, db: Session, lease: Lease) -> None:
         """Refuse to write for a job that is somebody else's."""
         if lease.id not in self.leases.renew(db, [lease], cast("Transaction", db).now):
@@ -120,7 +103,7 @@ class IndexSteps:
             count = select(func.count()).select_from(Snapshot).where(Snapshot.job_id == work.job_id)
             facts: dict[str, Any] = {"indexed_page_count": db.scalar(count), "records_bad": came.bad}
             self._ended(db, work, JobStatus.INDEXED, Result(Came.SUCCESS, stage=KIND), **facts)
-            if self._compares:
+            if self.settings.change_tracking_enabled:
                 _make_due(db, work.job_id, db.now, "changes")
         return True
 
@@ -173,14 +156,14 @@ class IndexSteps:
         if isinstance(said, dict):
             return str(said.get("group_by", "query"))
         code = db.scalar(select(RegisteredSource.code).where(RegisteredSource.id == job.source_id))
-        known = registry.known_sources(self._sources_file).get(code or "")
+        known = known_sources(self.settings.sources_file).get(code or "")
         return known.group_by if known else "query"
 
     def _ignored(self, db: Session, job: Job) -> Ignored:
         """What its source says now, so that a rule that changed holds when a job is indexed again."""
         code = db.scalar(select(RegisteredSource.code).where(RegisteredSource.id == job.source_id))
         try:
-            return ignored_by_source(self._sources_file).get(code or "", NOTHING_IGNORED)
+            return ignored_by_source(self.settings.sources_file).get(code or "", NOTHING_IGNORED)
         except ConfigError as error:  # a mistake in the file holds nobody up: then as it was ordered
             log.warning("index.rules_unreadable", job=job.id, error=str(error))
             said = (job.config or {}).get("source") or {}

@@ -13,7 +13,6 @@ from crawler.db.upsert import insert_into
 from crawler.engines.flags import OptionError, checked_options, checked_passthrough
 from crawler.errors import NotFoundError, UsageError
 from crawler.runs.source_keys import MAX_ENTRIES, each_once
-from crawler.runs.sources import bundled_sources, load_sources
 from crawler.urls import domain_of, host_of, redact, require_http_url
 
 if TYPE_CHECKING:
@@ -32,12 +31,6 @@ STAMP = "%Y%m%dT%H%M%SZ"
 _LOCAL_NAMES = ("localhost", ".localhost", ".local", ".internal")
 # Limits of a source, as the engine zimit takes them.
 _ZIMIT_LIMITS = {"depth": "--depth", "max_pages": "--pageLimit"}
-
-
-def known_sources(path: Path) -> dict[str, Source]:
-    """All sources by code in lower case: the operator's, and those that come along and it has not."""
-    own = load_sources(path) if path.exists() else {}
-    return {code.lower(): source for code, source in {**bundled_sources(), **own}.items()}
 
 
 def seed_sources(db: Session, sources: Iterable[Source], now: datetime) -> int:

@@ -88,14 +88,31 @@ class Result:
     facts: dict[str, Any] | None = None  # columns of the job: statistics, paths, sizes
 
 
-class Steps:
-    """Leases steps to one worker, and writes what becomes of them."""
+class StepLeases:
+    """A worker's right to steps: a name that no other has, and the leases under it.
+
+    Jobs count by themselves how often they are tried.
+    """
 
     def __init__(self, database: Database, settings: Settings) -> None:
+        rules = LeaseRules(
+            lease_seconds=settings.job_lease_seconds, deadline_seconds=settings.job_max_seconds,
+            max_attempts=MAX_LEASES, backoff_min_seconds=0, backoff_max_seconds=0, jitter_seconds=0,
+        )  # fmt: skip
         self.database = database
         self.settings = settings
-        self.owner = new_owner()
-        self.leases = leases_of(settings)
+        self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:12]}"
+        self.leases = Leases(JobStep, rules, _expired)
+
+    def renew(self, leases: Sequence[Lease]) -> Collection[Lease]:
+        """Those that are ours still."""
+        with self.database.write() as db:
+            ours = self.leases.renew(db, leases, db.now)
+        return [lease for lease in leases if lease.id in ours]
+
+
+class Steps(StepLeases):
+    """Leases crawls to one worker, and writes what becomes of them."""
 
     # ── to whom a step belongs ──
 
@@ -106,12 +123,6 @@ class Steps:
         within = (_IS_CRAWL, _HAS_SOURCE) if job_id is None else (_IS_CRAWL,)
         with self.database.write() as db:
             return first_begun(db, self.leases, self.owner, self._begun, within=within, job_id=job_id)
-
-    def renew(self, leases: Sequence[Lease]) -> Collection[Lease]:
-        """Those that are ours still."""
-        with self.database.write() as db:
-            ours = self.leases.renew(db, leases, db.now)
-        return [lease for lease in leases if lease.id in ours]
 
     def _may_have_some(self) -> bool:
         """One look, which no other writer waits for: is anything due, or held by one who may be gone?"""
@@ -232,20 +243,6 @@ def columns_of(said: Statistics) -> dict[str, Any]:
 
 
 # ── what steps of every kind share ──
-
-
-def new_owner() -> str:
-    """A name for a worker that no other has."""
-    return f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:12]}"
-
-
-def leases_of(settings: Settings) -> Leases:
-    """Leases on steps, as long as the settings say; jobs count by themselves how often they are tried."""
-    rules = LeaseRules(
-        lease_seconds=settings.job_lease_seconds, deadline_seconds=settings.job_max_seconds,
-        max_attempts=MAX_LEASES, backoff_min_seconds=0, backoff_max_seconds=0, jitter_seconds=0,
-    )  # fmt: skip
-    return Leases(JobStep, rules, _expired)
 
 
 def _expired(db: Session, rows: Sequence[RowMapping], now: datetime) -> None:

@@ -15,6 +15,7 @@ from attrs import asdict, field, fields, frozen
 from crawler.access.globs import examples_of
 from crawler.access.scope import Scope
 from crawler.errors import ConfigError, UsageError
+from crawler.html.content import Ignored
 from crawler.runs.source_keys import (
     DATE,
     DEFAULT_JOB_NAME,
@@ -129,6 +130,21 @@ def load_sources(path: Path | Traversable) -> dict[str, Source]:
 def bundled_sources() -> dict[str, Source]:
     """The sources that come along; those of the operator's file hide the ones of the same code."""
     return load_sources(BUNDLED)
+
+
+def known_sources(path: Path) -> dict[str, Source]:
+    """All sources by code in lower case: the operator's, and those that come along and it has not."""
+    own = load_sources(path) if path.exists() else {}
+    return {code.lower(): source for code, source in {**bundled_sources(), **own}.items()}
+
+
+def ignored_by_source(path: Path) -> dict[str, Ignored]:
+    """What of a source's pages is no part of their texts, by its code: neither compared nor found."""
+    return {
+        code: Ignored(source.ignore_selectors, source.ignore_text)
+        for code, source in known_sources(path).items()
+        if source.ignore_selectors or source.ignore_text
+    }
 
 
 def find_source(path: Path, code: str) -> Source:

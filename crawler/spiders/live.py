@@ -8,7 +8,6 @@ from attrs import frozen
 from scrapy import Request, Spider
 from scrapy.utils.asyncio import run_in_thread
 
-from crawler.archive.ignoring import ignored_by_source
 from crawler.capture.failures import Cause
 from crawler.clock import utc_now
 from crawler.crawl.answers import cause_of_answer, cause_of_error
@@ -19,6 +18,7 @@ from crawler.errors import CrawlerError, UsageError
 from crawler.html.content import NOTHING_IGNORED, ContentQuestion, Ignored
 from crawler.middlewares.navigation import ATTEMPTS_ALLOWED
 from crawler.reading.readers import ReadingFailedError
+from crawler.runs.sources import ignored_by_source
 from crawler.spiders.visiting import ANSWERS, refusal
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from crawler.config import setting_docs
 from crawler.config import shown as shown_settings
-from crawler.jobs.registry import known_sources
+from crawler.runs.sources import known_sources
 from crawler.views import audit as audit_views
 from crawler.views import sources as source_views
 from crawler.views import warcs as warc_views

@@ -129,7 +129,7 @@ def test_rules_are_those_of_the_file_as_it_is_now(bench: Bench, worker: IndexSte
     """A file that cannot be read holds nobody up: then as it was ordered."""
     crawled(bench)
     file = tmp_path / "sources.toml"
-    worker._sources_file = file
+    worker.settings = worker.settings.model_copy(update={"sources_file": file})
     text = '[sources.Shop]\nstart_urls = ["https://shop.example/"]\nignore_text = ["visitors"]\n'
     file.write_text(text, encoding="utf-8")
     work = taken(worker)

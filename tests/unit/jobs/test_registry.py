@@ -42,15 +42,6 @@ def test_what_comes_along() -> None:
     assert (health.job["initial_workers"], health.job["log_level"], health.group_by) == (1, "INFO", "path")
 
 
-def test_the_operators_source_hides_the_one_that_comes_along(tmp_path: Path) -> None:
-    """By its code, in whichever case."""
-    path = tmp_path / "sources.toml"
-    path.write_text('[sources.HC]\nstart_urls = ["https://other.example/"]\n', encoding="utf-8")
-    known = registry.known_sources(path)
-    assert set(known) == {"hc", "phac"}
-    assert known["hc"].start_urls == ("https://other.example/",)
-
-
 def test_seeding_again_registers_nothing(database: Database) -> None:
     """SPEC 35; what is there stays as it is, and is found in any case."""
     with database.write() as db:

@@ -10,9 +10,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attrs import evolve
 
-from crawler.errors import BadUrlError, ConfigError, UsageError
+from crawler.errors import BadUrlError, ConfigError, CrawlerError, UsageError
+from crawler.html.content import Ignored
 from crawler.runs.source_keys import KEYS
-from crawler.runs.sources import Source, find_source, load_sources, oddities, told
+from crawler.runs.sources import (
+    Source,
+    bundled_sources,
+    find_source,
+    ignored_by_source,
+    known_sources,
+    load_sources,
+    oddities,
+    told,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -270,3 +280,45 @@ def test_a_ruling_is_told_with_its_rule() -> None:
     assert list(answers.values()) == ["allow has '/p/**'", "deny has '/p/x'"]
     assert told(source.scope.ruling("https://cups.example/")) == "no rule of allow speaks of it"
     assert told(source.scope.ruling("https://pots.example/")) == "pots.example is not one of allowed_domains"
+
+
+def test_the_operators_source_hides_the_one_that_comes_along(tmp_path: Path) -> None:
+    """By its code, in whichever case."""
+    path = tmp_path / "sources.toml"
+    path.write_text('[sources.HC]\nstart_urls = ["https://other.example/"]\n', encoding="utf-8")
+    known = known_sources(path)
+    assert set(known) == {"hc", "phac"}
+    assert known["hc"].start_urls == ("https://other.example/",)
+
+
+def test_only_sources_that_ignore_something(tmp_path: Path) -> None:
+    """By selectors, by texts, or by both."""
+    path = tmp_path / "sources.toml"
+    path.write_text(
+        '[sources.Shop]\nstart_urls = ["https://shop.example/"]\nignore_selectors = [".ad"]\n'
+        '[sources.news]\nstart_urls = ["https://news.example/"]\nignore_text = ["visitors today"]\n'
+        '[sources.plain]\nstart_urls = ["https://plain.example/"]\n',
+        encoding="utf-8",
+    )
+    found = ignored_by_source(path)
+    assert found["shop"] == Ignored((".ad",), ())
+    assert found["news"] == Ignored((), ("visitors today",))
+    assert "plain" not in found
+
+
+def test_what_the_operators_source_ignores_wins(tmp_path: Path) -> None:
+    """Though it ignores nothing, where the one that comes along does."""
+    bundled = next(iter(bundled_sources()))
+    path = tmp_path / "sources.toml"
+    path.write_text(
+        f'[sources.{bundled}]\nstart_urls = ["https://shop.example/"]\nignore_text = ["mine"]\n', "utf-8"
+    )
+    assert ignored_by_source(path)[bundled.lower()] == Ignored((), ("mine",))
+
+
+def test_without_a_file_there_are_those_that_come_along(tmp_path: Path) -> None:
+    """One that cannot be read is an error, not an empty one."""
+    ignored_by_source(tmp_path / "absent.toml")
+    (tmp_path / "broken.toml").write_text("[sources", encoding="utf-8")
+    with pytest.raises(CrawlerError):
+        ignored_by_source(tmp_path / "broken.toml")
