@@ -20,6 +20,7 @@ FEW_MARKS = 48  # on one letter; whoever writes has less, and Python orders as m
 _SAMPLE = 16  # every so many characters tell whether there may be more: to look at each takes long
 _BEYOND_MARKS = 0x20000  # no character from there on is an accent
 _rank = unicodedata.combining  # of an accent among those of a letter; 0 of what is none
+_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def as_text(value: object, limit: int = MAX_CHARS) -> str:
@@ -67,6 +68,11 @@ def _in_order(form: Literal["NFC", "NFKD"], marks: str) -> str:
 
 def _parts(form: Literal["NFC", "NFKD"], mark: str) -> str:
     return unicodedata.normalize("NFKD" if form == "NFKD" else "NFD", mark)
+
+
+def plain(text: str) -> str:
+    """A text without what would steer a terminal, or turn its words around."""
+    return _STEERING.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def as_leaf(value: object, limit: int = MAX_CHARS) -> bool | float | str | None:

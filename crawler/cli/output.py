@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from crawler.storable import plain
 from crawler.urls import redacted
 from crawler.views.documents import as_json as json_of
 
@@ -30,7 +31,6 @@ NOTHING_MATCHED = 4
 hushed = Event()  # set: nothing is told beside the data
 PIPE_WIDTH = 200
 LEFT = ", but no process is at it"  # ends the status of what is open and whose process is gone
-_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 # Is not to be folded: a date, a number, a size, a word that is not long.
 _FIRM = re.compile(r"-|\d{4}-\d\d-\d\d( [\d:]+Z)?|[\d.,]+( [KMG]?i?B)?|[\w.:-]{1,18}")
 _FEWEST = 2  # columns
@@ -177,7 +177,7 @@ def _shown(name: str, value: Any) -> str:
 
 def _harmless(text: str) -> str:
     """`text` without secrets, and without what could steer a terminal or turn its words around."""
-    return _STEERING.sub("\ufffd", redacted(text))
+    return plain(redacted(text))
 
 
 def day(time: datetime | None) -> str:

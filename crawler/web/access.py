@@ -20,6 +20,7 @@ FORM_TOKEN = "form_token"  # ruff: ignore[hardcoded-password-string] - a field's
 FORM_HEADER = "x-form-token"
 MAX_FIELDS = 100
 OWN_ORIGIN = "same-origin"
+WHO = "web"  # in the audit log: whoever has the token
 
 
 class NotConfiguredError(CrawlerError):

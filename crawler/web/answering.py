@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from attrs import frozen
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
 
 from crawler.clock import utc_now
 from crawler.views.documents import as_json
@@ -18,6 +19,7 @@ from crawler.web.site import site_of
 
 Route = TypeVar("Route", bound=Callable[..., Any])
 FORMS = ("json", "csv")
+SEE_OTHER = 303
 
 
 @frozen
@@ -31,6 +33,11 @@ class Rows:
 def rows_of(items: Iterable[Any], columns: Sequence[str]) -> Rows:
     """Documents as rows: their fields of these names."""
     return Rows(columns, [tuple(getattr(each, name) for name in columns) for each in items])
+
+
+def see(address: str) -> Response:
+    """After a form: a browser asks for that page, and whoever reloads it sends the form no second time."""
+    return RedirectResponse(address, SEE_OTHER)
 
 
 def page(router: APIRouter, path: str, *forms: str) -> Callable[[Route], Route]:

@@ -14,7 +14,7 @@ from crawler.retention.holds import note_action
 from crawler.views import changes
 from crawler.views import live as views
 from crawler.web import feeds
-from crawler.web.access import Change, by_header, workshop
+from crawler.web.access import WHO, Change, by_header, workshop
 from crawler.web.answering import shown
 from crawler.web.answers import JsonAnswer, shape
 from crawler.web.parameters import Id
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from crawler.web.site import Site
 
 AT_ONCE = 4
-WHO = "web"  # in the audit log: whoever has the token
 AGAIN_SECONDS = "5"
 router = APIRouter()
 _free = BoundedSemaphore(AT_ONCE)

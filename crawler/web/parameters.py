@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import date
 from typing import Annotated
+from urllib.parse import urlencode
 
 from fastapi import Path, Query
 from pydantic import BeforeValidator
@@ -41,6 +43,22 @@ def day_of(given: str, remarks: list[str]) -> date | None:
             return date.fromisoformat(given)
     remarks.append(f"“{given}” is no day and was left out; a day is written as 2026-05-31.")
     return None
+
+
+def address_of(path: str, asked: Mapping[str, str], number: int = 1) -> str:
+    """Where such a list's page is; the first one goes without its number."""
+    fields = {**asked, **({"page": str(number)} if number > 1 else {})}
+    return f"{path}?{urlencode(fields)}" if fields else path
+
+
+def chips(path: str, asked: Mapping[str, str], labels: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Each part of a question that has a label, and the address of the question without it."""
+    without = {name: {key: one for key, one in asked.items() if key != name} for name in asked}
+    return [
+        (labels[name].format(value), address_of(path, without[name]))
+        for name, value in asked.items()
+        if name in labels
+    ]
 
 
 def number_of(given: str) -> int:

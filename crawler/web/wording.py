@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from urllib.parse import quote
 
@@ -40,7 +39,6 @@ _WARN = {
 }
 _BAD = {"failed", "index_failed", "error", "gone", "bad", "missing", "checksum_differs", "content_differs",
         "unsafe_path", "infra_error_config"}  # fmt: skip
-_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _GONE = ("removed_", "purged", "file_")
 
 
@@ -115,11 +113,6 @@ def lasting(seconds: float | None) -> str:
         if many or (unit == "s" and not shown):
             shown.append(f"{many} {unit}")
     return " ".join(shown[:2])
-
-
-def plain(text: str) -> str:
-    """A line of a log without what would steer a terminal, or the direction of the text."""
-    return _STEERING.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def replay_url(moment: datetime, url: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.storable import FEW_MARKS, MAX_CHARS, as_json, as_leaf, as_text, normal, plain_amount
+from crawler.storable import FEW_MARKS, MAX_CHARS, as_json, as_leaf, as_text, normal, plain, plain_amount
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text() | st.binary(),
@@ -95,3 +95,10 @@ def test_accents_take_no_time(form: Literal["NFC", "NFKD"]) -> None:
 def test_no_accent_lies_beyond() -> None:
     """Of all characters that there are; a new Unicode may bring some."""
     assert not any(map(unicodedata.combining, map(chr, range(0x20000, 0x110000))))
+
+
+def test_a_log_steers_nothing() -> None:
+    """No terminal, and no direction of text; tabs and words of any script stay."""
+    shown = plain("\x1b[31mred\x07 \u202eabc\u2066 \x9b")
+    assert shown == "\ufffd[31mred\ufffd \ufffdabc\ufffd \ufffd"
+    assert plain("a\tb שלום 東京") == "a\tb שלום 東京"

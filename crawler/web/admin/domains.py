@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 from attrs import frozen
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import RedirectResponse
 
 from crawler.access.acquisition import open_gate
 from crawler.access.gate import Gate
@@ -19,15 +18,13 @@ from crawler.views import sessions as session_views
 from crawler.views.domains import DomainDocument, VisitDay
 from crawler.views.paging import Wanted
 from crawler.views.sessions import SessionDocument
-from crawler.web.access import Change
-from crawler.web.answering import page, rows_of, shown
+from crawler.web.access import WHO, Change
+from crawler.web.answering import page, rows_of, see, shown
 from crawler.web.site import Reading, Site, SiteHere
 
 router = APIRouter(prefix="/admin", include_in_schema=False)
 DAYS = 30
 MOST = 20
-WHO = "web"
-SEE_OTHER = 303
 COLUMNS = ("domain", "state", "host", "pid", "session", "expires_in_ms", "throttled_for_ms", "delayed_for_ms",
            "delay_reason")  # fmt: skip
 
@@ -78,7 +75,7 @@ def release(site: SiteHere, domain: str, fields: Change) -> Response:
             raise LockedError(f"{name} changed hands meanwhile; nothing was broken")
     with site.database.write() as db:
         note_action(db, "domains.release", name, actor=WHO, now=db.now, value=value)
-    return RedirectResponse(f"/admin/domains/{name}", SEE_OTHER)
+    return see(f"/admin/domains/{name}")
 
 
 @contextmanager

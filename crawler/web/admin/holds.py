@@ -8,7 +8,6 @@ from urllib.parse import quote
 
 from attrs import frozen
 from fastapi import APIRouter, Query, Request, Response
-from fastapi.responses import RedirectResponse
 
 from crawler.db import lookup
 from crawler.db.models import CrawlSession
@@ -18,7 +17,7 @@ from crawler.retention.holds import Target
 from crawler.urls import domain_of
 from crawler.views import products
 from crawler.web.access import Change
-from crawler.web.answering import shown
+from crawler.web.answering import see, shown
 from crawler.web.parameters import day_of
 from crawler.web.site import Reading, SiteHere
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/admin/holds", include_in_schema=False)
 KINDS = ("session", "domain", "listing")
 MAX_WORDS = 500
-SEE_OTHER = 303
 Field = Annotated[str, Query(max_length=500)]
 
 
@@ -81,7 +79,7 @@ def lift(site: SiteHere, fields: Change) -> Response:
 
 
 def _told(what: str) -> Response:
-    return RedirectResponse(f"/admin/retention?done={quote(what)}", SEE_OTHER)
+    return see(f"/admin/retention?done={quote(what)}")
 
 
 def _words(fields: Mapping[str, str], name: str) -> str:

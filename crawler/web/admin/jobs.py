@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 
 from attrs import frozen
 from fastapi import APIRouter, Query, Request, Response
-from fastapi.responses import RedirectResponse
 
 from crawler.db import lookup
 from crawler.db.models import Job
@@ -19,23 +18,21 @@ from crawler.jobs.index_steps import IndexSteps
 from crawler.jobs.lifecycle import CLEANABLE, INDEXABLE, RETRIED, JobStateError, JobStatus
 from crawler.jobs.storage import lines_backwards
 from crawler.retention.holds import note_action
+from crawler.storable import plain
 from crawler.views import job_lists
 from crawler.views import jobs as job_views
 from crawler.views.attention import Attention, of_job
 from crawler.views.job_lists import JobDetails, JobSnapshots
 from crawler.views.jobs import StepDocument
-from crawler.web.access import Change
-from crawler.web.answering import page, rows_of, shown
+from crawler.web.access import WHO, Change
+from crawler.web.answering import page, rows_of, see, shown
 from crawler.web.parameters import Id, number_of
 from crawler.web.site import Reading, SiteHere
-from crawler.web.wording import plain
 
 router = APIRouter(prefix="/admin", include_in_schema=False)
 PAGE_SIZE = 50
 LOG_LINES = 100
 LOG_CHARS = 500  # of a line
-WHO = "web"
-SEE_OTHER = 303
 COLUMNS = (
     "id", "source_code", "name", "status", "created_at", "started_at", "finished_at", "pages_crawled",
     "pages_failed", "indexed_page_count", "warc_file_count", "warc_bytes_total", "emptied_at",
@@ -100,7 +97,7 @@ def retry(site: SiteHere, job_id: Id, _: Change) -> Response:
         after = orders.retry(db, row, db.now)
         subject = f"job {row.id}"
         note_action(db, "job.retry", subject, actor=WHO, now=db.now, before=before, after=after)
-    return RedirectResponse(f"/admin/jobs/{job_id}?done={after}", SEE_OTHER)
+    return see(f"/admin/jobs/{job_id}?done={after}")
 
 
 @router.post("/jobs/{job_id}/index")
@@ -110,7 +107,7 @@ def index(site: SiteHere, job_id: Id, _: Change) -> Response:
         row = lookup.find(db, Job, str(job_id))
         IndexSteps(site.database, site.settings).make_due(db, row)
         note_action(db, "job.index", f"job {row.id}", actor=WHO, now=db.now, before=row.status)
-    return RedirectResponse(f"/admin/jobs/{job_id}?done=due_to_be_indexed", SEE_OTHER)
+    return see(f"/admin/jobs/{job_id}?done=due_to_be_indexed")
 
 
 @router.get("/jobs/{job_id}/cleanup")
@@ -128,7 +125,7 @@ def clean_up(site: SiteHere, job_id: Id, fields: Change) -> Response:
     if seen != (",".join(planned.folders), str(planned.records)):
         raise JobStateError(f"job {job_id} is not what it was when it was shown", hint="look again")
     cleanup.clean_up(site.database, site.settings, job_id, force=False, who=WHO)
-    return RedirectResponse(f"/admin/jobs/{job_id}?done=cleaned", SEE_OTHER)
+    return see(f"/admin/jobs/{job_id}?done=cleaned")
 
 
 def log_tail(job: JobDetails) -> list[str]:

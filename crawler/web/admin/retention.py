@@ -10,7 +10,6 @@ from urllib.parse import quote
 
 from attrs import frozen
 from fastapi import APIRouter, Depends, Request, Response
-from fastapi.responses import RedirectResponse
 from sqlalchemy.exc import SQLAlchemyError
 
 from crawler.clock import utc_now
@@ -21,15 +20,13 @@ from crawler.retention.cleanup import CleanupOrder, clean_up
 from crawler.retention.plan import CleanupResult
 from crawler.views import retention as views
 from crawler.views.retention import HoldDocument, PoliciesDocument
-from crawler.web.access import Change, change
-from crawler.web.answering import page, rows_of, shown
+from crawler.web.access import WHO, Change, change
+from crawler.web.answering import page, rows_of, see, shown
 from crawler.web.answers import JsonAnswer
 from crawler.web.site import Reading, Site, SiteHere
 
 router = APIRouter(prefix="/admin", include_in_schema=False)
 COLUMNS = ("name", "days", "rows", "bytes", "held", "due_now", "due_in_7_days", "due_in_30_days")
-SEE_OTHER = 303
-WHO = "web"  # in the audit log: whoever has the token
 
 
 class RequestError(UsageError):
@@ -90,7 +87,7 @@ def change_days(site: SiteHere, fields: Change) -> Response:
     """Change one policy."""
     collection = fields.get("collection", "")
     set_days(site, collection, policies.days_of(fields.get("days", "")[:20]))
-    return RedirectResponse(f"/admin/retention?done={quote(collection)}+is+kept+as+you+said", SEE_OTHER)
+    return see(f"/admin/retention?done={quote(collection)}+is+kept+as+you+said")
 
 
 @router.post("/retention/cleanup")
@@ -100,7 +97,7 @@ def apply_plan(site: SiteHere, fields: Change) -> Response:
         raise PlanChangedError(hint="look at the plan again")
     done = run_cleanup(site, dry_run=False)
     rows = sum(each["deleted_docs"] for each in done.collections)
-    return RedirectResponse(f"/admin/retention?done={done.deleted}+files+and+{rows}+rows+deleted", SEE_OTHER)
+    return see(f"/admin/retention?done={done.deleted}+files+and+{rows}+rows+deleted")
 
 
 @router.get("/api/retention")

@@ -7,7 +7,6 @@ from uuid import UUID
 
 from attrs import evolve
 from fastapi import APIRouter, Query, Request, Response
-from fastapi.responses import RedirectResponse
 
 from crawler.capture.artifact_types import SCREENSHOT
 from crawler.db import lookup
@@ -24,8 +23,8 @@ from crawler.views import artifacts as artifact_views
 from crawler.views import runs as run_views
 from crawler.views import sessions as session_views
 from crawler.views.paging import Wanted
-from crawler.web.access import Change
-from crawler.web.answering import Rows, page, rows_of, shown
+from crawler.web.access import WHO, Change
+from crawler.web.answering import Rows, page, rows_of, see, shown
 from crawler.web.parameters import Id
 from crawler.web.site import Reading, SiteHere
 
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/admin", include_in_schema=False)
 MOST = 100
-WHO = "web"
-SEE_OTHER = 303
 ENDED = (Status.COMPLETED, Status.PARTIAL, Status.FAILED)
 Field = Annotated[str, Query(max_length=500)]
 RUN_COLUMNS = (
@@ -83,7 +80,7 @@ def stop(site: SiteHere, run_id: Id, _: Change) -> Response:
         if not request_stop(db, found.id, db.now):
             raise LockedError(f"run {found.id} is {found.status} already")
         note_action(db, "run.stop", f"run {found.id}", actor=WHO, now=db.now)
-    return RedirectResponse(f"/admin/runs/{run_id}?done=asked+to+stop", SEE_OTHER)
+    return see(f"/admin/runs/{run_id}?done=asked+to+stop")
 
 
 @page(router, "/sessions", "json", "csv")
@@ -118,7 +115,7 @@ def again(site: SiteHere, session_id: str, _: Change) -> Response:
     new = ask_for(site.stores.sessions, evolve(order, batch_id=None))
     with site.database.write() as db:
         note_action(db, "session.again", f"session {before}", actor=WHO, now=db.now, asked=str(new))
-    return RedirectResponse(f"/admin/sessions/{new}?done=a+worker+of+the+fleet+begins+it", SEE_OTHER)
+    return see(f"/admin/sessions/{new}?done=a+worker+of+the+fleet+begins+it")
 
 
 @router.get("/sessions/{session_id}/pictures/{artifact_id}")

@@ -20,12 +20,12 @@ from crawler.views import snapshots as snapshot_views
 from crawler.views.snapshots import SnapshotSummary
 from crawler.web import feeds
 from crawler.web.answers import JsonAnswer, shape, tagged
+from crawler.web.api.snapshots import UNKNOWN
 from crawler.web.errors import InvalidRequestError
 from crawler.web.parameters import MAX_NUMBER, Id, PageNumber, Since, SourceCode, Until
 from crawler.web.site import Reading, SiteHere
 
 router = APIRouter(prefix="/api", tags=["changes"])
-UNKNOWN = "Snapshot not found"
 
 
 class PairError(CrawlerError):

@@ -14,11 +14,11 @@ from crawler.db.engine import Database
 from crawler.errors import CrawlerError
 from crawler.views import archive_exports as views
 from crawler.views.archive_exports import Exported, ExportForm, ExportOrder
+from crawler.web.access import WHO
 from crawler.web.errors import InvalidRequestError
 from crawler.web.parameters import MAX_NUMBER, Since, SourceCode, Until
 from crawler.web.site import SiteHere
 
-WHO = "web"
 MAX_ROWS = 10_000
 DEFAULT_ROWS = 1_000
 TYPES = {ExportForm.JSONL: "application/x-ndjson", ExportForm.CSV: "text/csv; charset=utf-8"}

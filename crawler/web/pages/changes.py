@@ -13,7 +13,7 @@ from crawler.views import archive
 from crawler.views import changes as views
 from crawler.web import feeds
 from crawler.web.answering import Rows, page, shown
-from crawler.web.parameters import Id, day_of, number_of
+from crawler.web.parameters import Id, address_of, chips, day_of, number_of
 from crawler.web.site import Reading, SiteHere
 
 if TYPE_CHECKING:
@@ -62,9 +62,10 @@ def changes(
     is_more = bool(found.results) and first + len(found.results) < found.total
     return shown(
         request, "changes.html", found, rows, days=_by_days(found.results), remarks=remarks, first=first,
-        asked={**dict.fromkeys(given, ""), **asked}, sources=archive.names(db), chips=_chips(asked),
-        newer=_address(asked, order.page - 1) if order.page > 1 else "",
-        older=_address(asked, order.page + 1) if is_more else "", path_of=feeds.path_of,
+        asked={**dict.fromkeys(given, ""), **asked}, sources=archive.names(db),
+        chips=chips("/changes", asked, LABELS),
+        newer=address_of("/changes", asked, order.page - 1) if order.page > 1 else "",
+        older=address_of("/changes", asked, order.page + 1) if is_more else "", path_of=feeds.path_of,
         query=urlencode({"source": asked["source"]}) if "source" in asked else "",
     )  # fmt: skip
 
@@ -74,18 +75,6 @@ def _by_days(
 ) -> list[tuple[date, list[views.ChangeDocument]]]:
     days = groupby(found, key=lambda each: each.to_capture_timestamp.date())
     return [(day, list(each)) for day, each in days]
-
-
-def _chips(asked: dict[str, str]) -> list[tuple[str, str]]:
-    return [
-        (LABELS[name].format(value), _address({key: one for key, one in asked.items() if key != name}, 1))
-        for name, value in asked.items()
-    ]
-
-
-def _address(asked: dict[str, str], number: int) -> str:
-    fields = {**asked, **({"page": str(number)} if number > 1 else {})}
-    return f"/changes?{urlencode(fields)}" if fields else "/changes"
 
 
 @page(router, "/diff/{before}/{after}", "json")

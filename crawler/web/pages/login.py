@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
-from fastapi.responses import RedirectResponse
 
 from crawler import logs
 from crawler.clock import utc_now
 from crawler.web import errors
 from crawler.web.access import NotAuthorizedError, form_fields, keys_of, require_own_origin
+from crawler.web.answering import see
 from crawler.web.keys import COOKIE, COOKIE_PATH, LOGIN_LASTS
 from crawler.web.site import SiteHere
 
 log = logs.get_logger(__name__)
 router = APIRouter(prefix="/admin", include_in_schema=False)
-SEE_OTHER = 303
 
 
 async def _form(request: Request) -> dict[str, str]:
@@ -42,7 +41,7 @@ def login(request: Request, site: SiteHere, form: Form) -> Response:
     if not keys.opens(form.get("token", "").strip()):
         log.warning("login.refused", client=request.client.host if request.client else "?")
         return errors.login_page(request, NotAuthorizedError("Invalid admin key"), 401)
-    answer = RedirectResponse(errors.local_path(form.get("next", "")), SEE_OTHER)
+    answer = see(errors.local_path(form.get("next", "")))
     answer.set_cookie(
         COOKIE, keys.login(utc_now()), max_age=int(LOGIN_LASTS.total_seconds()), path=COOKIE_PATH,
         secure=request.url.scheme == "https", httponly=True, samesite="strict",
@@ -53,6 +52,6 @@ def login(request: Request, site: SiteHere, form: Form) -> Response:
 @router.post("/logout")
 def logout(_: Form) -> Response:
     """Have a browser forget."""
-    answer = RedirectResponse("/", SEE_OTHER)
+    answer = see("/")
     answer.delete_cookie(COOKIE, path=COOKIE_PATH)
     return answer

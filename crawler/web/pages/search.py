@@ -13,7 +13,7 @@ from crawler.views import archive
 from crawler.views import search as views
 from crawler.web.answering import Rows, page, shown
 from crawler.web.api.search import MAX_QUERY_CHARS, counted
-from crawler.web.parameters import day_of, number_of
+from crawler.web.parameters import address_of, chips, day_of, number_of
 from crawler.web.site import Reading, SiteHere
 
 router = APIRouter()
@@ -50,9 +50,9 @@ def search(
     is_more = bool(found.results) and first + len(found.results) < found.total
     return shown(
         request, "search.html", found, _rows(found), order=order, asked={**dict.fromkeys(NAMES, ""), **asked},
-        remarks=remarks, sources=archive.names(db), chips=_chips(asked), first=first,
-        newer=_address(asked, order.page - 1) if order.page > 1 else "",
-        older=_address(asked, order.page + 1) if is_more else "",
+        remarks=remarks, sources=archive.names(db), chips=chips("/search", asked, LABELS), first=first,
+        newer=address_of("/search", asked, order.page - 1) if order.page > 1 else "",
+        older=address_of("/search", asked, order.page + 1) if is_more else "",
         api=f"/api/search?{_api_query(asked)}", narrowings=_narrowings(asked, order, found.facets),
     )  # fmt: skip
 
@@ -86,15 +86,6 @@ def _rows(found: object) -> Rows:
     )  # fmt: skip
 
 
-def _chips(asked: dict[str, str]) -> list[tuple[str, str]]:
-    """Each part of the question, and the address of the question without it."""
-    return [
-        (LABELS[name].format(value), _address({key: one for key, one in asked.items() if key != name}, 1))
-        for name, value in asked.items()
-        if name in LABELS
-    ]
-
-
 def _narrowings(
     asked: dict[str, str], order: SearchOrder, facets: Facets | None
 ) -> list[tuple[str, list[tuple[str, int, str]]]]:
@@ -105,10 +96,12 @@ def _narrowings(
     if facets is None:
         return []
     by_site = [
-        (each.label, each.count, _address({**asked, "source": each.value}, 1)) for each in facets.sources
+        (each.label, each.count, address_of("/search", {**asked, "source": each.value}, 1))
+        for each in facets.sources
     ]
     by_year = [
-        (each.label, each.count, _address({**asked, **_days_of(each.value)}, 1)) for each in facets.years
+        (each.label, each.count, address_of("/search", {**asked, **_days_of(each.value)}, 1))
+        for each in facets.years
     ]
     parts = [("Sites", by_site)]
     if order.view == VIEWS[0] and not (order.since or order.until):
@@ -118,11 +111,6 @@ def _narrowings(
 
 def _days_of(year: str) -> dict[str, str]:
     return {"from": f"{year:0>4}-01-01", "to": f"{year:0>4}-12-31"}
-
-
-def _address(asked: dict[str, str], number: int) -> str:
-    fields = {**asked, **({"page": str(number)} if number > 1 else {})}
-    return f"/search?{urlencode(fields)}" if fields else "/search"
 
 
 def _api_query(asked: dict[str, str]) -> str:

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from crawler.web.parameters import MAX_NUMBER, day_of, number_of
+from crawler.web.parameters import MAX_NUMBER, address_of, chips, day_of, number_of
 
 
 @pytest.mark.parametrize(("given", "number"), [
@@ -37,3 +37,18 @@ def test_what_is_no_day_is_told(given: str) -> None:
     remarks: list[str] = []
     assert day_of(given, remarks) is None
     assert [given in remark and "2026-05-31" in remark for remark in remarks] == [True]
+
+
+def test_the_address_of_a_page() -> None:
+    """The first page goes without its number, and without a question it is the list alone."""
+    assert address_of("/search", {}) == "/search"
+    assert address_of("/search", {"q": "a b"}) == "/search?q=a+b"
+    assert address_of("/search", {"q": "a b"}, 2) == "/search?q=a+b&page=2"
+
+
+def test_each_part_of_a_question_can_be_taken_out() -> None:
+    """What has no label is no part of its own, and stays in the others."""
+    asked = {"q": "cup", "source": "shop", "from": "2026-01-01"}
+    assert chips("/search", asked, {"source": "site {}", "from": "since {}"}) == [
+        ("site shop", "/search?q=cup&from=2026-01-01"), ("since 2026-01-01", "/search?q=cup&source=shop"),
+    ]  # fmt: skip

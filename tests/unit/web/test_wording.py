@@ -61,13 +61,6 @@ def test_states_have_a_look(status: str, tone: str) -> None:
     assert "_" not in wording.said(status)
 
 
-def test_a_log_steers_nothing() -> None:
-    """No terminal, and no direction of text; tabs and words of any script stay."""
-    shown = wording.plain("\x1b[31mred\x07 \u202eabc\u2066 \x9b")
-    assert shown == "\ufffd[31mred\ufffd \ufffdabc\ufffd \ufffd"
-    assert wording.plain("a\tb שלום 東京") == "a\tb שלום 東京"
-
-
 def test_an_address_of_a_capture_is_one_path() -> None:
     """What would end it early, or leave it, is spelt out."""
     url = 'https://shop.example/a b?q="1"&r=ü#end'
