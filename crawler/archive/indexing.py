@@ -17,7 +17,7 @@ from attrs import define, evolve, field, frozen
 from sqlalchemy import and_, exists, func, insert, or_, select
 
 from crawler.archive import crawled, passes
-from crawler.archive.media_records import write_media_records
+from crawler.archive.media_records import record_row, write_media_records
 from crawler.archive.passes import AT_ONCE, BATCH_BYTES
 from crawler.archive.writing import ReadPage, source_id_of, write_in_turn
 from crawler.capture.items import MEDIA as MEDIA_PAGE
@@ -25,7 +25,6 @@ from crawler.db.models import Artifact, CrawlSession, Page, Record, Run, Snapsho
 from crawler.errors import CrawlerError
 from crawler.evidence.bodies import Bodies, body_in, is_body, is_readable
 from crawler.html.content import NOTHING_IGNORED, ContentQuestion, Ignored
-from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -255,9 +254,5 @@ def _record_of(db: Transaction, fetched: _Fetched) -> int:
     known = db.scalar(select(Record.id).where(Record.artifact_id == artifact.id))
     if known is not None:
         return known
-    row = {
-        "artifact_id": artifact.id, "kind": "response", "url": page.url, "url_key": stored_key(page.url),
-        "captured_at": page.created_at, "mime_type": artifact.content_type, "status_code": page.http_status,
-        "payload_digest": f"sha256:{fetched.content_hash}",
-    }  # fmt: skip
+    row = record_row(artifact, page, fetched.content_hash)
     return db.scalars(insert(Record).values(**row).returning(Record.id)).one()

@@ -6,7 +6,6 @@ a page gets its own with its snapshot.
 
 from __future__ import annotations
 
-from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import exists, select
@@ -58,7 +57,7 @@ def write_media_records(database: Database) -> int:
 
 
 def _write(db: Session, pictures: Select[Artifact, Page]) -> int:
-    rows = list(starmap(_row, db.execute(pictures)))
+    rows = [record_row(artifact, page, artifact.content_sha256) for artifact, page in db.execute(pictures)]
     if rows:  # somebody else may be at the same ones
         db.execute(insert_into(db, Record).on_conflict_do_nothing(index_elements=["artifact_id"]), rows)
     return len(rows)
@@ -68,9 +67,10 @@ def _some(now: datetime) -> Select[Artifact, Page]:
     return _PICTURES.where(is_readable(now)).limit(AT_ONCE)
 
 
-def _row(artifact: Artifact, page: Page) -> dict[str, Any]:
+def record_row(artifact: Artifact, page: Page, digest: str | None) -> dict[str, Any]:
+    """The record of a page that lies in a file of its own, as it is written."""
     return {
         "artifact_id": artifact.id, "kind": "response", "url": page.url, "url_key": stored_key(page.url),
         "captured_at": page.created_at, "mime_type": artifact.content_type, "status_code": page.http_status,
-        "payload_digest": f"sha256:{artifact.content_sha256}",
+        "payload_digest": f"sha256:{digest}",
     }  # fmt: skip

@@ -186,16 +186,19 @@ def _filters(order: SearchOrder) -> Iterator[ColumnElement[bool]]:
     if order.source is not None:
         code = order.source.lower()
         yield Snapshot.source_id.in_(select(RegisteredSource.id).where(RegisteredSource.code == code))
-    if order.since is not None:
-        yield Snapshot.captured_at >= _begin(order.since)
-    if order.until is not None and order.until < date.max:
-        yield Snapshot.captured_at < _begin(order.until + timedelta(days=1))
+    yield from on_days(Snapshot.captured_at, order.since, order.until)
     if order.view == "snapshots" and not order.with_repeats:
         yield Snapshot.deduplicated.is_(False)
 
 
-def _begin(day: date) -> datetime:
-    return datetime.combine(day, time(), UTC)
+def on_days(
+    moment: InstrumentedAttribute[datetime], since: date | None, until: date | None
+) -> Iterator[ColumnElement[bool]]:
+    """From the first of these days to the end of the last one, in UTC."""
+    if since is not None:
+        yield moment >= datetime.combine(since, time(), UTC)
+    if until is not None and until < date.max:
+        yield moment < datetime.combine(until + timedelta(days=1), time(), UTC)
 
 
 def _of_view(hits: Select[Any], order: SearchOrder) -> Select[Any]:

@@ -23,6 +23,7 @@ from crawler.html.content import ContentQuestion
 from crawler.storable import as_text
 from crawler.warc.messages import decoded
 from crawler.warc.reader import NOT_SEEKABLE, Bad, body_of, open_record
+from crawler.warc.records import ANSWERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from crawler.db.engine import Database
     from crawler.warc.reader import Entry
 
-KEPT_KINDS = frozenset({"response", "revisit", "resource"})
 MAX_URL_CHARS = 8192
 MAX_FIELD_CHARS = 300
 ROWS_AT_ONCE = 16 * AT_ONCE  # answers in a batch, pages or not
@@ -149,7 +149,7 @@ def _add(batch: Batch, found: Entry | Bad, beside: BinaryIO) -> None:
         batch.bad.append(found)
         return
     url = found.head.url or ""
-    if found.head.kind not in KEPT_KINDS or not url[:8].lower().startswith(("http://", "https://")):
+    if found.head.kind not in ANSWERS or not url[:8].lower().startswith(("http://", "https://")):
         return
     if not found.is_seekable:
         batch.bad.append(Bad(found.offset, found.length, NOT_SEEKABLE))

@@ -14,13 +14,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from attrs import frozen
-from sqlalchemy import and_, case, exists, func, or_, select, text, update
+from sqlalchemy import and_, case, exists, func, or_, select, update
 from sqlalchemy.orm import aliased
 
 from crawler.archive import groups, similar, texts, unused, word_index
 from crawler.archive.groups import Links, group_key, link_key
 from crawler.archive.words import folded
 from crawler.clock import utc_now
+from crawler.db.engine import wait_for_turn
 from crawler.db.lists import evened
 from crawler.db.models import RegisteredSource, Snapshot
 from crawler.db.upsert import insert_into, insert_rows, taking
@@ -81,8 +82,7 @@ def status_class(status: int | None) -> int:
 
 def take_turn(db: Session) -> None:
     """Wait until nobody else writes a batch."""
-    if db.get_bind().dialect.name != "sqlite":
-        db.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+    wait_for_turn(db, _LOCK)
 
 
 def write_in_turn(

@@ -111,3 +111,4 @@ class Cause(StrEnum):
 
 # Of pages that are not to be had, by the site's rules or the source's.
 REFUSALS = frozenset(cause for cause in Cause if cause.traits.is_refusal)
+CUT_SHORT = tuple(cause for cause in Cause if cause.traits.cuts_short)  # by who started it: nobody's news

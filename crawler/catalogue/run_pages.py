@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from attrs import field, frozen
 from sqlalchemy import and_, exists, false, func, not_, or_, select
 
-from crawler.capture.failures import Cause
+from crawler.capture.failures import REFUSALS, Cause
 from crawler.capture.items import PageCapture
 from crawler.catalogue import assets
 from crawler.db.models import Asset, Task
@@ -123,7 +123,7 @@ def _can_tell_of(db: Session, run_id: int) -> ColumnElement[bool]:
     is_had = and_(Task.status == "finished", Task.outcome == "stored")
     answered = exists().where(own, or_(is_gone, is_had))
     failed = and_(Task.run_id == run_id, Task.status == "error", not_(func.coalesce(is_gone, false())))
-    faults = failed & Task.cause.not_in([cause.value for cause in Cause if cause.traits.is_refusal])
+    faults = failed & Task.cause.not_in(sorted(REFUSALS))
     if not rows.looked_everywhere(db, run_id) or db.scalar(select(Task.id).where(faults).limit(1)):
         return answered
     return or_(answered, not_(exists().where(own, failed)))

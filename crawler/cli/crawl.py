@@ -35,7 +35,6 @@ from crawler.views import sessions as session_views
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-INTERRUPTED = 130
 SECONDS_BETWEEN_LINES = 10.0
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -167,7 +166,7 @@ def crawl_and_report(crawl: Crawl, *, as_json: bool) -> int:
     """Run a crawl, show its sessions or its run, and give the exit code that tells the truth."""
     finished = run_crawl(crawl)
     if finished.run is None and not finished.sessions:  # it never began, and has said why
-        return INTERRUPTED if finished.interrupted else finished.refusal or finished.exit_code or 1
+        return ExitCode.INTERRUPTED if finished.interrupted else finished.refusal or finished.exit_code or 1
     with reading(load_settings(_named(crawl.settings))) as db:
         if finished.run is None:
             code = sessions.tell(session_views.of(db, db.now, finished.sessions), as_json=as_json)
@@ -176,7 +175,7 @@ def crawl_and_report(crawl: Crawl, *, as_json: bool) -> int:
     if finished.interrupted:
         goes_on = any(argument.startswith("urls=") for argument in crawl.arguments)
         note("interrupted" + ("; the same command goes on where it stopped" if goes_on else ""))
-        return INTERRUPTED
+        return ExitCode.INTERRUPTED
     # What the crawl itself knows of its failure may not have reached the database.
     return finished.exit_code if finished.exit_code == ExitCode.FAILED else code or finished.exit_code
 

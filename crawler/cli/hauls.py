@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crawler.catalogue import hauls
-from crawler.cli.crawl import INTERRUPTED, Crawl, FinishedCrawl, run_crawl
+from crawler.cli.crawl import Crawl, FinishedCrawl, run_crawl
 from crawler.cli.lists import list_command
 from crawler.cli.options import Json, Overrides, Verbose, add_group
 from crawler.cli.output import Listing, emit, note, say, table
 from crawler.cli.sessions import exit_code
 from crawler.cli.stores import reading, writing
-from crawler.errors import UsageError
+from crawler.errors import ExitCode, UsageError
 from crawler.sessions.batches import read_url_file
 from crawler.views import hauls as views
 from crawler.views import sessions as session_views
@@ -62,7 +62,7 @@ def create(
     show(name, as_json=as_json)
     if finished.interrupted:
         note("interrupted; the same command goes on where it stopped")
-        return INTERRUPTED
+        return ExitCode.INTERRUPTED
     return exit_code(sessions) if sessions else finished.exit_code
 
 

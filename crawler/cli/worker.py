@@ -9,9 +9,8 @@ import typer
 from crawler.cli.output import note
 from crawler.cli.stores import opened
 from crawler.config import load_settings
+from crawler.errors import ExitCode
 from crawler.jobs.worker import Worker
-
-INTERRUPTED = 130
 
 
 def register(app: typer.Typer) -> None:
@@ -40,5 +39,5 @@ def worker(
         at_work.run(poll_interval=poll_interval, once=once)
     if at_work.stopping.is_set():
         note("stopped; what was under way is put back")
-        return INTERRUPTED if once else 0
+        return ExitCode.INTERRUPTED if once else 0
     return 0

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from sqlalchemy import create_engine, event, func, select
+from sqlalchemy import create_engine, event, func, select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.orm import Session
@@ -71,6 +71,12 @@ class Transaction(Session):
     def now(self) -> datetime:
         """The database's time when it is first asked for: after a wait for a row, where one came first."""
         return self.connection().execute(_NOW).scalar_one()
+
+
+def wait_for_turn(db: Session, key: int) -> None:
+    """Wait until no other transaction has the turn, and keep it; SQLite's writers take turns anyway."""
+    if db.get_bind().dialect.name != "sqlite":
+        db.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
 
 
 class Database:

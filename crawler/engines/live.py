@@ -5,7 +5,6 @@ So the look passes what every request passes: the domain's lock and delay, robot
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess  # ruff: ignore[suspicious-subprocess-import] - crawls are processes of their own
 import sys
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from crawler.engines.process import event_in
 from crawler.errors import CrawlerError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def page_in(told: Iterable[bytes]) -> LivePage | None:
         size += len(line)
         if size > MAX_TOLD_BYTES:
             break
-        event = _event(line)
+        event = event_in(line)
         if event.get("event") == "live":
             found = _page(event)
         elif event.get("event") == "ended":
@@ -89,14 +89,6 @@ def page_in(told: Iterable[bytes]) -> LivePage | None:
         elif event.get("event") == "refused":
             raise LiveRefusedError(str(event.get("error", "")), hint=str(event.get("hint", "")))
     return found or (LivePage(cause=ended) if ended else None)
-
-
-def _event(line: bytes) -> Mapping[str, Any]:
-    try:
-        event = json.loads(line)
-    except ValueError:
-        return {}
-    return event if isinstance(event, dict) else {}
 
 
 def _page(event: Mapping[str, Any]) -> LivePage:

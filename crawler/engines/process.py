@@ -8,7 +8,7 @@ import signal
 import subprocess  # ruff: ignore[suspicious-subprocess-import] - engines are processes of their own
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
@@ -35,6 +35,15 @@ class Launch:
     grace: float = 60.0  # from asking it to end to ending it
     orphan_grace: float = 6.0  # the same, once whoever started it is gone
     last_orders: Sequence[Sequence[str]] = field(factory=tuple)  # run by the guard where it did not end well
+
+
+def event_in(line: bytes) -> dict[str, Any]:
+    """What a crawl tells in a line; nothing where it is none of its own."""
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return {}
+    return event if isinstance(event, dict) else {}
 
 
 class Guarded:

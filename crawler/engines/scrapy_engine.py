@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawler.clock import utc_now
 from crawler.engines.engine import Stage
-from crawler.engines.process import Launch
+from crawler.engines.process import Launch, event_in
 from crawler.engines.state import write_atomically
 from crawler.engines.statistics import statistics_line
 from crawler.urls import domain_of
@@ -94,7 +94,7 @@ class ScrapyEngine:
         next_at = 0.0
         with os.fdopen(self._pipe, "rb") as events:
             for line in events:
-                event = _event(line)
+                event = event_in(line)
                 if event.get("event") == "run":
                     self._run = event.get("run")
                     yield self._line({"finished": 0, "error": 0, "waiting": 0, "held": 1})
@@ -143,14 +143,6 @@ class ScrapyEngine:
             "refused": refused, "waiting": not event.get("held", 1), "run": self._run,
         }  # fmt: skip
         return statistics_line(details, at=utc_now().isoformat())
-
-
-def _event(line: bytes) -> dict[str, Any]:
-    try:
-        event = json.loads(line)
-    except ValueError:
-        return {}
-    return event if isinstance(event, dict) else {}
 
 
 def _at_the_end(tasks: dict[str, int]) -> dict[str, Any]:

@@ -298,7 +298,7 @@ def examine_all(database: Database, blobs: BlobStore) -> Iterator[Examined]:
     """Every readable artifact in the order of the ids; no transaction is open while files are read."""
     last: UUID | None = None
     with ThreadPoolExecutor(_READERS) as readers:
-        while rows := _page(database, last):
+        while rows := readable_after(database, last, PAGE_ROWS):
             last = rows[-1].id
             findings = readers.map(lambda row: examined(blobs, row), rows)
             yield from _still_there(database, list(starmap(Examined, zip(rows, findings, strict=True))))
@@ -329,8 +329,9 @@ def _exhaust(chunks: Iterable[bytes]) -> None:
         pass
 
 
-def _page(database: Database, after: UUID | None) -> Sequence[Artifact]:
-    query = select(Artifact).order_by(Artifact.id).limit(PAGE_ROWS)
+def readable_after(database: Database, after: UUID | None, most: int) -> Sequence[Artifact]:
+    """The next readable artifacts in the order of the ids."""
+    query = select(Artifact).order_by(Artifact.id).limit(most)
     with database.read() as db:
         query = query.where(is_readable(db.now))
         return db.scalars(query if after is None else query.where(Artifact.id > after)).all()
@@ -338,10 +339,13 @@ def _page(database: Database, after: UUID | None) -> Sequence[Artifact]:
 
 def _still_there(database: Database, found: list[Examined]) -> Iterator[Examined]:
     """Leave out what a cleaner took while we read."""
-    doubted = [one.artifact.id for one in found if one.finding is Finding.MISSING]
-    live: set[UUID] = set()
-    if doubted:
-        with database.read() as db:
-            query = select(Artifact.id).where(Artifact.id.in_(doubted), is_readable(db.now))
-            live = set(db.scalars(query))
+    live = still_readable(database, [one.artifact.id for one in found if one.finding is Finding.MISSING])
     return (one for one in found if one.finding is not Finding.MISSING or one.artifact.id in live)
+
+
+def still_readable(database: Database, ids: Sequence[UUID]) -> set[UUID]:
+    """Those of some artifacts that no cleaner has taken meanwhile."""
+    if not ids:
+        return set()
+    with database.read() as db:
+        return set(db.scalars(select(Artifact.id).where(Artifact.id.in_(ids), is_readable(db.now))))

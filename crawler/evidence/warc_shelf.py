@@ -25,7 +25,7 @@ from crawler.evidence.blobs import CHUNK_BYTES, StoreUnavailableError, as_store_
 from crawler.evidence.warc_walk import walk
 from crawler.warc.messages import Resource
 from crawler.warc.reader import Entry
-from crawler.warc.records import PairWriter, Shelved, read_date
+from crawler.warc.records import ANSWERS, PairWriter, Shelved, read_date
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 ENDING = ".warc.gz"
 OPEN = ".open"
-ANSWERS = {"response", "revisit", "resource"}
 FLUSHERS = 4
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _NEW = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC

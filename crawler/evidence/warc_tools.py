@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from attrs import evolve, field, frozen
 
+from crawler.engines.state import STATE_FILE
 from crawler.errors import CrawlerError, IntegrityError, NotFoundError
 from crawler.evidence.archive_folders import MANIFEST, MAX_MANIFEST_BYTES, said_in
 from crawler.evidence.blobs import CHUNK_BYTES, as_store_error
@@ -21,14 +22,13 @@ from crawler.evidence.warc_walk import walk
 from crawler.warc.cdxj import line_of, sorted_lines
 from crawler.warc.eraser import erasure
 from crawler.warc.reader import NOT_SEEKABLE, Bad, Entry
+from crawler.warc.records import ANSWERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
     from datetime import datetime
 
 ENDINGS = (".warc.gz", ".warc")
-ANSWERS = frozenset({"response", "revisit", "resource"})
-STATE_FILE = ".archive_state.json"
 TEMP = ".tmp"
 _MAX_STATE_BYTES = 1024 * 1024
 RECOMPRESS = "run `warcio recompress` first, which gives each record a member of its own"

@@ -27,7 +27,7 @@ PAUSED = "Fetch.requestPaused"
 _KINDS = ("text/html", "application/xhtml+xml")
 _REDIRECTS = range(300, 400)
 # What is true of a body on the wire, and not of one that was unpacked.
-_OF_PACKING = {"content-encoding", "content-length", "transfer-encoding"}
+OF_PACKING = {"content-encoding", "content-length", "transfer-encoding"}
 
 
 @define(eq=False)
@@ -96,7 +96,7 @@ class MainDocument:
             await cdp.send("Fetch.failRequest", {"requestId": request_id, "errorReason": "Aborted"})
             return
         self.body = body
-        headers = [each for each in event["responseHeaders"] if each["name"].lower() not in _OF_PACKING]
+        headers = [each for each in event["responseHeaders"] if each["name"].lower() not in OF_PACKING]
         answer = {
             "requestId": request_id,
             "responseCode": event["responseStatusCode"],

@@ -10,6 +10,7 @@ from playwright.async_api import Error
 
 from crawler.access.egress import host_name
 from crawler.clock import utc_now
+from crawler.rendering.documents import OF_PACKING
 from crawler.rendering.rendered import rendered_in
 from crawler.urls import host_of
 from crawler.warc.messages import Exchange, Resource
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 HEADERS_SECONDS = 5.0  # that the browser may take to tell headers
 MOST_BYTES = 64 * 1024 * 1024  # of all bodies of one page
 # Of the body as it went over the wire; the browser hands it out unpacked.
-_OF_PACKING = {"content-encoding", "content-length", "transfer-encoding"}
 _NOT_KEPT = "unspecified"  # in the format's words: the browser has let go of the body
 # What a browser hands out as text that it has decoded; it is UTF-8 then, and the record says so.
 _DECODED = {"document", "stylesheet", "script", "xhr", "fetch", "manifest"}
@@ -108,7 +108,7 @@ async def _headers_of(message: Request | Response) -> list[tuple[str, str]]:
 
 
 def _is_of_answer(name: str) -> bool:
-    return name.lower() not in _OF_PACKING and not name.startswith(":")
+    return name.lower() not in OF_PACKING and not name.startswith(":")
 
 
 def _as_utf8(name: str, value: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import asdict, frozen
 from sqlalchemy import and_, or_, select, text, union, update
 
+from crawler.db.engine import wait_for_turn
 from crawler.db.models import (
     Artifact,
     Asset,
@@ -57,9 +58,8 @@ _KEY = 8_243_902
 
 
 def retention_lock(db: Session) -> None:
-    """Wait for the lock, and keep it to the transaction's end; SQLite's writers have one anyway."""
-    if db.get_bind().dialect.name != "sqlite":
-        db.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _KEY})
+    """Wait for the lock, and keep it to the transaction's end."""
+    wait_for_turn(db, _KEY)
 
 
 # ── which rows a standing hold covers, as conditions of queries ──

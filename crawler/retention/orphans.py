@@ -15,7 +15,7 @@ from crawler import logs
 from crawler.capture.artifact_types import EXPIRING_FILES
 from crawler.db.models.evidence import Artifact
 from crawler.evidence.blobs import StoreUnavailableError, UnsafePathError
-from crawler.evidence.bodies import is_readable
+from crawler.evidence.bodies import is_readable, readable_after, still_readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -132,7 +132,7 @@ class _Scan:
 
     def look_at_rows(self) -> Iterator[None]:
         last: UUID | None = None
-        while rows := self._page(last):
+        while rows := readable_after(self.database, last, GROUP_ROWS):
             last = rows[-1].id
             self.report.rows_seen += len(rows)
             self.report.rows += self._without_file(rows)
@@ -168,19 +168,9 @@ class _Scan:
                 self.report.removed += 1
                 self.report.removed_bytes += sizes[removal.uri]
 
-    def _page(self, after: UUID | None) -> Sequence[Artifact]:
-        query = select(Artifact).order_by(Artifact.id).limit(GROUP_ROWS)
-        with self.database.read() as db:
-            query = query.where(is_readable(db.now))
-            return db.scalars(query if after is None else query.where(Artifact.id > after)).all()
-
     def _without_file(self, rows: Sequence[Artifact]) -> list[LostRow]:
         suspects = [(row, unsafe) for row in rows for there, unsafe in [self._look(row)] if not there]
-        if not suspects:
-            return []
-        with self.database.read() as db:  # leave out what a cleaner took while we looked
-            ids = [row.id for row, _ in suspects]
-            live = set(db.scalars(select(Artifact.id).where(Artifact.id.in_(ids), is_readable(db.now))))
+        live = still_readable(self.database, [row.id for row, _ in suspects])
         return [
             LostRow(
                 row.id, row.session_id, row.type, row.storage_uri, row.size_bytes,

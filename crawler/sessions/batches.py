@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 from sqlalchemy import and_, exists, func, or_, select, update
 
-from crawler.capture.failures import Cause
+from crawler.capture.failures import CUT_SHORT
 from crawler.db.models import Batch, CrawlSession
 from crawler.errors import BadUrlError, LockedError, UsageError
 from crawler.sessions.outcome import Status
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 MAX_FILE_BYTES = 64 * 1024 * 1024
 # How a session may have ended without having been done.
-_CUT_SHORT = [cause for cause in Cause if cause.traits.cuts_short]
-_WAS_CUT_SHORT = and_(CrawlSession.status == Status.FAILED, CrawlSession.cause.in_(_CUT_SHORT))
+_WAS_CUT_SHORT = and_(CrawlSession.status == Status.FAILED, CrawlSession.cause.in_(CUT_SHORT))
 
 
 @frozen

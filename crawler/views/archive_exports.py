@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 from sqlalchemy import select
 
+from crawler.archive.search import on_days
 from crawler.db.models import PageGroup, RegisteredSource, Snapshot, SnapshotChange
 from crawler.views.archive import HIDDEN_SOURCE
 from crawler.views.documents import as_json
@@ -16,6 +16,7 @@ from crawler.views.exports import csv_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import date
 
     from sqlalchemy import Row
 
@@ -114,12 +115,4 @@ def _page(order: ExportOrder, after: int, limit: int) -> Any:
     query = query.where(table.id > after, RegisteredSource.code != HIDDEN_SOURCE)
     if order.source is not None:
         query = query.where(RegisteredSource.code == order.source.lower())
-    if order.since is not None:
-        query = query.where(moment >= _begin(order.since))
-    if order.until is not None and order.until < date.max:
-        query = query.where(moment < _begin(order.until + timedelta(days=1)))
-    return query.order_by(table.id).limit(limit)
-
-
-def _begin(day: date) -> datetime:
-    return datetime.combine(day, time(), UTC)
+    return query.where(*on_days(moment, order.since, order.until)).order_by(table.id).limit(limit)

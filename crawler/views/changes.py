@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -23,6 +22,7 @@ from crawler.archive.changes import (
     side_of,
 )
 from crawler.archive.comparing import FieldChange, SectionChange, compared, field_changes
+from crawler.archive.search import on_days
 from crawler.db import lookup
 from crawler.db.models import Job, Page, PageGroup, Record, RegisteredSource, Snapshot, SnapshotChange
 from crawler.errors import CrawlerError, NotFoundError
@@ -34,6 +34,8 @@ from crawler.views.snapshots import captured_of
 from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
+    from datetime import date, datetime
+
     from sqlalchemy import ColumnElement, Row, Select
 
     from crawler.config import Settings
@@ -325,10 +327,7 @@ def _wanted(db: Transaction, order: FeedOrder) -> list[ColumnElement[bool]]:
         which.append(change.to_job_id == order.job)
     if not order.with_unchanged:
         which.append(change.change_type != UNCHANGED)
-    if order.since is not None:
-        which.append(change.to_captured_at >= datetime.combine(order.since, time(), UTC))
-    if order.until is not None and order.until < date.max:
-        which.append(change.to_captured_at < datetime.combine(order.until + timedelta(days=1), time(), UTC))
+    which += on_days(change.to_captured_at, order.since, order.until)
     has_filter = (order.source, order.job, order.since, order.until) != (None,) * 4
     if order.latest or (order.latest is None and not has_filter):
         which.append(_is_of_newest_job())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from sqlalchemy import case, func, select
 
-from crawler.capture.failures import Cause
+from crawler.capture.failures import CUT_SHORT
 from crawler.db.models import (
     AuditEntry,
     CrawlSession,
@@ -38,7 +38,6 @@ SETTLED = timedelta(minutes=2)
 LEAST_SESSIONS = 5
 FELL_BELOW = 0.5
 WEEK = timedelta(days=7)
-CUT_SHORT = [cause for cause in Cause if cause.traits.cuts_short]  # by who started it: nobody's news
 
 
 @frozen(kw_only=True)

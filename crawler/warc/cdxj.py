@@ -11,12 +11,13 @@ from functools import lru_cache
 from typing import IO, TYPE_CHECKING
 from urllib.parse import quote_from_bytes, unquote_to_bytes, urlsplit
 
+from crawler.warc.records import ANSWERS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from crawler.warc.reader import Entry
 
-INDEXED = {"response", "revisit", "resource"}
 SORTED_BYTES = 32 * 1024 * 1024  # of lines that are sorted in memory; more go through files
 MAX_STORED_BYTES = 2_000  # of a key; an index of PostgreSQL takes some more
 _SAFE = "!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"
@@ -145,7 +146,7 @@ def _quoted(data: bytes) -> bytes:
 def line_of(entry: Entry, file_name: str) -> bytes | None:
     """An entry's line; None for what is not looked up, or could not be found by it."""
     url, at = entry.head.url, entry.captured_at
-    if entry.head.kind not in INDEXED or url is None or at is None or not entry.is_seekable:
+    if entry.head.kind not in ANSWERS or url is None or at is None or not entry.is_seekable:
         return None
     said = {"url": url, "mime": _mime_of(entry)}
     if entry.message is not None and entry.message.status is not None:

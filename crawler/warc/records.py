@@ -26,6 +26,7 @@ IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-d
 # The level that files are packed with elsewhere: a tenth of the time of zlib's own, and a fifth more space.
 GZIP_LEVEL = 2
 YEARS = range(1000, 9999)  # that have four digits, as addresses do, and one after them
+ANSWERS = frozenset({"response", "revisit", "resource"})  # the kinds of records that say what a site sent
 MOST_KNOWN = 2048  # answers of a file that what is made of them can still refer to
 _MICROSECOND = timedelta(microseconds=1)
 _DATE = re.compile(

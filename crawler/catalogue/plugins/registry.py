@@ -16,6 +16,7 @@ from crawler.catalogue.plugins.api import AssetRecord, BadValueError, PluginFail
 from crawler.catalogue.plugins.built_in import BUILT_IN
 from crawler.errors import ConfigError
 from crawler.logs import get_logger
+from crawler.runs.sources import PLUGIN_GROUP
 from crawler.urls import redacted
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from crawler.catalogue.plugins.api import AssetPlugin, PluginPage
 
 
-GROUP = "vitrine.plugins"
 _NAME = re.compile(r"[A-Za-z][\w.-]{0,63}", re.ASCII)
 
 log = get_logger(__name__)
@@ -73,7 +73,7 @@ class PluginRegistry:
         try:
             declared = list(_of_group(entry_points()))
         except Exception as error:  # ruff: ignore[blind-except] - other people's metadata
-            log.warning("plugins.not_listed", group=GROUP, error=said(error))
+            log.warning("plugins.not_listed", group=PLUGIN_GROUP, error=said(error))
             return
         for entry_point in declared:
             self._load(entry_point)
@@ -106,9 +106,9 @@ class PluginRegistry:
 def _of_group(entry_points: Any) -> Iterable[Any]:
     """The group, as Python gives it since 3.10, or out of a dict, as it did before."""
     if hasattr(entry_points, "select"):
-        chosen: Iterable[Any] = entry_points.select(group=GROUP)
+        chosen: Iterable[Any] = entry_points.select(group=PLUGIN_GROUP)
     else:
-        chosen = entry_points.get(GROUP, [])
+        chosen = entry_points.get(PLUGIN_GROUP, [])
     return chosen
 
 

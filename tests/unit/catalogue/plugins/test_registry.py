@@ -13,9 +13,10 @@ import pytest
 from attrs import frozen
 
 from crawler.catalogue.plugins import PluginRegistry, run_plugins
-from crawler.catalogue.plugins.registry import GROUP, MAX_MESSAGE_CHARS, MAX_RECORDS, BadPluginError
+from crawler.catalogue.plugins.registry import MAX_MESSAGE_CHARS, MAX_RECORDS, BadPluginError
 from crawler.errors import ConfigError
 from crawler.pdp import Signals, Verdict
+from crawler.runs.sources import PLUGIN_GROUP
 from tests.unit.catalogue.plugins.made_up import URL, Plugin, page, record
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class Selectable:
 def registry_with(*declared: Declared) -> PluginRegistry:
     """A registry that has loaded them."""
     registry = PluginRegistry()
-    registry.load_entrypoints(lambda: Selectable({GROUP: list(declared)}))
+    registry.load_entrypoints(lambda: Selectable({PLUGIN_GROUP: list(declared)}))
     return registry
 
 
@@ -126,14 +127,14 @@ def test_a_dict_of_groups_is_understood() -> None:
     registry = PluginRegistry()
     registry.load_entrypoints(lambda: {"other": [loads(Demanding)]})
     assert registry.names == BUILT_IN
-    registry.load_entrypoints(lambda: {GROUP: [loads(Headings)], "other": [loads(Demanding)]})
+    registry.load_entrypoints(lambda: {PLUGIN_GROUP: [loads(Headings)], "other": [loads(Demanding)]})
     assert registry.names == (*BUILT_IN, "headings")
 
 
 def test_real_entry_points_are_loaded() -> None:
     """As the standard library gives them."""
-    mine = EntryPoint("headings", f"{__name__}:Headings", GROUP)
-    gone = EntryPoint("gone", "no_such_module_here:Plugin", GROUP)
+    mine = EntryPoint("headings", f"{__name__}:Headings", PLUGIN_GROUP)
+    gone = EntryPoint("gone", "no_such_module_here:Plugin", PLUGIN_GROUP)
     other = EntryPoint("other", f"{__name__}:Demanding", "other.group")
     registry = PluginRegistry()
     registry.load_entrypoints(lambda: EntryPoints([gone, mine, other]))
@@ -177,7 +178,7 @@ def test_one_whose_registering_fails_is_skipped(caplog: pytest.LogCaptureFixture
             return super().register(plugin)
 
     registry = Strict()
-    listed = {GROUP: [loads(Headings), loads(Plugin("ready", lambda _: []))]}
+    listed = {PLUGIN_GROUP: [loads(Headings), loads(Plugin("ready", lambda _: []))]}
     registry.load_entrypoints(lambda: listed)
     assert registry.names == (*BUILT_IN, "ready")
     assert "plugin.skipped" in caplog.text
