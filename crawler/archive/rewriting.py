@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urljoin, urlsplit
 
 from attrs import Factory, define, frozen
+from selectolax.lexbor import SelectolaxError
 
 from crawler.html.parse import as_utf8, charset_of, parse
 from crawler.html.stylesheets import restyled
@@ -109,7 +110,10 @@ class Shown:
 
 def shown_page(body: bytes, content_type: str, place: Place) -> Shown:
     """A page as it may be shown; of what no page can be made the problem is told, and nothing else."""
-    document = parse(body, content_type=content_type)
+    try:
+        document = parse(body, content_type=content_type)
+    except (SelectolaxError, MemoryError):  # a process that serves pages has a bound on its memory
+        return Shown(b"", problem="too_large")
     root = document.tree.root
     if document.problem or root is None:
         return Shown(b"", problem=document.problem or "empty_page")

@@ -8,27 +8,22 @@ from __future__ import annotations
 import gc
 import os
 import pickle  # ruff: ignore[suspicious-pickle-import] - between us and our own parent
-import resource
 import socket
 import sys
 from contextlib import suppress
 from typing import Any
 
 from crawler.html.content import ContentQuestion, content_of
+from crawler.reading.bounds import READER_BYTES, bound_memory
 from crawler.reading.process import LENGTH
 
 YOUNG = 50_000  # objects, before the garbage collector looks for circles among them
-# Of memory: the largest honest page takes a quarter. What is in a page decides how often a parser copies its
-# elements, and no look at its text tells for sure.
-MOST_BYTES = 2 * 1024**3
 
 
 def main() -> None:
     """Answer until there are no more questions; what else this machine does may come first."""
     os.nice(int(sys.argv[1]))
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    most = MOST_BYTES if hard == resource.RLIM_INFINITY else min(MOST_BYTES, hard)
-    resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+    bound_memory(READER_BYTES)
     parent = socket.socket(fileno=os.dup(sys.stdin.fileno()))
     # What a library prints must not get between the answers.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -14,6 +14,7 @@ import uvicorn
 
 from crawler.config import Settings
 from crawler.errors import ConfigError, UsageError
+from crawler.reading.bounds import WEB_BYTES, bound_memory
 from crawler.web.app import create_app
 from crawler.web.patience import PatientProtocol
 
@@ -88,6 +89,7 @@ def serve(stores: Stores, bound: socket.socket) -> None:
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: None)  # uvicorn raises again what it has heeded
+    bound_memory(WEB_BYTES)
     server_of(stores).run(sockets=[bound])
 
 

@@ -17,9 +17,9 @@ from attrs import evolve
 from crawler.html.content import Content, ContentQuestion
 from crawler.pdp import PageQuestion, Reading, reading_of
 from crawler.reading import process, readers
+from crawler.reading.bounds import READER_BYTES
 from crawler.reading.process import NonsenseError
 from crawler.reading.readers import AT_ONCE, Readers, ReadingFailedError
-from crawler.reading.worker import MOST_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -109,7 +109,7 @@ def test_a_page_that_wants_all_memory_costs_that_page() -> None:
     async def read(readers: Readers) -> Reading:
         pid = await pid_of(readers)
         soft, hard = resource.prlimit(pid, resource.RLIMIT_DATA)
-        assert soft == MOST_BYTES
+        assert soft == READER_BYTES
         resource.prlimit(pid, resource.RLIMIT_DATA, (soft // 8, hard))
         with pytest.raises(ReadingFailedError):
             await readers.read(bomb)
