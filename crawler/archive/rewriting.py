@@ -111,7 +111,7 @@ class Shown:
 def shown_page(body: bytes, content_type: str, place: Place) -> Shown:
     """A page as it may be shown; of what no page can be made the problem is told, and nothing else."""
     try:
-        document = parse(body, content_type=content_type)
+        document = parse(body, content_type=content_type, closely=True)
     except (SelectolaxError, MemoryError):  # a process that serves pages has a bound on its memory
         return Shown(b"", problem="too_large")
     root = document.tree.root

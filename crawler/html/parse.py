@@ -23,14 +23,21 @@ class Document:
     tree: LexborHTMLParser = field(repr=False)
 
 
-def parse(body: bytes, *, content_type: str = "", max_bytes: int = DEFAULT_MAX_BYTES) -> Document:
-    """Decide the charset of `body` and parse it; any bytes give a document, bad ones one with a problem."""
+def parse(
+    body: bytes, *, content_type: str = "", max_bytes: int = DEFAULT_MAX_BYTES, closely: bool = False
+) -> Document:
+    """Decide the charset of `body` and parse it; any bytes give a document, bad ones one with a problem.
+
+    `closely` looks into each tag as well: for where nobody ends a parser that takes for ever.
+    """
     problem = _problem(body, content_type, max_bytes)
     if problem:
         return Document("", problem, LexborHTMLParser(b""))
     charset = charset_of(body, content_type)
     source = with_shadow_trees(as_utf8(body, charset))
     problem = _nesting_problem(source)
+    if closely and not problem and _has_too_many_attributes(source):
+        problem = "too_large"
     return Document(charset, problem, LexborHTMLParser(b"" if problem else source))
 
 
@@ -150,6 +157,31 @@ def _standing(body: bytes) -> Counter[bytes]:
         elif standing[name]:
             standing[name] -= 1
     return deepest
+
+
+MAX_ATTRIBUTES = 2_000  # of a tag: a parser compares each with all before it
+_TAG_NAME = re.compile(rb"<[a-zA-Z][^\s/>]*+")
+_ATTRIBUTE = rb"[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>]*+))?+"
+_ONE_ATTRIBUTE = re.compile(_ATTRIBUTE)
+_ATTRIBUTES = re.compile(rb"(?:%b){0,%d}+" % (_ATTRIBUTE, MAX_ATTRIBUTES))
+_LOOKS = 8  # at each byte; scripts, where much looks like tags, take two or three
+
+
+def _has_too_many_attributes(body: bytes) -> bool:
+    """Whether a tag has more of them than any page has reason to.
+
+    Each place where a tag may begin is taken for one: so a real one is among them, whatever stands around it.
+    """
+    left = _LOOKS * len(body)
+    for tag in _TAG_NAME.finditer(body):
+        found = _ATTRIBUTES.match(body, tag.end())
+        length = found.end() - found.start() if found else 0
+        left -= length
+        if left < 0:
+            return True
+        if found and length >= 2 * MAX_ATTRIBUTES and len(_ONE_ATTRIBUTE.findall(found[0])) >= MAX_ATTRIBUTES:
+            return True
+    return False
 
 
 # ── the charset a page is really in, whatever it declares ──

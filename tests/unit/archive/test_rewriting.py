@@ -17,6 +17,8 @@ from crawler.archive.rewriting import Place, absolute, shown_page, shown_style
 from tests.unit.archive.hostile import hostile_pages
 
 HERE = Place("https://shop.example/a/b?x=1", "20260101000000")
+# Attributes of one tag, each called otherwise, with something behind each name.
+MANY = b" ".join(b"a%d@" % number for number in range(100_000))
 HOSTILE = hostile_pages()
 INTO = "/web/20260101000000"
 ADDRESSES = {
@@ -180,8 +182,14 @@ def test_what_a_page_needs_is_listed() -> None:
         (b"%PDF-1.4", "not_html"),
         (b"<div>" * 20_000, "too_deep"),
         (b"\xff\xd8\xff", "not_html"),
+        (b"<p " + MANY.replace(b"@", b"") + b">", "too_large"),
+        (b"<p " + MANY.replace(b"@", b"='>'") + b">", "too_large"),
+        (b"<p/" + MANY.replace(b"@", b"").replace(b" ", b"/") + b">", "too_large"),
+        (b"<p " + MANY.replace(b"@", b"='1'").replace(b" ", b"") + b">", "too_large"),
+        (b"<script>i<a b='</script><p " + MANY.replace(b"@", b"") + b">'", "too_large"),
+        (b"<!--<a b=\"--><p c='<a d=\"' " + MANY.replace(b"@", b"") + b">", "too_large"),
     ],
-    ids=["empty", "pdf", "deep", "jpeg"],
+    ids=["empty", "pdf", "deep", "jpeg", *("attributes", "quoted", "slashes", "joined", "script", "comment")],
 )
 def test_what_no_page_can_be_made_of(body: bytes, problem: str) -> None:
     """It is told, and nothing of it is shown as a page."""
