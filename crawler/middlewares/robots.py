@@ -12,6 +12,7 @@ from attrs import define
 from scrapy import signals
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest
+from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 
 from crawler.crawl.answers import RequestRefusedError, RobotsUnavailableError, SessionStoppedError
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from scrapy.robotstxt import RobotParser
 
 
 def _in_one_line(record: logging.LogRecord) -> bool:
@@ -87,7 +87,9 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             self._forget(netloc, TASK in request.meta)
             parser = await super().robot_parser(request)
             if (away := self._unavailable.get(netloc)) is None:
-                return parser
+                # Of all who wait for one download Scrapy gives the rules to the first, and None to the rest.
+                rules = self._parsers.get(netloc)
+                return rules if isinstance(rules, RobotParser) else parser
             if not (away.may_pass and TASK in request.meta):
                 raise away.error
             if time.monotonic() - away.since >= self.patience:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ from tests.unit.components import a_request, a_visit, awaited, crawl_parts, line
 from tests.unit.runs.queues import leased
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterable
+
     from scrapy import Request
 
     from crawler.sessions.visit import Visit
@@ -39,6 +42,7 @@ class Site:
     async def download_async(self, request: Request) -> TextResponse:
         """As Scrapy's engine has it."""
         self.asked += 1
+        await asyncio.sleep(0.01)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, Exception):
             raise answer
@@ -90,6 +94,19 @@ def test_a_site_is_asked_once(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> 
     for _ in range(3):
         awaited(middleware.process_request(a_request(URL)))
     assert site.asked == 1
+
+
+def test_its_rules_hold_for_all_who_wait_for_them(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A spider's first requests are many at once, and its robots.txt comes after them."""
+    site = Site((200, b"User-agent: *\nDisallow: /p/"))
+    middleware = obedient(parts, site, monkeypatch)
+    ends = awaited(_together(middleware.process_request(a_request(f"{URL}{number}")) for number in range(5)))
+    assert [str(end) for end in ends] == ["Forbidden by robots.txt"] * 5
+    assert site.asked == 1
+
+
+async def _together(requests: Iterable[Coroutine[Any, Any, None]]) -> list[BaseException | None]:
+    return await asyncio.gather(*requests, return_exceptions=True)
 
 
 def test_without_an_answer_nothing_is_fetched_and_the_next_request_asks_again(
