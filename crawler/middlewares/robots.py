@@ -35,6 +35,7 @@ def _in_one_line(record: logging.LogRecord) -> bool:
 
 logging.getLogger(RobotsTxtMiddleware.__module__).addFilter(_in_one_line)
 SERVER_ERROR = 500
+NOT_ADJUSTED = "autothrottle_dont_adjust_delay"  # by AutoThrottle, which knows of no wish of a site's
 MAX_AGE_SECONDS = 86_400.0  # of rules; RFC 9309 has them asked for again after a day
 AGAIN = Backoff(1.0, maximum=60.0)
 LOOK_AROUND_SECONDS = 0.5
@@ -141,10 +142,13 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         domain = domain_of(request.url)
         visit = self.visits.running.get(request.meta.get(SESSION, ""))
         delay = self._delays.get(domain)
-        if delay is None or visit is None or domain in visit.crawl_delays:
+        if delay is None or visit is None:
             return
-        visit.crawl_delays[domain] = delay
-        visit.journal.info("navigation", "robots.crawl_delay", seconds=delay)
-        slot = self.crawler.engine.downloader.slots.get(domain)
-        if slot is not None and slot.delay <= delay:
-            slot.delay, slot.jitter = delay, 0.0  # the site's word is a least, not a mean
+        request.meta[NOT_ADJUSTED] = True
+        # Each time: Scrapy throws away a slot that nobody has used for a minute, and makes a new one.
+        _, slot = self.crawler.engine.downloader._get_slot(request)  # ruff: ignore[private-member-access] - no public word
+        if slot.delay * (1 - slot.jitter) < delay:
+            slot.delay, slot.jitter = max(slot.delay, delay), 0.0  # the site's word is a least, not a mean
+        if domain not in visit.crawl_delays:
+            visit.crawl_delays[domain] = delay
+            visit.journal.info("navigation", "robots.crawl_delay", seconds=delay)

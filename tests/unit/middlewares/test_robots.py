@@ -39,6 +39,10 @@ class Site:
         self.slots: dict[str, Any] = {}
         self.downloader = self  # where Scrapy's engine has its slots
 
+    def _get_slot(self, _request: Request) -> tuple[str, Any]:
+        slot = self.slots.setdefault("shop.example", SimpleNamespace(delay=1.0, jitter=0.5))
+        return "shop.example", slot
+
     async def download_async(self, request: Request) -> TextResponse:
         """As Scrapy's engine has it."""
         self.asked += 1
@@ -186,12 +190,14 @@ def test_its_delay_is_kept(parts: Parts, monkeypatch: pytest.MonkeyPatch, asked:
     """Within the operator's bound: between requests here, and by the visit's end everywhere."""
     visit = parts.visits.add(a_visit())
     site = Site((200, b"User-agent: *\nCrawl-delay: " + asked))
-    site.slots["shop.example"] = slot = SimpleNamespace(delay=1.0, jitter=0.5)
     middleware = obedient(parts, site, monkeypatch)
     for _ in range(2):
-        awaited(middleware.process_request(a_request(URL, visit)))
+        site.slots.clear()  # as Scrapy does with one that nobody has used for a minute
+        awaited(middleware.process_request(request := a_request(URL, visit)))
+        slot = site.slots["shop.example"]
+        assert (slot.delay, slot.jitter) == (kept, 0.0)
+        assert request.meta["autothrottle_dont_adjust_delay"] is True
     assert visit.crawl_delays == {"shop.example": kept}
-    assert (slot.delay, slot.jitter) == (kept, 0.0)
     assert lines_of(visit) == [("robots.crawl_delay", {"seconds": kept})]
 
 
@@ -202,6 +208,15 @@ def test_a_longer_delay_of_our_own_stays(parts: Parts, monkeypatch: pytest.Monke
     site.slots["shop.example"] = slot = SimpleNamespace(delay=10.0, jitter=0.5)
     awaited(obedient(parts, site, monkeypatch).process_request(a_request(URL, visit)))
     assert (slot.delay, slot.jitter) == (10.0, 0.5)
+
+
+def test_chance_does_not_cut_it_short(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A longer delay of our own, less its half, may be less than what the site asks for."""
+    visit = parts.visits.add(a_visit())
+    site = Site((200, b"User-agent: *\nCrawl-delay: 2"))
+    site.slots["shop.example"] = slot = SimpleNamespace(delay=3.0, jitter=0.5)
+    awaited(obedient(parts, site, monkeypatch).process_request(a_request(URL, visit)))
+    assert (slot.delay, slot.jitter) == (3.0, 0.0)
 
 
 def test_an_operator_may_switch_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
