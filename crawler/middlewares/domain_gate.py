@@ -20,7 +20,7 @@ from crawler.crawl.answers import (
     SessionStoppedError,
     cause_of_error,
 )
-from crawler.crawl.closing import ends_its_visits, tell_refusal, unless_closing
+from crawler.crawl.closing import drops_its_queue, ends_its_visits, tell_refusal, unless_closing
 from crawler.crawl.context import SESSION, Promised
 from crawler.errors import BadUrlError, CrawlerError, LockedError
 from crawler.urls import domain_of, redact, require_http_url
@@ -50,6 +50,7 @@ class DomainGateMiddleware(Promised):
         self.crawler.signals.connect(self.request_went, signal=signals.request_reached_downloader)
         self.crawler.signals.connect(self.request_came_back, signal=signals.request_left_downloader)
         self._tells_visits = not ends_its_visits(self.crawler)  # of what becomes of requests
+        self._goes_on_later = bool(self.crawler.settings.get("JOBDIR"))
         if self._tells_visits:
             self.crawler.signals.connect(self.answer_came, signal=signals.response_received)
 
@@ -61,7 +62,7 @@ class DomainGateMiddleware(Promised):
             # Scrapy drops such a request without a word.
             log.warning("request.refused", url=redact(request.url), error=str(error))
             raise BadRequestUrlError(str(error)) from error
-        session_id = request.meta.get(SESSION) or (_caused_by.get() if _is_for_robots(request) else None)
+        session_id = self._session_of(request)
         visit = (
             await unless_closing(self.crawler, self._own_visit(domain, request.url))
             if session_id is None
@@ -76,15 +77,22 @@ class DomainGateMiddleware(Promised):
         # One queue and one delay a domain, however its host is spelt.
         request.meta["download_slot"] = domain
 
-    def process_exception(self, request: Request, exception: Exception) -> None:
-        """Have the session of a spider that knows of none hear what failed; ours see to that themselves."""
+    def process_exception(self, request: Request, exception: Exception) -> Request | None:
+        """Have the session of a spider that knows of none hear what failed; ours see to that themselves.
+
+        What a crawl with a JOBDIR has not asked for when it is ended goes back to where it was kept.
+        """
+        if self._is_put_off(request, exception):
+            meta = {key: value for key, value in request.meta.items() if key != SESSION}
+            return request.replace(meta=meta, dont_filter=True)  # it was seen, and not asked for
         visit = self.visits.running.get(request.meta.get(SESSION, ""))
         if visit is None or request.callback is NO_CALLBACK or not self._tells_visits:
-            return
+            return None
         cause = cause_of_error(exception)
         is_theirs = isinstance(exception, IgnoreRequest) and cause is Cause.CRASHED  # a middleware's own wish
         if not is_theirs and not isinstance(exception, SessionStoppedError):
             visit.came(cause, request.url)
+        return None
 
     def answer_came(self, request: Request) -> None:
         """What came of a page is noted behind its callback; a file has none, and is an answer, too."""
@@ -103,6 +111,22 @@ class DomainGateMiddleware(Promised):
         visit = self.visits.known.get(request.meta.get(SESSION, ""))
         if visit is not None:
             visit.requests.remove()
+
+    def _session_of(self, request: Request) -> str | None:
+        """The session that a request belongs to; one out of a JOBDIR may name another process's."""
+        if _is_for_robots(request):
+            return request.meta.get(SESSION) or _caused_by.get()
+        session_id: str | None = request.meta.get(SESSION)
+        is_gone = self._goes_on_later and self._tells_visits and session_id not in self.visits.known
+        return None if is_gone else session_id
+
+    def _is_put_off(self, request: Request, exception: Exception) -> bool:
+        return (
+            self._goes_on_later
+            and isinstance(exception, SessionStoppedError)
+            and request.callback is not NO_CALLBACK
+            and drops_its_queue(self.crawler)
+        )
 
     async def _own_visit(self, domain: str, url: str) -> Visit:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -91,6 +92,29 @@ def test_what_fails_is_told_to_the_session_of_a_spider_that_knows_none(parts: Pa
     parts.crawler.spidercls = VisitingSpider
     parts.make(DomainGateMiddleware).process_exception(request, OSError("away"))
     assert Cause.CONNECTION_FAILED not in visit.kept
+
+
+@pytest.mark.parametrize("jobdir", ["", "jobs/1"])
+def test_what_a_crawl_with_a_jobdir_has_not_asked_for_goes_on_with_its_next_start(jobdir: str) -> None:
+    """Scrapy's scheduler keeps it, whatever session it had; without a JOBDIR, and of a file, nobody would."""
+    parts = crawl_parts(JOBDIR=jobdir)
+    parts.crawler.engine = SimpleNamespace(running=False)
+    gate, request = parts.make(DomainGateMiddleware), a_request(visit=parts.visits.add(a_visit()))
+    over = SessionStoppedError("the crawl is being ended")
+    assert gate.process_exception(request.replace(callback=NO_CALLBACK), over) is None
+    assert gate.process_exception(request, DownloadTimeoutError("slow")) is None
+    put_off = gate.process_exception(request, over)
+    assert (put_off is not None) is bool(jobdir)
+    if put_off is not None:
+        assert (put_off.url, put_off.dont_filter, SESSION in put_off.meta) == (request.url, True, False)
+
+
+def test_a_request_out_of_a_jobdir_joins_a_session_of_today() -> None:
+    """The one that it names, as a redirect or a copied meta does, was of another process."""
+    parts = crawl_parts(JOBDIR="jobs/1")
+    request = a_request(visit=a_visit())
+    awaited(parts.make(DomainGateMiddleware).process_request(request))
+    assert list(parts.visits.running) == [request.meta[SESSION]]
 
 
 def test_a_file_is_an_answer_although_no_callback_has_it(parts: Parts) -> None:
