@@ -7,6 +7,7 @@ import random
 import time
 from typing import TYPE_CHECKING
 
+from scrapy import signals
 from scrapy.exceptions import (
     CannotResolveHostError,
     DownloadConnectionRefusedError,
@@ -17,15 +18,17 @@ from scrapy.exceptions import (
 from scrapy.http.request import NO_CALLBACK
 
 from crawler.crawl.answers import BLOCKED, RATE_LIMITED, BadRequestUrlError, is_bot_block, retry_after
-from crawler.crawl.closing import is_closing
+from crawler.crawl.closing import ends_its_visits, is_closing
 from crawler.crawl.context import SESSION, Component
 from crawler.leases.backoff import Backoff
 from crawler.urls import SCHEMES, domain_of
 
 if TYPE_CHECKING:
     from scrapy import Request
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from crawler.crawl.context import CrawlContext
     from crawler.sessions.visit import Visit
 
 ATTEMPTS = 3
@@ -41,6 +44,7 @@ RETRYABLE = (
     ResponseDataLossError,
 )
 FIRST_ERROR = 400
+LEAST_DELAY = 0.001  # without any, Scrapy does not ask when a domain may be visited next
 REDIRECTS = {301, 302, 303, 307, 308}
 # Meta keys; they live as long as the page is tried.
 ATTEMPT = "navigation_attempt"
@@ -51,6 +55,23 @@ ATTEMPTS_ALLOWED = "navigation_attempts"  # how often this page is tried, where 
 
 class NavigationMiddleware(Component):
     """Tries a page again where that may help, reloads a bot-block page once, and gives up in time."""
+
+    def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
+        super().__init__(crawler, context)
+        if not ends_its_visits(crawler):  # ours ask for one page after the other
+            crawler.signals.connect(self.answer_downloaded, signal=signals.response_downloaded)
+
+    def answer_downloaded(self, response: Response, request: Request) -> None:
+        """Have what waits for its turn at a site that asks for a pause wait longer.
+
+        The answer is looked at when the next request has gone out, unless it is looked at here.
+        """
+        slot = self.crawler.engine.downloader.slots.get(request.meta.get("download_slot", ""))
+        asked = min(_pause_in(response), self.context.settings.domain_max_delay_seconds)
+        if asked and slot is not None:
+            slot.delay = slot.delay or LEAST_DELAY
+            begins = time.monotonic() + asked - slot.delay * (1 - slot.jitter)
+            slot.lastseen = max(slot.lastseen, begins)
 
     async def process_request(self, request: Request) -> None:
         """Start the page's clock with its first attempt."""
@@ -130,10 +151,14 @@ class NavigationMiddleware(Component):
 
     async def _asked_delay(self, response: Response) -> float:
         """What the site asked for with Retry-After; every process keeps to it."""
-        asked = retry_after(response) if response.status >= FIRST_ERROR else 0
+        asked = _pause_in(response)
         if asked:
             await self.visits.ask_delay(domain_of(response.url), asked, "Retry-After")
         return asked
+
+
+def _pause_in(response: Response) -> float:
+    return retry_after(response) if response.status >= FIRST_ERROR else 0
 
 
 def _refuse_foreign_redirect(response: Response) -> None:

@@ -7,6 +7,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from scrapy import Spider, signals
+from scrapy.core.downloader import Slot
 from scrapy.exceptions import (
     CannotResolveHostError,
     DownloadConnectionRefusedError,
@@ -20,6 +22,7 @@ from crawler.crawl.answers import BadRequestUrlError
 from crawler.leases.backoff import Backoff
 from crawler.middlewares import navigation
 from crawler.middlewares.navigation import ATTEMPT, ATTEMPTS_ALLOWED, BEGUN, RELOADED, NavigationMiddleware
+from crawler.spiders.visiting import VisitingSpider
 from tests.unit.components import a_request, a_visit, an_answer, awaited, crawl_parts, lines_of
 
 if TYPE_CHECKING:
@@ -67,6 +70,36 @@ def test_every_error_may_ask_for_a_delay(parts: Parts, status: int, *, is_robots
     assert parts.visits.delays == [("shop.example", 1.0, "Retry-After")]
     assert time.monotonic() - began >= 1
     assert hasattr(answer, "status") == (is_robots or status not in {503, 429})
+
+
+@pytest.mark.parametrize(
+    ("status", "delay", "own", "waits"),
+    [
+        (429, 1.0, True, 5),
+        (404, 3.0, True, 5),
+        (503, 0.0, True, 5),
+        (200, 1.0, True, 0),
+        (429, 1.0, False, 0),
+    ],
+)
+def test_what_waits_for_its_turn_hears_of_a_delay(
+    parts: Parts, status: int, delay: float, *, own: bool, waits: float
+) -> None:
+    """A spider's next request stands in Scrapy's queue, and would go out while the answer is looked at."""
+    parts.crawler.spidercls = Spider if own else VisitingSpider
+    slot = Slot(1, delay, 0.5)
+    parts.crawler.engine = SimpleNamespace(downloader=SimpleNamespace(slots={"shop.example": slot}))
+    middleware = parts.make(NavigationMiddleware)
+    request = a_request(meta={"download_slot": "shop.example"})
+    parts.crawler.signals.send_catch_log(
+        signal=signals.response_downloaded, spider=None, request=request,
+        response=an_answer(request, b"<p>hi", status, Retry_After="5"),
+    )  # fmt: skip
+    least = slot.lastseen + slot.delay / 2 - time.monotonic()
+    assert waits - 1 < least <= waits if waits else slot.lastseen == 0
+    assert slot.delay >= delay
+    assert slot.delay or not waits
+    assert isinstance(middleware, NavigationMiddleware)  # the signals do not hold it
 
 
 def test_a_page_that_is_there_asks_for_nothing(parts: Parts) -> None:
