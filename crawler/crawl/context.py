@@ -33,6 +33,7 @@ EXCHANGES = "exchanges"  # the meta key of what a page sent and received in a br
 RECORD = "warc_record"  # the meta key that says where an answer lies
 VIEWPORT = "viewport"  # the meta key that has a request rendered, and names the window
 SESSION = "session_id"  # the meta key that ties a request to its session
+TASK = "task"  # the meta key that ties a request of a run to its task
 # A context does not hold its crawl, which would otherwise stay for as long as the process.
 _contexts: WeakKeyDictionary[Crawler, CrawlContext] = WeakKeyDictionary()
 

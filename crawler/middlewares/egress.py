@@ -43,8 +43,7 @@ from crawler.crawl.answers import (
     SlowAnswerError,
 )
 from crawler.crawl.closing import drops_its_queue
-from crawler.crawl.context import SESSION, CrawlContext
-from crawler.middlewares.scope import TASK
+from crawler.crawl.context import SESSION, TASK, CrawlContext
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

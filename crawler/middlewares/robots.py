@@ -16,9 +16,8 @@ from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 
 from crawler.crawl.answers import RequestRefusedError, RobotsUnavailableError, SessionStoppedError
-from crawler.crawl.context import SESSION, CrawlContext
+from crawler.crawl.context import SESSION, TASK, CrawlContext
 from crawler.leases.backoff import Backoff
-from crawler.middlewares.scope import TASK
 from crawler.urls import domain_of
 
 if TYPE_CHECKING:

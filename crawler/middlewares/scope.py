@@ -10,7 +10,7 @@ from scrapy.utils.asyncio import run_in_thread
 
 from crawler.access.scope import denials_after_redirect, permanent_lines
 from crawler.crawl.answers import FilteredError, KnownUrlError
-from crawler.crawl.context import Component
+from crawler.crawl.context import TASK, Component
 from crawler.logs import get_logger
 from crawler.urls import canonical
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from crawler.runs.tasks import LeasedTask
 
-TASK = "task"  # the meta key that ties a request to its task
 LONGEST_SECONDS = 30.0
 LOOK_AROUND_SECONDS = 0.05
 log = get_logger(__name__)

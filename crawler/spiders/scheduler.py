@@ -11,10 +11,9 @@ from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro
 
 from crawler import logs
-from crawler.crawl.context import SESSION, CrawlContext
+from crawler.crawl.context import SESSION, TASK, CrawlContext
 from crawler.errors import CrawlerError, ExitCode
 from crawler.middlewares.navigation import ATTEMPTS_ALLOWED
-from crawler.middlewares.scope import TASK
 from crawler.runs.task_ends import Release, TaskEnd
 from crawler.spiders.visiting import ANSWERS
 from crawler.views.run_report import read_report, write_report

@@ -26,11 +26,10 @@ from crawler.crawl.answers import (
     retry_after,
     status_of,
 )
-from crawler.crawl.context import RECORD, SESSION, CrawlContext
+from crawler.crawl.context import RECORD, SESSION, TASK, CrawlContext
 from crawler.errors import CrawlerError, UsageError
 from crawler.html.stylesheets import style_references
 from crawler.leases.backoff import Backoff
-from crawler.middlewares.scope import TASK
 from crawler.pdp import UNJUDGED
 from crawler.pdp.links import MAX_LINKS
 from crawler.runs.domain_slot import FINISHED

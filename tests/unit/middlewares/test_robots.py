@@ -11,11 +11,10 @@ from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest, NotConfigured
 from scrapy.http import TextResponse
 
 from crawler.crawl.answers import RobotsUnavailableError, SessionStoppedError
-from crawler.crawl.context import CrawlContext
+from crawler.crawl.context import TASK, CrawlContext
 from crawler.leases.backoff import Backoff
 from crawler.middlewares import robots as module
 from crawler.middlewares.robots import RobotsMiddleware
-from crawler.middlewares.scope import TASK
 from tests.unit.components import a_request, a_visit, awaited, crawl_parts, lines_of
 from tests.unit.runs.queues import leased
 

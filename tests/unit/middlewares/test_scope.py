@@ -11,8 +11,9 @@ from attrs import define, field
 
 from crawler.access.scope import Denial, Scope
 from crawler.crawl.answers import FilteredError, KnownUrlError
+from crawler.crawl.context import TASK
 from crawler.middlewares import scope as module
-from crawler.middlewares.scope import TASK, ScopeMiddleware
+from crawler.middlewares.scope import ScopeMiddleware
 from tests.unit.components import a_request, awaited, crawl_parts
 from tests.unit.runs.queues import leased
 

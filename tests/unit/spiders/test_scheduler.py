@@ -12,10 +12,9 @@ import pytest
 from attrs import define, evolve, field
 from scrapy import Request
 
-from crawler.crawl.context import SESSION
+from crawler.crawl.context import SESSION, TASK
 from crawler.db.engine import DatabaseUnavailableError
 from crawler.errors import ExitCode
-from crawler.middlewares.scope import TASK
 from crawler.runs.sources import Source
 from crawler.runs.task_ends import Release, TaskEnd
 from crawler.spiders import scheduler as module

@@ -15,9 +15,9 @@ from twisted.python.failure import Failure
 from crawler.capture.failures import Cause
 from crawler.catalogue.run_pages import RunPage
 from crawler.crawl.answers import FilteredError, KnownUrlError, SessionStoppedError
+from crawler.crawl.context import TASK
 from crawler.db.engine import DatabaseUnavailableError
 from crawler.errors import CrawlerError, UsageError
-from crawler.middlewares.scope import TASK
 from crawler.runs.domain_slot import FINISHED, STOPPED, Over
 from crawler.runs.sources import Source
 from crawler.runs.store import RunAtWork, RunOrder
