@@ -25,7 +25,7 @@ MAX_URL_CHARS = 8192
 MAX_HOST_CHARS = 253
 REMEMBERED, REMEMBERED_CHARS = 4096, 512  # URLs of which answers are kept, and how long these may be
 _LABEL = re.compile(r"[a-z0-9_-]{1,63}")
-_UNSPEAKABLE = re.compile(r"[\x00-\x20\x7f\\]")
+UNSPEAKABLE = re.compile(r"[\x00-\x20\x7f\\]")
 _HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://|//", re.IGNORECASE)
 # A password never reaches a line or a row, whoever wrote it: in a URL, in one without its slashes, for libpq.
 _URL_PASSWORD = re.compile(r"(://[^/\s:@\"']*):[^/\s\"']*@")
@@ -75,7 +75,7 @@ def require_http_url(text: str) -> str:
     url = text.strip()
     if len(url) > MAX_URL_CHARS:
         raise BadUrlError(f"a URL of {len(url)} characters is too long (at most {MAX_URL_CHARS})")
-    if _UNSPEAKABLE.search(url):
+    if UNSPEAKABLE.search(url):
         raise BadUrlError(f"{redact(url)!r} has a space, a backslash or a control character in it")
     parts = _split(url)
     if parts.scheme.lower() not in SCHEMES:
@@ -233,7 +233,7 @@ def _port(parts: SplitResult) -> int | None:
 
 
 def _host(parts: SplitResult) -> str:
-    if _UNSPEAKABLE.search(parts.netloc):
+    if UNSPEAKABLE.search(parts.netloc):
         # Programs disagree about which host such a URL names, so nobody may be sent there.
         raise BadUrlError(f"{redact(parts.geturl())!r} has a backslash or a space in its host")
     raw = (parts.hostname or "").removesuffix(".")

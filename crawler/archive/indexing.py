@@ -8,7 +8,6 @@ everything gives records to pictures that have none. What lies in a job's WARC f
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 from attrs import define, evolve, field, frozen
 from sqlalchemy import and_, exists, func, insert, or_, select
 
-from crawler.archive import crawled, passes
+from crawler.archive import passes
 from crawler.archive.media_records import record_row, write_media_records
 from crawler.archive.passes import AT_ONCE, BATCH_BYTES
 from crawler.archive.writing import ReadPage, source_id_of, write_in_turn
@@ -108,10 +107,10 @@ def index_pages(
         return IndexResult()
     work = _Pass(database, Bodies(database, blobs), on_progress, IndexResult(total=total))
     passes.run(
+        database,
         work.batches(again=again, most=most),
         lambda some: [each.question(ignored) for each in some],
         work.write,
-        is_crawled=partial(crawled.is_crawled, database),
     )
     return work.result
 

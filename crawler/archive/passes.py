@@ -15,13 +15,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from sqlalchemy import exists, or_, select
+
 from crawler.archive.writing import UNREADABLE, no_content
+from crawler.db.models import CrawlSession, RunWorker
 from crawler.html.parse import DEFAULT_MAX_BYTES
 from crawler.reading.readers import Readers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
+    from crawler.db.engine import Database
     from crawler.html.content import Content, ContentQuestion
 
 AT_ONCE = 160  # pages in one transaction: other writers wait for it
@@ -39,10 +43,10 @@ T = TypeVar("T")
 
 
 def run(
+    database: Database,
     batches: Iterator[B],
     questions: Callable[[B], Sequence[ContentQuestion | None]],
     write: Callable[[B, Sequence[Content | None]], None],
-    is_crawled: Callable[[], bool] = lambda: False,
 ) -> None:
     """Ask what is in the pages of each batch, and have it written; None is answered by None.
 
@@ -51,7 +55,7 @@ def run(
     asking = Readers(None, LIMIT_SECONDS, NICENESS)
     with _seldom_collected(), asyncio.Runner() as runner:
         try:
-            runner.run(_overlapped(batches, questions, partial(_restfully, is_crawled, write), asking))
+            runner.run(_overlapped(batches, questions, partial(_restfully, database, write), asking))
         finally:
             runner.run(asking.close())
 
@@ -102,7 +106,7 @@ def _yield_to_others() -> None:
 
 
 def _restfully(
-    is_crawled: Callable[[], bool],
+    database: Database,
     write: Callable[[B, Sequence[Content | None]], None],
     batch: B,
     contents: Sequence[Content | None],
@@ -114,8 +118,16 @@ def _restfully(
     began, before = time.monotonic(), _processors()
     write(batch, contents)
     took, after = time.monotonic() - began, _processors()
-    if is_crawled():
+    if is_crawled(database):
         time.sleep(min((1.0 if _had_time(before, after) else RESTS) * took, MAX_REST_SECONDS))
+
+
+def is_crawled(database: Database) -> bool:
+    """Whether somebody who shows signs of life visits a domain or works on a run."""
+    with database.read() as db:
+        visited = exists().where(CrawlSession.status == "running", CrawlSession.alive_until > db.now)
+        crewed = exists().where(RunWorker.alive_until > db.now)
+        return bool(db.scalar(select(or_(visited, crewed))))
 
 
 def _processors() -> tuple[int, int] | None:

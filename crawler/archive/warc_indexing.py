@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from attrs import define, evolve, field, frozen
 from sqlalchemy import delete, or_, select, update
 
-from crawler.archive import crawled, passes, unused, warc_answers
+from crawler.archive import passes, unused, warc_answers
 from crawler.archive.writing import ReadPage, no_content, take_turn, write, write_in_turn
 from crawler.db.lists import evened
 from crawler.db.models import Page, Record, Snapshot, WarcFile
@@ -90,12 +89,12 @@ def index_job(
         bad_bytes=sum(row.size_bytes for row in lost),
     )  # fmt: skip
     passes.run(
+        database,
         warc_answers.batches(database, there, again=order.again),
         lambda batch: [
             each.question and evolve(each.question, ignored=order.ignored) for each in batch.answers
         ],
         work.write,
-        is_crawled=partial(crawled.is_crawled, database),
     )
     work.write_revisits()
     return work.result

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from crawler.pdp.candidates import NO_ADDRESS, base_of, looks_like_product, resolved, top_of
-from crawler.urls import MAX_URL_CHARS
+from crawler.urls import MAX_URL_CHARS, UNSPEAKABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,6 @@ MAX_DIRECTIVES = 20
 MAX_SRCSET_CHARS = 20_000
 MAX_ROBOTS_CHARS = 1_000
 _NO_HOST = tuple(f"{scheme}://{mark}" for scheme in ("http", "https") for mark in "/?")
-_UNSPEAKABLE = re.compile(r"[\x00-\x20\x7f\\]")
 # An address, or its part behind the host, that is taken as it is: plain segments, and perhaps a query.
 _PLAIN = re.compile(
     r"(https?://[a-z0-9.-]+(?::\d+)?)?((?:/(?![/.])[^\x00-\x20\x7f\\#\[?/]*)+)(?:\?[^\x00-\x20\x7f\\#\[@]*)?"
@@ -94,7 +93,7 @@ def _start(page: Page) -> tuple[str, str]:
     """What references are read against: the page's base, if that is an address that can be asked for."""
     base = base_of(page)
     top = top_of(base)
-    return (page.url, top_of(page.url)) if "@" in top or _UNSPEAKABLE.search(base) else (base, top)
+    return (page.url, top_of(page.url)) if "@" in top or UNSPEAKABLE.search(base) else (base, top)
 
 
 def _place(base: str, top: str, href: str) -> tuple[str, str]:
@@ -111,7 +110,7 @@ def _address(base: str, top: str, reference: str) -> str:
     if len(reference) > MAX_URL_CHARS:
         return ""
     href = reference.partition("#")[0].strip()
-    if not href or _UNSPEAKABLE.search(href) or href.startswith(NO_ADDRESS):
+    if not href or UNSPEAKABLE.search(href) or href.startswith(NO_ADDRESS):
         return ""
     url = resolved(base, top, href)
     if url.startswith(_NO_HOST) or ("@" in url and "@" in urlsplit(url).netloc):

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import IO, TYPE_CHECKING
 from urllib.parse import quote_from_bytes, unquote_to_bytes, urlsplit
 
+from crawler.urls import DEFAULT_PORTS
 from crawler.warc.records import ANSWERS
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ SORTED_BYTES = 32 * 1024 * 1024  # of lines that are sorted in memory; more go t
 MAX_STORED_BYTES = 2_000  # of a key; an index of PostgreSQL takes some more
 _SAFE = "!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"
 _WWW = re.compile(rb"www\d*\.")
-_PORTS = {"http": 80, "https": 443}
 _MAX_UNQUOTED = 16
 _KNOWN_CHARS = 500
 # What servers number their visitors with says nothing about the page.
@@ -62,7 +62,7 @@ def _key_of(url: str) -> str:
     if not host:
         return url
     query = _query_key(parts.query.encode("utf-8", "replace"))
-    named = b"" if port in {None, _PORTS.get(parts.scheme)} else b":%d" % port
+    named = b"" if port in {None, DEFAULT_PORTS.get(parts.scheme)} else b":%d" % port
     key = _host_key(host) + named + b")" + _path_key(parts.path.encode("utf-8", "replace"))
     return (key + (b"?" + query if query else b"")).decode("utf-8", "replace")
 

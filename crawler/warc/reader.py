@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, BinaryIO
 
 from attrs import define, field, frozen
@@ -15,7 +14,7 @@ from crawler.warc.members import (
     Members,
     Plain,
 )
-from crawler.warc.messages import MessageHead
+from crawler.warc.messages import HEAD_END, MessageHead
 from crawler.warc.records import RecordHead, read_date
 
 if TYPE_CHECKING:
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 NOT_SEEKABLE = "not_seekable"  # what shares its member with others, and cannot be found by its place
 NOTHING = "empty"  # a member of nothing but blank lines
 MAX_FIELDS_BYTES = 256 * 1024  # of a record's own head
-# From its first line's end on: what may stand before that or not would cost twenty times as long to look for.
-HEAD_END = re.compile(rb"\n\r?\n")
 LONGEST_END = 4
 _MAX_LENGTH_DIGITS = 18
 

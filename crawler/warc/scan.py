@@ -20,8 +20,8 @@ from crawler.warc.members import (
     candidates,
     size_from,
 )
+from crawler.warc.messages import HEAD_END
 from crawler.warc.reader import (
-    HEAD_END,
     LONGEST_END,
     MAX_FIELDS_BYTES,
     NOTHING,

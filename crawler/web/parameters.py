@@ -28,6 +28,7 @@ PageNumber = Annotated[int, Query(ge=1, le=MAX_NUMBER)]
 Day = Annotated[date, BeforeValidator(_day)]
 Since = Annotated[Day | None, Query(alias="from", description="The first day, in UTC.")]
 Until = Annotated[Day | None, Query(alias="to", description="The last day, that day included.")]
+Field = Annotated[str, Query(max_length=500)]  # of a form of the workshop
 SourceCode = Annotated[str | None, Query(min_length=1, max_length=100, description="A source's code.")]
 
 

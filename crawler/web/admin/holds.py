@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, time
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from attrs import frozen
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from crawler.db import lookup
 from crawler.db.models import CrawlSession
@@ -18,7 +18,7 @@ from crawler.urls import domain_of
 from crawler.views import products
 from crawler.web.access import Change
 from crawler.web.answering import see, shown
-from crawler.web.parameters import day_of
+from crawler.web.parameters import Field, day_of
 from crawler.web.site import Reading, SiteHere
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/admin/holds", include_in_schema=False)
 KINDS = ("session", "domain", "listing")
 MAX_WORDS = 500
-Field = Annotated[str, Query(max_length=500)]
 
 
 class HoldFormError(CrawlerError):

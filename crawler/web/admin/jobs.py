@@ -26,7 +26,7 @@ from crawler.views.job_lists import JobDetails, JobSnapshots
 from crawler.views.jobs import StepDocument
 from crawler.web.access import WHO, Change
 from crawler.web.answering import page, rows_of, see, shown
-from crawler.web.parameters import Id, number_of
+from crawler.web.parameters import Field, Id, number_of
 from crawler.web.site import Reading, SiteHere
 
 router = APIRouter(prefix="/admin", include_in_schema=False)
@@ -37,7 +37,6 @@ COLUMNS = (
     "id", "source_code", "name", "status", "created_at", "started_at", "finished_at", "pages_crawled",
     "pages_failed", "indexed_page_count", "warc_file_count", "warc_bytes_total", "emptied_at",
 )  # fmt: skip
-Field = Annotated[str, Query(max_length=500)]
 
 
 @frozen(kw_only=True)

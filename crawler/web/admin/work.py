@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from attrs import evolve
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from crawler.capture.artifact_types import SCREENSHOT
 from crawler.db import lookup
@@ -25,7 +25,7 @@ from crawler.views import sessions as session_views
 from crawler.views.paging import Wanted
 from crawler.web.access import WHO, Change
 from crawler.web.answering import Rows, page, rows_of, see, shown
-from crawler.web.parameters import Id
+from crawler.web.parameters import Field, Id
 from crawler.web.site import Reading, SiteHere
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/admin", include_in_schema=False)
 MOST = 100
 ENDED = (Status.COMPLETED, Status.PARTIAL, Status.FAILED)
-Field = Annotated[str, Query(max_length=500)]
 RUN_COLUMNS = (
     "id",
     "source",

@@ -7,6 +7,7 @@ import os
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from hashlib import sha256
 from itertools import count
 from types import SimpleNamespace
@@ -16,15 +17,19 @@ import pytest
 from attrs import define, field
 
 from crawler.archive import passes
-from crawler.archive.passes import run, taken
+from crawler.archive.passes import is_crawled, run, taken
+from crawler.clock import utc_now
+from crawler.db.models import Run, RunWorker
 from crawler.html.content import ContentQuestion
 from crawler.html.parse import DEFAULT_MAX_BYTES
 from tests.unit.archive.written import content
+from tests.unit.views.rows import a_session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from crawler.db.engine import Database
     from crawler.html.content import Content
 
 
@@ -57,17 +62,19 @@ def readers(monkeypatch: pytest.MonkeyPatch) -> Readers:
     """Instead of processes."""
     made = Readers()
     monkeypatch.setattr(passes, "Readers", lambda *_: made)
+    monkeypatch.setattr(passes, "is_crawled", lambda _: False)
     return made
 
 
-def passed(batches: Iterator[list[str]], write: Any, is_crawled: Callable[[], bool] = lambda: False) -> None:
+def passed(batches: Iterator[list[str]], write: Any) -> None:
     """A pass over texts; an empty one is no page. Pytest's own loop runs in this thread."""
+    nowhere: Any = None
 
     def questions(batch: list[str]) -> list[ContentQuestion | None]:
         return [ContentQuestion(each.encode(), "u") if each else None for each in batch]
 
     with ThreadPoolExecutor(1) as thread:
-        thread.submit(run, batches, questions, write, is_crawled).result()
+        thread.submit(run, nowhere, batches, questions, write).result()
 
 
 def test_each_batch_is_written_once_in_order(readers: Readers) -> None:
@@ -178,7 +185,8 @@ def test_a_pass_rests_while_something_is_crawled(
 
     monkeypatch.setattr(passes, "PROCESSORS", said)
     monkeypatch.setattr(passes, "time", SimpleNamespace(sleep=rests.append, monotonic=now))
-    passed(iter([["a"], ["b"]]), lambda _, __: None, lambda: is_crawled)
+    monkeypatch.setattr(passes, "is_crawled", lambda _: is_crawled)
+    passed(iter([["a"], ["b"]]), lambda _, __: None)
     assert rests == expected
     assert readers.closed == [True]
 
@@ -198,3 +206,30 @@ def test_who_fetches_yields_and_who_writes_does_not(readers: Readers) -> None:
     passed(batches(), lambda _, __: seen.update(write=niceness()))
     assert seen == {"fetch": min(own + passes.NICENESS, 19), "write": own}
     assert readers.closed
+
+
+# ── crawls come first ──
+
+
+@pytest.mark.parametrize(("seconds", "crawled"), [(60, True), (-60, False)])
+@pytest.mark.parametrize("what", ["a visit", "a run"])
+def test_who_lives_is_seen(database: Database, what: str, seconds: int, *, crawled: bool) -> None:
+    """Until the time by which it would have shown a sign of life."""
+    assert not is_crawled(database)
+    until = utc_now() + timedelta(seconds=seconds)
+    with database.write() as db:
+        if what == "a visit":
+            db.add(a_session(status="running", owner="worker", alive_until=until))
+        else:
+            run = Run(source="shop.example", plan={}, created_at=utc_now())
+            db.add(run)
+            db.flush()
+            db.add(RunWorker(run_id=run.id, owner="worker", alive_until=until))
+    assert is_crawled(database) is crawled
+
+
+def test_a_visit_that_is_over_is_none(database: Database) -> None:
+    """Its last sign of life may be a moment ago."""
+    with database.write() as db:
+        db.add(a_session(status="completed", alive_until=utc_now() + timedelta(minutes=1)))
+    assert not is_crawled(database)
