@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 from collections import Counter
+from contextlib import suppress
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any
 
 from scrapy import signals
@@ -16,8 +20,36 @@ from crawler.errors import ExitCode
 from crawler.sessions.outcome import Status, exit_code_of
 
 TOLD = {"queued", "started", "ended", "refused"}
+LAST_WORDS_SECONDS = 30.0  # how long a crawl that is over waits for being heard
 
 log = logs.get_logger(__name__)
+
+
+class ProgressPipe:
+    """Lines for whoever started the crawl; who is stopped, and reads none, holds nothing up."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._lines: SimpleQueue[bytes | None] = SimpleQueue()
+        self._writer = Thread(target=self._write, name="progress", daemon=True)
+        self._writer.start()
+        atexit.register(self.close)
+
+    def tell(self, line: bytes) -> None:
+        """Have it written in its turn; never blocks."""
+        if self._writer.is_alive():  # else nobody listens any more
+            self._lines.put(line)
+
+    def close(self) -> None:
+        """Wait until what was told is written, or for a while."""
+        atexit.unregister(self.close)
+        self._lines.put(None)
+        self._writer.join(LAST_WORDS_SECONDS)
+
+    def _write(self) -> None:
+        with suppress(OSError):  # nobody listens any more; the crawl goes on
+            while (line := self._lines.get()) is not None:
+                os.write(self._descriptor, line)
 
 
 class Sessions(Promised):
@@ -25,7 +57,8 @@ class Sessions(Promised):
 
     def set_up(self) -> None:
         """Listen to the visits, and to how the crawl goes."""
-        self.pipe = self.crawler.settings.getint("PROGRESS_FD", -1)
+        descriptor = self.crawler.settings.getint("PROGRESS_FD", -1)
+        self.pipe = ProgressPipe(descriptor) if descriptor >= 0 else None
         self.refusal: dict[str, str] = {}  # why nothing was run
         self._ends: Counter[Status] = Counter()
         self._is_locked = False  # one of them did not get its domain
@@ -47,12 +80,8 @@ class Sessions(Promised):
         if event in TOLD:
             self.crawler.stats.inc_value(f"vitrine/sessions/{fields.get('status', event)}")
         self._note(event, fields)
-        if self.pipe < 0:
-            return
-        try:
-            os.write(self.pipe, json.dumps({"event": event, **fields}).encode() + b"\n")
-        except OSError:
-            self.pipe = -1  # nobody listens any more; the crawl goes on
+        if self.pipe is not None:
+            self.pipe.tell(json.dumps({"event": event, **fields}).encode() + b"\n")
 
     async def spider_closed(self, reason: str) -> None:
         """Called after the last page was stored; Scrapy waits for it."""

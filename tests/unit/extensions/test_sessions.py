@@ -131,7 +131,7 @@ def test_events_go_into_the_pipe_and_the_statistics() -> None:
     """A line of JSON each; a listener that has gone does not end the crawl."""
     ours, theirs = os.pipe()
     parts = crawl_parts(PROGRESS_FD=theirs)
-    parts.make(Sessions)
+    sessions = parts.make(Sessions)
     parts.visits.tell("queued", sessions=["a"])
     parts.visits.tell("ended", **ended(Status.FAILED, Summary.CRAWL_FAILED) | {"cause": Cause.TIMEOUT})
     with os.fdopen(ours, encoding="utf-8") as pipe:
@@ -139,8 +139,26 @@ def test_events_go_into_the_pipe_and_the_statistics() -> None:
     assert first == {"event": "queued", "sessions": ["a"]}
     assert (second["event"], second["status"], second["cause"]) == ("ended", "failed", "timeout")
     parts.visits.tell("started", session="b")  # nobody reads any more
+    assert sessions.pipe is not None
+    sessions.pipe.close()
     os.close(theirs)
     stats = parts.crawler.stats.get_stats()
     assert stats == {
         "vitrine/sessions/queued": 1, "vitrine/sessions/failed": 1, "vitrine/sessions/started": 1,
     }  # fmt: skip
+
+
+def test_a_listener_that_is_stopped_holds_nothing_up() -> None:
+    """More than a pipe takes is told at once; it is all there for a listener that goes on."""
+    ours, theirs = os.pipe()
+    parts = crawl_parts(PROGRESS_FD=theirs)
+    sessions = parts.make(Sessions)
+    long = "x" * 1000
+    for number in range(200):
+        parts.visits.tell("tasks", finished=number, source=long)
+    with os.fdopen(ours, encoding="utf-8") as pipe:
+        heard = [json.loads(pipe.readline())["finished"] for _ in range(200)]
+    assert heard == list(range(200))
+    assert sessions.pipe is not None
+    sessions.pipe.close()
+    os.close(theirs)
