@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shlex
@@ -158,12 +159,15 @@ class Crawl:
             for _ in range(min(self._asked, 2)):
                 guarded.stop()  # it was asked for before there was anything to stop
             self._listen(guarded, combined)
-            return guarded.wait() or 0, combined.path
+            code = guarded.wait() or 0
         finally:
             guarded.close()  # where anything was raised, its guard ends it
             guarded.wait()
             combined.close()
             self._guarded, self._log_error = None, combined.error
+        if not archive.folder.is_dir():
+            raise FileNotFoundError(errno.ENOENT, "it went away", str(archive.folder))
+        return code, combined.path
 
     def _listen(self, guarded: Guarded, combined: CombinedLog) -> None:
         next_at = 0.0

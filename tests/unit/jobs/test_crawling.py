@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import shutil
 import sys
 from collections import namedtuple
 from typing import TYPE_CHECKING, Any
@@ -178,6 +179,18 @@ def test_a_mount_that_breaks_is_told_and_not_raised(
     monkeypatch.setattr(crawling, "Guarded", broken)
     result = crawl.run()
     assert (result.came, result.error) == (Came.INFRASTRUCTURE, "/archive: broken")
+
+
+def test_a_folder_that_goes_away_is_no_failure_of_the_crawl(
+    crawl: Crawl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the tool says of it: what it wrote is not there."""
+    for code in (0, 1):
+        tool = Tool(code=code)
+        monkeypatch.setattr(tool, "close", lambda: shutil.rmtree(crawl.archive.folder))
+        result = came(monkeypatch, crawl, tool)
+        assert (result.came, result.cause) == (Came.INFRASTRUCTURE, crawling.INFRASTRUCTURE)
+        assert "went away" in result.error
 
 
 def test_progress_is_told_now_and_then(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
