@@ -68,6 +68,7 @@ class Archive:
     engine: str = "vitrine"
     job_id: int | None = None
     epoch: int = 1
+    root_in_use: bool = False  # files of archives lie in ARCHIVE_ROOT
 
 
 class Crawl:
@@ -124,11 +125,20 @@ class Crawl:
     def _make_folder(self) -> None:
         folder = self.archive.folder
         if self.archive.job_id is not None and folder.is_relative_to(self.settings.archives):
+            self._require_root()
             require_folder_inside(folder, self.settings.archives)
         folder.mkdir(parents=True, exist_ok=True)
         plan = self.archive.config.get("source")
         if isinstance(plan, dict):
             write_atomically(folder / PLAN_FILE, json.dumps(plan).encode())
+
+    def _require_root(self) -> None:
+        """A root that has archives and is not there is not mounted: what lies below the mount is not ours."""
+        root = self.settings.archives
+        if self.archive.root_in_use and not root.is_dir():
+            raise FileNotFoundError(
+                errno.ENOENT, "not there, though it has archives; is it mounted?", str(root)
+            )
 
     def _command(self) -> list[str]:
         archive, config = self.archive, self.archive.config

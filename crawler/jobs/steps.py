@@ -74,6 +74,7 @@ class Work:
     engine: str
     output_dir: str
     config: dict[str, Any]
+    root_in_use: bool  # files of archives lie in ARCHIVE_ROOT
 
 
 @frozen
@@ -142,7 +143,13 @@ class Steps(StepLeases):
         fresh = dict.fromkeys(_OF_THE_LAST_CRAWL)
         move_job(db, job, JobStatus.RUNNING, now=db.now, facts={**fresh, "started_at": db.now})
         note_begun(db, row, lease, self.owner, was=was)
-        return Work(lease, job.id, job.name, job.engine, job.output_dir, dict(job.config or {}))
+        config, in_use = dict(job.config or {}), self._root_in_use(db)
+        return Work(lease, job.id, job.name, job.engine, job.output_dir, config, in_use)
+
+    def _root_in_use(self, db: Transaction) -> bool:
+        """Whether files were counted below ARCHIVE_ROOT: then it is there, or is not mounted."""
+        inside = Job.output_dir.startswith(f"{self.settings.archives}/", autoescape=True)
+        return bool(db.scalar(select(exists().where(inside, Job.warc_file_count > 0))))
 
     # ── how far it is, and what came of it ──
 

@@ -109,8 +109,9 @@ class Worker:
         """Crawl what was leased, and write what came of it."""
         log.info("job.begin", job=work.job_id, name=work.name, engine=work.engine, epoch=work.lease.epoch)
         archive = Archive(
-            work.name, Path(work.output_dir), work.config, work.engine, work.job_id, work.lease.epoch
-        )
+            work.name, Path(work.output_dir), work.config, work.engine, work.job_id, work.lease.epoch,
+            work.root_in_use,
+        )  # fmt: skip
         crawl = self._crawl = Crawl(self.settings, archive, lambda said: self._progress(work, said))
         if self.stopping.is_set():
             crawl.stop()

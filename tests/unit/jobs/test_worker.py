@@ -40,6 +40,20 @@ def work(bench: Bench, **changed: object) -> bool:
     return Worker(bench.database, with_settings(bench, **changed)).work_once()
 
 
+def test_a_root_that_is_not_mounted_takes_no_archive(bench: Bench) -> None:
+    """The first archive makes it; once there are some in it, nothing is made in the place of its mount."""
+    bench.order()
+    assert work(bench)
+    root = bench.settings.archives
+    root.rename(root.with_name("elsewhere"))
+    job_id = bench.order()
+    assert work(bench)
+    job = bench.shown(job_id)
+    assert (job.status, job.crawler_status, job.retry_count) == ("retryable", "infra_error", 0)
+    assert not root.exists()
+    assert len(bench.notes()) == 1
+
+
 def test_a_job_is_crawled(bench: Bench) -> None:
     """From the order to `completed`, with what the tool said of it (SPEC 37-46)."""
     job_id = bench.order(initial_workers=3)
