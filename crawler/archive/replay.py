@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,9 @@ class NotCapturedError(NotFoundError):
 
     def __init__(self, url: str, near_by: list[Capture], message: str = "") -> None:
         """Say so; `near_by` are captures of pages beside it."""
-        super().__init__(message or f"there is no capture of {url}", hint=f"vitrine crawl site {url}")
+        super().__init__(
+            message or f"there is no capture of {url}", hint=f"vitrine crawl site {shlex.quote(url)}"
+        )
         self.url = url
         self.near_by = near_by
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -45,6 +46,7 @@ def environment() -> Environment:
     )  # fmt: skip
     made.globals.update(static=static_url, version=__version__, bars=charts.bars, steps=charts.steps)
     made.filters.update({name: getattr(wording, name) for name in FILTERS})
+    made.filters["quoted"] = shlex.quote  # of commands that are there to be copied
     return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import unescape
 from typing import TYPE_CHECKING
 
 import pytest
@@ -166,6 +167,14 @@ def test_what_is_no_page_is_saved(shop: Served) -> None:
     answer = shop.get(f"/web/2026/{SHOP}doc.pdf", headers=PEOPLE)
     assert "This cannot be shown here" in answer.text
     assert "<iframe" not in answer.text
+
+
+def test_a_command_that_is_there_to_be_copied_does_nothing_else(shop: Served) -> None:
+    """Whoever made the address, a shell takes it for one."""
+    address = f"/web/2026/{SHOP}a;id>$(x)"
+    assert shop.get(address).json()["hint"] == f"vitrine crawl site '{SHOP}a;id%3E$(x)'"
+    shown = unescape(shop.get(address, headers=PEOPLE).text)
+    assert f"vitrine crawl site '{SHOP}a;id%3E$(x)'</pre>" in shown
 
 
 def test_what_is_not_there(shop: Served) -> None:
