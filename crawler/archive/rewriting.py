@@ -222,6 +222,7 @@ class _Writing:
     base: str
     resources: dict[str, None] = Factory(dict)
     forms: int = 0
+    styles_left: int = MAX_STYLE_BYTES  # of all that stand in the page itself
 
     def page(self, root: LexborNode) -> Iterator[str]:
         """A page's tags and texts in their order."""
@@ -275,9 +276,16 @@ class _Writing:
     def _text(self, node: LexborNode) -> str:
         text = node.text_content or ""
         around = node.parent
-        if around is not None and (around.tag or "").lower() == "style":
-            return restyled(text, self.style_address)
-        return _escaped(text)
+        if around is None or (around.tag or "").lower() != "style":
+            return _escaped(text)
+        styles = self._restyled(text)
+        return _escaped(styles) if _is_drawn(around) else styles
+
+    def _restyled(self, text: str) -> str:
+        """Styles within a page, of which a page has so much at most."""
+        text = text[: self.styles_left]
+        self.styles_left -= len(text)
+        return restyled(text, self.style_address)
 
     def _attributes(self, name: str, attributes: dict[str, str | None]) -> Iterator[str]:
         if name == "form":
@@ -307,7 +315,7 @@ class _Writing:
         elif lower in _SETS:
             new = self._set(value)
         elif lower in _STYLED:
-            new = restyled(value, self.style_address)
+            new = self._restyled(value)
         elif name in {"button", "input"} and lower == "type" and value.strip().lower() in {"submit", "image"}:
             new = "button" if name == "button" or value.strip().lower() == "submit" else value
         if new is not None:
@@ -394,6 +402,14 @@ def _link_kind(attributes: dict[str, str | None]) -> str:
 
 def _named(attributes: dict[str, str | None]) -> str:
     return (attributes.get("name") or "").strip().lower()
+
+
+def _is_drawn(node: LexborNode) -> bool:
+    """Whether an element is part of a drawing or a formula, where a style is text like any other."""
+    above: LexborNode | None = node
+    while above is not None and (above.tag or "").lower() not in {"svg", "math"}:
+        above = above.parent
+    return above is not None
 
 
 def _escaped(text: str) -> str:

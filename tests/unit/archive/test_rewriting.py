@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 from selectolax.lexbor import LexborHTMLParser
 
 from crawler.archive import rewriting
-from crawler.archive.rewriting import Place, absolute, shown_page, shown_style
+from crawler.archive.rewriting import MAX_STYLE_BYTES, Place, absolute, shown_page, shown_style
 from tests.unit.archive.hostile import hostile_pages
 
 HERE = Place("https://shop.example/a/b?x=1", "20260101000000")
@@ -84,6 +84,20 @@ def test_of_a_hostile_page_nothing_is_left_that_acts(name: str) -> None:
 def test_forty_pages() -> None:
     """As many as were promised."""
     assert len(HOSTILE) >= 40
+
+
+def test_a_style_in_a_drawing_is_text() -> None:
+    """A parser undoes what is escaped in it: what is written is escaped as often as what was read."""
+    text = shown("<svg><style>@import &amp;quot;http://canary/&amp;quot;; a > b {}</style></svg>")
+    assert "@import &amp;quot;http://canary/&amp;quot;; a &gt; b" in text
+
+
+def test_a_page_has_so_many_styles_of_its_own() -> None:
+    """What comes behind them is not looked at, and not shown."""
+    before, behind = "<p style='color:red'>", "<p style='background:url(/canary.png)'>"
+    page = shown(f"{before}<style>{' ' * MAX_STYLE_BYTES}</style>{behind}")
+    assert 'style="color:red"' in page
+    assert "canary" not in page
 
 
 def test_what_a_style_asks_for_lies_in_the_archive() -> None:
