@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from attrs import fields, frozen
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 # The statements of every page are built once: building them costs more than running them.
 _SESSIONS = cast("Table", CrawlSession.__table__)
 _CREATE = insert(_SESSIONS)
+AT_ONCE = 1000  # rows of one statement: each has the settings written out, and a URL file may be long
 # The words in which a session is asked for more than its URL, whoever asks, and what each takes.
 CHOICES = {
     "mode": MODES,
@@ -95,7 +97,7 @@ def create(
     ttl: timedelta,
 ) -> None:
     """Write queued sessions, under the ids that were chosen for them; without an owner, for anybody."""
-    rows = [
+    rows = (
         {
             "id": session_id,
             "kind": "run" if order.run_id else "page",
@@ -107,9 +109,9 @@ def create(
             **(alive(db, ttl) if owner else {}),
         }
         for session_id, order in orders.items()
-    ]
-    if rows:
-        db.connection().execute(_CREATE, rows)
+    )
+    while some := list(islice(rows, AT_ONCE)):
+        db.connection().execute(_CREATE, some)
 
 
 def alive(db: Transaction, ttl: timedelta) -> dict[str, datetime]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
@@ -14,6 +15,7 @@ from crawler.sessions import rows
 from crawler.sessions.rows import Fence, SessionOrder
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from uuid import UUID
 
     from crawler.db.engine import Database
@@ -44,6 +46,24 @@ def load(database: Database, session_id: UUID) -> CrawlSession:
     """The session as it stands."""
     with database.read() as db:
         return db.get_one(CrawlSession, session_id)
+
+
+def test_many_are_written_a_few_at_a_time(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has the settings in it: those of a long URL file took gigabytes in one statement."""
+    monkeypatch.setattr(rows, "AT_ONCE", 2)
+    orders = {uuid4(): SessionOrder(f"https://shop.example/{number}", "shop.example") for number in range(5)}
+    sizes: list[int] = []
+
+    def islice_counted(some: Iterable[Any], at_most: int) -> list[Any]:
+        taken = list(islice(some, at_most))
+        sizes.append(len(taken))
+        return taken
+
+    monkeypatch.setattr(rows, "islice", islice_counted)
+    with database.write() as db:
+        rows.create(db, orders, owner=None, snapshot={"A": "1"}, ttl=TTL)
+    assert sizes == [2, 2, 1, 0]
+    assert {load(database, session_id).url for session_id in orders} == {one.url for one in orders.values()}
 
 
 def test_an_order_is_read_back_as_it_was_given(database: Database) -> None:
