@@ -68,7 +68,7 @@ class PdpArguments:
         file = Path(given["urls"]).resolve() if given.get("urls") else None
         pdp = require_http_url(given["pdp"]) if given.get("pdp") else None
         is_pack = given.get("mode") == EVIDENCE_PACK
-        named = given.get("url") or (root_of(pdp) if pdp else "")
+        named = given.get("url", "").strip() or (root_of(pdp) if pdp else "")
         return cls(
             targets=tuple(read_url_file(file) if file else _targets(named)),
             file=file,
@@ -110,7 +110,7 @@ def _check_names(given: Mapping[str, str]) -> None:
     unknown = sorted(name for name in given if name not in KNOWN and not name.startswith("_"))
     if unknown:
         raise UsageError(f"-a {unknown[0]}=… is unknown", hint="it takes " + ", ".join(KNOWN))
-    targets = [name for name in TARGETS if given.get(name)]
+    targets = [name for name in TARGETS if given.get(name, "").strip()]
     if not targets:
         raise UsageError("there is nothing to crawl", hint="give -a url=https://… or -a urls=FILE")
     if len(targets) > 1 and targets != ["url", "pdp"]:

@@ -32,6 +32,13 @@ def test_a_worker_s_defaults_are_checked() -> None:
         check_worker(load_settings(REDIS), {"mode": "loud"})
 
 
+@pytest.mark.parametrize("given", [{}, {"url": ""}, {"url": " "}, {"listing": "\t"}])
+def test_blanks_name_nothing(given: dict[str, str]) -> None:
+    """As of a variable that a script has not set: such a crawl ended as failed, and did not say why."""
+    with pytest.raises(UsageError, match="nothing to crawl"):
+        PdpArguments.parse(given)
+
+
 def test_urls_are_ordered_in_one_spelling() -> None:
     """SPEC F160: what was given otherwise is kept beside it, for the log."""
     arguments = PdpArguments.parse(
