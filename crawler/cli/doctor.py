@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import typer
 from attrs import frozen
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 from sqlalchemy import text
 
 from crawler.access.redis_client import connect
@@ -57,6 +57,7 @@ SIGNS = {
 MIN_FREE_BYTES = 1024 * 1024 * 1024
 MAX_SKEW_SECONDS = 2.0
 ANSWER_SECONDS = 2.0  # nobody waits longer for a Redis here
+DOCTORS_KEY = "vitrine:doctor"  # is there for a second
 TOOL_SECONDS = 10.0
 
 
@@ -164,18 +165,28 @@ def _check_redis(settings: Settings) -> Iterator[Finding]:
         fix = "REDIS_URL=redis://… makes locks and delays hold for all machines"
         yield Finding("redis", ABSENT, "domain locks reach the processes of this machine only", fix)
         return
+    shown = redact(settings.redis_url)
     try:
-        with closing(connect(settings.redis_url, answer_seconds=ANSWER_SECONDS)) as client:
-            before = time.time()
-            seconds, micros = client.time()
-            ours = (before + time.time()) / 2
-            version = client.info("server")["redis_version"]
+        version, theirs, ours = _asked_redis(settings.redis_url)
+    except ResponseError as error:
+        fix = "have it take writes: its memory, its role, what the user may do; without it no crawl starts"
+        yield Finding("redis", BROKEN, f"{shown} refuses: {redacted(str(error))}", fix)
     except RedisError as error:
-        what = f"{redact(settings.redis_url)}: {redacted(str(error))}"
+        what = f"{shown}: {redacted(str(error))}"
         yield Finding("redis", BROKEN, what, "start it, or correct REDIS_URL; without it no crawl starts")
-        return
-    yield Finding("redis", OK, f"{redact(settings.redis_url)}, version {version}")
-    yield _skew("redis", seconds + micros / 1e6, ours)
+    else:
+        yield Finding("redis", OK, f"{shown}, version {version}")
+        yield _skew("redis", theirs, ours)
+
+
+def _asked_redis(url: str) -> tuple[str, float, float]:
+    """Its version, its time and ours; one that is full, or a replica, answers and takes no lock."""
+    with closing(connect(url, answer_seconds=ANSWER_SECONDS)) as client:
+        before = time.time()
+        seconds, micros = client.time()
+        ours = (before + time.time()) / 2
+        client.set(DOCTORS_KEY, "", px=1000)
+        return client.info("server")["redis_version"], seconds + micros / 1e6, ours
 
 
 def _skew(check: str, theirs: float, ours: float) -> Finding:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
+    import redis
 
     from tests.unit.cli.conftest import Done, Vitrine
 
@@ -118,6 +119,19 @@ def test_working_servers_are_told_with_their_clocks(
     assert found["redis"]["state"] == found["database"]["state"] == found["clock"]["state"] == "ok"
     assert "revision" in found["database"]["what"]
     assert "version" in found["redis"]["what"]
+
+
+def test_a_redis_that_takes_no_lock_is_broken(
+    vitrine: Vitrine, redis_database: str, redis_client: redis.Redis
+) -> None:
+    """It answers, and is full: no session would start."""
+    redis_client.config_set("maxmemory", 1)
+    try:
+        done = vitrine("doctor", "--json", REDIS_URL=redis_database)
+    finally:
+        redis_client.config_set("maxmemory", 0)
+    found = findings(done)["redis"]
+    assert (done.code, found["state"], "refuses: " in found["what"]) == (1, "broken", True), found
 
 
 def test_an_older_database_is_broken(vitrine: Vitrine, database_url: str) -> None:
