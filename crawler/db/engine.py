@@ -5,10 +5,11 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import shutil
 import sqlite3
 import threading
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL, Connection, Engine, ExceptionContext
 
 BUSY_TIMEOUT_SECONDS = 30
+LEAST_ROOM_BYTES = 4 * 1024 * 1024  # what a log beside the file takes before it is worked off
 CONNECT_TIMEOUT_SECONDS = 5
 CONNECTIONS = 15  # to a server, at most
 # Below this release two connections that write or checkpoint a WAL at once can corrupt it.
@@ -146,7 +148,12 @@ class Database:
             raise self._unavailable(str(error.orig).strip().splitlines()[0]) from error
 
     def _unavailable(self, reason: str) -> DatabaseUnavailableError:
-        if self.is_sqlite:
+        if self._is_full():
+            what, hint = (
+                "cannot be used",
+                "its disk is full: free some room beside it, then `vitrine cleanup`",
+            )
+        elif self.is_sqlite:
             what, hint = (
                 "cannot be used",
                 "check VITRINE_HOME or DATABASE_URL, the file, and who may write to it",
@@ -157,6 +164,14 @@ class Database:
                 "check DATABASE_URL, that the server runs, and what the role may do",
             )
         return DatabaseUnavailableError(f"the database at {self.shown} {what}: {redacted(reason)}", hint=hint)
+
+    def _is_full(self) -> bool:
+        """Whether SQLite's file lies on a disk that has no room left to write a log beside it."""
+        if self.path is None:
+            return False
+        with suppress(OSError):
+            return shutil.disk_usage(self.path.parent).free < LEAST_ROOM_BYTES
+        return False
 
 
 def sqlite_wal_is_safe() -> bool:

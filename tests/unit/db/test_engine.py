@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -210,6 +211,16 @@ def test_a_file_that_cannot_be_made_is_one_line(tmp_path: Path, transaction: str
     ):
         session.execute(text("SELECT 1"))
     assert "VITRINE_HOME" in caught.value.hint
+
+
+def test_a_full_disk_is_told_with_what_helps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cleanup writes too: somebody else has to make the first room."""
+    (tmp_path / "file").mkdir()
+    database = Database(f"sqlite:///{tmp_path}/file")
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=0))
+    with pytest.raises(DatabaseUnavailableError) as caught, database.read() as session:
+        session.execute(text("SELECT 1"))
+    assert "disk is full" in caught.value.hint
 
 
 def test_the_folder_is_made(tmp_path: Path) -> None:
