@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from contextlib import closing
+import time
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 from crawler.errors import UsageError
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _DATED = re.compile(r"vitrine-\d{8}T\d{6}Z\.db")
+_UNFINISHED = re.compile(rf"\.{_DATED.pattern}\.part(-journal)?")
+LONGEST_SECONDS = 86_400.0  # whoever has not written for so long is dead
 
 
 class BackupError(UsageError):
@@ -33,6 +36,7 @@ def back_up(source: Path, target: Path) -> int:
     unfinished = target.with_name(f".{target.name}.part")
     try:
         unfinished.unlink(missing_ok=True)
+        _remove_left_behind(target.parent)
         with closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as database:
             _copy(database, unfinished)
         os.link(unfinished, target)  # never over a file that has come in the meantime
@@ -59,6 +63,14 @@ def thin_out(folder: Path, keep: int) -> list[Path]:
     for path in gone:
         path.unlink(missing_ok=True)
     return gone
+
+
+def _remove_left_behind(folder: Path) -> None:
+    """Remove what copies left that were killed; each has a name of its own, and as much as a database."""
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):  # whoever made it has just finished
+            if _UNFINISHED.fullmatch(path.name) and path.stat().st_mtime < time.time() - LONGEST_SECONDS:
+                path.unlink()
 
 
 def _copy(database: sqlite3.Connection, path: Path) -> None:

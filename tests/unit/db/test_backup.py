@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from contextlib import closing
@@ -75,6 +76,25 @@ def test_what_is_no_database_is_not_copied(tmp_path: Path) -> None:
     with pytest.raises(BackupError, match="not a database"):
         back_up(source, tmp_path / "copy.db")
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_what_killed_copies_left_goes_with_a_later_one(source: Path, tmp_path: Path) -> None:
+    """A day later, as somebody may be at it; nothing else is touched."""
+    folder = tmp_path / "copies"
+    folder.mkdir()
+    now = datetime.now(UTC)
+    names = [
+        f".{dated(folder, now - timedelta(days=days)).name}.part{end}"
+        for days in (2, 0)
+        for end in ("", "-journal")
+    ]
+    for name in [*names, ".other.db.part"]:
+        (folder / name).touch()
+    for name in [*names[:2], ".other.db.part"]:
+        os.utime(folder / name, (0, 0))
+    target = dated(folder, now + timedelta(seconds=1))
+    back_up(source, target)
+    assert {path.name for path in folder.iterdir()} == {*names[2:], ".other.db.part", target.name}
 
 
 def test_only_the_newest_of_dated_copies_stay(tmp_path: Path) -> None:
