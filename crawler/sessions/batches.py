@@ -13,7 +13,7 @@ from crawler.capture.failures import CUT_SHORT
 from crawler.db.models import Batch, CrawlSession
 from crawler.errors import BadUrlError, LockedError, UsageError
 from crawler.sessions.outcome import Status
-from crawler.sessions.rows import alive, order_of
+from crawler.sessions.rows import AGAIN, alive, order_of
 from crawler.urls import canonical, redact, require_http_url, spelling
 
 if TYPE_CHECKING:
@@ -148,12 +148,9 @@ def _take_up(db: Transaction, batch: Batch, sessions: SessionStore) -> Sequence[
     return db.scalars(
         update(CrawlSession)
         .where(CrawlSession.batch_id == batch.id, or_(waiting, _WAS_CUT_SHORT))
-        .values(
-            status=Status.QUEUED, owner=sessions.owner, **alive(db, sessions.ttl),
-            error_summary=None, cause=None, finished_at=None,
-        )
+        .values(**AGAIN, owner=sessions.owner, **alive(db, sessions.ttl))
         .returning(CrawlSession)
-    ).all()  # fmt: skip
+    ).all()
 
 
 def _held(db: Transaction, batch: Batch) -> Sequence[ColumnElement[bool]]:

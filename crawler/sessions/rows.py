@@ -38,6 +38,11 @@ CHOICES = {
     "policy": tuple(POLICIES),
     "warc": ("0", "1"),
 }
+# What a session says that is to be run again, of whatever came of it before.
+AGAIN: dict[str, Any] = {
+    "status": Status.QUEUED, "finished_at": None, "error_summary": None, "cause": None,
+    "low_confidence": False, "pdp_url": None, "final_url": None,
+}  # fmt: skip
 ENDED = (Status.COMPLETED, Status.FAILED, Status.PARTIAL)
 
 

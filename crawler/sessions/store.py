@@ -95,12 +95,9 @@ class SessionStore:
             taken = db.execute(
                 update(CrawlSession)
                 .where(CrawlSession.id == row.id, CrawlSession.epoch == row.epoch, ~is_alive)
-                .values(
-                    status=Status.QUEUED, owner=self.owner, **rows.alive(db, self.ttl), finished_at=None,
-                    error_summary=None, cause=None, low_confidence=False, pdp_url=None, final_url=None,
-                )
+                .values(**rows.AGAIN, owner=self.owner, **rows.alive(db, self.ttl))
                 .returning(CrawlSession.id)
-            )  # fmt: skip
+            )
             if taken.scalar_one_or_none() is None:
                 raise StaleSessionError(f"session {row.id} is at work in another process")
             return row.id, rows.order_of(row)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
+from attrs import fields
 from sqlalchemy import update
 
 from crawler.db.models import Batch, CrawlSession
@@ -80,6 +81,12 @@ def test_an_order_is_read_back_as_it_was_given(database: Database) -> None:
     row = load(database, queue(database, order))
     assert rows.order_of(row) == order
     assert (row.status, row.kind, row.epoch, row.config_snapshot) == ("queued", "page", 0, {"A": "1"})
+
+
+def test_whatever_is_asked_is_stored() -> None:
+    """In a column of its name; but for the spelling in which it was given, which only the log has."""
+    columns = {each.name for each in CrawlSession.__table__.columns}
+    assert {each.name for each in fields(SessionOrder)} - columns == {"given_url"}
 
 
 def test_a_session_for_anybody_has_no_life_yet(database: Database) -> None:
