@@ -107,7 +107,7 @@ def test_server_ends_with_its_owner() -> None:
     owner.wait()
     owner.stdout.close()
     owner.stdin.close()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while (_lives(int(pid)) or Path(folder).exists()) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not _lives(int(pid))

@@ -144,7 +144,7 @@ class TestRedisAway:
         session = Session(stores, proxy.url)
         session.go_in()
         proxy.down = True
-        assert session.lost.get(timeout=10) is Cause.LOCK_LOST
+        assert session.lost.get(timeout=60) is Cause.LOCK_LOST
         time.sleep(TTL_MS / 1000)
         assert session.lost.empty()
 
@@ -195,7 +195,7 @@ class TestRedisRestarted:
             session.go_in()
             server.kill()
             server.start()
-            assert session.lost.get(timeout=10) is Cause.LOCK_LOST
+            assert session.lost.get(timeout=60) is Cause.LOCK_LOST
             successor = Session(stores, server.url)
             held = successor.go_in()
             session.acquisition.leave()

@@ -41,8 +41,8 @@ class Store:
 
     def wait(self, things: Iterable[str]) -> None:
         """Until it is asked for exactly these; the test fails if that takes too long."""
-        until = time.monotonic() + 5
-        while self.asked.get(timeout=5) != list(things):
+        until = time.monotonic() + 60
+        while self.asked.get(timeout=60) != list(things):
             assert time.monotonic() < until
 
 
@@ -58,7 +58,7 @@ class Losses:
 
     def next(self) -> tuple[str, Cause]:
         """The next loss; the test fails if there is none soon."""
-        return self.told.get(timeout=5)
+        return self.told.get(timeout=60)
 
     def none_for(self, seconds: float) -> bool:
         """Whether nothing is lost for that long."""
@@ -287,7 +287,7 @@ def test_a_failure_is_told(make: Make, losses: Losses) -> None:
     """Of which thing, why, and how long it is ours all the same."""
     heard: Queue[tuple[list[str], Exception, float]] = Queue()
     make(Store(AWAY), one_by_one=True, on_failure=lambda *failure: heard.put(failure)).keep("a")
-    things, error, seconds = heard.get(timeout=5)
+    things, error, seconds = heard.get(timeout=60)
     assert (things, error) == (["a"], AWAY)
     assert 0 <= seconds <= LASTS
     losses.next()
