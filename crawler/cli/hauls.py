@@ -50,6 +50,8 @@ def create(
     lines = read_url_file(file)
     if wrong := next((line for line in lines if line.error), None):
         raise UsageError(f"{file}, line {wrong.number}: {wrong.error}")
+    if not file.is_file():
+        raise UsageError(f"{file} can be read once only", hint="write the URLs to a file to go on from")
     with writing(may_make=True) as db:
         urls = [line.url for line in lines]
         hauls.open_haul(db, name, source=str(file), urls=urls, now=db.now)

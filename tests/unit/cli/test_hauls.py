@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,3 +77,14 @@ def test_a_line_that_is_no_url_starts_nothing(vitrine: Vitrine, monkeypatch: pyt
     done = vitrine("hauls", "create", "spring", "--urls", "shops.txt")
     assert (done.code, done.out) == (2, "")
     assert "error[usage]: shops.txt, line 2: " in done.err
+
+
+def test_a_file_that_can_be_read_once_only_makes_no_haul(vitrine: Vitrine, database_url: str) -> None:
+    """A pipe: nothing could be gone on with from it."""
+    os.mkfifo("pipe")
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(Path("pipe").write_text, "https://a.example/\n", encoding="utf-8")
+        done = vitrine("hauls", "create", "spring", "--urls", "pipe", DATABASE_URL=database_url)
+    assert (done.code, done.out) == (2, "")
+    assert "error[usage]: pipe can be read once only" in done.err
+    assert vitrine("hauls", "list", "--json", DATABASE_URL=database_url).document["hauls"] == []
