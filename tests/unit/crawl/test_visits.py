@@ -192,7 +192,7 @@ def test_what_waits_is_kept_alive(settings: Settings) -> None:
     async def wait(visits: Visits) -> Any:
         session_id = await queued(visits)
         said: set[datetime | None] = set()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             while len(said) < 3:
                 with visits.stores.database.read() as db:
                     said.add(db.get_one(CrawlSession, session_id).alive_until)

@@ -60,7 +60,7 @@ class World:
         if more:
             await asyncio.sleep(0.01)
             writer.write(more)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             answer = await reader.read(1_000_000) if data.startswith(b"CONNECT") and more else b""
             answer += await reader.read() if not answer else b""
         writer.close()
