@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 import psycopg
+from attrs import frozen
 from psycopg import sql
 
 from tests.embedded.postgresql import fresh_database
@@ -35,6 +37,14 @@ class LargeError(Exception):
     """A table's file, or an index's, has become too large to be kept."""
 
 
+@frozen
+class Kept:
+    """A database of the pool, and a connection that knows its tables: a new one looks each up."""
+
+    url: str
+    connection: Connection
+
+
 class DatabasePool:
     """Copies of a template; one that comes back as it went, but for its rows, is used again."""
 
@@ -43,57 +53,66 @@ class DatabasePool:
         self._template = template
         with psycopg.connect(template_url) as connection:
             self._shape = _shape(connection)
-        self._idle: list[str] = []
+        self._idle: list[Kept] = []
         self._made = ExitStack()
 
     @contextmanager
     def database(self) -> Generator[str]:
         """The URL of a database with empty tables."""
-        url = self._idle.pop() if self._idle else self._new()
+        kept = self._idle.pop() if self._idle else self._new()
         try:
-            yield url
+            yield kept.url
         finally:
-            if self._emptied(url):
-                self._idle.append(url)
+            if self._emptied(kept):
+                self._idle.append(kept)
 
     def close(self) -> None:
         """Drop all that was made."""
         self._made.close()
 
-    def _new(self) -> str:
-        return self._made.enter_context(fresh_database(self._server_url, self._template))
+    def _new(self) -> Kept:
+        url = self._made.enter_context(fresh_database(self._server_url, self._template))
+        return Kept(url, self._made.enter_context(psycopg.connect(url, autocommit=True)))
 
-    def _emptied(self, url: str) -> bool:
-        """Whether the database is as it was; one that a test built upon is left to be dropped."""
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute(END_OTHERS)
-            if _shape(connection) != self._shape:
-                return False
-            tables = [sql.Identifier(str(name)) for name in self._shape[0] if name != REVISION_TABLE]
-            try:
-                _delete(connection, tables)
-            except (LargeError, psycopg.errors.InsufficientPrivilege):
-                _truncate(connection, tables)
-            return True
+    def _emptied(self, kept: Kept) -> bool:
+        """Whether the database is as it was; one that a test built upon, or cut us off from, is left."""
+        try:
+            kept.connection.execute(END_OTHERS)
+        except psycopg.OperationalError:
+            return False
+        if _shape(kept.connection) != self._shape:
+            return False
+        tables = [_quoted(name) for name in self._shape[0] if name != REVISION_TABLE]
+        try:
+            _delete(kept.connection, tables)
+        except (LargeError, psycopg.errors.InsufficientPrivilege):
+            _truncate(kept.connection, tables)
+        return True
 
 
-def _delete(connection: Connection, tables: list[sql.Identifier]) -> None:
+def _delete(connection: Connection, tables: list[str]) -> None:
     """Take the rows out, which with so few of them is done in a fiftieth of the time that new files take."""
     largest = connection.execute(LARGEST).fetchone()
     if largest is None or largest > (MOST_BYTES,):
         raise LargeError
+    counted = list(starmap(_quoted, connection.execute(COUNTED)))
     with connection.transaction():
         connection.execute("SET LOCAL session_replication_role = replica")  # in any order: all of them go
-        for table in tables:
-            connection.execute(sql.SQL("DELETE FROM {}").format(table))
-        for (sequence,) in connection.execute(COUNTED).fetchall():
-            connection.execute(sql.SQL("ALTER SEQUENCE {} RESTART").format(sql.Identifier(str(sequence))))
+        connection.execute(_each("DELETE FROM {}", tables) + _each("ALTER SEQUENCE {} RESTART", counted))
 
 
-def _truncate(connection: Connection, tables: list[sql.Identifier]) -> None:
+def _each(statement: str, names: list[str]) -> bytes:
+    """One statement for each, told at once."""
+    return "".join(f"{statement.format(name)};" for name in names).encode()
+
+
+def _quoted(name: object) -> str:
+    return sql.Identifier(str(name)).as_string()
+
+
+def _truncate(connection: Connection, tables: list[str]) -> None:
     """Begin with new files."""
-    every = sql.SQL(", ").join(tables)
-    connection.execute(sql.SQL("TRUNCATE {} RESTART IDENTITY CASCADE").format(every))
+    connection.execute(f"TRUNCATE {', '.join(tables)} RESTART IDENTITY CASCADE".encode())
 
 
 def _shape(connection: Connection) -> tuple[list[object], list[object]]:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from crawler.retention.plan import CleanupResult
 
-CASES = 200
+CASES = 60
+MANY_CASES = 2000
 FILES = ("a/html.gz", "b/html.gz", "b/second.gz", "c/d/html.gz")
 MISSING = ("missing.gz", "no/such/folder.gz")
 UNSAFE = (
@@ -245,12 +246,12 @@ def fateful(database_url: str) -> Generator[FatefulDatabase]:
     opened.close()
 
 
-def test_cleanup_keeps_to_the_model(fateful: FatefulDatabase, tmp_path: Path) -> None:
-    """No unexpired, held or shared file goes; nothing outside is touched; the figures add up; all heals."""
-    evidence = new_evidence(fateful, tmp_path / "inside" / "artifacts")
+def torture(fateful: FatefulDatabase, folder: Path, cases: int) -> None:
+    """So many stores, and up to three passes over each."""
+    evidence = new_evidence(fateful, folder / "inside" / "artifacts")
     set_traps(evidence.root)
 
-    @settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @settings(max_examples=cases, deadline=None, suppress_health_check=list(HealthCheck), database=None)
     @given(st.lists(items, max_size=10), st.lists(steps, min_size=1, max_size=3))
     def check(laid: list[Item], taken: list[Step]) -> None:
         model = Model(evidence, fateful, laid)
@@ -260,6 +261,17 @@ def test_cleanup_keeps_to_the_model(fateful: FatefulDatabase, tmp_path: Path) ->
         check_recovered(model)
 
     check()
+
+
+def test_cleanup_keeps_to_the_model(fateful: FatefulDatabase, tmp_path: Path) -> None:
+    """No unexpired, held or shared file goes; nothing outside is touched; the figures add up; all heals."""
+    torture(fateful, tmp_path, CASES)
+
+
+@pytest.mark.soak(minutes=60)
+def test_cleanup_keeps_to_the_model_for_long(fateful: FatefulDatabase, tmp_path: Path) -> None:
+    """The same, with many more."""
+    torture(fateful, tmp_path, MANY_CASES)
 
 
 def test_every_step_is_a_place_to_die(fateful: FatefulDatabase, tmp_path: Path) -> None:
