@@ -31,5 +31,5 @@ def test_the_map_quotes_the_walk() -> None:
 
 
 def is_near(quoted: tuple[str, ...], counted: tuple[str, ...]) -> bool:
-    """Which of two threads comes first is chance: a hop, or the three of a write that comes while one is stored."""
+    """Which thread comes first is chance: a hop, or the three of a write that comes while one is stored."""
     return all(abs(int(said) - int(is_)) <= CHANCE for said, is_ in zip(quoted, counted, strict=True))

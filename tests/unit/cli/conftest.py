@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 from attrs import frozen
+from typer.main import get_command
 
-from crawler.cli.app import run
+from crawler.cli.app import app, run
 from crawler.config import Settings
 
 if TYPE_CHECKING:
@@ -38,11 +40,23 @@ class Vitrine(Protocol):
         """Run it to its end."""
 
 
+@cache
+def _command(_registered: tuple[str | None, ...]) -> object:
+    """What Typer makes of all that is registered: a program needs it once, and tests many times."""
+    return get_command(app)
+
+
+def _command_of(_app: object) -> object:
+    groups = tuple(group.name for group in app.registered_groups)
+    return _command(groups + tuple(command.name for command in app.registered_commands))
+
+
 @pytest.fixture
 def vitrine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Generator[Vitrine]:
     """The command, with nothing set that the test does not set."""
+    monkeypatch.setattr("typer.main.get_command", _command_of)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "scrapy.cfg").touch()  # a project of its own
     for name in Settings.model_fields:
