@@ -28,6 +28,8 @@ LATER = (
     "itemadapter", "protego", "scrapy.cmdline", "scrapy.dupefilters", "scrapy.logformatter", "scrapy.pqueues",
     "scrapy.robotstxt", "scrapy.squeues", "scrapy.statscollectors", "twisted.internet.asyncioreactor",
 )  # fmt: skip
+COMMANDS = "crawler.cli"
+SHOWING = (["list"], ["show"])
 
 
 def main(control: int) -> NoReturn:
@@ -80,6 +82,8 @@ def _forked(asked: socket.socket, first: dict[str, str], path: list[str]) -> Ord
     hide()
     order = _fork_while_asked(asked)
     sys.path[:] = path if order.safe_path else [str(Path.cwd()), *path]
+    if _starts_none(order):
+        return order
     ours, theirs = socket.socketpair()
     if (pid := os.fork()) == 0:
         ours.close()
@@ -89,6 +93,11 @@ def _forked(asked: socket.socket, first: dict[str, str], path: list[str]) -> Ord
     starts.use(lambda: template, first)
     atexit.register(_end, ours, pid)
     return order
+
+
+def _starts_none(order: Order) -> bool:
+    """Whether a program starts no others, and so needs no template: readers, and what only shows."""
+    return order.is_code or (order.program == COMMANDS and order.arguments[1:2] in SHOWING)
 
 
 def _fork_while_asked(asked: socket.socket) -> Order:
