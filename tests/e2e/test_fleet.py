@@ -302,13 +302,13 @@ def test_whoever_is_killed_each_entry_is_stored_once(
         workers[victim].kill()
         workers[victim].wait(timeout=120)
         workers[victim] = start_quietly(fleet, endings)
-    wait_for(lambda: not redis_client.llen(KEY) and not with_status(fleet, "queued"), seconds=10 * kills)
-    wait_for(lambda: not with_status(fleet, "running"), seconds=120)
+    done = dict.fromkeys(urls, "completed")
+    wait_for(lambda: statuses(fleet) == done, seconds=120 + 10 * kills)
     wait_for(lambda: redis_client.zcard(f"{KEY}:workers") == len(workers), seconds=120)  # the dead are found
     for worker in workers:
         worker.send_signal(signal.SIGTERM)
     assert [worker.wait(timeout=120) for worker in workers] == [0] * 4
-    assert statuses(fleet) == dict.fromkeys(urls, "completed")
+    assert statuses(fleet) == done
     assert sum(row.deaths for row in rows(fleet))  # or else nobody was at work when killed
     assert_nothing_left(redis_client)
     assert_consistent(fleet)
