@@ -20,7 +20,8 @@ what only the clock decides, so that a count is the same each time:
 
 - what runs in daemon threads: such a thread may be cut off at any moment, so a page's way cannot depend on
   it; it keeps a lock or a lease alive;
-- what only looks, now and then, whether a spider or a visit is idle.
+- what only looks, now and then, whether a spider or a visit is idle;
+- what is done ahead for a write that happens to come while another is stored.
 """
 
 from __future__ import annotations
@@ -45,9 +46,12 @@ ONE_FILE = "pdp"  # the rule reads as one thing: HTML in, values out
 _POOL = "_ConnectionRecord.__connect"  # SQLAlchemy's; it makes a connection for whoever comes first
 _UNTOLD = frozenset({"__repr__"})
 _IMPORT = "<frozen importlib._bootstrap>"
-_POLLS = frozenset(
-    {"ExecutionEngine.spider_is_idle", "ExecutionEngine._spider_idle", "Watch.look", "Watch._keep_looking"}
-)
+_BY_CHANCE = frozenset(
+    {
+        "ExecutionEngine.spider_is_idle", "ExecutionEngine._spider_idle", "Watch.look", "Watch._keep_looking",
+        "publish_ahead",
+    }
+)  # fmt: skip
 _FUNCTION = 0x1  # the flag that modules and class bodies lack
 _PAUSES = 0x20 | 0x80 | 0x200  # the flags of generators, coroutines and both at once
 _GOES_ON = 3  # the bits of RESUME's argument that are 0 where a function begins
@@ -127,7 +131,7 @@ def _is_left_out(frame: FrameType) -> bool:
     """Whether a call only serves an import, or a question that is asked by the clock."""
     up: FrameType | None = frame
     while up is not None and up.f_code is not _LOOP_CODE:
-        if up.f_code.co_filename == _IMPORT or up.f_code.co_qualname in _POLLS:
+        if up.f_code.co_filename == _IMPORT or up.f_code.co_qualname in _BY_CHANCE:
             return True
         up = up.f_back
     return False

@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 COUNTS = re.compile(r"page (\d+) hops (\d+) back, task (\d+) hops (\d+) back")
 
-CHANCE = 3
+CHANCE = 2
 TRIES = 3
 
 
@@ -31,5 +31,5 @@ def test_the_map_quotes_the_walk() -> None:
 
 
 def is_near(quoted: tuple[str, ...], counted: tuple[str, ...]) -> bool:
-    """Which thread comes first is chance: a hop, or the three of a write that comes while one is stored."""
+    """Which of two threads comes to a shared function first is chance, and may be a hop."""
     return all(abs(int(said) - int(is_)) <= CHANCE for said, is_ in zip(quoted, counted, strict=True))
