@@ -269,7 +269,7 @@ def test_redis_goes_and_comes_back(tables: Home, shops: DemoServer, endings: lis
 @pytest.mark.parametrize(
     ("backend", "kills"),
     [
-        ("postgresql", 10),
+        ("postgresql", 20),
         pytest.param("sqlite", 20, marks=pytest.mark.soak),
         pytest.param("sqlite", 400, marks=pytest.mark.soak(minutes=120)),
         pytest.param("postgresql", 400, marks=pytest.mark.soak(minutes=120)),

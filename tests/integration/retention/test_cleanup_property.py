@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from crawler.retention.plan import CleanupResult
 
-CASES = 60
+CASES = 200
 MANY_CASES = 2000
 FILES = ("a/html.gz", "b/html.gz", "b/second.gz", "c/d/html.gz")
 MISSING = ("missing.gz", "no/such/folder.gz")

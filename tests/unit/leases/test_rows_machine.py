@@ -303,7 +303,7 @@ def torture(database: Database, examples: int, steps: int) -> None:
 
 def test_leases_hold_in_any_order_of_events(database: Database) -> None:
     """One living owner; what is finished stays so; who is stale changes nothing; nothing is lost."""
-    torture(database, *((60, 50) if database.is_sqlite else (20, 40)))
+    torture(database, *((120, 50) if database.is_sqlite else (30, 40)))
 
 
 @pytest.mark.soak(minutes=90)
