@@ -22,15 +22,17 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Generator, Mapping
 
-# After python -m with or without -P, and after -c where it loads nothing but what the template has.
+# After python -m, with or without -P or -W error; after -c where it loads nothing but what the template has.
 MODULE = re.compile(r"scrapy|(crawler|tests)\.[a-z0-9_.]+")
 CODE = re.compile(r"import sys; sys.path.insert\(0, sys.argv\[1]\); from crawler\.[a-z_.]+ import .*")
-SWITCHES = {("-m",): MODULE, ("-P", "-m"): MODULE, ("-I", "-S", "-c"): CODE}
+SWITCHES = {
+    ("-m",): MODULE, ("-P", "-m"): MODULE, ("-W", "error", "-m"): MODULE, ("-I", "-S", "-c"): CODE,
+}  # fmt: skip
 # What may differ from the template's environment: it is read when a program runs, and no sooner.
 READ_LATE = {name.upper() for name in Settings.model_fields} | {
-    "PATH", "PYTEST_CURRENT_TEST", "SCRAPY_SETTINGS_MODULE", "VITRINE_ENGINE", "VITRINE_EPOCH", "VITRINE_JOB",
-    "DEADLY_URL", "FOREIGN_SETTINGS", "STUB_DOCKER", "STUB_DOCKER_CONTAINERS", "STUB_DOCKER_LOG", "STUB_LOG",
-    "STUB_PLAN", "STUB_RUNS",
+    "PATH", "PYTEST_CURRENT_TEST", "HTTP_PROXY", "http_proxy", "SCRAPY_CHECK", "SCRAPY_SETTINGS_MODULE",
+    "VITRINE_ENGINE", "VITRINE_EPOCH", "VITRINE_JOB", "DEADLY_URL", "FOREIGN_SETTINGS", "STUB_DOCKER",
+    "STUB_DOCKER_CONTAINERS", "STUB_DOCKER_LOG", "STUB_LOG", "STUB_PLAN", "STUB_RUNS",
 }  # fmt: skip
 USUAL = {
     "preexec_fn": None,
@@ -116,6 +118,7 @@ def _order(asked: Mapping[str, Any], first: Mapping[str, str]) -> Order | None:
         ignored=[number for number in CHANGEABLE if signal.getsignal(number) is signal.SIG_IGN],
         umask=_umask(),
         safe_path="-m" not in switches or "-P" in switches,
+        strict="-W" in switches,
         session=asked["start_new_session"],
         group=asked.get("process_group", -1),
     )

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ def main() -> None:
     json.dump(_of_a_child() if end == "parent" else _found(), sys.stdout)
     if end == "raise":
         raise LookupError(end)
+    if end == "warn":
+        warnings.warn("said", stacklevel=1)
     if end == "interrupt":
         os.kill(os.getpid(), signal.SIGINT)
     if end == "close":
@@ -51,6 +54,7 @@ def _found() -> dict[str, Any]:
             for each in streams
         ],
         "umask": os.umask(0),
+        "warnings": sys.warnoptions,
     }
 
 

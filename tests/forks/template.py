@@ -9,6 +9,7 @@ import platform
 import runpy
 import socket
 import sys
+import warnings
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -28,6 +29,7 @@ LATER = (
     "itemadapter", "protego", "scrapy.cmdline", "scrapy.dupefilters", "scrapy.logformatter", "scrapy.pqueues",
     "scrapy.robotstxt", "scrapy.squeues", "scrapy.statscollectors", "twisted.internet.asyncioreactor",
 )  # fmt: skip
+ALONE = ("tests.integration.gate.worker", "tests.integration.gate.egress_crawl")
 COMMANDS = "crawler.cli"
 SHOWING = (["list"], ["show"])
 
@@ -70,6 +72,9 @@ def load() -> None:
 
 def _run(order: Order) -> None:
     """As `python -m` does, or `python -c`."""
+    if order.strict:
+        sys.warnoptions.append("error")
+        warnings.simplefilter("error")
     if order.is_code:
         main_module = vars(sys.modules["__main__"])
         exec(order.program, main_module)  # ruff: ignore[exec-builtin] - that is what -c is for
@@ -97,7 +102,11 @@ def _forked(asked: socket.socket, first: dict[str, str], path: list[str]) -> Ord
 
 def _starts_none(order: Order) -> bool:
     """Whether a program starts no others, and so needs no template: readers, and what only shows."""
-    return order.is_code or (order.program == COMMANDS and order.arguments[1:2] in SHOWING)
+    return (
+        order.is_code
+        or order.program in ALONE
+        or (order.program == COMMANDS and order.arguments[1:2] in SHOWING)
+    )
 
 
 def _fork_while_asked(asked: socket.socket) -> Order:

@@ -25,6 +25,7 @@ class Order:
     ignored: list[int]  # signals
     umask: int
     safe_path: bool  # python -P
+    strict: bool  # python -W error
     session: bool  # of its own
     group: int  # to join, or to lead if 0; that of its parent if -1
 

@@ -17,10 +17,13 @@ import pytest
 from tests.forks import starts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tests.forks.wire import Order
 
 ROOT = Path(__file__).parents[2]
-COMMAND = [sys.executable, "-m", "tests.forks.surroundings"]
+PROGRAM = ["-m", "tests.forks.surroundings"]
+COMMAND = [sys.executable, *PROGRAM]
 Done = subprocess.CompletedProcess[str]
 
 
@@ -38,10 +41,11 @@ def forked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return forked
 
 
-def run(*arguments: str, **options: Any) -> Done:
+def run(*arguments: str, switches: Sequence[str] = (), **options: Any) -> Done:
     """Run the program that tells of its surroundings."""
+    command = [sys.executable, *switches, *PROGRAM, *arguments]
     options = {"cwd": ROOT, "capture_output": True, **options}
-    return subprocess.run([*COMMAND, *arguments], text=True, check=False, **options)
+    return subprocess.run(command, text=True, check=False, **options)
 
 
 def both(*arguments: str, **options: Any) -> tuple[Done, Done]:
@@ -84,6 +88,18 @@ def test_it_begins_alike() -> None:
     assert writing in found["files"]
     assert found["leads"] == [True, True]
     assert signal.SIGUSR1 in found["ignored"]
+
+
+def test_warnings_are_its_errors(forked: list[str]) -> None:
+    """Where it is started with -W error, and not otherwise."""
+    fork, started = both("warn", switches=["-W", "error"], stdin=subprocess.DEVNULL)
+    lenient = run("warn", stdin=subprocess.DEVNULL)
+
+    assert len(forked) == 2
+    assert fork.returncode == started.returncode == 1
+    assert json.loads(fork.stdout)["warnings"] == json.loads(started.stdout)["warnings"] == ["error"]
+    assert lenient.returncode == 0
+    assert lenient.stderr.count("UserWarning: said") == 1
 
 
 def test_it_is_a_child_like_any(forked: list[str]) -> None:

@@ -59,7 +59,7 @@ def all_lines(process: Worker) -> list[dict[str, Any]]:
     """All that a worker has still to say; it must end well."""
     assert process.stdout
     lines = [json.loads(line) for line in process.stdout]
-    assert process.wait(timeout=30) == 0
+    assert process.wait(PATIENCE_SECONDS) == 0
     return lines
 
 
