@@ -6,16 +6,31 @@ import ctypes
 import gc
 import logging
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import pytest
 
 from crawler.extensions.lean import Lean
 from tests.unit.components import crawl_parts
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
+
+@pytest.fixture
+def usual_collector() -> Iterator[None]:
+    """As an interpreter begins; the test process has frozen what it had loaded, and looks less often."""
+    before = gc.get_threshold()
+    gc.unfreeze()
+    gc.set_threshold(700, 10, 10)
+    yield
+    gc.freeze()
+    gc.set_threshold(*before)
+
+
+@pytest.mark.usefixtures("usual_collector")
 def test_what_was_loaded_is_not_looked_through_for_garbage() -> None:
     """While pages are fetched; whoever crawls more than once in a process gets the collector back."""
-    gc.unfreeze()  # the test process itself has frozen what it had loaded
     before = gc.get_threshold(), gc.get_freeze_count()
     lean = crawl_parts().make(Lean)
     lean.engine_started()
