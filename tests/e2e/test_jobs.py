@@ -203,7 +203,6 @@ def test_a_signal_puts_the_job_back(
     endings.append(worker)
     wait_for((tmp_path / "stub.log").exists)
     wait_for(lambda: shown(home)["status"] == "running")
-    time.sleep(0.2)  # the stub is deaf from here on
     engines = below(worker.pid)
     for _ in range(signals):
         worker.send_signal(signal.SIGTERM)

@@ -108,7 +108,6 @@ def test_it_is_asked_and_then_ended(launched: Launched, stub_log: Path) -> None:
         stub_log.unlink(missing_ok=True)
         guarded = launched(order, grace=grace)
         pid = wait_until(lambda: words(stub_log))[0]["pid"]
-        time.sleep(0.1)  # the stub is deaf from here on
         for _ in range(times):
             guarded.stop()
             time.sleep(0.3)

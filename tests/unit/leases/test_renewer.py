@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     Make = Callable[..., Renewer[str]]
 
 LASTS = 0.15
+PATIENCE_SECONDS = 120
 OURS, GONE, AWAY = True, False, OSError("away")  # what may be answered
 
 
@@ -185,12 +186,12 @@ def test_what_ends_while_it_is_renewed_is_not_lost(make: Make, losses: Losses, *
         def renew(self, things: list[str]) -> list[str]:
             if things:
                 asked.set()
-                go_on.wait(5)
+                go_on.wait(PATIENCE_SECONDS)
             return []
 
     renewer = make(SlowStore(), one_by_one=one_by_one)
     renewer.keep("a")
-    assert asked.wait(5)
+    assert asked.wait(PATIENCE_SECONDS)
     renewer.forget("a")
     go_on.set()
     assert losses.none_for(LASTS)
@@ -203,12 +204,12 @@ def test_what_is_kept_anew_while_it_is_renewed_is_not_lost(make: Make, losses: L
     class SlowStore(Store):
         def renew(self, things: list[str]) -> list[str]:
             asked.set()
-            go_on.wait(5)
+            go_on.wait(PATIENCE_SECONDS)
             return super().renew(things)
 
     renewer = make(SlowStore(GONE, OURS), one_by_one=True)
     renewer.keep("a")
-    assert asked.wait(5)
+    assert asked.wait(PATIENCE_SECONDS)
     renewer.forget("a")
     renewer.keep("a")
     go_on.set()
@@ -331,7 +332,7 @@ def test_closing_from_a_listener_does_not_hang() -> None:
 
     renewer = Renewer("test", Store(GONE).renew, close, lasts=LASTS)
     renewer.keep("a")
-    assert closed.wait(5)
+    assert closed.wait(PATIENCE_SECONDS)
 
 
 def test_one_that_was_never_started_can_be_closed(make: Make) -> None:
