@@ -31,7 +31,7 @@ WAITING = (TESTS / "e2e", TESTS / "integration")  # for servers, sites and clock
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """What is there once all tests are found stays: no later look for garbage goes through it.
 
-    Nor does one come as often as usual: a fifth of the time of all units went there.
+    Nor does one come as often as usual: a fifth of the CPU time of all units went there.
     """
     gc.disable()
     try:

@@ -23,6 +23,7 @@ from crawler.fleet.store import FleetStore
 from crawler.fleet.worker import PAUSES, Worker
 from crawler.leases.backoff import Backoff
 from crawler.sessions.rows import SessionOrder
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -196,10 +197,9 @@ def test_what_cannot_be_begun_stays_in_redis_at_last(
 
     async def work(bench: Bench) -> None:
         working = asyncio.ensure_future(bench.work())
-        while bench.worker.store.count_waiting(1000) < 10:  # ruff: ignore[async-busy-wait] - nothing tells of it
-            await asyncio.sleep(0.05)
+        await until(lambda: bench.worker.store.count_waiting(1000) >= 10)
         await asyncio.sleep(1)
-        assert bench.worker.store.count_waiting(1000) <= 20
+        assert 10 <= bench.worker.store.count_waiting(1000) <= 20
         assert redis_client.llen(KEY) >= 80
         working.cancel()
         with suppress(asyncio.CancelledError):

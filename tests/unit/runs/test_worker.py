@@ -29,6 +29,7 @@ from crawler.runs.worker import RunWorker
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import Fence, SessionOrder
 from crawler.sessions.visit import Visit
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -149,12 +150,6 @@ def at_work(visits: Visits, work: Callable[[RunWorker], Awaitable[None]]) -> tup
     # pytest-twisted's loop runs in this thread
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(lambda: asyncio.run(main())).result()
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Wait for it."""
-    while not condition():  # ruff: ignore[async-busy-wait] - nothing tells of it
-        await asyncio.sleep(0.005)
 
 
 async def next_of(worker: RunWorker) -> LeasedTask:

@@ -1,0 +1,18 @@
+"""Waits for what nothing tells of; only a hang takes longer than they do."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PATIENCE_SECONDS = 120
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Let others work in this loop until it is so."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not condition():  # ruff: ignore[async-busy-wait] - nothing tells of it
+            await asyncio.sleep(0.005)
