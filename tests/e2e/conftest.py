@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -152,12 +151,3 @@ def rows(home: Home) -> list[CrawlSession]:
 def with_status(home: Home, status: str) -> set[str]:
     """The URLs of the sessions that are at this."""
     return {row.url for row in rows(home) if row.status == status}
-
-
-def wait_for(condition: Any, seconds: float = 120) -> Any:
-    """Wait until `condition()` is true, and give back what it said; only a hang takes longer than that."""
-    until = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < until, "it did not happen in time"
-        time.sleep(0.05)
-    return found

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from tests.e2e.conftest import wait_for, with_status
+from tests.e2e.conftest import with_status
 from tests.e2e.test_interruptions import HELD_UP, write_urls
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     import subprocess

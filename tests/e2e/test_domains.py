@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from tests.e2e.conftest import wait_for, with_status
+from tests.e2e.conftest import with_status
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     import subprocess

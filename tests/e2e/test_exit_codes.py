@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.conftest import Home, wait_for, with_status
+from tests.e2e.conftest import Home, with_status
 from tests.e2e.farm import farm
 from tests.e2e.test_interruptions import HELD_UP, write_urls
 from tests.e2e.test_runs import QUICK, page
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     import subprocess

@@ -18,12 +18,13 @@ from crawler.db.models import CrawlSession, Page
 from crawler.demo.server import NETWORK
 from crawler.fleet.worker import SPARE_ENTRIES
 from crawler.urls import domain_of
-from tests.e2e.conftest import Home, rows, wait_for, with_status
+from tests.e2e.conftest import Home, rows, with_status
 from tests.e2e.fleet_crash import Point
 from tests.e2e.test_interruptions import assert_consistent, shop_urls
 from tests.embedded.redis import own_redis
 from tests.servers import BACKENDS
 from tests.unit.web.conftest import serving_on
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     import subprocess

@@ -22,11 +22,12 @@ from sqlalchemy import select
 from crawler.db.models import Run, Task
 from crawler.demo import NETWORK, serve
 from crawler.demo.requestlog import Seen
-from tests.e2e.conftest import QUICK, Home, rows, wait_for
+from tests.e2e.conftest import QUICK, Home, rows
 from tests.e2e.test_fleet import KEY, assert_nothing_left
 from tests.e2e.test_interruptions import assert_consistent, shop_urls
 from tests.embedded.redis import own_redis
 from tests.embedded.scrapyd import PROJECT, Scrapyd, bare_python, clone, deploy, own_scrapyd
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     import subprocess

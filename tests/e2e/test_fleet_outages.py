@@ -10,7 +10,7 @@ import redis
 
 from crawler.db import revisions
 from crawler.db.engine import Database
-from tests.e2e.conftest import Home, rows, wait_for
+from tests.e2e.conftest import Home, rows
 from tests.e2e.test_fleet import (
     KEY,
     UNTIL_IDLE,
@@ -22,6 +22,7 @@ from tests.e2e.test_fleet import (
 from tests.e2e.test_interruptions import assert_consistent, shop_urls
 from tests.embedded.postgresql import restartable_postgresql
 from tests.embedded.redis import own_redis
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     import subprocess

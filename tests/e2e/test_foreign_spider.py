@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.e2e.conftest import wait_for
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     import subprocess

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import text
 
-from tests.e2e.conftest import Home, wait_for, with_status
+from tests.e2e.conftest import Home, with_status
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     import subprocess

@@ -20,10 +20,11 @@ from attrs import define, field
 from crawler.db import revisions
 from crawler.db.engine import Database
 from crawler.views.jobs import newest
-from tests.e2e.conftest import ROOT, Home, wait_for
+from tests.e2e.conftest import ROOT, Home
 from tests.embedded.postgresql import restartable_postgresql
 from tests.processes import below
 from tests.unit.engines.test_process import alive
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.e2e.conftest import ROOT, Home, wait_for
+from tests.e2e.conftest import ROOT, Home
 from tests.e2e.disks import mounted
 from tests.e2e.test_warc import records
 from tests.processes import below
 from tests.unit.engines.test_process import alive
 from tests.unit.web.conftest import serving_on
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     import subprocess

@@ -16,7 +16,8 @@ import pytest
 from sqlalchemy import select
 
 from crawler.db.models import AuditEntry, Page
-from tests.e2e.conftest import rows, wait_for
+from tests.e2e.conftest import rows
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 
-from tests.e2e.conftest import wait_for
 from tests.embedded.peers import own_pywb
 from tests.unit.warc.made import entries, exchange, made, page
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     from pathlib import Path

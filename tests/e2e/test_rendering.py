@@ -16,7 +16,8 @@ from fastwarc.warc import ArchiveIterator, WarcRecordType
 
 from crawler.demo import serve
 from crawler.rendering.pictures import SIGNATURE, size_of
-from tests.e2e.conftest import Home, wait_for
+from tests.e2e.conftest import Home
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     import subprocess

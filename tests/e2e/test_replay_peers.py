@@ -12,11 +12,11 @@ from urllib.request import Request, urlopen
 import pytest
 
 from crawler.archive.asked import timestamp_of
-from tests.e2e.conftest import wait_for
 from tests.e2e.demo_days import archived
 from tests.embedded.peers import own_pywb
 from tests.unit.archive.captured import SHOP, day, exchange
 from tests.unit.web.conftest import serving_on
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.e2e.conftest import wait_for
 from tests.e2e.demo_days import SHOP, archived, visited
 from tests.unit.web.conftest import serving_on
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     from pathlib import Path

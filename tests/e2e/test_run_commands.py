@@ -13,10 +13,11 @@ from sqlalchemy import func, select, update
 
 from crawler.db.models import CrawlSession, Page, Run, RunWorker, ScrapeRecord, Task
 from crawler.runs.store import request_stop
-from tests.e2e.conftest import Home, wait_for
+from tests.e2e.conftest import Home
 from tests.e2e.farm import farm
 from tests.e2e.test_runs import QUICK, page
 from tests.example_plugins import python_path
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     import subprocess

@@ -18,8 +18,8 @@ from crawler.errors import CrawlerError
 from crawler.evidence.bodies import Bodies
 from crawler.evidence.files import sha256
 from crawler.evidence.folder_store import FolderStore
-from tests.e2e.conftest import wait_for
 from tests.e2e.farm import NETWORK, Farm, farm
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,9 +10,9 @@ from sqlalchemy import func, select
 
 from crawler.db.engine import Database
 from crawler.db.models import Artifact, CrawlException, CrawlSession, Run, Task
-from tests.e2e.conftest import wait_for
 from tests.e2e.farm import NETWORK, farm
 from tests.embedded.postgresql import fresh_database, restartable_postgresql
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     import subprocess

@@ -13,15 +13,16 @@ import redis
 
 from crawler.db import revisions
 from crawler.db.engine import Database
-from tests.e2e.conftest import Home, wait_for
 from tests.embedded.postgresql import restartable_postgresql
 from tests.embedded.redis import own_redis
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Generator
 
     from crawler.demo import DemoServer
+    from tests.e2e.conftest import Home
     from tests.embedded.postgresql import OwnPostgresql
     from tests.embedded.redis import OwnRedis
 

@@ -9,10 +9,10 @@ from sqlalchemy import select
 
 from crawler.db.engine import Database
 from crawler.db.models import CrawlException, CrawlSession
-from tests.e2e.conftest import wait_for
 from tests.e2e.farm import NETWORK, farm
 from tests.e2e.test_run_kills import look_at_what_is_stored
 from tests.embedded.skew import skewed_by
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     import subprocess

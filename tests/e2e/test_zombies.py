@@ -11,13 +11,14 @@ from attrs import frozen
 
 from crawler.access.gate import GateTimes
 from crawler.access.redis_gate import RedisGate
-from tests.e2e.conftest import Home, wait_for
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     import subprocess
 
     from crawler.demo import DemoServer
     from crawler.demo.requestlog import Seen
+    from tests.e2e.conftest import Home
 
 TTL_SECONDS = 2
 LASTING_SECONDS = 24  # a renewal that comes two seconds late is not too late

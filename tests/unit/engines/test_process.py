@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 from crawler.engines.process import MAX_LINE_BYTES, Guarded, Launch, bounded_lines
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Generator
 
 ROOT = Path(__file__).parents[3]
 STUB = ROOT / "tests" / "stubs" / "archive_tool.py"
@@ -37,15 +38,6 @@ def alive(pid: int) -> bool:
     except OSError:
         return False
     return state not in {"Z", "X"}
-
-
-def wait_until(condition: Callable[[], Any], seconds: float = 60) -> Any:
-    """What the condition gives, once it gives something."""
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
-    return found
 
 
 @pytest.fixture
@@ -107,7 +99,7 @@ def test_it_is_asked_and_then_ended(launched: Launched, stub_log: Path) -> None:
     for order, grace, times in (("silence", 60, 1), ("deaf", 0.3, 1), ("deaf", 60, 2)):
         stub_log.unlink(missing_ok=True)
         guarded = launched(order, grace=grace)
-        pid = wait_until(lambda: words(stub_log))[0]["pid"]
+        pid = wait_for(lambda: words(stub_log))[0]["pid"]
         for _ in range(times):
             guarded.stop()
             time.sleep(0.3)
@@ -119,10 +111,10 @@ def test_nothing_that_it_started_outlives_it(launched: Launched, stub_log: Path)
     """Not a grandchild either that hid in a session of its own."""
     guarded = launched("fork", grace=0.2)
     grandchild = Path(f"{stub_log}.grandchild")
-    pid = int(wait_until(lambda: grandchild.exists() and grandchild.read_text(encoding="utf-8")))
+    pid = int(wait_for(lambda: grandchild.exists() and grandchild.read_text(encoding="utf-8")))
     guarded.stop()
     assert guarded.wait(30) is not None
-    wait_until(lambda: not alive(pid))
+    wait_for(lambda: not alive(pid))
 
 
 @pytest.mark.parametrize("order", ["silence", "deaf", "fork"])
@@ -137,11 +129,11 @@ def test_it_ends_with_its_parent(
     )  # fmt: skip
     assert parent.stdout is not None
     guard = int(parent.stdout.readline())
-    pid = wait_until(lambda: words(stub_log))[0]["pid"]
+    pid = wait_for(lambda: words(stub_log))[0]["pid"]
     parent.kill()
     parent.wait()
     parent.stdout.close()
-    wait_until(lambda: not alive(pid) and not alive(guard), 15)
+    wait_for(lambda: not alive(pid) and not alive(guard))
 
 
 def test_a_long_line_costs_no_more_than_a_short_one() -> None:

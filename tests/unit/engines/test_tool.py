@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from crawler.engines.statistics import end_of
-from tests.unit.engines.test_process import ROOT, alive, wait_until
+from tests.unit.engines.test_process import ROOT, alive
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -168,10 +169,10 @@ def test_the_engine_ends_with_the_tool(
         command(tmp_path), env=silent(environment, tmp_path), stdout=subprocess.PIPE, text=True, cwd=ROOT
     )
     runs = tmp_path / "runs"
-    pid = int(wait_until(lambda: runs.exists() and runs.read_text("utf-8")).split()[0])
+    pid = int(wait_for(lambda: runs.exists() and runs.read_text("utf-8")).split()[0])
     tool.send_signal(number)
     said, _ = tool.communicate(timeout=60)
-    wait_until(lambda: not alive(pid), 15)
+    wait_for(lambda: not alive(pid))
     if number != signal.SIGKILL:
         assert (tool.returncode, '"interrupted"' in said) == (130, True), said
 
@@ -184,10 +185,10 @@ def test_the_tool_goes_with_whoever_started_it(tmp_path: Path, environment: dict
         stdout=subprocess.DEVNULL,
     )  # fmt: skip
     runs = tmp_path / "runs"
-    pid = int(wait_until(lambda: runs.exists() and runs.read_text("utf-8")).split()[0])
+    pid = int(wait_for(lambda: runs.exists() and runs.read_text("utf-8")).split()[0])
     parent.kill()
     parent.wait()
-    wait_until(lambda: not alive(pid), 15)
+    wait_for(lambda: not alive(pid))
 
 
 def test_permissions_are_relaxed_for_our_own_files(tmp_path: Path, environment: dict[str, str]) -> None:

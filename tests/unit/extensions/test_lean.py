@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawler.extensions.lean import Lean
+from crawler.extensions.lean import TALKERS, Lean
 from tests.unit.components import crawl_parts
 
 if TYPE_CHECKING:
@@ -28,7 +28,16 @@ def usual_collector() -> Iterator[None]:
     gc.set_threshold(*before)
 
 
-@pytest.mark.usefixtures("usual_collector")
+@pytest.fixture
+def usual_levels() -> Iterator[None]:
+    """Loggers are as they were, however a test ends."""
+    before = {name: logging.getLogger(name).level for name in TALKERS}
+    yield
+    for name, level in before.items():
+        logging.getLogger(name).setLevel(level)
+
+
+@pytest.mark.usefixtures("usual_collector", "usual_levels")
 def test_what_was_loaded_is_not_looked_through_for_garbage() -> None:
     """While pages are fetched; whoever crawls more than once in a process gets the collector back."""
     before = gc.get_threshold(), gc.get_freeze_count()
@@ -40,6 +49,7 @@ def test_what_was_loaded_is_not_looked_through_for_garbage() -> None:
     assert (gc.get_threshold(), gc.get_freeze_count()) == before
 
 
+@pytest.mark.usefixtures("usual_levels")
 @pytest.mark.parametrize(("level", "is_made"), [("DEBUG", True), ("INFO", False)])
 def test_lines_that_nobody_sees_are_not_made(level: str, is_made: bool) -> None:  # ruff: ignore[boolean-type-hint-positional-argument] - a parameter of the test
     """Those that are asked for are."""

@@ -21,7 +21,8 @@ from crawler.jobs import orders, steps
 from crawler.jobs.lifecycle import JobStateError
 from crawler.jobs.storage import locked
 from crawler.jobs.worker import Worker
-from tests.unit.engines.test_process import alive, wait_until
+from tests.unit.engines.test_process import alive
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -247,7 +248,7 @@ def running(bench: Bench, worker: Worker, until: Callable[[], object]) -> thread
     """A worker in a thread of its own, once something holds."""
     thread = threading.Thread(target=worker.work_once)
     thread.start()
-    wait_until(until)
+    wait_for(until)
     return thread
 
 
@@ -379,7 +380,7 @@ def test_signals_reach_the_engine(bench: Bench) -> None:
     worker = Worker(bench.database, bench.settings)
 
     def tell() -> None:
-        wait_until(bench.notes)
+        wait_for(bench.notes)
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=tell).start()

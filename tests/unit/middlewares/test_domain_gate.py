@@ -19,6 +19,8 @@ from crawler.spiders.visiting import VisitingSpider
 from tests.unit.components import a_request, a_visit, an_answer, awaited, crawl_parts
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from scrapy import Request
 
     from tests.unit.components import Parts
@@ -95,9 +97,11 @@ def test_what_fails_is_told_to_the_session_of_a_spider_that_knows_none(parts: Pa
 
 
 @pytest.mark.parametrize("jobdir", ["", "jobs/1"])
-def test_what_a_crawl_with_a_jobdir_has_not_asked_for_goes_on_with_its_next_start(jobdir: str) -> None:
+def test_what_a_crawl_with_a_jobdir_has_not_asked_for_goes_on_with_its_next_start(
+    tmp_path: Path, jobdir: str
+) -> None:
     """Scrapy's scheduler keeps it, whatever session it had; without a JOBDIR, and of a file, nobody would."""
-    parts = crawl_parts(JOBDIR=jobdir)
+    parts = crawl_parts(JOBDIR=jobdir and str(tmp_path / jobdir))
     parts.crawler.engine = SimpleNamespace(running=False)
     gate, request = parts.make(DomainGateMiddleware), a_request(visit=parts.visits.add(a_visit()))
     over = SessionStoppedError("the crawl is being ended")
@@ -109,9 +113,9 @@ def test_what_a_crawl_with_a_jobdir_has_not_asked_for_goes_on_with_its_next_star
         assert (put_off.url, put_off.dont_filter, SESSION in put_off.meta) == (request.url, True, False)
 
 
-def test_a_request_out_of_a_jobdir_joins_a_session_of_today() -> None:
+def test_a_request_out_of_a_jobdir_joins_a_session_of_today(tmp_path: Path) -> None:
     """The one that it names, as a redirect or a copied meta does, was of another process."""
-    parts = crawl_parts(JOBDIR="jobs/1")
+    parts = crawl_parts(JOBDIR=str(tmp_path / "jobs"))
     request = a_request(visit=a_visit())
     awaited(parts.make(DomainGateMiddleware).process_request(request))
     assert list(parts.visits.running) == [request.meta[SESSION]]

@@ -19,10 +19,10 @@ from crawler.db.models import Job, JobStep, RegisteredSource
 from crawler.evidence.folder_store import FolderStore
 from crawler.stores import Stores, open_stores
 from crawler.web import serving
-from tests.e2e.conftest import wait_for
 from tests.unit.archive.captured import SHOP, day
 from tests.unit.archive.stored import index_pages, keep
 from tests.unit.web.inside import OWN
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Generator
