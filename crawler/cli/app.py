@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -179,6 +180,11 @@ def _tell(error: CrawlerError, *, debug: bool = False) -> int:
 def _unforeseen(error: Exception) -> CrawlerError:
     if isinstance(error, OSError) and error.filename:
         return FileError(f"{error.filename}: {error.strerror}", hint="check the path, and who may use it")
+    if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return FileError(
+            f"not everything could be written: {error.strerror}",
+            hint="make room where it writes, or where its output goes",
+        )
     what = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return InternalError(
         f"{type(error).__name__}: {what}", hint="`vitrine --debug …` shows where it happened"

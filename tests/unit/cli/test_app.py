@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tests.unit.cli.conftest import Vitrine
 
 ROOT = Path(__file__).parents[3]
+PAGE = "tests/contract/pdp/lt-category/page.html"
 
 WRONG = [
     (("crwl",), "No such command 'crwl'. Did you mean 'crawl'?"),
@@ -182,6 +183,21 @@ def test_a_broken_pipe_is_no_failure(arguments: list[str]) -> None:
     with process.stderr:
         assert process.stderr.read() == b""
     assert process.wait() == 0
+
+
+@pytest.mark.parametrize("arguments", [["pdp", "check", "--json", PAGE], ["--help"]], ids=("data", "help"))
+def test_an_output_on_a_full_disk_is_told(arguments: list[str]) -> None:
+    """It is no success, and no fault of the program."""
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "crawler.cli", *arguments], cwd=ROOT,
+            stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    told = (
+        "error[file]: not everything could be written: No space left on device\n"
+        "hint: make room where it writes, or where its output goes\n"
+    )
+    assert (done.returncode, done.stderr) == (1, told)
 
 
 def test_the_order_of_the_commands_is_always_the_same(vitrine: Vitrine) -> None:
