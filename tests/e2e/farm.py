@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
+from tests.waiting import PATIENCE_SECONDS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
@@ -93,12 +95,12 @@ def farm(
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    asyncio.run_coroutine_threadsafe(sites.open(), loop).result(10)
+    asyncio.run_coroutine_threadsafe(sites.open(), loop).result(PATIENCE_SECONDS)
     try:
         yield sites
     finally:
         for server in sites.servers:
             loop.call_soon_threadsafe(server.close)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
+        thread.join(PATIENCE_SECONDS)
         loop.close()

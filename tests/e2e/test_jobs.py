@@ -163,7 +163,7 @@ def test_a_killed_worker_takes_its_engine_along_and_another_goes_on(
     assert len(engines) >= 3  # guard, tool, guard, engine
     worker.kill()
     worker.wait()
-    wait_for(lambda: not any(map(alive, engines)), 15)
+    wait_for(lambda: not any(map(alive, engines)))
     assert (shown(home)["status"], shown(home)["retry_count"]) == ("retryable", 0)
     assert home.vitrine("worker", "--once").returncode == 0
     job = shown(home)
@@ -187,7 +187,7 @@ def test_a_foreign_tool_ends_with_its_worker(
     engines = below(worker.pid)
     worker.kill()
     worker.wait()
-    wait_for(lambda: not any(map(alive, engines)), 15)
+    wait_for(lambda: not any(map(alive, engines)))
     assert shown(home)["status"] == "retryable"
     assert home.vitrine("worker", "--once").returncode == 0
     assert shown(home)["status"] == "index_failed"  # its WARC file is a stub's
@@ -209,7 +209,7 @@ def test_a_signal_puts_the_job_back(
         worker.send_signal(signal.SIGTERM)
         time.sleep(1)  # two at once would be one
     assert worker.wait(60) == 0
-    wait_for(lambda: not any(map(alive, engines)), 15)
+    wait_for(lambda: not any(map(alive, engines)))
     job = shown(home)
     assert (job["status"], job["retry_count"], job["steps"][0]["attempts"]) == ("queued", 0, 0)
     assert at_work.vitrine("jobs", "crawl", "1").returncode == 0

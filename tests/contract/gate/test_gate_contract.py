@@ -12,6 +12,7 @@ from attrs import evolve
 
 from crawler.access.gate import MIN_DELAY, Busy, Held, Release
 from crawler.access.process import holder_of, is_own, new_token
+from tests.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from crawler.access.gate import Gate
@@ -85,7 +86,7 @@ def test_one_of_many_takes_it(make_gate: MakeGate) -> None:
     together = Barrier(len(gates))
 
     def acquire(gate: Gate) -> Held | Busy:
-        together.wait(10)
+        together.wait(PATIENCE_SECONDS)
         return gate.acquire(DOMAIN, str(uuid4()))
 
     with ThreadPoolExecutor(len(gates)) as pool:

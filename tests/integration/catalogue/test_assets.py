@@ -19,6 +19,7 @@ from crawler.clock import utc_now
 from crawler.db.engine import Database
 from crawler.db.models import Asset, AssetSighting, AssetVersion, Run
 from crawler.views.runs import assets_found as counts
+from tests.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -273,7 +274,7 @@ def test_transactions_that_meet_crosswise_lose_one_page(postgres_database: str) 
         refused = 0
         with database.write() as db:
             assets.see(db, Sight(None, NOW, now, SOURCE), [("page", record(first))])
-            both_begun.wait(20)
+            both_begun.wait(PATIENCE_SECONDS)
             try:
                 with db.begin_nested():
                     assets.see(db, Sight(None, NOW, now, SOURCE), [("page", record(second))])
@@ -285,7 +286,7 @@ def test_transactions_that_meet_crosswise_lose_one_page(postgres_database: str) 
 
     with ThreadPoolExecutor(2) as pool:
         refused = [pool.submit(write, *keys) for keys in (("a", "b"), ("b", "a"))]
-        assert sum(each.result(30) for each in refused) == 1
+        assert sum(each.result(PATIENCE_SECONDS) for each in refused) == 1
     assert sightings(database, now) == {"a": "new", "b": "new"}
     assert [asset.versions for asset in rows(database, Asset)] == [1, 1]
     database.close()
@@ -308,7 +309,7 @@ def test_a_second_writer_waits_for_the_first(postgres_database: str) -> None:
         thread = threading.Thread(target=second)
         thread.start()
         assert not done.wait(0.3)
-    thread.join(20)
+    thread.join(PATIENCE_SECONDS)
     assert told == ["unchanged"]
     assert sightings(database, now) == {"a": "updated"}
     assert rows(database, Asset)[0].versions == 2

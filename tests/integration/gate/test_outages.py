@@ -168,7 +168,7 @@ class TestRedisAway:
         proxy.faults = [Fault.SILENCE] * 100
         began = time.monotonic()
         session.acquisition.leave()
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 60
         assert session.events()[-1] == "lock.release.failed"
 
 

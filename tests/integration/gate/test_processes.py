@@ -20,6 +20,7 @@ from crawler.access.process import holder_of
 from tests.integration.gate.history import Interval, gaps, overlaps
 from tests.integration.gate.stores import times
 from tests.integration.gate.worker import DOMAIN
+from tests.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from crawler.db.engine import Database
     from tests.integration.gate.stores import OpenStores
 
-PATIENCE_SECONDS = 120
 STOPPED_SECONDS = 5  # at most; less than others wait for a database
 
 Worker = subprocess.Popen[str]
@@ -185,10 +185,10 @@ def assert_nothing_stale(register: Database, accepted: int) -> None:
 
 def test_killed_holder_of_a_redis_lock(redis_database: str, stores: OpenStores) -> None:
     """Kill -9 leaves the lock for its time to live, and no longer."""
-    gate = stores.gate(redis_database, times(1000))
-    with worker(task="hold", store=redis_database, ttl_ms=1000) as process:
+    gate = stores.gate(redis_database, times(3000))
+    with worker(task="hold", store=redis_database, ttl_ms=3000) as process:
         token = next_line(process)["token"]
-        time.sleep(1.2)  # it was renewed
+        time.sleep(3.6)  # it was renewed
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         answer = gate.acquire(DOMAIN, "next")

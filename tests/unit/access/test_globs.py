@@ -96,20 +96,20 @@ def test_no_rule_is_slow(rule: str) -> None:
     """A bomb of stars against the longest paths that a URL has takes milliseconds."""
     paths = [comparable_path(path) for path in ("/" + "a" * 8000, "/a" * 4000, "/" + "aab/" * 2000)]
     rules = PathRules((rule, "/**/zz*"))
-    begun = time.perf_counter()
+    begun = time.thread_time()
     for path in paths:
         rules.first(path)
-    assert time.perf_counter() - begun < 1
+    assert time.thread_time() - begun < 1
 
 
 def test_many_rules_are_no_slower_than_few() -> None:
     """Ten thousand plain rules cost a path a look at each of its folders."""
     rules = PathRules(tuple(f"/{number}{end}" for number in range(5000) for end in ("", "/**")))
     assert rules.first("/4711/a/b") == "/4711/**"
-    begun = time.perf_counter()
+    begun = time.thread_time()
     for number in range(1000):
         rules.first(f"/x{number}" + "/a" * 50)
-    assert time.perf_counter() - begun < 1
+    assert time.thread_time() - begun < 1
 
 
 def test_what_an_automaton_remembers_has_a_bound() -> None:

@@ -96,9 +96,9 @@ def test_no_url_is_an_error(url: str) -> None:
 def test_a_page_of_links_is_judged_in_no_time() -> None:
     """Three hundred links take a few milliseconds."""
     links = [f"{SHOP}/p/a-product-with-a-name-{number}.html?ref={number}" for number in range(300)]
-    begun = time.perf_counter()
+    begun = time.thread_time()
     assert {SCOPE.judge(link) for link in links} == {None}
-    assert time.perf_counter() - begun < 0.3
+    assert time.thread_time() - begun < 0.3
 
 
 @pytest.mark.parametrize(

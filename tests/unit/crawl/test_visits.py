@@ -26,6 +26,7 @@ from crawler.sessions.batches import open_batch
 from crawler.sessions.outcome import Status
 from crawler.sessions.page_rows import Hooks
 from crawler.sessions.rows import SessionOrder, StaleSessionError
+from tests.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -158,7 +159,7 @@ def test_a_session_that_was_taken_over_stops_at_the_next_sign_of_life(settings: 
             db.get_one(CrawlSession, visit.fence.session_id).epoch += 1
         woken = asyncio.Event()
         visit.wake = woken.set
-        await asyncio.wait_for(woken.wait(), 10)
+        await asyncio.wait_for(woken.wait(), PATIENCE_SECONDS)
         return visit
 
     visit = in_loop(lose_to_another, settings.model_copy(update={"domain_lock_ttl_seconds": 1}))

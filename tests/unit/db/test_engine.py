@@ -18,6 +18,7 @@ from sqlalchemy.pool import QueuePool
 from crawler.db.engine import Database, DatabaseUnavailableError
 from crawler.db.models import Batch, CrawlLog, DomainGate
 from crawler.errors import ConfigError
+from tests.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,7 +110,7 @@ def test_the_time_is_that_after_a_wait(database: Database) -> None:
         writer.start()
         writer.join(0.3)
         let_go = datetime.now(UTC)
-    writer.join(10)
+    writer.join(PATIENCE_SECONDS)
     assert told[0] >= let_go
 
 
@@ -147,7 +148,7 @@ def test_threads_share_a_database(database: Database) -> None:
         seen: list[DomainGate | None] = []
         reader = threading.Thread(target=lambda: seen.append(gate_named(database, "a.example")))
         reader.start()
-        reader.join(10)
+        reader.join(PATIENCE_SECONDS)
     assert seen == [None]
 
 

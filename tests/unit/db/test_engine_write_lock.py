@@ -14,6 +14,7 @@ import pytest
 
 from crawler.db.engine import WriteLock
 from crawler.errors import LockedError
+from tests.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,16 +102,16 @@ def test_who_waits_gets_it_in_turn(path: Path) -> None:
     order: list[int] = []
 
     def wait(number: int) -> None:
-        with WriteLock(path).held(10):
+        with WriteLock(path).held(PATIENCE_SECONDS):
             order.append(number)
 
     waiters = [threading.Thread(target=wait, args=(number,)) for number in range(5)]
     with WriteLock(path).held(1):
         for waiter in waiters:
             waiter.start()
-            time.sleep(0.05)
+            time.sleep(0.5)  # nothing tells that it waits
     for waiter in waiters:
-        waiter.join(10)
+        waiter.join(PATIENCE_SECONDS)
     assert order == [0, 1, 2, 3, 4]
 
 
@@ -120,11 +121,11 @@ def test_a_greedy_writer_does_not_starve_others(path: Path) -> None:
     begun = time.monotonic()
     try:
         for _ in range(10):
-            with WriteLock(path).held(5):
+            with WriteLock(path).held(PATIENCE_SECONDS):
                 pass
     finally:
         ended(greedy)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < PATIENCE_SECONDS
 
 
 def test_its_folder_is_made(tmp_path: Path) -> None:

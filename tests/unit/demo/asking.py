@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 
 from attrs import frozen
 
+from tests.waiting import PATIENCE_SECONDS
+
 AGENT = "vitrine-tests/1.0"
 
 
@@ -29,7 +31,7 @@ class Answer:
 def ask(url: str, method: str = "GET", **headers: str) -> Answer:
     """The answer to one request; underscores in header names stand for hyphens."""
     parts = urlsplit(url)
-    with closing(HTTPConnection(parts.netloc, timeout=10)) as connection:
+    with closing(HTTPConnection(parts.netloc, timeout=PATIENCE_SECONDS)) as connection:
         target = f"{parts.path}?{parts.query}" if parts.query else parts.path
         fields = {"User-Agent": AGENT} | {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request(method, target, headers=fields)
@@ -47,6 +49,6 @@ def read(url: str) -> str:
 def send(url: str, *, raw: bytes) -> bytes:
     """Everything that the server says to `raw` before it hangs up."""
     host = urlsplit(url)
-    with socket.create_connection((host.hostname, host.port), timeout=10) as link:
+    with socket.create_connection((host.hostname, host.port), timeout=PATIENCE_SECONDS) as link:
         link.sendall(raw)
         return b"".join(iter(lambda: link.recv(65536), b""))

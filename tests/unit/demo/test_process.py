@@ -14,6 +14,7 @@ import pytest
 from crawler.demo import spawn
 from crawler.errors import NotFoundError
 from tests.unit.demo.asking import ask, read
+from tests.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,7 +96,7 @@ def test_it_ends_quietly_when_told(how: str) -> None:
             process.stdin.close()
         else:
             process.send_signal(signal.Signals[how])
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
         assert process.stderr is not None
         assert not process.stderr.read()
 
@@ -110,13 +111,17 @@ def test_without_a_parents_pipe_it_stays() -> None:
         assert read(place["front"])
         assert process.poll() is None
         process.terminate()
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
 
 
 def test_a_port_in_use_is_one_clear_line(elsewhere: DemoProcess) -> None:
     """No traceback, and the exit code of a usage error."""
     done = subprocess.run(
-        [*COMMAND, "--port", str(elsewhere.port)], capture_output=True, text=True, check=False, timeout=20
+        [*COMMAND, "--port", str(elsewhere.port)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_SECONDS,
     )
     assert done.returncode == 2
     assert not done.stdout

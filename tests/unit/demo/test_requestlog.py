@@ -6,6 +6,7 @@ import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
+from threading import Barrier
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -13,6 +14,7 @@ import pytest
 from attrs import asdict
 
 from tests.unit.demo.asking import AGENT, ask, read
+from tests.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from crawler.demo import DemoServer
@@ -49,9 +51,15 @@ def test_gaps_run_from_the_end_of_one_to_the_start_of_the_next(demo: DemoServer)
 
 def test_peak_counts_what_is_under_way_at_once(demo: DemoServer) -> None:
     """Per shop, and it falls again."""
-    urls = [demo.url("plain", "/scenario/slow/?ms=500")] * 4 + [demo.url("polish")]
+    urls = [demo.url("plain", "/scenario/slow/?ms=1500")] * 4 + [demo.url("polish")]
+    together = Barrier(5)
+
+    def ask_together(url: str) -> None:
+        together.wait(PATIENCE_SECONDS)
+        ask(url)
+
     with ThreadPoolExecutor(5) as pool:
-        list(pool.map(ask, urls))
+        list(pool.map(ask_together, urls))
     assert demo.log.peak("plain") == 4
     assert demo.log.peak("polish") == 1
     ask(demo.url("plain"))
@@ -60,7 +68,7 @@ def test_peak_counts_what_is_under_way_at_once(demo: DemoServer) -> None:
 
 def test_a_client_that_left_is_no_longer_under_way(demo: DemoServer) -> None:
     """A time-out at the client ends its request here too, with status 0."""
-    connection = HTTPConnection(urlsplit(demo.url("slow")).netloc, timeout=10)
+    connection = HTTPConnection(urlsplit(demo.url("slow")).netloc, timeout=PATIENCE_SECONDS)
     connection.request("GET", "/?ms=60000")
     time.sleep(0.05)
     connection.close()

@@ -14,6 +14,7 @@ import pytest
 from crawler.demo import SHOPS
 from crawler.demo.scenarios import SCENARIOS
 from tests.unit.demo.asking import ask, read, send
+from tests.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from crawler.demo import DemoServer
@@ -190,7 +191,8 @@ def test_binary_calls_itself_html(demo: DemoServer) -> None:
 
 def test_endless_goes_on_until_one_leaves(demo: DemoServer) -> None:
     """And the server is none the worse for it."""
-    with closing(HTTPConnection(urlsplit(demo.url("endless")).netloc, timeout=10)) as connection:
+    netloc = urlsplit(demo.url("endless")).netloc
+    with closing(HTTPConnection(netloc, timeout=PATIENCE_SECONDS)) as connection:
         connection.request("GET", "/")
         response = connection.getresponse()
         assert response.headers["Transfer-Encoding"] == "chunked"

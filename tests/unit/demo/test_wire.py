@@ -13,6 +13,7 @@ import pytest
 
 from crawler.demo.wire import BadRequestError, parse_request
 from tests.unit.demo.asking import ask, read, send
+from tests.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from crawler.demo import DemoServer
@@ -28,7 +29,7 @@ def test_a_page_comes_with_its_exact_length(demo: DemoServer) -> None:
 
 def test_many_requests_share_a_connection(demo: DemoServer) -> None:
     """Keep-alive is the default, also across answers that are errors."""
-    with closing(HTTPConnection(urlsplit(demo.url("plain")).netloc, timeout=10)) as connection:
+    with closing(HTTPConnection(urlsplit(demo.url("plain")).netloc, timeout=PATIENCE_SECONDS)) as connection:
         ports = set()
         for path in ("/", "/nowhere", "/about", "/robots.txt"):
             connection.request("GET", path)
@@ -96,7 +97,7 @@ def test_nothing_can_be_bought(demo: DemoServer) -> None:
 def test_a_client_that_hangs_up_in_mid_request_does_no_harm(demo: DemoServer) -> None:
     """The next one is served."""
     parts = urlsplit(demo.front)
-    with socket.create_connection((parts.hostname, parts.port), timeout=10) as link:
+    with socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE_SECONDS) as link:
         link.sendall(b"GET / HTTP/1.1\r\nHo")
     assert read(demo.url("plain"))
 

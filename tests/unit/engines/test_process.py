@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 from crawler.engines.process import MAX_LINE_BYTES, Guarded, Launch, bounded_lines
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -74,7 +74,7 @@ def launched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stub_log: Path) ->
     yield launch
     for guarded in started:
         guarded.close()
-        guarded.wait(30)
+        guarded.wait(PATIENCE_SECONDS)
 
 
 @pytest.mark.parametrize(("order", "code"), [("ok", 0), ("fail:7", 7)])
@@ -103,7 +103,7 @@ def test_it_is_asked_and_then_ended(launched: Launched, stub_log: Path) -> None:
         for _ in range(times):
             guarded.stop()
             time.sleep(0.3)
-        assert guarded.wait(30) == (130 if order == "silence" else 128 + signal.SIGKILL)
+        assert guarded.wait(PATIENCE_SECONDS) == (130 if order == "silence" else 128 + signal.SIGKILL)
         assert not alive(pid)
 
 
@@ -113,7 +113,7 @@ def test_nothing_that_it_started_outlives_it(launched: Launched, stub_log: Path)
     grandchild = Path(f"{stub_log}.grandchild")
     pid = int(wait_for(lambda: grandchild.exists() and grandchild.read_text(encoding="utf-8")))
     guarded.stop()
-    assert guarded.wait(30) is not None
+    assert guarded.wait(PATIENCE_SECONDS) is not None
     wait_for(lambda: not alive(pid))
 
 

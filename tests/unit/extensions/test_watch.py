@@ -14,6 +14,7 @@ from crawler.capture.failures import Cause
 from crawler.extensions import watch
 from crawler.extensions.watch import LEAVES_AFTER, LOST_AFTER, Watch
 from tests.unit.components import Parts, a_request, a_visit, awaited, crawl_parts
+from tests.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -119,7 +120,7 @@ def test_it_looks_for_as_long_as_the_crawl_lasts(parts: Parts, monkeypatch: pyte
 
         monkeypatch.setattr(made, "look", look)
         send.send_catch_log(signals.engine_started)
-        await asyncio.wait_for(seen.wait(), 10)
+        await asyncio.wait_for(seen.wait(), PATIENCE_SECONDS)
         await made.spider_closed()
         seen.clear()
         await asyncio.sleep(0)

@@ -122,13 +122,13 @@ def test_a_dead_worker_s_list_is_taken_over(join: Join, redis_client: redis.Redi
 def test_a_worker_that_lives_keeps_its_list(join: Join, redis_client: redis.Redis) -> None:
     """However long its entries lie there; and nobody takes over from itself."""
     redis_client.rpush(KEY, "a")
-    living = join("living", silent_ms=2000)
+    living = join("living", silent_ms=4000)
     living.fill(1)
     for _ in range(4):
-        time.sleep(0.6)
+        time.sleep(1.2)
         living.beat()
         assert join("other").beat() == {}
-    time.sleep(2.1)
+    time.sleep(4.1)
     assert living.beat() == {}
     assert [entry.data for entry in living.fill(1)] == [b"a"]
 

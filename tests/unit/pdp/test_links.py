@@ -128,10 +128,10 @@ def test_a_page_of_a_hundred_thousand_links() -> None:
     """Five thousand of them are enough, and looking does not take longer than parsing."""
     page = read_page("".join(f"<a href=/{n}>x</a>" for n in range(100_000)).encode(), url=HERE)
     page.outline.by_tag["a"]
-    begun = time.perf_counter()
+    begun = time.thread_time()
     found = page_links(page)
     assert len(found) == MAX_LINKS
-    assert time.perf_counter() - begun < 1
+    assert time.thread_time() - begun < 1
     repeated = read_page(b"<a href=/x>x</a>" * 100_000 + b"<a href=/y>y</a>", url=HERE)
     assert list(page_links(repeated)) == ["https://shop.example/x"]
 
@@ -162,9 +162,9 @@ def test_the_media_of_a_page() -> None:
 def test_media_are_bounded() -> None:
     """Whatever a page shows."""
     assert len(media("".join(f"<img src=/{n}.jpg>" for n in range(2000)))) == MAX_MEDIA
-    begun = time.perf_counter()
+    begun = time.thread_time()
     assert media("<img srcset='" + "a," * 500_000 + "'>" + "<img src=/y.jpg>")[-1] == "/y.jpg"
-    assert time.perf_counter() - begun < 1
+    assert time.thread_time() - begun < 1
 
 
 @pytest.mark.parametrize(

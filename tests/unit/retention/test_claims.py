@@ -143,10 +143,10 @@ def test_interruption_marks_what_is_gone(evidence: Evidence) -> None:
 def test_cleaner_stops_before_its_lease_ends(evidence: Evidence, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a slow store does not get done in time is given back, not deleted under somebody else's claim."""
     monkeypatch.setattr(claims, "REMOVED_AT_ONCE", 1)
-    monkeypatch.setattr(claims, "LEASE_MARGIN_SECONDS", claims.LEASE_SECONDS - 1.5)
+    monkeypatch.setattr(claims, "LEASE_MARGIN_SECONDS", claims.LEASE_SECONDS - 4)
     for number in range(3):
         evidence.add(f"{number}/html.gz")
-    slow = Meddling(evidence, lambda _: time.sleep(1.6))
+    slow = Meddling(evidence, lambda _: time.sleep(4.1))
     assert clean_up(evidence.database, slow, CleanupOrder(batch_size=3)).deleted == 1
     assert evidence.files() == {"1/html.gz", "2/html.gz"}
     assert {found.cleanup_claim for found in evidence.rows().values()} == {None}

@@ -18,6 +18,7 @@ from crawler.sessions.journal import Journal
 from crawler.sessions.rows import Fence, SessionOrder
 from crawler.sessions.visit import Visit
 from tests.unit.runs.queues import DOMAIN, leased
+from tests.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -143,7 +144,7 @@ async def test_a_pause_comes_between_an_answer_and_the_next_request() -> None:
     woken.clear()
     slot.answered(0)
     assert taken(slot) == []
-    await asyncio.wait_for(woken.wait(), 30)
+    await asyncio.wait_for(woken.wait(), PATIENCE_SECONDS)
     assert taken(slot) == [1]
 
 

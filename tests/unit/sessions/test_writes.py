@@ -25,6 +25,7 @@ from crawler.sessions.page_rows import Hooks, PageRows
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 from crawler.sessions.store import SessionStore
 from crawler.sessions.writes import MOST, Write, WriteQueue
+from tests.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
@@ -296,18 +297,18 @@ def test_a_deadlock_with_somebody_else_costs_nothing(postgres_database: str, tmp
             db.execute(text("SET LOCAL deadlock_timeout = '30s'"))  # so that it is the group that loses
             lock("b")(db)
             has_b.set()
-            assert has_a.wait(10)
+            assert has_a.wait(PATIENCE_SECONDS)
             lock("a")(db)
 
     def then_b(db: Session) -> str:
         has_a.set()
-        assert has_b.wait(10)
+        assert has_b.wait(PATIENCE_SECONDS)
         return str(lock("b")(db))
 
     writes = [Write(lock("a")), Write(then_b)]
     with ThreadPoolExecutor(1) as thread:
         other = thread.submit(take_the_other_way_round)
-        assert has_b.wait(10)
+        assert has_b.wait(PATIENCE_SECONDS)
         store.writes.commit(writes)
         other.result()
     assert [write.result for write in writes] == ["a", "b"]
@@ -395,7 +396,7 @@ class SlowQueue(WriteQueue):
         """Write a group, or fail as a whole."""
         self.sizes.append(len(writes))
         self.has_begun.set()
-        assert self.may_go_on.wait(10)
+        assert self.may_go_on.wait(PATIENCE_SECONDS)
         if self.error:
             raise self.error
         for write in writes:
@@ -454,7 +455,7 @@ class SlowRows(WriteQueue):
 
     def _write(self, writes: Sequence[Write[Any]]) -> None:
         """Write rows, later."""
-        assert self.may_go_on.wait(10)
+        assert self.may_go_on.wait(PATIENCE_SECONDS)
         super()._write(writes)
 
 
