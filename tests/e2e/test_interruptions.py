@@ -120,7 +120,7 @@ def test_a_killed_process_leaves_nothing_that_lies(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
 ) -> None:
     """SIGKILL: its running session is marked by its old heartbeat, and never one that lives."""
-    home.extra["DOMAIN_LOCK_TTL_SECONDS"] = "3"
+    home.extra["DOMAIN_LOCK_TTL_SECONDS"] = "5"
     killed = home.start_scrapy("crawl", "pdp", "-a", f"url={shops.url('slow')}", *HELD_UP)
     endings.append(killed)
     wait_for(lambda: with_status(home, "running"))
@@ -149,7 +149,7 @@ def test_stopped_at_any_point_a_crawl_stays_consistent_and_can_be_finished(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]], tmp_path: Path, stop: signal.Signals
 ) -> None:
     """Again and again at random points; in the end every URL has been visited, and the store is whole."""
-    home.extra["DOMAIN_LOCK_TTL_SECONDS"] = "2"
+    home.extra["DOMAIN_LOCK_TTL_SECONDS"] = "4"
     file = write_urls(tmp_path / "shops.txt", shop_urls(shops, 20))
     dice = random.Random(stop)
     for _ in range(KILLS):
@@ -159,7 +159,7 @@ def test_stopped_at_any_point_a_crawl_stays_consistent_and_can_be_finished(
         process.send_signal(stop)
         process.communicate(timeout=120)
         assert_consistent(home)
-    time.sleep(2.1)  # until the last heartbeats are old
+    time.sleep(4.1)  # until the last heartbeats are old
     home.crawl("--urls", str(file))
     sessions = home.sessions()
     assert {session["url"] for session in sessions} == set(shop_urls(shops, 20))

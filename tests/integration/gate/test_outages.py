@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tests.integration.gate.stores import OpenStores
 
 DOMAIN = "shop.example"
-TTL_MS = 800
+TTL_MS = 2400
 
 
 @define
