@@ -66,7 +66,7 @@ def all_lines(process: Worker) -> list[dict[str, Any]]:
 def test_ten_sessions_of_one_domain_on_four_workers(store_url: str) -> None:
     """With a queue wait all of them come in, one after the other, none before the delay is over."""
     numbers = [f"session-{number}" for number in range(10)]
-    order = {"task": "visit", "store": store_url, "min_delay_ms": 50, "queue_wait_seconds": 60}
+    order = {"task": "visit", "store": store_url, "min_delay_ms": 50, "queue_wait_seconds": 300}
     with ExitStack() as stack:
         workers = [
             stack.enter_context(worker(**order, seconds=0.3, sessions=numbers[first::4]))
