@@ -64,6 +64,9 @@ _BY_STATUS = {
 }
 
 
+REFUSED = "vitrine/requests/refused"  # of Scrapy's statistics: requests that no session was begun for
+
+
 class HeadersTooLargeError(DownloadFailedError):
     """An answer's headers were longer, or more, than any honest site sends; the connection was closed."""
 

@@ -15,6 +15,7 @@ from scrapy import signals
 
 from crawler import logs
 from crawler.capture.failures import Summary
+from crawler.crawl.answers import REFUSED
 from crawler.crawl.context import Promised
 from crawler.errors import ExitCode
 from crawler.sessions.outcome import Status, exit_code_of
@@ -64,6 +65,7 @@ class Sessions(Promised):
         self._is_locked = False  # one of them did not get its domain
         self._known: int | None = None  # the exit code, where sessions have no part in it
         self._is_in_order = False  # the crawl was not interrupted
+        self._began_badly = False  # the spider did not say all that it wants to ask for
         self.visits.listeners.append(self.heard)
         self.crawler.signals.connect(self.engine_started, signal=signals.engine_started)
         self.crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
@@ -86,13 +88,14 @@ class Sessions(Promised):
     async def spider_closed(self, reason: str) -> None:
         """Called after the last page was stored; Scrapy waits for it."""
         self._is_in_order = reason != "shutdown"
+        self._began_badly = reason == "start_error"
         try:
             await self.visits.close(completed=reason == "finished")
         finally:
             await self.context.readers.close()
 
     def exit_code(self) -> int:
-        """What came of the crawl, as `vitrine crawl` has it; 0 for one without any session.
+        """What came of the crawl, as `vitrine crawl` has it; 0 for one that asked for nothing.
 
         A worker of a fleet is meant to be stopped, and what its sessions come to is the fleet's business.
         """
@@ -102,7 +105,10 @@ class Sessions(Promised):
             return ExitCode.DONE
         if not self._is_in_order:
             return ExitCode.INTERRUPTED
-        return exit_code_of(self._ends, is_locked=self._is_locked) if self._ends else ExitCode.DONE
+        if self._ends:
+            return exit_code_of(self._ends, is_locked=self._is_locked)
+        is_refused = self._began_badly or self.crawler.stats.get_value(REFUSED, 0) > 0
+        return ExitCode.FAILED if is_refused else ExitCode.DONE
 
     def _note(self, event: str, fields: dict[str, Any]) -> None:
         """Remember what the exit code depends on."""

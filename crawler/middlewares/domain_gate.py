@@ -14,6 +14,7 @@ from crawler import logs
 from crawler.access.gate import GateUnavailableError
 from crawler.capture.failures import Cause
 from crawler.crawl.answers import (
+    REFUSED,
     BadRequestUrlError,
     DomainHeldError,
     NoStoreError,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from crawler.sessions.visit import Visit
 
 log = logs.get_logger(__name__)
+
+LEAST_DELAY = 0.001  # without any, Scrapy neither counts what is under way at a site nor asks for its turn
 
 # The request for robots.txt (and where that redirects to) belongs to the session whose request caused
 # it. It is made in that request's task, right behind us, and inherits this. For any other request the
@@ -61,6 +64,7 @@ class DomainGateMiddleware(Promised):
         except BadUrlError as error:
             # Scrapy drops such a request without a word.
             log.warning("request.refused", url=redact(request.url), error=str(error))
+            self.crawler.stats.inc_value(REFUSED)
             raise BadRequestUrlError(str(error)) from error
         session_id = self._session_of(request)
         visit = (
@@ -101,7 +105,9 @@ class DomainGateMiddleware(Promised):
             visit.heard()
 
     def request_went(self, request: Request) -> None:
-        """A session has a request at its site."""
+        """A session has a request at its site; it is one of those that Scrapy counts there."""
+        slot = self.crawler.engine.downloader.slots[request.meta["download_slot"]]
+        slot.delay = slot.delay or LEAST_DELAY
         visit = self.visits.known.get(request.meta.get(SESSION, ""))
         if visit is not None:
             visit.requests.add()

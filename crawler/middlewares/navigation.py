@@ -21,6 +21,7 @@ from crawler.crawl.answers import BLOCKED, RATE_LIMITED, BadRequestUrlError, is_
 from crawler.crawl.closing import ends_its_visits, is_closing
 from crawler.crawl.context import SESSION, Component
 from crawler.leases.backoff import Backoff
+from crawler.middlewares.domain_gate import LEAST_DELAY
 from crawler.urls import SCHEMES, domain_of
 
 if TYPE_CHECKING:
@@ -44,7 +45,6 @@ RETRYABLE = (
     ResponseDataLossError,
 )
 FIRST_ERROR = 400
-LEAST_DELAY = 0.001  # without any, Scrapy does not ask when a domain may be visited next
 REDIRECTS = {301, 302, 303, 307, 308}
 # Meta keys; they live as long as the page is tried.
 ATTEMPT = "navigation_attempt"

@@ -57,6 +57,33 @@ def test_its_pages_are_judged_and_kept_in_a_session(home: Home, shops: DemoServe
     assert shops.log.peak("plain") == 1
 
 
+BURST = """
+import scrapy
+
+class Burst(scrapy.Spider):
+    name = "burst"
+
+    def __init__(self, url, **more):
+        super().__init__(**more)
+        self.start_urls = [f"{url}?ms=20&page={number}" for number in range(40)]
+
+    def parse(self, response):
+        pass
+"""
+
+
+def test_without_a_delay_requests_still_go_one_at_a_time(
+    home: Home, shops: DemoServer, tmp_path: Path
+) -> None:
+    """However many the spider begins with: Scrapy itself would send them all at once."""
+    shops.forget()
+    (tmp_path / "burst.py").write_text(BURST, encoding="utf-8")
+    manners = ("-s", "DOWNLOAD_DELAY=0", "-s", "ROBOTSTXT_OBEY=False", "-s", "CAPTURE_PAGES=False")
+    done = home.scrapy("runspider", str(tmp_path / "burst.py"), "-a", f"url={shops.url('slow')}", *manners)
+    assert (done.returncode, len(shops.log.entries("slow"))) == (0, 40), done.stderr
+    assert shops.log.peak("slow") == 1
+
+
 def test_it_may_go_without_evidence(home: Home, shops: DemoServer, tmp_path: Path) -> None:
     """CAPTURE_PAGES=False leaves the gate and drops the rest."""
     run(home, shops, tmp_path / "out.jsonl", "-s", "CAPTURE_PAGES=False")

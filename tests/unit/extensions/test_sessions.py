@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawler.capture.failures import Cause, Summary
+from crawler.crawl.answers import REFUSED
 from crawler.errors import ExitCode
 from crawler.extensions.sessions import Sessions
 from crawler.sessions.outcome import Status
@@ -59,6 +60,14 @@ def test_a_crawl_without_sessions_is_done(parts: Parts) -> None:
     sessions = parts.make(Sessions)
     awaited(sessions.spider_closed("finished"))
     assert sessions.exit_code() == ExitCode.DONE
+
+
+def test_a_crawl_that_could_ask_for_nothing_is_not_done(parts: Parts) -> None:
+    """Its spider broke before its first request, or all that it asked for was refused."""
+    assert closed(parts, reason="start_error", queued=0) == ExitCode.FAILED
+    parts.crawler.stats.inc_value(REFUSED)
+    assert closed(parts, queued=0) == ExitCode.FAILED
+    assert closed(parts, DONE) == ExitCode.DONE
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from crawler.access.gate import GateUnavailableError
 from crawler.capture.failures import Cause
 from crawler.crawl.answers import BadRequestUrlError, DomainHeldError, SessionStoppedError
 from crawler.crawl.context import SESSION
-from crawler.middlewares.domain_gate import DomainGateMiddleware
+from crawler.middlewares.domain_gate import LEAST_DELAY, DomainGateMiddleware
 from crawler.spiders.visiting import VisitingSpider
 from tests.unit.components import a_request, a_visit, an_answer, awaited, crawl_parts
 
@@ -184,9 +184,13 @@ def test_a_visit_knows_how_many_requests_are_at_its_site(parts: Parts) -> None:
         send(signal=signal, request=request, spider=None)
         return visit.requests.count
 
-    requests = [a_request(f"https://shop.example/{n}", visit) for n in range(2)]
+    slots = {"shop.example": SimpleNamespace(delay=0), "slow.example": SimpleNamespace(delay=3)}
+    parts.crawler.engine.downloader = SimpleNamespace(slots=slots)
+    requests = [a_request("https://shop.example/", visit, meta={"download_slot": slot}) for slot in slots]
     assert [told(signals.request_reached_downloader, request) for request in requests] == [1, 2]
     del parts.visits.running[visit.id]  # it is ending
     assert [told(signals.request_left_downloader, request) for request in requests] == [1, 0]
     assert told(signals.request_left_downloader, a_request()) == 0
+    # Without any, Scrapy sends all that it has at once.
+    assert [slot.delay for slot in slots.values()] == [LEAST_DELAY, 3]
     assert isinstance(gate, DomainGateMiddleware)  # the signals do not hold it
