@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy.extensions.feedexport import ItemFilter
@@ -14,12 +15,16 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 
-class OwnItems(ItemFilter):
-    """What the spider yields; the pages that were stored beside it have feeds of their own."""
+class OwnItems:
+    """What the spider yields and the feed's filter takes; pages that were stored have feeds of their own."""
+
+    def __init__(self, feed_options: dict[str, Any], chosen: type[ItemFilter] = ItemFilter) -> None:
+        """Scrapy's way to make the filter of a feed; `chosen` is the user's."""
+        self._chosen = chosen(feed_options)
 
     def accepts(self, item: Any) -> bool:
         """Whether it goes into the feed."""
-        return not isinstance(item, StoredPage) and super().accepts(item)
+        return not isinstance(item, StoredPage) and self._chosen.accepts(item)
 
 
 class PageFeed:
@@ -35,16 +40,23 @@ class PageFeed:
         feeds = {uri: dict(options) for uri, options in settings.getdict("FEEDS").items()}
         if settings.getbool("CAPTURE_PAGES"):  # else pages are the items of the spider
             for options in feeds.values():
-                if not (_takes_pages(options) or "item_filter" in options):
-                    options["item_filter"] = OwnItems
+                if not _takes_pages(options):
+                    chosen = load_object(options.get("item_filter", ItemFilter))
+                    options["item_filter"] = partial(OwnItems, chosen=chosen)
         if uri := settings.get("PAGES_FEED"):
-            feeds[uri] = {"item_classes": [StoredPage], "overwrite": True}
+            feeds[uri] = _of_pages(str(uri))
         _set(settings, feeds)
         return cls()
 
 
 def _takes_pages(options: dict[str, Any]) -> bool:
     return any(load_object(kind) is StoredPage for kind in options.get("item_classes") or ())
+
+
+def _of_pages(uri: str) -> dict[str, Any]:
+    """Whatever the other feeds have by their settings: FEED_EXPORT_FIELDS are fields of their items."""
+    options = {"item_classes": [StoredPage], "overwrite": True, "fields": None}
+    return options if "%(batch_" in uri else {**options, "batch_item_count": 0}
 
 
 def _set(settings: BaseSettings, feeds: dict[Any, dict[str, Any]]) -> None:
