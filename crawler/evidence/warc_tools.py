@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -20,7 +20,7 @@ from crawler.evidence.archive_folders import MANIFEST, MAX_MANIFEST_BYTES, said_
 from crawler.evidence.blobs import CHUNK_BYTES, as_store_error
 from crawler.evidence.warc_walk import walk
 from crawler.warc.cdxj import line_of, sorted_lines
-from crawler.warc.eraser import erasure
+from crawler.warc.eraser import TooShortError, erasure
 from crawler.warc.reader import NOT_SEEKABLE, Bad, Entry
 from crawler.warc.records import ANSWERS
 
@@ -240,10 +240,10 @@ def erase_where(
     path: Path, wants: Callable[[str], bool], at: datetime, *, what: str, dry_run: bool = False
 ) -> Erasure:
     """The same for all URLs of a kind; `what` names it."""
+    if not dry_run:
+        _go_on(path, at)
     with reading(path) as file:
         found, others = _records_of(file, wants)
-        file.seek(0)
-        begin = file.read(4)
     records = tuple(
         {"offset": each.offset, "length": each.length, "type": each.head.kind, "url": each.head.url}
         for each in found
@@ -253,21 +253,66 @@ def erase_where(
     if any(not each.is_seekable for each in found):
         raise IntegrityError(f"records of {path} share a member", hint=RECOMPRESS)
     before = digest_of(path)
-    is_packed = not begin.startswith(b"WARC")
-    _overwrite(path, [(each.offset, list(erasure(each.length, at, is_packed=is_packed))) for each in found])
+    _overwrite(path, [(each.offset, each.length) for each in found], at)
     return Erasure(
         str(path), what, records, is_done=True, others=others, sha256_before=before, sha256=digest_of(path)
     )
 
 
-def _overwrite(path: Path, pieces: Iterable[tuple[int, list[bytes]]]) -> None:
-    try:
-        with path.open("r+b") as file:
-            for offset, data in pieces:
-                file.seek(offset)
-                file.writelines(data)
+def _overwrite(path: Path, places: list[tuple[int, int]], at: datetime) -> None:
+    """Fill the places; whoever dies in the midst of one has written down which they were."""
+    plan = _plan_of(path)
+    with _told_of(path):
+        pieces = _pieces(path, places, at)
+        with plan.open("w", encoding="ascii") as file:
+            json.dump(places, file)
             file.flush()
             os.fsync(file.fileno())
+        _fill(path, pieces)
+        plan.unlink()
+
+
+def _go_on(path: Path, at: datetime) -> None:
+    """Fill the places again that somebody died over: half a record cannot be found by its URL any more."""
+    plan = _plan_of(path)
+    with _told_of(path), suppress(FileNotFoundError):
+        with suppress(TooShortError):  # such a plan is none of ours
+            _fill(path, _pieces(path, _places(plan.read_bytes(), path.stat().st_size), at))
+        plan.unlink()
+
+
+def _pieces(path: Path, places: Iterable[tuple[int, int]], at: datetime) -> list[tuple[int, list[bytes]]]:
+    with path.open("rb") as file:
+        is_packed = file.read(4) != b"WARC"
+    return [(offset, list(erasure(length, at, is_packed=is_packed))) for offset, length in places]
+
+
+def _fill(path: Path, pieces: Iterable[tuple[int, list[bytes]]]) -> None:
+    with path.open("r+b") as file:
+        for offset, data in pieces:
+            file.seek(offset)
+            file.writelines(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _plan_of(path: Path) -> Path:
+    return path.with_name(f".{path.name}.erasing")
+
+
+def _places(plan: bytes, size: int) -> list[tuple[int, int]]:
+    """What a plan names; one that was not written to its end is of somebody who had not begun."""
+    try:
+        named = [(int(offset), int(length)) for offset, length in json.loads(plan)]
+    except (TypeError, ValueError, RecursionError):
+        return []
+    return [(offset, length) for offset, length in named if offset >= 0 < length <= size - offset]
+
+
+@contextmanager
+def _told_of(path: Path) -> Generator[None]:
+    try:
+        yield
     except OSError as error:
         raise as_store_error(error, str(path), hint="check the path and its permissions") from error
 

@@ -19,6 +19,7 @@ _BLOCK_BYTES = 65_535  # the most that a deflate block may store unpacked
 _BLOCK_HEAD_BYTES = 5
 _LENGTH_DIGITS = 12  # always so many, so that the length does not depend on itself
 _MARK = b"erased\r\n"
+_TOO_SHORT = "the record is too short to be overwritten by another"
 
 
 class TooShortError(UsageError):
@@ -35,6 +36,8 @@ def erasure(length: int, at: datetime, *, is_packed: bool = True) -> Iterator[by
     inside = length - len(_HEADER) - _TRAILER_BYTES
     blocks = -(-inside // (_BLOCK_BYTES + _BLOCK_HEAD_BYTES))
     size = inside - blocks * _BLOCK_HEAD_BYTES
+    if size < 0 or not blocks:
+        raise TooShortError(_TOO_SHORT)
     yield _HEADER
     checksum, data = 0, b""
     pieces = _record(size, at)
@@ -64,7 +67,7 @@ def _record(length: int, at: datetime) -> Iterator[bytes]:
     head = "".join(f"{line}\r\n" for line in lines).encode()
     left = length - len(head) - len(b"Content-Length: \r\n\r\n") - _LENGTH_DIGITS - len(end)
     if left < len(_MARK):
-        raise TooShortError("the record is too short to be overwritten by another")
+        raise TooShortError(_TOO_SHORT)
     yield head + f"Content-Length: {left:0{_LENGTH_DIGITS}}\r\n\r\n".encode() + _MARK
     left -= len(_MARK)
     while left:

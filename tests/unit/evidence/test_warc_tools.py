@@ -6,14 +6,16 @@ import gzip
 import json
 import os
 import time
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 
-from crawler.evidence.warc_tools import Level, discover, in_folder, index, make_collection, verify
+from crawler.evidence import warc_tools
+from crawler.evidence.warc_tools import Level, discover, erase, in_folder, index, make_collection, verify
 from crawler.warc.reader import NOT_SEEKABLE, Bad, open_record
 from crawler.warc.records import digest, member, new_id, record
-from tests.unit.warc.made import exchange, made, page
+from tests.unit.warc.made import AT, entries, exchange, made, page, stretches
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -172,3 +174,46 @@ def test_an_answer_without_a_date_has_the_servers(tmp_path: Path) -> None:
     )
     [line] = index([path], lambda *_: None)
     assert line.split()[1] == b"19941106084937"
+
+
+@pytest.mark.parametrize("share", [0, 0.001, 0.5, 0.999])
+@pytest.mark.parametrize("packed", [True, False])
+def test_whoever_dies_over_an_erasure_leaves_it_to_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float, *, packed: bool
+) -> None:
+    """Half a record has no URL any more, and yet nothing of it stays; what is beside it does."""
+    body = b"<html>" + Random(7).randbytes(300_000).hex().encode()
+    data, _ = made(exchange("https://gone.example/", body), exchange("https://stays.example/", page(1)))
+    data = data if packed else gzip.decompress(data)
+    file = tmp_path / "made.warc"
+    file.write_bytes(data)
+    fill = warc_tools._fill
+
+    def die(path: Path, pieces: list[tuple[int, list[bytes]]]) -> None:
+        for offset, whole in pieces:
+            piece = b"".join(whole)
+            fill(path, [(offset, [piece[: int(len(piece) * share)]])])
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(warc_tools, "_fill", die)
+    with pytest.raises(KeyboardInterrupt):
+        erase(file, "https://gone.example/", AT, dry_run=False)
+    monkeypatch.setattr(warc_tools, "_fill", fill)
+    erase(file, "https://gone.example/", AT, dry_run=False)
+    left = file.read_bytes()
+    assert [each.name for each in tmp_path.iterdir()] == [file.name]
+    assert (len(left), stretches(left)) == (len(data), [])
+    assert {each.head.url for each in entries(left)} == {None, "https://stays.example/"}
+    same = sum(ours == theirs for ours, theirs in zip(left[400:300_000], data[400:300_000], strict=True))
+    assert same < 30_000  # by chance
+
+
+@pytest.mark.parametrize("plan", ["", "{", "[[0, 1]]", '[["a", 2]]', "[[-1, 500]]", "[[0, 99999999]]", "[1]"])
+def test_a_plan_that_makes_no_sense_is_nobodys(tmp_path: Path, plan: str) -> None:
+    """As one that was not written to its end; what is to be erased is."""
+    file = tmp_path / "made.warc.gz"
+    file.write_bytes(WELL)
+    (tmp_path / ".made.warc.gz.erasing").write_text(plan, encoding="utf-8")
+    assert erase(file, "https://shop.example/p", AT, dry_run=False).is_done
+    assert stretches(file.read_bytes()) == []
+    assert [each.name for each in tmp_path.iterdir()] == [file.name]
