@@ -96,6 +96,9 @@ class Database:
         self.engine = (
             _sqlite_engine(self.url) if self.is_sqlite else _postgresql_engine(self.url, connections)
         )
+        self._place = self.path.absolute() if self.path else None
+        self._file: tuple[int, int] | None = None  # the one that is open there, by device and inode
+        event.listen(self.engine, "connect", self._note_file)
         self._writing = self.engine.execution_options(begin="BEGIN IMMEDIATE")
         self._lock = WriteLock(self.path.with_name(self.path.name + ".lock")) if self.path else None
 
@@ -138,8 +141,22 @@ class Database:
         """The URL as it may be shown: without its password."""
         return redact(self.url.render_as_string(hide_password=True))
 
+    def _note_file(self, _connection: Any, _record: Any) -> None:
+        self._file = self._file or self._file_now()
+
+    def _file_now(self) -> tuple[int, int] | None:
+        if self._place is None:
+            return None
+        with suppress(OSError):
+            found = self._place.stat()
+            return found.st_dev, found.st_ino
+        return None
+
     @contextmanager
     def _reachable(self) -> Generator[None]:
+        if self._file is not None and self._file != self._file_now():
+            # What is written to a file without its name is lost, and damages the one that took its place.
+            raise self._unavailable("the file was removed or replaced while it was in use; start again")
         try:
             yield
         except DBAPIError as error:

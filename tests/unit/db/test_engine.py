@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -17,6 +19,7 @@ from sqlalchemy.pool import QueuePool
 
 from crawler.db.engine import Database, DatabaseUnavailableError
 from crawler.db.models import Batch, CrawlLog, DomainGate
+from crawler.db.revisions import upgrade
 from crawler.errors import ConfigError
 from tests.waiting import PATIENCE_SECONDS
 
@@ -252,3 +255,35 @@ def test_a_server_compiles_no_statement_unless_it_is_told_to(
         assert db.scalar(text("SHOW jit")) == jit
         assert db.scalar(text("SHOW timezone")) == "UTC"
     asked.close()
+
+
+@pytest.mark.parametrize("is_replaced", [True, False])
+def test_a_file_that_was_replaced_or_removed_is_written_to_no_more(
+    tmp_path: Path, *, is_replaced: bool
+) -> None:
+    """What is written to a file without a name is lost; whoever starts anew has the one that is there."""
+    path = tmp_path / "vitrine.db"
+    database = Database(f"sqlite:///{path}")
+    upgrade(database)
+    with database.write() as db:
+        db.add(DomainGate(domain="before.example"))
+    saved = tmp_path / "saved.db"
+    with closing(sqlite3.connect(path)) as one, closing(sqlite3.connect(saved)) as two:
+        one.backup(two)
+    if is_replaced:
+        saved.rename(path)
+    else:
+        path.unlink()
+    for begin in (database.read, database.write):
+        with (
+            pytest.raises(DatabaseUnavailableError, match="was removed or replaced while it was in use"),
+            begin(),
+        ):
+            pytest.fail("it was begun")
+    database.close()
+    assert path.exists() is is_replaced
+    if is_replaced:
+        again = Database(f"sqlite:///{path}")
+        with again.read() as db:
+            assert list(db.scalars(select(DomainGate.domain))) == ["before.example"]
+        again.close()
