@@ -97,8 +97,12 @@ def _found(blobs: BlobStore) -> UUID | None:
     """What the mark in the root says."""
     try:
         said = blobs.read(MARK).decode("ascii", "replace").strip()
-    except (BlobMissingError, StoreUnavailableError):
+    except BlobMissingError:
         return None
+    except StoreUnavailableError as error:
+        if isinstance(error.__cause__, FileNotFoundError):  # a folder that is not there has no mark
+            return None
+        raise
     try:
         return UUID(said)
     except ValueError:

@@ -10,9 +10,9 @@ from sqlalchemy import delete
 
 from crawler.db.models import Artifact, StoreMark
 from crawler.errors import IntegrityError
-from crawler.evidence.blobs import MARK
+from crawler.evidence.blobs import MARK, StoreUnavailableError
 from crawler.evidence.folder_store import FolderStore
-from crawler.evidence.store_mark import OtherStoreError, adopt_store, mark_store
+from crawler.evidence.store_mark import OtherStoreError, adopt_store, mark_store, require_store
 from crawler.retention.cleanup import CleanupOrder, clean_up
 from tests.unit.retention.stored import Evidence, new_evidence
 
@@ -105,3 +105,22 @@ def test_a_damaged_mark_is_told(database: Database, tmp_path: Path) -> None:
     store.publish(MARK, b"\xff\x00 nothing")
     with pytest.raises(IntegrityError, match="is damaged"):
         mark_store(database, store)
+
+
+def test_a_store_that_is_away_is_not_another_store(
+    evidence: Evidence, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody is told to adopt what does not answer; nothing is marked, and nothing goes."""
+    due(evidence)
+    store = FolderStore(evidence.root)
+
+    def away(_uri: str) -> bytes:
+        raise StoreUnavailableError("the artifact store does not answer")
+
+    monkeypatch.setattr(store, "read", away)
+    for ask in (require_store, mark_store, adopt_store):
+        with pytest.raises(StoreUnavailableError):
+            ask(evidence.database, store)
+    with pytest.raises(StoreUnavailableError):
+        clean_up(evidence.database, store, CleanupOrder())
+    assert is_live(evidence)
