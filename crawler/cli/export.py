@@ -119,13 +119,17 @@ def _opened(out: Path | None) -> AbstractContextManager[IO[bytes]]:
 
 @contextmanager
 def _appearing(out: Path) -> Generator[IO[bytes]]:
-    """A file that takes its name when it is complete."""
-    part = out.with_name(f".{out.name}.part-{os.getpid()}")
+    """A file that takes its name when it is complete; a pipe or a device is written to as it is."""
+    target = Path(os.path.realpath(out))  # behind a link
+    is_file = target.is_file() or not target.exists()
+    part = target.with_name(f".{target.name}.part-{os.getpid()}") if is_file else target
     try:
         with part.open("wb") as stream:
             yield stream
-        part.replace(out)
+        if is_file:
+            part.replace(target)
     except OSError as error:
         raise UsageError(f"{out}: {error.strerror}") from None
     finally:
-        part.unlink(missing_ok=True)
+        if is_file:
+            part.unlink(missing_ok=True)

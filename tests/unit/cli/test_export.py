@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,7 @@ from sqlalchemy import select
 from crawler.cli import export as command
 from crawler.db.models import ExportRecord
 from tests.unit.views.rows import a_listing, a_page, a_run, a_session
+from tests.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +42,27 @@ def test_rows_are_written_and_counted(vitrine: Vitrine, database: Database, data
     assert records(database) == [
         ("listings", "jsonl", "-", 2, "complete"), ("listings", "csv", "all.csv", 2, "complete"),
     ]  # fmt: skip
+
+
+def test_pipes_stay_and_links_are_followed(
+    vitrine: Vitrine, database: Database, database_url: str, tmp_path: Path
+) -> None:
+    """Neither is put away for a file of its name."""
+    with database.write() as db:
+        db.add(a_listing())
+    pipe, link, folder = (tmp_path / name for name in ("pipe", "link.csv", "folder"))
+    os.mkfifo(pipe)
+    folder.mkdir()
+    link.symlink_to(folder / "all.csv")
+    with ThreadPoolExecutor(1) as thread:
+        heard = thread.submit(pipe.read_text, "utf-8")
+        assert vitrine("export", "listings", "--out", str(pipe), DATABASE_URL=database_url).code == 0
+        assert "A chair" in heard.result(PATIENCE_SECONDS)
+    assert vitrine("export", "listings", "--out", str(link)).code == 0
+    assert (pipe.is_fifo(), link.is_symlink()) == (True, True)
+    assert [path.name for path in folder.iterdir()] == ["all.csv"]
+    done = vitrine("export", "listings", "--out", str(folder))
+    assert (done.code, "Is a directory" in done.err) == (2, True)
 
 
 def test_what_breaks_off_leaves_no_file(
