@@ -92,6 +92,8 @@ def _check(form: Form, out: Path | None, *, excel: bool) -> None:
     """Refuse what could not be written, or would not be what was asked for."""
     if excel and form is not Form.CSV:
         raise UsageError("--excel goes with --format csv", hint="the mark is for CSV alone")
+    if out is None and getattr(sys.stdout, "name", "") == os.devnull:  # as `crawler.cli.app` has a closed one
+        raise UsageError("standard output is closed", hint="give --out FILE")
     if form is Form.PARQUET:
         parquet.library()
         if out is None and sys.stdout.isatty():

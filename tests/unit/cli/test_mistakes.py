@@ -136,3 +136,18 @@ def test_closed_streams_and_odd_terminals(tmp_path: Path, closed: str) -> None:
     assert b"Traceback" not in done.stderr
     assert b"error[" not in done.stderr
     assert closed == "1" or b"? ok" in done.stdout
+
+
+def test_an_export_into_a_closed_output_is_refused(tmp_path: Path) -> None:
+    """It is not put on record as written; into nothing, on purpose, it may go."""
+    (tmp_path / "scrapy.cfg").touch()
+    program = 'v() { "$0" -m crawler.cli "$@"; }'
+    line = f"{program}; v db upgrade >/dev/null && v export prices >/dev/null && v export prices >&-"
+    done = subprocess.run(
+        ["sh", "-c", line, sys.executable],
+        cwd=tmp_path, capture_output=True, check=False, stdin=subprocess.DEVNULL, text=True,
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+    )  # fmt: skip
+    *_, written, error, hint = done.stderr.splitlines()
+    assert (done.returncode, error) == (2, "error[usage]: standard output is closed"), done.stderr
+    assert (written, hint) == ("0 prices written to standard output", "hint: give --out FILE")
