@@ -21,6 +21,7 @@ from crawler.errors import ExitCode
 from crawler.sessions.outcome import Status, exit_code_of
 
 TOLD = {"queued", "started", "ended", "refused"}
+INTERRUPTED, START_ERROR = "shutdown", "start_error"  # Scrapy's reasons for an end
 LAST_WORDS_SECONDS = 30.0  # how long a crawl that is over waits for being heard
 
 log = logs.get_logger(__name__)
@@ -64,8 +65,7 @@ class Sessions(Promised):
         self._ends: Counter[Status] = Counter()
         self._is_locked = False  # one of them did not get its domain
         self._known: int | None = None  # the exit code, where sessions have no part in it
-        self._is_in_order = False  # the crawl was not interrupted
-        self._began_badly = False  # the spider did not say all that it wants to ask for
+        self._reason = INTERRUPTED  # why the crawl ended, as Scrapy says it
         self.visits.listeners.append(self.heard)
         self.crawler.signals.connect(self.engine_started, signal=signals.engine_started)
         self.crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
@@ -87,8 +87,7 @@ class Sessions(Promised):
 
     async def spider_closed(self, reason: str) -> None:
         """Called after the last page was stored; Scrapy waits for it."""
-        self._is_in_order = reason != "shutdown"
-        self._began_badly = reason == "start_error"
+        self._reason = reason
         try:
             await self.visits.close(completed=reason == "finished")
         finally:
@@ -99,16 +98,16 @@ class Sessions(Promised):
 
         A worker of a fleet is meant to be stopped, and what its sessions come to is the fleet's business.
         """
-        if self._known is not None and self._is_in_order:
+        if self._known is not None and self._reason != INTERRUPTED:
             return self._known
         if self.context.settings.fleet:
             return ExitCode.DONE
-        if not self._is_in_order:
+        if self._reason == INTERRUPTED:
             return ExitCode.INTERRUPTED
         if self._ends:
             return exit_code_of(self._ends, is_locked=self._is_locked)
-        is_refused = self._began_badly or self.crawler.stats.get_value(REFUSED, 0) > 0
-        return ExitCode.FAILED if is_refused else ExitCode.DONE
+        wanted_more = self._reason == START_ERROR or self.crawler.stats.get_value(REFUSED, 0) > 0
+        return ExitCode.FAILED if wanted_more else ExitCode.DONE
 
     def _note(self, event: str, fields: dict[str, Any]) -> None:
         """Remember what the exit code depends on."""

@@ -64,9 +64,13 @@ def test_a_crawl_without_sessions_is_done(parts: Parts) -> None:
 
 def test_a_crawl_that_could_ask_for_nothing_is_not_done(parts: Parts) -> None:
     """Its spider broke before its first request, or all that it asked for was refused."""
-    assert closed(parts, reason="start_error", queued=0) == ExitCode.FAILED
+    sessions = parts.make(Sessions)
+    awaited(sessions.spider_closed("start_error"))
+    assert sessions.exit_code() == ExitCode.FAILED
+    awaited(sessions.spider_closed("finished"))
+    assert sessions.exit_code() == ExitCode.DONE
     parts.crawler.stats.inc_value(REFUSED)
-    assert closed(parts, queued=0) == ExitCode.FAILED
+    assert sessions.exit_code() == ExitCode.FAILED
     assert closed(parts, DONE) == ExitCode.DONE
 
 
