@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from attrs import evolve, field, frozen
 
-from crawler.engines.state import STATE_FILE
+from crawler.engines.state import STATE_FILE, write_atomically
 from crawler.errors import CrawlerError, IntegrityError, NotFoundError
 from crawler.evidence.archive_folders import MANIFEST, MAX_MANIFEST_BYTES, said_in
 from crawler.evidence.blobs import CHUNK_BYTES, as_store_error
@@ -264,12 +264,9 @@ def _overwrite(path: Path, places: list[tuple[int, int]], at: datetime) -> None:
     plan = _plan_of(path)
     with _told_of(path):
         pieces = _pieces(path, places, at)
-        with plan.open("w", encoding="ascii") as file:
-            json.dump(places, file)
-            file.flush()
-            os.fsync(file.fileno())
+        write_atomically(plan, json.dumps(places).encode())
         _fill(path, pieces)
-        plan.unlink()
+        plan.unlink(missing_ok=True)  # where somebody else has filled them as well
 
 
 def _go_on(path: Path, at: datetime) -> None:
@@ -301,12 +298,12 @@ def _plan_of(path: Path) -> Path:
 
 
 def _places(plan: bytes, size: int) -> list[tuple[int, int]]:
-    """What a plan names; one that was not written to its end is of somebody who had not begun."""
+    """What a plan names; one that makes no sense was laid there by somebody else."""
     try:
         named = [(int(offset), int(length)) for offset, length in json.loads(plan)]
     except (TypeError, ValueError, RecursionError):
         return []
-    return [(offset, length) for offset, length in named if offset >= 0 < length <= size - offset]
+    return [(offset, length) for offset, length in named if offset >= 0 and 0 < length <= size - offset]
 
 
 @contextmanager
