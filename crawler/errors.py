@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 from enum import IntEnum
 from typing import ClassVar
+
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT}  # the numbers of a system's errors
 
 
 class ExitCode(IntEnum):

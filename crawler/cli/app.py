@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import gc
 import os
 import sys
@@ -19,7 +18,7 @@ from crawler import __version__, interrupts, logs
 from crawler.cli import output
 from crawler.cli.output import error_lines
 from crawler.config import env_file, load_settings, unknown_settings, unread_env_file
-from crawler.errors import CrawlerError, FileError, InternalError, UsageError
+from crawler.errors import NO_ROOM, CrawlerError, FileError, InternalError, UsageError
 from crawler.urls import redacted
 
 log = logs.get_logger(__name__)
@@ -180,7 +179,7 @@ def _tell(error: CrawlerError, *, debug: bool = False) -> int:
 def _unforeseen(error: Exception) -> CrawlerError:
     if isinstance(error, OSError) and error.filename:
         return FileError(f"{error.filename}: {error.strerror}", hint="check the path, and who may use it")
-    if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
         return FileError(
             f"not everything could be written: {error.strerror}",
             hint="make room where it writes, or where its output goes",

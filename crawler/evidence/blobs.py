@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
 
-from crawler.errors import CrawlerError, NotFoundError
+from crawler.errors import NO_ROOM, CrawlerError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -86,7 +86,7 @@ def as_store_error(
     """What an error of the file system means for one file."""
     if error.errno in {errno.ELOOP, errno.ENOTDIR, errno.EISDIR}:
         return UnsafePathError(f"{uri!r} does not lead through folders to a regular file")
-    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+    if error.errno in NO_ROOM:
         return DiskFullError(f"no room for {uri}: {error.strerror}")
     return CrawlerError(f"{uri}: {error.strerror}", hint=hint)
 

@@ -21,7 +21,6 @@ from crawler.crawl.answers import BLOCKED, RATE_LIMITED, BadRequestUrlError, is_
 from crawler.crawl.closing import ends_its_visits, is_closing
 from crawler.crawl.context import SESSION, Component
 from crawler.leases.backoff import Backoff
-from crawler.middlewares.domain_gate import LEAST_DELAY
 from crawler.urls import SCHEMES, domain_of
 
 if TYPE_CHECKING:
@@ -69,7 +68,6 @@ class NavigationMiddleware(Component):
         slot = self.crawler.engine.downloader.slots.get(request.meta.get("download_slot", ""))
         asked = min(_pause_in(response), self.context.settings.domain_max_delay_seconds)
         if asked and slot is not None:
-            slot.delay = slot.delay or LEAST_DELAY
             begins = time.monotonic() + asked - slot.delay * (1 - slot.jitter)
             slot.lastseen = max(slot.lastseen, begins)
 

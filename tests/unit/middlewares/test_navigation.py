@@ -21,6 +21,7 @@ from crawler.capture.failures import Cause
 from crawler.crawl.answers import BadRequestUrlError
 from crawler.leases.backoff import Backoff
 from crawler.middlewares import navigation
+from crawler.middlewares.domain_gate import LEAST_DELAY
 from crawler.middlewares.navigation import ATTEMPT, ATTEMPTS_ALLOWED, BEGUN, RELOADED, NavigationMiddleware
 from crawler.spiders.visiting import VisitingSpider
 from tests.unit.components import a_request, a_visit, an_answer, awaited, crawl_parts, lines_of
@@ -77,7 +78,7 @@ def test_every_error_may_ask_for_a_delay(parts: Parts, status: int, *, is_robots
     [
         (429, 1.0, True, 5),
         (404, 3.0, True, 5),
-        (503, 0.0, True, 5),
+        (503, LEAST_DELAY, True, 5),
         (200, 1.0, True, 0),
         (429, 1.0, False, 0),
     ],
