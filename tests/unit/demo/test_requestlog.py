@@ -14,7 +14,7 @@ import pytest
 from attrs import asdict
 
 from tests.unit.demo.asking import AGENT, ask, read
-from tests.waiting import PATIENCE_SECONDS
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 if TYPE_CHECKING:
     from crawler.demo import DemoServer
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 def until_logged(demo: DemoServer, shop: str, count: int) -> None:
     """Wait until the server has seen that many requests end."""
-    deadline = time.monotonic() + 60
-    while len(demo.log.entries(shop)) < count and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_for(lambda: len(demo.log.entries(shop)) >= count)
 
 
 def test_each_request_is_remembered(demo: DemoServer) -> None:
