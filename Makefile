@@ -17,7 +17,7 @@ SOAKERS ?= 3
 UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev demo test lint typecheck format reference walk bench peers soak lock clean
+.PHONY: help install install-dev demo test lint typecheck format reference bench peers soak lock clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -81,9 +81,6 @@ format: install-dev  ## let ruff rewrite what it can
 
 reference: install-dev  ## write the tables of docs/ anew, from the code
 	@$(BIN)/python -m scripts.reference
-
-walk: install-dev  ## the way of one page and of one task through the files, counted from a trace
-	@$(BIN)/python -m scripts.walk $(ARGS)
 
 bench: install-dev peers  ## each figure beside a peer or a limit, measured now
 	@$(BIN)/python -m bench $(ARGS)

@@ -1,1 +1,1 @@
-"""The test suite; tests/unit mirrors crawler/."""
+"""The test suite."""

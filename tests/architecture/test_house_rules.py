@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.architecture.unvisited import DECIDE_NOTHING, DECLARATIONS
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -73,18 +71,6 @@ def test_classes_are_small() -> None:
         if len(known := _attributes(node)) > MAX_ATTRIBUTES and _changes_itself(node)
     }
     assert attributes == {}
-
-
-def test_unit_tests_mirror_the_package() -> None:
-    """Who changes a module finds its tests by its name, and who adds one writes them."""
-    unvisited = {
-        inside
-        for path in PACKAGE
-        if path.name != "__init__.py"
-        and not (inside := str(path.relative_to(ROOT / "crawler"))).startswith(tuple(DECLARATIONS))
-        and not (ROOT / "tests/unit" / inside).with_name(f"test_{path.name}").exists()
-    }
-    assert unvisited == DECIDE_NOTHING.keys(), "add the test, or shorten the list"
 
 
 def test_web_pages_ask_views() -> None:

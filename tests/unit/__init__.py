@@ -1,1 +1,1 @@
-"""Units alone, without servers; mirrors crawler/."""
+"""Units alone, without servers."""
