@@ -59,9 +59,10 @@ DOWNLOADER_MIDDLEWARES_BASE = {
     "crawler.middlewares.domain_gate.DomainGateMiddleware": 90,
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "crawler.middlewares.robots.RobotsMiddleware": 100,
-    # sees answers decompressed and after redirects, and decides about attempts
+    # sees answers decompressed and after redirects; attempts of our own spiders, others have Scrapy's retries
     "crawler.middlewares.navigation.NavigationMiddleware": 550,
-    "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
+    # before either of them makes a new request of an error
+    "crawler.middlewares.retry_after.RetryAfterMiddleware": 560,
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
     "crawler.middlewares.decompression.DecompressionMiddleware": 590,
     # proxies of the environment would resolve names past our resolver
@@ -69,8 +70,6 @@ DOWNLOADER_MIDDLEWARES_BASE = {
     "crawler.middlewares.proxy.ProxyMiddleware": 750,
     # innermost: what goes over the wire, and nothing that was answered before it got there
     "crawler.middlewares.recorder.RecorderMiddleware": 980,
-    # a session follows what the server says, not what the page's markup says
-    "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
 }
 REDIRECT_MAX_TIMES = 10
 # Scrapy drops longer URLs without a word, and their visits would wait. The gate has a limit, and tells.

@@ -271,8 +271,13 @@ def _end_of(begin: re.Match[bytes], body: bytes, endless: set[bytes]) -> int:
     return 0
 
 
+def asked_pause(response: Response) -> float:
+    """Return the seconds for which an error asks for no requests; 0 for any other answer."""
+    return retry_after(response) if response.status >= CLIENT_ERROR else 0
+
+
 def retry_after(response: Response) -> float:
-    """The seconds that the site asks to be left alone; 0 when it does not say, or says nonsense."""
+    """Return the seconds of a Retry-After; 0 where there is none, or nonsense."""
     raw = (response.headers.get("Retry-After") or b"").decode("latin-1").strip()
     if raw.isdecimal():
         return float(min(int(raw[:MAX_DIGITS]), 10 ** (MAX_DIGITS - 1)))

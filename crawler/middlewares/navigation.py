@@ -1,4 +1,7 @@
-"""One navigation policy for every page: attempts, backoff, a limit for the whole (SPEC F146-148)."""
+"""The attempts of Vitrine's own spiders: how often a page is tried, with which backoff, for how long at most.
+
+Other spiders have Scrapy's RetryMiddleware.
+"""
 
 from __future__ import annotations
 
@@ -7,28 +10,26 @@ import random
 import time
 from typing import TYPE_CHECKING
 
-from scrapy import signals
 from scrapy.exceptions import (
     CannotResolveHostError,
     DownloadConnectionRefusedError,
     DownloadFailedError,
     DownloadTimeoutError,
+    NotConfigured,
     ResponseDataLossError,
 )
 from scrapy.http.request import NO_CALLBACK
 
-from crawler.crawl.answers import BLOCKED, RATE_LIMITED, BadRequestUrlError, is_bot_block, retry_after
+from crawler.crawl.answers import BLOCKED, RATE_LIMITED, BadRequestUrlError, asked_pause, is_bot_block
 from crawler.crawl.closing import ends_its_visits, is_closing
 from crawler.crawl.context import SESSION, Component
 from crawler.leases.backoff import Backoff
-from crawler.urls import SCHEMES, domain_of
+from crawler.urls import SCHEMES
 
 if TYPE_CHECKING:
     from scrapy import Request
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from crawler.crawl.context import CrawlContext
     from crawler.sessions.visit import Visit
 
 ATTEMPTS = 3
@@ -43,7 +44,6 @@ RETRYABLE = (
     DownloadTimeoutError,
     ResponseDataLossError,
 )
-FIRST_ERROR = 400
 REDIRECTS = {301, 302, 303, 307, 308}
 # Meta keys; they live as long as the page is tried.
 ATTEMPT = "navigation_attempt"
@@ -55,21 +55,10 @@ ATTEMPTS_ALLOWED = "navigation_attempts"  # how often this page is tried, where 
 class NavigationMiddleware(Component):
     """Tries a page again where that may help, reloads a bot-block page once, and gives up in time."""
 
-    def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
-        super().__init__(crawler, context)
-        if not ends_its_visits(crawler):  # ours ask for one page after the other
-            crawler.signals.connect(self.answer_downloaded, signal=signals.response_downloaded)
-
-    def answer_downloaded(self, response: Response, request: Request) -> None:
-        """Have what waits for its turn at a site that asks for a pause wait longer.
-
-        The answer is looked at when the next request has gone out, unless it is looked at here.
-        """
-        slot = self.crawler.engine.downloader.slots.get(request.meta.get("download_slot", ""))
-        asked = min(_pause_in(response), self.context.settings.domain_max_delay_seconds)
-        if asked and slot is not None:
-            begins = time.monotonic() + asked - slot.delay * (1 - slot.jitter)
-            slot.lastseen = max(slot.lastseen, begins)
+    def set_up(self) -> None:
+        """Leave other spiders to Scrapy's settings."""
+        if not ends_its_visits(self.crawler):
+            raise NotConfigured
 
     async def process_request(self, request: Request) -> None:
         """Start the page's clock with its first attempt."""
@@ -77,13 +66,13 @@ class NavigationMiddleware(Component):
 
     async def process_response(self, request: Request, response: Response) -> Request | Response:
         """Decide whether an answer is the page, or a reason to come again; robots.txt's is passed on."""
-        asked = await self._asked_delay(response)
+        asked = asked_pause(response)
         is_page = request.callback is not NO_CALLBACK
         if is_page and response.status in {*BLOCKED, RATE_LIMITED}:
             reason = "status_429" if response.status == RATE_LIMITED else "status_403_503"
             return await self._again(request, reason, asked=asked) or response
         if asked:
-            # Nobody tries this again, but the session's next request waits as everybody's does.
+            # This is not tried again, but the session's next request waits for as long.
             visit = self.visits.running.get(request.meta.get(SESSION, ""))
             _note(
                 visit,
@@ -146,17 +135,6 @@ class NavigationMiddleware(Component):
                 return False
             await asyncio.sleep(min(left, LOOK_AROUND_SECONDS))
         return True
-
-    async def _asked_delay(self, response: Response) -> float:
-        """What the site asked for with Retry-After; every process keeps to it."""
-        asked = _pause_in(response)
-        if asked:
-            await self.visits.ask_delay(domain_of(response.url), asked, "Retry-After")
-        return asked
-
-
-def _pause_in(response: Response) -> float:
-    return retry_after(response) if response.status >= FIRST_ERROR else 0
 
 
 def _refuse_foreign_redirect(response: Response) -> None:

@@ -16,7 +16,6 @@ from crawler.db import lookup
 from crawler.db.models import RegisteredSource, Snapshot
 from crawler.errors import CrawlerError, UsageError
 from crawler.html.content import NOTHING_IGNORED, ContentQuestion, Ignored
-from crawler.middlewares.navigation import ATTEMPTS_ALLOWED
 from crawler.reading.readers import ReadingFailedError
 from crawler.runs.sources import ignored_by_source
 from crawler.spiders.visiting import ANSWERS, refusal
@@ -51,6 +50,8 @@ class LiveSpider(Spider):
         "DOWNLOAD_TIMEOUT": 8,
         "DOWNLOAD_MAXSIZE": MAX_BYTES,
         "REDIRECT_MAX_TIMES": 4,
+        "METAREFRESH_ENABLED": False,
+        "RETRY_ENABLED": False,
         "DOWNLOAD_DELAY": 0,  # there is one page; what the domain's gate and robots.txt ask for is kept
     }
     snapshot: str
@@ -77,7 +78,7 @@ class LiveSpider(Spider):
             callback=self.parse,
             errback=self.failed,
             cb_kwargs={"wanted": wanted},
-            meta={"handle_httpstatus_list": ANSWERS, ATTEMPTS_ALLOWED: 1},
+            meta={"handle_httpstatus_list": ANSWERS},
         )
 
     async def parse(self, response: Response, wanted: _Wanted) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from attrs import evolve
-from scrapy import Request, Spider, signals
+from scrapy import Request, signals
 from scrapy.exceptions import CloseSpider, DontCloseSpider
 
 from crawler import logs
@@ -39,7 +39,7 @@ from crawler.runs.store import RunOrder
 from crawler.runs.task_ends import Release, TaskEnd, TaskOutcome
 from crawler.runs.tasks import found_on, goes_on, media_tasks
 from crawler.sessions.rows import CHOICES
-from crawler.spiders.visiting import refusal
+from crawler.spiders.visiting import SessionSpider, refusal
 from crawler.urls import require_http_url
 
 if TYPE_CHECKING:
@@ -65,11 +65,10 @@ TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
 log = logs.get_logger(__name__)
 
 
-class SiteSpider(Spider):
+class SiteSpider(SessionSpider):
     """`scrapy crawl site -a start_url=URL` or `-a source=CODE`; `-a resume=1` goes on with its newest run."""
 
     name = "site"
-    ends_its_visits = True
     given: Mapping[str, str]  # with `-a`
     order: RunOrder | None  # the same, checked already
     context: CrawlContext

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
 
     from crawler.crawl.visits import Visits
@@ -38,10 +39,25 @@ ANSWERS = [status for status in range(200, 600) if status not in {301, 302, 303,
 log = logs.get_logger(__name__)
 
 
-class VisitingSpider(Spider):
-    """The frame of a spider whose requests belong to sessions."""
+class SessionSpider(Spider):
+    """A spider of Vitrine's: it ends its sessions itself, and has our policy for attempts."""
 
     ends_its_visits = True
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        """Switch off what our policy replaces; RETRY_ENABLED and the like are for other spiders.
+
+        A session follows what the server says, not what the page's markup says.
+        """
+        super().update_settings(settings)
+        for name in ("RETRY_ENABLED", "METAREFRESH_ENABLED"):
+            settings.set(name, value=False, priority="cmdline")
+
+
+class VisitingSpider(SessionSpider):
+    """The frame of a spider whose requests belong to sessions."""
+
     context: CrawlContext
     visits: Visits
 

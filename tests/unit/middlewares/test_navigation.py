@@ -7,13 +7,12 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scrapy import Spider, signals
-from scrapy.core.downloader import Slot
 from scrapy.exceptions import (
     CannotResolveHostError,
     DownloadConnectionRefusedError,
     DownloadTimeoutError,
     IgnoreRequest,
+    NotConfigured,
 )
 from scrapy.http.request import NO_CALLBACK
 
@@ -21,7 +20,6 @@ from crawler.capture.failures import Cause
 from crawler.crawl.answers import BadRequestUrlError
 from crawler.leases.backoff import Backoff
 from crawler.middlewares import navigation
-from crawler.middlewares.domain_gate import LEAST_DELAY
 from crawler.middlewares.navigation import ATTEMPT, ATTEMPTS_ALLOWED, BEGUN, RELOADED, NavigationMiddleware
 from crawler.spiders.visiting import VisitingSpider
 from tests.unit.components import a_request, a_visit, an_answer, awaited, crawl_parts, lines_of
@@ -39,7 +37,9 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> Parts:
     """A crawl that waits for nothing."""
     monkeypatch.setattr(navigation, "BACKOFF", Backoff(0))
     monkeypatch.setattr(navigation, "RELOAD_AFTER_SECONDS", 0.0)
-    return crawl_parts()
+    parts = crawl_parts()
+    parts.crawler.spidercls = VisitingSpider
+    return parts
 
 
 def judged(parts: Parts, request: Request, status: int = 200, body: bytes = b"<p>hi", **headers: str) -> Any:
@@ -60,53 +60,22 @@ def test_an_answer_is_passed_on(parts: Parts, status: int) -> None:
     assert answer.status == status
 
 
-@pytest.mark.parametrize("status", [404, 500, 502, 503, 429])
+@pytest.mark.parametrize("status", [404, 500, 503, 429])
 @pytest.mark.parametrize("is_robots", [True, False])
-def test_every_error_may_ask_for_a_delay(parts: Parts, status: int, *, is_robots: bool) -> None:
-    """Whoever asks next waits for it, and so does this session; robots.txt's answer counts like a page's."""
+def test_a_session_waits_as_long_as_its_site_asks(parts: Parts, status: int, *, is_robots: bool) -> None:
+    """Whether that page is tried again or not; robots.txt's answer counts like a page's."""
     visit = parts.visits.add(a_visit())
     request = a_request(visit=visit, callback=NO_CALLBACK if is_robots else None)
     began = time.monotonic()
     answer = judged(parts, request, status, Retry_After="1")
-    assert parts.visits.delays == [("shop.example", 1.0, "Retry-After")]
     assert time.monotonic() - began >= 1
     assert hasattr(answer, "status") == (is_robots or status not in {503, 429})
 
 
-@pytest.mark.parametrize(
-    ("status", "delay", "own", "waits"),
-    [
-        (429, 1.0, True, 5),
-        (404, 3.0, True, 5),
-        (503, LEAST_DELAY, True, 5),
-        (200, 1.0, True, 0),
-        (429, 1.0, False, 0),
-    ],
-)
-def test_what_waits_for_its_turn_hears_of_a_delay(
-    parts: Parts, status: int, delay: float, *, own: bool, waits: float
-) -> None:
-    """A spider's next request stands in Scrapy's queue, and would go out while the answer is looked at."""
-    parts.crawler.spidercls = Spider if own else VisitingSpider
-    slot = Slot(1, delay, 0.5)
-    parts.crawler.engine = SimpleNamespace(downloader=SimpleNamespace(slots={"shop.example": slot}))
-    middleware = parts.make(NavigationMiddleware)
-    request = a_request(meta={"download_slot": "shop.example"})
-    parts.crawler.signals.send_catch_log(
-        signal=signals.response_downloaded, spider=None, request=request,
-        response=an_answer(request, b"<p>hi", status, Retry_After="5"),
-    )  # fmt: skip
-    least = slot.lastseen + slot.delay / 2 - time.monotonic()
-    assert waits - 1 < least <= waits if waits else slot.lastseen == 0
-    assert slot.delay >= delay
-    assert slot.delay or not waits
-    assert isinstance(middleware, NavigationMiddleware)  # the signals do not hold it
-
-
-def test_a_page_that_is_there_asks_for_nothing(parts: Parts) -> None:
-    """Whatever its headers say."""
-    assert judged(parts, a_request(), Retry_After="100").status == 200
-    assert parts.visits.delays == []
+def test_other_spiders_have_scrapys_retries() -> None:
+    """This policy is for Vitrine's own."""
+    with pytest.raises(NotConfigured):
+        crawl_parts().make(NavigationMiddleware)
 
 
 @pytest.mark.parametrize("location", ["file:///etc/passwd", "FTP://shop.example/x", "data:text/html,hi"])
@@ -182,11 +151,9 @@ def test_a_page_has_ninety_seconds_for_all_its_attempts(
     assert judged(parts, later, 503).meta[ATTEMPT] == 2
 
 
-def test_what_a_site_asks_for_is_kept_to_by_everybody(parts: Parts) -> None:
-    """Where that is longer than a page has, it is not tried again."""
-    answer = judged(parts, a_request("https://www.shop.example/"), 429, Retry_After="120")
-    assert answer.status == 429
-    assert parts.visits.delays == [("shop.example", 120.0, "Retry-After")]
+def test_a_pause_longer_than_a_page_has_is_not_waited_for(parts: Parts) -> None:
+    """The page is not tried again."""
+    assert judged(parts, a_request("https://www.shop.example/"), 429, Retry_After="120").status == 429
 
 
 def test_a_bot_block_is_loaded_once_more(parts: Parts) -> None:

@@ -17,7 +17,6 @@ from crawler.crawl import context as contexts
 from crawler.db.engine import DatabaseUnavailableError
 from crawler.errors import NotFoundError, UsageError
 from crawler.html.content import NOTHING_IGNORED, content_of
-from crawler.middlewares.navigation import ATTEMPTS_ALLOWED
 from crawler.reading.readers import ReadingFailedError
 from crawler.spiders import live
 from crawler.spiders.live import LiveSpider
@@ -100,7 +99,8 @@ def test_a_page_is_asked_for_once(spider: Any, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(live, "run_in_thread", asyncio.to_thread)
     monkeypatch.setattr(live, "_wanted", lambda *_: WANTED)
     [request] = awaited(_all(spider.start()))
-    assert (request.url, request.meta[ATTEMPTS_ALLOWED]) == (WANTED.url, 1)
+    assert request.url == WANTED.url
+    assert not LiveSpider.custom_settings["RETRY_ENABLED"]
     assert {404, 503} <= set(request.meta["handle_httpstatus_list"])
     assert request.cb_kwargs == {"wanted": WANTED}
 
