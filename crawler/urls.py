@@ -56,6 +56,13 @@ _CANONICAL = re.compile(
     r"https?://(?=[^/]{1,250}/)(?:(?=[^.]{1,60}\.)[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z]{2,20}"
     r"(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*/?"
 )
+# Parameters that say where a visitor came from, and nothing about the page.
+_TRACKING = re.compile(
+    r"(?:utm_\w*|mtm_\w*|pk_\w*|hsa_\w*|gclid|gclsrc|dclid|gbraid|wbraid|gad_source|gad_campaignid|srsltid"
+    r"|fbclid|msclkid|yclid|ysclid|twclid|ttclid|li_fat_id|igsh|igshid|epik|_ga|_gl|mc_cid|mc_eid|_hsenc|_hsmi"
+    r"|mkt_tok|vero_id|oly_anon_id|oly_enc_id|_openstat)",
+    re.IGNORECASE,
+)
 _ENDS_IN_NUMBER = re.compile(r"(.*\.)?(\d+|0x[0-9a-f]*)")
 
 
@@ -151,6 +158,16 @@ def _canonical(url: str) -> str:
     if port is not None and port != DEFAULT_PORTS.get(parts.scheme):
         netloc = f"{netloc}:{port}"
     return urlunsplit((parts.scheme, netloc, parts.path or "/", parts.query, ""))
+
+
+def without_tracking(url: str) -> str:
+    """Return `url` without the parameters that only track visitors, such as `utm_source` or `gclid`."""
+    head, mark, query = url.partition("?")
+    if not mark:
+        return url
+    query, hash_mark, fragment = query.partition("#")
+    kept = "&".join(pair for pair in query.split("&") if not _TRACKING.fullmatch(pair.partition("=")[0]))
+    return f"{head}{mark if kept or not query else ''}{kept}{hash_mark}{fragment}"
 
 
 def spelling(url: str) -> str:

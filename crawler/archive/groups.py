@@ -19,7 +19,7 @@ from crawler.db.models import LinkCount, Outlink, PageGroup, Snapshot
 from crawler.db.upsert import insert_many, insert_rows, taking
 from crawler.errors import BadUrlError
 from crawler.html.content import MAX_URL_CHARS
-from crawler.urls import canonical
+from crawler.urls import canonical, without_tracking
 from crawler.warc.cdxj import url_key
 
 if TYPE_CHECKING:
@@ -37,9 +37,12 @@ _AT_ONCE = 500  # keys in one statement
 
 
 def group_key(url: str, by: str = "query") -> str:
-    """The spelling that all URLs of one page share; `by` says whether a query makes another page of it."""
+    """Return the spelling that all URLs of one page share: without tracking parameters, the rest sorted.
+
+    With `by="path"` the query makes no difference.
+    """
     try:
-        key = canonical(url)
+        key = without_tracking(canonical(url))
     except (BadUrlError, ValueError):
         key = url
     return (key.partition("?")[0] if by == BY_PATH else key)[:MAX_URL_CHARS]
@@ -47,8 +50,8 @@ def group_key(url: str, by: str = "query") -> str:
 
 @lru_cache(maxsize=8_192)  # a site's pages lead to each other, again and again
 def link_key(url: str, by: str = "query") -> int:
-    """A number for what a link leads to, whatever its scheme and `www.`."""
-    key = url_key(url.partition("?")[0] if by == BY_PATH else url)
+    """Return a number for the page that a URL is of, whatever its scheme, `www.` and tracking parameters."""
+    key = url_key(url.partition("?")[0] if by == BY_PATH else without_tracking(url))
     digest = hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=_KEY_BYTES).digest()
     return int.from_bytes(digest, "big", signed=True)
 

@@ -6,11 +6,11 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
-from attrs import field, frozen
+from attrs import frozen
 
 from crawler.archive.words import folded, words_of
 from crawler.errors import BadUrlError
-from crawler.urls import canonical
+from crawler.urls import MAX_URL_CHARS, canonical, spelling, without_tracking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,30 +76,30 @@ class Query:
     text: str
     kind: str  # all, url, boolean or plain
     node: Node | None = None  # of a boolean one
-    terms: tuple[
-        Term, ...
-    ] = ()  # what is to be there, of a plain one or a boolean one; they rank and are marked
-    urls: tuple[str, ...] = field(
-        default=()
-    )  # the spellings of a URL that is looked for, as groups have them
+    # What is to be there, of a plain one or a boolean one; hits are ranked by it, and it is marked in them.
+    terms: tuple[Term, ...] = ()
+    urls: tuple[str, ...] = ()  # the spellings of a URL that is looked for, as groups have them
+    addresses: tuple[str, ...] = ()  # the same as captures have them, where it has a query
 
 
 def understood(text: str) -> Query:
-    """What is meant by a text (SPEC 82-84): a URL, a boolean expression, or plain words."""
-    text = " ".join(text[:MAX_CHARS].replace("\x00", " ").encode("utf-8", "replace").decode().split())
+    """Return what a text asks for: a URL, a boolean expression, or plain words."""
+    whole = _plain(text[:MAX_URL_CHARS])
+    if address := _url_in(whole):
+        return _query_for(whole, address)
+    text = _plain(text[:MAX_CHARS])
     if not text:
         return Query("", "all")
-    if urls := _urls_in(text):
-        # Without a scheme it may be words all the same: 12.99, node.js.
-        is_bare = "://" not in text and not text.lower().startswith("url:")
-        terms = (Term(folded(text), tuple(words_of(text)), is_phrase=True),) if is_bare else ()
-        return Query(text, "url", terms=terms, urls=urls)
     tokens = list(_tokens(text))
     if _is_boolean(tokens) and len(tokens) <= MAX_TOKENS:
         node = _Parser(tokens).whole()
         if node is not None:
             return Query(text, "boolean", node, tuple(_wanted(node)))
     return Query(text, "plain", terms=_plain_terms(tokens, text))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace("\x00", " ").encode("utf-8", "replace").decode().split())
 
 
 @frozen
@@ -202,26 +202,42 @@ def _joined(kind: type[And | Or], parts: list[Node | None]) -> Node | None:
     return known[0] if len(known) == 1 else kind(known)
 
 
-# ── a URL that is looked for ──
+def is_url(text: str) -> bool:
+    """Return whether a text is looked up as a URL, whose length is not cut."""
+    return bool(_url_in(_plain(text[:MAX_URL_CHARS])))
 
 
-def _urls_in(text: str) -> tuple[str, ...]:
-    """The spellings of the URL that a text is; none where it is no URL (SPEC 82)."""
-    if " " in text or '"' in text:
-        return ()
+def _url_in(text: str) -> str:
+    """Return the URL that a text is; nothing where it is none."""
     asked = text[4:] if text.lower().startswith("url:") else text
-    has_scheme = "://" in asked
     is_named = asked is not text and asked.lower().startswith("www.")
     looks_so = asked is text and _LOOKS_LIKE_HOST.fullmatch(asked)
-    if not (has_scheme or is_named or looks_so):
-        return ()
+    if " " in text or not ("://" in asked or is_named or looks_so):
+        return ""
+    url = asked if "://" in asked else f"https://{asked}"
     try:
-        url = canonical(asked if has_scheme else f"https://{asked}")
-        parts = urlsplit(url)
+        parts = urlsplit(canonical(url))
     except (BadUrlError, ValueError):
-        return ()
-    if parts.scheme not in {"http", "https"} or not parts.netloc:
-        return ()
+        return ""
+    return url if parts.scheme in {"http", "https"} and parts.netloc else ""
+
+
+def _query_for(text: str, url: str) -> Query:
+    """Return the query for a URL: all spellings under which its captures may be kept."""
+    bare = canonical(url)
+    # Without a scheme it may be words all the same: 12.99, node.js.
+    is_bare = "://" not in text and not text.lower().startswith("url:")
+    terms = (Term(folded(text), tuple(words_of(text)), is_phrase=True),) if is_bare else ()
+    addresses = [spelling(url), bare, without_tracking(bare)] if "?" in url else []
+    return Query(
+        text, "url", terms=terms, urls=_spellings(without_tracking(bare)),
+        addresses=tuple(dict.fromkeys(each for address in addresses for each in _spellings(address))),
+    )  # fmt: skip
+
+
+def _spellings(url: str) -> tuple[str, ...]:
+    """Return a URL with http and https, with and without `www.` and the last slash."""
+    parts = urlsplit(url)
     bare = parts.netloc.removeprefix("www.")
     paths = {parts.path, parts.path.rstrip("/") or "/", parts.path.rstrip("/") + "/"}
     return tuple(

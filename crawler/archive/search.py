@@ -96,8 +96,7 @@ def _ways(db: Transaction, query: Query) -> Iterator[_Way]:
     """How a query may be answered: each way is gone where the one before found nothing."""
     conditions = _Conditions(db)
     if query.kind == "url":
-        groups = select(PageGroup.id).where(PageGroup.group_key.in_(query.urls))
-        yield _Way("url", Snapshot.group_id.in_(groups))
+        yield _Way("url", or_(*(Snapshot.group_id.in_(groups) for groups in _groups_of(query))))
     if query.kind == "all":
         yield _Way("all", literal(value=True))
     elif query.node is not None:
@@ -109,6 +108,15 @@ def _ways(db: Transaction, query: Query) -> Iterator[_Way]:
         if meant := _meant(db, query.terms):
             nodes = [Or(terms) for terms in meant]
             yield _Way("similar", conditions.of(And(tuple(nodes))), tuple(chain.from_iterable(meant)))
+
+
+def _groups_of(query: Query) -> Iterator[Select[Any]]:
+    """Yield the pages of a URL: that of its key, and those grouped by path that have a capture of it."""
+    yield select(PageGroup.id).where(PageGroup.group_key.in_(query.urls))
+    if query.addresses:
+        paths = {address.partition("?")[0] for address in query.addresses}
+        captured = select(PageGroup.id).join(Snapshot, Snapshot.group_id == PageGroup.id)
+        yield captured.where(PageGroup.group_key.in_(paths), Snapshot.url.in_(query.addresses))
 
 
 def _meant(db: Transaction, terms: tuple[Term, ...]) -> list[tuple[Term, ...]]:

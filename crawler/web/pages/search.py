@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request, Response
 
 from crawler.archive.facets import Facets
+from crawler.archive.query import is_url
 from crawler.archive.search import SORTS, VIEWS, SearchOrder
 from crawler.views import archive
 from crawler.views import search as views
@@ -60,7 +61,7 @@ def search(
 def _understood(asked: dict[str, str], number: str) -> tuple[SearchOrder, list[str]]:
     remarks: list[str] = []
     text = asked.get("q", "")
-    if len(text) > MAX_QUERY_CHARS:
+    if len(text) > MAX_QUERY_CHARS and not is_url(text):
         remarks.append(f"Only the first {MAX_QUERY_CHARS} characters were looked for.")
     since, until = day_of(asked.get("from", ""), remarks), day_of(asked.get("to", ""), remarks)
     if since and until and since > until:
@@ -68,7 +69,7 @@ def _understood(asked: dict[str, str], number: str) -> tuple[SearchOrder, list[s
         since = until = None
     view, sort = asked.get("view", ""), asked.get("sort", "")
     order = SearchOrder(
-        text[:MAX_QUERY_CHARS], asked.get("source"), since, until, view if view in VIEWS else VIEWS[0],
+        text, asked.get("source"), since, until, view if view in VIEWS else VIEWS[0],
         sort if sort in SORTS else None, "all" in asked, number_of(number), PAGE_SIZE,
     )  # fmt: skip
     return order, remarks

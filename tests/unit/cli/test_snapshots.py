@@ -12,6 +12,7 @@ import pytest
 
 from crawler.evidence.folder_store import FolderStore
 from tests.unit.archive.stored import index_pages, keep
+from tests.unit.archive.written import index
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +52,43 @@ def test_a_search(command: Command) -> None:
         "https://shop.example/p", "shop.example", "en",
     )  # fmt: skip
     assert command("search", "nowhere", "--fail-empty").code == 4
+
+
+ADDRESSES = [
+    "https://e.example/p/12?v=1", "https://e.example/p/12", "https://e.example/p/12?v=2&utm_source=z",
+    "http://www.e.example/list?b=2&a=1", f"https://e.example/list?a=1&long={'x' * 600}",
+    "https://e.example/list?a=1&b=2&fbclid=abc", 'https://e.example/list?size=27"',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("by", ["path", "query"])
+def test_the_address_of_a_result_finds_it(
+    vitrine: Vitrine, database: Database, database_url: str, by: str
+) -> None:
+    """With its query and its tracking parameters, whether or not its source tells pages apart by queries."""
+    index(database, *({"url": url, "group_by": by} for url in ADDRESSES))
+
+    def found(query: str) -> list[str]:
+        answer = vitrine("search", query, "--page-size", "100", "--json", DATABASE_URL=database_url).document
+        return [hit["original_url"] for hit in answer["results"]]
+
+    assert [url for url in ADDRESSES if url not in found(url)] == []
+    assert found("https://e.example/p/12?v=9") == found("https://e.example/p/1") == []
+    assert (ADDRESSES[0] in found("https://e.example/p/12")) is (by == "path")
+
+
+def test_tracking_parameters_make_no_other_page(
+    vitrine: Vitrine, database: Database, database_url: str
+) -> None:
+    """The view of pages has a page once, and a search for any of its addresses finds every capture."""
+    page = "https://e.example/p?a=1"
+    clicked = "https://e.example/p?gclid=7&a=1&UTM_Campaign=x"
+    urls = [page, f"{page}&utm_source=z", clicked, f"{page}&fbclid=q"]
+    index(database, *({"url": url} for url in urls), {"url": f"{page}&color=utm_red"})
+    found = vitrine("search", "--view", "pages", "--json", DATABASE_URL=database_url).document
+    assert found["total"] == 2
+    for url in urls:
+        assert vitrine("search", url, "--json", DATABASE_URL=database_url).document["total"] == len(urls)
 
 
 def test_how_a_query_was_understood(command: Command) -> None:
