@@ -29,6 +29,7 @@ class FetchedPage:
     fetch_ms: int
     body: bytes = field(repr=False)
     reading: Reading = field(repr=False)
+    doubts: tuple[str, ...] = ()  # about the answer, whatever the page says
 
 
 @frozen
@@ -75,9 +76,9 @@ class PageCapture:
     ) -> Self:
         """The capture of a page that was read; what is no HTML is kept as it came.
 
-        `doubts` are those that nothing in the page gives away.
+        `doubts` are those that neither the answer nor the page gives away.
         """
-        reading = page.reading
+        reading, doubts = page.reading, (*page.doubts, *doubts)
         known: dict[str, Any] = {
             "session_id": session_id,
             "url": page.url,
@@ -87,7 +88,8 @@ class PageCapture:
             **more,
         }
         if not reading.is_html:
-            return cls(page_type=MEDIA, media=page.body, **{**known, "visible_text": None})
+            known = {**known, "visible_text": None, "low_confidence_reasons": doubts}
+            return cls(page_type=MEDIA, media=page.body, **known)
         if reading.is_judged:
             judged = {"features": reading.features, "verdict": reading.verdict, "facts": reading.facts}
             known = {"visible_text": reading.text, **judged, **known}

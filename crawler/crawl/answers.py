@@ -64,6 +64,8 @@ _BY_STATUS = {
 }
 
 
+# Flag of an answer, and doubt about its page: its end was neither announced nor confirmed.
+MAYBE_TRUNCATED = "maybe_truncated"
 REFUSED = "vitrine/requests/refused"  # of Scrapy's statistics: requests that no session was begun for
 
 
@@ -199,14 +201,18 @@ async def read(
     )
     fetch_ms = round(1000 * response.meta.get("download_latency", 0))
     reading = await readers.read(question)
-    return FetchedPage(response.url, response.status, content_type, fetch_ms, response.body, reading)
+    doubts = (MAYBE_TRUNCATED,) if MAYBE_TRUNCATED in response.flags else ()
+    return FetchedPage(
+        response.url, response.status, content_type, fetch_ms, response.body, reading, doubts=doubts
+    )
 
 
 def cause_of_answer(response: Response) -> Cause | None:
     """Why an answer is not the page that was asked for; None when it is."""
     if response.status != OK:
         return _BY_STATUS.get(response.status) or _by_class(response.status)
-    if "truncated" in response.flags or "partial" in response.flags:
+    # Scrapy's flag `partial` says only that no length was announced, as HTTP allows.
+    if "truncated" in response.flags:
         return Cause.TRUNCATED
     if is_bot_block(response):
         return Cause.BOT_BLOCK

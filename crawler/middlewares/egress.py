@@ -33,9 +33,12 @@ from scrapy.utils._download_handlers import wrap_twisted_exceptions
 from scrapy.utils.datatypes import LocalCache
 from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.httpobj import urlparse_cached
+from twisted.internet.error import ConnectionDone, ConnectionLost
+from twisted.internet.protocol import connectionDone
 
 from crawler.access.egress import EgressPolicy, EgressRefusedError, host_name
 from crawler.crawl.answers import (
+    MAYBE_TRUNCATED,
     HeadersTooLargeError,
     LargeAnswerError,
     PartialAnswerError,
@@ -64,6 +67,7 @@ REMEMBERED_REFUSALS = 1000
 MAX_HEADER_BYTES = 256 * 1024  # browsers and servers stop at a fraction of it
 MAX_HEADER_LINES = 500
 LOST, TOO_SLOW, TOO_LARGE = "dataloss", "too_slow", "too_large"  # flags of answers; the first is Scrapy's
+ENDS_BY_CLOSE = "partial"  # Scrapy's flag of an answer that announced no length
 FAIL_ON_LOSS = "download_fail_on_dataloss"  # Scrapy's key
 # ruff: file-ignore[invalid-function-name, invalid-argument-name, unused-method-argument] - Twisted's names
 # ruff: file-ignore[private-member-access] - of Scrapy's reader and handler, which have no words for it
@@ -145,6 +149,12 @@ class _BoundedParser(_LenientHTTPClientParser):
             )
         super().lineReceived(line)
 
+    def connectionLost(self, reason: Any = connectionDone) -> None:
+        """Note how the connection ended, which may be all that tells where the body ends."""
+        if self.response is not None:
+            self.response.closed_by = reason
+        super().connectionLost(reason)
+
     def lineLengthExceeded(self, line: bytes) -> Any:
         """A single line without end is the same."""
         raise HeadersTooLargeError(f"a header line of more than {self.MAX_LENGTH} bytes")
@@ -193,6 +203,15 @@ class _Agent(_ScrapyAgent):
             reader._fail_on_dataloss = False  # it is judged below, where what came of it is at hand
         return read
 
+    def doubt_about(self, url: str) -> str | None:
+        """Return the flag of an answer that ended with its connection; None if that was closed in order."""
+        reason = getattr(self.begun, "closed_by", None)
+        if reason is None or reason.check(ConnectionDone):
+            return None
+        # Many servers skip the notice with which TLS ends, so its absence proves nothing.
+        is_without_notice = url.startswith("https:") and reason.check(ConnectionLost)
+        return MAYBE_TRUNCATED if is_without_notice else LOST
+
     def so_far(self, url: str, flag: str) -> Response | None:
         """The answer as far as it came; of one that grew too large only its head is left."""
         if self.begun is None:
@@ -221,6 +240,8 @@ class PartialHandler(HTTP11DownloadHandler):
             if part := agent.so_far(request.url, TOO_LARGE):
                 raise LargeAnswerError(part, str(error)) from error
             raise
+        if ENDS_BY_CLOSE in response.flags and (flag := agent.doubt_about(request.url)):
+            response.flags.append(flag)
         if LOST in response.flags and request.meta.get(FAIL_ON_LOSS, self._fail_on_dataloss):
             raise PartialAnswerError(response, f"the answer broke off after {len(response.body)} bytes")
         return response
