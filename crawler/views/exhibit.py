@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -16,6 +17,7 @@ from crawler.retention import holds as retention_holds
 from crawler.views import snapshots as views
 from crawler.views.documents import document_of
 from crawler.views.retention import HoldDocument
+from crawler.views.snapshots import PublicSnapshot, SnapshotDocument
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from crawler.db.engine import Database, Transaction
     from crawler.evidence.blobs import BlobStore
     from crawler.pdp import Verdict
-    from crawler.views.snapshots import SnapshotDocument
 
 
 @frozen(kw_only=True)
@@ -37,17 +38,16 @@ class ChainStep:
 
 
 @frozen(kw_only=True)
-class Exhibit:
-    """Everything that is known of a snapshot."""
+class PublicExhibit:
+    """What everybody may read of a snapshot."""
 
-    snapshot: SnapshotDocument
+    snapshot: PublicSnapshot
     chain: list[ChainStep]
     verdict: dict[str, Any] | None
     facts: dict[str, Any] | None
     file_sha256: str | None  # of the stored file, in which the body is packed
     file_bytes: int | None
     retention_until: datetime | None
-    holds: list[HoldDocument]
     previous: int | None  # the capture of the same page before this one
     next: int | None
 
@@ -55,6 +55,15 @@ class Exhibit:
     def judged(self) -> Verdict | None:
         """The verdict as a value; `verdict` is its JSON."""
         return verdict_in(self.verdict)
+
+
+@frozen(kw_only=True)
+class Exhibit(PublicExhibit):
+    """A snapshot for operators: with its place on the server and the holds on it."""
+
+    snapshot: SnapshotDocument
+    file: str | None  # the path of the WARC file, or the name of the file in the artifact store
+    holds: list[HoldDocument]
 
 
 @frozen
@@ -81,9 +90,16 @@ def exhibit(db: Transaction, given: str) -> Exhibit:
         file_sha256=artifact.checksum if artifact else file.sha256 if file else None,
         file_bytes=artifact.size_bytes if artifact else record.length,
         retention_until=artifact.retention_until if artifact else None,
+        file=document.warc or (artifact.storage_uri if artifact else None),
         holds=_holds(db, session), previous=_beside(db, row, before=True),
         next=_beside(db, row, before=False),
     )  # fmt: skip
+
+
+def public_exhibit(db: Transaction, given: str) -> PublicExhibit:
+    """The same, without what only operators may read."""
+    found = exhibit(db, given)
+    return document_of(PublicExhibit, found, snapshot=document_of(PublicSnapshot, found.snapshot))
 
 
 def headers_of(database: Database, given: str) -> Heads:
@@ -133,9 +149,11 @@ def _chain(
         ChainStep(what="Answered", at=row.captured_at, detail=f"{answered}, {row.mime_type or 'no type'}")
     )
     if artifact is not None:
-        steps.append(ChainStep(what="Kept", at=artifact.created_at, detail=f"file {artifact.storage_uri}"))
+        steps.append(ChainStep(what="Kept", at=artifact.created_at, detail="as a file of its own"))
     if file is not None:
-        steps.append(ChainStep(what="Kept", at=row.captured_at, detail=f"WARC file {file.path}"))
+        steps.append(
+            ChainStep(what="Kept", at=row.captured_at, detail=f"in the WARC file {PurePath(file.path).name}")
+        )
         steps.append(ChainStep(what="Sealed", at=file.sealed_at, detail=file.sha256 or "not yet"))
     return steps
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, field, fields, frozen
+from attrs import evolve, field, frozen
 from sqlalchemy import and_, func, select
 
 from crawler.db import lookup
@@ -25,6 +25,7 @@ from crawler.runs.rows import RunStatus
 from crawler.sessions.store import is_stale
 from crawler.views import jobs as job_views
 from crawler.views.attention import Attention, attention
+from crawler.views.documents import document_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,18 +83,31 @@ class Gauges:
 
 
 @frozen(kw_only=True)
+class Captures:
+    """How much was captured lately."""
+
+    captures_last_hour: int
+    captures_by_day: list[int]  # the last days, today last
+
+
+@frozen(kw_only=True)
 class Operations(Gauges):
     """What operators ask first."""
 
-    captures_by_day: list[int]  # the last days, today last
+    captures_by_day: list[int]  # as above
+
+
+def captures(db: Transaction) -> Captures:
+    """Count what was captured lately."""
+    return Captures(
+        captures_last_hour=_captures(db, db.now - timedelta(hours=1), db.now),
+        captures_by_day=list(_by_day(db, db.now)),
+    )
 
 
 def operations(db: Transaction) -> Operations:
     """Look at everything once."""
-    found = gauges(db)
-    names = [each.name for each in fields(Gauges)]
-    said = {name: getattr(found, name) for name in names}
-    return Operations(captures_by_day=list(_by_day(db, db.now)), **said)
+    return document_of(Operations, gauges(db), captures_by_day=list(_by_day(db, db.now)))
 
 
 def gauges(db: Transaction) -> Gauges:

@@ -50,8 +50,8 @@ class NoBodyError(NotFoundError):
 
 
 @frozen(kw_only=True)
-class SnapshotDocument:
-    """A snapshot, and where its body lies: `vitrine snapshots show`."""
+class PublicSnapshot:
+    """A snapshot without its place on the server."""
 
     id: int
     url: str
@@ -68,11 +68,17 @@ class SnapshotDocument:
     text_hash: str | None
     problem: str | None
     container: str
-    warc: str | None
     offset: int | None
     length: int | None
-    artifact: UUID | None
     body: str  # there, or why it is not
+
+
+@frozen(kw_only=True)
+class SnapshotDocument(PublicSnapshot):
+    """A snapshot with the place of its body: `vitrine snapshots show`."""
+
+    warc: str | None
+    artifact: UUID | None
 
 
 @frozen(kw_only=True)

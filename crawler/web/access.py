@@ -14,7 +14,7 @@ from crawler.clock import utc_now
 from crawler.errors import CrawlerError
 from crawler.web.keys import API_HEADERS, COOKIE, Keys
 from crawler.web.limits import is_here
-from crawler.web.site import Site, SiteHere
+from crawler.web.site import Site, SiteHere, site_of
 
 FORM_TOKEN = "form_token"  # ruff: ignore[hardcoded-password-string] - a field's name
 FORM_HEADER = "x-form-token"
@@ -71,13 +71,17 @@ def keys_of(site: Site) -> Keys:
 
 
 def operators(request: Request, site: SiteHere) -> None:
-    """Let operators' programs in (SPEC 97-100)."""
+    """Let in programs with the token; where none is set, those of this machine in development."""
     keys = keys_of(site)
     if keys.is_set:
         if not keys.in_headers(request.headers):
             raise TokenRequiredError("Admin token required")
     elif site.settings.is_guarded:
         raise NotConfiguredError("Admin token not configured for this environment", hint="set ADMIN_TOKEN")
+    elif not _is_of_this_machine(request):
+        raise TokenRequiredError(
+            "Admin token not set, so that nobody from elsewhere gets in", hint="set ADMIN_TOKEN"
+        )
 
 
 def api_clients(request: Request, site: SiteHere) -> None:
@@ -99,12 +103,17 @@ def _is_of_this_machine(request: Request) -> bool:
     return is_local_name and request.client is not None and is_here(request.client.host)
 
 
+def has_token(request: Request) -> bool:
+    """Return whether a request has the token, or is from a browser that logged in with it."""
+    keys = keys_of(site_of(request))
+    return keys.in_headers(request.headers) or is_logged_in(request, keys)
+
+
 def workshop(request: Request, site: SiteHere) -> None:
-    """Let in who has the token, or has logged in with it; closed without one (SPEC E129, E131)."""
-    keys = keys_of(site)
-    if not keys.is_set:
+    """Let operators in; closed where no token is set."""
+    if not keys_of(site).is_set:
         raise NotAuthorizedError("Admin access is not configured", hint="set ADMIN_TOKEN")
-    if not keys.in_headers(request.headers) and not is_logged_in(request, keys):
+    if not has_token(request):
         raise NotAuthorizedError("Invalid admin key")
 
 

@@ -46,7 +46,7 @@ ROUTERS = (
     "pages.static",
 )
 # The same below /admin, which only who has the token sees.
-WORKSHOP = ("house", "jobs", "work", "domains", "retention", "holds")
+WORKSHOP = ("house", "jobs", "work", "snapshots", "domains", "retention", "holds")
 _REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorModel, "description": about}
     for status, about in {

@@ -11,7 +11,10 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from crawler import logs
-from crawler.errors import CrawlerError, InternalError
+from crawler.errors import CrawlerError, FileError, InternalError, NoDatabaseError, RevisionError
+from crawler.evidence.blobs import BlobMissingError
+from crawler.evidence.bodies import BodyMissingError
+from crawler.web.access import NotConfiguredError, has_token
 from crawler.web.answers import JsonAnswer
 from crawler.web.rendering import render
 
@@ -20,6 +23,8 @@ API = "/api/"
 LOGIN = "/admin/login"
 _OF_THE_WORKSHOP = re.compile(r"/admin(?:/[A-Za-z0-9_.\-]+)*/?")
 SERVER_AT_FAULT = 500
+# Their messages name paths of this machine.
+_WITH_PLACES = (BlobMissingError, BodyMissingError, FileError, NoDatabaseError, RevisionError)
 
 
 def register(app: FastAPI) -> None:
@@ -35,9 +40,29 @@ def unforeseen(request: Request, error: Exception) -> Response:
     return answer(request, InternalError("Something went wrong here; the log says more."))
 
 
+def public(request: Request, error: CrawlerError) -> CrawlerError:
+    """Return an error without what only operators may read: hosts, ports, users and paths of the server."""
+    if not _is_private(error) or has_token(request):
+        return error
+    return _KindOnlyError(error)
+
+
+class _KindOnlyError(CrawlerError):
+    """An error by its kind alone."""
+
+    def __init__(self, error: CrawlerError) -> None:
+        super().__init__((type(error).__doc__ or "").strip().partition("\n")[0])
+        self.code, self.http_status = error.code, error.http_status  # type: ignore[misc]
+
+
+def _is_private(error: CrawlerError) -> bool:
+    is_ours = isinstance(error, NotConfiguredError | InternalError)
+    return isinstance(error, _WITH_PLACES) or (error.http_status == SERVER_AT_FAULT and not is_ours)
+
+
 def note_failure(request: Request, error: CrawlerError) -> None:
-    """Write down what is the server's fault."""
-    if error.http_status >= SERVER_AT_FAULT:
+    """Log what is the server's fault, and what is not told to everybody."""
+    if error.http_status >= SERVER_AT_FAULT or _is_private(error):
         log.error("http.failed", path=request.url.path, code=error.code, error=str(error))
 
 
@@ -46,6 +71,7 @@ def answer(
 ) -> Response:
     """The document of an error, or its page where a browser asks for one."""
     status = status or error.http_status
+    error = public(request, error)
     document = error_document(error, problems)
     if not wants_page(request):
         return JsonAnswer(document, status)

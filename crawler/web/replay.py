@@ -163,6 +163,7 @@ def _with(headers: list[tuple[str, str]], response: Response) -> Response:
 def _note(request: Request, error: CrawlerError) -> Response:
     """Why a part of a page is not there; told by what can do as little as that part."""
     errors.note_failure(request, error)
+    error = errors.public(request, error)
     beside = [("X-Vitrine-Code", error.code), ("Cross-Origin-Resource-Policy", "cross-origin")]
     if errors.wants_page(request):
         text = environment().get_template("replay/note.html").render(error=error)

@@ -13,9 +13,9 @@ from crawler.runs.sources import known_sources
 from crawler.views import audit as audit_views
 from crawler.views import sources as source_views
 from crawler.views import warcs as warc_views
+from crawler.views.operations import operations
 from crawler.views.paging import Wanted
 from crawler.web.answering import page, rows_of, shown
-from crawler.web.pages.overview import overview_of
 from crawler.web.parameters import MAX_NUMBER
 from crawler.web.site import Reading, SiteHere
 
@@ -54,7 +54,7 @@ class SettingItem:
 @page(router, "")
 def home(request: Request, db: Reading) -> Response:
     """What is under way, and what needs a person."""
-    return shown(request, "admin.html", overview_of(db))
+    return shown(request, "admin.html", operations(db))
 
 
 @page(router, "/sources", "json", "csv")

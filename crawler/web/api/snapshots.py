@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
+from crawler import logs
 from crawler.errors import NotFoundError
 from crawler.html.parse import as_utf8
 from crawler.views import snapshots as views
@@ -11,6 +12,7 @@ from crawler.web.answers import shape
 from crawler.web.parameters import Id
 from crawler.web.site import Reading, SiteHere
 
+log = logs.get_logger(__name__)
 router = APIRouter(prefix="/api", tags=["snapshots"])
 # An archived page is a stranger's: it runs nothing, sends nothing, and asks nobody for anything.
 STRANGER = (
@@ -30,12 +32,15 @@ def snapshot(db: Reading, snapshot_id: Id) -> views.SnapshotSummary:
 
 
 @router.get("/snapshots/raw/{snapshot_id}", response_class=Response)
-def raw(site: SiteHere, snapshot_id: Id) -> Response:
+def raw(request: Request, site: SiteHere, snapshot_id: Id) -> Response:
     """The HTML of a snapshot as it was captured, in UTF-8; it can do nothing."""
     try:
         found = views.raw(site.database, site.blobs, str(snapshot_id))
     except views.NoBodyError as error:
-        raise BodyNotThereError(str(error), error.reason) from None
+        # The reason may name a path, which the log keeps.
+        log.warning("http.failed", path=request.url.path, code=error.reason, error=str(error))
+        message = f"the body of snapshot {snapshot_id} is not there: {error.reason}"
+        raise BodyNotThereError(message, error.reason) from None
     except NotFoundError:
         raise NotFoundError(UNKNOWN) from None
     headers = {"Content-Security-Policy": STRANGER, "Cross-Origin-Resource-Policy": "same-origin"}

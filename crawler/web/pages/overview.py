@@ -1,4 +1,4 @@
-"""What there is, how it is doing, and what a person should look at."""
+"""The first page: how much there is, and how new it is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request, Response
 
 from crawler.views import archive, operations
 from crawler.views.archive import ArchiveStats
-from crawler.views.operations import Operations
+from crawler.views.operations import Captures
 from crawler.web.answering import page, shown
 from crawler.web.site import Reading
 
@@ -16,24 +16,20 @@ router = APIRouter()
 
 @frozen(kw_only=True)
 class Overview:
-    """The whole at a glance."""
+    """The archive at a glance, for everybody."""
 
     stats: ArchiveStats
-    operations: Operations
+    captures: Captures
 
 
 @page(router, "/")
 def overview(request: Request, db: Reading) -> Response:
-    """The first page."""
-    return shown(request, "overview.html", overview_of(db))
+    """Show the first page; how work stands is shown in the workshop."""
+    document = Overview(stats=archive.stats(db), captures=operations.captures(db))
+    return shown(request, "overview.html", document)
 
 
 @page(router, "/index", "json")
 def index(request: Request, db: Reading) -> Response:
-    """The same, as a document."""
+    """Show the same as a document."""
     return overview(request, db)
-
-
-def overview_of(db: Reading) -> Overview:
-    """What the overview says; the workshop's says the same."""
-    return Overview(stats=archive.stats(db), operations=operations.operations(db))

@@ -59,8 +59,8 @@ def patterns(request: Request) -> Response:
         code="example",
         severity="bad",
         count=1,
-        what="Job 7 is stuck",
-        why="Its worker is gone.",
+        what="Something needs a person",
+        why="This is why.",
         link="/-/patterns",
     )
     return shown(request, "patterns.html", None, examples=[example])
