@@ -124,7 +124,11 @@ class Stores:
         return About(f"Vitrine/{__version__}", self.settings.user_agent, robots, self.settings.contact_url)
 
     def take_over(self) -> int:
-        """End the sessions of processes that are gone, and keep what these had spooled; how many files."""
+        """End the sessions of processes that are gone, and keep what these had spooled; how many files.
+
+        Both write into the store, so it has to be this database's.
+        """
+        mark_store(self.database, self.blobs)
         self.sessions.abandon_stale()
         return keep_left(self.writes)
 

@@ -135,9 +135,10 @@ def cat(
 
 
 def adopt() -> None:
-    """Take the store of ARTIFACTS_DIR for this database's own, after it was moved or its mark was lost.
+    """Make the store of ARTIFACTS_DIR this database's own, after a restore, a move, or the loss of its mark.
 
-    Crawls, cleanups and purges refuse a store with another mark, or none.
+    Crawls, cleanups and purges refuse a store with another mark, or none. The store gets a new mark, so that
+    a database that had it before is refused from then on.
     """
     with opened() as stores:
         mark = adopt_store(stores.database, stores.blobs)

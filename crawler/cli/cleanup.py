@@ -88,11 +88,15 @@ def _report(result: CleanupResult) -> None:
             "artifact {id} would go: {uri} ({bytes})",
             id=row["artifact_id"], uri=row["storage_uri"], bytes=row["size_bytes"],
         )  # fmt: skip
+    for file in result.unclaimed_files:
+        say("file without a row would go: {uri} ({bytes})", uri=file["storage_uri"], bytes=file["size_bytes"])
     say(f"Cleanup complete: {result}")
     for each in result.collections:
         _report_collection(each, dry_run=result.dry_run)
     if result.dry_run:
         say(f"dry run: {result.candidates} artifacts would go; past their date are {result.remaining}")
+        if result.unclaimed:
+            say(f"dry run: {result.unclaimed} files without a row would go")
     elif result.remaining:
         note(f"still past their date: {result.remaining}; --max-seconds works off a backlog")
 

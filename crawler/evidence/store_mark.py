@@ -1,66 +1,96 @@
 """The mark in the root of the artifacts, by which a database knows the store that its files lie in.
 
-Without it nobody could tell a store whose files are gone from one that is not mounted, or from a mistyped
-prefix: a cleanup that finds a file missing marks its row as deleted.
+A store belongs to the one database that knows its mark. Without marks a store whose files are gone could not
+be told from one that is not mounted, and a cleanup could not tell files that never got a row from those of
+another database.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
 from sqlalchemy import select
 
+from crawler.db.engine import wait_for_turn
 from crawler.db.models import Artifact, StoreMark
-from crawler.errors import CrawlerError, IntegrityError
+from crawler.errors import CrawlerError, ExitCode, IntegrityError
 from crawler.evidence.blobs import MARK, BlobExistsError, BlobMissingError, StoreUnavailableError
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+    from datetime import datetime
+
     from crawler.db.engine import Database
     from crawler.evidence.blobs import BlobStore
 
 ARTIFACTS = "artifacts"
-SAMPLE_ROWS = 20
-_HINT = "check ARTIFACTS_DIR and what is mounted there; if it was moved on purpose: vitrine artifacts adopt"
+_KEY = 0x6D61726B  # of the lock under which processes of one database mark its store
+_HINT = (
+    "check ARTIFACTS_DIR, DATABASE_URL and what is mounted; "
+    "if this store is to be this database's from now on: vitrine artifacts adopt"
+)
 
 
 class OtherStoreError(CrawlerError):
     """The artifacts' root is not the one that this database's files lie in."""
 
     code = "other_store"
+    exit_code = ExitCode.BROKEN
 
 
 def mark_store(database: Database, blobs: BlobStore) -> None:
-    """Make sure, before anything is stored, that it goes to the rest; the first crawl sets the mark."""
+    """Require this database's store before anything is stored.
+
+    An empty store is marked for a database that has none yet.
+    """
     known = _known(database)
     if known is not None:
         _require_same(blobs, known)
         return
-    _require_some(database, blobs)
-    _remember(database, blobs, _found(blobs) or _marked(blobs))
+    _require_unused(database, blobs)
+    with database.write() as db:
+        wait_for_turn(db, _KEY)
+        known = db.get(StoreMark, ARTIFACTS, populate_existing=True)
+        if known is None:
+            mark = _publish_mark(blobs)
+            db.add(StoreMark(place=ARTIFACTS, mark=mark, root=blobs.shown, created_at=db.now))
+    if known is not None:  # another process of this database was faster
+        _require_same(blobs, known)
 
 
 def require_store(database: Database, blobs: BlobStore) -> None:
-    """Refuse to take anything out of a store that is not this database's; nothing is written."""
+    """Refuse a store that is not this database's; write nothing."""
     known = _known(database)
     if known is not None:
         _require_same(blobs, known)
     else:
-        _require_some(database, blobs)
+        _require_unused(database, blobs)
 
 
 def adopt_store(database: Database, blobs: BlobStore) -> UUID:
-    """Take a root for this database's store, whatever was known before."""
-    mark = _found(blobs) or _marked(blobs)
-    _remember(database, blobs, mark)
+    """Make a store this database's own by a new mark; refuse it to whichever database knew the old one."""
+    with _absent_is_empty():
+        blobs.delete(MARK)
+    with database.write() as db:
+        wait_for_turn(db, _KEY)
+        mark = _publish_mark(blobs)
+        db.merge(StoreMark(place=ARTIFACTS, mark=mark, root=blobs.shown, created_at=db.now))
     return mark
+
+
+def owned_since(database: Database) -> datetime | None:
+    """Return when the store became this database's; files from before may be what another one has rows of."""
+    known = _known(database)
+    return known.created_at if known else None
 
 
 def _require_same(blobs: BlobStore, known: StoreMark) -> None:
     found = _found(blobs)
     if found == known.mark:
         return
-    what = "has no mark of a store" if found is None else "is marked as another store"
+    what = "has no mark of a store" if found is None else "is marked as another database's store"
     raise OtherStoreError(
         f"{blobs.shown} {what}; this database's artifacts lie in the one marked {known.mark}, "
         f"which was at {known.root}",
@@ -68,24 +98,28 @@ def _require_same(blobs: BlobStore, known: StoreMark) -> None:
     )
 
 
-def _require_some(database: Database, blobs: BlobStore) -> None:
-    """Without a mark, as in a database of before: some of the files that rows name are there."""
+def _require_unused(database: Database, blobs: BlobStore) -> None:
+    """Refuse, for a database without a store, one that is marked or has files, and any if rows name files."""
+    if (mark := _found(blobs)) is not None:
+        reason = f"is the store of another database, marked {mark}; this database has none yet"
+    elif (uri := next(_visible_files(blobs), None)) is not None:
+        reason = f"has files without this database's mark, such as {uri}"
+    elif (uri := _live_uri(database)) is not None:
+        reason = f"is empty, and this database names files such as {uri}"
+    else:
+        return
+    raise OtherStoreError(f"{blobs.shown} {reason}", hint=_HINT)
+
+
+def _live_uri(database: Database) -> str | None:
     with database.read() as db:
-        query = select(Artifact.storage_uri).where(Artifact.deleted_at.is_(None))
-        named = db.scalars(query.order_by(Artifact.created_at.desc()).limit(SAMPLE_ROWS)).all()
-    if named and not any(_is_there(blobs, uri) for uri in named):
-        raise OtherStoreError(
-            f"{blobs.shown} has none of the files that this database names, such as {named[0]}", hint=_HINT
-        )
+        return db.scalar(select(Artifact.storage_uri).where(Artifact.deleted_at.is_(None)).limit(1))
 
 
-def _is_there(blobs: BlobStore, uri: str) -> bool:
-    try:
-        return blobs.exists(uri)
-    except StoreUnavailableError:
-        raise
-    except CrawlerError:  # an odd path says nothing about the store
-        return True
+def _visible_files(blobs: BlobStore) -> Generator[str]:
+    """Yield the files but those whose names begin with a dot; none where there is no folder yet."""
+    with _absent_is_empty():
+        yield from (entry.uri for entry in blobs.entries() if not entry.uri.startswith("."))
 
 
 def _known(database: Database) -> StoreMark | None:
@@ -94,31 +128,33 @@ def _known(database: Database) -> StoreMark | None:
 
 
 def _found(blobs: BlobStore) -> UUID | None:
-    """What the mark in the root says."""
-    try:
-        said = blobs.read(MARK).decode("ascii", "replace").strip()
-    except BlobMissingError:
+    """Return what the mark in the root says, None where there is none."""
+    text: str | None = None
+    with _absent_is_empty(), suppress(BlobMissingError):
+        text = blobs.read(MARK).decode("ascii", "replace").strip()
+    if text is None:
         return None
-    except StoreUnavailableError as error:
-        if isinstance(error.__cause__, FileNotFoundError):  # a folder that is not there has no mark
-            return None
-        raise
     try:
-        return UUID(said)
+        return UUID(text)
     except ValueError:
-        raise IntegrityError(f"{blobs.shown}/{MARK} is damaged: {said[:60]!r}") from None
+        raise IntegrityError(f"{blobs.shown}/{MARK} is damaged: {text[:60]!r}") from None
 
 
-def _marked(blobs: BlobStore) -> UUID:
-    """Set a mark; where another process was faster, its."""
+@contextmanager
+def _absent_is_empty() -> Generator[None]:
+    """Take a folder that does not exist for an empty one; a store that does not answer stays an error."""
+    try:
+        yield
+    except StoreUnavailableError as error:
+        if not isinstance(error.__cause__, FileNotFoundError):
+            raise
+
+
+def _publish_mark(blobs: BlobStore) -> UUID:
+    """Write a new mark; another database that marked the store in the meantime keeps it."""
     mark = uuid4()
     try:
         blobs.publish(MARK, f"{mark}\n".encode())
     except BlobExistsError:
-        return _found(blobs) or mark
+        raise OtherStoreError(f"{blobs.shown} was just marked by another database", hint=_HINT) from None
     return mark
-
-
-def _remember(database: Database, blobs: BlobStore, mark: UUID) -> None:
-    with database.write() as db:
-        db.merge(StoreMark(place=ARTIFACTS, mark=mark, root=blobs.shown, created_at=db.now))

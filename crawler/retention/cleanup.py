@@ -20,7 +20,7 @@ from crawler.db.models import RetentionConfig, RetentionResult
 from crawler.db.models.retention import CURRENT
 from crawler.evidence.store_mark import require_store
 from crawler.retention import claims, holds, policies
-from crawler.retention.orphans import remove_unclaimed
+from crawler.retention.orphans import remove_unclaimed, unclaimed_files
 from crawler.retention.plan import CleanupResult
 from crawler.retention.sweep import sessions_to_go, sweep
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from crawler.config import Settings
     from crawler.db.engine import Database, Transaction
-    from crawler.evidence.blobs import BlobStore
+    from crawler.evidence.blobs import BlobEntry, BlobStore
     from crawler.retention.plan import DueRow
     from crawler.retention.sweep import CollectionResult
 
@@ -69,7 +69,7 @@ def clean_up(
     """
     require_store(database, blobs)
     if order.dry_run:
-        return _look(database, order)
+        return _look(database, blobs, order)
     log.info("retention_cleanup.start", batch_size=order.batch_size, dry_run=False)
     began = time.monotonic()
     with database.write() as db:
@@ -78,7 +78,8 @@ def clean_up(
         is_look_due = order.only is not Part.COLLECTIONS and _is_look_due(db)
     work = claims.ClaimedPass(database, blobs, claims.take_expired, on_progress)
     swept: dict[str, CollectionResult] = {}
-    unclaimed: int | None = None  # None: the store was not looked through
+    unclaimed, unclaimed_bytes = 0, 0  # files without a row that are gone
+    has_looked = False
     try:
         if order.only is not Part.COLLECTIONS:
             work.run(order.batch_size, order.max_seconds)
@@ -86,17 +87,23 @@ def clean_up(
             remove_files = partial(_remove_files, work, order.batch_size)
             sweep(database, remove_files, seconds=_left(order, began), results=swept)
         if is_look_due:
-            unclaimed = remove_unclaimed(database, blobs, seconds=_left(order, began))
+            for entry in remove_unclaimed(database, blobs, seconds=_left(order, began)):
+                unclaimed += 1
+                unclaimed_bytes += entry.size_bytes
+            left = _left(order, began)
+            has_looked = left is None or left > 0  # through all of the store
     finally:
-        result = _with_collections(work.result, swept.values())
-        _write_down(database, order, result, began, unclaimed=unclaimed)
+        reclaimed = work.result.reclaimed_bytes + unclaimed_bytes
+        result = evolve(work.result, unclaimed=unclaimed, reclaimed_bytes=reclaimed)
+        result = _with_collections(result, swept.values())
+        _write_down(database, order, result, began, has_looked=has_looked)
     if order.only is not Part.COLLECTIONS:
         with database.read() as db:
             result = evolve(result, remaining=claims.count_due(db, db.now))
     log.info(
         "retention_cleanup.complete",
         deleted=result.deleted, failed=result.failed, reclaimed_bytes=result.reclaimed_bytes,
-        reclaimed_mb=result.reclaimed_mb, dry_run=False,
+        reclaimed_mb=result.reclaimed_mb, unclaimed=result.unclaimed, dry_run=False,
     )  # fmt: skip
     return result
 
@@ -109,7 +116,7 @@ def _remove_files(
     work.run(batch_size, seconds)
 
 
-def _look(database: Database, order: CleanupOrder) -> CleanupResult:
+def _look(database: Database, blobs: BlobStore, order: CleanupOrder) -> CleanupResult:
     """Say what a pass would take, and write nothing, not even a line of the log (SPEC B47)."""
     rows: list[DueRow] = []
     remaining = 0
@@ -120,8 +127,11 @@ def _look(database: Database, order: CleanupOrder) -> CleanupResult:
         if order.only is not Part.ARTIFACTS:
             sessions = sessions_to_go(db, policies.load(db))
             rows += claims.files_of_sessions(db, sessions, db.now, order.batch_size)
+        is_look_due = order.only is not Part.COLLECTIONS and _is_look_due(db)
     artifacts = tuple(map(claims.fields_of, rows))
     result = CleanupResult(candidates=len(rows), remaining=remaining, artifacts=artifacts, dry_run=True)
+    if is_look_due:
+        result = _with_planned_files(result, unclaimed_files(database, blobs), order.batch_size)
     if order.only is not Part.ARTIFACTS:
         result = _with_collections(result, sweep(database, dry_run=True))
     return result
@@ -131,6 +141,19 @@ def _with_collections(result: CleanupResult, swept: Iterable[CollectionResult]) 
     details = tuple(map(asdict, swept))
     processed = sum(not each["error"] for each in details)
     return evolve(result, collections=details, collections_processed=processed)
+
+
+def _with_planned_files(
+    result: CleanupResult, groups: Iterable[Sequence[BlobEntry]], most: int
+) -> CleanupResult:
+    """Add the files without a row that a pass would remove: how many, and the names of the first."""
+    number = 0
+    first: list[BlobEntry] = []
+    for group in groups:
+        number += len(group)
+        first += group[: most - len(first)]
+    named = tuple({"storage_uri": entry.uri, "size_bytes": entry.size_bytes} for entry in first)
+    return evolve(result, unclaimed=number, unclaimed_files=named)
 
 
 def _is_look_due(db: Transaction) -> bool:
@@ -144,16 +167,11 @@ def _left(order: CleanupOrder, began: float) -> float | None:
 
 
 def _write_down(
-    database: Database, order: CleanupOrder, result: CleanupResult, began: float, *, unclaimed: int | None
+    database: Database, order: CleanupOrder, result: CleanupResult, began: float, *, has_looked: bool
 ) -> None:
-    """Keep what came of the collections; what was deleted is in the audit log (SPEC E120).
-
-    A look through the store counts, unless the time was over before its end.
-    """
+    """Keep what came of the collections; what was deleted is in the audit log."""
     rows = {each["collection"]: each["deleted_docs"] for each in result.collections if each["deleted_docs"]}
-    left = _left(order, began)
-    has_looked = unclaimed is not None and (left is None or left > 0)
-    if not (has_looked or result.collections or result.deleted or unclaimed):
+    if not (has_looked or result.collections or result.deleted or result.unclaimed):
         return
     with database.write() as db:
         now = db.now
@@ -167,11 +185,11 @@ def _write_down(
             db.add(kept)
             db.flush()
             db.execute(delete(RetentionResult).where(RetentionResult.id <= kept.id - RESULTS_KEPT))
-        if result.deleted or rows or unclaimed:
+        if result.deleted or rows or result.unclaimed:
             holds.note_action(
                 db, "retention.cleanup", "what is past its date", actor=order.who, now=now,
                 artifacts=result.deleted, reclaimed_bytes=result.reclaimed_bytes, rows=rows,
-                **({"unclaimed_files": unclaimed} if unclaimed else {}),
+                **({"unclaimed_files": result.unclaimed} if result.unclaimed else {}),
             )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from crawler.capture.artifact_types import EXPIRING_FILES
 from crawler.db.models.evidence import Artifact
 from crawler.evidence.blobs import StoreUnavailableError, UnsafePathError
 from crawler.evidence.bodies import is_readable, readable_after, still_readable
+from crawler.evidence.store_mark import owned_since, require_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -71,7 +72,8 @@ def find_orphans(
     order: OrphanOrder,
     on_progress: Callable[[OrphanReport], None] = lambda _: None,
 ) -> OrphanReport:
-    """Compare store and database both ways; nothing is changed unless the order says so."""
+    """Compare this database and its store both ways; change nothing unless the order says so."""
+    require_store(database, blobs)
     scan = _Scan(database, blobs, order)
     for _ in chain(scan.look_at_files(), scan.look_at_rows()):
         on_progress(scan.report)
@@ -80,25 +82,40 @@ def find_orphans(
     return scan.report
 
 
-def remove_unclaimed(database: Database, blobs: BlobStore, *, seconds: float | None = None) -> int:
-    """Remove what expires and never got its row, and with it no date to go on; how many files that were.
+def unclaimed_files(
+    database: Database, blobs: BlobStore, *, seconds: float | None = None
+) -> Iterator[list[BlobEntry]]:
+    """Yield, in groups, the files that expire by their type, never got a row, and so have no date to go on.
 
-    Its writer died between file and row, a day ago or more. What has a row, whatever that says, is not meant.
+    Their writer died between file and row, a day ago or more. Files from before the store became this
+    database's are left alone: another database may have their rows.
     """
+    owned = owned_since(database)
+    if owned is None:
+        return
     until = math.inf if seconds is None else time.monotonic() + seconds
-    entries, removed = _expiring_in(database, blobs), 0
+    entries = _expiring_in(database, blobs)
     while time.monotonic() < until and (group := list(islice(entries, GROUP_ROWS))):
         with database.read() as db:
             youngest = db.now - UNCLAIMED_AFTER
-            old = [entry.uri for entry in group if entry.modified < youngest]
-            named = set(db.scalars(select(Artifact.storage_uri).where(Artifact.storage_uri.in_(old))))
-        for removal in blobs.delete_all(sorted(set(old) - named)):
+            old = {entry.uri: entry for entry in group if owned <= entry.modified < youngest}
+            query = select(Artifact.storage_uri).where(Artifact.storage_uri.in_(list(old)))
+            named = set(db.scalars(query))
+        yield [old[uri] for uri in sorted(old.keys() - named)]
+
+
+def remove_unclaimed(
+    database: Database, blobs: BlobStore, *, seconds: float | None = None
+) -> Iterator[BlobEntry]:
+    """Remove the unclaimed files; yield each that is gone."""
+    for group in unclaimed_files(database, blobs, seconds=seconds):
+        by_uri = {entry.uri: entry for entry in group}
+        for removal in blobs.delete_all(by_uri):
             if removal.error:
                 log.warning("retention_unclaimed.failed", storage_uri=removal.uri, error=str(removal.error))
             elif removal.found:
                 log.info("retention_unclaimed.deleted", storage_uri=removal.uri)
-                removed += 1
-    return removed
+                yield by_uri[removal.uri]
 
 
 def _expiring_in(database: Database, blobs: BlobStore) -> Iterator[BlobEntry]:

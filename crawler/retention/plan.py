@@ -67,6 +67,8 @@ class CleanupResult:
     remaining: int = 0  # rows past their date that are still there after it
     dry_run: bool = False
     artifacts: tuple[dict[str, Any], ...] = ()  # in a dry run, those that it would have taken
+    unclaimed: int = 0  # files without a row that it removed; in a dry run, that it would have removed
+    unclaimed_files: tuple[dict[str, Any], ...] = ()  # in a dry run, the first of them
     collections_processed: int = 0  # those that could be looked after
     collections: tuple[dict[str, Any], ...] = ()
 
@@ -84,10 +86,12 @@ class CleanupResult:
 
     def as_document(self) -> dict[str, Any]:
         """The figures for JSON."""
-        return {**asdict(self), "artifacts": list(self.artifacts), "collections": list(self.collections)}
+        lists = ("artifacts", "unclaimed_files", "collections")
+        return {**asdict(self), **{name: list(getattr(self, name)) for name in lists}}
 
     def __str__(self) -> str:
+        unclaimed = f", unclaimed={self.unclaimed}" if self.unclaimed else ""
         return (
             f"deleted={self.deleted}, failed={self.failed}, "
-            f"reclaimed_bytes={self.reclaimed_bytes} ({self.reclaimed_mb:.2f} MB)"
+            f"reclaimed_bytes={self.reclaimed_bytes} ({self.reclaimed_mb:.2f} MB){unclaimed}"
         )

@@ -84,7 +84,10 @@ class CleanupSpider(Spider):
 
 def figures(result: CleanupResult) -> dict[str, int]:
     """What a pass did, in numbers."""
-    names = ("candidates", "deleted", "failed", "reclaimed_bytes", "remaining", "collections_processed")
+    names = (
+        "candidates", "deleted", "failed", "reclaimed_bytes", "remaining", "unclaimed",
+        "collections_processed",
+    )  # fmt: skip
     return {name: getattr(result, name) for name in names}
 
 

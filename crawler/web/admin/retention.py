@@ -97,7 +97,7 @@ def apply_plan(site: SiteHere, fields: Change) -> Response:
         raise PlanChangedError(hint="look at the plan again")
     done = run_cleanup(site, dry_run=False)
     rows = sum(each["deleted_docs"] for each in done.collections)
-    return see(f"/admin/retention?done={done.deleted}+files+and+{rows}+rows+deleted")
+    return see(f"/admin/retention?done={done.deleted + done.unclaimed}+files+and+{rows}+rows+deleted")
 
 
 @router.get("/api/retention")
@@ -143,7 +143,7 @@ def run_cleanup(site: Site, *, dry_run: bool) -> CleanupResult:
     """One pass; a dry run only counts."""
     batch = site.settings.retention_cleanup_batch_size
     if not dry_run:
-        site.stores.sessions.abandon_stale()
+        site.stores.take_over()
     return clean_up(site.database, site.blobs, CleanupOrder(batch_size=batch, dry_run=dry_run, who=WHO))
 
 
@@ -152,6 +152,7 @@ def digest_of(plan: CleanupResult) -> str:
     goes = [
         sorted(str(each["artifact_id"]) for each in plan.artifacts),
         [(each["collection"], each["ttl_days"], each["expired_docs"]) for each in plan.collections],
+        [plan.unclaimed, *(each["storage_uri"] for each in plan.unclaimed_files)],
     ]
     return hashlib.sha256(json.dumps(goes).encode()).hexdigest()
 
@@ -187,7 +188,7 @@ def _as_result(done: CleanupResult) -> dict[str, Any]:
         "details": [_detail(each) for each in done.collections],
         "artifacts": {
             "candidates": done.candidates, "deleted": done.deleted, "failed": done.failed,
-            "reclaimedBytes": done.reclaimed_bytes, "remaining": done.remaining,
+            "reclaimedBytes": done.reclaimed_bytes, "remaining": done.remaining, "unclaimed": done.unclaimed,
         },
     }  # fmt: skip
 

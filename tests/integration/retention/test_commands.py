@@ -24,7 +24,7 @@ SIZE = len(PACKED.data)
 CHECKOUT = Path(__file__).parents[3]
 KEYS = [
     "candidates", "deleted", "failed", "reclaimed_bytes", "remaining", "dry_run", "artifacts",
-    "collections_processed", "collections",
+    "unclaimed", "unclaimed_files", "collections_processed", "collections",
 ]  # fmt: skip
 
 
@@ -120,11 +120,11 @@ def test_bad_configuration_is_two_lines(
 
 
 def test_store_that_is_away_is_an_error(evidence: Evidence, capfd: pytest.CaptureFixture[str]) -> None:
-    """Nothing could be done: code 1, the reason and a hint."""
+    """Nothing could be done: code 6, the reason and a hint."""
     evidence.add("a/html.gz", file=False)
     (evidence.root / MARK).unlink()
     evidence.root.rmdir()
-    assert run(["cleanup"]) == 1
+    assert run(["cleanup"]) == 6
     error, hint = capfd.readouterr().err.splitlines()
     assert error.startswith(f"error[other_store]: {evidence.root} has no mark of a store")
     assert "mounted" in hint

@@ -75,6 +75,7 @@ def test_a_purge_asks_first(vitrine: Vitrine, database: Database, database_url: 
         db.add(session)
         db.flush()
         db.add(an_artifact(session.id, retention_until=THEN))
+    vitrine("artifacts", "adopt", DATABASE_URL=database_url)
     done = vitrine("purge", "--domain", "shop.example", DATABASE_URL=database_url)
     assert (done.code, done.out) == (2, "")
     assert "domain shop.example: 1 sessions" in done.err

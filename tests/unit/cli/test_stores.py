@@ -15,6 +15,8 @@ from crawler.cli.app import complete_app
 from crawler.db.engine import Database
 from crawler.db.models import Base, CrawlSession, RunWorker
 from crawler.evidence.files import gzipped
+from crawler.evidence.folder_store import FolderStore
+from crawler.evidence.store_mark import adopt_store
 from tests.unit.views import rows
 from tests.unit.views.rows import HOUR, THEN
 
@@ -149,6 +151,7 @@ def filled(database: Database, tmp_path: Path) -> Database:
             db.flush()
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "a.gz").write_bytes(KEPT.data)
+    adopt_store(database, FolderStore(tmp_path / "kept"))
     return database
 
 

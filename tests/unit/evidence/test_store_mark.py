@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import time
+from contextlib import closing
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from sqlalchemy import delete
 
-from crawler.db.models import Artifact, StoreMark
+from crawler.db.engine import Database
+from crawler.db.models import Artifact
+from crawler.db.revisions import upgrade
 from crawler.errors import IntegrityError
 from crawler.evidence.blobs import MARK, StoreUnavailableError
 from crawler.evidence.folder_store import FolderStore
@@ -18,8 +22,6 @@ from tests.unit.retention.stored import Evidence, new_evidence
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from crawler.db.engine import Database
 
 DAY = timedelta(days=1)
 
@@ -47,7 +49,7 @@ def is_live(evidence: Evidence) -> bool:
 def test_a_cleanup_takes_nothing_out_of_another_store(
     evidence: Evidence, tmp_path: Path, how: str, *, dry_run: bool
 ) -> None:
-    """Not mounted, not there, or a mistyped prefix: nothing is marked, and the error ends with 1."""
+    """Not mounted, not there, or a mistyped prefix: nothing is marked, and the error ends with 6."""
     due(evidence)
     wrong = FolderStore(tmp_path / "wrong")
     if how != "absent":
@@ -56,7 +58,7 @@ def test_a_cleanup_takes_nothing_out_of_another_store(
         wrong.publish(MARK, b"00000000-0000-0000-0000-000000000001\n")
     with pytest.raises(OtherStoreError, match=str(wrong.root)) as refused:
         clean_up(evidence.database, wrong, CleanupOrder(dry_run=dry_run))
-    assert (refused.value.exit_code, is_live(evidence)) == (1, True)
+    assert (refused.value.exit_code, is_live(evidence)) == (6, True)
     assert str(evidence.root) in str(refused.value)
 
 
@@ -68,20 +70,42 @@ def test_the_same_store_at_another_place_is_the_same(evidence: Evidence, tmp_pat
     mark_store(evidence.database, moved)
 
 
-def test_a_database_of_before_the_mark_looks_for_its_files(evidence: Evidence, tmp_path: Path) -> None:
-    """None of them there: refused; some there: done, and the next crawl sets the mark."""
+def test_a_database_without_a_store_takes_no_files_for_its_own(database: Database, tmp_path: Path) -> None:
+    """Files without a mark may be anybody's: neither a crawl nor a cleanup begins; adopting is explicit."""
+    folder = tmp_path / "somebodys"
+    folder.mkdir()
+    (folder / ".gitkeep").touch()
+    store = FolderStore(folder)
+    require_store(database, store)
+    (folder / "index.html.gz").write_bytes(b"a page")
+    for ask in (mark_store, require_store):
+        with pytest.raises(OtherStoreError, match=r"such as index.html.gz"):
+            ask(database, store)
+    adopt_store(database, store)
+    mark_store(database, store)
+
+
+def test_adopting_takes_a_store_from_its_other_database(
+    evidence: Evidence, tmp_path: Path, sqlite_database: str
+) -> None:
+    """A store has one owner at any time, and files of before stay for whoever has their rows."""
     due(evidence)
-    evidence.add("shop/other.html.gz", age=-DAY)
-    (evidence.root / MARK).unlink()
-    with evidence.database.write() as db:
-        db.execute(delete(StoreMark))
-    (tmp_path / "wrong").mkdir()
-    with pytest.raises(OtherStoreError, match="has none of the files"):
-        clean_up(evidence.database, FolderStore(tmp_path / "wrong"), CleanupOrder())
+    (evidence.root / "shop/lost.html.gz").write_bytes(b"never got a row")
+    week_ago = time.time() - 7 * DAY.total_seconds()
+    for path in evidence.root.rglob("*.gz"):
+        os.utime(path, (week_ago, week_ago))
     store = FolderStore(evidence.root)
-    assert clean_up(evidence.database, store, CleanupOrder()).deleted == 1
-    mark_store(evidence.database, store)
-    assert (evidence.root / MARK).exists()
+    with closing(Database(sqlite_database.replace(".db", "-other.db"))) as other:
+        upgrade(other)
+        for ask in (mark_store, require_store):
+            with pytest.raises(OtherStoreError, match="store of another database"):
+                ask(other, store)
+        adopt_store(other, store)
+        assert clean_up(other, store, CleanupOrder(dry_run=True)).unclaimed == 0
+        assert clean_up(other, store, CleanupOrder()).unclaimed == 0
+    assert len(list(store.entries())) == 2
+    with pytest.raises(OtherStoreError, match="another database's store"):
+        clean_up(evidence.database, store, CleanupOrder())
 
 
 def test_a_crawl_sets_the_mark_once(database: Database, tmp_path: Path) -> None:
@@ -107,17 +131,22 @@ def test_a_damaged_mark_is_told(database: Database, tmp_path: Path) -> None:
         mark_store(database, store)
 
 
-def test_a_store_that_is_away_is_not_another_store(
-    evidence: Evidence, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nobody is told to adopt what does not answer; nothing is marked, and nothing goes."""
-    due(evidence)
-    store = FolderStore(evidence.root)
+class Away(FolderStore):
+    """A store that does not answer."""
 
-    def away(_uri: str) -> bytes:
+    def read(self, _uri: str) -> bytes:
+        """Fail."""
         raise StoreUnavailableError("the artifact store does not answer")
 
-    monkeypatch.setattr(store, "read", away)
+    def delete(self, _uri: str) -> bool:
+        """Fail."""
+        raise StoreUnavailableError("the artifact store does not answer")
+
+
+def test_a_store_that_is_away_is_not_another_store(evidence: Evidence) -> None:
+    """No error tells to adopt what does not answer; nothing is marked, and nothing goes."""
+    due(evidence)
+    store = Away(evidence.root)
     for ask in (require_store, mark_store, adopt_store):
         with pytest.raises(StoreUnavailableError):
             ask(evidence.database, store)

@@ -10,7 +10,7 @@ from attrs import frozen
 from sqlalchemy import insert, select, update
 
 from crawler.clock import utc_now
-from crawler.db.models import Artifact, CrawlSession
+from crawler.db.models import Artifact, CrawlSession, StoreMark
 from crawler.evidence import files as evidence_files
 from crawler.evidence.folder_store import FolderStore
 from crawler.evidence.store_mark import adopt_store
@@ -128,6 +128,8 @@ def new_evidence(database: Database, root: Path) -> Evidence:
     with database.write() as db:
         db.add(session)
     adopt_store(database, FolderStore(root))
+    with database.write() as db:  # the store was this database's before any file came into it
+        db.execute(update(StoreMark).values(created_at=utc_now() - timedelta(days=1000)))
     return Evidence(database, root, session.id)
 
 

@@ -28,6 +28,7 @@ from crawler.db.models import (
 )
 from crawler.errors import LockedError
 from crawler.evidence.folder_store import FolderStore
+from crawler.evidence.store_mark import adopt_store
 from crawler.retention import belongings, purge
 from crawler.retention.holds import Target
 from crawler.retention.purge import PurgeOrder
@@ -70,6 +71,7 @@ class Place:
         self.database = database
         self.folder = folder
         self.blobs = FolderStore(folder / "artifacts")
+        adopt_store(database, self.blobs)
         self.laid: Laid = lay_out(database, self.blobs, folder / "reports", GONE, KEPT)
 
     def order(self, target: Target = DOMAIN, *, with_prices: bool = True) -> PurgeOrder:

@@ -78,9 +78,18 @@ def test_what_expires_and_never_got_its_row_goes_after_a_day(evidence: Evidence)
                  "c/session.warc.gz", "c/0f3a.session.warc.gz", "c/other.warc.gz"):  # fmt: skip
         write_old(evidence, name, hours=25)
     write_old(evidence, "b/young.html.gz", hours=23)
-    run(evidence, dry_run=True)
-    assert "b/x.response.html.gz" in evidence.files()
-    run(evidence)
+    unclaimed = [
+        "a/homepage/desktop/html_gz.html.gz",
+        "b/x.response.html.gz",
+        "c/0f3a.session.warc.gz",
+        "c/session.warc.gz",
+    ]
+    looked = run(evidence, dry_run=True)
+    assert sorted(each["storage_uri"] for each in looked.unclaimed_files) == unclaimed
+    assert looked.unclaimed == 4
+    assert set(unclaimed) < evidence.files()
+    done = run(evidence)
+    assert (done.deleted, done.unclaimed, done.reclaimed_bytes) == (0, 4, 4 * SIZE)
     assert evidence.files() == {
         "kept/html.gz",
         *named,
@@ -221,7 +230,8 @@ def test_events_are_the_documented_ones(evidence: Evidence, caplog: pytest.LogCa
     assert events["failed"]["reason"] == "unsafe_path"
     assert events["failed"]["error_type"] == "UnsafePathError"
     assert events["complete"] == {
-        "deleted": 1, "failed": 1, "reclaimed_bytes": SIZE, "reclaimed_mb": 0.0, "dry_run": False,
+        "deleted": 1, "failed": 1, "reclaimed_bytes": SIZE, "reclaimed_mb": 0.0, "unclaimed": 0,
+        "dry_run": False,
     }  # fmt: skip
 
 

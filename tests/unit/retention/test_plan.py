@@ -55,7 +55,8 @@ def test_document_has_the_documented_keys() -> None:
     result = CleanupResult(candidates=4, deleted=3, failed=1, reclaimed_bytes=5, remaining=6)
     assert result.as_document() == {
         "candidates": 4, "deleted": 3, "failed": 1, "reclaimed_bytes": 5, "remaining": 6,
-        "dry_run": False, "artifacts": [], "collections_processed": 0, "collections": [],
+        "dry_run": False, "artifacts": [], "unclaimed": 0, "unclaimed_files": [],
+        "collections_processed": 0, "collections": [],
     }  # fmt: skip
 
 

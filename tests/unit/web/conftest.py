@@ -17,6 +17,7 @@ from crawler.clock import utc_now
 from crawler.config import load_settings
 from crawler.db.models import Job, JobStep, RegisteredSource
 from crawler.evidence.folder_store import FolderStore
+from crawler.evidence.store_mark import mark_store
 from crawler.stores import Stores, open_stores
 from crawler.web import serving
 from tests.unit.archive.captured import SHOP, day
@@ -73,6 +74,7 @@ def serving_on(url: str, home: Path) -> Generator[Serve]:
         def start(**settings: Any) -> Served:
             given = {"vitrine_home": home, "database_url": url, **settings}
             stores = stack.enter_context(open_stores(load_settings(given)))
+            mark_store(stores.database, stores.blobs)
             bound = stack.enter_context(serving.listening("127.0.0.1", 0))
             server = serving.server_of(stores)
             thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
