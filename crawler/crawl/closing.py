@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
+from weakref import WeakKeyDictionary
 
 from crawler import logs
 from crawler.crawl.answers import SessionStoppedError
+from crawler.errors import CrawlerError, InternalError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -20,10 +22,11 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawler.crawl.visits import Visits
-    from crawler.errors import CrawlerError
 
 log = logs.get_logger(__name__)
 T = TypeVar("T")
+# Crawls that an error has closed.
+_ending: WeakKeyDictionary[Crawler, asyncio.Task[None]] = WeakKeyDictionary()
 LOOK_SECONDS = 0.5
 # A spider with this attribute ends its visits itself, and what it has under way with them.
 ENDS_ITS_VISITS = "ends_its_visits"
@@ -68,6 +71,15 @@ async def unless_closing(crawler: Crawler, work: Coroutine[Any, Any, T]) -> T:
                 await task
             raise SessionStoppedError("the crawl is being ended")
     return task.result()
+
+
+def end_crawl(crawler: Crawler, visits: Visits, error: Exception) -> None:
+    """Log once what makes it useless to go on, and close the spider; `scrapy crawl` exits with its code."""
+    if crawler in _ending:
+        return
+    known = error if isinstance(error, CrawlerError) else InternalError(f"{type(error).__name__}: {error}")
+    tell_refusal(visits, known)
+    _ending[crawler] = asyncio.ensure_future(crawler.engine.close_spider_async(reason=known.code))
 
 
 def tell_refusal(visits: Visits, error: CrawlerError) -> None:

@@ -191,6 +191,7 @@ class Visits:
 
     async def end(self, visit: Visit) -> Outcome:
         """Store how the session ended, then let go of its domains: a result never waits for a lock."""
+        await visit.all_kept()
         self.running.pop(visit.id, None)
         try:
             # While a request is at the site still, nobody else may come.

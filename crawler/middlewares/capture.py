@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
+from attrs import evolve
 from scrapy.exceptions import CloseSpider, NotConfigured
 from scrapy.extensions.feedexport import FeedExporter
 from scrapy.http import TextResponse
@@ -12,13 +14,15 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from crawler import logs
 from crawler.capture.failures import Cause
 from crawler.capture.items import PageCapture
-from crawler.crawl.answers import cause_of_answer, cause_of_error, page_of
-from crawler.crawl.closing import ends_its_visits
+from crawler.crawl.answers import GONE, OK, cause_of_answer, cause_of_error, read
+from crawler.crawl.closing import end_crawl, ends_its_visits
 from crawler.crawl.context import SESSION, Component
 from crawler.crawl.keeping import keep
+from crawler.reading.readers import ReadingFailedError
 from crawler.sessions.rows import StaleSessionError
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import AsyncIterator
 
     from scrapy.http import Response
@@ -31,8 +35,9 @@ log = logs.get_logger(__name__)
 
 
 class CaptureMiddleware(Component):
-    """Keeps, after a callback's output, the page that it was given, judged; or notes why there is none.
+    """Keeps the pages that callbacks are given, judged; or notes why there is none.
 
+    Keeping begins before the callback is called, so that the page of one that raises is there.
     It is no item of the spider's: neither its pipelines see it, nor its feeds, nor what counts items.
     With CAPTURE_PAGES=False nothing is kept, and a spider of ours, which yields its captures itself, goes
     without all of this.
@@ -43,44 +48,81 @@ class CaptureMiddleware(Component):
         self.keeps = self.crawler.settings.getbool("CAPTURE_PAGES")
         if not self.keeps and ends_its_visits(self.crawler):
             raise NotConfigured("the spider keeps its pages itself")
+        self._under_way: WeakKeyDictionary[Response, asyncio.Task[None]] = WeakKeyDictionary()
+
+    def process_spider_input(self, response: Response) -> None:
+        """Begin to keep the page."""
+        visit = self._visit_of(response)
+        if visit is None or not self.keeps or CACHED in response.flags:
+            return
+        self._under_way[response] = visit.keep_soon(self._keep(visit, response))
 
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
-        """Pass on what the callback gives, then keep the page."""
+        """Pass on what the callback gives, then wait for the page: not too many are kept at a time."""
         async for output in result:
             yield output
         if isinstance(response, TextResponse):
             # Its tree has ten times a page's size and is in a circle with it; nobody asks it any more.
             response._cached_selector = None  # ruff: ignore[private-member-access] - Scrapy has no word for it
-        visit = self.visits.running.get(response.meta.get(SESSION, ""))
-        if visit is None:
-            return
-        if CACHED in response.flags:
-            log.warning("capture.cached", url=response.url, note="not kept: nobody knows of when it is")
-            visit.came(None, response.url)
-        elif self.keeps:
-            await self._keep(visit, response)
-        else:
-            visit.came(cause_of_answer(response), response.url)
+        if (task := self._under_way.pop(response, None)) is not None:
+            await task
+        elif (visit := self._visit_of(response)) is not None:
+            self._note_unkept(visit, response)
 
     def process_spider_exception(self, response: Response, exception: Exception) -> None:
         """Note that an answer was none for the callback, or that the callback failed at it."""
-        visit = self.visits.running.get(response.meta.get(SESSION, ""))
-        if visit is not None and not isinstance(exception, CloseSpider):
-            is_answers = isinstance(exception, HttpError)
-            visit.came(cause_of_error(exception) if is_answers else Cause.CRASHED, response.url)
+        visit = self._visit_of(response)
+        if visit is None or isinstance(exception, CloseSpider):
+            return
+        if isinstance(exception, HttpError):
+            visit.came(cause_of_error(exception), response.url)
+        else:
+            error = f"{type(exception).__name__}: {exception}"
+            visit.came(Cause.CRASHED, response.url, error=error)
+
+    def _visit_of(self, response: Response) -> Visit | None:
+        return self.visits.running.get(response.meta.get(SESSION, ""))
+
+    def _note_unkept(self, visit: Visit, response: Response) -> None:
+        """Note an answer that is not kept: of a cache, of an errback, of a spider that keeps none."""
+        if CACHED in response.flags:
+            log.warning("capture.cached", url=response.url, note="not kept: it is of an unknown day")
+            visit.came(None, response.url)
+        else:
+            visit.came(_cause_of(response), response.url)
 
     async def _keep(self, visit: Visit, response: Response) -> None:
-        page = await page_of(self.context.readers, response, visit.order.crawl_policy_version)
-        if isinstance(page, Cause) or not page.reading.is_html:
-            visit.came(page if isinstance(page, Cause) else None, response.url)
-            return
+        """Store a page; a store that refuses it ends the crawl, and is no fault of the callback's."""
+        cause = _cause_of(response)
         try:
-            stored = await keep(self.crawler, self.visits, PageCapture.of(page, visit.id, "page"))
+            page = await read(self.context.readers, response, visit.order.crawl_policy_version)
+        except ReadingFailedError:
+            visit.came(Cause.UNREADABLE, response.url)
+            return
+        if not page.body.strip() or not page.reading.is_html:
+            visit.came(cause, response.url)
+            return
+        capture = PageCapture.of(page, visit.id, "page")
+        if response.status != OK or cause is not None:
+            # What an error page shows is no product, and no price.
+            capture = evolve(capture, cause=cause, verdict=None, facts=None, features=None)
+        try:
+            stored = await keep(self.crawler, self.visits, capture)
         except StaleSessionError as error:
             log.warning("capture.not_stored", url=response.url, error=str(error))
             return
+        except Exception as error:  # ruff: ignore[blind-except] - `keep` has ended the session with its cause
+            end_crawl(self.crawler, self.visits, error)
+            return
+        if cause is not None:
+            visit.came(cause, response.url)
         exporter, spider = self.crawler.get_extension(FeedExporter), self.crawler.spider
         if exporter is not None and spider is not None:
             exporter.item_scraped(stored, spider)
+
+
+def _cause_of(response: Response) -> Cause | None:
+    """Why an answer is not the page that was asked for; a callback that handles a 404 has what it wants."""
+    return None if response.status in GONE else cause_of_answer(response)

@@ -23,3 +23,8 @@ class EvidencePipeline(Promised):
             return await keep(self.crawler, self.visits, item)
         except StaleSessionError as error:
             raise DropItem(f"not stored: {error}") from error
+
+    async def close_spider(self) -> None:
+        """Wait for pages whose callbacks have failed; the feeds are closed behind this."""
+        for visit in list(self.visits.running.values()):
+            await visit.all_kept()

@@ -11,6 +11,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import TextResponse
 
 from crawler.capture.failures import Cause, Summary
+from crawler.evidence.blobs import DiskFullError
 from crawler.middlewares.capture import CaptureMiddleware
 from crawler.pdp import reading_of
 from crawler.reading.readers import ReadingFailedError
@@ -44,6 +45,7 @@ class Readers:
 
 def output_of(parts: Parts, answer: Response) -> list[Any]:
     """What comes out behind a callback that asks the page something and yields one item."""
+    middleware = parts.make(CaptureMiddleware)
 
     async def callback() -> AsyncIterator[str]:
         await asyncio.sleep(0)
@@ -52,8 +54,8 @@ def output_of(parts: Parts, answer: Response) -> list[Any]:
         yield "an item"
 
     async def collect() -> list[Any]:
-        passed = parts.make(CaptureMiddleware).process_spider_output(answer, callback())
-        return [each async for each in passed]
+        middleware.process_spider_input(answer)
+        return [each async for each in middleware.process_spider_output(answer, callback())]
 
     return awaited(collect())
 
@@ -89,8 +91,7 @@ def test_the_page_is_kept_and_no_item(parts: Parts) -> None:
 
 
 def test_what_is_no_page_is_not_kept(parts: Parts) -> None:
-    """An error, an empty body, a picture, what cannot be read, what a cache or an ended session gave."""
-    assert output(parts, 404) == ["an item"]
+    """An empty body, a picture, what cannot be read, what a cache or an ended session gave."""
     assert output(parts, body=b"") == ["an item"]
     assert output(parts, body=b"\x89PNG\r\n\x1a\n" + bytes(64), Content_Type="image/png") == ["an item"]
     parts.context.readers = Readers(ReadingFailedError("no"))
@@ -100,6 +101,34 @@ def test_what_is_no_page_is_not_kept(parts: Parts) -> None:
     parts.visits.running.clear()
     assert output(parts) == ["an item"]
     assert parts.visits.stored == []
+
+
+def test_an_error_page_that_a_callback_handles_is_kept(parts: Parts) -> None:
+    """It shows no product; one that is not there is what was asked for, any other has its cause."""
+    assert output(parts, 404) == output(parts, 500) == ["an item"]
+    gone, broken = parts.visits.stored
+    assert (gone.http_status, gone.cause, gone.verdict, gone.facts) == (404, None, None, None)
+    assert (broken.http_status, broken.cause, broken.body) == (500, Cause.HTTP_ERROR, PAGE)
+
+
+def test_a_store_that_refuses_a_page_ends_the_crawl(parts: Parts) -> None:
+    """It is told once, and no callback is blamed for it."""
+    closed: list[str] = []
+
+    async def close_spider_async(reason: str) -> None:
+        closed.append(reason)
+        await asyncio.sleep(0)
+
+    def keeping(_: Any) -> None:
+        raise DiskFullError("no space left")
+
+    parts.crawler.engine.close_spider_async = close_spider_async
+    parts.visits.keeping = keeping
+    told: list[tuple[str, Any]] = []
+    parts.visits.listeners.append(lambda event, **fields: told.append((event, fields["exit_code"])))
+    assert output(parts) == output(parts) == ["an item"]
+    assert (closed, told) == (["disk_full"], [("refused", 1)])
+    assert {cause for _, cause in parts.visits.stopped} == {Cause.DISK_FULL}
 
 
 def test_a_page_that_is_not_stored_costs_no_item(parts: Parts) -> None:
@@ -129,6 +158,7 @@ def test_what_became_no_page_is_noted(parts: Parts, *, keeps: bool) -> None:
     visit.expect()
     assert output(parts, 403) == ["an item"]
     assert outcome_of(visit.results) == Outcome(Status.FAILED, Summary.BLOCKED, Cause.BLOCKED)
+    visit.kept = {key: result for key, result in visit.kept.items() if isinstance(key, Cause)}
     assert output(parts, body=b"<p>Attention required</p>", Content_Type="text/html") == ["an item"]
     answer = an_answer(a_request(visit=visit))
     parts.make(CaptureMiddleware).process_spider_exception(answer, ValueError("theirs"))
