@@ -191,14 +191,12 @@ class Visits:
 
     async def end(self, visit: Visit) -> Outcome:
         """Store how the session ended, then let go of its domains: a result never waits for a lock."""
-        await visit.all_kept()
         self.running.pop(visit.id, None)
         try:
             # While a request is at the site still, nobody else may come.
             with suppress(TimeoutError):
                 async with asyncio.timeout(QUIET_SECONDS):
-                    if visit.requests.count:
-                        await visit.requests.over.wait()
+                    await visit.requests.all_back()
             outcome = await to_its_end(_write_end(self, visit, self.stores.sessions.finish(visit)))
         finally:
             self.known.pop(visit.id, None)
@@ -247,13 +245,19 @@ async def _begin_own(visits: Visits, domain: str, url: str) -> Visit:
         raise LockedError(f"{domain} is held by another session")
     visit.pdp = ProductPage(missing=None)
     visit.expect()
-    visit.wake = lambda: asyncio.ensure_future(_end_own(visits, visit))
+    visit.wake = lambda: asyncio.ensure_future(_leave(visits, visit))
     if visit.stopped:
         visit.wake()
     return visit
 
 
 # ── ends ──
+
+
+async def _leave(visits: Visits, visit: Visit) -> None:
+    """End a session of a spider that knows of none, behind the pages that are being kept."""
+    await visit.work.all_back()
+    await _end_own(visits, visit)
 
 
 async def _end_own(visits: Visits, visit: Visit) -> None:

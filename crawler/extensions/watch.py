@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 
 from crawler.capture.failures import Cause
-from crawler.crawl.closing import drops_its_queue, let_queue_run
+from crawler.crawl.closing import drops_its_queue, ends_its_visits, let_queue_run
 from crawler.crawl.context import SESSION, Component
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Watch(Component):
     def set_up(self) -> None:
         """Hear of the crawl's beginning and end."""
         self._idle: Counter[str] = Counter()  # looks in a row that found nothing, by session
+        self._is_ours = ends_its_visits(self.crawler)  # others' visits are only keeping their last pages
         self._looking: asyncio.Task[None] | None = None
         self.crawler.signals.connect(self.engine_started, signal=signals.engine_started)
         self.crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
@@ -70,7 +71,7 @@ class Watch(Component):
         idle = [visit for visit in self.visits.running.values() if visit.id not in busy and _may_idle(visit)]
         self._idle = Counter({visit.id: self._idle[visit.id] + 1 for visit in idle})
         for visit in idle:
-            if visit.work.count and self._idle[visit.id] >= LOST_AFTER:
+            if self._is_ours and visit.work.count and self._idle[visit.id] >= LOST_AFTER:
                 self.visits.stop(visit.id, Cause.LOST, note="its request got lost in the crawl")
             elif self._idle[visit.id] >= LEAVES_AFTER:
                 visit.wake()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -22,7 +23,6 @@ from crawler.reading.readers import ReadingFailedError
 from crawler.sessions.rows import StaleSessionError
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import AsyncIterator
 
     from scrapy.http import Response
@@ -55,7 +55,9 @@ class CaptureMiddleware(Component):
         visit = self._visit_of(response)
         if visit is None or not self.keeps or CACHED in response.flags:
             return
-        self._under_way[response] = visit.keep_soon(self._keep(visit, response))
+        task = self._under_way[response] = asyncio.ensure_future(self._keep(visit, response))
+        visit.work.add()
+        task.add_done_callback(lambda _: visit.work.remove())
 
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]

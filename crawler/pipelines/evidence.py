@@ -27,4 +27,4 @@ class EvidencePipeline(Promised):
     async def close_spider(self) -> None:
         """Wait for pages whose callbacks have failed; the feeds are closed behind this."""
         for visit in list(self.visits.running.values()):
-            await visit.all_kept()
+            await visit.work.all_back()

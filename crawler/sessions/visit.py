@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import Factory, define, field, frozen
 
@@ -12,7 +12,7 @@ from crawler.capture.failures import Cause, Summary
 from crawler.sessions.outcome import Outcome, PageResult, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable
     from uuid import UUID
 
     from crawler.sessions.journal import Journal
@@ -41,6 +41,11 @@ class Outstanding:
         if self.count <= 0:
             self.over.set()
 
+    async def all_back(self) -> None:
+        """Wait for the last of it."""
+        if self.count:
+            await self.over.wait()
+
 
 @frozen
 class ProductPage:
@@ -68,7 +73,6 @@ class Visit:
     work: Outstanding = field(factory=Outstanding)  # its way through the site, and pages not stored yet
     stopped: Outcome | None = None  # set once, by whatever ends the session before its time
     wake: Callable[[], object] = _nobody  # called when it was stopped
-    _keeping: set[asyncio.Task[None]] = field(factory=set, init=False)
 
     def stop(self, cause: Cause, summary: Summary = Summary.CRAWL_FAILED) -> bool:
         """End the session early; the first reason stays. True when this was the first."""
@@ -91,18 +95,6 @@ class Visit:
         self.lacks(cause)
         if cause is not None:
             self.journal.warn("navigation", "page.failed", url=url, cause=cause, **details)
-
-    def keep_soon(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Begin to keep a page; the session ends behind it."""
-        task = asyncio.ensure_future(work)
-        self._keeping.add(task)
-        task.add_done_callback(self._keeping.discard)
-        return task
-
-    async def all_kept(self) -> None:
-        """Wait for the pages that are being kept."""
-        while self._keeping:
-            await asyncio.wait(self._keeping)
 
     def lacks(self, cause: Cause | None) -> None:
         """Note that a request became no page that is stored, whatever became of it."""

@@ -17,8 +17,10 @@ KINDS = {".py", ".html", ".js", ".toml"}
 # Libraries call these by their names.
 CALLED = {
     "_browser_disconnected_callback", "_download_request_with_page", "adjust_request_args", "buildProtocol",
+    "close_spider",
     "enqueue_request", "lineLengthExceeded", "load_dialect_impl", "next_request", "post_process",
-    "process_item", "process_spider_exception", "process_spider_output", "type_annotation_map",
+    "process_item", "process_spider_exception", "process_spider_input", "process_spider_output",
+    "type_annotation_map",
     "update_settings",
 }  # fmt: skip
 # Words that are stored, of which a specification has the list.

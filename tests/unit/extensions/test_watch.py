@@ -13,6 +13,7 @@ from scrapy import signals
 from crawler.capture.failures import Cause
 from crawler.extensions import watch
 from crawler.extensions.watch import LEAVES_AFTER, LOST_AFTER, Watch
+from crawler.spiders.visiting import VisitingSpider
 from tests.unit.components import Parts, a_request, a_visit, awaited, crawl_parts
 from tests.waiting import PATIENCE_SECONDS
 
@@ -49,6 +50,7 @@ def look(parts: Parts, times: int) -> Watch:
 
 def test_a_visit_whose_request_is_nowhere_ends_as_lost(parts: Parts) -> None:
     """Not at the first look: what passes from hand to hand is nowhere for a moment."""
+    parts.crawler.spidercls = VisitingSpider
     visit = parts.visits.add(a_visit())
     visit.work.add()
     watching = look(parts, LOST_AFTER - 1)
