@@ -110,6 +110,10 @@ class Scope:
         rule = self.allow.first(path, query)
         return Ruling(PATH_RULES, "allow") if rule is None else Ruling(None, "allow", rule)
 
+    def has_domain(self, domain: str) -> bool:
+        """Return whether `domain` is one of the listed domains, or below one."""
+        return self._listed(domain) is not None
+
     def _listed(self, domain: str) -> str | None:
         """The listed domain that `domain` is, or is below."""
         if domain in self._domains:

@@ -12,6 +12,7 @@ from attrs import evolve, frozen
 from sqlalchemy import BigInteger, and_, bindparam, func, or_, select
 
 from crawler.archive.comparing import NOISE_LINES, Comparison, Side, compared
+from crawler.db import lookup
 from crawler.db.models import RegisteredSource, Snapshot, SnapshotChange, Text
 from crawler.db.types import UtcTime
 from crawler.db.upsert import for_both
@@ -113,11 +114,10 @@ def is_comparable() -> ColumnElement[bool]:
 def _which(db: Transaction, order: ChangesOrder) -> list[ColumnElement[bool]]:
     which = [is_comparable()]
     if order.source is not None:
-        code = order.source.lower()
-        source = db.scalar(select(RegisteredSource.id).where(RegisteredSource.code == code))
-        if source is None:
+        sources = list(db.scalars(select(RegisteredSource.id).where(lookup.of_source(order.source))))
+        if not sources:
             raise NotFoundError(f"there is no source {order.source[:80]!r}")
-        which.append(Snapshot.source_id == source)
+        which.append(Snapshot.source_id.in_(sources))
     if order.job is not None:
         which.append(Snapshot.job_id == order.job)
     if order.since is not None:

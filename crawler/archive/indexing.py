@@ -9,7 +9,6 @@ everything gives records to pictures that have none. What lies in a job's WARC f
 from __future__ import annotations
 
 from itertools import chain
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field, frozen
@@ -18,15 +17,16 @@ from sqlalchemy import and_, exists, func, insert, or_, select
 from crawler.archive import passes
 from crawler.archive.media_records import record_row, write_media_records
 from crawler.archive.passes import AT_ONCE, BATCH_BYTES
-from crawler.archive.writing import ReadPage, source_id_of, write_in_turn
+from crawler.archive.sites import NO_SITES, Sites
+from crawler.archive.writing import ReadPage, write_in_turn
 from crawler.capture.items import MEDIA as MEDIA_PAGE
 from crawler.db.models import Artifact, CrawlSession, Page, Record, Run, Snapshot, WarcFile
 from crawler.errors import CrawlerError
 from crawler.evidence.bodies import Bodies, body_in, is_body, is_readable
-from crawler.html.content import NOTHING_IGNORED, ContentQuestion, Ignored
+from crawler.html.content import ContentQuestion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -56,7 +56,7 @@ class _Kept:
     artifact: Artifact | None
     record: Record | None  # in a WARC file
     file: WarcFile | None
-    source: str
+    site: str  # its code
 
     @property
     def content_type(self) -> str:
@@ -78,9 +78,9 @@ class _Fetched:
     body: bytes
     content_hash: str
 
-    def question(self, ignored: Mapping[str, Ignored]) -> ContentQuestion:
-        """What is asked of it, under its source's rules."""
-        rules = ignored.get(self.kept.source, NOTHING_IGNORED)
+    def question(self, sites: Sites) -> ContentQuestion:
+        """Return what is asked of it, under its site's rules."""
+        rules = sites.ignored(self.kept.site)
         return ContentQuestion(self.body, self.kept.page.url, self.kept.content_type, ignored=rules)
 
 
@@ -90,13 +90,14 @@ def index_pages(
     *,
     again: bool = False,
     most: int | None = None,
-    ignored: Mapping[str, Ignored] = MappingProxyType({}),
+    sites: Sites = NO_SITES,
     on_progress: Callable[[IndexResult], None] = lambda _: None,
 ) -> IndexResult:
     """Index the pages that are not, `most` of those that can be read; `again` also those that are.
 
-    `ignored` says by source what of its pages is no part of their texts.
+    `sites` says which site each page belongs to, and how its pages are read.
     """
+    sites.settle(database)
     if most is None:
         write_media_records(database)
     with database.read() as db:
@@ -105,11 +106,11 @@ def index_pages(
         total = db.scalar(count) or 0
     if not total:
         return IndexResult()
-    work = _Pass(database, Bodies(database, blobs), on_progress, IndexResult(total=total))
+    work = _Pass(database, Bodies(database, blobs), on_progress, IndexResult(total=total), sites)
     passes.run(
         database,
         work.batches(again=again, most=most),
-        lambda some: [each.question(ignored) for each in some],
+        lambda some: [each.question(sites) for each in some],
         work.write,
     )
     return work.result
@@ -123,6 +124,7 @@ class _Pass:
     bodies: Bodies
     on_progress: Callable[[IndexResult], None]
     result: IndexResult
+    sites: Sites
     _sources: dict[str, int] = field(factory=dict)
 
     def batches(self, *, again: bool, most: int | None) -> Iterator[list[_Fetched]]:
@@ -130,7 +132,7 @@ class _Pass:
         batch: list[_Fetched] = []
         size = 0
         left = most
-        for kept in _in_order(self.database, again=again):
+        for kept in _in_order(self.database, self.sites, again=again):
             fetched = self._fetched(kept)
             if fetched is None:
                 continue
@@ -177,14 +179,14 @@ class _Pass:
 
     def _read_page(self, db: Transaction, fetched: _Fetched, content: Content) -> ReadPage:
         kept = fetched.kept
-        if kept.source not in self._sources:
-            self._sources[kept.source] = source_id_of(db, kept.source)
+        if kept.site not in self._sources:
+            self._sources[kept.site] = self.sites.id_of(db, kept.site)
         mime_type = (kept.content_type or "text/html").partition(";")[0].strip().lower()
         return ReadPage(
             record_id=kept.record.id if kept.record else _record_of(db, fetched),
-            source_id=self._sources[kept.source], url=kept.page.url, captured_at=kept.captured_at,
+            source_id=self._sources[kept.site], url=kept.page.url, captured_at=kept.captured_at,
             mime_type=mime_type, status_code=kept.page.http_status, content=content,
-            content_hash=fetched.content_hash, page_id=kept.page.id,
+            content_hash=fetched.content_hash, page_id=kept.page.id, group_by=self.sites.group_by(kept.site),
         )  # fmt: skip
 
     def _count(self, *, indexed: int = 0, without_text: int = 0, bad: int = 0) -> None:
@@ -217,7 +219,7 @@ def _kept_pages(now: datetime, *, again: bool) -> Select[Page, Artifact, Record,
     return query if again else query.where(~exists().where(Snapshot.page_id == Page.id))
 
 
-def _in_order(database: Database, *, again: bool) -> Iterator[_Kept]:
+def _in_order(database: Database, sites: Sites, *, again: bool) -> Iterator[_Kept]:
     """The pages that are to be indexed, asked for a few at a time; no transaction stays open."""
     last: UUID | None = None
     while True:
@@ -228,7 +230,7 @@ def _in_order(database: Database, *, again: bool) -> Iterator[_Kept]:
             return
         last = rows[-1][0].id
         yield from (
-            _Kept(page, artifact, record, file, (source or domain).lower())
+            _Kept(page, artifact, record, file, sites.code_of(source or domain))
             for page, artifact, record, file, domain, source in rows
         )
 

@@ -13,6 +13,7 @@ from sqlalchemy import Select, and_, case, func, literal, not_, or_, select
 
 from crawler.archive import ranking, similar, word_index
 from crawler.archive.query import And, Not, Or, Query, Term, understood
+from crawler.db import lookup
 from crawler.db.models import PageGroup, RegisteredSource, Snapshot
 from crawler.errors import UsageError
 
@@ -192,8 +193,7 @@ def _filters(order: SearchOrder) -> Iterator[ColumnElement[bool]]:
     if not order.with_non_2xx:
         yield Snapshot.status_class.in_((0, SHOWN))
     if order.source is not None:
-        code = order.source.lower()
-        yield Snapshot.source_id.in_(select(RegisteredSource.id).where(RegisteredSource.code == code))
+        yield Snapshot.source_id.in_(select(RegisteredSource.id).where(lookup.of_source(order.source)))
     yield from on_days(Snapshot.captured_at, order.since, order.until)
     if order.view == "snapshots" and not order.with_repeats:
         yield Snapshot.deduplicated.is_(False)
@@ -265,10 +265,8 @@ def _is_all_pages(query: Query, order: SearchOrder) -> bool:
 def _newest_pages(db: Transaction, query: Query, order: SearchOrder) -> Found:
     which: list[ColumnElement[bool]] = [PageGroup.shown_class.is_not(None)]
     if order.source is not None:
-        code = order.source.lower()
-        which.append(
-            PageGroup.source_id.in_(select(RegisteredSource.id).where(RegisteredSource.code == code))
-        )
+        mine = select(RegisteredSource.id).where(lookup.of_source(order.source))
+        which.append(PageGroup.source_id.in_(mine))
     total = db.scalar(select(func.count()).select_from(PageGroup).where(*which)) or 0
     first = (order.page - 1) * order.page_size
     newest = (

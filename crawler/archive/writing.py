@@ -20,11 +20,10 @@ from sqlalchemy.orm import aliased
 from crawler.archive import groups, similar, texts, unused, word_index
 from crawler.archive.groups import Links, group_key, link_key
 from crawler.archive.words import folded
-from crawler.clock import utc_now
 from crawler.db.engine import wait_for_turn
 from crawler.db.lists import evened
-from crawler.db.models import RegisteredSource, Snapshot
-from crawler.db.upsert import insert_into, insert_rows, taking
+from crawler.db.models import Snapshot
+from crawler.db.upsert import insert_rows, taking
 from crawler.html.content import Content
 
 if TYPE_CHECKING:
@@ -103,15 +102,6 @@ def write_in_turn(
             take_turn(db)
             write(db, pages := pages_of(db), new)
             return pages
-
-
-def source_id_of(db: Session, code: str) -> int:
-    """The register's row of a source; a domain that was visited without one is its own."""
-    new = insert_into(db, RegisteredSource).values(
-        code=code, name=code, enabled=True, created_at=utc_now(), updated_at=utc_now()
-    )
-    db.execute(new.on_conflict_do_nothing(index_elements=["code"]))
-    return db.scalars(select(RegisteredSource.id).where(RegisteredSource.code == code)).one()
 
 
 def write(db: Session, pages: Sequence[ReadPage], new: Mapping[int, str] = MappingProxyType({})) -> None:

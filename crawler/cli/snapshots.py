@@ -14,6 +14,7 @@ from crawler.archive.indexing import IndexResult, index_pages
 from crawler.archive.rebuilding import WAYS
 from crawler.archive.rebuilding import rebuild as remake
 from crawler.archive.search import MAX_PAGE_SIZE, SORTS, VIEWS, SearchOrder
+from crawler.archive.sites import Sites
 from crawler.cli.lists import list_command
 from crawler.cli.options import FailEmpty, Json, OfSource, add_group, day_of, person
 from crawler.cli.output import NOTHING_MATCHED, Listing, emit, note, progress_bar, say, table
@@ -21,7 +22,6 @@ from crawler.cli.stores import opened, reading
 from crawler.config import load_settings
 from crawler.errors import UsageError
 from crawler.retention.holds import note_action
-from crawler.runs.sources import ignored_by_source
 from crawler.views import search as found_views
 from crawler.views import snapshots as views
 
@@ -135,8 +135,8 @@ def index(
         def tell(so_far: IndexResult) -> None:
             bar.update(task, completed=so_far.indexed + so_far.bad, total=so_far.total)
 
-        ignored = ignored_by_source(stores.settings.sources_file)
-        result = index_pages(stores.database, stores.blobs, again=again, ignored=ignored, on_progress=tell)
+        sites = Sites.of_file(stores.settings.sources_file)
+        result = index_pages(stores.database, stores.blobs, again=again, sites=sites, on_progress=tell)
     if as_json:
         emit(result)
     else:

@@ -1,12 +1,13 @@
-"""One row by its id, as people and programs name it, whole or how it begins; and how many rows there are."""
+"""Rows as people and programs name them: by an id, whole or how it begins, or by a source; their counts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from attrs import frozen
-from sqlalchemy import func, inspect, select
+from sqlalchemy import and_, exists, false, func, inspect, or_, select
+from sqlalchemy.orm import aliased
 
 from crawler.db.models import (
     Artifact,
@@ -20,6 +21,7 @@ from crawler.db.models import (
     Listing,
     Page,
     Price,
+    RegisteredSource,
     Run,
     Snapshot,
     SnapshotChange,
@@ -96,3 +98,21 @@ def files(db: Session, *which: ColumnElement[bool]) -> tuple[int, int]:
     size = func.coalesce(func.sum(Artifact.size_bytes), 0)
     number, total = db.execute(select(func.count(), size).where(*which)).one()
     return number, int(total)
+
+
+def of_source(named: str) -> ColumnElement[bool]:
+    """Return the condition for a site by its code, or by its domain where no site has that code."""
+    named = named.lower()
+    other = aliased(RegisteredSource)
+    is_code = exists().where(other.code == named)
+    begins = url_is_of(RegisteredSource.base_url, named.removeprefix("www."))
+    return or_(RegisteredSource.code == named, and_(~is_code, begins))
+
+
+def url_is_of(column: Any, domain: str) -> ColumnElement[bool]:
+    """Return the condition that a URL is of the domain, as `domain_of` would have it."""
+    if not domain:
+        return false()
+    heads = [f"{scheme}://{www}{domain}" for scheme in ("http", "https") for www in ("", "www.")]
+    lower = func.lower(column)
+    return or_(*(lower.startswith(f"{head}/", autoescape=True) | (lower == head) for head in heads))

@@ -11,11 +11,11 @@ from attrs import frozen
 
 from crawler import logs
 from crawler.archive.indexing import index_pages
+from crawler.archive.sites import Sites
 from crawler.archive.warc_indexing import JobPass, JobResult, index_job
 from crawler.errors import CrawlerError
 from crawler.jobs.index_steps import IndexSteps, NotOursError
 from crawler.leases.renewer import Renewer
-from crawler.runs.sources import ignored_by_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,8 +73,8 @@ class Indexer:
 
     def pages_once(self, blobs: BlobStore) -> bool:
         """Index some pages of visits; False where there are none that can be."""
-        ignored = ignored_by_source(self.settings.sources_file)
-        return index_pages(self.database, blobs, most=PAGES_AT_ONCE, ignored=ignored).indexed > 0
+        sites = Sites.of_file(self.settings.sources_file)
+        return index_pages(self.database, blobs, most=PAGES_AT_ONCE, sites=sites).indexed > 0
 
     def work_on(
         self, work: IndexWork, *, again: bool = False, tell: Callable[[JobResult], None] = lambda _: None

@@ -8,6 +8,7 @@ from attrs import frozen
 from sqlalchemy import exists, func, select, true
 
 from crawler.capture.artifact_types import SCREENSHOT
+from crawler.db import lookup
 from crawler.db.models import Artifact, Job, PageGroup, RegisteredSource, Snapshot
 from crawler.errors import NotFoundError
 from crawler.evidence.bodies import is_readable
@@ -194,7 +195,7 @@ def _public(db: Transaction, code: str) -> RegisteredSource:
 
 
 def _coded(code: str) -> Select[Any]:
-    return select(RegisteredSource.id).where(RegisteredSource.code == code.lower())
+    return select(RegisteredSource.id).where(lookup.of_source(code))
 
 
 def _newest_of(db: Transaction, source_id: int) -> int | None:

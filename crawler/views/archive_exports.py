@@ -9,6 +9,7 @@ from attrs import frozen
 from sqlalchemy import select
 
 from crawler.archive.search import on_days
+from crawler.db import lookup
 from crawler.db.models import PageGroup, RegisteredSource, Snapshot, SnapshotChange
 from crawler.views.archive import HIDDEN_SOURCE
 from crawler.views.documents import as_json
@@ -114,5 +115,5 @@ def _page(order: ExportOrder, after: int, limit: int) -> Any:
         query = query.join(PageGroup, PageGroup.id == SnapshotChange.group_id)
     query = query.where(table.id > after, RegisteredSource.code != HIDDEN_SOURCE)
     if order.source is not None:
-        query = query.where(RegisteredSource.code == order.source.lower())
+        query = query.where(lookup.of_source(order.source))
     return query.where(*on_days(moment, order.since, order.until)).order_by(table.id).limit(limit)

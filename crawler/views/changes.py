@@ -322,7 +322,7 @@ def _wanted(db: Transaction, order: FeedOrder) -> list[ColumnElement[bool]]:
     change = SnapshotChange
     which = conditions(order.wanted, _NEWEST)
     if order.source is not None:
-        which.append(change.source_id == _source_id(db, order.source))
+        which.append(change.source_id.in_(_source_ids(db, order.source)))
     if order.job is not None:
         which.append(change.to_job_id == order.job)
     if not order.with_unchanged:
@@ -335,7 +335,7 @@ def _wanted(db: Transaction, order: FeedOrder) -> list[ColumnElement[bool]]:
 
 
 def _is_of_newest_job() -> ColumnElement[bool]:
-    """Of a source that was never archived by a job, all; else what came of its newest job that is indexed."""
+    """Of what jobs captured of a source what its newest indexed job found, and all that visits found."""
     change = SnapshotChange
     newest = (
         select(func.max(Job.id))
@@ -343,12 +343,12 @@ def _is_of_newest_job() -> ColumnElement[bool]:
         .scalar_subquery()
     )
     indexed = exists().where(Job.source_id == change.source_id, Job.status == "indexed")
-    return or_(change.to_job_id == newest, ~indexed)
+    return or_(change.to_job_id == newest, change.to_job_id.is_(None), ~indexed)
 
 
-def _source_id(db: Transaction, code: str) -> int:
-    found = db.scalar(select(RegisteredSource.id).where(RegisteredSource.code == code.lower()))
-    if found is None:
+def _source_ids(db: Transaction, named: str) -> list[int]:
+    found = list(db.scalars(select(RegisteredSource.id).where(lookup.of_source(named))))
+    if not found:
         raise NotFoundError("Source not found")
     return found
 

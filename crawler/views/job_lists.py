@@ -104,7 +104,7 @@ def page(
     """Jobs, the newest first; one without a source is among them."""
     query = select(Job, RegisteredSource).outerjoin(RegisteredSource, RegisteredSource.id == Job.source_id)
     if source is not None:
-        query = query.where(RegisteredSource.code == source.lower())
+        query = query.where(lookup.of_source(source))
     left = _left_behind(db)
     if status is not None:
         now_so = [key for key, shown in left.items() if shown == status]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVarTuple
 
 from attrs import frozen
-from sqlalchemy import and_, exists, false, func, or_
+from sqlalchemy import and_, exists, or_
 
 from crawler.db import lookup
 from crawler.db.models import CrawlSession
@@ -106,15 +107,7 @@ def of_session(session: InstrumentedAttribute[Any], column: InstrumentedAttribut
 
 def of_url(column: InstrumentedAttribute[Any]) -> Condition:
     """A URL is of the domain, as `domain_of` would have it."""
-
-    def is_of(domain: str) -> ColumnElement[bool]:
-        if not domain:
-            return false()
-        heads = [f"{scheme}://{www}{domain}" for scheme in ("http", "https") for www in ("", "www.")]
-        lower = func.lower(column)
-        return or_(*(lower.startswith(f"{head}/", autoescape=True) | (lower == head) for head in heads))
-
-    return is_of
+    return partial(lookup.url_is_of, column)
 
 
 def _beyond(pairs: list[tuple[Any, Any]]) -> ColumnElement[bool]:

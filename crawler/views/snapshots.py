@@ -155,7 +155,7 @@ def newest(db: Transaction, wanted: Wanted = ALL, *, source: str | None = None) 
     query = select(Snapshot, RegisteredSource.code).join(
         RegisteredSource, RegisteredSource.id == Snapshot.source_id
     )
-    query = query.where(RegisteredSource.code == source.lower()) if source else query
+    query = query.where(lookup.of_source(source)) if source else query
     found = db.execute(page(db, query, NEWEST, wanted))
     return [document_of(ListedSnapshot, row, source=code) for row, code in found]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from crawler.archive import indexing
+from crawler.archive.sites import NO_SITES
 from crawler.archive.warc_indexing import JobPass
 from crawler.clock import utc_now
 from crawler.db.models import Artifact, CrawlSession, Job, Page, RegisteredSource
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from crawler.archive.indexing import IndexResult
+    from crawler.archive.sites import Sites
     from crawler.db.engine import Database
     from crawler.evidence.folder_store import FolderStore
 
@@ -74,7 +76,9 @@ def crawled_job(database: Database, folder: Path) -> JobPass:
         return JobPass(job_id=job.id, source_id=source.id, output_dir=folder)
 
 
-def index_pages(database: Database, blobs: FolderStore, *, again: bool = False) -> IndexResult:
+def index_pages(
+    database: Database, blobs: FolderStore, *, again: bool = False, sites: Sites = NO_SITES
+) -> IndexResult:
     """Index what is kept; pytest-twisted's loop runs in this thread, so it is done in another."""
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(indexing.index_pages, database, blobs, again=again).result()
+        return thread.submit(indexing.index_pages, database, blobs, again=again, sites=sites).result()

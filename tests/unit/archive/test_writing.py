@@ -9,10 +9,10 @@ import pytest
 from attrs import evolve
 from sqlalchemy import select
 
+from crawler.archive.sites import NO_SITES
 from crawler.archive.writing import (
     hide_repeats,
     no_content,
-    source_id_of,
     status_class,
     write,
 )
@@ -121,6 +121,6 @@ def test_the_newest_of_a_batch_says_where_a_page_leads(database: Database) -> No
 def test_a_domain_is_registered_once(database: Database) -> None:
     """Whoever comes first."""
     with database.write() as db:
-        assert source_id_of(db, "shop.example") == source_id_of(db, "shop.example")
-        assert source_id_of(db, "other.example") != source_id_of(db, "shop.example")
+        assert NO_SITES.id_of(db, "shop.example") == NO_SITES.id_of(db, "shop.example")
+        assert NO_SITES.id_of(db, "other.example") != NO_SITES.id_of(db, "shop.example")
     assert count(database, RegisteredSource) == 2

@@ -7,7 +7,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from crawler.archive import texts
-from crawler.archive.writing import ReadPage, source_id_of, take_turn, write
+from crawler.archive.sites import NO_SITES
+from crawler.archive.writing import ReadPage, take_turn, write
 from crawler.db.models import Record, WarcFile
 from crawler.html.content import Content, Section
 from crawler.warc.cdxj import stored_key
@@ -56,7 +57,7 @@ def a_page(db: Session, url: str = SHOP, at: datetime = NOON, **columns: Any) ->
     """A page that was read, with its record."""
     status = columns.pop("status_code", 200)
     given = {
-        "source_id": source_id_of(db, columns.pop("source", "shop.example")), "mime_type": "text/html",
+        "source_id": NO_SITES.id_of(db, columns.pop("source", "shop.example")), "mime_type": "text/html",
         "content": content("Red shoes", "leather"), "content_hash": f"hash of {next(_numbers)}",
         "record_id": columns.pop("record_id", None) or a_record(db, url, at, status_code=status).id,
     }  # fmt: skip
