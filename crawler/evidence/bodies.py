@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from sqlalchemy import ColumnElement
+    from sqlalchemy.orm import Session
 
     from crawler.db.engine import Database, Transaction
     from crawler.evidence.blobs import BlobStore
@@ -38,6 +39,14 @@ def is_readable(now: datetime) -> ColumnElement[bool]:
     """Neither deleted nor just being deleted; a cleaner's claim hides a row until its lease is over."""
     free = or_(Artifact.cleanup_claim.is_(None), Artifact.cleanup_claimed_until < now)
     return and_(Artifact.deleted_at.is_(None), free)
+
+
+def require_readable(db: Session, artifact: Artifact, now: datetime) -> None:
+    """Refuse an artifact that is not readable, with the time at which it was deleted."""
+    if db.scalar(select(Artifact.id).where(Artifact.id == artifact.id, is_readable(now))) is not None:
+        return
+    when = f" at {artifact.deleted_at:%Y-%m-%d %H:%M}Z" if artifact.deleted_at else " just now"
+    raise BodyGoneError(f"artifact {artifact.id} was deleted{when}, as its retention says")
 
 
 def decoded(blobs: BlobStore, artifact: Artifact) -> Iterator[bytes]:
@@ -158,9 +167,8 @@ class Bodies:
 
     def of_artifact(self, artifact: Artifact) -> Body:
         """The body that a file of its own holds."""
-        if artifact.deleted_at is not None or artifact.cleanup_claim is not None:
-            when = f" at {artifact.deleted_at:%Y-%m-%d %H:%M}Z" if artifact.deleted_at else " just now"
-            raise BodyGoneError(f"artifact {artifact.id} was deleted{when}, as its retention says")
+        with self._database.read() as db:
+            require_readable(db, artifact, db.now)
         return Body(artifact.content_type, artifact.charset, decoded(self._blobs, artifact))
 
 

@@ -11,7 +11,7 @@ from crawler.capture.artifact_types import SCREENSHOT
 from crawler.db import lookup
 from crawler.db.models import Artifact, CrawlSession
 from crawler.errors import NotFoundError
-from crawler.evidence.bodies import Finding, is_readable
+from crawler.evidence.bodies import Finding, is_readable, require_readable
 from crawler.views.documents import document_of
 
 if TYPE_CHECKING:
@@ -90,10 +90,8 @@ def picture(db: Session, now: datetime, session: str, artifact_id: UUID) -> Pict
 def readable(db: Session, now: datetime, given: str) -> Artifact:
     """The artifact whose id begins so; of one that is gone the day on which it went."""
     row = lookup.find(db, Artifact, given)
-    if db.scalar(select(Artifact.id).where(Artifact.id == row.id, is_readable(now))):
-        return row
-    when = f" at {row.deleted_at:%Y-%m-%d %H:%M}Z" if row.deleted_at else " just now"
-    raise NotFoundError(f"artifact {row.id} was deleted{when}, as its retention says")
+    require_readable(db, row, now)
+    return row
 
 
 def count(db: Session, now: datetime) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from html import unescape
 from typing import TYPE_CHECKING
 
@@ -306,3 +307,17 @@ def test_a_damaged_record_is_not_there(shop: Served, tmp_path: Path) -> None:
         assert (modifier, answer.status_code) == (modifier, 404)
         assert "is damaged" in answer.text
     assert shop.get(f"/web/20260503120000id_/{SHOP}").status_code == 200
+
+
+def test_a_page_that_a_dead_cleaner_had_claimed_is_shown(served: Served) -> None:
+    """While the claim holds it counts as deleted for every reader; afterwards every reader has it again."""
+    key = keep(served.database, served.blobs, "<title>Shop</title><p>Here", SHOP)
+    index_pages(served.database, served.blobs)
+    [hit] = served.get("/api/search?q=here").json()["results"]
+    doors = (f"/web/{SHOP}", hit["rawSnapshotUrl"])
+    for until, answers in ((timedelta(minutes=5), (410, 404)), (timedelta(minutes=-5), (200, 200))):
+        with served.database.write() as db:
+            artifact = db.get_one(Artifact, key)
+            artifact.cleanup_claim, artifact.cleanup_claimed_until = "another|boot|1|2|3#1", db.now + until
+        found = tuple(served.client.get(door, follow_redirects=True).status_code for door in doors)
+        assert (until, found) == (until, answers)
