@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from crawler.db.engine import Transaction
 
 MAX_NEAR = 10
+_GOOD = 200, 299  # the statuses of pages that were answered with what was asked for
 
 
 @frozen
@@ -104,8 +105,9 @@ def neighbours(db: Transaction, url: str, most: int = MAX_NEAR) -> list[Capture]
     key = stored_key(url)
     for prefix in _prefixes(key):
         mine = captures(db).where(
-            *begins_with(prefix), or_(Record.mime_type.is_(None), Record.mime_type.contains("html"))
-        )
+            *begins_with(prefix), or_(Record.mime_type.is_(None), Record.mime_type.contains("html")),
+            or_(Record.status_code.is_(None), Record.status_code.between(*_GOOD)),
+        )  # fmt: skip
         newest = mine.with_only_columns(func.max(Record.id)).group_by(Record.url_key).order_by(Record.url_key)
         ids = db.scalars(newest.limit(most)).all()
         if ids:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from sqlalchemy import insert, select, update
+from attrs import evolve
+from sqlalchemy import select, update
 
 from crawler.clock import utc_now
+from crawler.db.lists import evened
 from crawler.db.models import Record, WarcFile
+from crawler.db.upsert import insert_rows
 from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
     from uuid import UUID
 
@@ -25,12 +28,14 @@ if TYPE_CHECKING:
 
 OFFSETS_AT_ONCE = 500
 _RECORDS = cast("Table", Record.__table__)
-# Built once: building a statement costs more than running it.
-_RECORD = insert(_RECORDS).returning(_RECORDS.c.id, _RECORDS.c.warc_file_id, _RECORDS.c.offset)
+# A page writes its record with its own row, its file writes all of them, in either order. A page that repeats
+# an answer may be written before the answer.
+_KNOWN = """("warc_file_id", "offset") DO UPDATE SET "original_id" = excluded."original_id"
+    WHERE "records"."original_id" IS NULL AND excluded."original_id" IS NOT NULL"""
 
 
 class WarcRows:
-    """Writes down which files there are; what hears of them from the shelf that writes them."""
+    """Writes the rows of files and of their answers, as the shelf that writes the files reports them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -42,6 +47,18 @@ class WarcRows:
             db.add(row)
             db.flush()
             return row.id
+
+    def answered(self, folder: Path, path: str, answers: Sequence[Shelved]) -> None:
+        """Write the records of answers that a file has, pages or not; those that are known stay."""
+        which = (WarcFile.folder == _named(folder), WarcFile.path == path)
+        with self._database.write() as db:
+            file_id = db.scalar(select(WarcFile.id).where(*which))
+            if file_id is None:  # its writer died before it had a row
+                row = WarcFile(folder=_named(folder), path=path, created_at=utc_now())
+                db.add(row)
+                db.flush()
+                file_id = row.id
+            write_records(db, [evolve(each, file_id=file_id) for each in answers])
 
     def sealed(self, folder: Path, facts: FileFacts) -> None:
         """A file is whole; one that nothing was in is gone. What nobody had written down is written now."""
@@ -73,6 +90,9 @@ class NoRows:
     def opened(self, folder: Path, path: str, session_id: UUID | None) -> int | None:
         """Nobody hears of it."""
 
+    def answered(self, folder: Path, path: str, answers: Sequence[Shelved]) -> None:
+        """Nobody hears of them."""
+
     def sealed(self, folder: Path, facts: FileFacts) -> None:
         """Nobody hears of it."""
 
@@ -82,22 +102,40 @@ class NoRows:
 
 
 def write_records(db: Session, shelved: Sequence[Shelved]) -> dict[tuple[int | None, int], int]:
-    """Write the rows of answers that WARC files have; their numbers, by file and offset."""
-    numbers: dict[tuple[int | None, int], int] = {}
-    for repeats in (False, True):  # what is repeated may be among them, and has its number first
-        rows = [_record_row(db, each) for each in shelved if (each.pair.original is not None) is repeats]
-        if rows:
-            written = db.connection().execute(_RECORD, rows)
-            numbers |= {(file, offset): number for number, file, offset in written}
-    return numbers
+    """Write the rows of answers that are stored in WARC files; return their ids, by file and offset."""
+    # Always in the same order: two transactions that write the same rows must not wait for each other.
+    shelved = sorted(shelved, key=lambda each: (each.file_id or 0, each.offset))
+    originals = [each for each in shelved if each.pair.original is None]
+    repeats = [each for each in shelved if each.pair.original is not None]
+    insert_rows(db, _RECORDS, [_record_row(each, {}) for each in originals], on_conflict=_KNOWN)
+    known = _originals_of(db, repeats)
+    insert_rows(db, _RECORDS, [_record_row(each, known) for each in repeats], on_conflict=_KNOWN)
+    files, offsets = {each.file_id for each in shelved}, [each.offset for each in shelved]
+    query = select(Record.warc_file_id, Record.offset, Record.id).where(
+        Record.warc_file_id.in_(evened(files)), Record.offset.in_(evened(offsets))
+    )
+    return {
+        (file, offset): number
+        for file, offset, number in db.connection().execute(query)
+        if offset is not None
+    }
 
 
-def _record_row(db: Session, shelved: Shelved) -> dict[str, Any]:
+def _originals_of(db: Session, repeats: Sequence[Shelved]) -> dict[tuple[int | None, str], int]:
+    """Return the ids of the answers that others repeat, by their file and their own name."""
+    if not repeats:
+        return {}
+    files = {each.file_id for each in repeats}
+    names = {each.pair.original.record_id for each in repeats if each.pair.original is not None}
+    query = select(Record.warc_file_id, Record.record_urn, Record.id).where(
+        Record.warc_file_id.in_(evened(files)), Record.record_urn.in_(evened(names))
+    )
+    return {(file, name or ""): number for file, name, number in db.connection().execute(query)}
+
+
+def _record_row(shelved: Shelved, originals: Mapping[tuple[int | None, str], int]) -> dict[str, Any]:
     pair = shelved.pair
-    original = None
-    if pair.original is not None:
-        its = (Record.warc_file_id == shelved.file_id, Record.record_urn == pair.original.record_id)
-        original = db.scalar(select(Record.id).where(*its).limit(1))
+    original = pair.original and originals.get((shelved.file_id, pair.original.record_id))
     return {
         "warc_file_id": shelved.file_id, "offset": shelved.offset, "length": pair.length,
         "record_urn": pair.record_id, "kind": pair.kind, "original_id": original, "url": pair.url,

@@ -12,7 +12,7 @@ import hashlib
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from itertools import starmap
+from itertools import islice, starmap
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 from uuid import uuid4
@@ -25,7 +25,7 @@ from crawler.evidence.blobs import CHUNK_BYTES, StoreUnavailableError, as_store_
 from crawler.evidence.warc_walk import walk
 from crawler.warc.messages import Resource
 from crawler.warc.reader import Entry
-from crawler.warc.records import ANSWERS, PairWriter, Shelved, read_date
+from crawler.warc.records import ANSWERS, EXCHANGED, Original, Pair, PairWriter, Shelved, read_date
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 ENDING = ".warc.gz"
 OPEN = ".open"
 FLUSHERS = 4
+REPORTED_AT_ONCE = 500  # answers that the register hears of together
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _NEW = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -76,6 +77,9 @@ class Register(Protocol):
     def opened(self, folder: Path, path: str, session_id: UUID | None) -> int | None:
         """A file was begun; its number."""
 
+    def answered(self, folder: Path, path: str, answers: Sequence[Shelved]) -> None:
+        """Answers of a file lie on the disk, each at its place."""
+
     def sealed(self, folder: Path, facts: FileFacts) -> None:
         """A file will not be written any more; without a size it is gone."""
 
@@ -93,6 +97,7 @@ class _OpenFile:
     writer: PairWriter
     digest: hashlib._Hash = field(factory=hashlib.sha256)
     is_dirty: bool = False
+    unreported: list[Shelved] = field(factory=list)  # answers that the register has not heard of
 
     def write(self, data: bytes) -> None:
         """Append all of it or nothing."""
@@ -185,6 +190,10 @@ class WarcShelf:
         file.write(pair.data)
         file.facts = file.facts.with_answer(pair.captured_at)
         shelved = Shelved(file.file_id, file.facts.path, offset, pair)
+        if pair.kind in EXCHANGED:
+            file.unreported.append(evolve(shelved, pair=evolve(pair, data=b"")))
+            if len(file.unreported) % REPORTED_AT_ONCE == 0:
+                self._report(file)
         if file.facts.size_bytes >= self._max_bytes:
             self._seal(key)
         return shelved
@@ -210,6 +219,16 @@ class WarcShelf:
             self._files[key] = file
         return file
 
+    def _report(self, file: _OpenFile) -> None:
+        """Have the answers registered that were written so far; a failure is tried again with the next."""
+        try:
+            os.fdatasync(file.handle)
+            self._register.answered(self.folder, file.facts.path, file.unreported)
+        except Exception as error:
+            log.exception("warc.not_registered", file=file.facts.path, error=str(error))
+        else:
+            file.unreported = []
+
     def _seal(self, key: UUID | None) -> FileFacts | None:
         with self._closing:
             file = self._files.pop(key, None)
@@ -221,6 +240,7 @@ class WarcShelf:
             with self._closing:
                 os.close(file.handle)
         facts = evolve(file.facts, sha256=file.digest.hexdigest())
+        self._register.answered(self.folder, facts.path, file.unreported)
         self._register.sealed(self.folder, facts)
         log.info("warc.sealed", file=facts.path, records=facts.records, bytes=facts.size_bytes)
         return facts
@@ -254,6 +274,8 @@ def _recovered(at: int, folder: Path, name: str, register: Register) -> FileFact
         if not os.fstat(handle).st_nlink:
             return None  # another was faster
         facts = _brought_in_order(at, folder, handle, name)
+        if facts.records:
+            _report_all(handle, folder, facts.path, register)
     except BlockingIOError:
         return None  # it is being written
     finally:
@@ -276,6 +298,7 @@ def _heard_of(at: int, folder: Path, path: str, register: Register) -> FileFacts
     try:
         size = os.fstat(handle).st_size
         facts = evolve(_whole_part(handle, path), size_bytes=size, cut_bytes=0, sha256=_digest(handle, size))
+        _report_all(handle, folder, path, register)
     finally:
         os.close(handle)
     register.sealed(folder, facts)
@@ -306,6 +329,35 @@ def _whole_part(handle: int, path: str) -> FileFacts:
                     facts = facts.with_answer(read_date(each.head.get("warc-date")))
     cut = os.fstat(handle).st_size - facts.size_bytes
     return evolve(facts, cut_bytes=cut, sha256=_digest(handle, facts.size_bytes))
+
+
+def _report_all(handle: int, folder: Path, path: str, register: Register) -> None:
+    """Have the answers of a file registered that its writer may not have reported."""
+    with os.fdopen(os.dup(handle), "rb") as file:
+        entries = (each for each in walk(file, keep=0, digests=False) if isinstance(each, Entry))
+        answers = (
+            _shelved(path, each) for each in entries if each.head.kind in EXCHANGED and each.is_seekable
+        )
+        while some := list(islice(answers, REPORTED_AT_ONCE)):
+            register.answered(folder, path, some)
+
+
+def _shelved(path: str, entry: Entry) -> Shelved:
+    """Return where an answer lies and what its record says, as its writer knew it."""
+    head, message, repeated = entry.head, entry.message, entry.head.get("warc-refers-to")
+    assert entry.captured_at is not None  # ruff: ignore[assert] - files of ours have a date in each record
+    original = None
+    if repeated:
+        of_url, of_date = head.get("warc-refers-to-target-uri"), head.get("warc-refers-to-date")
+        original = Original(repeated, of_url or "", of_date or "")
+    pair = Pair(
+        data=b"", length=entry.length, record_id=head.get("warc-record-id") or "", kind=head.kind,
+        url=head.url or "", captured_at=entry.captured_at, date=head.get("warc-date") or "",
+        payload_digest=head.get("warc-payload-digest") or "", status=message.status if message else None,
+        mime_type=message.mime_type if message else None,
+        original=original,
+    )  # fmt: skip
+    return Shelved(None, path, entry.offset, pair)
 
 
 def _digest(handle: int, size: int) -> str:

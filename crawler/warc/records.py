@@ -27,6 +27,7 @@ IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-d
 GZIP_LEVEL = 2
 YEARS = range(1000, 9999)  # that have four digits, as addresses do, and one after them
 ANSWERS = frozenset({"response", "revisit", "resource"})  # the kinds of records that say what a site sent
+EXCHANGED = frozenset({"response", "revisit"})  # those among them that went over a wire
 MOST_KNOWN = 2048  # answers of a file that what is made of them can still refer to
 _MICROSECOND = timedelta(microseconds=1)
 _DATE = re.compile(

@@ -58,6 +58,7 @@ class Server(ThreadingTCPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Connection)
+        self.asked: list[str] = []
         links = b"".join(b'<a href="%s">x</a>' % path.encode() for path in (*WHOLE, *BROKEN))
         page = b"<html><title>Start</title><h1>Start</h1>" + links
         self.answers = {**WHOLE, **BROKEN, "/": WHOLE["/old"].replace(HTML, page)}
@@ -84,6 +85,7 @@ class _Connection(StreamRequestHandler):
         while (line := self.rfile.readline()).strip():
             lines.append(line)
         path = lines[0].split()[1].decode() if lines else ""
+        self.server.asked.append(path)
         self.wfile.write(self.server.answers.get(path, b"HTTP/1.0 404 Not Found\r\n\r\n"))
         if path == "/reset":
             self._reset()
