@@ -6,7 +6,7 @@ import shlex
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from crawler.archive.absent import neighbours, purge_of, tombstone
 from crawler.archive.asked import (
@@ -22,8 +22,11 @@ from crawler.archive.asked import (
 from crawler.archive.lookup import Capture, Chosen, latest, near, same_second, which_are_there
 from crawler.archive.rewriting import Place, Shown, absolute, shown_page, shown_style
 from crawler.archive.showable import AS_TEXT, Form, Showable, headers_of, showable, status_of
-from crawler.errors import NotFoundError
-from crawler.evidence.bodies import Bodies, BodyGoneError, BodyMissingError
+from crawler.db.models import Record, WarcFile
+from crawler.errors import IntegrityError, NotFoundError
+from crawler.evidence.blobs import BlobMissingError
+from crawler.evidence.bodies import Bodies, BodyGoneError, BodyMissingError, Finding
+from crawler.evidence.warc_checks import known_finding
 from crawler.html.parse import as_utf8, charset_of
 from crawler.warc.cdxj import stored_key
 
@@ -39,6 +42,10 @@ if TYPE_CHECKING:
 MAX_PAGE_BYTES = 32 * 1024 * 1024  # of a page or a text that is read as a whole
 MAX_HOPS = 10
 _BEGIN_BYTES = 512
+_WHY_NOT = {
+    Finding.DAMAGED: "the part of the file in which it lies is damaged",
+    Finding.MISSING: "its file is missing",
+}
 
 
 class NotCapturedError(NotFoundError):
@@ -67,6 +74,22 @@ class CaptureGoneError(NotFoundError):
         super().__init__(message or f"the capture{when} of {url} is gone: {stone.why if stone else 'erased'}")
         self.url = url
         self.stone = stone
+        self.near_by = near_by
+
+
+class CaptureDamagedError(NotFoundError):
+    """The file that holds that capture is damaged or missing."""
+
+    code = "capture_damaged"
+
+    def __init__(self, capture: Capture, near_by: list[Capture], why: str) -> None:
+        """Say so; `near_by` are captures of the same URL, the nearest in time first."""
+        when = f"{capture.captured_at:%Y-%m-%d %H:%M:%S}Z"
+        super().__init__(
+            f"the capture of {when} of {capture.url} cannot be shown: {why}",
+            hint="`vitrine warcs verify FILE` reads the whole file" if capture.file else "",
+        )
+        self.url = capture.url
         self.near_by = near_by
 
 
@@ -237,12 +260,43 @@ class Replay:
 
     def _body(self, capture: Capture) -> Body:
         """A capture's body; why it is not there is told as a page can show it."""
+        if (known := known_of(self.database, capture)) is not Finding.INTACT:
+            raise damaged(self.database, capture, known)
         try:
-            return self._bodies.of_record(capture.record_id)
+            body = self._bodies.of_record(capture.record_id)
+            return evolve(body, pieces=self._whole(capture, body.pieces))
         except BodyGoneError as error:
             raise CaptureGoneError(capture.url, None, [], str(error)) from error
         except (BodyMissingError, OSError) as error:
-            raise BodyMissingError(f"the file that held {capture.url} is not there") from error
+            raise damaged(self.database, capture, Finding.MISSING) from error
+        except IntegrityError as error:
+            raise damaged(self.database, capture, Finding.DAMAGED) from error
+
+    def _whole(self, capture: Capture, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        """The pieces of a capture's body; damage that shows later is told like damage at the beginning."""
+        try:
+            yield from pieces
+        except IntegrityError as error:
+            raise damaged(self.database, capture, Finding.DAMAGED) from error
+        except (BlobMissingError, OSError) as error:
+            raise damaged(self.database, capture, Finding.MISSING) from error
+
+
+def known_of(database: Database, capture: Capture) -> Finding:
+    """Return what checks of its WARC file found out about a capture."""
+    if capture.file is None:
+        return Finding.INTACT
+    with database.read() as db:
+        record = db.get_one(Record, capture.record_id)
+        return known_finding(db.get_one(WarcFile, record.warc_file_id), record)
+
+
+def damaged(database: Database, capture: Capture, finding: Finding) -> CaptureDamagedError:
+    """Return the error that says so, with the other captures of the URL around that time."""
+    with database.read() as db:
+        around = near(db, capture.url, capture.captured_at).captures
+    others = [each for each in around if each.record_id != capture.record_id]
+    return CaptureDamagedError(capture, others, _WHY_NOT[finding])
 
 
 def _begun(pieces: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:

@@ -17,7 +17,7 @@ from crawler.archive.passes import AT_ONCE, BATCH_BYTES, taken
 from crawler.db.lists import evened
 from crawler.db.models import Record, Snapshot, WarcFile
 from crawler.errors import CrawlerError
-from crawler.evidence.warc_tools import discover
+from crawler.evidence.warc_tools import digest_of, discover
 from crawler.evidence.warc_walk import walk
 from crawler.html.content import ContentQuestion
 from crawler.storable import as_text
@@ -79,6 +79,7 @@ class Batch:
     bad: list[Bad] = field(factory=list)
     read_to: int = 0  # an offset
     is_last: bool = False  # of its file
+    sha256: str | None = None  # of the file, in the last batch of one whose row has none yet
     _pages: int = 0
     _size: int = 0  # of their bodies
 
@@ -139,6 +140,8 @@ def _of_file(database: Database, row: WarcFile, *, again: bool) -> Iterator[Batc
                     batch = Batch(row)
     except OSError as error:  # it vanished, or its disk did
         batch.bad.append(Bad(0, row.size_bytes, f"{VANISHED}: {error.strerror}"))
+    else:
+        batch.sha256 = None if row.sha256 else digest_of(path)
     batch.is_last = True
     yield _compared(database, batch, again=again)
 

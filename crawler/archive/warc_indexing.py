@@ -19,6 +19,7 @@ from crawler.archive.writing import ReadPage, no_content, take_turn, write, writ
 from crawler.db.lists import evened
 from crawler.db.models import Page, Record, Snapshot, WarcFile
 from crawler.db.upsert import insert_rows, taking
+from crawler.evidence.warc_checks import FOUND, MOST_NAMED
 from crawler.html.content import NOTHING_IGNORED, Content, Ignored
 from crawler.warc.cdxj import stored_key
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from crawler.archive.warc_answers import Answer, Batch
     from crawler.db.engine import Database
 
-MOST_NAMED = 100  # bad stretches in a file's row
 ROWS_AT_ONCE = 500
 _FACTS = (
     "length", "record_urn", "kind", "url", "url_key", "captured_at", "mime_type", "status_code",
@@ -135,7 +135,8 @@ class _FileSoFar:
         """What its row says of it."""
         others = {key: said for key, said in (before or {}).items() if key != "bad"}  # what was cut off once
         damage = {**others, "bad": self.named} if self.named else others or None
-        state = "damaged" if self.named else "sealed"
+        # What a check of the file found stays until a check finds it well.
+        state = "damaged" if self.named or FOUND in others else "sealed"
         facts: dict[str, Any] = {
             "records": len(self.offsets), "records_bad": len(self.bad), "damage": damage, "state": state,
         }  # fmt: skip
@@ -163,6 +164,7 @@ class _Pass:
             self._claim(db, [ids[each.offset] for each in batch.answers if each.is_unchanged])
             if batch.is_last:
                 facts = self._file.facts(batch.file.damage)
+                facts |= {"sha256": batch.sha256} if batch.sha256 else {}
                 db.execute(update(WarcFile).where(WarcFile.id == batch.file.id).values(**facts))
             return self._pages(db, batch, contents, ids)
 

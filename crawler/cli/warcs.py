@@ -15,8 +15,9 @@ from crawler.cli.output import Listing, emit, note, say, table
 from crawler.cli.stores import opened, reading
 from crawler.clock import utc_now
 from crawler.config import load_settings
-from crawler.errors import ExitCode, NotFoundError, UsageError
+from crawler.errors import ExitCode, NoDatabaseError, NotFoundError, UsageError
 from crawler.evidence import warc_tools as tools
+from crawler.evidence.warc_checks import compared
 from crawler.evidence.warc_files import WarcRows, note_erasure
 from crawler.evidence.warc_shelf import recover as recover_folder
 from crawler.retention.holds import note_action
@@ -94,12 +95,17 @@ def verify(
     ] = 2,
     as_json: Json = False,
 ) -> int:
-    """Read files to their ends: members, lengths, digests; exit 6 if anything is bad."""
+    """Read files to their ends: members, lengths, digests; exit 6 if anything is bad.
+
+    A file that the database knows is compared with its recorded digest too, and what was found is stored.
+    """
+    depth = tools.Level.THERE if manifest else tools.Level(level)
     found = (
         [each for folder in files for each in tools.verify_manifest(folder)]
         if manifest
-        else [tools.verify(path, tools.Level(level)) for path in _named(files, with_empty=True)]
+        else [tools.verify(path, depth) for path in _named(files, with_empty=True)]
     )
+    found = _compared(found, depth)
     if as_json:
         emit({"files": found})
     else:
@@ -259,6 +265,15 @@ def _named(files: Sequence[Path], *, with_empty: bool = False) -> list[Path]:
         else:
             found.append(path)
     return found
+
+
+def _compared(found: Sequence[tools.Verified], level: tools.Level) -> list[tools.Verified]:
+    """Compare files with their rows, where there is a database."""
+    try:
+        with opened() as stores:
+            return [compared(stores.database, each, level) for each in found]
+    except NoDatabaseError:
+        return list(found)
 
 
 def _show(found: Sequence[tools.Verified]) -> None:

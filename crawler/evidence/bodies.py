@@ -18,8 +18,9 @@ from crawler.db.models import Artifact, Page, Record, WarcFile
 from crawler.errors import CrawlerError, IntegrityError, NotFoundError
 from crawler.evidence import files
 from crawler.evidence.blobs import BlobMissingError, UnsafePathError
+from crawler.warc.members import BadRecordError
+from crawler.warc.messages import UndecodableError, is_secret
 from crawler.warc.messages import decoded as unpacked
-from crawler.warc.messages import is_secret
 from crawler.warc.reader import body_of, open_record
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from crawler.db.engine import Database, Transaction
     from crawler.evidence.blobs import BlobStore
+    from crawler.warc.messages import MessageHead
     from crawler.warc.reader import RecordStream
 
 
@@ -192,13 +194,22 @@ def _body_at(place: _Place) -> Body:
         stack.enter_context(opened)
         stream = open_record(opened, place.offset or 0, place.length)
         if place.urn not in {None, stream.head.get("warc-record-id")}:
-            raise BodyMissingError(f"{place.path} has another record at {place.offset}")
-        head, pieces = body_of(stream)
+            raise BadRecordError(f"{place.path} has another record at {place.offset}")
+        head, sent = body_of(stream)
         stack.pop_all()
     content_type = head.get(b"content-type") if head else stream.head.get("content-type")
     location = head.get(b"location") if head else None
-    pieces = unpacked(head, pieces) if head else pieces
+    pieces = _unpacked(head, sent) if head else sent
     return Body(content_type, None, _until_read(opened, pieces), location, opened.close)
+
+
+def _unpacked(head: MessageHead, sent: Iterator[bytes]) -> Iterator[bytes]:
+    """What was sent, unpacked; where that fails, the record's own checksum tells whether it is damaged."""
+    try:
+        yield from unpacked(head, sent)
+    except UndecodableError:
+        _exhaust(sent)
+        raise
 
 
 def is_body() -> ColumnElement[bool]:
@@ -279,6 +290,7 @@ class Finding(StrEnum):
     UNSAFE_PATH = "unsafe_path"
     CHECKSUM = "checksum_differs"  # the stored bytes are others
     CONTENT = "content_differs"  # the stored bytes are the same, what they decode to is not
+    DAMAGED = "damaged"  # the part of the file in which it lies cannot be read
 
 
 @frozen

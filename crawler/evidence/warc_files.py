@@ -146,8 +146,7 @@ def _record_row(shelved: Shelved, originals: Mapping[tuple[int | None, str], int
 
 def note_erasure(db: Session, path: Path, done: Erasure, reason: str) -> None:
     """Have a file's row say that it is another now, and the rows of what was erased that it is gone."""
-    whole = WarcFile.folder.concat("/").concat(WarcFile.path)
-    file = db.scalar(select(WarcFile).where(whole == str(path.absolute())))
+    file = row_of(db, path)
     if file is None:
         return
     said = {"sha256_before": done.sha256_before, "records": len(done.records), "why": reason}
@@ -158,6 +157,12 @@ def note_erasure(db: Session, path: Path, done: Erasure, reason: str) -> None:
         some = Record.offset.in_(offsets[begin : begin + OFFSETS_AT_ONCE])
         gone = update(Record).where(Record.warc_file_id == file.id, some)
         db.execute(gone.values(gone_at=utc_now()), execution_options={"synchronize_session": False})
+
+
+def row_of(db: Session, path: Path) -> WarcFile | None:
+    """Return the row of the file at a path; None where the database knows of none."""
+    whole = WarcFile.folder.concat("/").concat(WarcFile.path)
+    return db.scalar(select(WarcFile).where(whole.in_([str(path.absolute()), str(path.resolve())])))
 
 
 def _named(folder: Path) -> str:

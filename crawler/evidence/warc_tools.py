@@ -113,6 +113,8 @@ class Verified:
     digests_wrong: int = 0
     wrong: tuple[int, ...] = ()  # where records begin whose digests are others
     error: str | None = field(default=None)
+    sha256: str | None = None  # of the file, where all of it was read
+    sha256_recorded: str | None = None  # as its row has it
 
     @property
     def is_well(self) -> bool:
@@ -140,6 +142,8 @@ def verify(path: Path, level: Level = Level.DIGESTS) -> Verified:
         return Verified(str(path), "missing", records_bad=1, error=error.strerror)
     if not size:
         return evolve(found, state="damaged", records_bad=1, error="the file is empty")
+    if level is Level.DIGESTS and state == "sealed":
+        found = evolve(found, sha256=digest_of(path))
     return found if found.is_well else evolve(found, state="damaged")
 
 

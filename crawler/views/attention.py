@@ -171,7 +171,8 @@ def _silent_sessions(db: Transaction) -> Iterator[Attention]:
 def _damaged_files(db: Transaction) -> Iterator[Attention]:
     yield from _so_many(
         lookup.count(db, WarcFile, WarcFile.state == "damaged"), "WARC file", "damaged", code="warc_damaged",
-        why="Some records cannot be read; `vitrine warcs verify` says which",
+        why="They are missing, or not what was written. `vitrine warcs verify FILE` says what is wrong, and"
+        " clears it once a good copy lies there again",
         link="/admin/warcs?state=damaged",
     )  # fmt: skip
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 from sqlalchemy import and_, or_, select
 
 from crawler.db import lookup
 from crawler.db.models import Artifact, CrawlSession, Hold, Job, Page, Record, Snapshot, WarcFile
+from crawler.errors import CrawlerError
 from crawler.evidence.bodies import Finding, Heads, examined, heads_of
+from crawler.evidence.warc_checks import Damage, note_damage, note_whole, why_damaged
+from crawler.evidence.warc_tools import digest_of
 from crawler.pdp import verdict_in
 from crawler.retention import holds as retention_holds
 from crawler.views import snapshots as views
@@ -50,11 +53,15 @@ class PublicExhibit:
     retention_until: datetime | None
     previous: int | None  # the capture of the same page before this one
     next: int | None
+    file_damage: str  # why its WARC file counts as damaged; empty where it does not
 
     @property
     def judged(self) -> Verdict | None:
         """The verdict as a value; `verdict` is its JSON."""
         return verdict_in(self.verdict)
+
+
+AnExhibit = TypeVar("AnExhibit", bound=PublicExhibit)
 
 
 @frozen(kw_only=True)
@@ -67,12 +74,58 @@ class Exhibit(PublicExhibit):
 
 
 @frozen
-class Verification:
-    """What came of reading the body again."""
+class Check:
+    """One thing that was compared with what was recorded of it."""
 
+    what: str  # page or file
     finding: str
-    recorded: str  # SHA-256 of the body, as it was written down
+    said: str  # the finding as a sentence
+    recorded: str | None  # SHA-256 as it was written down
     found: str | None
+
+    @property
+    def tone(self) -> str:
+        """How it is shown: good, bad, or warn for what was not compared."""
+        return "good" if self.finding == Finding.INTACT else "warn" if self.finding in UNCHECKED else "bad"
+
+
+@frozen
+class Verification:
+    """What came of reading a snapshot again: its page's bytes, and the whole file that they lie in."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def tone(self) -> str:
+        """The worst of all checks."""
+        tones = {each.tone for each in self.checks}
+        return next(tone for tone in ("bad", "warn", "good") if tone in tones)
+
+
+MAX_HASHED_BYTES = 512 * 1024 * 1024  # of a file that is read within a request: some seconds at most
+NOT_READ, NOT_SEALED, NOT_RECORDED = "not_read", "not_sealed", "not_recorded"
+UNCHECKED = {NOT_READ, NOT_SEALED, NOT_RECORDED, views.TOO_LARGE, views.UNDECODABLE}
+_GONE = {views.RETENTION, views.CLEANUP, views.PURGED}
+_SAID_OF_PAGES = {
+    Finding.INTACT: "it is, byte for byte, what was captured.",
+    Finding.CONTENT: "it can be read, and it is not what was captured: its digest is another.",
+    views.DAMAGED: "the part of the file in which it lies is damaged, and cannot be read.",
+    views.MISSING: "the file in which it lies is missing.",
+    views.UNDECODABLE: "it cannot be unpacked, as it could not when it was captured; nothing is compared.",
+    views.TOO_LARGE: "it is too large to be read here; nothing is compared.",
+    views.RETENTION: "it was deleted when its retention was over.",
+    views.CLEANUP: "it was deleted by a cleanup.",
+    views.PURGED: "it was purged.",
+}
+_SAID_OF_FILES = {
+    Finding.INTACT: "it is, byte for byte, what was written.",
+    Finding.CHECKSUM: "it is not what was written: something in it was changed, its digest is another.",
+    Finding.MISSING: "it is missing, or cannot be read.",
+    Finding.UNSAFE_PATH: "its path leads out of the store.",
+    NOT_READ: "it is too large to be read here; `vitrine warcs verify FILE` compares its digest.",
+    NOT_SEALED: "it is still being written, and has no digest yet.",
+    NOT_RECORDED: "no digest of it was recorded; nothing is compared.",
+}
 
 
 def exhibit(db: Transaction, given: str) -> Exhibit:
@@ -92,7 +145,7 @@ def exhibit(db: Transaction, given: str) -> Exhibit:
         retention_until=artifact.retention_until if artifact else None,
         file=document.warc or (artifact.storage_uri if artifact else None),
         holds=_holds(db, session), previous=_beside(db, row, before=True),
-        next=_beside(db, row, before=False),
+        next=_beside(db, row, before=False), file_damage=why_damaged(file) if file else "",
     )  # fmt: skip
 
 
@@ -100,6 +153,11 @@ def public_exhibit(db: Transaction, given: str) -> PublicExhibit:
     """The same, without what only operators may read."""
     found = exhibit(db, given)
     return document_of(PublicExhibit, found, snapshot=document_of(PublicSnapshot, found.snapshot))
+
+
+def as_read(database: Database, blobs: BlobStore, found: AnExhibit) -> AnExhibit:
+    """Return the exhibit with the state of its body as reading the body shows it."""
+    return evolve(found, snapshot=views.as_read(database, blobs, found.snapshot))
 
 
 def headers_of(database: Database, given: str) -> Heads:
@@ -110,19 +168,69 @@ def headers_of(database: Database, given: str) -> Heads:
 
 
 def verified(database: Database, blobs: BlobStore, given: str) -> Verification:
-    """Read a body again, and compare it with what was recorded."""
+    """Compare a page and its file with what was recorded of them, and store what a WARC file is like."""
     with database.read() as db:
         row = lookup.find(db, Snapshot, given)
         record = db.get_one(Record, row.record_id)
         artifact = db.get(Artifact, record.artifact_id) if record.artifact_id else None
+        warc = db.get(WarcFile, record.warc_file_id) if record.warc_file_id else None
+    page = _page_check(database, blobs, row)
+    if page.finding in _GONE:
+        return Verification((page,))
+    if warc is None:
+        return Verification((page, _artifact_check(blobs, artifact)) if artifact else (page,))
+    file = _warc_check(warc)
+    if file.tone == "good":
+        if warc.state == "damaged":
+            note_whole(database, warc.id)
+    elif "bad" in {page.tone, file.tone}:
+        note_damage(database, warc.id, _damage_of(record, page, file))
+    return Verification((page, file))
+
+
+def _page_check(database: Database, blobs: BlobStore, row: Snapshot) -> Check:
     try:
-        found = hashlib.sha256(views.raw(database, blobs, given).body).hexdigest()
+        body = views.raw(database, blobs, str(row.id), even_damaged=True).body
     except views.NoBodyError as error:
-        return Verification(error.reason, row.content_hash, None)
-    finding = examined(blobs, artifact) if artifact else Finding.INTACT
-    if finding is Finding.INTACT and found != row.content_hash:
-        finding = Finding.CONTENT
-    return Verification(str(finding), row.content_hash, found)
+        return Check("page", error.reason, _SAID_OF_PAGES[error.reason], row.content_hash, None)
+    found = hashlib.sha256(body).hexdigest()
+    finding = Finding.INTACT if found == row.content_hash else Finding.CONTENT
+    return Check("page", finding, _SAID_OF_PAGES[finding], row.content_hash, found)
+
+
+def _artifact_check(blobs: BlobStore, artifact: Artifact) -> Check:
+    if artifact.size_bytes > MAX_HASHED_BYTES:
+        return _file_check(NOT_READ, artifact.checksum)
+    found = examined(blobs, artifact)
+    finding = Finding.INTACT if found is Finding.CONTENT else found  # of what it unpacks to the page tells
+    return _file_check(finding, artifact.checksum)
+
+
+def _warc_check(file: WarcFile) -> Check:
+    """Compare a WARC file's digest with the recorded one, unless the file is too large for a request."""
+    if file.sha256 is None:
+        return _file_check(NOT_SEALED if file.state == "open" else NOT_RECORDED, None)
+    path = Path(file.folder) / file.path
+    try:
+        if path.stat().st_size > MAX_HASHED_BYTES:
+            return _file_check(NOT_READ, file.sha256)
+        found = digest_of(path)
+    except (CrawlerError, OSError):
+        return _file_check(Finding.MISSING, file.sha256)
+    return _file_check(Finding.INTACT if found == file.sha256 else Finding.CHECKSUM, file.sha256, found)
+
+
+def _file_check(finding: str, recorded: str | None, found: str | None = None) -> Check:
+    return Check("file", finding, _SAID_OF_FILES[finding], recorded, found)
+
+
+def _damage_of(record: Record, page: Check, file: Check) -> Damage:
+    """What is wrong with a file whose digest differs, or was not compared while a page in it is bad."""
+    is_missing = file.finding == Finding.MISSING or page.finding == views.MISSING
+    at = {"offset": record.offset or 0, "length": record.length or 1, "reason": page.finding}
+    bad = [at] if page.tone == "bad" and not is_missing else []
+    why = file.said if file.tone == "bad" else f"a page in it: {page.said}"
+    return Damage(why.removesuffix("."), bad, is_missing=is_missing, is_of_all=False)
 
 
 def _chain(

@@ -13,7 +13,8 @@ from sqlalchemy import select
 from crawler.archive.asked import address, calendar_address, timestamp_of
 from crawler.archive.changes import UPDATED, previous
 from crawler.archive.lookup import around, counts_by_year, of_year, span_of
-from crawler.db.models import Record, Snapshot, SnapshotChange
+from crawler.db.models import Record, Snapshot, SnapshotChange, WarcFile
+from crawler.evidence.warc_checks import why_damaged
 from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class Frame:
     snapshot_id: int | None
     compared_with: int | None
     change: str | None  # what changed since, in a sentence
+    damage: str  # why the WARC file that it lies in counts as damaged; empty where it does not
 
 
 @frozen
@@ -136,7 +138,14 @@ def frame(db: Transaction, chosen: Chosen, asked_at: datetime) -> Frame:
         stored=address(capture.url, timestamp_of(capture.captured_at), "id_"),
         calendar=calendar_address(capture.url), snapshot_id=snapshot.id if snapshot else None,
         compared_with=before.id if before else None, change=change or None,
+        damage=_damage(db, capture),
     )  # fmt: skip
+
+
+def _damage(db: Transaction, capture: Capture) -> str:
+    record = db.get_one(Record, capture.record_id)
+    file = db.get(WarcFile, record.warc_file_id) if record.warc_file_id else None
+    return why_damaged(file).removesuffix(".") if file else ""
 
 
 def apart(difference: timedelta) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 from sqlalchemy import exists, select
 
 from crawler.archive.warc_answers import MAX_DECODED_BYTES
@@ -13,12 +13,14 @@ from crawler.db import lookup
 from crawler.db.models import Artifact, Page, Record, RegisteredSource, Snapshot, Text, WarcFile
 from crawler.errors import IntegrityError, NotFoundError
 from crawler.evidence.blobs import BlobMissingError, UnsafePathError
-from crawler.evidence.bodies import Bodies, BodyGoneError, BodyMissingError, is_readable
+from crawler.evidence.bodies import Bodies, BodyGoneError, BodyMissingError, Finding, is_readable
+from crawler.evidence.warc_checks import known_finding
 from crawler.html.parse import charset_of
 from crawler.views.documents import document_of
 from crawler.views.paging import ALL, Newest, page
 from crawler.views.search import RAW_URL, sources_of
 from crawler.warc.cdxj import domain_keys
+from crawler.warc.messages import UndecodableError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -32,10 +34,13 @@ if TYPE_CHECKING:
     from crawler.views.paging import Condition, Wanted
 
 THERE = "there"
-RETENTION, CLEANUP, PURGED, MISSING, TOO_LARGE = (
-    "removed_by_retention", "removed_by_cleanup", "purged", "file_missing", "too_large",
+RETENTION, CLEANUP, PURGED, MISSING, DAMAGED, UNDECODABLE, TOO_LARGE = (
+    "removed_by_retention", "removed_by_cleanup", "purged", "file_missing", "damaged", "undecodable",
+    "too_large",
 )  # fmt: skip
 MAX_RAW_BYTES = MAX_DECODED_BYTES  # what is larger is no page to the index either
+_STATES = {Finding.INTACT: THERE, Finding.MISSING: MISSING, Finding.DAMAGED: DAMAGED}
+_UNREADABLE = {MISSING, DAMAGED}
 _ERASED = {"erased": PURGED, "purge": PURGED, "purged": PURGED}
 
 
@@ -46,7 +51,7 @@ class NoBodyError(NotFoundError):
 
     def __init__(self, message: str, reason: str) -> None:
         super().__init__(message)
-        self.reason = reason  # removed_by_retention, removed_by_cleanup, purged, file_missing, too_large
+        self.reason = reason  # one of the words above
 
 
 @frozen(kw_only=True)
@@ -71,6 +76,9 @@ class PublicSnapshot:
     offset: int | None
     length: int | None
     body: str  # there, or why it is not
+
+
+ASnapshot = TypeVar("ASnapshot", bound=PublicSnapshot)
 
 
 @frozen(kw_only=True)
@@ -197,26 +205,34 @@ def body_state(db: Transaction, record: Record, file: WarcFile | None) -> str:
         readable = select(Artifact.id).where(Artifact.id == record.artifact_id, is_readable(db.now))
         return THERE if db.scalar(readable) else RETENTION
     if record.gone_at is None and file.gone_at is None:
-        return THERE
+        return _STATES[known_finding(file, record)]
     return _ERASED.get(file.gone_why or "erased", CLEANUP)
 
 
-def raw(database: Database, blobs: BlobStore, given: str) -> RawSnapshot:
-    """A snapshot's body, read where its record says; `NoBodyError` says why there is none."""
+def raw(database: Database, blobs: BlobStore, given: str, *, even_damaged: bool = False) -> RawSnapshot:
+    """Read a snapshot's body where its record says; `NoBodyError` says why there is none.
+
+    What a check found damaged is only read to be checked again.
+    """
     with database.read() as db:
         row = lookup.find(db, Snapshot, given)
         record = db.get_one(Record, row.record_id)
         file = db.get(WarcFile, record.warc_file_id) if record.warc_file_id else None
         state = body_state(db, record, file)
-    if state != THERE:
+    if state not in ({THERE, *_UNREADABLE} if even_damaged else {THERE}):
         raise NoBodyError(f"the body of snapshot {row.id} is not there: {state}", state)
     try:
         found = Bodies(database, blobs).of_record(record.id)
         body = _whole(found)
     except BodyGoneError as error:
         raise NoBodyError(str(error), RETENTION if file is None else CLEANUP) from error
-    except (BodyMissingError, BlobMissingError, UnsafePathError, IntegrityError, OSError) as error:
+    except (BodyMissingError, BlobMissingError, UnsafePathError, OSError) as error:
         raise NoBodyError(f"the body of snapshot {row.id} cannot be read: {error}", MISSING) from error
+    except IntegrityError as error:
+        raise NoBodyError(f"the body of snapshot {row.id} cannot be read: {error}", DAMAGED) from error
+    except UndecodableError as error:
+        reason = UNDECODABLE if row.problem else DAMAGED
+        raise NoBodyError(f"the body of snapshot {row.id} cannot be unpacked: {error}", reason) from error
     if body is None:
         raise NoBodyError(f"the body of snapshot {row.id} is too large to be shown", TOO_LARGE)
     kind = found.content_type or row.mime_type or "text/html"
@@ -224,6 +240,15 @@ def raw(database: Database, blobs: BlobStore, given: str) -> RawSnapshot:
         id=row.id, url=row.url, captured_at=row.captured_at,
         mime_type=kind.partition(";")[0].strip().lower(), charset=charset_of(body, kind), body=body,
     )  # fmt: skip
+
+
+def as_read(database: Database, blobs: BlobStore, document: ASnapshot) -> ASnapshot:
+    """Return the snapshot with the state of its body as reading the body shows it."""
+    try:
+        raw(database, blobs, str(document.id))
+    except NoBodyError as error:
+        return evolve(document, body=error.reason) if error.reason in _UNREADABLE else document
+    return evolve(document, body=THERE)
 
 
 def _whole(found: Body) -> bytes | None:

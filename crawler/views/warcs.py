@@ -9,6 +9,7 @@ from attrs import frozen
 from sqlalchemy import exists, or_, select
 
 from crawler.db.models import CrawlSession, Record, WarcFile
+from crawler.evidence.warc_checks import why_damaged
 from crawler.views.documents import document_of
 from crawler.views.paging import ALL, Newest, of_session, page
 from crawler.warc.cdxj import domain_keys
@@ -37,6 +38,7 @@ class WarcView:
     records_bad: int | None
     first_at: datetime | None
     last_at: datetime | None
+    why: str  # it counts as damaged; empty where it does not
 
 
 def known(db: Session, wanted: Wanted = ALL, *, state: str | None = None) -> list[WarcView]:
@@ -71,12 +73,15 @@ def folders_left_open(db: Session) -> set[Path]:
 
 def _view(row: WarcFile) -> WarcView:
     """A file as its row says it."""
-    return document_of(WarcView, row, job=row.job_id, session=row.session_id, path=f"{row.folder}/{row.path}")
+    return document_of(
+        WarcView, row, job=row.job_id, session=row.session_id, path=f"{row.folder}/{row.path}",
+        why=why_damaged(row),
+    )  # fmt: skip
 
 
 def found(path: Path) -> WarcView:
     """One that was found in a folder, and not read."""
     return WarcView(
         id=None, job=None, session=None, path=str(path), state="sealed", size_bytes=path.stat().st_size,
-        records=None, records_bad=None, first_at=None, last_at=None,
+        records=None, records_bad=None, first_at=None, last_at=None, why="",
     )  # fmt: skip

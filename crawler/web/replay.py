@@ -29,7 +29,13 @@ from crawler.archive.asked import (
 )
 from crawler.archive.cdx import DEFAULT_LIMIT, MATCH_TYPES, MAX_LIMIT, SORTS, CdxOrder, cdx
 from crawler.archive.lookup import all_of, around, span_of
-from crawler.archive.replay import CaptureGoneError, NotCapturedError, PurgedError, Replay
+from crawler.archive.replay import (
+    CaptureDamagedError,
+    CaptureGoneError,
+    NotCapturedError,
+    PurgedError,
+    Replay,
+)
 from crawler.archive.showable import AS_PAGE, AS_TEXT, headers_of
 from crawler.errors import CrawlerError, NotFoundError
 from crawler.views import replay as views
@@ -121,12 +127,12 @@ def _content(request: Request, site: Site, found: Asked) -> Response:
         return RedirectResponse(address(found.url, found.timestamp, found.modifier, origin), 302)
     try:
         answer = _replay(request, site).content(found)
+        known = [("ETag", tag) for name, tag in answer.headers if name == "ETag"]
+        if known and known[0][1] in request.headers.get("if-none-match", ""):
+            return _with(answer.headers, Response(status_code=304))
+        return _with(answer.headers, _body_of(answer))
     except CrawlerError as error:
         return _note(request, error)
-    known = [("ETag", tag) for name, tag in answer.headers if name == "ETag"]
-    if known and known[0][1] in request.headers.get("if-none-match", ""):
-        return _with(answer.headers, Response(status_code=304))
-    return _with(answer.headers, _body_of(answer))
 
 
 def _body_of(answer: Answer) -> Response:
@@ -189,7 +195,7 @@ def _told(request: Request, page: Callable[[], Response]) -> Response:
     """A page, or why it is not there, with what there is beside it."""
     try:
         return page()
-    except (NotCapturedError, CaptureGoneError, PurgedError) as error:
+    except (NotCapturedError, CaptureGoneError, CaptureDamagedError, PurgedError) as error:
         if not errors.wants_page(request):
             raise
         stone = error.stone if isinstance(error, CaptureGoneError) else None

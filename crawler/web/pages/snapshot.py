@@ -19,7 +19,7 @@ router = APIRouter()
 
 @page(router, "/snapshots/{snapshot_id}", "json")
 def snapshot(request: Request, site: SiteHere, db: Reading, *, snapshot_id: Id, verify: str = "") -> Response:
-    """Show what everybody may read of it; with `verify` its body is read again."""
+    """Show what everybody may read of it; with `verify` page and file are compared with their digests."""
     found = views.public_exhibit(db, str(snapshot_id))
     return exhibit_page(request, site, found, is_checked=bool(verify))
 
@@ -28,5 +28,6 @@ def exhibit_page(request: Request, site: Site, found: PublicExhibit, *, is_check
     """Return the page of an exhibit, or its document."""
     given = str(found.snapshot.id)
     checked = views.verified(site.database, site.blobs, given) if is_checked else None
+    found = views.as_read(site.database, site.blobs, found)
     headers = views.headers_of(site.database, given)
     return shown(request, "snapshot.html", found, headers=headers, checked=checked)

@@ -11,9 +11,10 @@ from sqlalchemy import select, update
 
 from crawler.archive import passes, warc_answers, warc_indexing
 from crawler.archive.warc_answers import Batch
-from crawler.archive.warc_indexing import MOST_NAMED, JobResult, _FileSoFar, index_job
+from crawler.archive.warc_indexing import JobResult, _FileSoFar, index_job
 from crawler.db.models import Record, Snapshot, WarcFile
 from crawler.errors import IntegrityError
+from crawler.evidence.warc_checks import MOST_NAMED
 from crawler.warc.reader import Bad
 from tests.unit.archive.stored import crawled_job
 from tests.unit.archive.warcs import Page, write_warc

@@ -160,9 +160,45 @@ def test_what_is_left_open_is_recovered(vitrine: Vitrine, tmp_path: Path) -> Non
     [listed] = asked(vitrine, "list")["files"]
     assert listed.keys() == {
         "id", "job", "session", "path", "state", "size_bytes", "records", "records_bad",
-        "first_at", "last_at",
+        "first_at", "last_at", "why",
     }  # fmt: skip
     assert (listed["state"], listed["records"]) == ("sealed", 2)
+
+
+def test_what_a_check_finds_is_stored(vitrine: Vitrine, tmp_path: Path) -> None:
+    """A file that is changed or missing is listed as damaged until it is found well again."""
+    assert vitrine("db", "upgrade").code == 0
+    database = Database(load_settings().database)
+    shelf = WarcShelf(tmp_path / "warcs", ABOUT, WarcRows(database), max_bytes=10**9)
+    for number in range(3):
+        appended(shelf, exchange(f"{URL}{number}", page(number)))
+    shelf.close()
+    database.close()
+    [path] = (tmp_path / "warcs").glob("*.warc.gz")
+    whole = path.read_bytes()
+
+    def listed() -> tuple[str, str]:
+        [each] = asked(vitrine, "list")["files"]
+        return each["state"], each["why"]
+
+    assert listed() == ("sealed", "")
+    path.write_bytes(whole[:4] + b"1234" + whole[8:])  # when its first member was packed
+    [found] = asked(vitrine, "verify", str(path), code=6)["files"]
+    assert (found["state"], found["records_bad"], found["digests_wrong"]) == ("damaged", 0, 0)
+    assert found["sha256"] != found["sha256_recorded"]
+    state, why = listed()
+    assert state == "damaged"
+    assert "its digest is another" in why
+    path.write_bytes(whole)
+    asked(vitrine, "verify", str(path), "--level", "1")
+    assert listed()[0] == "damaged"  # for not everything was read
+    asked(vitrine, "verify", str(path))
+    assert listed() == ("sealed", "")
+    path.unlink()
+    asked(vitrine, "verify", str(path), "--level", "0", code=6)
+    state, why = listed()
+    assert state == "damaged"
+    assert "missing" in why
 
 
 def test_what_the_database_knows_to_be_open_is_recovered(vitrine: Vitrine, tmp_path: Path) -> None:

@@ -30,6 +30,11 @@ def numbers(database: Database) -> list[int]:
         return list(db.scalars(select(Snapshot.id).order_by(Snapshot.id)))
 
 
+def findings(database: Database, blobs: FolderStore, key: str) -> list[str]:
+    """What is found of a page, and of its file."""
+    return [each.finding for each in verified(database, blobs, key).checks]
+
+
 def test_every_capture_has_its_neighbours(database: Database) -> None:
     """Those of one moment, too: whoever goes on from one to the next sees all of them, and comes back."""
     index(
@@ -74,13 +79,13 @@ def test_a_visits_capture_is_held_with_its_session_or_its_domain(database: Datab
         found = exhibit(db, key)
     assert [step.what for step in found.chain] == ["Ordered", "Domain held", "Answered", "Kept"]
     assert [hold.why for hold in found.holds] == ["mine"]
-    assert verified(database, blobs, key).finding == "intact"
+    assert findings(database, blobs, key) == ["intact", "intact"]
     with database.write() as db:
         db.execute(update(Snapshot).values(content_hash="0" * 64))
-    assert verified(database, blobs, key).finding == "content_differs"
+    assert findings(database, blobs, key) == ["content_differs", "intact"]
     for path in blobs.root.rglob("*.gz"):
         path.write_bytes(b"damaged")
-    assert verified(database, blobs, key).finding != "intact"
+    assert findings(database, blobs, key) == ["damaged", "checksum_differs"]
 
 
 @pytest.mark.parametrize("given", ["7", "x", "", "-1", "9" * 99])
