@@ -28,6 +28,21 @@ class AuditDocument:
     details: dict[str, Any]
 
 
+def newest_of(db: Session, action: str) -> AuditDocument | None:
+    """Return the last entry of an action."""
+    query = select(AuditEntry).where(AuditEntry.action == action).order_by(AuditEntry.id.desc())
+    row = db.scalars(query.limit(1)).first()
+    return document_of(AuditDocument, row) if row else None
+
+
+def has_entry(db: Session, action: str, subject: str, *, since: datetime) -> bool:
+    """Return whether an action on a subject was noted since then."""
+    query = select(AuditEntry.id).where(
+        AuditEntry.timestamp >= since, AuditEntry.action == action, AuditEntry.subject == subject
+    )
+    return db.scalar(query.limit(1)) is not None
+
+
 def newest(db: Session, most: int, before: int) -> list[AuditDocument]:
     """The last entries before the one of this number."""
     query = select(AuditEntry).where(AuditEntry.id < before)

@@ -10,10 +10,10 @@ from urllib.parse import parse_qsl
 
 from fastapi import Depends, Request
 
-from crawler.clock import utc_now
 from crawler.errors import CrawlerError
-from crawler.web.keys import API_HEADERS, COOKIE, Keys
+from crawler.web.keys import API_HEADERS, Keys
 from crawler.web.limits import is_here
+from crawler.web.logins import login_of
 from crawler.web.site import Site, SiteHere, site_of
 
 FORM_TOKEN = "form_token"  # ruff: ignore[hardcoded-password-string] - a field's name
@@ -103,18 +103,25 @@ def _is_of_this_machine(request: Request) -> bool:
     return is_local_name and request.client is not None and is_here(request.client.host)
 
 
-def has_token(request: Request) -> bool:
-    """Return whether a request has the token, or is from a browser that logged in with it."""
-    keys = keys_of(site_of(request))
-    return keys.in_headers(request.headers) or is_logged_in(request, keys)
-
-
 def workshop(request: Request, site: SiteHere) -> None:
-    """Let operators in; closed where no token is set."""
-    if not keys_of(site).is_set:
+    """Let in who has the token, or has logged in with it; closed where no token is set."""
+    keys = keys_of(site)
+    if not keys.is_set:
         raise NotAuthorizedError("Admin access is not configured", hint="set ADMIN_TOKEN")
-    if not has_token(request):
+    request.state.login = login_of(request, keys, site.database)
+    if not request.state.login and not keys.in_headers(request.headers):
         raise NotAuthorizedError("Invalid admin key")
+
+
+def is_operator(request: Request) -> bool:
+    """Return whether a request has the token, or the workshop let its login in."""
+    return bool(form_login(request)) or keys_of(site_of(request)).in_headers(request.headers)
+
+
+def form_login(request: Request) -> str:
+    """Return the login that the workshop let in, to which the tokens of forms belong."""
+    login: str = getattr(request.state, "login", "")
+    return login
 
 
 def by_header(request: Request, site: SiteHere) -> None:
@@ -126,14 +133,8 @@ def by_header(request: Request, site: SiteHere) -> None:
         raise NotAuthorizedError("Invalid admin key", hint="send the token in a header")
 
 
-def is_logged_in(request: Request, keys: Keys) -> bool:
-    """Whether a browser carries the sign of a login."""
-    return keys.is_login(request.cookies.get(COOKIE, ""), utc_now())
-
-
-async def change(request: Request, site: SiteHere) -> dict[str, str]:
+async def change(request: Request, site: SiteHere, _: Annotated[None, Depends(workshop)]) -> dict[str, str]:
     """Let a change pass that somebody with the token asks for on a page of ours; the form's fields."""
-    workshop(request, site)
     if site.settings.web_read_only:
         raise ReadOnlyError(hint="WEB_READ_ONLY is set")
     keys = keys_of(site)
@@ -141,7 +142,7 @@ async def change(request: Request, site: SiteHere) -> dict[str, str]:
     require_own_origin(request, is_program=is_program)
     fields = await form_fields(request)
     shown = fields.pop(FORM_TOKEN, request.headers.get(FORM_HEADER, ""))
-    if not is_program and not keys.is_form_token(shown, request.cookies[COOKIE]):
+    if not is_program and not keys.is_form_token(shown, form_login(request)):
         raise ForeignRequestError("the form is not from a page of this login", hint="load the page again")
     return fields
 

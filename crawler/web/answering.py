@@ -12,8 +12,7 @@ from fastapi.responses import RedirectResponse
 from crawler.clock import utc_now
 from crawler.views.documents import as_json
 from crawler.views.exports import csv_line
-from crawler.web.access import is_logged_in, keys_of
-from crawler.web.keys import COOKIE
+from crawler.web.access import form_login, keys_of
 from crawler.web.rendering import render
 from crawler.web.site import site_of
 
@@ -83,6 +82,6 @@ def _of_room(request: Request) -> dict[str, Any]:
     """What forms that change something need; empty for who may not."""
     site = site_of(request)
     keys = keys_of(site)
-    may = is_logged_in(request, keys) and not site.settings.web_read_only
-    token = keys.form_token(request.cookies[COOKIE]) if may else ""
+    login = "" if site.settings.web_read_only else form_login(request)
+    token = keys.form_token(login) if login else ""
     return {"form_token": token, "read_only": site.settings.web_read_only, "now": utc_now()}

@@ -32,6 +32,7 @@ log = logs.get_logger(__name__)
 API_VERSION = "1"
 _PLAIN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 HSTS = "max-age=31536000"
+OPERATORS = ("/admin", "/api/admin", "/audits", "/metrics")  # nothing of theirs stays in a cache
 # A route that says something else of these keeps what it says.
 SAFE_HEADERS = {
     "X-API-Version": API_VERSION,
@@ -104,6 +105,8 @@ class _Visit:
             self._status = message["status"]
             headers = MutableHeaders(raw=message.setdefault("headers", []))
             headers["X-Request-Id"] = self.id
+            if self.scope["path"].startswith(OPERATORS):
+                headers["Cache-Control"] = "no-store"
             for name, value in self._own.items():
                 headers.setdefault(name, value)
             if self.scope["scheme"] == "https":

@@ -14,7 +14,7 @@ from crawler import logs
 from crawler.errors import CrawlerError, FileError, InternalError, NoDatabaseError, RevisionError
 from crawler.evidence.blobs import BlobMissingError
 from crawler.evidence.bodies import BodyMissingError
-from crawler.web.access import NotConfiguredError, has_token
+from crawler.web.access import NotConfiguredError, is_operator
 from crawler.web.answers import JsonAnswer
 from crawler.web.rendering import render
 
@@ -42,7 +42,7 @@ def unforeseen(request: Request, error: Exception) -> Response:
 
 def public(request: Request, error: CrawlerError) -> CrawlerError:
     """Return an error without what only operators may read: hosts, ports, users and paths of the server."""
-    if not _is_private(error) or has_token(request):
+    if not _is_private(error) or is_operator(request):
         return error
     return _KindOnlyError(error)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import secrets
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -45,15 +46,15 @@ class Keys:
         return sum(map(self.opens, given)) > 0  # each is compared, whatever the others are
 
     def login(self, now: datetime) -> str:
-        """What a browser keeps instead of the token: when it ends, sealed."""
-        until = str(int((now + LOGIN_LASTS).timestamp()))
-        return f"{until}.{self._seal('login', until)}"
+        """Return what a browser keeps instead of the token: when it ends and a number of its own, sealed."""
+        login = f"{int((now + LOGIN_LASTS).timestamp())}-{secrets.token_hex(8)}"
+        return f"{login}.{self._seal('login', login)}"
 
     def is_login(self, cookie: str, now: datetime) -> bool:
-        """Whether a browser has logged in, and not too long ago."""
-        until, _, seal = cookie.partition(".")
-        is_sealed = self.is_set and _same(seal, self._seal("login", until))
-        return is_sealed and until.isdecimal() and now.timestamp() < int(until)
+        """Return whether a browser has logged in, and not too long ago."""
+        login, _, seal = cookie.partition(".")
+        is_sealed = self.is_set and _same(seal, self._seal("login", login))
+        return is_sealed and now.timestamp() < int(login.partition("-")[0])
 
     def form_token(self, cookie: str) -> str:
         """What a form of this login carries, and a form of another site cannot know."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from attrs import frozen
 from fastapi import APIRouter, Request, Response
@@ -62,9 +61,8 @@ def hold(site: SiteHere, fields: Change) -> Response:
         now = db.now
         until = _until(fields.get("until", "").strip(), now)
         target = _target(db, fields.get("kind", ""), fields.get("name", "").strip())
-        came = holds.hold(db, target, who=who, why=why, until=until, now=now)
-    late = f", {came.too_late} of them too late" if came.too_late else ""
-    return _told(f"{target} is held: {came.artifacts} files marked{late}")
+        holds.hold(db, target, who=who, why=why, until=until, now=now)
+    return see("/admin/retention?done=retention.hold")
 
 
 @router.post("/lift")
@@ -73,12 +71,8 @@ def lift(site: SiteHere, fields: Change) -> Response:
     who, why = (_words(fields, name) for name in ("who", "why"))
     with site.database.write() as db:
         target = _target(db, fields.get("kind", ""), fields.get("name", ""))
-        came = holds.unhold(db, target, who=who, why=why, now=db.now, of=fields.get("of", ""))
-    return _told(f"{target}: {len(came.holds)} lifted, {came.artifacts} files go free")
-
-
-def _told(what: str) -> Response:
-    return see(f"/admin/retention?done={quote(what)}")
+        holds.unhold(db, target, who=who, why=why, now=db.now, of=fields.get("of", ""))
+    return see("/admin/retention?done=retention.unhold")
 
 
 def _words(fields: Mapping[str, str], name: str) -> str:

@@ -25,6 +25,7 @@ from crawler.views.attention import Attention, of_job
 from crawler.views.job_lists import JobDetails, JobSnapshots
 from crawler.views.jobs import StepDocument
 from crawler.web.access import WHO, Change
+from crawler.web.admin.done import sentence_of
 from crawler.web.answering import page, rows_of, see, shown
 from crawler.web.parameters import Field, Id, number_of
 from crawler.web.site import Reading, SiteHere
@@ -84,7 +85,7 @@ def job(request: Request, db: Reading, job_id: Id, done: Field = "") -> Response
         attention=of_job(db, db.get_one(Job, details.id)),
         snapshots=job_lists.snapshots(db, details.id, limit=10, offset=0),
     )  # fmt: skip
-    return shown(request, "job.html", document, done=done)
+    return shown(request, "job.html", document, done=sentence_of(db, done))
 
 
 @router.post("/jobs/{job_id}/retry")
@@ -96,7 +97,7 @@ def retry(site: SiteHere, job_id: Id, _: Change) -> Response:
         after = orders.retry(db, row, db.now)
         subject = f"job {row.id}"
         note_action(db, "job.retry", subject, actor=WHO, now=db.now, before=before, after=after)
-    return see(f"/admin/jobs/{job_id}?done={after}")
+    return see(f"/admin/jobs/{job_id}?done=job.retry")
 
 
 @router.post("/jobs/{job_id}/index")
@@ -106,7 +107,7 @@ def index(site: SiteHere, job_id: Id, _: Change) -> Response:
         row = lookup.find(db, Job, str(job_id))
         IndexSteps(site.database, site.settings).make_due(db, row)
         note_action(db, "job.index", f"job {row.id}", actor=WHO, now=db.now, before=row.status)
-    return see(f"/admin/jobs/{job_id}?done=due_to_be_indexed")
+    return see(f"/admin/jobs/{job_id}?done=job.index")
 
 
 @router.get("/jobs/{job_id}/cleanup")
@@ -124,7 +125,7 @@ def clean_up(site: SiteHere, job_id: Id, fields: Change) -> Response:
     if seen != (",".join(planned.folders), str(planned.records)):
         raise JobStateError(f"job {job_id} is not what it was when it was shown", hint="look again")
     cleanup.clean_up(site.database, site.settings, job_id, force=False, who=WHO)
-    return see(f"/admin/jobs/{job_id}?done=cleaned")
+    return see(f"/admin/jobs/{job_id}?done=job.cleanup")
 
 
 def log_tail(job: JobDetails) -> list[str]:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import time
 from typing import Annotated, Any
-from urllib.parse import quote
 
 from attrs import frozen
 from fastapi import APIRouter, Depends, Request, Response
@@ -21,6 +20,7 @@ from crawler.retention.plan import CleanupResult
 from crawler.views import retention as views
 from crawler.views.retention import HoldDocument, PoliciesDocument
 from crawler.web.access import WHO, Change, change
+from crawler.web.admin.done import sentence_of
 from crawler.web.answering import page, rows_of, see, shown
 from crawler.web.answers import JsonAnswer
 from crawler.web.site import Reading, Site, SiteHere
@@ -77,7 +77,7 @@ def room(request: Request, site: SiteHere, db: Reading, *, plan: str = "", done:
     planned = run_cleanup(site, dry_run=True) if plan else None
     return shown(
         request, "retention.html", found, rows_of(found.policies.policies, COLUMNS), planned=planned,
-        done=done[:200],
+        done=sentence_of(db, done),
         digest=digest_of(planned) if planned else "", settable=set(policies.DEFAULT_DAYS),
     )  # fmt: skip
 
@@ -87,7 +87,7 @@ def change_days(site: SiteHere, fields: Change) -> Response:
     """Change one policy."""
     collection = fields.get("collection", "")
     set_days(site, collection, policies.days_of(fields.get("days", "")[:20]))
-    return see(f"/admin/retention?done={quote(collection)}+is+kept+as+you+said")
+    return see("/admin/retention?done=retention.set")
 
 
 @router.post("/retention/cleanup")
@@ -95,9 +95,8 @@ def apply_plan(site: SiteHere, fields: Change) -> Response:
     """Delete what the plan said; refuse where something else would go by now."""
     if fields.get("digest", "") != digest_of(run_cleanup(site, dry_run=True)):
         raise PlanChangedError(hint="look at the plan again")
-    done = run_cleanup(site, dry_run=False)
-    rows = sum(each["deleted_docs"] for each in done.collections)
-    return see(f"/admin/retention?done={done.deleted + done.unclaimed}+files+and+{rows}+rows+deleted")
+    run_cleanup(site, dry_run=False)
+    return see("/admin/retention?done=retention.cleanup")
 
 
 @router.get("/api/retention")

@@ -24,6 +24,7 @@ from crawler.views import runs as run_views
 from crawler.views import sessions as session_views
 from crawler.views.paging import Wanted
 from crawler.web.access import WHO, Change
+from crawler.web.admin.done import sentence_of
 from crawler.web.answering import Rows, page, rows_of, see, shown
 from crawler.web.parameters import Field, Id
 from crawler.web.site import Reading, SiteHere
@@ -68,7 +69,7 @@ def runs(request: Request, db: Reading, source: Field = "", status: Field = "") 
 @page(router, "/runs/{run_id}", "json")
 def run(request: Request, db: Reading, run_id: Id, done: Field = "") -> Response:
     """One run, and what became of its tasks."""
-    return shown(request, "run.html", run_views.shown(db, db.now, str(run_id)), done=done)
+    return shown(request, "run.html", run_views.shown(db, db.now, str(run_id)), done=sentence_of(db, done))
 
 
 @router.post("/runs/{run_id}/stop")
@@ -79,7 +80,7 @@ def stop(site: SiteHere, run_id: Id, _: Change) -> Response:
         if not request_stop(db, found.id, db.now):
             raise LockedError(f"run {found.id} is {found.status} already")
         note_action(db, "run.stop", f"run {found.id}", actor=WHO, now=db.now)
-    return see(f"/admin/runs/{run_id}?done=asked+to+stop")
+    return see(f"/admin/runs/{run_id}?done=run.stop")
 
 
 @page(router, "/sessions", "json", "csv")
@@ -98,7 +99,7 @@ def session(request: Request, site: SiteHere, db: Reading, *, session_id: str, d
     """One session, with its log."""
     found = session_views.shown(db, db.now, session_id)
     return shown(
-        request, "session.html", found, has_fleet=bool(site.settings.redis_url), done=done,
+        request, "session.html", found, has_fleet=bool(site.settings.redis_url), done=sentence_of(db, done),
         may_go_again=found.status in ENDED, pictures=_pictures(found),
     )  # fmt: skip
 
@@ -114,15 +115,14 @@ def again(site: SiteHere, session_id: str, _: Change) -> Response:
     new = ask_for(site.stores.sessions, evolve(order, batch_id=None))
     with site.database.write() as db:
         note_action(db, "session.again", f"session {before}", actor=WHO, now=db.now, asked=str(new))
-    return see(f"/admin/sessions/{new}?done=a+worker+of+the+fleet+begins+it")
+    return see(f"/admin/sessions/{new}?done=session.again")
 
 
 @router.get("/sessions/{session_id}/pictures/{artifact_id}")
 def picture(site: SiteHere, db: Reading, session_id: str, artifact_id: UUID) -> Response:
     """What a browser took of a page of it."""
     found = artifact_views.picture(db, db.now, session_id, artifact_id)
-    headers = {"Cache-Control": "private, max-age=3600", "ETag": f'"{found.checksum}"'}
-    return Response(site.blobs.read(found.storage_uri), media_type=found.content_type, headers=headers)
+    return Response(site.blobs.read(found.storage_uri), media_type=found.content_type)
 
 
 def _pictures(found: SessionDocument) -> list[ArtifactDocument]:

@@ -9,9 +9,10 @@ from fastapi import APIRouter, Depends, Request, Response
 from crawler import logs
 from crawler.clock import utc_now
 from crawler.web import errors
-from crawler.web.access import NotAuthorizedError, form_fields, keys_of, require_own_origin
+from crawler.web.access import WHO, NotAuthorizedError, form_fields, keys_of, require_own_origin
 from crawler.web.answering import see
 from crawler.web.keys import COOKIE, COOKIE_PATH, LOGIN_LASTS
+from crawler.web.logins import end, login_of
 from crawler.web.site import SiteHere
 
 log = logs.get_logger(__name__)
@@ -50,8 +51,10 @@ def login(request: Request, site: SiteHere, form: Form) -> Response:
 
 
 @router.post("/logout")
-def logout(_: Form) -> Response:
-    """Have a browser forget."""
+def logout(request: Request, site: SiteHere, _: Form) -> Response:
+    """End the login, and have the browser forget it."""
+    if login := login_of(request, keys_of(site), site.database):
+        end(site.database, login, actor=WHO)
     answer = see("/")
     answer.delete_cookie(COOKIE, path=COOKIE_PATH)
     return answer

@@ -50,6 +50,8 @@ def test_a_login_lasts_a_day() -> None:
 
 @pytest.mark.parametrize("forge", [
     lambda until, seal: f"9{until}.{seal}",
+    lambda until, seal: f"{until}0.{seal}",
+    lambda until, seal: f"{until.partition('-')[0]}.{seal}",
     lambda until, seal: f"{until}.{seal[:-1]}",
     lambda until, seal: f"{until}.{seal}0",
     lambda until, seal: until,

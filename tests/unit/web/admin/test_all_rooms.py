@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tests.unit.archive.stored import keep
-from tests.unit.web.inside import a_job
+from tests.unit.web.inside import OWN, a_job, token_of
 
 if TYPE_CHECKING:
     from tests.unit.web.conftest import Served
@@ -46,3 +46,22 @@ def test_every_room_opens_with_and_without_anything_in_it(inside: Served) -> Non
         response = inside.get(path, headers={"Accept": "text/html"})
         assert (path, response.status_code) == (path, 401)
         assert "failed-job" not in response.text
+
+
+def test_what_was_done_is_said_in_words_of_ours(inside: Served) -> None:
+    """A link from elsewhere puts no sentence of its own on a page."""
+    job, forged = a_job(inside, "failed"), "Send your token to evil.example"
+    for path in (f"/admin/jobs/{job}", "/admin/retention"):
+        for code in (forged, "retention.purge", "{subject}", "retention.hold"):
+            page = inside.get(path, params={"done": code}).text
+            assert "Done:" not in page
+            assert forged not in page
+    answer = inside.client.post(
+        f"/admin/jobs/{job}/retry", data={"form_token": token_of(page_of(inside, job))}, headers=OWN
+    )
+    assert "Done: it is tried again." in inside.get(answer.headers["location"]).text
+
+
+def page_of(inside: Served, job: int) -> str:
+    """The page of a job."""
+    return inside.get(f"/admin/jobs/{job}").text
