@@ -225,12 +225,18 @@ def _shown(db: Transaction, hits: Select[Any], found: Found, order: SearchOrder,
     first = (order.page - 1) * order.page_size
     if first >= LAST_ROW:
         return found
-    points = ranking.points(found.terms[:RANKING_TERMS]) if found.terms and order.sort != "newest" else {}
+    terms = found.terms[:RANKING_TERMS] if order.sort != "newest" else ()
+    points = ranking.points(terms) if terms else {}
+    ranked = None
+    if phrases := [term.words for term in terms if term.words]:
+        ranked = word_index.ranked(db, phrases, every=found.how == "words")
+        points["words"] = ranking.relevance(ranked)
     score = [_ranked(hits, found, reduce(operator.add, points.values())).desc()] if points else []
     columns = [each.label(name) for name, each in points.items()] if explain else []
     # Ids first: what an index knows of a hit is enough to pass over it.
+    some = hits.with_only_columns(Snapshot.id, *columns)
     query = (
-        hits.with_only_columns(Snapshot.id, *columns)
+        (some if ranked is None else some.outerjoin(ranked, ranked.c.text_id == Snapshot.text_id))
         .order_by(Snapshot.status_class.desc(), *score, Snapshot.captured_at.desc(), Snapshot.id.desc())
         .limit(order.page_size)
         .offset(first)

@@ -7,7 +7,7 @@ from itertools import chain, islice, repeat
 from struct import Struct
 from typing import TYPE_CHECKING, Any, cast
 
-from sqlalchemy import bindparam, text
+from sqlalchemy import Float, Integer, bindparam, column, text
 
 from crawler.archive.words import parted, words_of
 from crawler.db.lists import evened
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import psycopg
-    from sqlalchemy import TextClause
+    from sqlalchemy import CTE, TextClause
     from sqlalchemy.orm import Session
 
 # PostgreSQL keeps so many places of a word, and knows no place behind the last.
@@ -24,6 +24,11 @@ MAX_PLACES = 255
 LAST_PLACE = 16_383
 _ADD_ON_SQLITE = text("INSERT INTO text_words (rowid, title, body) VALUES (:id, :title, :body)")
 _ADD_ON_POSTGRESQL = "COPY text_words (text_id, words) FROM STDIN (FORMAT BINARY)"
+_RANKED_ON_SQLITE = """SELECT rowid AS text_id, -bm25(text_words, 1.0, 0.1) AS score
+    FROM text_words WHERE text_words MATCH :ranked"""
+# Weights of the places D, C, B and A. 1 divides by the logarithm of the length, 32 keeps the score below 1.
+_RANKED_ON_POSTGRESQL = """SELECT text_id, ts_rank_cd('{0.1, 0.1, 0.1, 1.0}', words, query, 1 | 32) AS score
+    FROM text_words, CAST(:ranked AS tsquery) AS query WHERE words @@ query"""
 _COPY_BEGINS, _COPY_ENDS = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
 _ROW = Struct("!hiqi")  # two fields: a key of eight bytes, and how long the words are
 _COUNT = Struct("!i")
@@ -79,6 +84,24 @@ def having(db: Session, phrases: Iterable[Sequence[str]], name: str = "words") -
         wanted = " & ".join(f"({_phrase(words)})" for words in phrases)
         found = "SELECT text_id FROM text_words WHERE words @@ CAST(:"
     return text(f"{found}{name}{'' if _is_sqlite(db) else ' AS tsquery)'}").bindparams(**{name: wanted})
+
+
+def ranked(db: Session, phrases: Sequence[Sequence[str]], *, every: bool) -> CTE:
+    """Return a `text_id` and a `score` for each text that has `every` phrase, or any; the best is highest.
+
+    A word in the title weighs as much as ten in the body. The query is materialised: SQLite knows `bm25` in a
+    query of the index alone.
+    """
+    if _is_sqlite(db):
+        wanted = (" AND " if every else " OR ").join(f'"{" ".join(words)}"' for words in phrases)
+        found = _RANKED_ON_SQLITE
+    else:
+        wanted = (" & " if every else " | ").join(f"({_phrase(words)})" for words in phrases)
+        found = _RANKED_ON_POSTGRESQL
+    columns = (
+        text(found).bindparams(ranked=wanted).columns(column("text_id", Integer), column("score", Float))
+    )
+    return columns.cte("ranked").prefix_with("MATERIALIZED")
 
 
 def _phrase(words: Sequence[str]) -> str:

@@ -37,12 +37,12 @@ def pointed(
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("shoes", {"title": 300, "url": 0, "snippet": 100, "phrase": 200}),
-        ("red shoes", {"title": 600, "url": 200, "snippet": 100, "phrase": 200}),
-        ("shoes red", {"title": 600, "url": 200, "snippet": 100, "phrase": 0}),
-        ("RED", {"title": 300, "url": 200, "snippet": 0, "phrase": 200}),
-        ("100%", {"title": 0, "url": 0, "snippet": 0, "phrase": 0}),  # no pattern of the database's
-        ("s_oes", {"title": 0, "url": 0, "snippet": 0, "phrase": 0}),
+        ("shoes", {"title": 300, "url": 0, "phrase": 200}),
+        ("red shoes", {"title": 600, "url": 50, "phrase": 200}),
+        ("shoes red", {"title": 600, "url": 50, "phrase": 0}),
+        ("RED", {"title": 300, "url": 50, "phrase": 200}),
+        ("100%", {"title": 0, "url": 0, "phrase": 0}),  # no pattern of the database's
+        ("s_oes", {"title": 0, "url": 0, "phrase": 0}),
     ],
 )
 def test_where_a_word_stands(database: Database, words: str, expected: dict[str, int]) -> None:
