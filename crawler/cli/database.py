@@ -1,4 +1,4 @@
-"""`vitrine db`: the database's revision, and a copy of it."""
+"""`vitrine db`: the database's revision, a copy of it, and the way back."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from crawler.archive.rebuilding import rebuild as rebuild_index
 from crawler.cli.options import Json, add_group
 from crawler.cli.output import emit, note, say
 from crawler.clock import utc_now
@@ -15,14 +16,15 @@ from crawler.config import load_settings
 from crawler.db import revisions
 from crawler.db.backup import BackupError, back_up, dated, thin_out
 from crawler.db.engine import Database
+from crawler.db.restore import restore as put_back
 from crawler.db.soundness import require_sound
 from crawler.errors import UsageError
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    about = "Bring the database to this program's revision, and copy it."
-    add_group(app, "db", about, upgrade=upgrade, current=current, backup=backup)
+    about = "Bring the database to this program's revision, copy it, and put a copy back."
+    add_group(app, "db", about, upgrade=upgrade, current=current, backup=backup, restore=restore)
 
 
 def upgrade(*, as_json: Json = False) -> None:
@@ -89,3 +91,31 @@ def backup(
         say("{file}: {bytes}", file=copy, bytes=written)
         for path in removed:
             note("removed {path}", path=path)
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="A SQLite database, as `vitrine db backup` copies it.")],
+    *,
+    as_json: Json = False,
+) -> None:
+    """Put a copy into the place of the database, brought to this program's revision.
+
+    A SQLite database that any process has open is refused, and the former one is kept under another name. A
+    PostgreSQL database gets the rows if it is empty: that is the way from SQLite to PostgreSQL.
+
+    The restored database has no artifact store until `vitrine artifacts adopt`.
+
+    Examples:
+      vitrine db restore /backup/vitrine-20260504T023000Z.db
+    """
+    with closing(Database(load_settings().database)) as database:
+        done = put_back(database, file)
+        if not database.is_sqlite:
+            rebuild_index(database, ["words"])
+    if as_json:
+        emit({"database": database.shown, "file": file, "rows": done.rows, "replaced": done.replaced})
+        return
+    say("{database}: {rows} rows from {file}", database=database.shown, rows=done.rows, file=file)
+    if done.replaced:
+        note("the former database is {path}; remove it when all is well", path=done.replaced)
+    note("next: vitrine artifacts adopt")

@@ -81,7 +81,7 @@ CHANGING = {
     "changes": {"compute"},
     "cleanup": {""},
     "crawl": {"pdp", "site"},
-    "db": {"upgrade", "backup"},  # the latter writes a file
+    "db": {"upgrade", "backup", "restore"},  # a backup writes a file
     "demo": {""},
     "domains": {"release"},
     "exceptions": {"resolve"},
@@ -105,7 +105,7 @@ CHANGING = {
     "retention": {"set", "hold", "unhold"},
     "runs": {"stop", "resume"},
     "serve": {""},
-    "sessions": {"retry", "report"},  # the latter writes a file
+    "sessions": {"retry", "report"},  # a backup writes a file
     "snapshots": {"index", "rebuild"},
     "sources": {"seed"},
     "warcs": {"erase", "recover"},
