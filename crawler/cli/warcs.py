@@ -15,6 +15,8 @@ from crawler.cli.output import Listing, emit, note, say, table
 from crawler.cli.stores import opened, reading
 from crawler.clock import utc_now
 from crawler.config import load_settings
+from crawler.db import lookup
+from crawler.db.models import Job
 from crawler.errors import ExitCode, NoDatabaseError, NotFoundError, UsageError
 from crawler.evidence import warc_tools as tools
 from crawler.evidence.warc_checks import compared
@@ -145,8 +147,13 @@ def cat(
 
 
 def cdxj(
-    files: Files,
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="[FILE]...", help="WARC files, or folders of them.")
+    ] = None,
     *,
+    job: Annotated[
+        str | None, typer.Option("--job", metavar="ID", help="The files of this job instead.")
+    ] = None,
     pywb: Annotated[
         Path | None, typer.Option("--pywb", metavar="DIR", help="Make a collection of pywb's there.")
     ] = None,
@@ -154,9 +161,15 @@ def cdxj(
 ) -> int:
     """Write the sorted index of files to standard output, or make a collection that pywb serves.
 
-    What is damaged is left out and told; exit 6 then.
+    A collection links to the files, and its index is written anew. What is damaged is left out and reported;
+    exit 6 then.
+
+    Examples:
+      vitrine warcs cdxj --job 1 --pywb /srv/pywb/collections/shop
     """
-    paths, damaged = list(_named(files)), 0
+    if (job is None) == (not files):
+        raise UsageError("name files, or a job with --job", hint="as in vitrine warcs cdxj --job 1")
+    paths, damaged = _files_of_job(job) if job else _named(files or ()), 0
 
     def tell(path: Path, bad: Bad) -> None:
         nonlocal damaged
@@ -245,6 +258,16 @@ def erase(
         verb = "erased" if done.is_done or not done.records else "would be erased; --yes does it"
         note("{count} records {verb}", count=len(done.records), verb=verb)
     return ExitCode.DONE if done.records else ExitCode.NOTHING_MATCHED
+
+
+def _files_of_job(given: str) -> list[Path]:
+    with reading() as db:
+        job = lookup.find(db, Job, given)
+    if not (paths := tools.discover(Path(job.output_dir))):
+        raise NotFoundError(
+            f"job {job.id} has no WARC file in {job.output_dir}", hint="`vitrine jobs show ID`"
+        )
+    return paths
 
 
 def _require_folder(folder: Path) -> None:

@@ -89,6 +89,27 @@ def test_pywb_serves_a_collection(home: Home, shops: DemoServer, peers: Path, tm
         assert pywb.get("shop/2026id_/https://shop.example/never")[0] == 404
 
 
+def test_pywb_serves_a_job(home: Home, peers: Path, tmp_path: Path) -> None:
+    """In a folder where nothing was prepared; files that a job got later are served after another time."""
+    root, folder = tmp_path / "pywb", tmp_path / "job"
+    root.mkdir()
+    (folder / "warcs").mkdir(parents=True)
+    for name, url, number in (("one", URL, 1), ("two", OTHER, 2)):
+        data, _ = made(exchange(url, page(number)))
+        (folder / "warcs" / f"{name}.warc.gz").write_bytes(data)
+        if number == 1:
+            assert home.vitrine("db", "upgrade").returncode == 0
+            assert home.vitrine("sources", "seed").returncode == 0
+            done = home.vitrine("jobs", "register", "--source", "hc", "--output-dir", str(folder))
+            assert done.returncode == 0, done.stderr
+        made_there = home.vitrine("warcs", "cdxj", "--job", "1", "--pywb", str(root / "collections" / "shop"))
+        assert made_there.returncode == 0, made_there.stderr
+    with own_pywb(peers, root) as pywb:
+        wait_for(pywb.answers)
+        for url, number in ((URL, 1), (OTHER, 2)):
+            assert pywb.get(f"shop/2026id_/{url}") == (200, page(number))
+
+
 def test_pywb_does_not_find_what_was_erased(home: Home, peers: Path, tmp_path: Path) -> None:
     """Nor does anything move: the same index still finds the others."""
     data, _ = made(*(exchange(f"https://shop.example/{n}", page(n)) for n in range(4)))

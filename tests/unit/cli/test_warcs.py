@@ -101,6 +101,26 @@ def test_an_index_and_a_collection(vitrine: Vitrine, file: Path, tmp_path: Path)
     assert (tmp_path / "shop/archive/made.warc.gz").resolve() == file
 
 
+def test_the_index_of_a_job(vitrine: Vitrine, file: Path, tmp_path: Path) -> None:
+    """All files of its folder are in the collection; a job without files, or that is none, is told."""
+    folder = tmp_path / "job"
+    (folder / "warcs").mkdir(parents=True)
+    (folder / "warcs" / "a.warc.gz").write_bytes(file.read_bytes())
+    assert vitrine("db", "upgrade").code == 0
+    assert vitrine("sources", "seed").code == 0
+    done = vitrine("jobs", "register", "--source", "hc", "--output-dir", str(folder), "--json")
+    assert done.code == 0, done.err
+    made = asked(vitrine, "cdxj", "--job", "1", "--pywb", str(tmp_path / "pywb"))
+    assert made["files"] == [str(folder / "warcs" / "a.warc.gz")]
+    lines = (tmp_path / "pywb/indexes/index.cdxj").read_text(encoding="utf-8").splitlines()
+    assert lines == vitrine("warcs", "cdxj", "--job", "1").out.splitlines()
+    assert len(lines) == 3
+    (folder / "warcs" / "a.warc.gz").unlink()
+    assert "job 1 has no WARC file in" in vitrine("warcs", "cdxj", "--job", "1").err
+    assert vitrine("warcs", "cdxj", "--job", "2").code == 1
+    assert vitrine("warcs", "cdxj").code == vitrine("warcs", "cdxj", str(file), "--job", "1").code == 2
+
+
 CANNOT_BE = [
     (("list", "/none"), 1, "error[not_found]: there is no folder /none"),
     (("cat", "FILE", "99999999999999999999"), 2, "error[usage]: Invalid value for 'OFFSET'"),
