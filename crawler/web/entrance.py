@@ -19,7 +19,7 @@ from crawler import logs
 from crawler.errors import CrawlerError
 from crawler.web import errors
 from crawler.web.cors import Cors
-from crawler.web.guards import Guards
+from crawler.web.guards import FramingError, Guards
 from crawler.web.limits import Limits
 from crawler.web.proxies import Proxies
 
@@ -75,7 +75,10 @@ class Entrance:
             app = self._cors.answer(visit.scope) or self._app
             await app(visit.as_get(), receive, visit.send)
         except CrawlerError as refused:
-            await visit.answer_with(errors.answer(visit.request, refused))
+            answer = errors.answer(visit.request, refused)
+            if isinstance(refused, FramingError):
+                answer.headers["Connection"] = "close"  # what follows may be another request, or none
+            await visit.answer_with(answer)
         except Exception as error:  # ruff: ignore[blind-except] - the last resort: one answer, one log entry
             await visit.answer_with(errors.unforeseen(visit.request, error))
 

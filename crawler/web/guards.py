@@ -33,6 +33,13 @@ class HostError(CrawlerError):
     http_status = 400
 
 
+class FramingError(CrawlerError):
+    """The request says in two ways where its body ends."""
+
+    code = "framing"
+    http_status = 400
+
+
 class TooLongError(CrawlerError):
     """The address is too long."""
 
@@ -79,6 +86,7 @@ class Guards:
     async def admit(self, scope: Scope, receive: Receive) -> Receive:
         """Let a request pass, with its body read; else refuse it."""
         headers = Headers(scope=scope)
+        _check_framing(headers)
         self._check_host(headers)
         self._check_address(scope)
         return await _body_of(headers, receive)
@@ -110,6 +118,12 @@ class Guards:
 
     def _holds_token(self, parts: list[str]) -> bool:
         return any(token in part for token in self._tokens for part in parts)
+
+
+def _check_framing(headers: Headers) -> None:
+    """Refuse a request of which a proxy may take another part for the body than this server does."""
+    if "content-length" in headers and "transfer-encoding" in headers:
+        raise FramingError(hint="send Content-Length or Transfer-Encoding, not both")
 
 
 async def _body_of(headers: Headers, receive: Receive) -> Receive:

@@ -1,4 +1,4 @@
-"""How often one address may ask; this machine itself is not counted."""
+"""How often one client may ask; this machine itself is not counted."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 WINDOW_SECONDS = 60
+CLIENT_BITS = 64  # of an IPv6 address; a provider gives each of its customers at least such a network
 MAX_CLIENTS = 10_000  # remembered; the one that asked longest ago is forgotten
 # What part of the limit each kind of request has.
 SHARES = {"": 1.0, "search": 1 / 2, "export": 1 / 12, "login": 1 / 12}
@@ -33,15 +34,16 @@ class TooOftenError(CrawlerError):
 
 
 class Limits:
-    """Counts the requests of each address, in windows of a minute."""
+    """Counts the requests of each client, in windows of a minute."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_minute = per_minute
         self._clock = clock
         self._counts: OrderedDict[tuple[str, str], tuple[int, int]] = OrderedDict()
 
-    def admit(self, client: str, path: str) -> None:
+    def admit(self, address: str, path: str) -> None:
         """Count a request, or refuse it."""
+        client = client_of(address)
         if not self._per_minute or path.startswith(FREE) or is_here(client):
             return
         kind = next((kind for begin, kind in KINDS if path.startswith(begin)), "")
@@ -53,6 +55,20 @@ class Limits:
             self._counts.popitem(last=False)
         if count > max(1, int(self._per_minute * SHARES[kind])):
             raise TooOftenError
+
+
+def client_of(address: str) -> str:
+    """Return the client that an address stands for; in an IPv6 network one client has all addresses."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return address
+    if parsed.ipv4_mapped or parsed.is_loopback:
+        return str(parsed.ipv4_mapped or parsed)
+    network = ipaddress.ip_network((int(parsed), CLIENT_BITS), strict=False)
+    return str(network)
 
 
 def is_here(client: str) -> bool:

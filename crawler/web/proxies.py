@@ -22,7 +22,7 @@ class Proxies:
     def seen_through(self, scope: Scope) -> Scope:
         """The request as the first proxy of ours saw it."""
         client = scope.get("client")
-        if not self._networks or client is None or not self._are_trusted(client[0]):
+        if not self._networks or client is None or not self.trusts(client[0]):
             return scope
         headers = Headers(scope=scope)
         changed = {**scope, "client": (self._origin(headers.getlist("x-forwarded-for"), client[0]), 0)}
@@ -35,11 +35,12 @@ class Proxies:
             if not _is_address(address):
                 break
             client = address
-            if not self._are_trusted(address):
+            if not self.trusts(address):
                 break
         return client
 
-    def _are_trusted(self, address: str) -> bool:
+    def trusts(self, address: str) -> bool:
+        """Return whether an address is that of a proxy of ours."""
         if not _is_address(address):
             return False
         parsed = ipaddress.ip_address(address)

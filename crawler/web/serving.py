@@ -8,7 +8,8 @@ import signal
 import socket
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
@@ -16,7 +17,8 @@ from crawler.config import Settings
 from crawler.errors import ConfigError, UsageError
 from crawler.reading.bounds import WEB_BYTES, bound_memory
 from crawler.web.app import create_app
-from crawler.web.patience import PatientProtocol
+from crawler.web.patience import Crowd, PatientProtocol
+from crawler.web.proxies import Proxies
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -96,9 +98,10 @@ def serve(stores: Stores, bound: socket.socket) -> None:
 def server_of(stores: Stores) -> uvicorn.Server:
     """The server, as it is set up."""
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    protocol: Any = partial(PatientProtocol, crowd=Crowd(Proxies(stores.settings.trusted_proxies)))
     config = uvicorn.Config(
         create_app(stores), log_config=None, access_log=False, server_header=False, proxy_headers=False,
-        lifespan="off", ws="none", http=PatientProtocol, limit_concurrency=AT_ONCE,
+        lifespan="off", ws="none", http=protocol, limit_concurrency=AT_ONCE,
         timeout_graceful_shutdown=GRACE_SECONDS, h11_max_incomplete_event_size=MAX_HEADER_BYTES,
     )  # fmt: skip
     return uvicorn.Server(config)

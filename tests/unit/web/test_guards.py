@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import TYPE_CHECKING
 
 from crawler.web.guards import MAX_BODY_BYTES, MAX_QUERY_BYTES
@@ -41,6 +42,22 @@ def test_too_long_and_too_large(served: Served) -> None:
     assert served.client.post("/api/stats", content=big).status_code == 413
     assert served.client.post("/api/stats", content=iter([big])).status_code == 413
     assert served.client.post("/api/stats", content=b"x").status_code == 405
+
+
+def test_a_body_with_two_ends_is_refused_and_nothing_behind_it_is_read(served: Served) -> None:
+    """A proxy in front may take the rest for a part of the body, or for somebody else's request."""
+    host, port = served.address.removeprefix("http://").split(":")
+    hidden = b"GET /api/stats HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    for method in (b"POST", b"GET"):
+        request = method + (
+            b" /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"
+            b"0\r\n\r\n"
+        )
+        with socket.create_connection((host, int(port)), 60) as client:
+            client.sendall(request + hidden)
+            answer = b"".join(iter(lambda: client.recv(65_536), b""))  # to its end: the connection is closed
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert (answer.count(b"HTTP/1.1 "), b"framing" in answer) == (1, True)
 
 
 def test_a_nul_is_refused(served: Served) -> None:

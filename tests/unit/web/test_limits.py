@@ -51,3 +51,13 @@ def test_a_minute_later_it_begins_anew() -> None:
 def test_no_limit_is_no_limit() -> None:
     """0 switches it off."""
     assert admitted(Limits(0), "/", 500) == 500
+
+
+def test_a_client_has_a_whole_network_of_version_6() -> None:
+    """Its limit is one, however many addresses of its own it takes; another network has its own."""
+    limits = Limits(120, clock=lambda: 0.0)
+    mine = [f"2001:db8:0:7::{number:x}" for number in range(1, 200)]
+    assert sum(admitted(limits, "/admin/login", 1, each) for each in mine) == 10
+    assert admitted(limits, "/admin/login", 1, "2001:db8:0:8::1") == 1
+    assert sum(admitted(limits, "/admin/login", 1, f"::ffff:192.0.2.{number}") for number in range(20)) == 20
+    assert admitted(Limits(1, clock=lambda: 0.0), "/", 9, "::1") == 9
