@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # A control character in a value must not reach the terminal.
 _PLAIN_VALUE = re.compile(r"[^\s\"'=\x00-\x1f\x7f-\x9f]+")
-TEXT_FORMAT = "%(asctime)s [%(name)s] %(levelname)s: %(message)s"
+TEXT_FORMAT = "%(asctime)s [%(levelname)s] %(name)s: %(message)s"
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:
@@ -33,6 +33,7 @@ def configure(level: str, log_format: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter_for(log_format))
     logging.basicConfig(level=level, handlers=[handler], force=True)
+    logging.getLogger("sqlalchemy.engine").setLevel(logging.WARNING)  # it logs each statement, and its values
 
 
 def formatter_for(log_format: str, template: str = TEXT_FORMAT) -> logging.Formatter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
 from typing import Any, NoReturn
 
@@ -108,7 +109,8 @@ def test_the_level_is_kept_to(lines: Any, capsys: pytest.CaptureFixture[str]) ->
     log = get_logger("quiet")
     log.info("page.kept")
     log.warning("page.lost", url="https://a/")
-    assert capsys.readouterr().err.endswith("[quiet] WARNING: page.lost url=https://a/\n")
+    told = capsys.readouterr().err
+    assert re.fullmatch(r"[\d-]+ [\d:,]+ \[WARNING\] quiet: page\.lost url=https://a/\n", told)
 
 
 def test_an_exception_brings_its_traceback(lines: Any, capsys: pytest.CaptureFixture[str]) -> None:
