@@ -6,6 +6,7 @@ import re
 import sys
 from html import unescape
 from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,6 +21,8 @@ from crawler.cli.options import FailEmpty, Json, OfSource, add_group, day_of, pe
 from crawler.cli.output import NOTHING_MATCHED, Listing, emit, note, progress_bar, say, table
 from crawler.cli.stores import opened, reading
 from crawler.config import load_settings
+from crawler.db import lookup
+from crawler.db.models import Snapshot
 from crawler.errors import UsageError
 from crawler.retention.holds import note_action
 from crawler.views import search as found_views
@@ -55,7 +58,7 @@ def register(app: typer.Typer) -> None:
     app.command("search")(search)
     add_group(
         app, "snapshots", "Captured pages that can be found: index them, show one, read its body.",
-        list=list_snapshots, index=index, show=show, cat=cat, rebuild=rebuild,
+        list=list_snapshots, index=index, show=show, cat=cat, export=export, rebuild=rebuild,
     )  # fmt: skip
 
 
@@ -162,7 +165,17 @@ def show(snapshot: SnapshotId, *, as_json: Json = False) -> int:
         emit(document)
         return 0
     say("[bold]{title}[/]", title=document.title or document.url)
-    for name in ("url", "captured_at", "source", "session", "status_code", "language", "container", "body"):
+    for name in (
+        "url",
+        "captured_at",
+        "source",
+        "session",
+        "status_code",
+        "language",
+        "container",
+        "body",
+        "raw_snapshot_path",
+    ):
         say("  {name}: {value}", name=name, value=getattr(document, name))
     say("  {snippet}", snippet=document.snippet)
     return 0
@@ -179,6 +192,35 @@ def cat(snapshot: SnapshotId) -> int:
     sys.stdout.buffer.write(found.body)
     sys.stdout.buffer.flush()
     return 0
+
+
+def export(
+    snapshot: SnapshotId,
+    file: Annotated[Path, typer.Argument(help="Where the copy goes, such as page.html.")],
+    *,
+    as_json: Json = False,
+) -> None:
+    """Write a snapshot's body into a file, and note the file's path as the snapshot's static copy.
+
+    Nothing is written over. The copy is yours: neither retention nor a purge deletes it.
+
+    Examples:
+      vitrine snapshots export 1 page.html
+    """
+    path = file.absolute()
+    with opened() as stores:
+        found = views.raw(stores.database, stores.blobs, snapshot)
+        try:
+            with path.open("xb") as copy:
+                copy.write(found.body)
+        except OSError as error:
+            raise UsageError(f"{path} cannot be written: {error.strerror}") from None
+        with stores.database.write() as db:
+            lookup.find(db, Snapshot, snapshot).raw_snapshot_path = str(path)
+    if as_json:
+        emit({"id": found.id, "file": path, "bytes": len(found.body)})
+    else:
+        say("{file}: {bytes} bytes of snapshot {id}", file=path, bytes=len(found.body), id=found.id)
 
 
 def rebuild(

@@ -87,6 +87,7 @@ class SnapshotDocument(PublicSnapshot):
 
     warc: str | None
     artifact: UUID | None
+    raw_snapshot_path: str | None  # a static copy, where one was written
 
 
 @frozen(kw_only=True)
@@ -154,6 +155,7 @@ def snapshot(db: Transaction, given: str) -> SnapshotDocument:
         text_hash=db.scalar(select(Text.text_hash).where(Text.id == row.text_id)), problem=row.problem,
         container="warc" if file else "artifact", warc=f"{file.folder}/{file.path}" if file else None,
         offset=record.offset, length=record.length, artifact=record.artifact_id,
+        raw_snapshot_path=row.raw_snapshot_path,
         body=body_state(db, record, file),
     )  # fmt: skip
 

@@ -130,6 +130,7 @@ class Snapshot(Base):
     snippet: Mapped[str]  # the beginning of its text
     language: Mapped[str]  # as the page declares or reads
     content_hash: Mapped[str]  # SHA-256 of the body
+    raw_snapshot_path: Mapped[str | None]  # a static copy of the page, where somebody had one written
     problem: Mapped[str | None]  # why the page has no text
     deduplicated: Mapped[bool] = mapped_column(default=False)  # a newer one of the same day says the same
     find_title: Mapped[str]  # these three as they are compared

@@ -128,6 +128,19 @@ def test_a_snapshot(command: Command) -> None:
     assert "leather" in command("snapshots", "show", "1").out
 
 
+def test_a_static_copy(command: Command, tmp_path: Path) -> None:
+    """It is written whole, its path stands with the snapshot, and nothing is written over."""
+    assert command("snapshots", "show", "1", "--json").document["raw_snapshot_path"] is None
+    assert command("snapshots", "export", "1", "page.html").code == 0
+    copy = tmp_path / "page.html"
+    assert copy.read_text(encoding="utf-8") == PAGE
+    assert command("snapshots", "show", "1", "--json").document["raw_snapshot_path"] == str(copy)
+    again = command("snapshots", "export", "1", "page.html")
+    assert (again.code, "cannot be written: File exists" in again.err) == (2, True)
+    assert command("snapshots", "export", "2", "other.html").code == 1
+    assert command("snapshots", "export", "1", "none/page.html").code == 2
+
+
 @pytest.mark.parametrize("given", ["2", "x", str(2**63), "-1"])
 def test_no_snapshot(command: Command, given: str) -> None:
     """An unknown number is one line."""
