@@ -16,7 +16,7 @@ class CrawlSettings(SettingsPart):
 
     # Sessions
     session_max_seconds: Seconds = Field(
-        1200, ge=10, le=86_400, description="The longest that a session may hold its domain."
+        1200, ge=1, le=86_400, description="The longest that a session may hold its domain."
     )
     sessions_at_once: int = Field(
         8, ge=1, le=256, description="Sessions of different domains that run side by side in one process."

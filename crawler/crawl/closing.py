@@ -7,18 +7,18 @@ left its scheduler, at the pace of each domain; with room for 64 requests that i
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakKeyDictionary
 
+from scrapy import signals
+
 from crawler import logs
 from crawler.crawl.answers import SessionStoppedError
+from crawler.crawl.context import SESSION
 from crawler.errors import CrawlerError, InternalError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-    from typing import Any
-
+    from scrapy import Request
     from scrapy.crawler import Crawler
 
     from crawler.crawl.visits import Visits
@@ -61,16 +61,21 @@ def let_queue_run(crawler: Crawler) -> None:
         downloader._process_queue(slot)
 
 
-async def unless_closing(crawler: Crawler, work: Coroutine[Any, Any, T]) -> T:
-    """Wait for some work as long as the crawl goes on."""
-    task = asyncio.ensure_future(work)
-    while not (await asyncio.wait([task], timeout=LOOK_SECONDS))[0]:
-        if drops_its_queue(crawler):
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
-            raise SessionStoppedError("the crawl is being ended")
-    return task.result()
+def recall_queue(crawler: Crawler, session: str) -> None:
+    """Have those requests of a session fail at once that wait for their turn at a site."""
+    for slot in list(crawler.engine.downloader.slots.values()):
+        for request, answer in [each for each in slot.queue if each[0].meta.get(SESSION) == session]:
+            slot.queue.remove((request, answer))
+            crawler.signals.send_catch_log(
+                signals.request_left_downloader, request=request, spider=crawler.spider
+            )
+            answer.errback(SessionStoppedError("its session lets others into the domain"))
+
+
+def requests_of(crawler: Crawler, session: str) -> list[Request]:
+    """Return the requests of a session in the engine, up to the last item of their callbacks."""
+    slot = crawler.engine._slot
+    return [each for each in slot.inprogress if each.meta.get(SESSION) == session] if slot else []
 
 
 def end_crawl(crawler: Crawler, visits: Visits, error: Exception) -> None:

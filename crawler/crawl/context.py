@@ -61,7 +61,7 @@ class CrawlContext:
     def run_worker(self) -> RunWorker:
         """The crawl's worker; it begins to work when a run is opened."""
         at_once = self._at_once or 1
-        return RunWorker(self.visits, at_once=at_once, wake=self._wake, run_completed=run_completed)
+        return RunWorker(self.visits, at_once=at_once, wake=self.wake, run_completed=run_completed)
 
     def has_own_warc(self, session: str) -> bool:
         """Whether a session is to keep a WARC file of its own."""
@@ -80,7 +80,8 @@ class CrawlContext:
         worker.end(evolve(FAILED, error=error))
         return True
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
+        """Have the engine look for requests now."""
         # Left alone the engine looks for requests every five seconds, and Scrapy has no public word
         # to make it look now.
         crawler = self._crawler()

@@ -18,7 +18,6 @@ from crawler.access.acquisition import DELAY, DomainAcquisition, DomainLockTimeo
 from crawler.access.gate import GateUnavailableError
 from crawler.capture.failures import Cause, Summary
 from crawler.config import shown
-from crawler.errors import LockedError
 from crawler.leases.backoff import Backoff
 from crawler.leases.patience import Patience
 from crawler.leases.renewer import Renewer
@@ -26,7 +25,6 @@ from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Outcome, Status
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 from crawler.sessions.spool import keep_warc
-from crawler.sessions.visit import ProductPage
 from crawler.stores import HOOKS, open_for_crawl
 
 if TYPE_CHECKING:
@@ -95,7 +93,7 @@ class Visits:
             await self._shared.give_up()
             await self.stores.writes.settle()
             # All at once: ends that come together share commits.
-            end = _end_own if completed else _interrupt
+            end = end_own if completed else _interrupt
             await asyncio.gather(*(end(self, visit) for visit in list(self.running.values())))
             await self.threads.run(_close, self.stores, self.domains)
         finally:
@@ -205,14 +203,6 @@ class Visits:
 
     # ── for everybody ──
 
-    async def visit_of(self, domain: str, url: str) -> Visit:
-        """The session of this process that holds `domain`; one is begun if there is none."""
-        await self.open()
-        for visit in self.running.values():
-            if self.domains.has(visit, domain) and not visit.stopped:
-                return visit
-        return await self._shared.get(domain, partial(_begin_own, self, domain, url))
-
     async def ask_delay(self, domain: str, seconds: float, reason: str) -> None:
         """Hold everyone off a domain, as its site has asked."""
         stores = await self.open()
@@ -233,35 +223,11 @@ def _close(stores: Stores, domains: Domains) -> None:
         stores.close()
 
 
-async def _begin_own(visits: Visits, domain: str, url: str) -> Visit:
-    """A session for a spider that knows of none; it ends when it is stopped, or with its crawl."""
-    order = SessionOrder(url, domain, crawl_policy_version=visits.settings.crawl_policy_version)
-    queue = visits.stores.sessions.queue
-    [session_id] = await to_its_end(visits.threads.run(queue, [order], shown(visits.settings)))
-    visits.tell("queued", sessions=[str(session_id)])
-    async with visits.slots:
-        visit = await visits.begin(session_id, order)
-    if visit is None:
-        raise LockedError(f"{domain} is held by another session")
-    visit.pdp = ProductPage(missing=None)
-    visit.expect()
-    visit.wake = lambda: asyncio.ensure_future(_leave(visits, visit))
-    if visit.stopped:
-        visit.wake()
-    return visit
-
-
 # ── ends ──
 
 
-async def _leave(visits: Visits, visit: Visit) -> None:
-    """End a session of a spider that knows of none, behind the pages that are being kept."""
-    await visit.work.all_back()
-    await _end_own(visits, visit)
-
-
-async def _end_own(visits: Visits, visit: Visit) -> None:
-    """End a session that nobody waits for; one that is another's by now, or cannot be ended, stops nobody."""
+async def end_own(visits: Visits, visit: Visit) -> None:
+    """End a session that nobody waits for; log it if it is another's by now, or cannot be ended."""
     try:
         await visits.end(visit)
     except StaleSessionError:

@@ -15,8 +15,11 @@ from scrapy import signals
 from crawler.capture.failures import Cause
 from crawler.crawl.closing import drops_its_queue, ends_its_visits, let_queue_run
 from crawler.crawl.context import SESSION, Component
+from crawler.crawl.scheduling import WaitingScheduler
 
 if TYPE_CHECKING:
+    from scrapy.core.scheduler import BaseScheduler
+
     from crawler.sessions.visit import Visit
 
 LOOK_SECONDS = 1.0
@@ -63,7 +66,7 @@ class Watch(Component):
     def look(self) -> None:
         """Have the visits ended that were found idle often enough."""
         slot = self.crawler.engine._slot  # ruff: ignore[private-member-access] - there is no public word for it
-        if slot is None or slot.closing is not None or slot.scheduler.has_pending_requests():
+        if slot is None or slot.closing is not None or _has_more(slot.scheduler):
             self._idle.clear()
             return
         # From the scheduler to the last of the items that a callback gave.
@@ -75,6 +78,13 @@ class Watch(Component):
                 self.visits.stop(visit.id, Cause.LOST, note="its request got lost in the crawl")
             elif self._idle[visit.id] >= LEAVES_AFTER:
                 visit.wake()
+
+
+def _has_more(scheduler: BaseScheduler) -> bool:
+    """Whether requests may come; those that wait for a domain are none of the sessions that run."""
+    if isinstance(scheduler, WaitingScheduler):
+        return scheduler.has_ready()
+    return scheduler.has_pending_requests()
 
 
 def _may_idle(visit: Visit) -> bool:

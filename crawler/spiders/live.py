@@ -52,6 +52,7 @@ class LiveSpider(Spider):
         "REDIRECT_MAX_TIMES": 4,
         "METAREFRESH_ENABLED": False,
         "RETRY_ENABLED": False,
+        "DOMAIN_QUEUE_WAIT_SECONDS": 3,
         "DOWNLOAD_DELAY": 0,  # there is one page; what the domain's gate and robots.txt ask for is kept
     }
     snapshot: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
@@ -15,7 +16,6 @@ from scrapy.utils.test import get_crawler
 
 from crawler.config import load_settings
 from crawler.crawl.context import SESSION
-from crawler.errors import LockedError
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import Fence, SessionOrder
 from crawler.sessions.visit import Visit
@@ -76,13 +76,37 @@ class Visits:
         self.admitted.append(domain)
         return domain not in self.held_elsewhere
 
-    async def visit_of(self, domain: str, url: str) -> Visit:
-        """The visit of a spider that knows of none."""
-        if domain in self.held_elsewhere:
-            raise LockedError(f"{url} is held")
-        return next((v for v in self.running.values() if v.order.domain == domain), None) or self.add(
-            a_visit(domain)
-        )
+    async def begin_if_free(self, order: SessionOrder) -> Visit | None:
+        """Begin a session in a domain that is free."""
+        return None if order.domain in self.held_elsewhere else self.add(a_visit(order.domain))
+
+    async def end(self, visit: Visit) -> None:
+        """End it."""
+        del self.running[visit.id]
+
+    @property
+    def threads(self) -> Any:
+        """What blocks, run here."""
+
+        async def run(function: Callable[..., T], *args: Any) -> T:  # ruff: ignore[unused-async] - as the real one
+            return function(*args)
+
+        return SimpleNamespace(run=run)
+
+    @property
+    def stores(self) -> Any:
+        """Who holds a domain."""
+        return SimpleNamespace(gate=SimpleNamespace(state=lambda _domain: SimpleNamespace(value="another")))
+
+    @property
+    def slots(self) -> Any:
+        """As many sessions as are wanted."""
+        return nullcontext()
+
+    @property
+    def domains(self) -> Any:
+        """What the sessions hold."""
+        return SimpleNamespace(has=lambda visit, domain: visit.order.domain == domain)
 
     async def ask_delay(self, domain: str, seconds: float, reason: str) -> None:
         """Remember it."""
@@ -131,6 +155,7 @@ def crawl_parts(*, vitrine: dict[str, Any] | None = None, **settings: Any) -> Pa
         settings=load_settings(vitrine or {}),
         readers=None,
         run_worker=None,
+        wake=lambda: None,
         records_sessions=False,
         is_recorded=lambda _session: False,
         has_own_warc=lambda _session: False,

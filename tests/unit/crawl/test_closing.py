@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from crawler.crawl import closing
-from crawler.crawl.answers import SessionStoppedError
-from crawler.crawl.closing import drops_its_queue, is_closing, let_queue_run, tell_refusal, unless_closing
+from crawler.crawl.closing import drops_its_queue, is_closing, let_queue_run, tell_refusal
 from crawler.errors import UsageError
-from tests.unit.components import Visits, awaited
+from tests.unit.components import Visits
 
 
 class Own:
@@ -58,34 +55,6 @@ def test_what_waits_comes_up_at_once() -> None:
     let_queue_run(SimpleNamespace(engine=SimpleNamespace(downloader=downloader)))  # type: ignore[arg-type]
     assert processed == list(slots.values())
     assert [(slot.delay, slot.jitter, slot.closed) for slot in processed] == [(0, 0, True)] * 2
-
-
-def test_work_is_given_up_with_the_crawl(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is cancelled, and hears of it; while the crawl goes on it is waited for, however long it takes."""
-    monkeypatch.setattr(closing, "LOOK_SECONDS", 0.001)
-    crawl, heard = a_crawl(), list[str]()
-
-    async def work() -> str:
-        try:
-            await asyncio.sleep(3600)
-        finally:
-            heard.append("cancelled")
-        return "never"
-
-    async def short() -> str:
-        await asyncio.sleep(0.005)
-        return "done"
-
-    async def end() -> None:
-        waiting = asyncio.ensure_future(unless_closing(crawl, work()))
-        await asyncio.sleep(0.005)
-        crawl.engine.running = False
-        await waiting
-
-    assert awaited(unless_closing(crawl, short())) == "done"
-    with pytest.raises(SessionStoppedError):
-        awaited(end())
-    assert heard == ["cancelled"]
 
 
 def test_a_refusal_is_told_to_who_listens() -> None:

@@ -18,7 +18,7 @@ from crawler.capture.failures import Cause
 from crawler.capture.items import PageCapture
 from crawler.clock import utc_now
 from crawler.config import load_settings
-from crawler.crawl.visits import Visits
+from crawler.crawl.visits import Visits, end_own
 from crawler.db.models import Artifact, CrawlLog, CrawlSession, Run
 from crawler.errors import RevisionError
 from crawler.evidence.blobs import MARK
@@ -173,12 +173,11 @@ def test_a_session_that_is_anothers_ends_here_without_a_traceback(
     """Whoever woke up too late has a line about it, lets go of what it has, and changes nothing."""
 
     async def wake_up_late(visits: Visits) -> Any:
-        await visits.open()
-        visit: Any = await visits.visit_of("shop.example", "https://shop.example/")
+        visit: Any = await visits.begin_if_free(ORDER)
         with visits.stores.database.write() as db:
             db.get_one(CrawlSession, visit.fence.session_id).epoch += 1
         if how == "woken":
-            await visit.wake()
+            await end_own(visits, visit)
         return visit
 
     visit = in_loop(wake_up_late, settings, completed=how == "closed")

@@ -10,7 +10,6 @@ from scrapy import signals
 from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 
-from crawler.access.gate import GateUnavailableError
 from crawler.capture.failures import Cause
 from crawler.crawl.answers import BadRequestUrlError, DomainHeldError, SessionStoppedError
 from crawler.crawl.context import SESSION
@@ -19,8 +18,6 @@ from crawler.spiders.visiting import VisitingSpider
 from tests.unit.components import a_request, a_visit, an_answer, awaited, crawl_parts
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from scrapy import Request
 
     from tests.unit.components import Parts
@@ -43,6 +40,7 @@ def test_a_request_of_a_visit_goes(parts: Parts) -> None:
 
 def test_a_further_domain_is_asked_for(parts: Parts) -> None:
     """And where it cannot be had, that request fails."""
+    parts.crawler.spidercls = VisitingSpider
     visit = parts.visits.add(a_visit())
     parts.visits.held_elsewhere.add("media.example")
     with pytest.raises(DomainHeldError) as refused:
@@ -53,6 +51,7 @@ def test_a_further_domain_is_asked_for(parts: Parts) -> None:
 
 def test_nothing_is_asked_for_a_visit_that_is_over(parts: Parts) -> None:
     """Whether it was stopped, or is not here at all."""
+    parts.crawler.spidercls = VisitingSpider
     stopped = parts.visits.add(a_visit())
     stopped.stop(Cause.LOCK_LOST)
     gate = parts.make(DomainGateMiddleware)
@@ -96,26 +95,8 @@ def test_what_fails_is_told_to_the_session_of_a_spider_that_knows_none(parts: Pa
     assert Cause.CONNECTION_FAILED not in visit.kept
 
 
-@pytest.mark.parametrize("jobdir", ["", "jobs/1"])
-def test_what_a_crawl_with_a_jobdir_has_not_asked_for_goes_on_with_its_next_start(
-    tmp_path: Path, jobdir: str
-) -> None:
-    """Scrapy's scheduler keeps it, whatever session it had; without a JOBDIR, and of a file, nobody would."""
-    parts = crawl_parts(JOBDIR=jobdir and str(tmp_path / jobdir))
-    parts.crawler.engine = SimpleNamespace(running=False)
-    gate, request = parts.make(DomainGateMiddleware), a_request(visit=parts.visits.add(a_visit()))
-    over = SessionStoppedError("the crawl is being ended")
-    assert gate.process_exception(request.replace(callback=NO_CALLBACK), over) is None
-    assert gate.process_exception(request, DownloadTimeoutError("slow")) is None
-    put_off = gate.process_exception(request, over)
-    assert (put_off is not None) is bool(jobdir)
-    if put_off is not None:
-        assert (put_off.url, put_off.dont_filter, SESSION in put_off.meta) == (request.url, True, False)
-
-
-def test_a_request_out_of_a_jobdir_joins_a_session_of_today(tmp_path: Path) -> None:
-    """The one that it names, as a redirect or a copied meta does, was of another process."""
-    parts = crawl_parts(JOBDIR=str(tmp_path / "jobs"))
+def test_a_request_of_a_session_that_is_over_joins_one_of_today(parts: Parts) -> None:
+    """As one out of a JOBDIR, a redirect, or one whose meta was copied."""
     request = a_request(visit=a_visit())
     awaited(parts.make(DomainGateMiddleware).process_request(request))
     assert list(parts.visits.running) == [request.meta[SESSION]]
@@ -139,22 +120,25 @@ def test_a_spider_that_knows_no_sessions_gets_one_a_domain(parts: Parts) -> None
     """It is the same for all requests of the domain."""
     gate = parts.make(DomainGateMiddleware)
     requests = [a_request(f"https://{host}/") for host in ("a.example", "www.a.example", "b.example")]
-    for request in requests:
-        awaited(gate.process_request(request))
+
+    async def ask() -> None:
+        for request in requests:
+            await gate.process_request(request)
+
+    awaited(ask())
     one, same, other = (request.meta[SESSION] for request in requests)
     assert one == same != other
     assert set(parts.visits.running) == {one, other}
 
 
-def test_a_gate_that_is_away_refuses_such_a_request(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is fetched without a lock."""
-
-    def away(*_: object) -> None:
-        raise GateUnavailableError("no Redis")
-
-    monkeypatch.setattr(type(parts.visits), "visit_of", away)
-    with pytest.raises(DomainHeldError, match="no Redis"):
-        awaited(parts.make(DomainGateMiddleware).process_request(a_request()))
+def test_a_request_waits_beside_the_engine_for_a_domain_that_is_held(parts: Parts) -> None:
+    """It goes back to the scheduler as one that was seen and not asked for; nothing is fetched."""
+    parts.visits.held_elsewhere.add("shop.example")
+    gate, request = parts.make(DomainGateMiddleware), a_request(visit=a_visit(), priority=7)
+    back = awaited(gate.process_request(request))
+    assert back is not None
+    assert (back.url, back.priority, back.dont_filter, SESSION in back.meta) == (request.url, 7, True, False)
+    assert not parts.visits.running
 
 
 def test_robots_txt_belongs_to_whose_request_caused_it(parts: Parts) -> None:
