@@ -242,17 +242,33 @@ def _page_of(database: Database, url: str, last: Capture | None) -> list[Capture
         return [capture_of(row) for row in rows]
 
 
-def which_are_there(db: Transaction, urls: Iterable[str]) -> set[str]:
-    """Those of the URLs of which there is a capture that was answered well, or leads on."""
+@frozen
+class Known:
+    """What one of the captures of a URL is known to be."""
+
+    status: int | None
+    mime_type: str | None
+    is_damaged: bool  # its file is, somewhere
+
+
+def known_of_each(db: Transaction, urls: Iterable[str]) -> dict[str, list[Known]]:
+    """Return what is known of the captures of each URL that were answered well, or lead on."""
     keys = {url: stored_key(url) for url in urls}
-    known: set[str] = set()
+    known: dict[str, list[Known]] = {}
     every = sorted(set(keys.values()))
+    columns = (Record.url_key, Record.status_code, Record.mime_type, WarcFile.state)
+    well = or_(Record.status_code.is_(None), Record.status_code < 400)  # ruff: ignore[magic-value-comparison] - HTTP's
     for start in range(0, len(every), 500):
         some = every[start : start + 500]
-        query = captures(db).where(Record.url_key.in_(some)).with_only_columns(Record.url_key).distinct()
-        well = or_(Record.status_code.is_(None), Record.status_code < 400)  # ruff: ignore[magic-value-comparison] - HTTP's
-        known.update(db.scalars(query.where(well)))
-    return {url for url, key in keys.items() if key in known}
+        query = captures(db).where(Record.url_key.in_(some), well).with_only_columns(*columns).distinct()
+        for key, status, mime_type, state in db.execute(query):
+            known.setdefault(key, []).append(Known(status, mime_type, state == "damaged"))
+    return {url: known[key] for url, key in keys.items() if key in known}
+
+
+def which_are_there(db: Transaction, urls: Iterable[str]) -> set[str]:
+    """Return those of the URLs of which there is a capture that was answered well, or leads on."""
+    return set(known_of_each(db, urls))
 
 
 # ── of many URLs ──

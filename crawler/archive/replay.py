@@ -21,7 +21,7 @@ from crawler.archive.asked import (
 )
 from crawler.archive.lookup import Capture, Chosen, latest, near, same_second, which_are_there
 from crawler.archive.rewriting import Place, Shown, absolute, shown_page, shown_style
-from crawler.archive.showable import AS_TEXT, Form, Showable, headers_of, showable, status_of
+from crawler.archive.showable import A_REDIRECT, AS_TEXT, Form, Showable, headers_of, showable, status_of
 from crawler.db.models import Record, WarcFile
 from crawler.errors import IntegrityError, NotFoundError
 from crawler.evidence.blobs import BlobMissingError
@@ -31,7 +31,7 @@ from crawler.html.parse import as_utf8, charset_of
 from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from datetime import datetime
 
     from crawler.archive.absent import Purge, Tombstone
@@ -208,7 +208,7 @@ class Replay:
         return chosen.capture
 
     def _redirect(self, capture: Capture, location: str) -> Answer:
-        headers = [("Location", location), *headers_of(AS_TEXT)]
+        headers = [("Location", location), *headers_of(A_REDIRECT)]
         return Answer(302, [*headers, *self._memento_headers(capture)], (), capture)
 
     def _answer(self, capture: Capture, asked: Asked) -> Answer:
@@ -236,16 +236,15 @@ class Replay:
             style = shown_style(body, declared, place)
             return style, how, (style.body,)
         if how.form is Form.PAGE:
-            page = shown_page(body, declared, place)
+            page = shown_page(body, declared, place, self._there)
             if not page.problem:
                 return page, how, (page.body,)
         return None, AS_TEXT, (as_utf8(body, charset_of(body, declared)),)
 
-    def missing(self, shown: Shown) -> list[str]:
-        """What a page asks for to look as it did, and of which there is no capture."""
+    def _there(self, urls: Collection[str]) -> Collection[str]:
+        """Those of some addresses that were captured."""
         with self.database.read() as db:
-            there = which_are_there(db, shown.resources)
-        return [url for url in shown.resources if url not in there]
+            return which_are_there(db, urls)
 
     def _memento_headers(self, capture: Capture) -> list[tuple[str, str]]:
         here = link(

@@ -8,23 +8,30 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urljoin, urlsplit
 
 from attrs import Factory, define, frozen
 from selectolax.lexbor import SelectolaxError
 
+from crawler.archive.pictures import WITH_PICTURES, Candidate, Pictures, candidates, named
 from crawler.html.parse import as_utf8, charset_of, parse
-from crawler.html.stylesheets import restyled
+from crawler.html.stylesheets import font_sources, restyled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from selectolax.lexbor import LexborNode
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+    from crawler.archive.pictures import Attributes
+
+    Known = Callable[[Collection[str]], Collection[str]]
 
 MAX_URL_CHARS = 8192
 MAX_RESOURCES = 1_000
-MAX_SET_CHARS = 100_000
+MAX_CHOICES = 5_000  # addresses of pictures that are looked up for a page
+MAX_LOST_CHARS = 200
 MAX_STYLE_BYTES = 4 * 1024 * 1024
 FORM_NOTE = "Forms of archived pages lead nowhere"
 _VOID = frozenset(
@@ -43,7 +50,7 @@ _LEFT_OUT = frozenset(
 _AS_PREFORMATTED = frozenset({"xmp", "plaintext", "listing"})
 _ANIMATIONS = frozenset({"animate", "set", "animatetransform", "animatemotion"})
 # pywb's words for what an address is asked for; a page without one is shown with its frame.
-_PAGE, _FRAME, _STYLE, _PICTURE, _MEDIA = "", "if_", "cs_", "im_", "mp_"
+PAGE, FRAME, STYLE, PICTURE, MEDIA = "", "if_", "cs_", "im_", "mp_"
 _OUT_OF_FRAMES = frozenset({"_top", "_parent", "_blank", "_new"})
 _ADDRESSES = frozenset(
     {
@@ -67,9 +74,9 @@ _DROPPED = frozenset(
         "browsingtopics", "sharedstoragewritable", "credentialless", "autoplay",
     }
 )  # fmt: skip
-_LINKED = {"stylesheet": _STYLE, "icon": _PICTURE, "apple-touch-icon": _PICTURE, "mask-icon": _PICTURE}
+_LINKED = {"stylesheet": STYLE, "icon": PICTURE, "apple-touch-icon": PICTURE, "mask-icon": PICTURE}
 _OPEN_TO_LINKS = frozenset({"a", "area"})
-_SOURCES = {"iframe": _FRAME, "frame": _FRAME, "img": _PICTURE, "image": _PICTURE, "input": _PICTURE}
+_SOURCES = {"iframe": FRAME, "frame": FRAME, "img": PICTURE, "image": PICTURE, "input": PICTURE}
 _TAG = re.compile(r"[a-zA-Z][a-zA-Z0-9._-]*")
 _ATTRIBUTE = re.compile(r"[a-zA-Z_:][a-zA-Z0-9:._-]*")
 _PLAIN_PATH = re.compile(r"/[A-Za-z0-9._~@/-]*(?:\?[A-Za-z0-9._~&=-]+)?")
@@ -79,10 +86,10 @@ _BREAKS = re.compile(r"[\t\n\r]")
 _HAS_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
 _STEP_UP = re.compile(r"(?:\.|%2e){1,2}", re.IGNORECASE)
 _PICTURE_DATA = re.compile(r"data:image/(?:png|jpe?g|gif|webp|avif|x-icon|bmp|svg\+xml)[;,]", re.IGNORECASE)
-_FONT_DATA = re.compile(r"data:(?:font/|application/(?:x-)?font)", re.IGNORECASE)
+_FONT_DATA = re.compile(r"data:(?:font/|application/(?:(?:x-)?font|octet-stream))", re.IGNORECASE)
+_NOTHING_DATA = re.compile(r"data:,?\Z", re.IGNORECASE)
+_PROGRAM = re.compile(r"(?:text|application)/(?:x-)?(?:java|ecma|live|j)script", re.IGNORECASE)
 _DOCTYPE = re.compile(rb"<!doctype\s[\w\s\"'./:+=-]{0,300}>", re.IGNORECASE)
-# Nothing that was taken is looked at again, and one without its address is the end.
-_CANDIDATE = re.compile(r"[\s,]*+(\S++)(?:(?<!,)\s++((?:[^,(]++|\((?:[^)]*+\)|[^)]*+\Z))*+))?+,?")
 _WEB = ("http", "https")
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
@@ -103,13 +110,20 @@ class Shown:
     """A capture, ready to be shown."""
 
     body: bytes
-    resources: tuple[str, ...] = ()  # what it asks for to look as it did
+    resources: Mapping[str, str] = Factory(dict)  # what it asks for to look as it did, and as what
+    lost: tuple[str, ...] = ()  # addresses that lead nowhere in an archive, of what it was shown with
+    fonts: tuple[tuple[str, ...], ...] = ()  # addresses one of which is enough
+    is_cut: bool = False  # it asks for more than is named here
     forms: int = 0  # that were disabled
+    scripts: int = 0  # that were left out
     problem: str = ""  # why it can only be shown as text
 
 
-def shown_page(body: bytes, content_type: str, place: Place) -> Shown:
-    """A page as it may be shown; of what no page can be made the problem is told, and nothing else."""
+def shown_page(body: bytes, content_type: str, place: Place, there: Known | None = None) -> Shown:
+    """Return a page as it may be shown, or the problem where no page can be made of it.
+
+    `there` returns those of some addresses that were captured; without it all of them count as captured.
+    """
     try:
         document = parse(body, content_type=content_type, closely=True)
     except (SelectolaxError, MemoryError):  # a process that serves pages has a bound on its memory
@@ -119,10 +133,13 @@ def shown_page(body: bytes, content_type: str, place: Place) -> Shown:
         return Shown(b"", problem=document.problem or "empty_page")
     source = as_utf8(body[:4096], document.charset)
     kind = _DOCTYPE.search(source.partition(b"<html")[0])
-    writing = _Writing(place, _base_of(document.tree.css_first("base[href]"), place.url))
+    base = _base_of(document.tree.css_first("base[href]"), place.url)
+    writing = _Writing(place, base, Pictures(_knowing(document.tree, base, there)))
     pieces = [kind[0].decode("utf-8", "replace") if kind else "", *writing.page(root)]
     text = "".join(pieces).encode("utf-8", "replace")
-    return Shown(text, tuple(writing.resources), writing.forms)
+    for each in writing.pictures.wanted:
+        writing.needed.add(absolute(base, each), each, PICTURE)
+    return writing.needed.shown(text, writing.forms)
 
 
 def shown_style(body: bytes, content_type: str, place: Place) -> Shown:
@@ -130,8 +147,24 @@ def shown_style(body: bytes, content_type: str, place: Place) -> Shown:
     charset = charset_of(body[:MAX_STYLE_BYTES], content_type)
     text = as_utf8(body[:MAX_STYLE_BYTES], charset).decode("utf-8", "replace")
     writing = _Writing(place, place.url)
+    writing.needed.fonts += font_sources(text, place.url)
     new = restyled(text, writing.style_address)
-    return Shown(new.encode("utf-8", "replace"), tuple(writing.resources))
+    return writing.needed.shown(new.encode("utf-8", "replace"))
+
+
+def _knowing(tree: LexborHTMLParser, base: str, there: Known | None) -> Callable[[str], bool]:
+    """Return what tells whether an address of a page was captured; all that matter are looked up at once."""
+    if there is None:
+        return lambda _: True
+    found = (address for node in tree.css(WITH_PICTURES) for address in named(node.attributes))
+    urls = {each: url for each in islice(found, MAX_CHOICES) if (url := absolute(base, each))}
+    known = there([_without_fragment(url) for url in urls.values()]) if urls else set()
+
+    def is_there(given: str) -> bool:
+        url = urls.get(given)
+        return _PICTURE_DATA.match(given) is not None or bool(url and _without_fragment(url) in known)
+
+    return is_there
 
 
 # ── addresses ──
@@ -215,12 +248,45 @@ def _base_of(node: LexborNode | None, url: str) -> str:
 
 
 @define
+class _Needed:
+    """What a page asks for to look as it did."""
+
+    resources: dict[str, str] = Factory(dict)
+    lost: dict[str, None] = Factory(dict)
+    fonts: list[tuple[str, ...]] = Factory(list)
+    scripts: int = 0
+    is_cut: bool = False
+
+    def add(self, target: str | None, given: str, kind: str) -> None:
+        """Take in an address; without a target it leads nowhere in an archive."""
+        self.is_cut = self.is_cut or len(self.resources) + len(self.lost) >= MAX_RESOURCES
+        if self.is_cut or _NOTHING_DATA.match(given.strip(_EDGES)):
+            return
+        if target is None:
+            self.lost[given[:MAX_LOST_CHARS]] = None
+        else:
+            self.resources.setdefault(_without_fragment(target), kind)
+
+    def leave_out(self, name: str, attributes: Attributes, base: str) -> None:
+        """Take in what is left out, and may be missed."""
+        self.scripts += name == "script" and _is_program(attributes)
+        if name == "embed" and (given := attributes.get("src")):
+            self.add(None, absolute(base, given) or given, MEDIA)
+
+    def shown(self, body: bytes, forms: int = 0) -> Shown:
+        """Return a body with what it asks for."""
+        fonts = tuple(self.fonts)
+        return Shown(body, self.resources, tuple(self.lost), fonts, self.is_cut, forms, self.scripts)
+
+
+@define
 class _Writing:
     """A pass over a tree."""
 
     place: Place
     base: str
-    resources: dict[str, None] = Factory(dict)
+    pictures: Pictures = Factory(lambda: Pictures(lambda _: True))
+    needed: _Needed = Factory(_Needed)
     forms: int = 0
     styles_left: int = MAX_STYLE_BYTES  # of all that stand in the page itself
 
@@ -248,7 +314,7 @@ class _Writing:
             return given
         if _PICTURE_DATA.match(given) or _FONT_DATA.match(given):
             return given
-        return self._resource(given, _MEDIA)
+        return self._resource(given, MEDIA)
 
     def _written(self, node: LexborNode) -> tuple[str, str, bool]:
         """How a node begins and ends, and whether there is something in between."""
@@ -258,12 +324,16 @@ class _Writing:
             return self._text(node), "", False
         attributes = {} if tag[:1] in "-!" else node.attributes
         if tag[:1] in "-!" or name in _LEFT_OUT or _is_idle(name, attributes):
+            self.needed.leave_out(name, attributes, self.base)
+            return "", "", False
+        if name == "noscript" and self.pictures.has_all(node.css("img")):
             return "", "", False
         if name in _AS_PREFORMATTED:
             return "<pre>", "</pre>", True
         return self._element(tag, name, attributes) if _TAG.fullmatch(tag) else ("", "", True)
 
     def _element(self, tag: str, name: str, attributes: dict[str, str | None]) -> tuple[str, str, bool]:
+        attributes = self.pictures.placed(name, attributes)
         start = f"<{tag}{''.join(self._attributes(name, attributes))}>"
         if name in _VOID:
             return start, "", False
@@ -285,6 +355,7 @@ class _Writing:
         """Styles within a page, of which a page has so much at most."""
         text = text[: self.styles_left]
         self.styles_left -= len(text)
+        self.needed.fonts += font_sources(text, self.base)
         return restyled(text, self.style_address)
 
     def _attributes(self, name: str, attributes: dict[str, str | None]) -> Iterator[str]:
@@ -338,8 +409,8 @@ class _Writing:
         if key in {"src", "poster", "background", "lowsrc", "href", "xlink:href"}:
             if _PICTURE_DATA.match(given):
                 return given
-            kind = _SOURCES.get(name, _MEDIA)
-            return self._framed(given) if kind == _FRAME else self._resource(given, kind)
+            kind = _SOURCES.get(name, MEDIA)
+            return self._framed(given) if kind == FRAME else self._resource(given, kind)
         return None
 
     def _link(self, given: str, attributes: dict[str, str | None]) -> str | None:
@@ -348,30 +419,26 @@ class _Writing:
             return None
         if _without_fragment(target) == _without_fragment(self.place.url) and "#" in target:
             return "#" + target.partition("#")[2]
-        return self._into(target, _FRAME if self._stays(attributes) else _PAGE)
+        return self._into(target, FRAME if self._stays(attributes) else PAGE)
 
     def _framed(self, given: str) -> str | None:
-        target = absolute(self.base, given)
-        return None if target is None else self._into(target, _FRAME)
+        return None if given.lower().startswith("about:") else self._resource(given, FRAME)
 
     def _resource(self, given: str, kind: str) -> str | None:
-        target = absolute(self.base, given) if given.strip(_EDGES) else None
-        if target is None:
+        if not given.strip(_EDGES):
             return None
-        if len(self.resources) < MAX_RESOURCES:
-            self.resources[_without_fragment(target)] = None
-        return self._into(target, kind)
+        target = absolute(self.base, given)
+        self.needed.add(target, given, kind)
+        return None if target is None else self._into(target, kind)
 
     def _set(self, value: str) -> str | None:
         """The candidates of a `srcset`."""
         found: list[str] = []
-        at, text = 0, value[:MAX_SET_CHARS]
-        while candidate := _CANDIDATE.match(text, at):
-            at = candidate.end()
-            given, size = candidate[1].rstrip(","), (candidate[2] or "").strip()
-            new = given if _PICTURE_DATA.match(given) else self._resource(given, _PICTURE)
+        for each in candidates(value):
+            is_data = _PICTURE_DATA.match(each.address)
+            new = each.address if is_data else self._resource(each.address, PICTURE)
             if new is not None:
-                found.append(f"{new.replace(',', '%2C')} {size}".strip())
+                found.append(str(Candidate(new, each.size)))
         return ", ".join(found) or None
 
     def _into(self, target: str, kind: str) -> str:
@@ -402,6 +469,12 @@ def _link_kind(attributes: dict[str, str | None]) -> str:
 
 def _named(attributes: dict[str, str | None]) -> str:
     return (attributes.get("name") or "").strip().lower()
+
+
+def _is_program(attributes: Attributes) -> bool:
+    """Whether a script is one that a browser would run, and no data."""
+    kind = (attributes.get("type") or "").strip().lower()
+    return kind in {"", "module"} or _PROGRAM.match(kind) is not None
 
 
 def _is_drawn(node: LexborNode) -> bool:

@@ -154,6 +154,7 @@ def _as_escape(found: re.Match[str]) -> str:
 # ── which other files a stylesheet names: stylesheets, pictures, fonts ──
 
 
+_FONT_FACE = re.compile(r"@font-face\s*\{([^{}]{0,100000})\}", re.IGNORECASE)
 MAX_STYLE_CHARS = 1_000_000
 MAX_REFERENCES = 500
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
@@ -179,3 +180,9 @@ def style_references(text: str, base: str) -> tuple[str, ...]:
         if len(found) == MAX_REFERENCES:
             break
     return tuple(found)
+
+
+def font_sources(text: str, base: str) -> list[tuple[str, ...]]:
+    """Return the addresses of each font, of which a browser needs one."""
+    bodies = _FONT_FACE.findall(_COMMENT.sub(" ", text[:MAX_STYLE_CHARS])) if "@" in text else []
+    return [found for body in bodies[:MAX_REFERENCES] if (found := style_references(body, base))]

@@ -29,6 +29,7 @@ from crawler.archive.asked import (
 )
 from crawler.archive.cdx import DEFAULT_LIMIT, MATCH_TYPES, MAX_LIMIT, SORTS, CdxOrder, cdx
 from crawler.archive.lookup import all_of, around, span_of
+from crawler.archive.missing import Missing, missing_of
 from crawler.archive.replay import (
     CaptureDamagedError,
     CaptureGoneError,
@@ -216,7 +217,7 @@ def _frame(request: Request, site: Site, found: Asked) -> Response:
     with site.database.read() as db:
         frame = views.frame(db, chosen, found.at)
         links = memento_links(capture.url, _pages_origin(request, site), capture.captured_at, frame.around)
-    missing = replay.missing(answer.shown) if answer.shown else []
+    missing = missing_of(replay, answer.shown, timestamp) if answer.shown else Missing()
     source = address(capture.url, timestamp, REWRITTEN, site.settings.replay_origin)
     page = render_with_urls(
         request, "replay/frame.html", frame=frame, source=source, missing=missing, shown=answer.shown,

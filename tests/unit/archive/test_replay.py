@@ -10,6 +10,7 @@ from sqlalchemy import update
 
 from crawler.archive.asked import asked
 from crawler.archive.lookup import all_of, near
+from crawler.archive.missing import missing_of
 from crawler.archive.replay import (
     CaptureGoneError,
     NotCapturedError,
@@ -175,7 +176,8 @@ def test_what_a_page_is_shown_with(replay: Replay, database: Database, folder: P
     answer, _, body = shown(replay, f"2026mp_/{SHOP}")
     assert f"/web/20260503120000cs_/{SHOP}s.css".encode() in body
     assert answer.shown is not None
-    assert replay.missing(answer.shown) == [f"{SHOP}p.png"]
+    missing = missing_of(replay, answer.shown, "20260503120000")
+    assert (list(missing.parts), list(missing.styled)) == ([f"{SHOP}p.png"], [f"{SHOP}b.png"])
     _, _, style = shown(replay, f"2026cs_/{SHOP}s.css")
     assert f"/web/20260503120000mp_/{SHOP}b.png".encode() in style
 

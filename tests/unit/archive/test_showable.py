@@ -29,6 +29,10 @@ PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 64
         ("application/x-shockwave-flash", b"FWS", "application/octet-stream", True),
         ("text/html Set-Cookie: a=b", b"x", "application/octet-stream", True),
         ("font/woff2", b"wOF2", "font/woff2", False),
+        ("application/octet-stream", b"\x00\x01\x00\x00\x00\x0c", "font/ttf", False),
+        ("binary/octet-stream", b"OTTO\x00\x0c", "font/otf", False),
+        ("application/octet-stream", b"wOFF\x00", "font/woff", False),
+        ("application/octet-stream", b"\x00\x00\x01\x00\x01\x00", "image/x-icon", False),
         ("text/css", b"a{background:url(/p.png)}", "text/css; charset=utf-8", False),
     ],
 )
