@@ -23,7 +23,7 @@ from crawler.cli import runs, sessions
 from crawler.cli.options import Arguments, Json, Overrides, RunId, SessionId, Verbose
 from crawler.cli.output import note, progress_bar
 from crawler.cli.stores import reading
-from crawler.config import Settings, load_settings
+from crawler.config import PASSED_SETTINGS, Settings, load_settings
 from crawler.db import lookup
 from crawler.db.models import CrawlSession
 from crawler.errors import ExitCode
@@ -247,15 +247,15 @@ def _command(crawl: Crawl, progress: int) -> list[str]:
         # -P: what lies in the folder one stands in is not ours to run
         sys.executable, "-P", "-m", "crawler.commands", "crawl", crawl.spider,
         "-s", f"PROGRESS_FD={progress}", *level,
-        *(part for pair in crawl.settings for part in ("-s", pair)),
         *(part for pair in crawl.arguments for part in ("-a", pair)),
     ]  # fmt: skip
 
 
 def _environment(crawl: Crawl) -> dict[str, str]:
-    """The crawl's environment; it names the project, which Scrapy finds by itself in its own folder only."""
+    """Return the crawl's environment, with its settings and the name of the project, wherever it lies."""
     given = os.environ if crawl.environment is None else crawl.environment
-    return {**given, "SCRAPY_SETTINGS_MODULE": "crawler.settings"}
+    passed = json.dumps(crawl.settings)
+    return {**given, "SCRAPY_SETTINGS_MODULE": "crawler.settings", PASSED_SETTINGS: passed}
 
 
 @contextmanager

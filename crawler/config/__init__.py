@@ -2,6 +2,7 @@
 
 from crawler.config.place import env_file, unread_env_file
 from crawler.config.settings import (
+    PASSED_SETTINGS,
     SCRAPYS_NAMES,
     Settings,
     load_settings,
@@ -15,6 +16,7 @@ from crawler.config.settings import (
 from crawler.config.stores import S3_SCHEME
 
 __all__ = [
+    "PASSED_SETTINGS",
     "S3_SCHEME",
     "SCRAPYS_NAMES",
     "Settings",

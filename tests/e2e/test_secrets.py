@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import gzip
 from itertools import starmap
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy.engine import make_url
 
 from tests.e2e.conftest import rows
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     import subprocess
-    from pathlib import Path
 
     from crawler.demo import DemoServer
     from tests.e2e.conftest import Home
@@ -114,3 +115,26 @@ def test_a_saved_pages_url(home: Home, tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stderr
         assert CANARY not in done.stdout + done.stderr
+
+
+@pytest.mark.usefixtures("really_started")
+def test_settings_of_a_command_line_stand_in_no_childs_arguments(home: Home, shops: DemoServer) -> None:
+    """Every user of the machine can list the arguments of processes; the settings hold all the same."""
+    shops.forget()
+    url, delay = shops.url("plain"), ("-s", "DOWNLOAD_DELAY=1")
+    crawl = home.start_vitrine("crawl", "pdp", url, "-s", f"ADMIN_TOKEN={CANARY}", *delay, "--verbose")
+    try:
+        children = wait_for(lambda: shops.log.entries("plain") and children_of(crawl.pid))
+        shown = [Path(f"/proc/{child}/cmdline").read_bytes() for child in children]
+    finally:
+        _, log = crawl.communicate(timeout=120)
+    assert any(b"crawler.commands" in words for words in shown)
+    assert [words for words in shown if CANARY.encode() in words or b"DOWNLOAD_DELAY" in words] == []
+    assert "'DOWNLOAD_DELAY': '1'" in log
+    assert CANARY not in log
+
+
+def children_of(pid: int) -> list[int]:
+    """All processes below one."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    return [each for child in map(int, children) for each in (child, *children_of(child))]

@@ -144,17 +144,6 @@ def test_what_came_of_it_is_looked_for_where_it_was_written(
     assert not os.path.exists("var")  # ruff: ignore[os-path-exists] - the shortest way to say so
 
 
-def test_the_command_line_becomes_scrapys() -> None:
-    """Arguments and settings in their order; the log only where it is wanted."""
-    words = crawling._command(Crawl("pdp", ("url=u", "mode=debug"), ("A=1", "LOG_LEVEL=INFO")), 9)
-    assert words[:2] == [sys.executable, "-P"]
-    assert words[2:] == [
-        "-m", "crawler.commands", "crawl", "pdp", "-s", "PROGRESS_FD=9", "-s", "LOG_LEVEL=ERROR", "-s", "A=1",
-        "-s", "LOG_LEVEL=INFO", "-a", "url=u", "-a", "mode=debug",
-    ]  # fmt: skip
-    assert "LOG_LEVEL=ERROR" not in crawling._command(Crawl("pdp", verbose=True), 9)
-
-
 @pytest.mark.parametrize(
     ("line", "spider", "arguments"),
     [
