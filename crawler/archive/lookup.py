@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from attrs import frozen
-from sqlalchemy import Integer, and_, bindparam, extract, func, literal, or_, select, union_all
+from sqlalchemy import Integer, and_, bindparam, case, extract, func, literal, or_, select, union_all
 
 from crawler.db.models import Artifact, Record, WarcFile
 from crawler.db.types import UtcTime
 from crawler.evidence.bodies import is_readable
 from crawler.warc.cdxj import stored_key
+from crawler.warc.records import NOT_MODIFIED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,6 +25,9 @@ A_FEW = 5  # captures on each side of a time that are looked at
 TIMEMAP_ROWS = 1_000
 LAST_CHARACTER = "\U0010ffff"
 OK, REDIRECTS, GONE_FROM_SITE = 2, 3, (404, 410)
+# A 304 says that the page is as it was, and the page is what is shown.
+_STATUS = case((Record.status_code == NOT_MODIFIED, None), else_=Record.status_code)
+_HAS_A_BODY = or_(Record.kind != "revisit", Record.original_id.is_not(None))
 
 
 @frozen
@@ -85,12 +89,12 @@ def _captures_at(now: datetime) -> Select[*tuple[Any, ...]]:
 def _dated() -> Select[*tuple[Any, ...]]:
     return (
         select(
-            Record.id, Record.url, Record.url_key, Record.captured_at, Record.kind, Record.status_code,
+            Record.id, Record.url, Record.url_key, Record.captured_at, Record.kind, _STATUS,
             Record.mime_type, Record.payload_digest, Record.offset, Record.length, WarcFile.path,
         )
         .outerjoin(WarcFile, WarcFile.id == Record.warc_file_id)
         .outerjoin(Artifact, Artifact.id == Record.artifact_id)
-        .where(Record.captured_at.is_not(None))
+        .where(Record.captured_at.is_not(None), _HAS_A_BODY)
     )  # fmt: skip
 
 

@@ -21,8 +21,10 @@ from crawler.evidence.warc_tools import digest_of, discover
 from crawler.evidence.warc_walk import walk
 from crawler.html.content import ContentQuestion
 from crawler.storable import as_text
+from crawler.warc.cdxj import stored_key
 from crawler.warc.messages import decoded
-from crawler.warc.reader import NOT_SEEKABLE, Bad, body_of, open_record
+from crawler.warc.methods import GET
+from crawler.warc.reader import NOT_SEEKABLE, Bad, body_of, open_record, paired
 from crawler.warc.records import ANSWERS
 
 if TYPE_CHECKING:
@@ -39,8 +41,9 @@ MAX_DECODED_BYTES = 64 * 1024 * 1024
 WHOLE_BYTES = 1024 * 1024  # of a block that is kept while it is read; longer pages are read again
 # What a row and an answer have to agree in, to be the same one.
 SAME = {
-    "length": "length", "record_urn": "urn", "kind": "kind", "url": "url", "captured_at": "captured_at",
-    "mime_type": "mime_type", "status_code": "status_code", "payload_digest": "payload_digest",
+    "length": "length", "record_urn": "urn", "kind": "kind", "url": "url", "url_key": "url_key",
+    "captured_at": "captured_at", "mime_type": "mime_type", "status_code": "status_code",
+    "payload_digest": "payload_digest",
 }  # fmt: skip
 NO_DATE, UNDECODABLE, VANISHED = "no_date", "undecodable", "vanished"
 
@@ -53,7 +56,9 @@ class Answer:
     length: int
     urn: str | None
     kind: str
+    method: str
     url: str
+    url_key: str
     captured_at: datetime | None
     mime_type: str | None
     status_code: int | None
@@ -67,7 +72,8 @@ class Answer:
     @property
     def is_page(self) -> bool:
         """Whether it can be found by what it says (SPEC 54)."""
-        return self.kind == "response" and self.captured_at is not None and is_html(self.mime_type)
+        is_dated_answer = self.kind == "response" and self.captured_at is not None
+        return is_dated_answer and self.method == GET and is_html(self.mime_type)
 
 
 @define
@@ -133,7 +139,7 @@ def _of_file(database: Database, row: WarcFile, *, again: bool) -> Iterator[Batc
     try:
         with path.open("rb") as file, path.open("rb") as beside:
             # Whether bytes are what their digests say is the question of `vitrine warcs verify`.
-            for found in walk(file, keep=WHOLE_BYTES, digests=False):
+            for found in paired(walk(file, keep=WHOLE_BYTES, digests=False)):
                 _add(batch, found, beside)
                 if batch.is_full:
                     yield _compared(database, batch, again=again)
@@ -167,12 +173,17 @@ def _answer(entry: Entry, url: str, beside: BinaryIO) -> Answer:
     head, message = entry.head, entry.message
     mime = _short(message.mime_type if message else head.get("content-type"))
     answer = Answer(
-        offset=entry.offset, length=entry.length, urn=_short(head.get("warc-record-id")), kind=head.kind,
-        url=url, captured_at=entry.captured_at, mime_type=mime.lower() if mime else None,
+        offset=entry.offset, length=entry.length, urn=_short(head.get("warc-record-id")), kind=entry.kind,
+        method=entry.method, url=url, url_key=_key(entry, url), captured_at=entry.captured_at,
+        mime_type=mime.lower() if mime else None,
         status_code=message.status if message else None,
         payload_digest=_short(head.get("warc-payload-digest")),
     )  # fmt: skip
     return _with_body(answer, entry, beside) if answer.is_page else answer
+
+
+def _key(entry: Entry, url: str) -> str:
+    return stored_key(url if entry.method == GET else entry.lookup_url)
 
 
 def _with_body(answer: Answer, entry: Entry, beside: BinaryIO) -> Answer:

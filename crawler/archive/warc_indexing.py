@@ -12,16 +12,17 @@ from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any, cast
 
 from attrs import define, evolve, field, frozen
-from sqlalchemy import delete, or_, select, update
+from sqlalchemy import case, delete, or_, select, update
 
 from crawler.archive import passes, unused, warc_answers
 from crawler.archive.writing import ReadPage, no_content, take_turn, write, write_in_turn
 from crawler.db.lists import evened
 from crawler.db.models import Page, Record, Snapshot, WarcFile
 from crawler.db.upsert import insert_rows, taking
+from crawler.evidence.unchanged import original_of
 from crawler.evidence.warc_checks import FOUND, MOST_NAMED
 from crawler.html.content import NOTHING_IGNORED, Content, Ignored
-from crawler.warc.cdxj import stored_key
+from crawler.warc.records import NOT_MODIFIED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -223,10 +224,15 @@ class _Pass:
         last = 0
         while rows := self._revisits(after=last):
             last = rows[-1].id
+            unchanged = {row.id: original_of(self.database, row) for row in rows if _says_no_digest(row)}
             with self.database.write() as db:
                 self.check(db)
                 take_turn(db)
-                pages = [page for row in rows if (page := self._revisit(db, row)) is not None]
+                pages = [
+                    page
+                    for row in rows
+                    if (page := self._revisit(db, row, unchanged.get(row.id))) is not None
+                ]
                 write(db, pages)
             self.result = evolve(self.result, pages=self.result.pages + len(pages))
             self.on_progress(self.result)
@@ -240,16 +246,16 @@ class _Pass:
         with self.database.read() as db:
             return list(db.scalars(query.order_by(Record.id).limit(passes.AT_ONCE)))
 
-    def _revisit(self, db: Session, row: Record) -> ReadPage | None:
+    def _revisit(self, db: Session, row: Record, unchanged: int | None) -> ReadPage | None:
         """The page that a revisit is, as its original was read."""
-        found = _original_of(db, self.order.job_id, row)
-        if found is None or row.captured_at is None:
-            return None
-        original, as_read = found
+        original = unchanged if _says_no_digest(row) else _original_of(db, self.order.job_id, row)
         db.execute(update(Record).where(Record.id == row.id).values(original_id=original))
+        as_read = original and db.scalar(select(Snapshot).where(Snapshot.record_id == original))
+        if not as_read or row.captured_at is None:
+            return None
         return ReadPage(
             record_id=row.id, source_id=self.order.source_id, url=row.url, captured_at=row.captured_at,
-            mime_type=row.mime_type or as_read.mime_type, status_code=row.status_code or as_read.status_code,
+            mime_type=row.mime_type or as_read.mime_type, status_code=_status_of(row, as_read),
             content=Content(
                 as_read.problem or "", as_read.title, (), as_read.snippet, as_read.language, (), is_cut=False
             ),
@@ -302,7 +308,7 @@ def _write_records(db: Session, batch: Batch) -> dict[int, int]:
 def _record_row(file_id: int, answer: Answer) -> dict[str, Any]:
     return {
         "warc_file_id": file_id, "offset": answer.offset, "length": answer.length, "record_urn": answer.urn,
-        "kind": answer.kind, "url": answer.url, "url_key": stored_key(answer.url),
+        "kind": answer.kind, "url": answer.url, "url_key": answer.url_key,
         "captured_at": answer.captured_at, "mime_type": answer.mime_type, "status_code": answer.status_code,
         "payload_digest": answer.payload_digest, "gone_at": None,
     }  # fmt: skip
@@ -326,22 +332,30 @@ def _remove(db: Session, records: list[int]) -> int:
     return snapshots
 
 
-def _original_of(db: Session, job_id: int, row: Record) -> tuple[int, Snapshot] | None:
-    """The answer of the same job that a revisit repeats, of the same URL rather than of another."""
-    if row.payload_digest is None and row.original_id is None:
-        return None
-    files = select(WarcFile.id).where(WarcFile.job_id == job_id)
-    is_it = [Record.payload_digest == row.payload_digest] if row.payload_digest else []
+def _says_no_digest(row: Record) -> bool:
+    """Return whether the digest of a revisit says nothing about the answer that it repeats."""
+    return row.payload_digest is None or row.status_code == NOT_MODIFIED
+
+
+def _status_of(row: Record, original: Snapshot) -> int | None:
+    said = None if row.status_code == NOT_MODIFIED else row.status_code
+    return said or original.status_code
+
+
+def _original_of(db: Session, job_id: int, row: Record) -> int | None:
+    """The answer that a revisit repeats: of the same job and the same URL rather than of others."""
+    is_of_job = case((WarcFile.job_id == job_id, 0), else_=1)
     query = (
-        select(Record.id, Snapshot)
-        .join(Snapshot, Snapshot.record_id == Record.id)
+        select(Record.id)
+        .join(WarcFile, WarcFile.id == Record.warc_file_id)
         .where(
-            Record.warc_file_id.in_(files), Record.kind == "response", Record.gone_at.is_(None),
-            or_(Record.id == row.original_id, Record.url_key == row.url_key, *is_it),
+            Record.kind == "response", Record.gone_at.is_(None), WarcFile.gone_at.is_(None),
+            or_(Record.id == row.original_id, Record.payload_digest == row.payload_digest),
         )
-        .where(or_(Record.id == row.original_id, *is_it))
-        .order_by((Record.id != row.original_id), (Record.url_key != row.url_key), Record.captured_at.desc())
+        .order_by(
+            (Record.id != row.original_id), is_of_job, (Record.url_key != row.url_key),
+            Record.captured_at.desc(),
+        )
         .limit(1)
     )  # fmt: skip
-    found = db.execute(query).first()
-    return None if found is None else (found[0], found[1])
+    return db.scalar(query)

@@ -10,7 +10,7 @@ from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from attrs import frozen
+from attrs import evolve, frozen
 from sqlalchemy import and_, bindparam, func, or_, select
 
 from crawler.capture.artifact_types import GZIPPED, HTML, MEDIA, RESPONSE
@@ -220,10 +220,11 @@ def is_body() -> ColumnElement[bool]:
 
 @frozen
 class Heads:
-    """The headers of a stored answer, and of the request that it answers; empty where there are none."""
+    """The headers of a stored answer and of its request, and the fields of its record; empty if unknown."""
 
     answer: tuple[tuple[str, str], ...] = ()
     request: tuple[tuple[str, str], ...] = ()
+    fields: tuple[tuple[str, str], ...] = ()
 
 
 def heads_of(database: Database, record: Record) -> Heads:
@@ -232,13 +233,14 @@ def heads_of(database: Database, record: Record) -> Heads:
         file = db.get(WarcFile, record.warc_file_id) if record.warc_file_id else None
     if file is None or file.gone_at is not None or record.gone_at is not None:
         return Heads()
-    answer: tuple[tuple[str, str], ...] = ()
+    heads = Heads()
     try:
         with _opened_warc(_Place.of(file, record)) as opened:
-            answer = _headers(open_record(opened, record.offset or 0))
-            return Heads(answer, _request_headers(opened, record))
+            stream = open_record(opened, record.offset or 0)
+            heads = Heads(_headers(stream), fields=tuple(stream.head.fields.items()))
+            return evolve(heads, request=_request_headers(opened, record))
     except (CrawlerError, OSError):
-        return Heads(answer)
+        return heads
 
 
 def _request_headers(opened: BinaryIO, record: Record) -> tuple[tuple[str, str], ...]:

@@ -11,7 +11,9 @@ from crawler.clock import utc_now
 from crawler.db.lists import evened
 from crawler.db.models import Record, WarcFile
 from crawler.db.upsert import insert_rows
+from crawler.evidence.unchanged import original_of
 from crawler.warc.cdxj import stored_key
+from crawler.warc.records import NOT_MODIFIED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,7 +60,18 @@ class WarcRows:
                 db.add(row)
                 db.flush()
                 file_id = row.id
-            write_records(db, [evolve(each, file_id=file_id) for each in answers])
+            numbers = write_records(db, [evolve(each, file_id=file_id) for each in answers])
+        for each in answers:
+            if each.pair.status == NOT_MODIFIED:
+                self._find_original(numbers[file_id, each.offset])
+
+    def _find_original(self, record_id: int) -> None:
+        """Have the record of a 304 name the answer that it repeats."""
+        with self._database.read() as db:
+            record = db.get_one(Record, record_id)
+        original = original_of(self._database, record)
+        with self._database.write() as db:
+            db.execute(update(Record).where(Record.id == record_id).values(original_id=original))
 
     def sealed(self, folder: Path, facts: FileFacts) -> None:
         """A file is whole; one that nothing was in is gone. What nobody had written down is written now."""
@@ -139,8 +152,8 @@ def _record_row(shelved: Shelved, originals: Mapping[tuple[int | None, str], int
     return {
         "warc_file_id": shelved.file_id, "offset": shelved.offset, "length": pair.length,
         "record_urn": pair.record_id, "kind": pair.kind, "original_id": original, "url": pair.url,
-        "url_key": stored_key(pair.url), "captured_at": pair.captured_at, "mime_type": pair.mime_type,
-        "status_code": pair.status, "payload_digest": pair.payload_digest,
+        "url_key": stored_key(pair.lookup_url or pair.url), "captured_at": pair.captured_at,
+        "mime_type": pair.mime_type, "status_code": pair.status, "payload_digest": pair.payload_digest,
     }  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from crawler.clock import utc_now
 from crawler.evidence.blobs import CHUNK_BYTES, StoreUnavailableError, as_store_error
 from crawler.evidence.warc_walk import walk
 from crawler.warc.messages import Resource
-from crawler.warc.reader import Entry
+from crawler.warc.reader import Entry, paired
 from crawler.warc.records import ANSWERS, EXCHANGED, Original, Pair, PairWriter, Shelved, read_date
 
 if TYPE_CHECKING:
@@ -334,7 +334,7 @@ def _whole_part(handle: int, path: str) -> FileFacts:
 def _report_all(handle: int, folder: Path, path: str, register: Register) -> None:
     """Have the answers of a file registered that its writer may not have reported."""
     with os.fdopen(os.dup(handle), "rb") as file:
-        entries = (each for each in walk(file, keep=0, digests=False) if isinstance(each, Entry))
+        entries = (each for each in paired(walk(file, keep=0, digests=False)) if isinstance(each, Entry))
         answers = (
             _shelved(path, each) for each in entries if each.head.kind in EXCHANGED and each.is_seekable
         )
@@ -351,11 +351,11 @@ def _shelved(path: str, entry: Entry) -> Shelved:
         of_url, of_date = head.get("warc-refers-to-target-uri"), head.get("warc-refers-to-date")
         original = Original(repeated, of_url or "", of_date or "")
     pair = Pair(
-        data=b"", length=entry.length, record_id=head.get("warc-record-id") or "", kind=head.kind,
+        data=b"", length=entry.length, record_id=head.get("warc-record-id") or "", kind=entry.kind,
         url=head.url or "", captured_at=entry.captured_at, date=head.get("warc-date") or "",
         payload_digest=head.get("warc-payload-digest") or "", status=message.status if message else None,
         mime_type=message.mime_type if message else None,
-        original=original,
+        original=original, lookup_url=entry.lookup_url,
     )  # fmt: skip
     return Shelved(None, path, entry.offset, pair)
 

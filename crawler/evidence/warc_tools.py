@@ -21,7 +21,7 @@ from crawler.evidence.blobs import CHUNK_BYTES, as_store_error
 from crawler.evidence.warc_walk import walk
 from crawler.warc.cdxj import line_of, sorted_lines
 from crawler.warc.eraser import TooShortError, erasure
-from crawler.warc.reader import NOT_SEEKABLE, Bad, Entry
+from crawler.warc.reader import NOT_SEEKABLE, Bad, Entry, paired
 from crawler.warc.records import ANSWERS
 
 if TYPE_CHECKING:
@@ -322,7 +322,7 @@ def _records_of(file: BinaryIO, wants: Callable[[str], bool]) -> tuple[list[Entr
     """The records of wanted URLs, with those that belong to them; and how many other answers there are."""
     entries = [each for each in walk(file, keep=0, digests=False) if isinstance(each, Entry)]
     for each in entries:
-        each.message_bytes = None
+        each.message_bytes, each.block = None, b""
     wanted = [bool(each.head.url) and wants(each.head.url or "") for each in entries]
     ids = {each.head.get("warc-record-id") for each, is_it in zip(entries, wanted, strict=True) if is_it}
     named = ("warc-concurrent-to", "warc-refers-to")
@@ -352,7 +352,7 @@ def _indexed(names: Mapping[Path, str], on_bad: Callable[[Path, Bad], None]) -> 
 def _lines(names: Mapping[Path, str], on_bad: Callable[[Path, Bad], None]) -> Iterator[bytes]:
     for path, name in names.items():
         with reading(path) as file:
-            for each in walk(file, keep=0, digests=False):
+            for each in paired(walk(file, keep=0, digests=False)):
                 if isinstance(each, Bad):
                     on_bad(path, each)
                 elif not each.is_seekable:

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING
 from urllib.parse import quote_from_bytes, unquote_to_bytes, urlsplit
 
 from crawler.urls import DEFAULT_PORTS
+from crawler.warc.methods import GET
 from crawler.warc.records import ANSWERS
 
 if TYPE_CHECKING:
@@ -154,7 +155,9 @@ def line_of(entry: Entry, file_name: str) -> bytes | None:
     if found := entry.head.get("warc-payload-digest"):
         said["digest"] = found
     said |= {"length": str(entry.length), "offset": str(entry.offset), "filename": file_name}
-    key = re.sub(r"\s", "%20", url_key(url))
+    if (method := entry.method) != GET:
+        said |= {"method": method, "requestBody": entry.sent}
+    key = re.sub(r"\s", "%20", url_key(entry.lookup_url))
     return f"{key} {at:%Y%m%d%H%M%S} {json.dumps(said)}\n".encode("utf-8", "replace")
 
 

@@ -106,6 +106,9 @@ def request_head(exchange: Exchange) -> bytes:
     headers = tuple(pair for pair in exchange.request_headers if not is_secret(pair[0]))
     if not any(name.lower() == b"host" for name, _ in headers):
         headers = ((b"Host", parts.netloc.encode()), *headers)
+    if exchange.request_body and not any(name.lower() == b"content-length" for name, _ in headers):
+        # Twisted sends it without Scrapy's knowledge; indexes of others read no body without it.
+        headers = (*headers, (b"Content-Length", b"%d" % len(exchange.request_body)))
     first = b"%s %s HTTP/1.1" % (_NOT_IN_NAMES.sub(b"", exchange.method), target.encode())
     return _head(first, headers)
 

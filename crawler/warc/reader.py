@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Self
 
 from attrs import define, field, frozen
 
@@ -14,11 +14,12 @@ from crawler.warc.members import (
     Members,
     Plain,
 )
-from crawler.warc.messages import HEAD_END, MessageHead
-from crawler.warc.records import RecordHead, read_date
+from crawler.warc.messages import HEAD_END, MessageHead, as_words
+from crawler.warc.methods import GET, lookup_url, sent_query
+from crawler.warc.records import EXCHANGED, NOT_MODIFIED, RecordHead, read_date
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
 
     from crawler.warc.members import Source
@@ -53,6 +54,7 @@ class Entry:
     # Whether they are what their digests say; None where none is given, or none that can be made.
     block_ok: bool | None = None
     payload_ok: bool | None = None
+    request: Self | None = field(default=None, repr=False)  # of an answer, where it stands beside it
 
     @property
     def is_whole(self) -> bool:
@@ -73,6 +75,37 @@ class Entry:
         return at
 
     @property
+    def kind(self) -> str:
+        """Its type; an answer that only says that nothing has changed repeats an earlier one."""
+        message = self.message if self.head.kind == "response" else None
+        return "revisit" if message is not None and message.status == NOT_MODIFIED else self.head.kind
+
+    @property
+    def method(self) -> str:
+        """The method of the request that it answers; GET where no request stands beside it."""
+        message = self.request.message if self.request is not None else None
+        return GET if message is None else as_words(message.first.partition(b" ")[0]).upper() or GET
+
+    @property
+    def lookup_url(self) -> str:
+        """The URL that it is looked up by."""
+        url, method = self.head.url or "", self.method
+        return url if method == GET else lookup_url(url, method, *self._sent)
+
+    @property
+    def sent(self) -> str:
+        """What its request sent, as parameters of a query."""
+        kind, body = self._sent
+        return sent_query(kind, body) if body else ""
+
+    @property
+    def _sent(self) -> tuple[str, bytes]:
+        message = self.request.message if self.request is not None else None
+        if message is None or self.request is None:
+            return "", b""
+        return message.get(b"content-type") or "", self.request.block[message.size :]
+
+    @property
     def digests_checked(self) -> int:
         """How many of its digests were made again."""
         return sum(ok is not None for ok in (self.block_ok, self.payload_ok))
@@ -81,6 +114,28 @@ class Entry:
     def digests_wrong(self) -> int:
         """How many of them are others."""
         return sum(ok is False for ok in (self.block_ok, self.payload_ok))
+
+
+def paired(records: Iterable[Entry | Bad]) -> Iterator[Entry | Bad]:
+    """Yield records as they come; answers have the request that stands beside them and belongs to them."""
+    before: Entry | Bad | None = None
+    for each in records:
+        if isinstance(before, Entry) and isinstance(each, Entry):
+            _join(before, each)
+        if before is not None:
+            yield before
+        before = each
+    if before is not None:
+        yield before
+
+
+def _join(one: Entry, other: Entry) -> None:
+    answer, request = (other, one) if one.head.kind == "request" else (one, other)
+    if request.head.kind != "request" or answer.head.kind not in EXCHANGED:
+        return
+    names = one.head.get("warc-record-id"), other.head.get("warc-record-id")
+    if other.head.get("warc-concurrent-to") == names[0] or one.head.get("warc-concurrent-to") == names[1]:
+        answer.request = request
 
 
 # ── one record ──

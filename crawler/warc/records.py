@@ -13,6 +13,7 @@ from attrs import frozen
 from isal import igzip
 
 from crawler.warc.messages import as_words, fetched_url, request_head, response_head
+from crawler.warc.methods import lookup_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,6 +29,7 @@ GZIP_LEVEL = 2
 YEARS = range(1000, 9999)  # that have four digits, as addresses do, and one after them
 ANSWERS = frozenset({"response", "revisit", "resource"})  # the kinds of records that say what a site sent
 EXCHANGED = frozenset({"response", "revisit"})  # those among them that went over a wire
+NOT_MODIFIED = 304
 MOST_KNOWN = 2048  # answers of a file that what is made of them can still refer to
 _MICROSECOND = timedelta(microseconds=1)
 _DATE = re.compile(
@@ -65,6 +67,7 @@ class Pair:
     status: int | None
     mime_type: str | None
     original: Original | None = None
+    lookup_url: str = ""  # that it is looked up by, if that is another
 
     @property
     def as_original(self) -> Original:
@@ -205,7 +208,7 @@ class PairWriter:
             data=answer + request,
             length=len(answer),
             record_id=answer_id,
-            kind="revisit" if original else "response",
+            kind="revisit" if original or exchange.status == NOT_MODIFIED else "response",
             url=url,
             captured_at=at,
             date=date,
@@ -213,6 +216,7 @@ class PairWriter:
             status=exchange.status,
             mime_type=_mime_type(kinds),
             original=original,
+            lookup_url=_lookup_url(url, exchange),
         )
         if self._revisits != "off" and original is None and exchange.body and not exchange.truncated:
             self._originals[key] = pair.as_original
@@ -284,6 +288,12 @@ def _request(exchange: Exchange, known: Fields) -> bytes:
         ("WARC-Block-Digest", digest(head, body)),
     )
     return member(record("request", new_id(), fields, head, body))
+
+
+def _lookup_url(url: str, exchange: Exchange) -> str:
+    kinds = [value for name, value in exchange.request_headers if name.lower() == b"content-type"]
+    kind = as_words(kinds[0]) if kinds else ""
+    return lookup_url(url, as_words(exchange.method).upper(), kind, exchange.request_body)
 
 
 def _mime_type(values: Sequence[bytes]) -> str | None:

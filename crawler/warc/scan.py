@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from crawler.warc.members import Source
 
 
+MOST_REQUEST_BYTES = 64 * 1024  # of a request that are kept
+
+
 class Scan:
     """Goes through a file, or a stretch of it."""
 
@@ -97,7 +100,9 @@ class Scan:
         checks = None
         if self._beside is not None:
             checks = Checks(self._beside, record.length, head.get("warc-block-digest"), payload)
-        _Block(entry, checks, self._keep).read(record)
+        # What an answer is looked up by may depend on what its request sent.
+        keep = max(self._keep, MOST_REQUEST_BYTES) if head.kind == "request" else self._keep
+        _Block(entry, checks, keep).read(record)
         self.mark = head.get("warc-warcinfo-id") or self.mark
         return entry, record.after
 

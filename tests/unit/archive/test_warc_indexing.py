@@ -12,8 +12,10 @@ from sqlalchemy import select, update
 from crawler.archive import passes, warc_answers, warc_indexing
 from crawler.archive.warc_answers import Batch
 from crawler.archive.warc_indexing import JobResult, _FileSoFar, index_job
-from crawler.db.models import Record, Snapshot, WarcFile
+from crawler.db.models import Job, Record, Snapshot, WarcFile
 from crawler.errors import IntegrityError
+from crawler.evidence.bodies import Bodies
+from crawler.evidence.folder_store import FolderStore
 from crawler.evidence.warc_checks import MOST_NAMED
 from crawler.warc.reader import Bad
 from tests.unit.archive.stored import crawled_job
@@ -132,6 +134,31 @@ def test_a_revisit_of_nothing_is_no_page(database: Database, order: JobPass) -> 
         first, second = originals.all()
     assert (first, second is not None) == (None, True)
     assert urls(database).count(PAGES[1].url) == 2
+
+
+@on_sqlite
+def test_a_revisit_may_repeat_what_another_job_has_and_what_is_no_page(
+    database: Database, order: JobPass, tmp_path: Path
+) -> None:
+    """A picture's bytes, say, which no snapshot has."""
+    picture = Page(f"{URL}/jug.png", b"\x89PNG", content_type="image/png")
+    write_warc(order.output_dir / "warcs" / "a.warc.gz", [*PAGES, picture])
+    index(database, order)
+    repeated = [evolve(each, repeats=each, at="2026-06-01T12:00:00Z") for each in (picture, PAGES[1])]
+    write_warc(tmp_path / "second" / "warcs" / "b.warc.gz", repeated)
+    with database.write() as db:
+        job = Job(
+            source_id=order.source_id, name="y", output_dir=str(tmp_path / "second"), status="completed",
+            created_at=db.now, updated_at=db.now,
+        )  # fmt: skip
+        db.add(job)
+        db.flush()
+        second = evolve(order, job_id=job.id, output_dir=tmp_path / "second")
+    assert index(database, second)[-1].pages == 1
+    bodies = Bodies(database, FolderStore(tmp_path / "artifacts"))
+    with database.read() as db:
+        ids = db.scalars(select(Record.id).where(Record.kind == "revisit").order_by(Record.offset)).all()
+    assert [bodies.of_record(each).read() for each in ids] == [b"\x89PNG", str(PAGES[1].body).encode()]
 
 
 @pytest.mark.parametrize(
