@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +19,6 @@ from crawler.db.backup import BackupError, back_up, dated, thin_out
 from crawler.db.engine import Database
 from crawler.db.restore import restore as put_back
 from crawler.db.soundness import require_sound
-from crawler.errors import UsageError
 
 
 def register(app: typer.Typer) -> None:
@@ -59,7 +59,10 @@ def current(*, as_json: Json = False) -> int:
 
 def backup(
     file: Annotated[
-        Path, typer.Argument(help="Where the copy goes, or a folder, in which it is named by its time.")
+        str,
+        typer.Argument(
+            metavar="FILE|FOLDER/", help="Where the copy goes, or a folder, in which it is named by its time."
+        ),
     ],
     *,
     keep: Annotated[
@@ -70,21 +73,23 @@ def backup(
 ) -> None:
     """Copy a SQLite database that is in use; PostgreSQL has `pg_dump` for that. Nothing is written over.
 
+    A folder that is not there is made; its name ends with a slash, or --keep says that it is one.
+
     Copy the files of the evidence after it: what a row names was written before the row.
 
     Examples:
       vitrine db backup /backup/ --keep 14
     """
-    if keep is not None and not file.is_dir():
-        raise UsageError(f"--keep is for a folder of copies, and {file} is none", hint=f"mkdir {file}")
+    place = Path(file)
+    is_folder = place.is_dir() or file.endswith(os.sep) or keep is not None
     with closing(Database(load_settings().database)) as database:
         if database.path is None:
             raise BackupError(f"{database.shown} is no file", hint=f"pg_dump --format=custom --file={file} …")
         if not database.path.exists():
             raise BackupError(f"there is no database {database.path}", hint="is VITRINE_HOME right?")
-        copy = dated(file, utc_now()) if file.is_dir() else file
+        copy = dated(place, utc_now()) if is_folder else place
         written = back_up(database.path, copy)
-    removed = thin_out(file, keep) if keep else []
+    removed = thin_out(place, keep) if keep else []
     if as_json:
         emit({"database": database.shown, "file": copy, "bytes": written, "removed": removed})
     else:

@@ -29,10 +29,11 @@ class BackupError(UsageError):
 def back_up(source: Path, target: Path) -> int:
     """Copy what is committed at this moment, while others go on writing; how many bytes the copy has.
 
-    The copy is written beside its name and looked through before it gets it.
+    The copy is written beside its name and looked through before it gets it. A folder that is missing is made.
     """
     if target.exists():
         raise BackupError(f"{target} is there already", hint="name a file that is not")
+    _make_folder(target.parent)
     unfinished = target.with_name(f".{target.name}.part")
     try:
         unfinished.unlink(missing_ok=True)
@@ -49,6 +50,13 @@ def back_up(source: Path, target: Path) -> int:
     finally:
         unfinished.unlink(missing_ok=True)
     return target.stat().st_size
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BackupError(f"the folder {folder} cannot be made: {error.strerror}") from None
 
 
 def dated(folder: Path, now: datetime) -> Path:

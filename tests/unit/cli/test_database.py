@@ -67,7 +67,6 @@ def test_a_backup_is_named_by_its_time(vitrine: Vitrine, tmp_path: Path) -> None
     """In a folder, of which the newest copies stay; a file has the name that is given."""
     vitrine("db", "upgrade")
     folder = tmp_path / "copies"
-    assert vitrine("db", "backup", str(folder), "--keep", "1").code == 2
     folder.mkdir()
     (folder / "vitrine-20200101T000000Z.db").touch()
     done = vitrine("db", "backup", str(folder), "--keep", "1", "--json")
@@ -75,3 +74,18 @@ def test_a_backup_is_named_by_its_time(vitrine: Vitrine, tmp_path: Path) -> None
     assert done.document["file"] == str(copy)
     assert done.document["removed"] == [str(folder / "vitrine-20200101T000000Z.db")]
     assert re.fullmatch(r"vitrine-\d{8}T\d{6}Z.db", copy.name)
+
+
+def test_a_backup_makes_its_folder(vitrine: Vitrine, tmp_path: Path) -> None:
+    """A name with a slash at its end is a folder's, and so is one with --keep; a file's folder is made too."""
+    vitrine("db", "upgrade")
+    for given, made in (
+        (("new/",), "new/vitrine-*.db"), (("kept", "--keep", "2"), "kept/vitrine-*.db"),
+        (("a/b/copy.db",), "a/b/copy.db"), (("copy",), "copy"),
+    ):  # fmt: skip
+        done = vitrine("db", "backup", *given)
+        assert done.code == 0, done.err
+        assert [path.is_file() for path in tmp_path.glob(made)] == [True]
+    (tmp_path / "file").touch()
+    done = vitrine("db", "backup", "file/copy.db")
+    assert (done.code, done.err) == (2, "error[backup]: the folder file cannot be made: File exists\n")
