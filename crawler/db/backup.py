@@ -29,7 +29,7 @@ class BackupError(UsageError):
 def back_up(source: Path, target: Path) -> int:
     """Copy what is committed at this moment, while others go on writing; how many bytes the copy has.
 
-    The copy is written beside its name and looked through before it gets it. A folder that is missing is made.
+    The copy is written beside its name and looked through before it gets it. A missing folder is made.
     """
     if target.exists():
         raise BackupError(f"{target} is there already", hint="name a file that is not")

@@ -63,6 +63,7 @@ class PdpArguments:
     @classmethod
     def parse(cls, given: Mapping[str, str]) -> Self:
         """Take what `-a` gave, or say what is wrong with it."""
+        given = with_start(given, "url", "start_url")
         _check_names(given)
         _check_choices(given)
         file = Path(given["urls"]).resolve() if given.get("urls") else None
@@ -95,6 +96,15 @@ class PdpArguments:
             wanted_pdp_url=self.pdp,
             given_url=line.given if line.given != line.url else None,
         )
+
+
+def with_start(given: Mapping[str, str], name: str, other: str) -> Mapping[str, str]:
+    """Return the arguments with the start URL under `name`: `url` and `start_url` mean the same to all spiders."""
+    if not given.get(other, "").strip():
+        return {key: value for key, value in given.items() if key != other}
+    if given.get(name, "").strip():
+        raise UsageError(f"-a {name}=… and -a {other}=… mean the same", hint="give one of them")
+    return {name if key == other else key: value for key, value in given.items() if key != name}
 
 
 def _targets(text: str) -> list[UrlLine]:

@@ -39,6 +39,7 @@ from crawler.runs.store import RunOrder
 from crawler.runs.task_ends import Release, TaskEnd, TaskOutcome
 from crawler.runs.tasks import found_on, goes_on, media_tasks
 from crawler.sessions.rows import CHOICES
+from crawler.spiders.orders import with_start
 from crawler.spiders.visiting import SessionSpider, refusal
 from crawler.urls import require_http_url
 
@@ -285,6 +286,7 @@ def _task_of(result: Response | Failure | None) -> LeasedTask | None:
 
 def run_order(given: Mapping[str, str], sources_file: Path) -> RunOrder:
     """The run that is asked for, or what is wrong with the asking."""
+    given = with_start(given, "start_url", "url")
     # Scrapyd passes arguments of its own, which begin with an underscore.
     unknown = sorted(name for name in given if name not in KNOWN and not name.startswith("_"))
     if unknown:

@@ -77,7 +77,7 @@ def test_a_backup_is_named_by_its_time(vitrine: Vitrine, tmp_path: Path) -> None
 
 
 def test_a_backup_makes_its_folder(vitrine: Vitrine, tmp_path: Path) -> None:
-    """A name with a slash at its end is a folder's, and so is one with --keep; a file's folder is made too."""
+    """A name with a slash at its end is a folder's, and so is one with --keep; a file's folder, too."""
     vitrine("db", "upgrade")
     for given, made in (
         (("new/",), "new/vitrine-*.db"), (("kept", "--keep", "2"), "kept/vitrine-*.db"),

@@ -51,4 +51,5 @@ def test_urls_are_ordered_in_one_spelling() -> None:
     [of_page] = PdpArguments.parse({"pdp": "HTTPS://Shop.Example/p#x"}).targets
     assert of_page.url == "https://shop.example/"
     [plain] = PdpArguments.parse({"url": "https://shop.example/p"}).targets
+    assert PdpArguments.parse({"start_url": "https://shop.example/p", "url": ""}).targets == (plain,)
     assert arguments.order(plain, "v1.2").given_url is None

@@ -62,6 +62,7 @@ def test_a_url_is_a_source_of_its_own(sources: Path) -> None:
         None,
         None,
     )
+    assert order(sources, url=URL) == order(sources, start_url=URL)
     source = order(sources, start_url=URL, depth="0", max_pages="7").source
     assert source
     assert (source.depth, source.max_pages) == (0, 7)
@@ -103,6 +104,7 @@ def test_what_scrapyd_adds_does_not_matter(sources: Path) -> None:
         ({}, "there is nothing to crawl"),
         ({"resume": "1"}, "there is nothing to crawl"),
         ({"start_url": URL, "source": "shop"}, "exclude each other"),
+        ({"start_url": URL, "url": URL}, "mean the same"),
         ({"start_url": URL, "deep": "3"}, "-a deep=… is unknown"),
         ({"start_url": URL, "render": "auto"}, "-a render=… is not for durable runs"),
         ({"start_url": URL, "resume": "maybe"}, "resume=maybe"),
