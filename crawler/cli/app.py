@@ -41,7 +41,7 @@ COMMANDS = {
     "page_lists": ("pages",),
     "artifacts": ("artifacts",),
     "warcs": ("warcs",),
-    "products": ("listings", "prices"),
+    "products": ("products", "prices", "listings"),
     "snapshots": ("snapshots", "search"),
     "changes": ("changes", "diff"),
     "hauls": ("hauls",),

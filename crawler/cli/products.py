@@ -1,4 +1,4 @@
-"""`vitrine listings` and `prices`: the products that are known, what each cost, and what it costs now."""
+"""`vitrine products` and `prices`: the products that are known, what each cost, and what it costs now."""
 
 from __future__ import annotations
 
@@ -44,14 +44,15 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    add_group(app, "listings", "The products that are known.", list=list_listings)
+    add_group(app, "products", "The products that are known.", list=list_products)
+    add_group(app, "listings", "The same as `vitrine products`, by its former name.", list=list_listings)
     add_group(app, "prices", "What products cost, and when.", list=list_prices, show=show, refresh=refresh)
 
 
 def _row(listing: PricedListing) -> dict[str, Any]:
     price = f"{listing.price} {listing.currency}" if listing.price is not None else None
     return {
-        "listing": str(listing.id)[:8],
+        "id": str(listing.id)[:8],
         "domain": listing.domain,
         "product": listing.name,
         "price": price,
@@ -60,13 +61,13 @@ def _row(listing: PricedListing) -> dict[str, Any]:
     }
 
 
-LISTINGS = Listing(
-    "listings",
-    _row,
-    empty="no products yet; `vitrine crawl pdp URL` finds some",
-    then="vitrine prices show LISTING",
-    key=short_id,
-)
+PRODUCTS, LISTINGS = (
+    Listing(
+        name, _row, empty="no products yet; `vitrine crawl pdp URL` finds some",
+        then="vitrine prices show ID", key=short_id,
+    )
+    for name in ("products", "listings")
+)  # fmt: skip
 PRICES = Listing(
     "prices",
     lambda one: {
@@ -84,9 +85,20 @@ PRICES = Listing(
 )
 
 
+@list_command(PRODUCTS)
+def list_products(wanted: Wanted) -> Sequence[PricedListing]:
+    """List products with their newest prices, those seen last first.
+
+    Examples:
+      vitrine products list --domain shop.example
+    """
+    with reading() as db:
+        return views.newest(db, wanted)
+
+
 @list_command(LISTINGS)
 def list_listings(wanted: Wanted) -> Sequence[PricedListing]:
-    """List products with their newest prices, those seen last first."""
+    """List products with their newest prices, as `vitrine products list` does."""
     with reading() as db:
         return views.newest(db, wanted)
 

@@ -54,7 +54,7 @@ _NAMES: dict[type[Base], _Named] = {
     Hold: _Named("hold", "retention holds"),
     Haul: _Named("haul", "hauls list"),
     Job: _Named("job", "jobs list"),
-    Listing: _Named("listing", "listings list"),
+    Listing: _Named("product", "products list"),
     Page: _Named("page", "pages list"),
     Price: _Named("price", "prices list"),
     Run: _Named("run", "runs list"),

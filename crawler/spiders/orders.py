@@ -99,7 +99,7 @@ class PdpArguments:
 
 
 def with_start(given: Mapping[str, str], name: str, other: str) -> Mapping[str, str]:
-    """Return the arguments with the start URL under `name`: `url` and `start_url` mean the same to all spiders."""
+    """Return the arguments with the start URL under `name`; `url` and `start_url` mean the same."""
     if not given.get(other, "").strip():
         return {key: value for key, value in given.items() if key != other}
     if given.get(name, "").strip():

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from crawler.views.paging import Wanted
 
-_HINT = "`vitrine listings list` shows them"
+_HINT = "`vitrine products list` shows them"
 NEWEST = Newest(
     table=Listing,
     by=(Listing.last_seen_at, Listing.id),
@@ -136,7 +136,7 @@ def find(db: Session, given: str) -> Listing:
     is_it = (Listing.domain == identity.domain) & (Listing.url_sha256 == identity.url_sha256)
     found = db.scalars(select(Listing).where(is_it)).one_or_none()
     if found is None:
-        raise NotFoundError(f"there is no listing {given!r}", hint=_HINT)
+        raise NotFoundError(f"there is no product {given!r}", hint=_HINT)
     return found
 
 

@@ -46,7 +46,8 @@ def moving(home: Home, shops: DemoServer) -> dict[str, Any]:
 
 def test_products_are_known_once(watched: Home, shops: DemoServer) -> None:
     """However often they were seen; each with its newest price."""
-    listings = read(watched, "listings", "list")["listings"]
+    listings = read(watched, "products", "list")["products"]
+    assert read(watched, "listings", "list")["listings"] == listings  # its former name
     assert len(listings) == 2
     listing = moving(watched, shops)
     history = read(watched, "prices", "show", listing["id"])["prices"]
@@ -83,7 +84,7 @@ def test_a_known_product_is_captured_again(watched: Home, shops: DemoServer) -> 
     assert len(read(watched, "prices", "show", plain["id"])["prices"]) == 1
     done = watched.scrapy("crawl", "pdp", "-a", "listing=00000000")
     assert done.returncode == 1
-    assert "\nerror[not_found]: there is no listing '00000000'\nhint: " in done.stderr
+    assert "\nerror[not_found]: there is no product '00000000'\nhint: " in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -1,4 +1,4 @@
-"""`vitrine listings` and `prices`: the history as a line of bars."""
+"""`vitrine products` and `prices`: the history as a line of bars."""
 
 from __future__ import annotations
 

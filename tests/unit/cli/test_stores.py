@@ -42,6 +42,7 @@ ASKING: dict[str, int] = {
     "artifacts list": 0,
     "artifacts verify": 0,
     f"artifacts cat {ARTIFACT} --decode": 0,
+    "products list": 0,
     "listings list": 0,
     "prices list": 0,
     "snapshots list": 0,

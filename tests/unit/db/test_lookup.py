@@ -47,10 +47,10 @@ def test_a_few_letters_do(listings: Database, given: str) -> None:
     ("given", "message"),
     [
         ("abcde", "several listings begin with 'abcde'"),
-        ("abc0", "there is no listing 'abc0'"),
-        ("", "there is no listing ''"),
-        ("zz", "there is no listing 'zz'"),
-        (f"{ONE}0", "there is no listing"),
+        ("abc0", "there is no product 'abc0'"),
+        ("", "there is no product ''"),
+        ("zz", "there is no product 'zz'"),
+        (f"{ONE}0", "there is no product"),
     ],
 )
 def test_what_names_nothing_or_several_is_told(listings: Database, given: str, message: str) -> None:

@@ -56,7 +56,7 @@ def test_the_history_is_told_oldest_first(database: Database) -> None:
     with database.read() as db:
         found = products.history(db, listing.url, Wanted(limit=2))
         assert products.history(db, str(listing.id)[:8], Wanted(limit=2)) == found
-        with pytest.raises(NotFoundError, match="there is no listing"):
+        with pytest.raises(NotFoundError, match="there is no product"):
             products.history(db, "https://shop.example/p/table", Wanted(limit=2))
     assert found.listing.id == listing.id
     assert [price.price for price in found.prices] == [Decimal(2), Decimal(3)]
