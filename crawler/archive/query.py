@@ -98,6 +98,21 @@ def understood(text: str) -> Query:
     return Query(text, "plain", terms=_plain_terms(tokens, text))
 
 
+def imbalance(text: str) -> str:
+    """Return what is open in a text that is no URL, a quote or a bracket; empty if nothing is."""
+    whole = _plain(text[:MAX_URL_CHARS])
+    if _url_in(whole):
+        return ""
+    depth = 0
+    for match in _TOKEN.finditer(whole):
+        if match["junk"] == '"':
+            return "a quote is not closed"
+        depth += {"(": 1, ")": -1}.get(match["paren"] or "", 0)
+        if depth < 0:
+            return "a bracket is closed that was not opened"
+    return "a bracket is not closed" if depth else ""
+
+
 def _plain(text: str) -> str:
     return " ".join(text.replace("\x00", " ").encode("utf-8", "replace").decode().split())
 

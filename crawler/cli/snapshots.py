@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crawler.archive.indexing import IndexResult, index_pages
+from crawler.archive.query import imbalance
 from crawler.archive.rebuilding import WAYS
 from crawler.archive.rebuilding import rebuild as remake
 from crawler.archive.search import MAX_PAGE_SIZE, SORTS, VIEWS, SearchOrder
@@ -93,6 +94,8 @@ def search(
 
       vitrine search 'title:sale AND NOT (kids OR "gift card")' --from 2026-01-01
     """
+    if problem := imbalance(query):
+        raise UsageError(f"{query[:80]!r}: {problem}", hint="close it, or leave it out")
     order = SearchOrder(
         query, source, day_of("--from", since), day_of("--to", until), _one_of("--view", view, VIEWS),
         _one_of("--sort", sort, SORTS) if sort else None, with_non_2xx, page, page_size,

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request, Response
 
 from crawler.archive.facets import Facets
-from crawler.archive.query import is_url
+from crawler.archive.query import imbalance, is_url
 from crawler.archive.search import SORTS, VIEWS, SearchOrder
 from crawler.views import archive
 from crawler.views import search as views
@@ -63,6 +63,8 @@ def _understood(asked: dict[str, str], number: str) -> tuple[SearchOrder, list[s
     text = asked.get("q", "")
     if len(text) > MAX_QUERY_CHARS and not is_url(text):
         remarks.append(f"Only the first {MAX_QUERY_CHARS} characters were looked for.")
+    if problem := imbalance(text):
+        remarks.append(f"In the search {problem}; its words alone were looked for.")
     since, until = day_of(asked.get("from", ""), remarks), day_of(asked.get("to", ""), remarks)
     if since and until and since > until:
         remarks.append("The first day is after the last one; both were left out.")

@@ -112,6 +112,25 @@ def test_options_that_are_none(command: Command, given: tuple[str, ...]) -> None
     assert command("search", "x", *given).code == 2
 
 
+@pytest.mark.parametrize(
+    ("query", "problem"),
+    [
+        ("(red OR leather", "a bracket is not closed"),
+        ("red) leather", "a bracket is closed that was not"),
+        ('title:"red', "a quote is not closed"),
+        ('27" screen', "a quote is not closed"),
+    ],
+)
+def test_what_is_not_closed_is_an_error(command: Command, query: str, problem: str) -> None:
+    """Words were looked for instead, and nobody was told; brackets and quotes within quotes are text."""
+    done = command("search", query)
+    assert (done.code, done.out) == (2, "")
+    assert problem in done.err
+    assert len(done.err.splitlines()) == 2
+    assert command("search", '"made (of" "leather, \\"for"').code == 0
+    assert command("search", "https://shop.example/p?a=(b").code == 0
+
+
 def test_far_behind_the_last_page(command: Command) -> None:
     """There is nothing, and the total stays."""
     found = command("search", "leather", "--page", str(10**12), "--json").document

@@ -107,7 +107,7 @@ CHANGING = {
     "runs": {"stop", "resume"},
     "serve": {""},
     "sessions": {"retry", "report"},  # a backup writes a file
-    "snapshots": {"index", "rebuild"},
+    "snapshots": {"export", "index", "rebuild"},
     "sources": {"seed"},
     "warcs": {"erase", "recover"},
     "worker": {""},

@@ -46,7 +46,7 @@ def test_a_few_letters_do(listings: Database, given: str) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("abcde", "several listings begin with 'abcde'"),
+        ("abcde", "several products begin with 'abcde'"),
         ("abc0", "there is no product 'abc0'"),
         ("", "there is no product ''"),
         ("zz", "there is no product 'zz'"),
@@ -57,7 +57,7 @@ def test_what_names_nothing_or_several_is_told(listings: Database, given: str, m
     """With the command that shows what there is."""
     with listings.read() as db, pytest.raises(NotFoundError, match=message) as caught:
         lookup.find(db, Listing, given)
-    assert caught.value.hint == "`vitrine listings list` shows them"
+    assert caught.value.hint == "`vitrine products list` shows them"
 
 
 @pytest.mark.parametrize("given", ["1", "01"])

@@ -58,4 +58,6 @@ def test_what_cannot_be_understood_is_told_and_left_out(filled: Served) -> None:
     for query in ("from=yesterday", "from=2026-05-02&to=2026-05-01", "page=x", "page=99999999999999999999",
                   "view=odd", "sort=odd", "source=Ü", "q=" + "a" * 300, "from=0000-00-00"):  # fmt: skip
         assert (query, filled.get(f"/search?{query}").status_code) == (query, 200)
+    assert "a bracket is not closed" in filled.get("/search?q=(beech").text
+    assert "is not closed" not in filled.get("/search?q=(beech)").text
     assert "is no day" in filled.get("/search?from=yesterday").text
