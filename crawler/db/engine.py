@@ -132,6 +132,16 @@ class Database:
                 raise self._unavailable(f"{error.strerror} ({error.filename})") from error
             yield
 
+    def empty_log(self) -> bool:
+        """Write SQLite's log into its file and empty it; return False while an older state is being read."""
+        if not self.is_sqlite:
+            return True
+        with self.exclusive(), self._reachable(), self.engine.connect() as connection:
+            raw = connection.connection.driver_connection
+            assert raw is not None  # ruff: ignore[assert] - it is connected
+            [(is_busy, _, _)] = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return not is_busy
+
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
@@ -253,7 +263,8 @@ def _make_parent_folder(
 
 
 def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:
-    for pragma in ("foreign_keys=ON", "journal_mode=WAL", "synchronous=NORMAL"):
+    # What a purge deletes is overwritten, and not only marked as free, as it is by default in most builds.
+    for pragma in ("foreign_keys=ON", "journal_mode=WAL", "synchronous=NORMAL", "secure_delete=ON"):
         connection.execute(f"PRAGMA {pragma}")
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import asdict, evolve, frozen
 from sqlalchemy import and_, delete, or_, select, update
 
+from crawler import logs
 from crawler.archive.absent import PURGE
 from crawler.clock import utc_now
 from crawler.db import lookup
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from crawler.retention.holds import Target
     from crawler.retention.plan import CleanupResult
 
+log = logs.get_logger(__name__)
 ACTION = PURGE  # what replay looks for, beside the domain as the target says it
 BEGUN, DONE = "begun", "done"
 SESSIONS_AT_ONCE = 100
@@ -156,7 +158,10 @@ def purge(
     while work.remove_some_sessions():
         pass
     work.tidy_jobs()
-    return {**work.finish(), "failed": 0}
+    done = work.finish()
+    if not database.empty_log():
+        log.warning("purge.log_not_emptied", database=database.shown)
+    return {**done, "failed": 0}
 
 
 @contextmanager

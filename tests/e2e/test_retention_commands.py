@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import update
+from sqlalchemy import text, update
 
 from crawler.clock import utc_now
 from crawler.db.models import Artifact, Diagnostic
@@ -14,6 +17,7 @@ from tests.unit.retention.contents import naming
 from tests.unit.retention.everything import files_naming
 
 if TYPE_CHECKING:
+    from crawler.db.engine import Database
     from crawler.demo import DemoServer
     from tests.e2e.conftest import Home
 
@@ -67,6 +71,32 @@ def test_after_a_purge_nothing_names_the_domain(home: Home, shops: DemoServer) -
     shown = home.vitrine("runs", "list")
     assert other in shown.stdout
     assert domain not in shown.stdout
+
+
+def test_after_a_purge_no_byte_of_the_database_names_the_domain(home: Home, shops: DemoServer) -> None:
+    """Not in free pages, and not in the log beside the file, which stays while anybody is connected."""
+    domain, host = shops.domain("plain"), shops.domain("plain").partition(":")[0]
+    home.crawl(shops.url("plain"))
+    home.crawl(shops.url("german"))
+    site = home.vitrine("crawl", "site", shops.url("plain"), "--max-pages", "4", "-s", "DOWNLOAD_DELAY=0")
+    assert site.returncode == 0, site.stderr
+    assert home.vitrine("snapshots", "index").returncode == 0
+    with closing(sqlite3.connect(home.path / "vitrine.db")) as connected:
+        connected.execute("SELECT count(*) FROM sessions").fetchall()
+        read(home, "purge", "--domain", domain, "--prices", "--yes")
+        stored = [(home.path / f"vitrine.db{ending}").read_bytes() for ending in ("", "-wal")]
+    names = [
+        found for data in stored for found in re.findall(rb".{30}" + re.escape(host.encode()) + rb"\D", data)
+    ]
+    assert [name for name in names if b"purgedomain" not in name] == []
+    assert len(names) == 1  # what the audit log says was purged
+
+
+def test_what_a_purge_deletes_is_overwritten(database: Database) -> None:
+    """Whatever SQLite was built to do by itself."""
+    if database.is_sqlite:
+        with database.read() as db:
+            assert db.execute(text("PRAGMA secure_delete")).scalar_one() == 1
 
 
 def _traces(home: Home, domain: str) -> dict[str, int]:
