@@ -23,10 +23,12 @@ LOOKS_PER_LIMIT = 8
 class Monitor:
     """Hears the lines of one attempt of an engine, and is asked from time to time."""
 
-    def __init__(self, order: ToolOrder, clock: Callable[[], float]) -> None:
+    def __init__(self, order: ToolOrder, clock: Callable[[], float], captured: int = 0) -> None:
+        """Watch an attempt; so many pages were `captured` by those before it."""
         self.order = order
         self.last: Statistics | None = None
-        self.progressed = False  # in this attempt
+        self.progressed = False  # whether this attempt captured more than any before it
+        self._captured = captured
         self._clock = clock
         self._lock = Lock()
         self._alive_at = clock()
@@ -60,7 +62,7 @@ class Monitor:
 
     def _hear_statistics(self, said: Statistics) -> None:
         before = self.last.crawled if self.last is not None else 0
-        if said.crawled > before:
+        if said.crawled > self._captured:
             self.progressed = True
         if said.waiting or said.crawled > before:
             self._alive_at = self._clock()

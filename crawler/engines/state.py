@@ -28,7 +28,7 @@ class ArchiveState:
     adaptation: Adaptation | None = None
     temp_folders: list[str] = field(factory=list)  # names below the archive's folder
     run: int | None = None  # of the engine `vitrine`
-    crawled: int = 0  # pages of it, as far as is known
+    crawled: int = 0  # the most pages that an attempt had captured; of a run, all of it
     stages: int = 0  # attempts of the engine so far
 
     @classmethod
@@ -102,12 +102,16 @@ def write_atomically(path: Path, data: bytes, mode: int = 0o640) -> None:
 
 def warc_files(folder: Path) -> Iterator[Path]:
     """The WARC files of an archive: its stable ones, then those in temporary folders; no link is followed."""
-    stable = folder / "warcs"
-    for root in [stable, *temp_folders(folder)]:
-        if root.is_symlink():
-            continue
-        for where, _, names in os.walk(root):
-            yield from (Path(where) / name for name in sorted(names) if name.endswith((".warc", ".warc.gz")))
+    for root in [folder / "warcs", *temp_folders(folder)]:
+        yield from warc_files_in(root)
+
+
+def warc_files_in(root: Path) -> Iterator[Path]:
+    """Return the WARC files below a folder, unless that is a link."""
+    if root.is_symlink():
+        return
+    for where, _, names in os.walk(root):
+        yield from (Path(where) / name for name in sorted(names) if name.endswith((".warc", ".warc.gz")))
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -53,7 +53,8 @@ def answer_to(order: ToolOrder, before: Adaptation, now: float, *, progressed: b
     in_vain = 1 if progressed else before.in_vain + 1
     state = evolve(before, in_vain=in_vain)
     if in_vain > MAX_IN_VAIN:
-        return Answer(state, "gives up", gives_up=True)
+        why = f"gives up: {in_vain - 1} restarts brought no page that was not captured before"
+        return Answer(state, why, gives_up=True)
     minutes = order.option("backoff_delay_minutes")
     rest = 60 * (BACKOFF_MINUTES if minutes is None else minutes)
     if (fewer := _fewer(order, state)) is not None:

@@ -32,6 +32,7 @@ from crawler.engines.engine import (
     newest_zim,
 )
 from crawler.engines.flags import OptionError, help_text, order_of
+from crawler.engines.leftovers import Leftovers
 from crawler.engines.monitor import Monitor
 from crawler.engines.process import Guarded, Launch
 from crawler.engines.scrapy_engine import ScrapyEngine
@@ -55,6 +56,7 @@ LOOK_SECONDS = 0.2
 STOP_SECONDS = 30.0  # from asking an engine that stands still to ending it
 VPN_SECONDS = 120.0
 TAIL_LINES = 200
+MAX_STARTS = 100  # of the engine, however much each start brings
 MAX_SEEDS_BYTES = 128 * 1024 * 1024
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -129,6 +131,7 @@ class Tool:
         self.engine: Engine = ENGINES[engine](order, self.folder)
         self.state = ArchiveState.load(self.folder)
         self.stopping = Event()
+        self._leftovers = Leftovers(self.folder)
         self._running: Guarded | None = None
         self._parent = os.getppid()
         self._out = Output(self.stopping.set)  # who does not listen is gone
@@ -167,8 +170,11 @@ class Tool:
 
     def _crawl(self) -> Stage:
         """Start the engine until it is through, or nothing helps any more."""
-        while True:
+        for _ in range(MAX_STARTS):
+            before = [path.name for path in temp_folders(self.folder)]
             ended = self._attempt()
+            if ended.trouble is not None and not ended.monitor.progressed:
+                self._leftovers.remove_repeats(before, self._out.note)
             self.state.note_folders(self.folder)
             self.state.save(self.folder)
             if self.stopping.is_set():
@@ -186,6 +192,8 @@ class Tool:
                 return Stage.STALLED
             if not self._rest(answer):
                 return Stage.INTERRUPTED
+        self._out.note(f"gives up: the engine was started {MAX_STARTS} times")
+        return Stage.STALLED
 
     def _came_to(self, ended: _Ended) -> Stage | None:
         """What the engine came to by itself; None where it is to begin anew.
@@ -226,7 +234,8 @@ class Tool:
         launch = self.engine.launch(
             Attempt(self.state.stages, adapted.workers, adapted.reductions, self.state)
         )
-        monitor, tail = Monitor(self.order, time.monotonic), deque[str](maxlen=TAIL_LINES)
+        monitor = Monitor(self.order, time.monotonic, self.state.crawled)
+        tail = deque[str](maxlen=TAIL_LINES)
         guarded = self._running = Guarded(launch)
         if self.stopping.is_set():
             guarded.stop()
@@ -267,17 +276,21 @@ class Tool:
                 monitor.hear(line)
                 tail.append(line[:2000])
                 self._out.say(line)
-                self._note_run(line)
+                self._note_progress(line)
 
         thread = Thread(target=listen, daemon=True)
         thread.start()
         return thread
 
-    def _note_run(self, line: str) -> None:
-        """Remember a run as soon as it is known: who goes on after a crash goes on with it."""
+    def _note_progress(self, line: str) -> None:
+        """Remember how far the crawl is, and its run, for whoever goes on after a crash."""
         said = statistics_of(line)
-        if said is not None and said.run is not None:
-            self.state.run, self.state.crawled = said.run, max(said.crawled, self.state.crawled)
+        if said is None:
+            return
+        is_new = said.crawled > self.state.crawled or said.run not in {None, self.state.run}
+        self.state.crawled = max(said.crawled, self.state.crawled)
+        self.state.run = said.run or self.state.run
+        if is_new:
             # Whoever listens has to go on, or the engine would wait for ever to be heard.
             with suppress(OSError):
                 self.state.save(self.folder)

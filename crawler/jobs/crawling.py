@@ -16,7 +16,7 @@ from attrs import asdict, frozen
 
 from crawler import logs
 from crawler.clock import utc_now
-from crawler.engines.engine import ToolExit, is_infrastructure
+from crawler.engines.engine import Stage, ToolExit, is_infrastructure
 from crawler.engines.flags import ToolOrder, arguments_of
 from crawler.engines.process import Guarded, Launch
 from crawler.engines.scrapy_engine import PLAN_FILE
@@ -45,8 +45,8 @@ SEEDS_FILE = ".seeds.txt"
 MAX_COMMAND_BYTES = 100 * 1024  # of seeds; more go into a file
 GRACE_SECONDS = 120.0  # from asking a tool to end to ending it
 PROGRESS_SECONDS = 5.0
-DISK_LIMIT, INFRASTRUCTURE, USAGE, CRAWL_FAILED, TOO_LONG, BUSY = (
-    "disk_limit", "infrastructure", "bad_arguments", "crawl_failed", "too_long", "archive_busy",
+DISK_LIMIT, INFRASTRUCTURE, USAGE, CRAWL_FAILED, STALLED, TOO_LONG, BUSY = (
+    "disk_limit", "infrastructure", "bad_arguments", "crawl_failed", "stalled", "too_long", "archive_busy",
 )  # fmt: skip
 _STORAGE_WORDS = (
     "no space left on device", "disk quota exceeded", "stale file handle",
@@ -228,7 +228,8 @@ class Crawl:
             return Result(Came.USAGE, code, stage, error, USAGE, facts)
         if code == ToolExit.INFRASTRUCTURE or self._speaks_of_storage():
             return Result(Came.INFRASTRUCTURE, code, stage, error, INFRASTRUCTURE, facts)
-        return Result(Came.FAILED, code, stage, error, CRAWL_FAILED, facts)
+        cause = STALLED if stage == Stage.STALLED else CRAWL_FAILED
+        return Result(Came.FAILED, code, stage, error, cause, facts)
 
     def _speaks_of_storage(self) -> bool:
         """Whether the last lines name a broken disk; what engines log of pages is JSON, and is left out."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 
@@ -158,6 +160,92 @@ def test_a_silent_engine_stands_still(tmp_path: Path, environment: dict[str, str
     assert not trap.exists()
     state = json.loads((tmp_path / "out" / ".archive_state.json").read_text("utf-8"))["adaptation"]
     assert (state["workers"], state["reductions"], state["rotations"]) == (2, 1, 1)
+
+
+# Each line of STUB_PLAN is for one start, the last one for all behind it: the letters of its pages, and a dot
+# where it stands still. In a shell, since a second without a page is a standstill here.
+CAPTURING = """#!/bin/sh
+[ "$1" = run ] || exit 0
+case "$*" in *" --warcs "*) echo "$*" > "$STUB_OUT/../built"; : > "$STUB_OUT/shop.zim"; exit 0;; esac
+echo x >> "$STUB_OUT/../starts"
+start=$(wc -l < "$STUB_OUT/../starts")
+folder="$STUB_OUT/.tmp$start/collections/crawl-1/archive"
+mkdir -p "$folder"
+last=$(tail -n 1 "$STUB_PLAN"); plan=$(sed -n "${start}p" "$STUB_PLAN"); plan=${plan:-$last}
+number=0
+for page in $plan; do
+    [ "$page" = . ] && exec sleep 600
+    cat "$STUB_OUT/../pages/$page" >> "$folder/a.warc.gz"
+    number=$((number + 1))
+    details="\\"details\\": {\\"crawled\\": $number}"
+    echo "{\\"context\\": \\"crawlStatus\\", \\"message\\": \\"Crawl statistics\\", $details}"
+done
+: > "$STUB_OUT/shop.zim"
+"""
+PATIENT = ("--enable-monitoring", "--stall-timeout-minutes", "0.02", "--backoff-delay-minutes", "0")
+
+
+def capturing(environment: dict[str, str], tmp_path: Path, *plan: str) -> dict[str, str]:
+    """A docker that captures these pages at each start."""
+    (tmp_path / "bin" / "docker").write_text(CAPTURING, encoding="utf-8")
+    (tmp_path / "plan").write_text("".join(f"{' '.join(start)}\n" for start in plan), encoding="utf-8")
+    (tmp_path / "pages").mkdir()
+    for page in set("".join(plan)) - {"."}:
+        (tmp_path / "pages" / page).write_bytes(gzip.compress(captured(f"https://shop.example/{page}")))
+    return {**environment, "STUB_PLAN": str(tmp_path / "plan"), "STUB_OUT": str(tmp_path / "out")}
+
+
+def captured(url: str) -> bytes:
+    """A page as a WARC file has it."""
+    body = "HTTP/1.1 200 OK\r\n\r\nhello"
+    fields = {
+        "WARC-Type": "response", "WARC-Target-URI": url, "WARC-Date": "2026-01-01T00:00:00Z",
+        "WARC-Record-ID": f"<urn:uuid:{uuid4()}>", "Content-Type": "application/http; msgtype=response",
+        "Content-Length": str(len(body)),
+    }  # fmt: skip
+    head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    return f"WARC/1.1\r\n{head}\r\n{body}\r\n\r\n".encode()
+
+
+def starts(tmp_path: Path) -> int:
+    """How often the engine was started."""
+    return len((tmp_path / "starts").read_text("utf-8").splitlines())
+
+
+def left(tmp_path: Path) -> list[str]:
+    """The temporary folders that there are."""
+    return sorted(path.name for path in (tmp_path / "out").glob(".tmp*"))
+
+
+def test_the_same_first_pages_again_are_no_progress(tmp_path: Path, environment: dict[str, str]) -> None:
+    """After five restarts in vain it is given up, with one folder; whoever tries again has one start."""
+    told = capturing(environment, tmp_path, "abc.")
+    code, said, end = run(tmp_path, told, *PATIENT)
+    assert (code, end and end.stage) == (1, "stalled"), said
+    assert "stall: gives up: 5 restarts brought no page that was not captured before" in said
+    assert (starts(tmp_path), left(tmp_path)) == (6, [".tmp1"])
+    state = json.loads((tmp_path / "out" / ".archive_state.json").read_text("utf-8"))
+    assert [path.rpartition("/")[2] for path in state["temp_dirs_host_paths"]] == [".tmp1"]
+    assert run(tmp_path, told, *PATIENT)[0] == 1
+    assert (starts(tmp_path), left(tmp_path)) == (7, [".tmp1"])
+
+
+def test_an_engine_that_comes_further_each_time_comes_to_its_end(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    """However often it stands still; what brought nothing new is not built into the end."""
+    further = [f"{start}." for number in range(1, 5) for start in ["abcde"[:number]] * 2]
+    code, said, end = run(tmp_path, capturing(environment, tmp_path, *further, "abcde"), *PATIENT)
+    assert (code, end and end.stage) == (0, "completed"), said
+    assert left(tmp_path) == [".tmp1", ".tmp3", ".tmp5", ".tmp7", ".tmp9"]
+    assert (tmp_path / "built").read_text("utf-8").count(".warc.gz") == 5
+
+
+def test_what_only_one_attempt_captured_is_kept(tmp_path: Path, environment: dict[str, str]) -> None:
+    """Though it came less far than the one before: it is evidence."""
+    code, said, _ = run(tmp_path, capturing(environment, tmp_path, "abc.", "ax.", "a.", "x."), *PATIENT)
+    assert code == 1, said
+    assert left(tmp_path) == [".tmp1", ".tmp2"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])

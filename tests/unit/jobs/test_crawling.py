@@ -211,3 +211,12 @@ def test_the_tool_is_ours_unless_another_is_named() -> None:
         "--x",
         "$HOME",
     ]
+
+
+def test_a_standstill_is_a_cause_of_its_own(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The job says why its engine was given up."""
+    said = "stall: gives up: 5 restarts brought no page that was not captured before"
+    tool = Tool(said, end_line({"stage": "stalled", "engine_exit": 143, "zim": None}, at=""), code=1)
+    result = came(monkeypatch, crawl, tool)
+    assert (result.came, result.cause, result.stage) == (Came.FAILED, "stalled", "stalled")
+    assert said in result.error
