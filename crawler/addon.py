@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
 # What names a project: it stays what it is.
@@ -20,12 +22,27 @@ class Vitrine:
     @classmethod
     def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
         """Set them for all crawls: a spider that names add-ons of its own leaves these out."""
+        if "scrapy.cmdline" in sys.modules:
+            _use_checked_commands()
         for name, value in _ours().items():
             settings.set(name, value, "addon")
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Set them for one crawl, where there was nobody to do it for all."""
         self.update_pre_crawler_settings(settings)
+
+
+def exit_code(crawler: Crawler) -> int:
+    """Return what `scrapy crawl` exits with, for a script that has run the crawl; 2 where it was refused."""
+    from crawler.extensions.sessions import exit_code_of_crawl  # ruff: ignore[import-outside-top-level] - as below
+
+    return exit_code_of_crawl(crawler)
+
+
+def _use_checked_commands() -> None:
+    from crawler.commands.added import use_checked_commands  # ruff: ignore[import-outside-top-level] - as below
+
+    use_checked_commands()
 
 
 def _ours() -> dict[str, Any]:

@@ -16,6 +16,8 @@ from crawler.errors import CrawlerError
 from crawler.urls import redacted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from structlog.typing import EventDict, WrappedLogger
 
 # A control character in a value must not reach the terminal.
@@ -36,22 +38,40 @@ def configure(level: str, log_format: str) -> None:
     logging.getLogger("sqlalchemy.engine").setLevel(logging.WARNING)  # it logs each statement, and its values
 
 
-def formatter_for(log_format: str, template: str = TEXT_FORMAT) -> logging.Formatter:
-    """The formatter of `LOG_FORMAT=text` or `json`."""
-    return JsonFormatter() if log_format == "json" else TextFormatter(template)
+def formatter_for(log_format: str, inner: logging.Formatter | None = None) -> logging.Formatter:
+    """Return the formatter of `LOG_FORMAT=text` or `json`; `inner` makes the text line without the fields."""
+    return JsonFormatter() if log_format == "json" else TextFormatter(inner or logging.Formatter(TEXT_FORMAT))
+
+
+def show_fields(handlers: Iterable[logging.Handler], log_format: str) -> None:
+    """Have handlers of somebody else's, such as Scrapy's, show events with their fields and hide secrets."""
+    for handler in handlers:
+        if not isinstance(handler.formatter, TextFormatter | JsonFormatter):
+            handler.setFormatter(formatter_for(log_format, handler.formatter or logging.Formatter()))
+            handler.addFilter(_is_news)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Drop an event loop's complaint of an error of ours that nobody awaited; it is logged already."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not (record.name in {"asyncio", "twisted"} and isinstance(error, CrawlerError))
 
 
 class TextFormatter(logging.Formatter):
-    """A line for people: the message, then the fields as key=value."""
+    """A line for people: that of another formatter, with the fields behind the message."""
+
+    def __init__(self, inner: logging.Formatter) -> None:
+        super().__init__()
+        self._inner = inner
 
     def format(self, record: logging.LogRecord) -> str:
-        """The usual line, tracebacks included, without passwords."""
-        return redacted(super().format(_without_known_traceback(record)))
-
-    def formatMessage(self, record: logging.LogRecord) -> str:  # ruff: ignore[invalid-function-name] - stdlib's name
-        """Append the record's fields to the first line."""
-        fields = (f"{name}={_as_value(value)}" for name, value in _fields(record).items())
-        return " ".join((super().formatMessage(record), *fields))
+        """Return the line, tracebacks included, without passwords."""
+        record = _without_known_traceback(record)
+        if fields := _fields(record):
+            shown = (f"{name}={_as_value(value)}" for name, value in fields.items())
+            record = copy(record)
+            record.msg, record.args = " ".join((record.getMessage(), *shown)), None
+        return redacted(self._inner.format(record))
 
 
 class JsonFormatter(logging.Formatter):

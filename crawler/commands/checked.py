@@ -7,12 +7,13 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
+from scrapy.utils.log import _get_handler  # ruff: ignore[import-private-name] - it reads all of LOG_*
+
 from crawler import interrupts, logs
 from crawler.config import load_settings, load_settings_from
 from crawler.crawl.promises import require_promises
 from crawler.errors import CrawlerError, ExitCode
 from crawler.extensions.sessions import Sessions
-from crawler.logs import formatter_for
 from crawler.urls import redacted
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.commands import BaseRunSpiderCommand, ScrapyCommand
     from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
+    from scrapy.settings import Settings
 
     AnyCommand = ScrapyCommand
     Base = BaseRunSpiderCommand
@@ -37,6 +38,8 @@ _OPTIONS = {"url": "", "start_url": ""}
 class LoggingCommand(AnyCommand):
     """Goes in front of a command of Scrapy's, so that its log hides secrets and takes LOG_FORMAT."""
 
+    _handler: logging.Handler | None = None  # of the root logger, where it is ours
+
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Take Scrapy's options, then log as they say, with the fields of structured events (LOG_FORMAT)."""
         super().process_options(args, opts)
@@ -45,7 +48,16 @@ class LoggingCommand(AnyCommand):
             # Scrapy would install its handler again with each crawl, and take no other formatter.
             self.settings.set("LOG_INSTALL_ROOT_HANDLER", value=False, priority="cmdline")
             logging.root.setLevel(logging.NOTSET)
-            logging.root.addHandler(_handler(self.settings))
+            self._use_handler_of(self.settings)
+
+    def _use_handler_of(self, settings: Settings) -> None:
+        """Log as these settings say."""
+        if self._handler is not None:
+            logging.root.removeHandler(self._handler)
+            self._handler.close()
+        self._handler = _get_handler(settings)
+        logs.show_fields([self._handler], load_settings().log_format)
+        logging.root.addHandler(self._handler)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Run Scrapy's command, which is loaded now and has its own way with an interruption."""
@@ -83,6 +95,8 @@ class CheckedCommand(LoggingCommand, Base):
         crawler = self._made = super()._create_crawler(spidercls)
         require_promises(crawler.settings)
         load_settings_from(crawler.settings)
+        if self._handler is not None and self.settings and _logs_otherwise(crawler.settings, self.settings):
+            self._use_handler_of(crawler.settings)
         return crawler
 
     def _say(self, code: str, error: str, hint: str) -> None:
@@ -102,14 +116,6 @@ def as_options(text: str) -> str:
     )
 
 
-def _handler(settings: BaseSettings) -> logging.Handler:
-    """The handler that Scrapy's own settings ask for."""
-    handler: logging.Handler = logging.NullHandler()
-    if settings.get("LOG_FILE"):
-        mode = "a" if settings.getbool("LOG_FILE_APPEND") else "w"
-        handler = logging.FileHandler(settings["LOG_FILE"], mode=mode, encoding=settings["LOG_ENCODING"])
-    elif settings.getbool("LOG_ENABLED"):
-        handler = logging.StreamHandler()
-    handler.setFormatter(formatter_for(load_settings().log_format, settings["LOG_FORMAT"]))
-    handler.setLevel(settings["LOG_LEVEL"])
-    return handler
+def _logs_otherwise(crawls: Settings, commands: Settings) -> bool:
+    """Whether a spider has settings of its own for the log."""
+    return any(crawls[name] != commands[name] for name in crawls if name.startswith("LOG_"))

@@ -83,12 +83,17 @@ def end_crawl(crawler: Crawler, visits: Visits, error: Exception) -> None:
     if crawler in _ending:
         return
     known = error if isinstance(error, CrawlerError) else InternalError(f"{type(error).__name__}: {error}")
-    tell_refusal(visits, known)
+    log.error("crawl.given_up", code=known.code, error=str(known), hint=known.hint)
+    _tell(visits, known)
     _ending[crawler] = asyncio.ensure_future(crawler.engine.close_spider_async(reason=known.code))
 
 
 def tell_refusal(visits: Visits, error: CrawlerError) -> None:
     """Say why nothing is run; `scrapy crawl` says it as the error that it is."""
+    log.warning("crawl.refused", code=error.code, error=str(error), hint=error.hint)
+    _tell(visits, error)
+
+
+def _tell(visits: Visits, error: CrawlerError) -> None:
     said = {"code": error.code, "error": str(error), "hint": error.hint}
-    log.warning("crawl.refused", **said)
     visits.tell("refused", exit_code=error.exit_code, **said)

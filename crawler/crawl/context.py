@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
-import sys
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 from weakref import WeakKeyDictionary, ref
@@ -14,16 +15,17 @@ from tldextract import TLDExtract
 
 from crawler import logs
 from crawler.catalogue.run_pages import run_completed
-from crawler.config import load_settings_from
+from crawler.config import load_settings, load_settings_from
 from crawler.crawl.promises import require_promises
 from crawler.crawl.visits import Visits
 from crawler.errors import CrawlerError
 from crawler.reading.readers import Readers
 from crawler.runs.domain_slot import FAILED
 from crawler.runs.worker import RunWorker
-from crawler.urls import redacted
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from scrapy.crawler import Crawler
 
 
@@ -35,6 +37,7 @@ VIEWPORT = "viewport"  # the meta key that has a request rendered, and names the
 SESSION = "session_id"  # the meta key that ties a request to its session
 TASK = "task"  # the meta key that ties a request of a run to its task
 # A context does not hold its crawl, which would otherwise stay for as long as the process.
+refusals: WeakKeyDictionary[Crawler, int] = WeakKeyDictionary()  # exit codes of crawls that did not begin
 _contexts: WeakKeyDictionary[Crawler, CrawlContext] = WeakKeyDictionary()
 
 
@@ -110,7 +113,8 @@ class Component:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Scrapy's way to make a component."""
-        return cls(crawler, CrawlContext.of(crawler))
+        with _telling_refusals(crawler):
+            return cls(crawler, CrawlContext.of(crawler))
 
 
 class Promised(Component):
@@ -119,11 +123,20 @@ class Promised(Component):
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Look at the settings as they have come out, add-ons and all; an error says what mends them."""
-        try:
+        with _telling_refusals(crawler):
             require_promises(crawler.settings)
-        except CrawlerError as error:
-            # Scrapy's own commands tell a traceback, in which a hint has no place, and log no fields.
-            sys.stderr.write(redacted(f"error[{error.code}]: {error}\nhint: {error.hint}\n"))
+            return super().from_crawler(crawler)
+
+
+@contextmanager
+def _telling_refusals(crawler: Crawler) -> Generator[None]:
+    """Log an error that keeps a crawl from beginning as one line: Scrapy has a traceback and no hint."""
+    # Scrapy has made its handler anew, with the spider's settings.
+    logs.show_fields(logging.root.handlers, load_settings().log_format)
+    try:
+        yield
+    except CrawlerError as error:
+        if crawler not in refusals:
+            refusals[crawler] = error.exit_code
             log.error("crawl.refused", code=error.code, error=str(error), hint=error.hint)  # ruff: ignore[error-instead-of-exception] - it says all
-            raise
-        return super().from_crawler(crawler)
+        raise

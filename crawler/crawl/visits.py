@@ -280,8 +280,12 @@ def _keep_warc(stores: Stores, visit: Visit) -> None:
 
 
 async def _patiently(writes: WriteQueue, visit: Visit, end: Write[T]) -> T:
-    """An end that cannot be written is tried again: a store that is away for seconds must not cost it."""
-    for wait in END_WAITS:
+    """An end that cannot be written is tried again: a store that is away for seconds must not cost it.
+
+    What a store's own fault ends has been waiting for it already.
+    """
+    cause = visit.stopped.cause if visit.stopped else None
+    for wait in () if cause and cause.traits.is_stores_fault else END_WAITS:
         try:
             return await writes.post(end)
         except StaleSessionError:

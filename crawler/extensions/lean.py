@@ -17,7 +17,7 @@ _ARENA_MAX = -8  # as glibc's malloc.h has it
 
 
 class Lean(Component):
-    """No search for garbage in what was loaded, no lines below the level that is logged.
+    """No search for garbage in what was loaded, no lines below the level of every handler.
 
     Scrapy has its lines made whatever LOG_LEVEL is, and dropped by its handler: two for each page.
     """
@@ -34,8 +34,9 @@ class Lean(Component):
         """All is loaded by now."""
         gc.freeze()
         gc.set_threshold(YOUNG)
+        least = min((handler.level for handler in logging.root.handlers), default=logging.NOTSET)
         for name in TALKERS:
-            logging.getLogger(name).setLevel(self.crawler.settings["LOG_LEVEL"])
+            logging.getLogger(name).setLevel(max(least, logging.DEBUG))
 
     def engine_stopped(self) -> None:
         """Leave the process as it was: it may crawl again."""

@@ -9,19 +9,23 @@ from collections import Counter
 from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 
 from crawler import logs
 from crawler.capture.failures import Summary
 from crawler.crawl.answers import REFUSED
-from crawler.crawl.context import Promised
+from crawler.crawl.context import Promised, refusals
 from crawler.errors import ExitCode
 from crawler.sessions.outcome import Status, exit_code_of
 
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
 TOLD = {"queued", "started", "ended", "refused"}
 INTERRUPTED, START_ERROR = "shutdown", "start_error"  # Scrapy's reasons for an end
+EXIT_CODE = "vitrine/exit_code"  # of Scrapy's statistics
 LAST_WORDS_SECONDS = 30.0  # how long a crawl that is over waits for being heard
 
 log = logs.get_logger(__name__)
@@ -52,6 +56,17 @@ class ProgressPipe:
         with suppress(OSError):  # nobody listens any more; the crawl goes on
             while (line := self._lines.get()) is not None:
                 os.write(self._descriptor, line)
+
+
+def exit_code_of_crawl(crawler: Crawler) -> int:
+    """Return what a command exits with that has run the crawl, or has tried to."""
+    if crawler in refusals:
+        return refusals[crawler]
+    try:
+        sessions = crawler.get_extension(Sessions)
+    except RuntimeError:  # it broke before its extensions were made
+        sessions = None
+    return ExitCode.FAILED if sessions is None else sessions.exit_code()
 
 
 class Sessions(Promised):
@@ -92,6 +107,7 @@ class Sessions(Promised):
             await self.visits.close(completed=reason == "finished")
         finally:
             await self.context.readers.close()
+            self.crawler.stats.set_value(EXIT_CODE, int(self.exit_code()))
 
     def exit_code(self) -> int:
         """What came of the crawl, as `vitrine crawl` has it; 0 for one that asked for nothing.

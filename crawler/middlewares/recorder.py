@@ -19,7 +19,8 @@ from scrapy.exceptions import NotConfigured
 
 from crawler import logs
 from crawler.clock import utc_now
-from crawler.crawl.answers import BrokenOffError
+from crawler.crawl.answers import BrokenOffError, NoStoreError, cause_of_error
+from crawler.crawl.closing import end_crawl
 from crawler.crawl.context import EXCHANGES, RECORD, SESSION, VIEWPORT, Component
 from crawler.errors import CrawlerError
 from crawler.middlewares.egress import LOST, TOO_LARGE, TOO_SLOW
@@ -51,7 +52,7 @@ class RecorderMiddleware(Component):
     def set_up(self) -> None:
         """Be there only where something is to be written."""
         if not (self.context.settings.is_recording or self.context.records_sessions):
-            raise NotConfigured("no WARC is wanted")
+            raise NotConfigured
         # What was let out, and when its answer began; None as long as it did not.
         self._out: WeakKeyDictionary[Request, datetime | None] = WeakKeyDictionary()
         self._groups: dict[WarcShelf, _Group] = {}
@@ -86,7 +87,7 @@ class RecorderMiddleware(Component):
     async def process_exception(self, request: Request, exception: Exception) -> None:
         """Write down what came of an answer that broke off; for everybody else it is the error that it is."""
         if request in self._out and isinstance(exception, BrokenOffError):
-            with suppress(CrawlerError):  # it has ended the crawl
+            with suppress(CrawlerError, NoStoreError):  # it has ended the crawl
                 await self._record(request, exception.response)
 
     async def _record_rendered(self, request: Request) -> None:
@@ -103,8 +104,11 @@ class RecorderMiddleware(Component):
         try:
             shelved = await self._write(exchange, request.meta.get(SESSION))
         except CrawlerError as error:
-            self._give_up(error)
-            raise
+            if self._fail_run(error):
+                raise
+            self._end_crawl(error, request.meta.get(SESSION))
+            # Of any other error Scrapy has a line for each request that is under way.
+            raise NoStoreError(str(error)) from error
         finally:
             self._take(-size)
         self.crawler.stats.inc_value("vitrine/warc/records")
@@ -129,11 +133,18 @@ class RecorderMiddleware(Component):
         else:
             self._has_room.clear()
 
-    def _give_up(self, error: CrawlerError) -> None:
-        """A crawl that was to be recorded is not gone on with unrecorded."""
-        log.error("warc.not_written", code=error.code, error=str(error), hint=error.hint)
-        if not self.context.fail_run(str(error)):
-            self._ending = asyncio.ensure_future(self.crawler.engine.close_spider_async(reason=error.code))
+    def _fail_run(self, error: CrawlerError) -> bool:
+        """End the run of the crawl, which was to be recorded; False where there is none."""
+        is_run = self.context.fail_run(str(error))
+        if is_run:
+            log.error("warc.not_written", code=error.code, error=str(error), hint=error.hint)
+        return is_run
+
+    def _end_crawl(self, error: CrawlerError, session: str | None) -> None:
+        """End a crawl that was to be recorded."""
+        if session is not None:
+            self.visits.stop(session, cause_of_error(error), error=str(error))
+        end_crawl(self.crawler, self.visits, error)
 
 
 @define(eq=False)

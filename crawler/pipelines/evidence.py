@@ -7,6 +7,7 @@ from typing import Any
 from scrapy.exceptions import DropItem
 
 from crawler.capture.items import PageCapture
+from crawler.crawl.closing import ends_its_visits
 from crawler.crawl.context import Promised
 from crawler.crawl.keeping import keep
 from crawler.sessions.rows import StaleSessionError
@@ -26,5 +27,7 @@ class EvidencePipeline(Promised):
 
     async def close_spider(self) -> None:
         """Wait for pages whose callbacks have failed; the feeds are closed behind this."""
+        if ends_its_visits(self.crawler):
+            return  # its visits' work is more than that
         for visit in list(self.visits.running.values()):
             await visit.work.all_back()

@@ -13,7 +13,7 @@ import pytest
 from crawler.errors import LockedError
 from crawler.logs import JsonFormatter, TextFormatter, configure, formatter_for, get_logger
 
-PLAIN = "%(levelname)s: %(message)s"
+PLAIN = logging.Formatter("%(levelname)s: %(message)s")
 
 
 def record(message: str, fields: dict[str, Any] | None = None, *args: object) -> logging.LogRecord:

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import logging
-from typing import TYPE_CHECKING
-
 import pytest
-from scrapy.settings import Settings
 
-from crawler.commands.checked import _handler, as_options
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from crawler.commands.checked import as_options
 
 
 @pytest.mark.parametrize(
@@ -25,18 +18,3 @@ if TYPE_CHECKING:
 def test_arguments_are_options_to_who_gave_options(said: str, shown: str) -> None:
     """Of those alone that `vitrine crawl` has."""
     assert as_options(said) == shown
-
-
-def test_a_log_goes_where_it_is_asked_to(tmp_path: Path) -> None:
-    """Into a file, begun anew or gone on with; to the terminal; or nowhere."""
-    path = tmp_path / "log"
-    path.write_text("before\n", encoding="utf-8")
-    for append, kept in ((True, True), (False, False)):
-        handler = _handler(Settings({"LOG_FILE": str(path), "LOG_FILE_APPEND": append}))
-        handler.emit(logging.LogRecord("x", logging.WARNING, "", 0, "redis://u:geheim@h", (), None))
-        handler.close()
-        text = path.read_text("utf-8")
-        assert (text.startswith("before"), "geheim" in text) == (kept, False)
-    assert isinstance(_handler(Settings({"LOG_ENABLED": False})), logging.NullHandler)
-    assert isinstance(_handler(Settings({"LOG_LEVEL": "ERROR"})), logging.StreamHandler)
-    assert _handler(Settings({"LOG_LEVEL": "ERROR"})).level == logging.ERROR

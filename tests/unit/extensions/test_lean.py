@@ -50,12 +50,18 @@ def test_what_was_loaded_is_not_looked_through_for_garbage() -> None:
 
 
 @pytest.mark.usefixtures("usual_levels")
-@pytest.mark.parametrize(("level", "is_made"), [("DEBUG", True), ("INFO", False)])
-def test_lines_that_nobody_sees_are_not_made(level: str, is_made: bool) -> None:  # ruff: ignore[boolean-type-hint-positional-argument] - a parameter of the test
-    """Those that are asked for are."""
+@pytest.mark.parametrize(
+    ("levels", "is_made"), [(["DEBUG"], True), (["INFO"], False), (["INFO", "DEBUG"], True)]
+)
+def test_lines_that_nobody_sees_are_not_made(
+    monkeypatch: pytest.MonkeyPatch, levels: list[str], *, is_made: bool
+) -> None:
+    """Those are that a handler takes, Scrapy's or the user's."""
+    handlers = [logging.NullHandler(level) for level in levels]
+    monkeypatch.setattr(logging.root, "handlers", handlers)
     talker = logging.getLogger("scrapy.core.engine")
     logging.getLogger("scrapy").setLevel(logging.DEBUG)  # as Scrapy has it
-    lean = crawl_parts(LOG_LEVEL=level).make(Lean)
+    lean = crawl_parts().make(Lean)
     lean.engine_started()
     assert talker.isEnabledFor(logging.DEBUG) == is_made
     assert talker.isEnabledFor(logging.INFO)

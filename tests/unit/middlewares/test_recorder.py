@@ -14,7 +14,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
 from crawler.config import load_settings
-from crawler.crawl.answers import LargeAnswerError, PartialAnswerError, SlowAnswerError
+from crawler.crawl.answers import LargeAnswerError, NoStoreError, PartialAnswerError, SlowAnswerError
 from crawler.crawl.context import RECORD, SESSION
 from crawler.evidence.blobs import DiskFullError
 from crawler.middlewares.recorder import MOST_WAITING_BYTES, RecorderMiddleware
@@ -65,7 +65,7 @@ def recorder(shelf: Shelf) -> RecorderMiddleware:
     parts.context.is_recorded = lambda _session: True
     parts.context.fail_run = Mock(return_value=False)
     recorder = parts.make(RecorderMiddleware)
-    visits: Any = SimpleNamespace(open=AsyncMock(return_value=SimpleNamespace(shelf=shelf)))
+    visits: Any = SimpleNamespace(open=AsyncMock(return_value=SimpleNamespace(shelf=shelf)), tell=Mock())
     recorder.visits = visits
     return recorder
 
@@ -145,7 +145,7 @@ def test_a_crawl_that_cannot_be_recorded_ends(recorder: RecorderMiddleware) -> N
     async def way() -> None:
         request = a_request()
         await recorder.process_request(request)
-        with pytest.raises(DiskFullError):
+        with pytest.raises(NoStoreError):
             await recorder.process_response(request, Response(request.url, body=b"refused"))
         await asyncio.sleep(0)
 
