@@ -134,12 +134,13 @@ def test_a_cache_is_refused_before_anything_starts(home: Home) -> None:
 
 
 def test_a_crawl_of_which_nothing_could_be_kept_does_not_go_on(home: Home, tmp_path: Path) -> None:
-    """Told once, without a traceback for each of its requests."""
+    """Once in the log, without a traceback for each of its requests, and once where the command ends."""
     (tmp_path / "page.gz").write_bytes(b"no database" * 500)
     home.extra["DATABASE_URL"] = f"sqlite:///{tmp_path / 'page.gz'}"
     done = home.scrapy("runspider", SPIDER, "-a", "url=http://shop.example/", "-s", "LOG_LEVEL=ERROR")
     assert done.returncode == 1
-    error, _hint = done.stderr.splitlines()
+    logged, error, _hint = done.stderr.splitlines()
+    assert "crawl.given_up code=database_unavailable" in logged
     assert error.startswith("error[database_unavailable]: ")
 
 
