@@ -82,7 +82,7 @@ class Watch(Component):
 
 def _has_more(scheduler: BaseScheduler) -> bool:
     """Whether requests may come; those that wait for a domain are none of the sessions that run."""
-    if isinstance(scheduler, WaitingScheduler):
+    if type(scheduler) is WaitingScheduler:  # isinstance() accepts any scheduler
         return scheduler.has_ready()
     return scheduler.has_pending_requests()
 

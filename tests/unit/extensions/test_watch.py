@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attrs import evolve
 from scrapy import signals
+from scrapy.core.scheduler import BaseScheduler
 
 from crawler.capture.failures import Cause
 from crawler.extensions import watch
@@ -29,7 +30,7 @@ def parts() -> Parts:
     return made
 
 
-class Scheduler:
+class Scheduler(BaseScheduler):
     """What has not gone out yet."""
 
     def __init__(self) -> None:
@@ -38,6 +39,15 @@ class Scheduler:
     def has_pending_requests(self) -> bool:
         """Whether there is any."""
         return bool(self.waiting)
+
+    def enqueue_request(self, request: Request) -> bool:
+        """Take a request."""
+        self.waiting.append(request)
+        return True
+
+    def next_request(self) -> Request | None:
+        """Hand one out."""
+        return self.waiting.pop() if self.waiting else None
 
 
 def look(parts: Parts, times: int) -> Watch:
