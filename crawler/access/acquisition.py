@@ -32,11 +32,13 @@ from crawler.leases.renewer import Renewer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from crawler.access.gate import DomainState
     from crawler.config import Settings
     from crawler.db.engine import Database
 
 DEBUG = "debug"
 LOOK_AGAIN_MS = 200
+SHORT_DELAY_SECONDS = 5.0  # a longer delay is not waited out under the lock where there are other domains
 JITTER_SECONDS = 0.5
 # Why an acquisition waits.
 IN_LINE = "in_line"  # another session of this process is in the domain, or came first
@@ -169,6 +171,17 @@ class Acquisitions:
                 line.remove(acquisition)
             if not line:
                 self._lines.pop(domain, None)
+
+    def long_delay(self, state: DomainState, mode: str = "standard") -> float:
+        """Return the seconds that are left of a domain's delay; 0 if it is short, or the session skips it.
+
+        A worker with other domains to visit does not take the lock only to wait for so long.
+        """
+        settings = self.settings
+        if settings.disable_locks or settings.disable_throttle or mode == DEBUG:
+            return 0
+        seconds = max(state.throttled_for_ms, state.delayed_for_ms) / 1000
+        return seconds if seconds > SHORT_DELAY_SECONDS else 0
 
     def close(self) -> None:
         """Renew no more, and let go of the gate; locks stay until they run out."""

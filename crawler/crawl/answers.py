@@ -164,6 +164,12 @@ class SessionStoppedError(RequestRefusedError):
     cause = Cause.INTERRUPTED
 
 
+class RobotsDelayedError(SessionStoppedError):
+    """The request's session has ended before the site could say what it forbids."""
+
+    cause = Cause.ROBOTS_UNAVAILABLE
+
+
 class FilteredError(RequestRefusedError):
     """The source's rules do not let this URL be asked for."""
 

@@ -132,6 +132,12 @@ class Visits:
         new = start if waiting else partial(start, snapshot=shown(self.settings))
         return await self._start(new, order, journal, acquisition, is_new=True)
 
+    async def long_delay(self, domain: str) -> float:
+        """Return the seconds for which a domain's delay still lasts; 0 where it is short."""
+        stores = await self.open()
+        state = await self.threads.run(stores.gate.state, domain)
+        return stores.acquisitions.long_delay(state)
+
     async def _start(
         self,
         start: Callable[..., Write[Visit]],

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from attrs import define, evolve, field
 
 from crawler import logs
-from crawler.access.acquisition import DEBUG
 from crawler.config import shown
 from crawler.errors import CrawlerError
 from crawler.fleet.entries import shown_entry
@@ -39,9 +38,7 @@ T = TypeVar("T")
 # A worker takes a few entries more than it can begin, so that one busy domain costs no further round.
 SPARE_ENTRIES = 4
 LOOK_SECONDS = 1.0  # between two looks at what there is to do
-# How long to pass by a domain that somebody else has, and which delays are waited out under its lock.
-BUSY_SECONDS = 5.0
-SHORT_DELAY_SECONDS = 5.0
+BUSY_SECONDS = 5.0  # how long to pass by a domain that somebody else has
 # More waiting sessions than that, all of busy domains, and entries stay in Redis.
 MOST_WAITING = 10_000
 PAUSES = Backoff(0.5, maximum=30, jitter=0.5)  # while something is away
@@ -188,10 +185,7 @@ class Worker:
         state = self.visits.stores.gate.state(order.domain)
         if state.value is not None:  # a lock that nobody renews any more is over sooner
             return min(max(state.expires_in_ms / 1000, LOOK_SECONDS), BUSY_SECONDS)
-        if settings.disable_throttle or order.mode == DEBUG:
-            return 0
-        delay = max(state.throttled_for_ms, state.delayed_for_ms) / 1000
-        return delay if delay > SHORT_DELAY_SECONDS else 0
+        return self.visits.stores.acquisitions.long_delay(state, order.mode)
 
     async def _run(self, waiting: Waiting, see_through: Callable[[Visit], Awaitable[None]]) -> None:
         """One session; whatever goes wrong with it, the others go on."""

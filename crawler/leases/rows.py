@@ -7,10 +7,11 @@ the epoch rises with each lease. A process that was taken for dead, and was only
 from __future__ import annotations
 
 import random
+from copy import copy
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
-from attrs import frozen
+from attrs import evolve, frozen
 from sqlalchemy import (
     Integer,
     and_,
@@ -87,6 +88,12 @@ class Leases:
         self._ahead = ahead
         self._on_expired = on_expired
         self._table = cast("Table", inspect(model).local_table)
+
+    def allowing(self, attempts: int) -> Self:
+        """Return leases of the same table that allow so many attempts, if the rules allow fewer."""
+        more = copy(self)
+        more.rules = evolve(self.rules, max_attempts=max(self.rules.max_attempts, attempts))
+        return more
 
     def acquire(
         self,

@@ -24,7 +24,7 @@ from crawler.crawl.answers import BLOCKED, RATE_LIMITED, BadRequestUrlError, ask
 from crawler.crawl.closing import ends_its_visits, is_closing
 from crawler.crawl.context import SESSION, Component
 from crawler.leases.backoff import Backoff
-from crawler.urls import SCHEMES
+from crawler.urls import SCHEMES, domain_of
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -71,9 +71,9 @@ class NavigationMiddleware(Component):
         if is_page and response.status in {*BLOCKED, RATE_LIMITED}:
             reason = "status_429" if response.status == RATE_LIMITED else "status_403_503"
             return await self._again(request, reason, asked=asked) or response
-        if asked:
+        visit = self.visits.running.get(request.meta.get(SESSION, ""))
+        if asked and not self._leaves(visit, request):
             # This is not tried again, but the session's next request waits for as long.
-            visit = self.visits.running.get(request.meta.get(SESSION, ""))
             _note(
                 visit,
                 "info",
@@ -89,6 +89,15 @@ class NavigationMiddleware(Component):
         if is_bot_block(response) and not request.meta.get(RELOADED) and _allowed(request) > 1:
             return await self._reload(request) or response
         return response
+
+    def _leaves(self, visit: Visit | None, request: Request) -> bool:
+        """Give a run's domain back for the pause that its site asked for; False for other sessions."""
+        if visit is None or visit.order.run_id is None:
+            return False
+        slot = self.context.run_worker.slots.get(domain_of(request.url))
+        if slot is not None:
+            slot.leave()
+        return slot is not None
 
     async def process_exception(self, request: Request, exception: Exception) -> Request | None:
         """Come again after a failed connection or a time-out."""

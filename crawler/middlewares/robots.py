@@ -15,9 +15,15 @@ from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest
 from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 
-from crawler.crawl.answers import RequestRefusedError, RobotsUnavailableError, SessionStoppedError
+from crawler.crawl.answers import (
+    RequestRefusedError,
+    RobotsDelayedError,
+    RobotsUnavailableError,
+    SessionStoppedError,
+)
 from crawler.crawl.context import SESSION, TASK, CrawlContext
 from crawler.leases.backoff import Backoff
+from crawler.runs.domain_slot import LINGER_SECONDS
 from crawler.urls import domain_of
 
 if TYPE_CHECKING:
@@ -59,7 +65,8 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     """Scrapy's middleware, with RFC 9309's word on what cannot be had or is old, and with Crawl-delay.
 
     While a site cannot say what it forbids nothing is fetched from it. The tasks of a run wait for that,
-    within their visit, and for no longer than `ROBOTS_PATIENCE_SECONDS` from the first failure.
+    for no longer than `ROBOTS_PATIENCE_SECONDS` from the first failure: a few seconds within their visit,
+    then without one, so that the run's other domains have its place.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -78,6 +85,10 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     async def process_request(self, request: Request, spider: Spider | None = None) -> None:
         """Obey robots.txt, its delay included, whichever session had it fetched."""
         await super().process_request(request)
+        if TASK in request.meta:
+            slot = self.context.run_worker.slots.get(domain_of(request.url))
+            if slot is not None and slot.is_leaving:
+                raise SessionStoppedError("the site asked for a pause with its robots.txt")
         self._keep_delay(request)
 
     async def robot_parser(self, request: Request) -> RobotParser | None:
@@ -106,12 +117,15 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             self._had_at.pop(netloc, None)
 
     async def _wait(self, request: Request, away: _Unavailable) -> None:
-        """Wait until it is time to ask again; a visit that is over, or lets go, waits for nothing."""
+        """Wait until it is time to ask again; where that takes long, the domain is given back meanwhile."""
         worker, session_id = self.context.run_worker, request.meta.get(SESSION, "")
-        while time.monotonic() < away.again_at:
+        while (left := away.again_at - time.monotonic()) > 0:
             visit, slot = self.visits.running.get(session_id), worker.slots.get(domain_of(request.url))
+            if slot is not None and left > LINGER_SECONDS and worker.dispatcher is not None:
+                slot.leave()
+                worker.dispatcher.pass_by(slot.domain, left)
             if visit is None or visit.stopped or (slot is not None and slot.is_leaving):
-                raise SessionStoppedError("robots.txt could not be had before the visit was over")
+                raise RobotsDelayedError("robots.txt could not be had before the visit was over")
             await asyncio.sleep(LOOK_AROUND_SECONDS)
 
     def _robots_error(self, exc: Exception, netloc: str) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 LARGEST_WINDOW = 100
 LOOK_SECONDS = 1.0  # how often to see whether there is something to lease again
-LINGER_SECONDS = 10.0  # how long to hold a domain whose tasks wait for their next try
+LINGER_SECONDS = 5.0  # how long to hold a domain whose tasks wait for their next try
 PART_OF_SESSION = 0.7  # of SESSION_MAX_SECONDS; then the domain is let go of, and asked for again
 TURN_SECONDS = 120.0  # after which a domain is let go of where others wait
 AGAIN_SECONDS = 0.5  # after which what could not be begun is tried again

@@ -69,6 +69,7 @@ class TaskEnd:
     page_id: UUID | None = None
     http_status: int | None = None
     is_final: bool = False  # trying again is of no use
+    attempts_allowed: int = 0  # where that is more than the run's source allows
 
     @classmethod
     def given_back(cls, reason: Release) -> Self:
@@ -87,6 +88,7 @@ def end(db: Session, leases: Leases, task: LeasedTask, came: TaskEnd, *, now: da
     else:
         came = evolve(came, error=as_text(came.error, exceptions.MAX_MESSAGE_CHARS))
         final = came.is_final or cause.traits.is_refusal
+        leases = leases.allowing(came.attempts_allowed)
         status = leases.fail(db, task.lease, came.error or cause, now, cause=cause, final=final)
         came = evolve(came, outcome=_outcome_of(cause, status))
     if status is None:

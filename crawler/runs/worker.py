@@ -45,6 +45,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 LOOK_SECONDS = 1.0  # how often to see whether there is a domain to take
 BUSY_SECONDS = 2.0  # how long to leave a domain that somebody else holds
+DELAYED_SECONDS = 10.0  # after which to ask again how long a domain's delay lasts: an operator may end it
 GATE_PATIENCE_SECONDS = 60.0  # how long to go without any domain because none can be asked for
 COUNTING_PART = 20  # no more than a twentieth of the time goes into counting
 LOOKED_BACK_SECONDS = 30.0  # for how fast a run goes
@@ -291,10 +292,17 @@ class Dispatcher:
         slots = [slot for slot in self._worker.slots.values() if not slot.is_leaving]
         return sorted((slot for slot in slots if slot.begun_at <= turn_ended), key=lambda slot: slot.begun_at)
 
+    def pass_by(self, domain: str, seconds: float) -> None:
+        """Begin no visit of a domain for so many seconds."""
+        self._busy_until[domain] = asyncio.get_running_loop().time() + seconds
+
     async def _work(self, domain: str) -> None:
-        """Work on a domain, if it can be had."""
+        """Work on a domain, if it can be had now: one that is delayed takes no place from the others."""
         slots, clock = self._worker.slots, asyncio.get_running_loop().time
         try:
+            if delay := await self._worker.visits.long_delay(domain):
+                self.pass_by(domain, min(delay, DELAYED_SECONDS))
+                return
             slot = await DomainSlot.begin(self._worker, domain)
         except Exception as error:  # ruff: ignore[blind-except] - whatever it is, the others go on
             log.warning("run.domain_not_taken", domain=domain, error=str(error))
@@ -304,7 +312,7 @@ class Dispatcher:
         else:
             self._gate_failures.refill()
         if slot is None:
-            self._busy_until[domain] = clock() + BUSY_SECONDS
+            self.pass_by(domain, BUSY_SECONDS)
             return
         slots[domain] = slot
         try:

@@ -60,7 +60,9 @@ if TYPE_CHECKING:
 SERVER_ERROR = 500
 STYLESHEET = "text/css"
 PAUSE = Backoff(10.0)
-MOST_PAUSES = 5  # five minutes in all; after that a 429 is a failed attempt like others
+# Five minutes in all. A page is requested once before each pause and once after the last, however few
+# attempts others have: a site that limits its rate for a minute costs no page.
+MOST_PAUSES = 5
 KNOWN = ("start_url", "source", "plan", "max_pages", "depth", "resume", "run_id", "retry_errors")
 TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
 log = logs.get_logger(__name__)
@@ -139,12 +141,15 @@ class SiteSpider(SessionSpider):
             return
         request = cast("Request", response.request)
         self._note_lack(request, page)
-        asked = retry_after(response)
+        asked, attempts = retry_after(response), 0
         if asked and (slot := self.worker.slots.get(task.domain)):
-            slot.leave()  # what the site asked for is waited out by whoever comes next
-        if page is Cause.RATE_LIMITED and not asked and await self._slowed_down(task):
-            return
-        if failed := await self._failed(request, page, f"HTTP {response.status}", response.status):
+            slot.leave()  # what the site asked for is waited out before somebody comes again
+        if page is Cause.RATE_LIMITED and not asked and await self._slow_down(task.domain):
+            attempts = MOST_PAUSES + 1
+        came = TaskEnd(
+            page, f"HTTP {response.status}", http_status=response.status, attempts_allowed=attempts
+        )
+        if failed := await self._failed(request, came):
             yield failed
 
     async def page_failed(self, failure: Failure) -> AsyncIterator[RunPage]:
@@ -159,12 +164,15 @@ class SiteSpider(SessionSpider):
             await self.worker.end_task(task, TaskEnd(outcome=TaskOutcome.REDIRECTED))
         elif isinstance(error, SessionStoppedError) or request.meta[SESSION] not in self.visits.running:
             reason = self.worker.over.release if self.worker.over else Release.INTERRUPTED
+            if cause is Cause.ROBOTS_UNAVAILABLE:
+                self._note_lack(request, cause)
             await self.worker.end_task(task, TaskEnd.given_back(reason))
         elif cause.traits.is_stores_fault:
             self.worker.store_refused(task, words)
         else:
             self._note_lack(request, cause)
-            if page := await self._failed(request, cause, words, status_of(error)):
+            came = TaskEnd(cause, words, http_status=status_of(error))
+            if page := await self._failed(request, came):
                 yield page
 
     def _note_lack(self, request: Request, cause: Cause | None) -> None:
@@ -172,18 +180,14 @@ class SiteSpider(SessionSpider):
         if visit := self.visits.running.get(request.meta[SESSION]):
             visit.lacks(cause)
 
-    async def _slowed_down(self, task: LeasedTask) -> bool:
-        """Leave a site alone that has had enough and does not say for how long, longer each time.
-
-        The task goes back without an attempt; False where the site was left alone often enough.
-        """
-        times = self.hurried[task.domain] = self.hurried[task.domain] + 1
+    async def _slow_down(self, domain: str) -> bool:
+        """Pause a site that limits its rate, longer each time; False where it had all its pauses."""
+        times = self.hurried[domain] = self.hurried[domain] + 1
         if times > MOST_PAUSES:
             return False
-        await self.visits.ask_delay(task.domain, PAUSE.delay(times), "429")
-        if slot := self.worker.slots.get(task.domain):
+        await self.visits.ask_delay(domain, PAUSE.delay(times), "429")
+        if slot := self.worker.slots.get(domain):
             slot.leave()
-        await self.worker.end_task(task, TaskEnd.given_back(Release.LEFT))
         return True
 
     def _page(
@@ -209,18 +213,19 @@ class SiteSpider(SessionSpider):
         assets, failures = run_plugins(self.plugins, page)
         return evolve(capture, assets=assets, plugin_failures=failures)
 
-    async def _failed(
-        self, request: Request, cause: Cause, error: str, status: int | None = None
-    ) -> RunPage | None:
+    async def _failed(self, request: Request, came: TaskEnd) -> RunPage | None:
         """Have the task tried again; a failed page where that would not help, or was done often enough."""
         task: LeasedTask = request.meta[TASK]
+        cause, status = came.cause, came.http_status
+        assert cause is not None  # ruff: ignore[assert] - see its callers
         may_pass = cause.traits.is_transient or (cause is Cause.HTTP_ERROR and (status or 0) >= SERVER_ERROR)
-        if cause.traits.is_refusal or (may_pass and task.lease.attempts < self.worker.run.max_attempts):
-            await self.worker.end_task(task, TaskEnd(cause, error, http_status=status))
+        allowed = max(self.worker.run.max_attempts, came.attempts_allowed)
+        if cause.traits.is_refusal or (may_pass and task.lease.attempts < allowed):
+            await self.worker.end_task(task, came)
             return None
         return RunPage(
             session_id=request.meta[SESSION], page_type="page", url=request.url, http_status=status,
-            cause=cause, error=error, task=task, source=self.worker.run.source.code,
+            cause=cause, error=came.error, task=task, source=self.worker.run.source.code,
         )  # fmt: skip
 
     # ── signals: whatever comes of an item or a callback, its task ends ──

@@ -34,6 +34,7 @@ class Farm:
     pages: int
     special: Special = nothing_special
     opening: threading.Event | None = None  # until it is set, only robots.txt is answered
+    of_first: Special | None = None  # what the first site answers instead of `special`
     asked: Counter[str] = field(factory=Counter)
     servers: list[asyncio.Server] = field(factory=list)
     starts: list[str] = field(factory=list)
@@ -60,7 +61,8 @@ class Farm:
                 self.asked[f"{host}:{port}{path}"] += 1
                 while self.opening and path != "/robots.txt" and not self.opening.is_set():  # ruff: ignore[async-busy-wait] - of another thread
                     await asyncio.sleep(0.01)
-                special = self.special(path)
+                answers = self.of_first if f"http://{host}:{port}/" == self.starts[0] else None
+                special = (answers or self.special)(path)
                 if special is not None and special[0] == SILENCE:
                     await reader.read()  # until the visitor has had enough
                     break
@@ -88,10 +90,14 @@ class Farm:
 
 @contextmanager
 def farm(
-    hosts: int, pages: int, special: Special = nothing_special, opening: threading.Event | None = None
+    hosts: int,
+    pages: int,
+    special: Special = nothing_special,
+    opening: threading.Event | None = None,
+    of_first: Special | None = None,
 ) -> Generator[Farm]:
     """Sites that are open until the block ends, from their opening on."""
-    sites = Farm(hosts, pages, special, opening)
+    sites = Farm(hosts, pages, special, opening, of_first)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()

@@ -10,7 +10,7 @@ import pytest
 from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest, NotConfigured
 from scrapy.http import TextResponse
 
-from crawler.crawl.answers import RobotsUnavailableError, SessionStoppedError
+from crawler.crawl.answers import RobotsDelayedError, RobotsUnavailableError, SessionStoppedError
 from crawler.crawl.context import TASK, CrawlContext
 from crawler.leases.backoff import Backoff
 from crawler.middlewares import robots as module
@@ -168,9 +168,28 @@ def test_rules_that_stay_away_fail_the_domains_tasks(parts: Parts, monkeypatch: 
 def test_nobody_waits_for_rules_whose_visit_is_over(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
     """The task goes back: others wait, or the run was stopped."""
     visit, site = parts.visits.add(a_visit()), Site((503, b""))
-    parts.context.run_worker = SimpleNamespace(slots={"shop.example": SimpleNamespace(is_leaving=True)})
+    parts.context.run_worker = SimpleNamespace(
+        slots={"shop.example": SimpleNamespace(is_leaving=True)}, dispatcher=None
+    )
     with pytest.raises(SessionStoppedError):
         awaited(obedient(parts, site, monkeypatch).process_request(of_a_task(URL, visit)))
+
+
+def test_a_domain_is_given_back_while_its_rules_are_not_asked_for(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wait for the next try is longer than a domain is held; what was asked for meanwhile goes back."""
+    monkeypatch.setattr(module, "AGAIN", Backoff(60.0))
+    slot = SimpleNamespace(is_leaving=False, domain="shop.example")
+    slot.leave = lambda: setattr(slot, "is_leaving", True)
+    passed: dict[str, float] = {}
+    dispatcher = SimpleNamespace(pass_by=passed.__setitem__)
+    visit, site = parts.visits.add(a_visit()), Site((503, b""))
+    parts.context.run_worker = SimpleNamespace(slots={slot.domain: slot}, dispatcher=dispatcher)
+    with pytest.raises(RobotsDelayedError):
+        awaited(obedient(parts, site, monkeypatch).process_request(of_a_task(URL, visit)))
+    assert site.asked == 1
+    assert passed == {slot.domain: pytest.approx(60, abs=30)}
 
 
 def test_rules_are_old_after_a_day(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:

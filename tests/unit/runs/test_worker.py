@@ -83,6 +83,7 @@ class Visits:
     ended: list[str] = field(factory=list)
     visits: dict[str, Visit] = field(factory=dict)
     told: list[dict[str, Any]] = field(factory=list)
+    delays: dict[str, float] = field(factory=dict)  # that sites asked for, by domain
     listeners: tuple[object, ...] = ("somebody",)
     patience: Patience = field(factory=lambda: Patience(PATIENCE_SECONDS, Backoff(0.01, maximum=0.1)))
 
@@ -94,6 +95,10 @@ class Visits:
     async def open(self) -> Stores:
         """They are open."""
         return self.stores
+
+    async def long_delay(self, domain: str) -> float:
+        """As long as it was told."""
+        return self.delays.get(domain, 0)
 
     async def begin_if_free(self, order: SessionOrder) -> Visit | None:
         """A visit, after what `answer` says."""
@@ -182,6 +187,23 @@ def test_a_run_ends_when_all_is_done(visits: Visits) -> None:
     assert sorted(visits.begun) == sorted(visits.ended) == ["one.example", "two.example"]
     assert visits.told[0]["waiting"] == 2
     assert all(event["event"] == "tasks" for event in visits.told)
+
+
+def test_a_domain_whose_delay_is_long_takes_no_place(visits: Visits) -> None:
+    """Others are visited meanwhile, with one place for all; its own turn comes when the delay is over."""
+    visits.settings = visits.settings.model_copy(update={"sessions_at_once": 1})
+    visits.delays["one.example"] = 0.2
+
+    async def work(worker: RunWorker) -> None:
+        task = await next_of(worker)
+        assert task.domain == "two.example"
+        await worker.end_task(task, TaskEnd())
+        visits.delays.clear()
+        await worker.end_task(await next_of(worker), TaskEnd())
+        await until(lambda: worker.over)
+
+    _worker, status = at_work(visits, work)
+    assert (status, visits.begun) == ("completed", ["two.example", "one.example"])
 
 
 def test_a_stop_gives_back_what_was_not_begun(visits: Visits) -> None:

@@ -320,21 +320,30 @@ def test_a_site_that_asks_for_a_pause_is_left(crawl: Crawl) -> None:
 
 
 def test_a_site_that_only_says_that_it_is_too_much_is_left_for_longer_each_time(crawl: Crawl) -> None:
-    """That costs no attempt, as long as it is within bounds; a page that is stored begins anew."""
+    """A page may be tried once after each pause; after the last one it has no more attempts than others."""
     visits: Any = crawl.spider.visits
     asked = visits.delays
-    for _ in range(MOST_PAUSES):
+    for times in range(1, MOST_PAUSES + 1):
         crawl.worker.slots[DOMAIN].left = False
+        crawl.request.meta[TASK] = leased(1, attempts=times)
         assert crawl.answered(429) == []
         assert crawl.worker.slots[DOMAIN].left
+        assert crawl.worker.told[-1][1].attempts_allowed == MOST_PAUSES + 1
     assert asked == [(DOMAIN, seconds, "429") for seconds in (10, 20, 40, 80, 160)]
-    assert crawl.worker.told == [("ended", TaskEnd.given_back(Release.LEFT))] * MOST_PAUSES
-    assert crawl.answered(429) == []
-    assert crawl.worker.told[-1] == ("ended", TaskEnd(Cause.RATE_LIMITED, "HTTP 429", http_status=429))
+    crawl.request.meta[TASK] = leased(1, attempts=MOST_PAUSES + 1)
+    [page] = crawl.answered(429)
+    assert (page.cause, page.error) == (Cause.RATE_LIMITED, "HTTP 429")
     assert len(asked) == MOST_PAUSES
+
+
+def test_a_page_that_alone_is_answered_429_is_tried_so_often(crawl: Crawl) -> None:
+    """Other pages of its site are stored in between, and each pause is the first again."""
+    crawl.request.meta[TASK] = leased(1, attempts=MOST_PAUSES)
+    assert crawl.answered(429) == []
     crawl.spider.hurried.clear()
-    crawl.answered(429)
-    assert asked[-1] == (DOMAIN, 10, "429")
+    crawl.request.meta[TASK] = leased(1, attempts=MOST_PAUSES + 1)
+    [page] = crawl.answered(429)
+    assert page.cause is Cause.RATE_LIMITED
 
 
 @pytest.mark.parametrize(
