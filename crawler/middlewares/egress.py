@@ -136,6 +136,7 @@ class _BoundedParser(_LenientHTTPClientParser):
     It counts what comes before the body; folded lines and those without a colon count as well.
     """
 
+    response: Any = None  # until the status line was received
     header_bytes = 0
     header_lines = 0
 
