@@ -131,6 +131,19 @@ def timestamp_of(at: datetime) -> str:
     return at.strftime("%Y%m%d%H%M%S")
 
 
+_SHOWN = {"year": "%Y", "month": "%Y-%m", "day": "%Y-%m-%d", "minute": "%Y-%m-%d %H:%M UTC"}
+
+
+def shown_time(at: datetime, precision: str | None = None) -> str:
+    """Return a time for people, as exactly as it is known."""
+    return at.astimezone(UTC).strftime(_SHOWN.get(precision or "", "%Y-%m-%d %H:%M:%S UTC"))
+
+
+def capture_date(at: datetime, precision: str | None = None) -> str:
+    """Return the day of a capture, or the month or the year if no more is known."""
+    return at.strftime(_SHOWN[precision] if precision in {"year", "month"} else "%Y-%m-%d")
+
+
 def http_date(at: datetime) -> str:
     """A time as headers have it."""
     return format_datetime(at.astimezone(UTC).replace(microsecond=0), usegmt=True)

@@ -45,6 +45,7 @@ class Capture:
     offset: int | None
     length: int | None
     file: str | None  # the name of its WARC file
+    precision: str | None = None  # of its time, where that is less than a second
 
     @property
     def is_redirect(self) -> bool:
@@ -91,6 +92,7 @@ def _dated() -> Select[*tuple[Any, ...]]:
         select(
             Record.id, Record.url, Record.url_key, Record.captured_at, Record.kind, _STATUS,
             Record.mime_type, Record.payload_digest, Record.offset, Record.length, WarcFile.path,
+            Record.date_precision,
         )
         .outerjoin(WarcFile, WarcFile.id == Record.warc_file_id)
         .outerjoin(Artifact, Artifact.id == Record.artifact_id)

@@ -43,7 +43,7 @@ WHOLE_BYTES = 1024 * 1024  # of a block that is kept while it is read; longer pa
 SAME = {
     "length": "length", "record_urn": "urn", "kind": "kind", "url": "url", "url_key": "url_key",
     "captured_at": "captured_at", "mime_type": "mime_type", "status_code": "status_code",
-    "payload_digest": "payload_digest",
+    "payload_digest": "payload_digest", "date_precision": "date_precision",
 }  # fmt: skip
 NO_DATE, UNDECODABLE, VANISHED = "no_date", "undecodable", "vanished"
 
@@ -60,6 +60,7 @@ class Answer:
     url: str
     url_key: str
     captured_at: datetime | None
+    date_precision: str | None
     mime_type: str | None
     status_code: int | None
     payload_digest: str | None
@@ -175,6 +176,7 @@ def _answer(entry: Entry, url: str, beside: BinaryIO) -> Answer:
     answer = Answer(
         offset=entry.offset, length=entry.length, urn=_short(head.get("warc-record-id")), kind=entry.kind,
         method=entry.method, url=url, url_key=_key(entry, url), captured_at=entry.captured_at,
+        date_precision=entry.date_precision,
         mime_type=mime.lower() if mime else None,
         status_code=message.status if message else None,
         payload_digest=_short(head.get("warc-payload-digest")),

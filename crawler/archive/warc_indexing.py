@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE = 500
 _FACTS = (
     "length", "record_urn", "kind", "url", "url_key", "captured_at", "mime_type", "status_code",
-    "payload_digest", "gone_at",
+    "payload_digest", "date_precision", "gone_at",
 )  # fmt: skip
 
 
@@ -191,7 +191,7 @@ class _Pass:
             record_id=record_id, source_id=self.order.source_id, url=answer.url,
             captured_at=answer.captured_at, mime_type=answer.mime_type, status_code=answer.status_code,
             content=content, content_hash=answer.content_hash, page_id=page_id, job_id=self.order.job_id,
-            group_by=self.order.group_by,
+            group_by=self.order.group_by, date_precision=answer.date_precision,
         )  # fmt: skip
 
     def _claim(self, db: Session, records: list[int]) -> None:
@@ -260,7 +260,7 @@ class _Pass:
                 as_read.problem or "", as_read.title, (), as_read.snippet, as_read.language, (), is_cut=False
             ),
             content_hash=as_read.content_hash, job_id=self.order.job_id, of_text=as_read.text_id,
-            repeats=True, group_by=self.order.group_by,
+            repeats=True, group_by=self.order.group_by, date_precision=row.date_precision,
         )  # fmt: skip
 
     def _count(self, batch: Batch, pages: Sequence[ReadPage], removed: int) -> None:
@@ -310,7 +310,7 @@ def _record_row(file_id: int, answer: Answer) -> dict[str, Any]:
         "warc_file_id": file_id, "offset": answer.offset, "length": answer.length, "record_urn": answer.urn,
         "kind": answer.kind, "url": answer.url, "url_key": answer.url_key,
         "captured_at": answer.captured_at, "mime_type": answer.mime_type, "status_code": answer.status_code,
-        "payload_digest": answer.payload_digest, "gone_at": None,
+        "payload_digest": answer.payload_digest, "date_precision": answer.date_precision, "gone_at": None,
     }  # fmt: skip
 
 

@@ -42,8 +42,9 @@ OK_CLASS = 2
 DAY = timedelta(days=1)
 _LOCK = 8_243_903  # any number, as long as all writers of batches ask for the same one
 _ALWAYS = (
-    "source_id", "group_id", "text_id", "url", "captured_at", "mime_type", "status_code", "status_class",
-    "title", "snippet", "language", "content_hash", "problem", "find_title", "find_snippet", "find_url",
+    "source_id", "group_id", "text_id", "url", "captured_at", "date_precision", "mime_type", "status_code",
+    "status_class", "title", "snippet", "language", "content_hash", "problem", "find_title", "find_snippet",
+    "find_url",
 )  # fmt: skip
 _IF_SAID = ("page_id", "job_id")  # what another way of indexing knows is not forgotten
 
@@ -65,6 +66,7 @@ class ReadPage:
     of_text: int | None = None  # the text of the capture that it repeats
     repeats: bool = False  # an earlier capture, whose content it has
     group_by: str = "query"
+    date_precision: str | None = None  # of its time, where that is less than a second
 
 
 def no_content(problem: str) -> Content:
@@ -137,8 +139,9 @@ def _row(page: ReadPage, group_id: int, text_id: int | None) -> dict[str, Any]:
     return {
         "record_id": page.record_id, "source_id": page.source_id, "page_id": page.page_id,
         "job_id": page.job_id, "group_id": group_id, "text_id": text_id,
-        "url": page.url, "captured_at": page.captured_at, "mime_type": page.mime_type,
-        "status_code": page.status_code, "status_class": status_class(page.status_code),
+        "url": page.url, "captured_at": page.captured_at, "date_precision": page.date_precision,
+        "mime_type": page.mime_type, "status_code": page.status_code,
+        "status_class": status_class(page.status_code),
         "title": content.title, "snippet": content.snippet, "language": content.language,
         "content_hash": page.content_hash, "problem": content.problem or None, "deduplicated": False,
         "find_title": folded(content.title), "find_snippet": folded(content.snippet),

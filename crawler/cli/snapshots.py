@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from crawler.archive.asked import capture_date
 from crawler.archive.indexing import IndexResult, index_pages
 from crawler.archive.query import imbalance
 from crawler.archive.rebuilding import WAYS
@@ -31,16 +32,24 @@ from crawler.views import snapshots as views
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from crawler.views.paging import Wanted
     from crawler.views.snapshots import ListedSnapshot
 
 LAST_PAGE = 10**12
+
+
+def _as_known(at: datetime, precision: str | None) -> datetime | str:
+    """Return a time, or only its day, month or year where no more is known."""
+    return capture_date(at, precision) if precision in {"year", "month", "day"} else at
+
+
 SNAPSHOTS = Listing(
     "snapshots",
     lambda one: {
         "id": one.id,
-        "captured": one.captured_at,
+        "captured": _as_known(one.captured_at, one.date_precision),
         "status": one.status_code,
         "title": one.title,
         "url": one.url,
@@ -168,9 +177,9 @@ def show(snapshot: SnapshotId, *, as_json: Json = False) -> int:
         emit(document)
         return 0
     say("[bold]{title}[/]", title=document.title or document.url)
+    say("  captured_at: {value}", value=_as_known(document.captured_at, document.date_precision))
     for name in (
         "url",
-        "captured_at",
         "source",
         "session",
         "status_code",
@@ -277,7 +286,7 @@ def _show_hits(found: found_views.SearchResults) -> None:
         say(
             "    {url}  {at}  {language}",
             url=hit.original_url,
-            at=hit.capture_timestamp,
+            at=_as_known(hit.capture_timestamp, hit.date_precision),
             language=hit.language,
         )
         if hit.snippet_html:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 from sqlalchemy import select
 
-from crawler.archive.asked import address, calendar_address, timestamp_of
+from crawler.archive.asked import address, calendar_address, capture_date, shown_time, timestamp_of
 from crawler.archive.changes import UPDATED, previous
 from crawler.archive.lookup import around, counts_by_year, of_year, span_of
 from crawler.db.models import Record, Snapshot, SnapshotChange, WarcFile
@@ -38,6 +38,12 @@ class Place:
     status: int | None
     mime_type: str | None
     address: str
+    precision: str | None = None  # of its time, where that is less than a second
+
+    @property
+    def shown_time(self) -> str:
+        """When it was captured, as exactly as that is known."""
+        return shown_time(self.captured_at, self.precision)
 
     @property
     def is_bad(self) -> bool:
@@ -51,6 +57,7 @@ class Frame:
 
     url: str
     captured_at: datetime
+    shown_time: str  # the same, as exactly as it is known
     asked_at: datetime
     away: str  # how far that is from the time that was asked for; empty where it is that time
     status: int | None
@@ -112,7 +119,9 @@ class Calendar:
 def place(capture: Capture) -> Place:
     """A capture, and where it is shown."""
     where = address(capture.url, timestamp_of(capture.captured_at))
-    return Place(capture.url, capture.captured_at, capture.status, capture.mime_type, where)
+    return Place(
+        capture.url, capture.captured_at, capture.status, capture.mime_type, where, capture.precision
+    )  # fmt: skip
 
 
 def places(captures: Iterable[Capture]) -> list[Place]:
@@ -132,7 +141,8 @@ def frame(db: Transaction, chosen: Chosen, asked_at: datetime) -> Frame:
     )
     return Frame(
         url=capture.url, captured_at=capture.captured_at, asked_at=asked_at,
-        away=apart(capture.captured_at.replace(microsecond=0) - asked_at), status=capture.status,
+        shown_time=shown_time(capture.captured_at, capture.precision), away=_away(capture, asked_at),
+        status=capture.status,
         mime_type=capture.mime_type, digest=capture.digest, passed_over=tuple(places(chosen.passed_over)),
         around=near, before=links[1], after=links[2],
         stored=address(capture.url, timestamp_of(capture.captured_at), "id_"),
@@ -146,6 +156,14 @@ def _damage(db: Transaction, capture: Capture) -> str:
     record = db.get_one(Record, capture.record_id)
     file = db.get(WarcFile, record.warc_file_id) if record.warc_file_id else None
     return why_damaged(file).removesuffix(".") if file else ""
+
+
+def _away(capture: Capture, asked_at: datetime) -> str:
+    """Say how far a capture is from the time that was asked for; nothing if it may be of that time."""
+    at, precision = capture.captured_at, capture.precision
+    if precision and capture_date(at, precision) == capture_date(asked_at, precision):
+        return ""
+    return apart(at.replace(microsecond=0) - asked_at)
 
 
 def apart(difference: timedelta) -> str:
@@ -170,12 +188,13 @@ def calendar(db: Transaction, url: str, year: int | None) -> Calendar | None:
     year = last.year if year is None else min(max(year, first.year), last.year)
     counts = dict(sorted({year: 0, **counts_by_year(db, url)}.items()))
     found = places(of_year(db, url, year, MAX_A_YEAR))
+    with_a_day = [each for each in found if each.precision not in {"year", "month"}]
     differences = _differences(db, url, [each.captured_at for each in found])
     changed = {each.date() for each in differences}
     return Calendar(
         year=year, counts=counts, total=sum(counts.values()), first_at=first, last_at=last,
-        months=_months(year, found, changed), captures=found[:MAX_LISTED], is_cut=counts[year] > MAX_LISTED,
-        differences=differences,
+        months=_months(year, with_a_day, changed), captures=found[:MAX_LISTED],
+        is_cut=counts[year] > MAX_LISTED, differences=differences,
     )  # fmt: skip
 
 

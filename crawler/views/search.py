@@ -8,6 +8,7 @@ from attrs import frozen
 from sqlalchemy import func, select
 
 from crawler.archive import marking
+from crawler.archive.asked import capture_date
 from crawler.archive.facets import Facets, facets
 from crawler.archive.search import SearchOrder, search
 from crawler.db.models import RegisteredSource, Snapshot, Text
@@ -32,8 +33,9 @@ class FoundSnapshot:
     source_code: str
     source_name: str
     language: str
-    capture_date: str  # the day, in UTC
+    capture_date: str  # the day, in UTC; the month or the year, where no more is known
     capture_timestamp: datetime
+    date_precision: str | None  # year, month, day or minute, where no more is known
     original_url: str
     snippet: str
     title_html: str  # escaped, with what was looked for in <mark>
@@ -106,7 +108,8 @@ def _shown(
     code, name = source
     return FoundSnapshot(
         id=snapshot.id, title=snapshot.title, source_code=code, source_name=name, language=snapshot.language,
-        capture_date=snapshot.captured_at.date().isoformat(), capture_timestamp=snapshot.captured_at,
+        capture_date=capture_date(snapshot.captured_at, snapshot.date_precision),
+        capture_timestamp=snapshot.captured_at, date_precision=snapshot.date_precision,
         original_url=snapshot.url, snippet=snapshot.snippet, title_html=marking.as_html(title),
         snippet_html=marking.as_html(snippet), raw_snapshot_url=f"{RAW_URL}{snapshot.id}",
         mime_type=snapshot.mime_type, status_code=snapshot.status_code, page_snapshots_count=count,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attrs import evolve, frozen
 from sqlalchemy import exists, select
 
+from crawler.archive.asked import capture_date
 from crawler.archive.warc_answers import MAX_DECODED_BYTES
 from crawler.db import lookup
 from crawler.db.models import Artifact, Page, Record, RegisteredSource, Snapshot, Text, WarcFile
@@ -61,6 +62,7 @@ class PublicSnapshot:
     id: int
     url: str
     captured_at: datetime
+    date_precision: str | None  # year, month, day or minute, where no more is known
     source: str
     job: int | None
     session: UUID | None
@@ -97,6 +99,7 @@ class ListedSnapshot:
     id: int
     url: str
     captured_at: datetime
+    date_precision: str | None
     source: str
     job_id: int | None
     page_id: UUID | None
@@ -121,6 +124,7 @@ class SnapshotSummary:
     language: str
     capture_date: str
     capture_timestamp: datetime
+    date_precision: str | None
     job_id: int | None
     original_url: str
     snippet: str
@@ -148,7 +152,8 @@ def snapshot(db: Transaction, given: str) -> SnapshotDocument:
     file = db.get(WarcFile, record.warc_file_id) if record.warc_file_id else None
     [(source, _)] = sources_of(db, {row.source_id}).values()
     return SnapshotDocument(
-        id=row.id, url=row.url, captured_at=row.captured_at, source=source, job=file.job_id if file else None,
+        id=row.id, url=row.url, captured_at=row.captured_at,
+        date_precision=row.date_precision, source=source, job=file.job_id if file else None,
         session=db.scalar(select(Page.session_id).where(Page.id == row.page_id)),
         status_code=row.status_code, mime_type=row.mime_type, language=row.language, title=row.title,
         snippet=row.snippet, content_hash=row.content_hash,
@@ -195,7 +200,8 @@ def summary(db: Transaction, given: str) -> SnapshotSummary:
     job = select(WarcFile.job_id).join(Record, Record.warc_file_id == WarcFile.id)
     return SnapshotSummary(
         id=row.id, title=row.title, source_code=code, source_name=name, language=row.language,
-        capture_date=row.captured_at.date().isoformat(), capture_timestamp=row.captured_at,
+        capture_date=capture_date(row.captured_at, row.date_precision),
+        capture_timestamp=row.captured_at, date_precision=row.date_precision,
         job_id=db.scalar(job.where(Record.id == row.record_id)), original_url=row.url, snippet=row.snippet,
         raw_snapshot_url=f"{RAW_URL}{row.id}", mime_type=row.mime_type, status_code=row.status_code,
     )  # fmt: skip

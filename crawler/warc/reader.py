@@ -16,7 +16,7 @@ from crawler.warc.members import (
 )
 from crawler.warc.messages import HEAD_END, MessageHead, as_words
 from crawler.warc.methods import GET, lookup_url, sent_query
-from crawler.warc.records import EXCHANGED, NOT_MODIFIED, RecordHead, read_date
+from crawler.warc.records import EXCHANGED, NOT_MODIFIED, RecordHead, date_precision, read_date
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -68,11 +68,16 @@ class Entry:
 
     @property
     def captured_at(self) -> datetime | None:
-        """When it was captured: as its fields say, else as the server said with it (SPEC 155)."""
+        """When it was captured: as its fields say, else as the server said with it."""
         at = read_date(self.head.get("warc-date"))
         if at is None and (message := self.message) is not None:
             return read_date(message.get(b"date"))
         return at
+
+    @property
+    def date_precision(self) -> str | None:
+        """How exact that is, where its fields say less than a second."""
+        return date_precision(self.head.get("warc-date"))
 
     @property
     def kind(self) -> str:

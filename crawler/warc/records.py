@@ -33,8 +33,12 @@ NOT_MODIFIED = 304
 MOST_KNOWN = 2048  # answers of a file that what is made of them can still refer to
 _MICROSECOND = timedelta(microseconds=1)
 _DATE = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?)?\s*(Z|[+-]\d\d:?\d\d)?", re.IGNORECASE
+    r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?)?)?"
+    r"\s*(Z|[+-]\d\d:?\d\d)?",
+    re.IGNORECASE,
 )
+# What a date without seconds says, by the last of its numbers.
+_PRECISIONS = ((5, "minute"), (3, "day"), (2, "month"), (1, "year"))
 _OUTSIDE_OF_FIELDS = re.compile(r"[\r\n\x00]+")
 
 Fields = tuple[tuple[str, str], ...]
@@ -124,7 +128,10 @@ def as_date(at: datetime) -> str:
 
 
 def read_date(text: str | None) -> datetime | None:
-    """What a record's date says, in UTC; None where it says nothing, or nothing that can be (SPEC 55)."""
+    """Return what a record's date says, in UTC; None where it says nothing, or nothing that can be.
+
+    A date of less than a second is the earliest time that it may mean.
+    """
     if not text:
         return None
     found = _DATE.fullmatch(text.strip())
@@ -136,9 +143,18 @@ def read_date(text: str | None) -> datetime | None:
     return at if at.year in YEARS else None
 
 
+def date_precision(text: str | None) -> str | None:
+    """Return how exact a record's date is; None if it has seconds, or is none."""
+    found = _DATE.fullmatch(text.strip()) if text and read_date(text) is not None else None
+    if found is None or found[6] is not None:
+        return None
+    return next(word for group, word in _PRECISIONS if found[group] is not None)
+
+
 def _iso_date(found: re.Match[str]) -> datetime:
     *numbers, fraction, zone = found.groups(default="0")
-    year, month, day, hour, minute, second = map(int, numbers)
+    year, hour, minute, second = (int(numbers[index]) for index in (0, 3, 4, 5))
+    month, day = int(found[2] or 1), int(found[3] or 1)
     at = datetime(year, month, day, hour, minute, second, int(fraction[:6].ljust(6, "0")), UTC)
     return at if zone in {"0", "Z", "z"} else at - _zone(zone)
 

@@ -8,6 +8,8 @@ from urllib.parse import quote
 from attrs import frozen
 from markupsafe import Markup
 
+from crawler.archive.asked import capture_date
+
 NOTHING = "\N{EN DASH}"
 _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 _STEP = 1000
@@ -74,13 +76,15 @@ def coded(text: str) -> Markup:
     )
 
 
-def when(moment: datetime | str | None) -> Markup | str:
-    """A moment in UTC; scripts add how long ago that was."""
+def when(moment: datetime | str | None, precision: str | None = None) -> Markup | str:
+    """Show a moment in UTC, as exactly as it is known; scripts add how long ago that was."""
     if not moment:
         return NOTHING
     if isinstance(moment, str):
         return Markup('<time datetime="{0}">{0}</time>').format(moment)
     there = moment.astimezone(UTC)
+    if precision in {"year", "month", "day"}:
+        return Markup('<time datetime="{0}">{0}</time>').format(capture_date(there, precision))
     shown = f"{there:%Y-%m-%d %H:%M} UTC"
     return Markup('<time datetime="{}">{}</time>').format(there.isoformat(timespec="seconds"), shown)
 

@@ -123,6 +123,7 @@ class Snapshot(Base):
     text_id: Mapped[int | None] = mapped_column(BigKey, ForeignKey("texts.id", ondelete="SET NULL"))
     url: Mapped[str]
     captured_at: Mapped[datetime]  # when the answer came
+    date_precision: Mapped[str | None]  # year, month, day or minute, where its record says no more
     mime_type: Mapped[str | None]  # as the server declared it
     status_code: Mapped[int | None]  # as the server answered
     status_class: Mapped[int]  # 2 for 2xx, 1 for 3xx, 0 for unknown, -1 for the rest

@@ -115,6 +115,7 @@ class Record(Base):
     url: Mapped[str]
     url_key: Mapped[str] = mapped_column(SortedByBytes)  # as indexes of WARC files are sorted
     captured_at: Mapped[datetime | None]  # None: the record does not say
+    date_precision: Mapped[str | None]  # year, month, day or minute, where the record says no more
     mime_type: Mapped[str | None]  # as the server declared it
     status_code: Mapped[int | None]  # as the server answered
     payload_digest: Mapped[str | None]  # with its algorithm, as the record has it

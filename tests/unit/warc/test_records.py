@@ -10,7 +10,7 @@ from fastwarc.warc import ArchiveIterator as FastIterator
 from warcio.archiveiterator import ArchiveIterator
 
 from crawler.warc.messages import Resource
-from crawler.warc.records import About, PairWriter, read_date
+from crawler.warc.records import About, PairWriter, date_precision, read_date
 from tests.unit.warc.made import ABOUT, AT, entries, exchange, made, page, pages
 
 CANARY = b"zanzibar-canary"
@@ -220,6 +220,11 @@ def test_a_file_says_who_made_it() -> None:
         ("2026-05-04T14:00:00+02:00", datetime(2026, 5, 4, 12, tzinfo=UTC)),
         ("2026-05-04T12:00:00", datetime(2026, 5, 4, 12, tzinfo=UTC)),
         ("2026-05-04", datetime(2026, 5, 4, tzinfo=UTC)),
+        ("2026-05-04T12:30Z", datetime(2026, 5, 4, 12, 30, tzinfo=UTC)),
+        ("2026-05-04T14:30+02:00", datetime(2026, 5, 4, 12, 30, tzinfo=UTC)),
+        ("2026-05", datetime(2026, 5, 1, tzinfo=UTC)),
+        ("2026", datetime(2026, 1, 1, tzinfo=UTC)),
+        ("2026-00", None),
         ("Mon, 04 May 2026 12:00:00 GMT", datetime(2026, 5, 4, 12, tzinfo=UTC)),
         ("Fri, 31 Dec 9999 23:59:59 -0100", None),
         ("9999-12-31T23:59:59Z", None),
@@ -233,3 +238,16 @@ def test_a_file_says_who_made_it() -> None:
 def test_dates_are_read(text: str | None, expected: datetime | None) -> None:
     """As ISO 8601, else as mail has them; without a zone in UTC; what is none is none (SPEC 55, K25)."""
     assert read_date(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "precision"),
+    [
+        ("2026", "year"), ("2026-05", "month"), ("2026-05-04", "day"), ("2026-05-04T12:30Z", "minute"),
+        ("2026-05-04T12:30:00Z", None),
+        ("Mon, 04 May 2026 12:00:00 GMT", None), ("2026-13", None), (None, None),
+    ],
+)  # fmt: skip
+def test_a_date_says_how_exact_it_is(text: str | None, precision: str | None) -> None:
+    """What has seconds is exact, what is no date is nothing."""
+    assert date_precision(text) == precision
