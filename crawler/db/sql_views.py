@@ -43,8 +43,8 @@ _SQLITE = {
     "name": "json_extract(p.facts, '$.name')",
     "price": "json_extract(p.facts, '$.price')",
     "currency": "json_extract(p.facts, '$.currency')",
-    "amount": "h.price",
-    "list_amount": "h.list_price",
+    "amount": "h.price / 10000.0",
+    "list_amount": "h.list_price / 10000.0",
 }
 _POSTGRESQL = {
     "is_product": "CAST(p.verdict ->> 'is_pdp' AS boolean)",

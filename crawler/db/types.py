@@ -50,12 +50,18 @@ class UtcTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-class Money(TypeDecorator[Decimal]):
-    """Amounts with four decimals, the same number in plain SQL on both databases.
+class _Steps(Numeric[Any]):
+    """The declaration of an amount; whole numbers go through as they are."""
 
-    SQLite has no decimals: there it is the floating-point number next to the amount, which is given back as
-    it was up to half a trillion.
-    """
+    def bind_processor(self, dialect: Dialect) -> None:
+        """Leave whole numbers as they are."""
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> None:
+        """Leave whole numbers as they are."""
+
+
+class Money(TypeDecorator[Decimal]):
+    """Amounts with four decimals, exact on both databases: SQLite, without decimals, has ten-thousandths."""
 
     PRECISION, SCALE = 18, 4
     impl = Numeric(PRECISION, SCALE)
@@ -68,17 +74,23 @@ class Money(TypeDecorator[Decimal]):
         return Decimal
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        """The same declaration everywhere; the driver of SQLite speaks of floating-point numbers."""
+        """Declare the same everywhere."""
         is_sqlite = dialect.name == "sqlite"
-        return dialect.type_descriptor(Numeric(18, 4, asdecimal=False) if is_sqlite else Numeric(18, 4))
+        return dialect.type_descriptor(_Steps(18, 4) if is_sqlite else Numeric(18, 4))
 
     def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> Any:
         """Round to the step that is stored."""
-        return None if value is None else value.quantize(self.STEP)
+        if value is None:
+            return None
+        amount = value.quantize(self.STEP)
+        return int(amount.scaleb(self.SCALE)) if dialect.name == "sqlite" else amount
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:
         """Give back the same amount everywhere, without the zeros that only fill up."""
-        return None if value is None else plain_amount(Decimal(str(value)).quantize(self.STEP))
+        if value is None:
+            return None
+        amount = Decimal(value).scaleb(-self.SCALE) if dialect.name == "sqlite" else Decimal(value)
+        return plain_amount(amount.quantize(self.STEP))
 
 
 class Key(Uuid[UUID]):

@@ -47,7 +47,7 @@ class Price(Base):
     id: Mapped[int] = mapped_column(BigKey, primary_key=True)
     listing_id: Mapped[UUID] = mapped_column(ForeignKey("listings.id", ondelete="CASCADE"))
     currency: Mapped[str]  # ISO 4217
-    price: Mapped[Decimal]  # an exact decimal
+    price: Mapped[Decimal]  # an exact decimal; on SQLite in ten-thousandths
     list_price: Mapped[Decimal | None]  # the price that it was crossed out from
     availability: Mapped[str | None]  # as schema.org has it
     seen_at: Mapped[datetime]  # when that was read

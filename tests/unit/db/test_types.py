@@ -49,6 +49,8 @@ def test_a_time_without_a_zone_is_refused(typed: Database) -> None:
         ("0.00005", "0.00"),
         ("0.00015", "0.0002"),
         ("499999999999.9999", "499999999999.9999"),
+        ("12345678901234.5678", "12345678901234.5678"),
+        ("99999999999999.9999", "99999999999999.9999"),
     ],
 )
 def test_amounts_are_exact_to_four_places(typed: Database, amount: str, stored: str) -> None:
