@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from attrs import frozen
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PREFIX = "/web/"
+_NOT_IN_LINKS = re.compile(r"[^!-~]|[<>]")
 AS_STORED, REWRITTEN, FRAMED = "id_", "mp_", ""
 MODIFIERS = frozenset(
     {"", "id_", "mp_", "if_", "cs_", "im_", "js_", "oe_", "fr_", "em_", "ob_", "wkr_", "sw_"}
@@ -183,7 +184,8 @@ def calendar_address(url: str) -> str:
 def link(target: str, relation: str, at: datetime | None = None, **more: str) -> str:
     """One entry of a `Link` header or of a TimeMap."""
     said = {"rel": relation, **({"datetime": http_date(at)} if at else {}), **more}
-    target = target.replace(">", "%3E").replace("<", "%3C")
+    # A header is ASCII; what a foreign archive has as an address need not be.
+    target = _NOT_IN_LINKS.sub(lambda found: quote(found[0], errors="replace"), target)
     return f"<{target}>; " + "; ".join(f'{name}="{value}"' for name, value in said.items())
 
 

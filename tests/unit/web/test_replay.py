@@ -6,6 +6,7 @@ import json
 from datetime import timedelta
 from html import unescape
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pytest
 from sqlalchemy import select, update
@@ -321,3 +322,15 @@ def test_a_page_that_a_dead_cleaner_had_claimed_is_shown(served: Served) -> None
             artifact.cleanup_claim, artifact.cleanup_claimed_until = "another|boot|1|2|3#1", db.now + until
         found = tuple(served.client.get(door, follow_redirects=True).status_code for door in doors)
         assert (until, found) == (until, answers)
+
+
+def test_an_address_that_is_not_ascii_is_shown(served: Served) -> None:
+    """Archives of others have such ones; the headers spell them out, and nothing ends a header early."""
+    for name in ("größe", "\u786c\u5b50", "a\u202eb"):
+        url = f"{SHOP}{name}"
+        keep(served.database, served.blobs, f"<title>{name}</title><p>{name}", url, at=day(1))
+        index_pages(served.database, served.blobs)
+        for form in ("", "mp_", "id_"):
+            answer = served.get(f"/web/20260501120000{form}/{SHOP}{quote(name)}", headers=PEOPLE)
+            assert (name, form, answer.status_code) == (name, form, 200)
+            assert f"{SHOP}{quote(name)}>" in answer.headers["Link"]
