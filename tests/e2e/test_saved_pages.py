@@ -39,6 +39,22 @@ def test_saved_pages_go_through_feeds(home: Home, tmp_path: Path) -> None:
     assert all(row["is_pdp"] for row in rows)
 
 
+def test_the_shell_opens_a_saved_page(home: Home, shops: DemoServer, tmp_path: Path) -> None:
+    """By its name, its path or its URL; what is fetched afterwards takes its place; no file is one line."""
+    file = tmp_path / "page.html"
+    file.write_text("<title>Saved</title>", encoding="utf-8")
+    for named in (str(file), file.as_uri()):
+        done = home.scrapy("shell", named, "-c", "print(response.url, response.css('title::text').get())")
+        assert (done.returncode, done.stdout.splitlines()[0]) == (0, f"{file.as_uri()} Saved"), done.stderr
+    url = shops.url("plain")
+    done = home.scrapy("shell", str(file), "-c", f"fetch('{url}') or print(response.url)")
+    assert done.stdout.splitlines()[0] == url, done.stderr
+    done = home.scrapy("shell", f"{file}.none", "-c", "print(response)")
+    assert done.returncode == 2
+    assert "cannot be read: No such file or directory" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_page_becomes_a_case(home: Home, shops: DemoServer, tmp_path: Path) -> None:
     """`scripts/record_fixture.py URL` fetches it through the gate, and writes what is judged now."""
     url = shops.url("german", "/p/nebelmeer-oolong")
