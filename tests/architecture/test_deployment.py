@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -31,15 +32,17 @@ THEIRS = re.compile(r"POSTGRES_\w+|SCRAPYD_(?:BIND_ADDRESS|USERNAME|PASSWORD)|SC
 def commands() -> list[list[str]]:
     """What the services call of `vitrine`."""
     words = [service["command"] for service in OURS.values() if "entrypoint" not in service]
-    loop = OURS["cleanup"]["command"][0]
-    return [*words, *(shlex.split(each) for each in re.findall(r"vitrine ([^;]+);", loop))]
+    loops = " ".join(OURS[clock]["command"][0] for clock in ("cleanup", "notify"))
+    return [*words, *(shlex.split(each) for each in re.findall(r"vitrine ([^;]+);", loops))]
 
 
 def test_every_service_is_shut_in() -> None:
     """Nothing but the data and /tmp can be written, and no right is held that is not needed."""
     for service in OURS.values():
         assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
-        assert service["volumes"] == ["data:/var/lib/vitrine"]
+        data, *others = service["volumes"]
+        assert data == "data:/var/lib/vitrine"
+        assert all(each["read_only"] for each in others)
     published = [port for service in COMPOSE["services"].values() for port in service.get("ports", [])]
     assert published
     assert all(port.startswith("127.0.0.1:") for port in published)
@@ -52,6 +55,37 @@ def test_every_variable_is_known() -> None:
     assert {name for name in said if not THEIRS.fullmatch(name)} <= settings
     asked = set(re.findall(r"\$\{(\w+)", COMPOSE_TEXT))
     assert asked == set(re.findall(r"^(\w+)=", ENV, re.MULTILINE))
+
+
+def test_what_the_operator_writes_reaches_every_service() -> None:
+    """All settings of `.env`, and the sources, of which a missing file is an error and no folder is made."""
+    for service in OURS.values():
+        assert service["env_file"] == [".env"]
+        [sources] = [each for each in service["volumes"] if isinstance(each, dict)]
+        assert sources["target"] == service["environment"]["SOURCES_FILE"]
+        assert (sources["source"], sources["bind"]) == ("./sources.toml", {"create_host_path": False})
+
+
+def test_chromium_can_shield_itself() -> None:
+    """Where pages are rendered: it needs memory to share, and namespaces, which the engine forbids."""
+    profile = json.loads((ROOT / "deploy" / "chromium-seccomp.json").read_text(encoding="utf-8"))
+    denied = {name for rule in profile["syscalls"] for name in rule["names"]}
+    assert profile["defaultAction"] == "SCMP_ACT_ALLOW"
+    assert {rule["action"] for rule in profile["syscalls"]} == {"SCMP_ACT_ERRNO"}
+    assert not denied & {"clone", "clone3", "unshare", "setns", "chroot", "seccomp", "prctl"}
+    assert {"mount", "bpf", "keyctl", "ptrace", "io_uring_setup", "finit_module"} <= denied
+    for name, service in OURS.items():
+        renders = name in {"fleet", "worker", "scrapyd"}
+        assert ("seccomp:deploy/chromium-seccomp.json" in service["security_opt"]) is renders
+        assert ("shm_size" in service) is renders
+        assert "no-new-privileges:true" in service["security_opt"]
+
+
+def test_a_fleet_s_worker_begins_anew_each_day() -> None:
+    """It ends by itself, and is started again."""
+    fleet = OURS["fleet"]
+    assert fleet["restart"] == "unless-stopped"
+    assert "CLOSESPIDER_TIMEOUT=86400" in fleet["command"]
 
 
 @pytest.mark.parametrize("words", commands(), ids=" ".join)
