@@ -71,7 +71,7 @@ class Entrance:
     async def _guarded(self, visit: _Visit) -> None:
         try:
             receive = await self._guards.admit(visit.scope, visit.receive)
-            self._limits.admit(visit.client, visit.scope["path"])
+            self._limits.admit(visit.client, visit.scope["path"], visit.scope["query_string"])
             app = self._cors.answer(visit.scope) or self._app
             await app(visit.as_get(), receive, visit.send)
         except CrawlerError as refused:

@@ -16,13 +16,14 @@ WINDOW_SECONDS = 60
 CLIENT_BITS = 64  # of an IPv6 address; a provider gives each of its customers at least such a network
 MAX_CLIENTS = 10_000  # remembered; the one that asked longest ago is forgotten
 # What part of the limit each kind of request has.
-SHARES = {"": 1.0, "search": 1 / 2, "export": 1 / 12, "login": 1 / 12}
+SHARES = {"": 1.0, "search": 1 / 2, "export": 1 / 12, "login": 1 / 12, "verify": 1 / 12}
 KINDS = (
     ("/api/search", "search"),
     ("/search", "search"),
     ("/api/exports", "export"),
     ("/admin/login", "login"),
 )
+VERIFY = b"verify="  # of a snapshot: it reads a whole file
 FREE = ("/static/", "/web/", "/favicon.ico", "/api/health", "/health")  # a page has many of these
 
 
@@ -41,12 +42,14 @@ class Limits:
         self._clock = clock
         self._counts: OrderedDict[tuple[str, str], tuple[int, int]] = OrderedDict()
 
-    def admit(self, address: str, path: str) -> None:
+    def admit(self, address: str, path: str, query: bytes = b"") -> None:
         """Count a request, or refuse it."""
         client = client_of(address)
         if not self._per_minute or path.startswith(FREE) or is_here(client):
             return
         kind = next((kind for begin, kind in KINDS if path.startswith(begin)), "")
+        if path.startswith("/snapshots/") and VERIFY in query:
+            kind = "verify"
         window = int(self._clock() / WINDOW_SECONDS)
         before, count = self._counts.pop((client, kind), (window, 0))
         count = count + 1 if before == window else 1

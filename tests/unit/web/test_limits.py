@@ -9,12 +9,12 @@ from crawler.web.limits import Limits, TooOftenError
 STRANGER = "203.0.113.5"
 
 
-def admitted(limits: Limits, path: str, times: int, client: str = STRANGER) -> int:
+def admitted(limits: Limits, path: str, times: int, client: str = STRANGER, query: bytes = b"") -> int:
     """How many of so many requests pass."""
     passed = 0
     for _ in range(times):
         try:
-            limits.admit(client, path)
+            limits.admit(client, path, query)
         except TooOftenError:
             continue
         passed += 1
@@ -22,12 +22,13 @@ def admitted(limits: Limits, path: str, times: int, client: str = STRANGER) -> i
 
 
 def test_each_kind_has_its_share() -> None:
-    """Of 120 a minute: all, half of it searches, a twelfth exports and logins."""
+    """Of 120 a minute: all, half of it searches, a twelfth exports, logins and verifications."""
     limits = Limits(120, clock=lambda: 0.0)
     assert admitted(limits, "/api/stats", 200) == 120
     assert admitted(limits, "/api/search", 200) == 60
     assert admitted(limits, "/api/exports/snapshots", 200) == 10
     assert admitted(limits, "/admin/login", 200) == 10
+    assert admitted(limits, "/snapshots/7", 200, query=b"x=1&verify=1") == 10
 
 
 @pytest.mark.parametrize(
