@@ -12,6 +12,7 @@ class Summary(StrEnum):
     """The only sentences that reach the database and the API (SPEC F141)."""
 
     ALL_FAILED = "All viewports failed"
+    ALL_PAGES_FAILED = "All pages failed"  # of a session that has no viewports
     AUDIT_FAILED = "Audit failed"
     BLOCKED = "Blocked (403/503)"
     BOT_BLOCK = "Bot-block"
@@ -21,6 +22,8 @@ class Summary(StrEnum):
     NAVIGATION_FAILED = "Navigation failed"
     NAVIGATION_TIMEOUT = "Navigation timeout"
     SOME_FAILED = "One or more viewports failed"
+    SOME_PAGES_FAILED = "Some pages failed"
+    STOPPED_BY_SPIDER = "Stopped by the spider"  # with the reason behind it
     PDP_NOT_FOUND = "PDP not found"
     PDP_NAVIGATION_FAILED = "PDP navigation failed"
     RATE_LIMITED = "Rate limited (429)"
@@ -83,6 +86,8 @@ class Cause(StrEnum):
     # nothing on the site looked like a product page
     NO_CANDIDATES = "no_candidates", Traits(Summary.PDP_NOT_FOUND)
     NO_VALID_CANDIDATE = "no_valid_candidate", Traits(Summary.PDP_NOT_FOUND)  # some did, none was
+    # the site has no such page: nothing has failed
+    NOT_FOUND = "not_found", Traits(_NAVIGATION, is_refusal=True)
     NOT_HTML = "not_html", Traits(_NAVIGATION)
     NOT_PDP = "not_pdp", Traits(Summary.PDP_NOT_FOUND)  # the named product page is none
     # a pipeline dropped it, or failed at it

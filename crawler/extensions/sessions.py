@@ -16,6 +16,7 @@ from scrapy import signals
 from crawler import logs
 from crawler.capture.failures import Summary
 from crawler.crawl.answers import REFUSED
+from crawler.crawl.closing import ends_its_visits
 from crawler.crawl.context import Promised, refusals
 from crawler.errors import ExitCode
 from crawler.sessions.outcome import Status, exit_code_of
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 TOLD = {"queued", "started", "ended", "refused"}
 INTERRUPTED, START_ERROR = "shutdown", "start_error"  # Scrapy's reasons for an end
 EXIT_CODE = "vitrine/exit_code"  # of Scrapy's statistics
+FINISHED = "finished"
+# Any other is one that the spider, or a limit that its user has set, closes it for.
+OTHERS_REASONS = {FINISHED, INTERRUPTED, START_ERROR, "memusage_exceeded"}
 LAST_WORDS_SECONDS = 30.0  # how long a crawl that is over waits for being heard
 
 log = logs.get_logger(__name__)
@@ -103,8 +107,12 @@ class Sessions(Promised):
     async def spider_closed(self, reason: str) -> None:
         """Called after the last page was stored; Scrapy waits for it."""
         self._reason = reason
+        by_spider = self._known is None and reason not in OTHERS_REASONS and not ends_its_visits(self.crawler)
+        if by_spider:
+            for visit in self.visits.running.values():
+                visit.end_with_spider(str(reason))
         try:
-            await self.visits.close(completed=reason == "finished")
+            await self.visits.close(completed=by_spider or reason == FINISHED)
         finally:
             await self.context.readers.close()
             self.crawler.stats.set_value(EXIT_CODE, int(self.exit_code()))

@@ -79,7 +79,8 @@ class CaptureMiddleware(Component):
         if visit is None or isinstance(exception, CloseSpider):
             return
         if isinstance(exception, HttpError):
-            visit.came(cause_of_error(exception), response.url)
+            is_gone = exception.response.status in GONE
+            visit.came(Cause.NOT_FOUND if is_gone else cause_of_error(exception), response.url)
         else:
             error = f"{type(exception).__name__}: {exception}"
             visit.came(Cause.CRASHED, response.url, error=error)

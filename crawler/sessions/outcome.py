@@ -38,7 +38,7 @@ class Outcome:
     """How a session ended."""
 
     status: Status
-    summary: Summary | None = None
+    summary: str | None = None
     cause: Cause | None = None
 
 
@@ -52,7 +52,9 @@ def exit_code_of(ends: Mapping[Status, int], *, is_locked: bool) -> ExitCode:
     return ExitCode.PARTLY if well or ends.get(Status.PARTIAL) else ExitCode.FAILED
 
 
-def outcome_of(pages: Sequence[PageResult], missing_pdp: Cause | None = None) -> Outcome:
+def outcome_of(
+    pages: Sequence[PageResult], missing_pdp: Cause | None = None, *, has_viewports: bool = True
+) -> Outcome:
     """SPEC F138, applied to the pages that the session was to have.
 
     What failed all of them alike is told by its own summary.
@@ -68,7 +70,9 @@ def outcome_of(pages: Sequence[PageResult], missing_pdp: Cause | None = None) ->
     if not causes and not missing_pdp:
         return Outcome(Status.COMPLETED)
     cause = causes[0] if causes else missing_pdp
+    some_failed = Summary.SOME_FAILED if has_viewports else Summary.SOME_PAGES_FAILED
+    all_failed = Summary.ALL_FAILED if has_viewports else Summary.ALL_PAGES_FAILED
     if len(causes) < len(pages) and not missing_pdp:
-        return Outcome(Status.PARTIAL, Summary.SOME_FAILED, cause)
+        return Outcome(Status.PARTIAL, some_failed, cause)
     summaries = {each.summary for each in causes} if len(causes) == len(pages) else set()
-    return Outcome(Status.FAILED, summaries.pop() if len(summaries) == 1 else Summary.ALL_FAILED, cause)
+    return Outcome(Status.FAILED, summaries.pop() if len(summaries) == 1 else all_failed, cause)

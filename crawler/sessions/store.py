@@ -15,7 +15,7 @@ from crawler.capture.failures import Cause, Summary
 from crawler.db import lookup
 from crawler.db.models import CrawlSession
 from crawler.sessions import rows
-from crawler.sessions.outcome import Outcome, Status, outcome_of
+from crawler.sessions.outcome import Outcome, Status
 from crawler.sessions.rows import Fence, StaleSessionError
 from crawler.sessions.visit import ProductPage, Visit
 from crawler.sessions.writes import Write, WriteQueue, write_log
@@ -179,7 +179,7 @@ class SessionStore:
     def finish(self, visit: Visit) -> Write[Outcome]:
         """End a running session."""
         pages = visit.results
-        outcome = visit.stopped or outcome_of(pages, visit.pdp.missing)
+        outcome = visit.stopped or visit.outcome
         visit.journal.info(
             "session", "session.end", status=outcome.status, summary=outcome.summary, cause=outcome.cause
         )

@@ -6,10 +6,13 @@ import asyncio
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from attrs import Factory, define, field, frozen
+from attrs import Factory, define, evolve, field, frozen
 
 from crawler.capture.failures import Cause, Summary
-from crawler.sessions.outcome import Outcome, PageResult, Status
+from crawler.capture.items import MEDIA
+from crawler.evidence.files import SPIDER_PAGE
+from crawler.sessions.outcome import Outcome, PageResult, Status, outcome_of
+from crawler.urls import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
 
     from crawler.sessions.journal import Journal
     from crawler.sessions.rows import Fence, SessionOrder
+
+
+MAX_REASON_CHARS = 100
 
 
 def _nobody() -> None:
@@ -99,6 +105,23 @@ class Visit:
     def lacks(self, cause: Cause | None) -> None:
         """Note that a request became no page that is stored, whatever became of it."""
         self.kept[cause] = PageResult("page", cause)
+
+    def end_with_spider(self, reason: str) -> None:
+        """Have the session end as its pages say, with the reason for which the spider was closed."""
+        self.heard()
+        outcome = self.outcome
+        if self.stopped is None and outcome.status is not Status.FAILED:
+            why = redacted(" ".join(reason.split()))[:MAX_REASON_CHARS]
+            self.stopped = evolve(outcome, summary=f"{Summary.STOPPED_BY_SPIDER}: {why}")
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the session ends, by what became of its pages."""
+        pages = self.results
+        has_viewports = self.order.run_id is None and any(
+            page.page_type not in {SPIDER_PAGE, MEDIA} for page in pages
+        )
+        return outcome_of(pages, self.pdp.missing, has_viewports=has_viewports or bool(self.pdp.missing))
 
     @property
     def results(self) -> list[PageResult]:

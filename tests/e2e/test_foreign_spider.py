@@ -99,7 +99,7 @@ def test_what_failed_is_no_success(home: Home, shops: DemoServer, tmp_path: Path
         "-s", "CAPTURE_PAGES=False",
     )  # fmt: skip
     [session] = home.sessions()
-    assert (session["status"], session["cause"], done.returncode) == ("failed", "http_error", 1)
+    assert (session["status"], session["cause"], done.returncode) == ("failed", "not_found", 1)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,8 @@ def test_enough_items_are_enough(home: Home, shops: DemoServer, endings: list[su
     [session] = home.sessions()
     # One may be under way when the third comes.
     assert 3 <= pages_asked_for(shops) <= 4
-    assert (session["status"], session["cause"]) == ("failed", "interrupted")
+    assert (session["status"], session["cause"], process.returncode) == ("completed", None, 0)
+    assert session["error_summary"] == "Stopped by the spider: closespider_itemcount"
 
 
 def test_an_interruption_ends_it_within_seconds(

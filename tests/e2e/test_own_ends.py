@@ -71,6 +71,33 @@ def test_a_failed_page_is_told_with_its_url_and_its_cause(home: Home, tmp_path: 
     assert done.returncode == 3
 
 
+@pytest.mark.parametrize(
+    ("body", "settings", "expected"),
+    [
+        (
+            'raise scrapy.exceptions.CloseSpider("enough")',
+            {},
+            ("completed", "Stopped by the spider: enough", 0),
+        ),
+        ("", {"CLOSESPIDER_PAGECOUNT": 2}, ("completed", "Stopped by the spider: closespider_pagecount", 0)),
+        ("", {}, ("completed", None, 0)),
+        ('if "/1" in response.url: raise ValueError("no price")', {}, ("partial", "Some pages failed", 3)),
+    ],
+    ids=["CloseSpider", "CLOSESPIDER", "404", "callback"],
+)
+def test_an_ordinary_end_is_no_failure(
+    home: Home, tmp_path: Path, body: str, settings: dict[str, int], expected: tuple[str, str | None, int]
+) -> None:
+    """A spider that has enough, a page that is not there, a callback that cannot read one of its pages."""
+    spider = (SPIDER % {}).replace("        return", f"        {body or 'pass'}\n        return")
+    project = Project.make(tmp_path / "theirs", home, "add-on", spider, **settings)
+    with farm(1, 5, lambda path: (404, "", "") if path == "/broken" else None) as sites:
+        done = project.crawl(sites.starts[0])
+    [session] = home.sessions()
+    assert (session["status"], session["error_summary"], done.returncode) == expected, done.stderr
+    assert session["pages"]
+
+
 @pytest.mark.parametrize("way", VITRINES)
 @pytest.mark.parametrize("command", ["crawl", "runspider"])
 @pytest.mark.parametrize("custom", [REFUSED, {"HTML_RETENTION_DAYS": "abc"}], ids=["promise", "setting"])

@@ -122,7 +122,10 @@ def test_a_worker_of_a_fleet_is_meant_to_be_stopped() -> None:
     assert closed(parts, FAILED, reason="shutdown") == ExitCode.DONE
 
 
-@pytest.mark.parametrize(("reason", "completed"), [("finished", True), ("shutdown", False), ("bad", False)])
+@pytest.mark.parametrize(
+    ("reason", "completed"),
+    [("finished", True), ("shutdown", False), ("start_error", False), ("enough", True)],
+)
 def test_what_is_open_is_closed(parts: Parts, reason: str, completed: bool) -> None:  # ruff: ignore[boolean-type-hint-positional-argument] - a parameter of the test
     """Sessions first, then the readers."""
     awaited(parts.make(Sessions).spider_closed(reason))

@@ -39,10 +39,21 @@ def test_the_status_follows_from_the_pages(
     assert outcome_of(pages, missing) == expected
 
 
+def test_a_session_without_viewports_has_no_word_of_them() -> None:
+    """Those of other people's spiders: they have pages."""
+    ok, late = PageResult("page"), PageResult("page", Cause.TIMEOUT)
+    blocked = PageResult("page", BLOCKED)
+    some, every = (outcome_of(pages, has_viewports=False) for pages in ([ok, late], [blocked, late]))
+    assert (some.status, some.summary) == (Status.PARTIAL, "Some pages failed")
+    assert (every.status, every.summary) == (Status.FAILED, "All pages failed")
+
+
 def test_the_listed_summaries_are_exactly_those_of_the_specification() -> None:
-    """No other sentence reaches the database (SPEC F141)."""
+    """And those of sessions without viewports; no other sentence reaches the database."""
     assert {str(summary) for summary in Summary} == {
-        "All viewports failed", "Audit failed", "Blocked (403/503)", "Bot-block", "Bot-block; reload failed",
+        "All pages failed", "All viewports failed", "Audit failed", "Blocked (403/503)", "Bot-block",
+        "Bot-block; reload failed",
         "Crawl failed", "Domain lock timeout", "Navigation failed", "Navigation timeout",
         "One or more viewports failed", "PDP not found", "PDP navigation failed", "Rate limited (429)",
+        "Some pages failed", "Stopped by the spider",
     }  # fmt: skip
