@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from attrs import define, evolve, field, frozen
@@ -21,12 +22,12 @@ from crawler.db.models import Page, Record, Snapshot, WarcFile
 from crawler.db.upsert import insert_rows, taking
 from crawler.evidence.unchanged import original_of
 from crawler.evidence.warc_checks import FOUND, MOST_NAMED
+from crawler.evidence.warc_tools import missing_in
 from crawler.html.content import NOTHING_IGNORED, Content, Ignored
 from crawler.warc.records import NOT_MODIFIED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
-    from pathlib import Path
     from uuid import UUID
 
     from sqlalchemy import Table
@@ -68,6 +69,7 @@ class JobResult:
     bad_bytes: int = 0
     bytes_read: int = 0
     bytes_total: int = 0
+    missing: tuple[str, ...] = ()  # files and folders that the archive names, and that are not there
 
     @property
     def bad_percent(self) -> float:
@@ -85,9 +87,10 @@ def index_job(
     """Index a job's files; `check` raises, in each transaction, when the job is not ours any more."""
     there, lost = warc_answers.files_of(database, order.output_dir, order.job_id)
     work = _Pass(database, order, check, on_progress)
+    missing = {*missing_in(order.output_dir), *(Path(row.folder) / row.path for row in lost)}
     work.result = JobResult(
         files=len(there), bad=len(lost), bytes_total=sum(row.size_bytes for row in [*there, *lost]),
-        bad_bytes=sum(row.size_bytes for row in lost),
+        missing=tuple(sorted(map(str, missing))), bad_bytes=sum(row.size_bytes for row in lost),
     )  # fmt: skip
     passes.run(
         database,

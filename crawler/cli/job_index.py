@@ -15,6 +15,7 @@ from crawler.config import load_settings
 from crawler.db import lookup
 from crawler.db.models import Job
 from crawler.errors import ExitCode
+from crawler.evidence.warc_tools import NOT_THERE
 from crawler.jobs.lifecycle import JobStateError
 from crawler.jobs.worker import Worker
 
@@ -41,8 +42,8 @@ def index(
     """Index a crawled job here and now: a record of each answer, a snapshot of each page.
 
     Again, it writes only what changed; every snapshot keeps its number. A job that a purge has emptied is
-    indexed with no pages. Exit 1: it failed, and nothing is lost; 3: some records cannot be read; 5: the job
-    is in no state for it, or a worker is at it.
+    indexed with no pages. Exit 1: it failed, and nothing is lost; 3: some records cannot be read, or
+    files are missing; 5: the job is in no state for it, or a worker is at it.
 
     Examples:
       vitrine jobs index 7
@@ -58,7 +59,7 @@ def index(
         return ExitCode.INTERRUPTED
     if came.result is None or came.status != "indexed":
         return ExitCode.FAILED
-    return ExitCode.PARTLY if came.result.bad else ExitCode.DONE
+    return ExitCode.PARTLY if came.result.bad or came.result.missing else ExitCode.DONE
 
 
 def _index(stores: Stores, settings: Settings, job: str, *, again: bool) -> Indexed:
@@ -99,6 +100,8 @@ def _tell(came: Indexed) -> None:
         names = ("files", "answers", "pages", "unchanged", "without_text", "removed", "bad")
         values = tuple(getattr(came.result, name) for name in names)
         table(tuple(name.replace("_", " ") for name in names), [values])
+        for path in came.result.missing:
+            note("{path} is missing: {why}", path=path, why=NOT_THERE)
     if came.error:
         note("{error}", error=came.error)
     note("job {job} is {status}", job=came.job, status=came.status)

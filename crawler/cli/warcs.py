@@ -80,7 +80,8 @@ def list_(
         raise UsageError("a folder is listed whole", hint="without FOLDER, files that are known are cut")
     _require_folder(folder)
     paths = tools.discover(folder) or tools.in_folder(folder)
-    return Found([views.found(path) for path in paths], is_whole=True)
+    missing = [views.missing(path) for path in tools.missing_in(folder)]
+    return Found([*(views.found(path) for path in paths), *missing], is_whole=True)
 
 
 def verify(
@@ -97,16 +98,18 @@ def verify(
     ] = 2,
     as_json: Json = False,
 ) -> int:
-    """Read files to their ends: members, lengths, digests; exit 6 if anything is bad.
+    """Read files to their ends: members, lengths, digests; exit 6 if anything is bad or missing.
 
     A file that the database knows is compared with its recorded digest too, and what was found is stored.
     """
     depth = tools.Level.THERE if manifest else tools.Level(level)
-    found = (
-        [each for folder in files for each in tools.verify_manifest(folder)]
-        if manifest
-        else [tools.verify(path, depth) for path in _named(files, with_empty=True)]
-    )
+    if manifest:
+        found = [each for folder in files for each in tools.verify_manifest(folder)]
+    else:
+        paths, missing = _named(files, with_empty=True)
+        named = {path.absolute() for path in missing}
+        missing += [path for path in _known_and_missing(files) if path not in named]
+        found = [*(tools.verify(path, depth) for path in paths), *map(tools.lacking, missing)]
     found = _compared(found, depth)
     if as_json:
         emit({"files": found})
@@ -161,15 +164,18 @@ def cdxj(
 ) -> int:
     """Write the sorted index of files to standard output, or make a collection that pywb serves.
 
-    A collection links to the files, and its index is written anew. What is damaged is left out and reported;
-    exit 6 then.
+    A collection links to the files, and its index is written anew. What is damaged is left out and reported,
+    as are files that an archive names and that are not there; exit 6 then.
 
     Examples:
       vitrine warcs cdxj --job 1 --pywb /srv/pywb/collections/shop
     """
     if (job is None) == (not files):
         raise UsageError("name files, or a job with --job", hint="as in vitrine warcs cdxj --job 1")
-    paths, damaged = _files_of_job(job) if job else _named(files or ()), 0
+    paths, missing = _files_of_job(job) if job else _named(files or ())
+    for path in missing:
+        note("{path} is missing: {why}", path=path, why=tools.NOT_THERE)
+    damaged = len(missing)
 
     def tell(path: Path, bad: Bad) -> None:
         nonlocal damaged
@@ -182,16 +188,20 @@ def cdxj(
 
     if pywb is not None:
         tools.make_collection(paths, pywb, tell)
-        if as_json:
-            emit({"collection": str(pywb), "files": [str(path) for path in paths]})
-        else:
-            note("{count} files in the collection {folder}", count=len(paths), folder=pywb)
+        _show_collection(pywb, paths, as_json=as_json)
     elif as_json:
         emit({"lines": [line.decode().rstrip("\n") for line in tools.index(paths, tell)]})
     else:
         sys.stdout.buffer.writelines(tools.index(paths, tell))
         sys.stdout.buffer.flush()
     return ExitCode.BROKEN if damaged else ExitCode.DONE
+
+
+def _show_collection(folder: Path, files: Sequence[Path], *, as_json: bool) -> None:
+    if as_json:
+        emit({"collection": str(folder), "files": [str(path) for path in files]})
+    else:
+        note("{count} files in the collection {folder}", count=len(files), folder=folder)
 
 
 def recover(
@@ -260,14 +270,15 @@ def erase(
     return ExitCode.DONE if done.records else ExitCode.NOTHING_MATCHED
 
 
-def _files_of_job(given: str) -> list[Path]:
+def _files_of_job(given: str) -> tuple[list[Path], list[Path]]:
     with reading() as db:
         job = lookup.find(db, Job, given)
-    if not (paths := tools.discover(Path(job.output_dir))):
+    folder = Path(job.output_dir)
+    if not (paths := tools.discover(folder)):
         raise NotFoundError(
             f"job {job.id} has no WARC file in {job.output_dir}", hint="`vitrine jobs show ID`"
         )
-    return paths
+    return paths, tools.missing_in(folder)
 
 
 def _require_folder(folder: Path) -> None:
@@ -275,19 +286,30 @@ def _require_folder(folder: Path) -> None:
         raise NotFoundError(f"there is no folder {folder}")
 
 
-def _named(files: Sequence[Path], *, with_empty: bool = False) -> list[Path]:
-    """Files as they are named, and of folders those that lie in them."""
+def _named(files: Sequence[Path], *, with_empty: bool = False) -> tuple[list[Path], list[Path]]:
+    """Return files as they are named, of folders those in them, and what these folders lack."""
     found: list[Path] = []
+    missing: list[Path] = []
     for path in files:
         if path.is_dir():
             inside = tools.discover(path, with_empty=with_empty)
             inside = inside or tools.in_folder(path, with_empty=with_empty)
-            if not inside:
+            missing += (lacks := tools.missing_in(path))
+            if not (inside or lacks):
                 raise NotFoundError(f"there is no WARC file in {path}")
             found += inside
         else:
             found.append(path)
-    return found
+    return found, missing
+
+
+def _known_and_missing(files: Sequence[Path]) -> list[Path]:
+    """Return the files that the database knows in folders, and that are not there."""
+    try:
+        with opened() as stores, stores.database.read() as db:
+            return [path for folder in files for path in views.missing_below(db, folder)]
+    except NoDatabaseError:
+        return []
 
 
 def _compared(found: Sequence[tools.Verified], level: tools.Level) -> list[tools.Verified]:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from attrs import evolve, field, frozen
 
-from crawler.engines.state import STATE_FILE, write_atomically
+from crawler.engines.state import is_temp_folder, named_folders, temp_folders, write_atomically
 from crawler.errors import CrawlerError, IntegrityError, NotFoundError
-from crawler.evidence.archive_folders import MANIFEST, MAX_MANIFEST_BYTES, said_in
+from crawler.evidence.archive_folders import MANIFEST, MAX_MANIFEST_BYTES, entries_of
 from crawler.evidence.blobs import CHUNK_BYTES, as_store_error
 from crawler.evidence.warc_walk import walk
 from crawler.warc.cdxj import line_of, sorted_lines
@@ -29,24 +29,23 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 ENDINGS = (".warc.gz", ".warc")
-TEMP = ".tmp"
-_MAX_STATE_BYTES = 1024 * 1024
 RECOMPRESS = "run `warcio recompress` first, which gives each record a member of its own"
+NOT_THERE = "the archive names it, and it is not there"
 _MANY = 1000  # bad stretches are named up to so many, and counted beyond
 
 
 # ── which there are ──
 
 
-def discover(output_dir: Path, *, allow_fallback: bool = True, with_empty: bool = False) -> list[Path]:
-    """The WARC files of a crawl's output folder, each once (SPEC 50-52, K26-27).
+def discover(output_dir: Path, *, with_empty: bool = False) -> list[Path]:
+    """Return the WARC files of a crawl's output folder, each once.
 
     Its stable copies in `warcs/` come first; of a file that lies in a temporary folder as well, by name and
     size, only the copy counts. Nothing is written, and no link is followed.
     """
     found = list(_files_below(output_dir / "warcs", with_empty=with_empty))
     known = {(path.name, path.stat().st_size) for path in found}
-    for folder in _temp_folders(output_dir, allow_fallback=allow_fallback):
+    for folder in temp_folders(output_dir) if output_dir.is_dir() else ():
         inside = folder / "collections"
         for path in _files_below(inside if inside.is_dir() else folder, with_empty=with_empty):
             if (key := (path.name, path.stat().st_size)) not in known:
@@ -55,27 +54,22 @@ def discover(output_dir: Path, *, allow_fallback: bool = True, with_empty: bool 
     return found
 
 
-def _temp_folders(output_dir: Path, *, allow_fallback: bool) -> list[Path]:
-    """Those that the state file names and that are there; else the newest."""
-    named = [folder for name in _named_in_state(output_dir) if (folder := _temp_folder(output_dir, name))]
-    if named or not allow_fallback or not output_dir.is_dir():
-        return list(dict.fromkeys(named))
-    there = [folder for path in output_dir.iterdir() if (folder := _temp_folder(output_dir, path.name))]
-    return sorted(there, key=lambda folder: (folder.stat().st_mtime_ns, folder.name))[-1:]
+def missing_in(output_dir: Path) -> list[Path]:
+    """Return what the state and the manifest of an output folder name, and what is not there.
 
-
-def _named_in_state(output_dir: Path) -> list[str]:
-    said = said_in(output_dir / STATE_FILE, _MAX_STATE_BYTES)
-    paths = said.get("temp_dirs_host_paths") if isinstance(said, dict) else None
-    return [each for each in paths if isinstance(each, str)] if isinstance(paths, list) else []
-
-
-def _temp_folder(output_dir: Path, named: str) -> Path | None:
-    """A folder called `.tmp…` directly below the output folder, and no link; whatever a state file says."""
-    path = Path(named) if Path(named).is_absolute() else output_dir / named
-    if path.parent != output_dir or not path.name.startswith(TEMP) or "\0" in named:
-        return None
-    return path if path.is_dir() and not path.is_symlink() else None
+    A temporary folder counts by its name alone, so that an archive may be moved. One whose files were copied
+    to `warcs/` is not missed.
+    """
+    stable = output_dir / "warcs"
+    entries = entries_of(stable)
+    copied = {str(each.get("found_at")).partition("/")[0] for each in entries}
+    folders = [output_dir / name for name in named_folders(output_dir) if name not in copied]
+    names = [Path(each["path"]).name for each in entries if isinstance(each.get("path"), str)]
+    files = [stable / name for name in names if name and "\0" not in name]
+    return [
+        *(folder for folder in folders if not is_temp_folder(folder)),
+        *(file for file in files if not file.is_file()),
+    ]
 
 
 def _files_below(folder: Path, *, with_empty: bool = False) -> Iterator[Path]:
@@ -120,6 +114,11 @@ class Verified:
     def is_well(self) -> bool:
         """Whether nothing is bad."""
         return not (self.records_bad or self.digests_wrong or self.state in {"damaged", "missing"})
+
+
+def lacking(path: Path) -> Verified:
+    """Return what is said of a file or folder that an archive names and that is not there."""
+    return Verified(str(path), "missing", records_bad=1, error=NOT_THERE)
 
 
 class Level(IntEnum):

@@ -141,6 +141,8 @@ class Indexer:
     def _judged(self, work: IndexWork, result: JobResult) -> Indexed | None:
         """Whether so much of it could be read that it counts as indexed."""
         self.steps.progress(work, result.files, result.pages)
+        if result.missing:
+            log.warning("index.files_missing", job=work.job_id, missing=list(result.missing))
         if not (result.files or work.emptied_at):
             return self._failed(work, NO_FILES, f"there are no WARC files in {work.output_dir}", result)
         if result.bad_percent > self.settings.index_max_bad_percent:

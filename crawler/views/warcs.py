@@ -10,6 +10,7 @@ from sqlalchemy import exists, or_, select
 
 from crawler.db.models import CrawlSession, Record, WarcFile
 from crawler.evidence.warc_checks import why_damaged
+from crawler.evidence.warc_tools import NOT_THERE
 from crawler.views.documents import document_of
 from crawler.views.paging import ALL, Newest, of_session, page
 from crawler.warc.cdxj import domain_keys
@@ -81,7 +82,24 @@ def _view(row: WarcFile) -> WarcView:
 
 def found(path: Path) -> WarcView:
     """One that was found in a folder, and not read."""
+    return _unread(path, "sealed", size_bytes=path.stat().st_size)
+
+
+def missing(path: Path) -> WarcView:
+    """One that an archive names, and that is not there."""
+    return _unread(path, "missing", why=NOT_THERE)
+
+
+def _unread(path: Path, state: str, *, size_bytes: int = 0, why: str = "") -> WarcView:
     return WarcView(
-        id=None, job=None, session=None, path=str(path), state="sealed", size_bytes=path.stat().st_size,
-        records=None, records_bad=None, first_at=None, last_at=None, why="",
+        id=None, job=None, session=None, path=str(path), state=state, size_bytes=size_bytes,
+        records=None, records_bad=None, first_at=None, last_at=None, why=why,
     )  # fmt: skip
+
+
+def missing_below(db: Session, folder: Path) -> list[Path]:
+    """Return the files below a folder that are known, and neither gone on purpose nor there."""
+    where = str(folder.absolute())
+    below = or_(WarcFile.folder == where, WarcFile.folder.startswith(f"{where}/", autoescape=True))
+    rows = db.scalars(select(WarcFile).where(below, WarcFile.gone_at.is_(None), WarcFile.state != "open"))
+    return [path for row in rows if not (path := Path(row.folder) / row.path).exists()]

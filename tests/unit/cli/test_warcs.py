@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from crawler.config import load_settings
 from crawler.db.engine import Database
@@ -246,3 +247,67 @@ def test_a_manifest_is_compared(vitrine: Vitrine, file: Path, tmp_path: Path) ->
     (tmp_path / "manifest.json").write_text(json.dumps({"entries": wrong}), encoding="utf-8")
     found = asked(vitrine, "verify", str(tmp_path), "--manifest", code=6)["files"]
     assert [each["state"] for each in found] == ["damaged", "missing", "damaged"]
+
+
+# ── folders of archives ──
+
+
+def an_archive(folder: Path, count: int = 4) -> Path:
+    """An archive as a job leaves it after some attempts, each of which has a temporary folder."""
+    named = [folder / f".tmp{number}" for number in range(count)]
+    for number, temp in enumerate(named):
+        path = temp / "collections" / "crawl-1" / "archive" / f"{number}.warc.gz"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(made(exchange(f"{URL}/{number}", page(number)))[0])
+    said = json.dumps({"temp_dirs_host_paths": [str(temp) for temp in named]})
+    (folder / ".archive_state.json").write_text(said, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("named", ["archive", "./archive", "{tmp_path}/archive", "{tmp_path}/moved"])
+def test_a_folder_is_the_same_however_it_is_named(vitrine: Vitrine, tmp_path: Path, named: str) -> None:
+    """From where one stands, or by its whole path; and it may have been moved."""
+    folder = an_archive(tmp_path / "archive")
+    if named.endswith("moved"):
+        folder.rename(tmp_path / "moved")
+    given = named.format(tmp_path=tmp_path)
+    assert len(asked(vitrine, "list", given)["files"]) == 4
+    assert [each["state"] for each in asked(vitrine, "verify", given)["files"]] == ["sealed"] * 4
+    assert len(asked(vitrine, "cdxj", given)["lines"]) == 4
+
+
+def test_what_an_archive_lacks_is_told(vitrine: Vitrine, tmp_path: Path) -> None:
+    """A folder that its state names: the rest is listed and checked, and the exit code says that it lacks."""
+    folder = an_archive(tmp_path / "archive")
+    shutil.rmtree(folder / ".tmp2")
+    (folder / "warcs").mkdir()
+    (folder / "warcs" / "manifest.json").write_text('[{"path": "gone.warc.gz"}]', encoding="utf-8")
+    lost = {str(folder / ".tmp2"), str(folder / "warcs" / "gone.warc.gz")}
+    for command, code in (("list", 0), ("verify", 6)):
+        files = asked(vitrine, command, str(folder), code=code)["files"]
+        assert len(files) == 5
+        assert {each.get("file", each.get("path")) for each in files if each["state"] == "missing"} == lost
+    assert len(asked(vitrine, "cdxj", str(folder), code=6)["lines"]) == 3
+    done = vitrine("warcs", "cdxj", str(folder))
+    assert (done.code, all(f"{path} is missing" in done.err for path in lost)) == (6, True)
+
+
+def test_a_file_that_the_database_knows_is_missed(vitrine: Vitrine, tmp_path: Path) -> None:
+    """Wherever below the folder it was; one that was removed by policy is not."""
+    folder = tmp_path / "warcs"
+    assert vitrine("db", "upgrade").code == 0
+    database = Database(load_settings().database)
+    for _ in range(2):
+        shelf = WarcShelf(folder, ABOUT, WarcRows(database), max_bytes=10**9)
+        appended(shelf, exchange(URL, page(1)))
+        shelf.close()
+    there, lost = sorted(folder.iterdir())
+    lost.unlink()
+    found = asked(vitrine, "verify", "warcs", code=6)["files"]
+    assert {(each["file"], each["state"]) for each in found} == {
+        (f"warcs/{there.name}", "sealed"), (str(lost), "missing"),
+    }  # fmt: skip
+    with database.write() as db:
+        db.execute(update(WarcFile).where(WarcFile.path == lost.name).values(state="gone", gone_at=db.now))
+    assert len(asked(vitrine, "verify", "warcs")["files"]) == 1
+    database.close()

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from crawler.evidence import warc_tools
-from crawler.evidence.warc_tools import Level, discover, erase, in_folder, index, make_collection, verify
+from crawler.evidence.warc_tools import (
+    Level,
+    discover,
+    erase,
+    in_folder,
+    index,
+    make_collection,
+    missing_in,
+    verify,
+)  # fmt: skip
 from crawler.warc.reader import NOT_SEEKABLE, Bad, open_record
 from crawler.warc.records import digest, member, new_id, record
 from tests.unit.warc.made import AT, entries, exchange, made, page, stretches
@@ -99,24 +108,38 @@ def lay(folder: Path, *names: str, data: bytes = b"x") -> None:
 
 
 def test_files_of_an_output_folder(tmp_path: Path) -> None:
-    """Those of the temporary folders that the state names, and that are there; empty ones do not count."""
+    """Those of all temporary folders that are there, whatever the state names; empty ones do not count."""
     lay(tmp_path, ".tmp1/collections/crawl-1/archive/a.warc.gz", ".tmp2/collections/crawl-2/archive/b.warc")
     lay(tmp_path, ".tmp1/collections/crawl-1/archive/empty.warc.gz", data=b"")
     lay(tmp_path, ".tmp1/collections/crawl-1/archive/c.warc.gz.open")
     state = {"temp_dirs_host_paths": [str(tmp_path / ".tmp1"), str(tmp_path / ".tmp9")]}
     (tmp_path / ".archive_state.json").write_text(json.dumps(state), encoding="utf-8")
     before = (tmp_path / ".archive_state.json").read_bytes()
-    assert [path.name for path in discover(tmp_path)] == ["a.warc.gz"]
+    assert [path.name for path in discover(tmp_path)] == ["a.warc.gz", "b.warc"]
+    assert missing_in(tmp_path) == [tmp_path / ".tmp9"]
     assert (tmp_path / ".archive_state.json").read_bytes() == before
 
 
-def test_the_newest_folder_stands_in(tmp_path: Path) -> None:
-    """Where the state names none; unless that is not wanted."""
+def test_an_archive_may_be_moved(tmp_path: Path) -> None:
+    """Its folders count by their names, wherever they were; the oldest comes first."""
     lay(tmp_path, ".tmp-old/x.warc.gz", ".tmp-new/y.warc.gz")
     os.utime(tmp_path / ".tmp-old", (time.time() - 99, time.time() - 99))
-    assert [path.name for path in discover(tmp_path)] == ["y.warc.gz"]
-    assert discover(tmp_path, allow_fallback=False) == []
+    state = {"temp_dirs_host_paths": ["/before/.tmp-old", "/before/.tmp-new", "/before/.tmp-lost"]}
+    (tmp_path / ".archive_state.json").write_text(json.dumps(state), encoding="utf-8")
+    assert [path.name for path in discover(tmp_path)] == ["x.warc.gz", "y.warc.gz"]
+    assert missing_in(tmp_path) == [tmp_path / ".tmp-lost"]
     assert discover(tmp_path / "none") == []
+    assert missing_in(tmp_path / "none") == []
+
+
+def test_what_was_copied_is_not_missed(tmp_path: Path) -> None:
+    """The manifest says from where; what it names has to be there itself."""
+    lay(tmp_path, "warcs/a.warc.gz")
+    state = {"temp_dirs_host_paths": [str(tmp_path / ".tmp1")]}
+    (tmp_path / ".archive_state.json").write_text(json.dumps(state), encoding="utf-8")
+    entries = [{"path": name, "found_at": ".tmp1/x/a.warc.gz"} for name in ("a.warc.gz", "b.warc.gz")]
+    (tmp_path / "warcs" / "manifest.json").write_text(json.dumps(entries), encoding="utf-8")
+    assert missing_in(tmp_path) == [tmp_path / "warcs" / "b.warc.gz"]
 
 
 def test_stable_copies_come_first(tmp_path: Path) -> None:
