@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from datetime import timedelta
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID, uuid4
 
 from sqlalchemy import and_, bindparam, false, func, or_, select, update
 
 from crawler import logs
+from crawler.access.process import is_gone, this_process
 from crawler.capture.failures import Cause, Summary
 from crawler.db import lookup
 from crawler.db.models import CrawlSession
@@ -54,6 +54,11 @@ _START = (
     )
     .returning(_SESSIONS.c.epoch)
 )
+_IS_OWNED = and_(  # but for a fleet's sessions, whose owners the fleet watches
+    CrawlSession.status.in_([Status.QUEUED, Status.RUNNING]),
+    CrawlSession.owner.is_not(None),
+    CrawlSession.entry_id.is_(None),
+)
 _NOBODYS = {"owner": None, "heartbeat_at": None, "alive_until": None}
 
 
@@ -67,7 +72,7 @@ class SessionStore:
         self.database = database
         self.hooks = hooks
         # A name that no other process ever has.
-        self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:12]}"
+        self.owner = f"{this_process()}#{token_hex(6)}"
         # How long what this process writes holds for a sign of its life.
         self.ttl = timedelta(seconds=settings.domain_lock_ttl_seconds)
         self.writes = WriteQueue(settings, database, blobs, hooks)
@@ -210,11 +215,17 @@ class SessionStore:
     # ── sessions whose process is gone ──
 
     def abandon_stale(self) -> list[UUID]:
-        """End them, by what each process itself said of its life, and export what their logs have."""
+        """End sessions of dead processes, and export their logs; what a batch has queued becomes free.
+
+        A process of this machine is known to be dead at once, one of another machine when its time is over.
+        """
         with self.database.read() as db:
-            if db.scalar(select(CrawlSession.id).where(is_stale(db.now)).limit(1)) is None:
+            dead = _dead_owners(db)
+            if not dead and db.scalar(select(CrawlSession.id).where(is_stale(db.now)).limit(1)) is None:
                 return []
         with self.database.write() as db:
+            over = {"alive_until": db.now - timedelta(microseconds=1)}
+            db.execute(update(CrawlSession).where(_IS_OWNED, CrawlSession.owner.in_(dead)).values(**over))
             abandoned = Outcome(Status.FAILED, Summary.CRAWL_FAILED, Cause.ABANDONED)
             ended = self._end(db, is_stale(db.now), abandoned)
             self.tell_end(db, [row.id for row in ended])
@@ -248,6 +259,16 @@ class SessionStore:
         """Have who writes along hear of ends, in their transaction."""
         for hook in self.hooks:
             hook.sessions_ended(db, session_ids, db.now)
+
+
+def is_owner_dead(owner: str | None) -> bool:
+    """Return whether the process that has a session has certainly ended."""
+    return owner is not None and is_gone(owner.partition("#")[0])
+
+
+def _dead_owners(db: Transaction) -> list[str]:
+    alive = select(CrawlSession.owner).where(_IS_OWNED, CrawlSession.alive_until >= db.now).distinct()
+    return [owner for owner in db.scalars(alive) if owner and is_owner_dead(owner)]
 
 
 def is_stale(now: datetime) -> ColumnElement[bool]:

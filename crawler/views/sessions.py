@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attrs import frozen
 from sqlalchemy import select
 
-from crawler.access.process import holder_of, is_gone
 from crawler.db import lookup
-from crawler.db.models import Artifact, CrawlLog, CrawlSession, DomainGate, Page, RunWorker
+from crawler.db.models import Artifact, CrawlLog, CrawlSession, Page
 from crawler.pdp import facts_in, verdict_in
 from crawler.sessions.outcome import Status
-from crawler.sessions.store import is_stale
+from crawler.sessions.store import is_owner_dead, is_stale
 from crawler.views.documents import documents
 from crawler.views.paging import ALL, Newest, equals, page
 
@@ -193,24 +192,14 @@ def _by_id(db: Session, now: datetime, ids: Sequence[UUID], kind: type[T], **mor
 
 
 def _left(db: Session, are_these: ColumnElement[bool]) -> set[UUID]:
-    """Those that run by their rows, and whose process is gone for certain.
+    """Return the sessions that run by their rows and whose process has certainly ended.
 
-    They stay as they are until their time is over, but nobody has to wait for that to know.
+    The next crawl or cleanup ends them.
     """
-    running = select(CrawlSession.id, CrawlSession.owner, CrawlSession.domain)
-    rows = db.execute(running.where(are_these, CrawlSession.status == Status.RUNNING)).all()
-    if not rows:
-        return set()
-    workers = select(RunWorker.owner, RunWorker.process).where(
-        RunWorker.owner.in_({row.owner for row in rows})
+    running = select(CrawlSession.id, CrawlSession.owner).where(
+        are_these, CrawlSession.status == Status.RUNNING
     )
-    gone = {owner for owner, process in db.execute(workers) if is_gone(process)}
-    holders = select(DomainGate.token, DomainGate.holder).where(
-        DomainGate.token.is_not(None), DomainGate.domain.in_({row.domain for row in rows})
-    )
-    held = [holder_of(token or "") for token, holder in db.execute(holders) if is_gone(holder)]
-    dead = {holder.session_id for holder in held if holder}
-    return {row.id for row in rows if row.owner in gone or str(row.id) in dead}
+    return {row.id for row in db.execute(running) if is_owner_dead(row.owner)}
 
 
 def _product(row: CrawlSession, pages: Sequence[PageDocument]) -> dict[str, Any]:

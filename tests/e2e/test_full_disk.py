@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.e2e.disks import mounted
 from tests.e2e.farm import farm
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
     from pathlib import Path
 
+    from crawler.demo import DemoServer
     from tests.e2e.conftest import Home
 
 PAGES = 16
@@ -48,3 +54,51 @@ def test_a_full_disk_loses_nothing(home: Home, tmp_path: Path, database: str) ->
         shown = json.loads(home.vitrine("runs", "show", str(run["id"]), "--json").stdout)
         assert shown["tasks"]["finished"] >= PAGES
         assert shown["tasks"]["error"] == 0
+
+
+def test_with_room_again_the_same_command_goes_on_at_once(
+    home: Home, shops: DemoServer, tmp_path: Path
+) -> None:
+    """Nothing could be written of the first one's end; that its process is gone is enough to know."""
+    small, urls = tmp_path / "small", tmp_path / "urls.txt"
+    urls.write_text(f"{shops.url('plain')}\n{shops.url('german')}\n", encoding="utf-8")
+    command = ("crawl", "pdp", "--urls", str(urls), "-s", "DOWNLOAD_DELAY=0.5")
+    with mounted(small, ROOMY):
+        home.extra.update(
+            DATABASE_URL=f"sqlite:///{small}/vitrine.db", ARTIFACTS_DIR=str(small / "artifacts"),
+            STORE_PATIENCE_SECONDS="1", DOMAIN_LOCK_TTL_SECONDS="300", SESSIONS_AT_ONCE="1",
+        )  # fmt: skip
+        shops.forget()
+        first = home.start_vitrine(*command)
+        wait_for(lambda: shops.log.entries("plain"))
+        with filled(small, until=lambda: first.poll() is not None):
+            _, log = first.communicate(timeout=120)
+        assert (first.returncode, "Traceback" in log) == (1, False), log
+
+        second = home.vitrine(*command)
+        assert second.returncode == 0, (second.stdout, second.stderr)
+        ended = [each["status"] for each in home.sessions()]
+        assert ended == ["completed", "completed"]
+
+
+@contextmanager
+def filled(disk: Path, until: Callable[[], bool]) -> Generator[None]:
+    """Leave no room on a disk, whatever is freed there, and give it back at the end."""
+    filler = disk / "filler"
+
+    def fill() -> None:
+        with filler.open("ab", buffering=0) as file:
+            while not until():
+                for size in (65_536, 512):
+                    with suppress(OSError):
+                        while file.write(b"x" * size):
+                            pass
+                time.sleep(0.02)
+
+    filling = threading.Thread(target=fill)
+    filling.start()
+    try:
+        yield
+    finally:
+        filling.join()
+        filler.unlink()

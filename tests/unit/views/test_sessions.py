@@ -9,13 +9,13 @@ from uuid import uuid4
 import pytest
 from attrs import fields
 
-from crawler.access.process import new_token, this_process
-from crawler.db.models import CrawlSession, DomainGate, RunWorker
+from crawler.access.process import this_process
+from crawler.db.models import CrawlSession
 from crawler.errors import NotFoundError
 from crawler.views import sessions
 from crawler.views.documents import as_json
 from crawler.views.paging import Wanted
-from tests.unit.views.rows import FACTS, HOUR, NOW, THEN, URL, a_line, a_page, a_run, a_session, an_artifact
+from tests.unit.views.rows import FACTS, HOUR, NOW, THEN, URL, a_line, a_page, a_session, an_artifact
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -138,24 +138,12 @@ def test_a_session_whose_process_is_gone_is_told(
     assert (found.silent, found.status, found.cause) == (silent, columns["status"], None)
 
 
-@pytest.mark.parametrize("is_known_by", ["run", "lock"])
-def test_nobody_waits_to_know_of_a_process_that_is_gone_for_certain(
-    database: Database, is_known_by: str
-) -> None:
-    """The run knows its workers, the local gate the holders of its locks; one that lives is at work."""
+def test_a_process_of_this_machine_that_has_ended_is_known_at_once(database: Database) -> None:
+    """Its session is shown as silent before its time is over; one whose process lives is at work."""
     mark = this_process()
     for started, silent in (("0", True), (mark.rpartition("|")[2], False)):
-        session = a_session(id=uuid4(), status="running", owner=started, alive_until=NOW + HOUR)
-        process = f"{mark.rpartition('|')[0]}|{started}"
-        if is_known_by == "run":
-            run = a_run()
-            store(database, run)
-            store(database, RunWorker(run_id=run.id, owner=started, alive_until=NOW, process=process))
-            session.run_id = run.id
-        else:
-            session.domain = f"{started}.example"
-            token = new_token(str(session.id))
-            store(database, DomainGate(domain=session.domain, token=token, holder=process))
+        owner = f"{mark.rpartition('|')[0]}|{started}#1"
+        session = a_session(id=uuid4(), status="running", owner=owner, alive_until=NOW + HOUR)
         store(database, session)
         with database.read() as db:
             [found] = sessions.of(db, NOW, [session.id])
