@@ -27,7 +27,7 @@ from crawler.access.process import is_ours, is_own, new_token
 from crawler.capture.failures import Cause
 from crawler.errors import LockedError
 from crawler.leases.backoff import Backoff
-from crawler.leases.renewer import Renewer
+from crawler.leases.renewer import RENEWALS_PER_LEASE, Renewer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,10 +40,13 @@ DEBUG = "debug"
 LOOK_AGAIN_MS = 200
 SHORT_DELAY_SECONDS = 5.0  # a longer delay is not waited out under the lock where there are other domains
 JITTER_SECONDS = 0.5
+OUTAGE_AGAIN_MS = 500  # while the gate does not answer
+RELEASE_AGAIN_SECONDS = 1.0
 # Why an acquisition waits.
 IN_LINE = "in_line"  # another session of this process is in the domain, or came first
 QUEUE = "queue"  # a session elsewhere is in the domain, and it costs no attempt to wait for it
 BACKOFF = "backoff"  # an attempt failed
+OUTAGE = "outage"  # the gate does not answer
 DELAY = "delay"  # the lock is ours, the delay is not over
 # Why the lock was not to be had, beside the gate's own codes.
 LOCKED = "locked"
@@ -146,8 +149,13 @@ class Acquisitions:
             "domain-locks", self._extend, _tell_loss, on_failure=_tell_failure,
             lasts=gate.times.lock_ttl_ms / 1000, one_by_one=True,
         )  # fmt: skip
+        self.has_answered = False  # the gate, ever: one that never did is no outage, but a wrong address
         self._lines: dict[str, list[DomainAcquisition]] = {}
         self._guard = Lock()
+        self._owed: Renewer[Held] = Renewer(
+            "owed-releases", self._release_owed, lasts=RELEASE_AGAIN_SECONDS * RENEWALS_PER_LEASE,
+            runs_out=False, one_by_one=True, on_failure=lambda *_: None,
+        )  # fmt: skip
 
     @classmethod
     def open(cls, settings: Settings, database: Database) -> Self:
@@ -183,10 +191,25 @@ class Acquisitions:
         seconds = max(state.throttled_for_ms, state.delayed_for_ms) / 1000
         return seconds if seconds > SHORT_DELAY_SECONDS else 0
 
+    def release_later(self, held: Held) -> None:
+        """Release a lock as soon as the gate answers again, or leave it to expire."""
+        now = time.monotonic()
+        self._owed.keep([held], since=now, ends_at=now + self.gate.times.lock_ttl_ms / 1000)
+
     def close(self) -> None:
         """Renew no more, and let go of the gate; locks stay until they run out."""
         self.renewer.close()
+        self._owed.close()
         self.gate.close()
+
+    def _release_owed(self, owed: list[Held]) -> list[Held]:
+        """Return none: each is released, or the gate raises and it is tried again."""
+        for held in owed:
+            outcome = self.gate.release(held)
+            log.info(
+                "lock.release.late", session_id=held.session_id, domain=held.domain, outcome=outcome.value
+            )
+        return []
 
     def _extend(self, held: list[DomainAcquisition]) -> list[DomainAcquisition]:
         """Those whose lock is still ours; without locks, and after a release, there is none to be lost."""
@@ -207,7 +230,8 @@ class DomainAcquisition:
         self._queue_until: float | None = None
         self._missed = 0
         self._token = ""  # of the present try for the lock, through all its attempts
-        self._is_unsure = False  # whether the lock may be ours without our knowing
+        # Since when the gate gave no answer: the lock may be ours without our knowing.
+        self._unanswered_since: float | None = None
         self._waits_along = False  # while the holder waits a delay out
         self._has_entered = False
 
@@ -225,10 +249,13 @@ class DomainAcquisition:
             if held is not None:
                 self._in.renewer.forget([self])
                 self._release(held)
-            elif self._is_unsure:
-                self._is_unsure = False
-                with suppress(GateUnavailableError):  # then it expires
-                    self._in.gate.release(Held(self.waiter.domain, self.waiter.session_id, self._token))
+            elif self._unanswered_since is not None:
+                self._unanswered_since = None
+                unsure = Held(self.waiter.domain, self.waiter.session_id, self._token)
+                try:
+                    self._in.gate.release(unsure)
+                except GateUnavailableError:
+                    self._in.release_later(unsure)
         finally:
             self._in.leave_line(self)
 
@@ -266,11 +293,19 @@ class DomainAcquisition:
         try:
             answer = self._in.gate.acquire(waiter.domain, waiter.session_id, self._token, waits=waits)
         except GateUnavailableError as error:
-            self._is_unsure = True
+            now, since = self._in.monotonic(), self._unanswered_since
+            is_first, since = since is None, now if since is None else since
+            self._unanswered_since = since
             if waiter.once:
                 raise
+            longest = self._in.gate.times.lock_ttl_ms
+            if self._in.has_answered and now - since < longest / 1000:  # an outage, which costs no attempt
+                if is_first:
+                    told = {"reason": error.code, "error": str(error)}
+                    waiter.tell("warn", "lock.gate.wait", wait_ms=longest, **told)
+                return self._wait_for(OUTAGE_AGAIN_MS, OUTAGE)
             return self._miss(error.code, error=str(error))
-        self._is_unsure = False
+        self._unanswered_since, self._in.has_answered = None, True
         if isinstance(answer, Held):
             return self._take(answer, asked_at)
         aside = None if waiter.once else self._wait_aside(answer)
@@ -369,6 +404,7 @@ class DomainAcquisition:
                 "error", "lock.release.failed",
                 reason=error.code, error=str(error), expires_in_ms=self._in.gate.times.lock_ttl_ms,
             )  # fmt: skip
+            self._in.release_later(held)
             return
         if outcome is Release.RELEASED:
             tell("info", "lock.release.success")

@@ -46,7 +46,7 @@ T = TypeVar("T")
 LOOK_SECONDS = 1.0  # how often to see whether there is a domain to take
 BUSY_SECONDS = 2.0  # how long to leave a domain that somebody else holds
 DELAYED_SECONDS = 10.0  # after which to ask again how long a domain's delay lasts: an operator may end it
-GATE_PATIENCE_SECONDS = 60.0  # how long to go without any domain because none can be asked for
+GATE_PATIENCE_SECONDS = 60.0  # how long to wait for a gate that has never answered
 COUNTING_PART = 20  # no more than a twentieth of the time goes into counting
 LOOKED_BACK_SECONDS = 30.0  # for how fast a run goes
 LOST = "lost"  # of an end: it was another's to write, or could not be written
@@ -311,6 +311,9 @@ class Dispatcher:
                 self._gate_failures.spend(_told(error), clock())
         else:
             self._gate_failures.refill()
+            # From here on it is an outage, and no wrong address.
+            lock_life = self._worker.visits.settings.domain_lock_ttl_seconds
+            self._gate_failures.seconds = max(GATE_PATIENCE_SECONDS, lock_life)
         if slot is None:
             self.pass_by(domain, BUSY_SECONDS)
             return

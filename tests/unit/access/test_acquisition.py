@@ -12,6 +12,7 @@ from crawler.access.acquisition import (
     BACKOFF,
     DELAY,
     IN_LINE,
+    OUTAGE,
     QUEUE,
     Acquisitions,
     DomainAcquisition,
@@ -25,7 +26,7 @@ from crawler.access.process import is_own, new_token, this_process
 from crawler.capture.failures import Cause
 from crawler.config import load_settings
 from crawler.leases.renewer import Renewer
-from tests.unit.access.fake_gate import AWAY, FakeGate
+from tests.unit.access.fake_gate import AWAY, TIMES, FakeGate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -202,6 +203,28 @@ def test_gate_that_comes_back_lets_in() -> None:
     """An attempt that got no answer is an attempt like any other."""
     scene = Scene(gate=FakeGate(acquires=[AWAY, HELD]))
     assert scene.waits(scene.acquisition()) == [Wait(1250, BACKOFF)]
+
+
+def test_an_outage_costs_no_attempt() -> None:
+    """A gate that answered before is asked again twice a second, and lets in as soon as it answers."""
+    scene = Scene(gate=FakeGate(acquires=[HELD, *[AWAY] * 9, HELD]))
+    scene.waits(scene.acquisition())
+    second = scene.acquisition(domain="other.example")
+    assert scene.waits(second) == [Wait(500, OUTAGE)] * 9
+    assert scene.events() == ["lock.acquire.success", "lock.gate.wait", "lock.acquire.success"]
+    assert scene.told[-1][2]["attempt"] == 1
+
+
+def test_an_outage_longer_than_a_lock_lives_ends_as_ever() -> None:
+    """Nobody can say whose the domain is by then."""
+    scene = Scene({"domain_lock_ttl_seconds": 3}, gate=FakeGate(acquires=[HELD, AWAY]))
+    scene.gate.times = evolve(TIMES, lock_ttl_ms=3000)
+    scene.waits(scene.acquisition())
+    with pytest.raises(DomainLockTimeoutError) as refused:
+        scene.waits(scene.acquisition(domain="other.example"))
+    assert refused.value.cause == "redis_unavailable"
+    retries = ["lock.acquire.retry", "lock.acquire.retry", "lock.acquire.timeout"]
+    assert scene.events() == ["lock.acquire.success", "lock.gate.wait", *retries]
 
 
 def test_attempts_share_a_token() -> None:
