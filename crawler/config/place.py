@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,12 +25,16 @@ SQLITE = "sqlite:///"
 
 
 def project_folder() -> Path:
-    """The closest folder from here upwards that is a Scrapy project's; else the clone that this runs from."""
+    """Return the closest folder upwards that is a Scrapy project's, else the clone that this runs from.
+
+    Installed without a clone, outside of any project, it is a folder of the user's own.
+    """
     here = Path.cwd()
     for folder in (here, *here.parents, egg.ORIGIN):
         if (folder / PROJECT_FILE).is_file():
             return folder
-    return here
+    given = Path(os.environ.get("XDG_DATA_HOME", ""))
+    return (given if given.is_absolute() else Path.home() / ".local" / "share") / "vitrine"
 
 
 def env_file() -> Path:

@@ -33,10 +33,25 @@ def test_the_closest_project_upwards(project: Path) -> None:
     assert project_folder() == Path.cwd()
 
 
-def test_without_one_the_clone_and_without_that_here(project: Path, tmp_path: Path) -> None:
-    """What is installed runs from nowhere."""
+def test_without_one_the_clone_and_without_that_the_user_s_own(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is installed and runs outside of a project leaves nothing in the folder where somebody stands."""
     (project / "scrapy.cfg").unlink()
-    assert project_folder() == Path.cwd()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    own = tmp_path / ".local/share/vitrine"
+    assert project_folder() == own
+    assert (load_settings().vitrine_home, load_settings().sources_file) == (own / "var", own / "sources.toml")
+    own.mkdir(parents=True)
+    (own / ".env").write_text("HTML_RETENTION_DAYS=9\n", encoding="utf-8")
+    assert load_settings().html_retention_days == 9
+    monkeypatch.setenv("HTML_RETENTION_DAYS", "")
+    assert load_settings().html_retention_days == 9  # an empty variable says nothing
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert project_folder() == tmp_path / "data" / "vitrine"
+    monkeypatch.setenv("XDG_DATA_HOME", "relative")
+    assert project_folder() == own
     (tmp_path / "clone").mkdir()
     (tmp_path / "clone" / "scrapy.cfg").touch()
     assert project_folder() == tmp_path / "clone"
