@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from crawler.engines.state import is_temp_folder, temp_folders, warc_files, warc_files_in
@@ -33,9 +34,12 @@ class Leftovers:
         self._learn(path for path in warc_files(self._folder) if not _is_below(path, new))
         for folder in new:
             files = list(warc_files_in(folder))
-            captured = set().union(*map(_captures_in, files))
+            try:
+                captured = set().union(*map(_captures_in, files))
+            except OSError:
+                continue  # what cannot be read, as a container's user may have it, is not removed
             if captured <= self._captured:
-                shutil.rmtree(folder, ignore_errors=True)  # a container's user may own it
+                shutil.rmtree(folder, ignore_errors=True)
             if is_temp_folder(folder):
                 self._captured |= captured
                 self._read.update(files)
@@ -46,7 +50,8 @@ class Leftovers:
         for path in files:
             if path not in self._read:
                 self._read.add(path)
-                self._captured |= _captures_in(path)
+                with suppress(OSError):
+                    self._captured |= _captures_in(path)
 
 
 def _captures_in(path: Path) -> set[bytes]:
