@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from scrapy import Request, Spider
-    from scrapy.crawler import Crawler
     from scrapy.pqueues import DownloaderInterface
     from twisted.internet.defer import Deferred
 
@@ -37,15 +36,6 @@ class WaitingScheduler(BaseScheduler):
                 # Of all domains it would choose one that is held: it has nothing under way there.
                 looks = queue._downloader_interface  # ruff: ignore[private-member-access] - it has no public name
                 queue._downloader_interface = cast("Any", _HeldLast(looks, waits))  # ruff: ignore[private-member-access] - see above
-
-    @classmethod
-    def install(cls, crawler: Crawler, waits: DomainWaits) -> WaitingScheduler:
-        """Put one in front of the scheduler of a crawl whose spider has been opened."""
-        slot = crawler.engine._slot  # ruff: ignore[private-member-access] - the engine asks this one
-        assert slot is not None  # ruff: ignore[assert] - it is made before the spider is opened
-        waiting = cls(slot.scheduler, waits)
-        slot.scheduler = waiting
-        return waiting
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.scheduler, name)

@@ -43,6 +43,7 @@ ASK_SECONDS = 0.4  # between two tries to get a domain, and up to twice that
 LET_IN_SECONDS = 1.5
 TELL_SECONDS = 60.0
 LOOK_SECONDS = 0.1
+OTHERS_SECONDS = 5.0  # how long a domain is passed by that another worker of the same queue has
 
 log = logs.get_logger(__name__)
 
@@ -54,7 +55,6 @@ class DomainWait:
     domain: str
     since: float
     opening: asyncio.Task[Visit | None] = field(init=False)
-    callers: int = 0  # requests that wait inside the engine
     requests: list[Request] = field(factory=list)  # those that wait beside it
     holder: str | None = None  # the value of the lock that stands in the way
     holder_since: float = 0.0
@@ -100,9 +100,9 @@ class OwnSessions:
         self._not_before.pop(domain, None)
         return False
 
-    def leave_to_others(self, domain: str) -> None:
+    def leave_to_others(self, domain: str, seconds: float = LET_IN_SECONDS) -> None:
         """Do not ask for a domain for a moment."""
-        self._not_before[domain] = _now() + LET_IN_SECONDS
+        self._not_before[domain] = _now() + seconds
 
     async def begin(self, domain: str, url: str) -> Visit | None:
         """Start a session in a domain that is free; None, and nothing written, if it is held."""
@@ -172,6 +172,9 @@ class DomainWaits:
         self.released: deque[Request] = deque()  # requests whose waits are over
         # Whether other workers share the queue: what cannot be had here goes back to them at once.
         self.is_shared = False
+        self._put_off: dict[
+            str, DomainWait
+        ] = {}  # domains that other workers had when they were last asked for
         self._refused: WeakSet[Request] = WeakSet()
 
     async def visit_of(self, domain: str, url: str) -> Visit | None:
@@ -179,11 +182,7 @@ class DomainWaits:
         if (visit := self.sessions.of(domain)) is not None:
             return visit
         wait = self.waits.get(domain) or self._begin_wait(domain, url)
-        wait.callers += 1
-        try:
-            await asyncio.wait([wait.opening], timeout=HOLD_SECONDS)
-        finally:
-            wait.callers -= 1
+        await asyncio.wait([wait.opening], timeout=HOLD_SECONDS)
         is_over = wait.opening.done() and not wait.opening.cancelled()
         return wait.opening.result() if is_over else None
 
@@ -191,6 +190,11 @@ class DomainWaits:
         """Return what a request has to wait for; None if it may go on to the gate."""
         domain = _domain_of(request) if self.waits else None
         return self.waits.get(domain) if domain else None
+
+    def is_put_off(self, request: Request) -> bool:
+        """Whether a request's domain is being opened, or was another worker's a moment ago."""
+        domain = _domain_of(request)
+        return domain is not None and (domain in self.waits or self.sessions.is_others_turn(domain))
 
     def hold(self, request: Request, wait: DomainWait) -> None:
         """Keep a request until the wait is over."""
@@ -214,7 +218,7 @@ class DomainWaits:
     def is_overdue(self, wait: DomainWait) -> bool:
         """Whether a domain has been waited for longer than any session should hold it."""
         settings = self._context.settings
-        if not wait.is_refused:
+        if not wait.is_refused or self.is_shared:
             return False
         if limit := settings.domain_queue_wait_seconds:
             return _now() - wait.since > limit
@@ -238,7 +242,8 @@ class DomainWaits:
             wait.opening.cancel()
 
     def _begin_wait(self, domain: str, url: str) -> DomainWait:
-        wait = self.waits[domain] = DomainWait(domain, _now(), holder_since=_now())
+        wait = self._put_off.pop(domain, None) or DomainWait(domain, _now(), holder_since=_now())
+        self.waits[domain] = wait
         wait.opening = asyncio.ensure_future(self._open(wait, url))
         wait.opening.add_done_callback(partial(self._end_wait, wait))
         return wait
@@ -257,6 +262,10 @@ class DomainWaits:
                 continue
             if (visit := await self._try(wait, url)) is not None:
                 return visit
+            if self.is_shared:
+                self._put_off[wait.domain] = wait
+                self.sessions.leave_to_others(wait.domain, OTHERS_SECONDS)
+                return None
             await asyncio.sleep(ASK_SECONDS * (1 + random.random()))  # ruff: ignore[suspicious-non-cryptographic-random-usage] - jitter
         return None
 

@@ -23,10 +23,11 @@ from crawler.urls import redacted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from redis import Redis
     from redis.commands.core import Script
 
 # Has a worker count as living until `silence` milliseconds from now.
-_LIVE = """
+LIVE = """
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function live(workers, worker, silence)
@@ -38,7 +39,7 @@ end
 # scrapy-redis has feeders use a list, a set or a sorted set; which one it is shows by itself. An entry
 # gets an id in front: the count may begin anew where Redis forgets, the nonce of the call does not.
 FILL = (
-    _LIVE
+    LIVE
     + """
 local room = tonumber(ARGV[3])
 live(KEYS[3], ARGV[1], ARGV[2])
@@ -75,7 +76,7 @@ return 1
 # → those that were silent for too long, and how many entries of each are ours now
 # Who takes over lives, so that nobody takes over from itself.
 BEAT = (
-    _LIVE
+    LIVE
     + """
 live(KEYS[1], ARGV[1], ARGV[2])
 local found = {}
@@ -143,12 +144,13 @@ class Taken:
 class FleetQueue:
     """The shared list, and this worker's own. All of it blocks: call it in a thread."""
 
-    def __init__(self, url: str, key: str, worker: str, *, silent_ms: int) -> None:
-        """Prepare the connection; a worker that is silent for `silent_ms` is taken for dead by others."""
+    def __init__(self, redis: str | Redis, key: str, worker: str, *, silent_ms: int) -> None:
+        """Take a client, or the URL of one; others take a worker for dead that is silent for `silent_ms`."""
         self.key = key
         self.worker = worker
         self._silent_ms = silent_ms
-        self._redis = connect(url)  # its answers are bytes: entries may be anything
+        # Its answers are bytes: entries may be anything.
+        self._redis = connect(redis) if isinstance(redis, str) else redis
         self._workers = f"{key}:workers"
         self._lists = f"{key}:taken:"  # what each worker's list begins with
         self._own = self._lists + worker

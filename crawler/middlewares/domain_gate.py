@@ -15,13 +15,13 @@ from crawler.crawl.answers import (
     REFUSED,
     BadRequestUrlError,
     DomainHeldError,
-    NoStoreError,
     SessionStoppedError,
     cause_of_error,
 )
 from crawler.crawl.closing import drops_its_queue, end_crawl, ends_its_visits, is_closing, tell_refusal
 from crawler.crawl.context import SESSION, Promised
-from crawler.crawl.scheduling import WaitingScheduler, again
+from crawler.crawl.scheduling import again
+from crawler.crawl.shared_scheduling import waiting_scheduler
 from crawler.crawl.waiting import DomainWaits
 from crawler.errors import BadUrlError, CrawlerError, LockedError
 from crawler.urls import domain_of, redact, require_http_url
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from scrapy import Request
 
+    from crawler.crawl.scheduling import WaitingScheduler
     from crawler.sessions.visit import Visit
 
 log = logs.get_logger(__name__)
@@ -73,7 +74,11 @@ class DomainGateMiddleware(Promised):
 
     def spider_opened(self) -> None:
         """Have requests wait beside the engine for their domains."""
-        self._scheduler = WaitingScheduler.install(self.crawler, self.waits)
+        silent_seconds = self.context.settings.domain_lock_ttl_seconds
+        self._scheduler = waiting_scheduler(self.crawler, self.waits, silent_seconds=silent_seconds)
+        slot = self.crawler.engine._slot  # ruff: ignore[private-member-access] - the engine asks this one
+        assert slot is not None  # ruff: ignore[assert] - it is made before the spider is opened
+        slot.scheduler = self._scheduler
 
     async def process_request(self, request: Request) -> Request | None:
         """Let a request pass, have it wait for its domain, or refuse it."""
@@ -173,7 +178,7 @@ class DomainGateMiddleware(Promised):
             await self.visits.open()
         except CrawlerError as error:
             end_crawl(self.crawler, self.visits, error)
-            raise NoStoreError(str(error)) from error
+            raise SessionStoppedError(str(error)) from error  # so the request stays in the scheduler
         return await self._beside_others(request, self.waits.visit_of(domain, request.url))
 
     async def _beside_others(

@@ -10,7 +10,9 @@ without an end; and the download handler that has all three.
 
 from __future__ import annotations
 
+from asyncio import Semaphore
 from typing import TYPE_CHECKING, Any, Self
+from weakref import WeakValueDictionary
 
 # Scrapy offers no other place to read an answer's headers in, nor one that knows both its head and its error.
 # ruff: file-ignore[import-private-name] - see above
@@ -266,11 +268,32 @@ class GuardedHandler(PartialHandler):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._resolver = _installed(crawler)
+        self._turns: WeakValueDictionary[str, Semaphore] = WeakValueDictionary()  # by domain
         self._pool._factory = BoundedClientFactory
 
     async def download_request(self, request: Request) -> Response:
+        """Download a request of a session in its turn."""
+        if SESSION not in request.meta:  # a crawl by Scrapy alone, with this handler
+            return await self._download(request)
+        async with self._turn(request):
+            self.require_lock(request)
+            return await self._download(request)
+
+    def _turn(self, request: Request) -> Semaphore:
+        """Return what keeps a domain's requests one behind the other.
+
+        Scrapy counts a request as under way a moment after it has let it go, and lets the next one go as well
+        if its process was held up in between for longer than the delay.
+        """
+        key = request.meta.get("download_slot", "")
+        turn = self._turns.get(key)
+        if turn is None:
+            slot = self._crawler.engine.downloader.slots.get(key)
+            turn = self._turns[key] = Semaphore(slot.concurrency if slot is not None else 1)
+        return turn
+
+    async def _download(self, request: Request) -> Response:
         """Download, and say so where it was refused."""
-        self.require_lock(request)
         try:
             return await super().download_request(request)
         except DownloadFailedError as error:

@@ -1,0 +1,1 @@
+"""A fleet of scrapy-redis workers with Vitrine's add-on."""
