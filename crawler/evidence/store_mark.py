@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from datetime import datetime
 
+    from sqlalchemy.orm import Session
+
     from crawler.db.engine import Database
     from crawler.evidence.blobs import BlobStore
 
@@ -49,11 +51,11 @@ def mark_store(database: Database, blobs: BlobStore) -> None:
     if known is not None:
         _require_same(blobs, known)
         return
-    _require_unused(database, blobs)
     with database.write() as db:
         wait_for_turn(db, _KEY)
         known = db.get(StoreMark, ARTIFACTS, populate_existing=True)
         if known is None:
+            _require_unused(db, blobs)
             mark = _publish_mark(blobs)
             db.add(StoreMark(place=ARTIFACTS, mark=mark, root=blobs.shown, created_at=db.now))
     if known is not None:  # another process of this database was faster
@@ -66,7 +68,8 @@ def require_store(database: Database, blobs: BlobStore) -> None:
     if known is not None:
         _require_same(blobs, known)
     else:
-        _require_unused(database, blobs)
+        with database.read() as db:
+            _require_unused(db, blobs)
 
 
 def adopt_store(database: Database, blobs: BlobStore) -> UUID:
@@ -98,22 +101,21 @@ def _require_same(blobs: BlobStore, known: StoreMark) -> None:
     )
 
 
-def _require_unused(database: Database, blobs: BlobStore) -> None:
+def _require_unused(db: Session, blobs: BlobStore) -> None:
     """Refuse, for a database without a store, one that is marked or has files, and any if rows name files."""
     if (mark := _found(blobs)) is not None:
         reason = f"is the store of another database, marked {mark}; this database has none yet"
     elif (uri := next(_visible_files(blobs), None)) is not None:
         reason = f"has files without this database's mark, such as {uri}"
-    elif (uri := _live_uri(database)) is not None:
+    elif (uri := _live_uri(db)) is not None:
         reason = f"is empty, and this database names files such as {uri}"
     else:
         return
     raise OtherStoreError(f"{blobs.shown} {reason}", hint=_HINT)
 
 
-def _live_uri(database: Database) -> str | None:
-    with database.read() as db:
-        return db.scalar(select(Artifact.storage_uri).where(Artifact.deleted_at.is_(None)).limit(1))
+def _live_uri(db: Session) -> str | None:
+    return db.scalar(select(Artifact.storage_uri).where(Artifact.deleted_at.is_(None)).limit(1))
 
 
 def _visible_files(blobs: BlobStore) -> Generator[str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import timedelta
+from threading import Barrier
 from typing import TYPE_CHECKING
 
 import pytest
@@ -121,6 +123,19 @@ def test_a_crawl_sets_the_mark_once(database: Database, tmp_path: Path) -> None:
     assert refused.value.hint.endswith("adopt")
     adopt_store(database, second)
     mark_store(database, second)
+
+
+def test_crawls_that_start_together_share_the_store(database: Database, tmp_path: Path) -> None:
+    """Whichever is first marks it; the others find the mark to be theirs."""
+    store, together = FolderStore(tmp_path / "one"), Barrier(4)
+
+    def start() -> None:
+        together.wait()
+        mark_store(database, store)
+
+    with ThreadPoolExecutor(4) as threads:
+        for started in [threads.submit(start) for _ in range(4)]:
+            started.result()
 
 
 def test_a_damaged_mark_is_told(database: Database, tmp_path: Path) -> None:
