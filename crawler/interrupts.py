@@ -1,4 +1,4 @@
-"""Ctrl-C while a program loads: it ends at once, with one line at most, and never with a traceback.
+"""Ctrl-C while a program loads, and a second one while it stops: it ends, with one line at most.
 
 An exception would not do: one that comes in a callback of the import system is printed and forgotten, and a
 library may catch it. While a program loads there is nothing yet that an end has to save. What this module
@@ -57,6 +57,12 @@ def loaded() -> None:
     """From now on Ctrl-C is an exception again."""
     if isinstance(signal.getsignal(signal.SIGINT), _AtOnce):
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def end_within(seconds: float, line: str = "") -> None:
+    """End this program when so much time is over, whatever it waits for or loops in by then."""
+    signal.signal(signal.SIGALRM, _AtOnce(line))
+    signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def run(program: Callable[[], int | None]) -> int | None:

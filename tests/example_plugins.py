@@ -26,6 +26,12 @@ def broken_plugins(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _installed("broken", tmp_path_factory)
 
 
+@pytest.fixture(scope="session")
+def hanging_plugins(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same of a package whose plugins never come back from a start page."""
+    return _installed("hanging", tmp_path_factory)
+
+
 def python_path(*folders: Path) -> dict[str, str]:
     """An environment in which these folders can be imported from, beside what can be already."""
     before = os.environ.get("PYTHONPATH")

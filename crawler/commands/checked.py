@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.log import _get_handler  # ruff: ignore[import-private-name] - it reads all of LOG_*
 
@@ -32,6 +32,7 @@ else:
 log = logs.get_logger(__name__)
 # Those of which `vitrine crawl` has options or arguments.
 _ARGUMENT = re.compile(r"-a (url|start_url|urls|pdp|mode|retention|policy|source|depth|max_pages)=(\S+)")
+SECOND_SIGNAL_SECONDS = 5.0
 _OPTIONS = {"url": "", "start_url": ""}
 
 
@@ -75,6 +76,7 @@ class CheckedCommand(LoggingCommand, Base):
         try:
             interrupts.loaded()
             self._prepare(args, opts)
+            self._bound_second_signal()
             super().run(args, opts)
         except KeyboardInterrupt:  # before Scrapy has its own way with signals
             self.exitcode = ExitCode.INTERRUPTED
@@ -98,6 +100,21 @@ class CheckedCommand(LoggingCommand, Base):
         if self._handler is not None and self.settings and _logs_otherwise(crawler.settings, self.settings):
             self._use_handler_of(crawler.settings)
         return crawler
+
+    def _bound_second_signal(self) -> None:
+        """Have a second signal end the crawl within seconds, where Scrapy's own end does not come to that.
+
+        A callback that loops keeps the event loop from hearing of it, and a thread that hangs keeps the
+        process from its end.
+        """
+        process: Any = self.crawler_process
+        stop_at_once = process._signal_kill  # ruff: ignore[private-member-access] - Scrapy has no public word for it
+
+        def heard(number: int, frame: object) -> None:
+            interrupts.end_within(SECOND_SIGNAL_SECONDS, "stopped at once: the crawl did not end by itself\n")
+            stop_at_once(number, frame)
+
+        process._signal_kill = heard  # ruff: ignore[private-member-access] - see above
 
     def _say(self, code: str, error: str, hint: str) -> None:
         """An error is one line, and mostly a second one that helps."""

@@ -78,6 +78,10 @@ class CrawlSettings(SettingsPart):
         3, ge=1, le=100, description="Workers of a fleet that may die with a session before it is given up."
     )
 
+    plugin_timeout_seconds: Seconds = Field(
+        30, ge=1, le=3_600, description="The longest that a plugin of a run's source may look at one page."
+    )
+
     @field_validator("task_backoff_max_seconds")
     @classmethod
     def _rests_grow(cls, value: int, info: ValidationInfo) -> int:

@@ -1,4 +1,4 @@
-"""One reading process as the crawl sees it: questions go in, and its answers come in their order."""
+"""A process beside the crawl's, as the crawl sees it: questions go in, answers come in their order."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 LENGTH = Struct("!I")  # in front of each question and each answer
 MOST_BYTES = 256 * 1024 * 1024  # of an answer; a page of the largest size has a quarter of it
+READER = "crawler.reading.worker"
 BUFFER_BYTES = 1024 * 1024  # asked of the system, so that a usual page goes over in one call
 
 
@@ -31,11 +32,12 @@ class NonsenseError(Exception):
 class ReadingProcess(asyncio.Protocol):
     """Has the questions that are not answered yet, the oldest first: that one is being read."""
 
-    def __init__(self, limit_seconds: float, niceness: int = 0) -> None:
-        """Start it; whoever asks need not wait for that."""
+    def __init__(self, limit_seconds: float, niceness: int = 0, module: str = READER) -> None:
+        """Start it; whoever asks need not wait for that. The limit is for one question."""
         self.lives = True
         self.asked: deque[asyncio.Future[bytes]] = deque()
-        self._limit = limit_seconds
+        self.limit_seconds = limit_seconds
+        self._module = module
         self._niceness = niceness
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
@@ -78,6 +80,12 @@ class ReadingProcess(asyncio.Protocol):
         self.end(EOFError())
         if self._killed is not None:
             await self._killed
+
+    def kill(self) -> None:
+        """Kill it without waiting, where no event loop runs any more."""
+        if self._started.done() and not self._started.cancelled() and self._started.exception() is None:
+            with suppress(ProcessLookupError):
+                os.kill(self._started.result().pid, signal.SIGKILL)
 
     # ── called by the event loop ──
 
@@ -125,7 +133,9 @@ class ReadingProcess(asyncio.Protocol):
         """From now on the oldest question is being read, and its time begins."""
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._loop.call_later(self._limit, self.end, TimeoutError()) if self.asked else None
+        self._timer = (
+            self._loop.call_later(self.limit_seconds, self.end, TimeoutError()) if self.asked else None
+        )
 
     async def _start(self) -> Process:
         ours, theirs = socket.socketpair()
@@ -134,7 +144,7 @@ class ReadingProcess(asyncio.Protocol):
                 for side in (ours, theirs):
                     side.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER_BYTES)
                 process = await asyncio.create_subprocess_exec(
-                    sys.executable, "-P", "-m", "crawler.reading.worker", str(self._niceness),
+                    sys.executable, "-P", "-m", self._module, str(self._niceness),
                     stdin=theirs.fileno(), stdout=theirs.fileno(),
                     start_new_session=True,  # a Ctrl-C is for the crawl, which decides what becomes of us
                 )  # fmt: skip

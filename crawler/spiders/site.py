@@ -14,8 +14,9 @@ from scrapy.exceptions import CloseSpider, DontCloseSpider
 from crawler import logs
 from crawler.capture.failures import Cause
 from crawler.capture.items import StoredPage
-from crawler.catalogue.plugins import installed, run_plugins
+from crawler.catalogue.plugins import installed
 from crawler.catalogue.plugins.api import plugin_page
+from crawler.catalogue.plugins.runner import PluginRunner
 from crawler.catalogue.run_pages import RunPage
 from crawler.crawl.answers import (
     KnownUrlError,
@@ -77,6 +78,7 @@ class SiteSpider(SessionSpider):
     context: CrawlContext
     visits: Visits
     worker: RunWorker
+    plugins: PluginRunner  # once the run is open
     hurried: Counter[str]  # answers in a row with which a domain asked to be left alone, and not for how long
     custom_settings = {  # ruff: ignore[mutable-class-default] - Scrapy's declaration
         "SCHEDULER": "crawler.spiders.scheduler.RunScheduler",
@@ -97,6 +99,7 @@ class SiteSpider(SessionSpider):
         crawler.signals.connect(spider.page_lost, signal=signals.item_error)
         crawler.signals.connect(spider.callback_failed, signal=signals.spider_error)
         crawler.signals.connect(spider.idle, signal=signals.spider_idle)
+        crawler.signals.connect(spider.end_plugins, signal=signals.spider_closed)
         return spider
 
     @classmethod
@@ -112,7 +115,7 @@ class SiteSpider(SessionSpider):
         try:
             order = self.order or run_order(self.given, self.context.settings.sources_file)
             run = await self.worker.open(order)
-            self.plugins = installed(run.source.plugins)
+            self.plugins = PluginRunner(run.source.plugins, self.context.settings.plugin_timeout_seconds)
         except CrawlerError as error:
             raise refusal(self.visits, error) from error
         self.visits.tell("run", run=run.id, source=run.source.code, resumed=run.resumed)
@@ -137,7 +140,7 @@ class SiteSpider(SessionSpider):
         page = await page_of(self.context.readers, response, policy, all_links=True)
         if not isinstance(page, Cause):
             record = response.meta.get(RECORD) if settings.pages_in_warcs else None
-            yield self._page(response.meta[SESSION], task, page, record)
+            yield await self._page(response.meta[SESSION], task, page, record)
             return
         request = cast("Request", response.request)
         self._note_lack(request, page)
@@ -190,7 +193,7 @@ class SiteSpider(SessionSpider):
             slot.leave()
         return True
 
-    def _page(
+    async def _page(
         self, session_id: str, task: LeasedTask, fetched: FetchedPage, record: Shelved | None
     ) -> RunPage:
         reading, run, depth = fetched.reading, self.worker.run, task.depth + 1
@@ -210,7 +213,7 @@ class SiteSpider(SessionSpider):
         page = plugin_page(
             capture, title=reading.title, depth=task.depth, links=reading.links, media=reading.media
         )
-        assets, failures = run_plugins(self.plugins, page)
+        assets, failures = await self.plugins.run(page)
         return evolve(capture, assets=assets, plugin_failures=failures)
 
     async def _failed(self, request: Request, came: TaskEnd) -> RunPage | None:
@@ -262,6 +265,11 @@ class SiteSpider(SessionSpider):
             self.worker.store_refused(task, words)
         else:
             self.worker.end_soon(task, TaskEnd(Cause.NOT_STORED, words))
+
+    async def end_plugins(self) -> None:
+        """End the process in which plugins run."""
+        if hasattr(self, "plugins"):  # else no run was opened
+            await self.plugins.close()
 
     def callback_failed(self, failure: Failure, response: Response | Failure | None) -> None:
         """An error in the callback is the page's, not the run's."""

@@ -166,6 +166,7 @@ class PluginFailure:
     plugin: str
     message: str
     context: dict[str, Any] = field(factory=dict)
+    trace: str = field(default="", repr=False)  # the lines of a traceback
 
 
 # ── what of that can be kept ──

@@ -175,7 +175,8 @@ def _offered(plugin: AssetPlugin, page: PluginPage) -> list[object]:
 def _crashed(name: str, page: PluginPage, error: BaseException) -> PluginFailure:
     [frame] = traceback.extract_tb(error.__traceback__, limit=-1)  # the line that raised it
     file = "/".join(Path(frame.filename).parts[-2:])
-    failure = PluginFailure(name, said(error), {"at": f"{file}:{frame.lineno} in {frame.name}"})
+    trace = "".join(traceback.format_exception(error))
+    failure = PluginFailure(name, said(error), {"at": f"{file}:{frame.lineno} in {frame.name}"}, trace)
     log.warning(
         "plugin.failed", plugin=name, url=page.url, error=failure.message, **failure.context,
         exc_info=error if log.isEnabledFor(logging.DEBUG) else None,

@@ -129,7 +129,7 @@ def test_the_time_of_a_page_is_its_own() -> None:
         assert (first is not None, first is not process._timer) == (True, True)
         assert first is not None
         assert first.cancelled()
-        process._limit = 0
+        process.limit_seconds = 0
         process._watch()
         return await asyncio.gather(*answers, return_exceptions=True)
 
