@@ -24,6 +24,7 @@ from crawler.db.models import Artifact, CrawlSession, Page, Record, Run, Snapsho
 from crawler.errors import CrawlerError
 from crawler.evidence.bodies import Bodies, body_in, is_body, is_readable
 from crawler.html.content import ContentQuestion
+from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from crawler.evidence.blobs import BlobStore
     from crawler.evidence.bodies import Body
     from crawler.html.content import Content
+
+MOST_COMPARED = 5  # answers of one visit under one URL
 
 
 @frozen
@@ -104,9 +107,12 @@ def index_pages(
         waiting = _kept_pages(db.now, again=again).with_only_columns(Page.id)
         count = select(func.count()).select_from(waiting.limit(most).subquery())
         total = db.scalar(count) or 0
+        is_recorded = bool(db.scalar(select(exists().where(WarcFile.session_id.is_not(None)))))
     if not total:
         return IndexResult()
-    work = _Pass(database, Bodies(database, blobs), on_progress, IndexResult(total=total), sites)
+    work = _Pass(
+        database, Bodies(database, blobs), on_progress, IndexResult(total=total), sites, is_recorded
+    )  # fmt: skip
     passes.run(
         database,
         work.batches(again=again, most=most),
@@ -125,7 +131,9 @@ class _Pass:
     on_progress: Callable[[IndexResult], None]
     result: IndexResult
     sites: Sites
+    is_recorded: bool = False  # some visits were written to WARC files, which keep their pages as well
     _sources: dict[str, int] = field(factory=dict)
+    _recorded: set[int] = field(factory=set)  # records that pages of this pass have
 
     def batches(self, *, again: bool, most: int | None) -> Iterator[list[_Fetched]]:
         """The pages with their bodies, some at a time."""
@@ -149,9 +157,31 @@ class _Pass:
 
     def _fetched(self, kept: _Kept) -> _Fetched | None:
         try:
-            return _Fetched(kept, *passes.taken(self._body(kept).pieces))
+            body, digest = passes.taken(self._body(kept).pieces)
         except (CrawlerError, OSError):
             self._count(bad=1)
+            return None
+        if self.is_recorded and kept.artifact is not None:
+            kept = evolve(kept, record=self._recorded_as(kept.page, digest))
+        return _Fetched(kept, body, digest)
+
+    def _recorded_as(self, page: Page, digest: str) -> Record | None:
+        """Return the record in a WARC file that holds the same answer as a page's own file.
+
+        Without it the answer would be shown as two captures, some milliseconds apart.
+        """
+        with self.database.read() as db:
+            found = db.scalars(_records_of(page)).all()
+        for record in found:
+            if record.id not in self._recorded and self._digest_of(record) == digest:
+                self._recorded.add(record.id)
+                return record
+        return None
+
+    def _digest_of(self, record: Record) -> str | None:
+        try:
+            return passes.taken(self.bodies.of_record(record.id).pieces)[1]
+        except (CrawlerError, OSError):
             return None
 
     def _body(self, kept: _Kept) -> Body:
@@ -217,6 +247,23 @@ def _kept_pages(now: datetime, *, again: bool) -> Select[Page, Artifact, Record,
         )
     )
     return query if again else query.where(~exists().where(Snapshot.page_id == Page.id))
+
+
+def _records_of(page: Page) -> Select[Record]:
+    """Select the answers of a page's session under its URL, but for those of other pages."""
+    is_anothers = exists().where(Snapshot.record_id == Record.id, Snapshot.page_id.is_distinct_from(page.id))
+    has_a_record = exists().where(Snapshot.page_id == page.id, Snapshot.record_id != Record.id)
+    return (
+        select(Record)
+        .join(WarcFile, WarcFile.id == Record.warc_file_id)
+        .where(
+            WarcFile.session_id == page.session_id, WarcFile.gone_at.is_(None), Record.gone_at.is_(None),
+            Record.url_key == stored_key(page.url), Record.captured_at <= page.created_at,
+            ~is_anothers, ~has_a_record,
+        )
+        .order_by(Record.captured_at.desc())
+        .limit(MOST_COMPARED)
+    )  # fmt: skip
 
 
 def _in_order(database: Database, sites: Sites, *, again: bool) -> Iterator[_Kept]:

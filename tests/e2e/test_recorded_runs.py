@@ -122,6 +122,21 @@ def test_they_are_shown_as_what_they_were(tmp_path: Path, shop: Server) -> None:
         assert {urlsplit(line["url"]).path: int(line["status"]) for line in lines} == STATUSES
 
 
+def test_what_is_kept_twice_is_one_capture(tmp_path: Path, shop: Server) -> None:
+    """A visit's page has a file of its own beside its WARC file; it is indexed as what was recorded."""
+    home = Home(tmp_path / "home", {**QUICK, "WARC_DIR": str(tmp_path / "warcs")})
+    home.crawl(shop.url())
+    there = [urlsplit(url).path for kind, url in urls(tmp_path / "warcs") if kind == "response"]
+    for arguments in ((), ("--force",)):
+        indexed = json.loads(home.vitrine("snapshots", "index", "--json", *arguments).stdout)
+        assert indexed["indexed"] >= 1
+        assert sorted(path for path, _ in recorded(home)) == sorted(there)
+    [listed] = json.loads(home.vitrine("snapshots", "list", "--json").stdout)["snapshots"]
+    shown = json.loads(home.vitrine("snapshots", "show", str(listed["id"]), "--json").stdout)
+    assert (shown["container"], shown["body"]) == ("warc", "there")
+    assert "Start" in home.vitrine("snapshots", "cat", str(listed["id"])).stdout
+
+
 def test_a_killed_run_loses_none(tmp_path: Path, shop: Server, endings: list[subprocess.Popen[str]]) -> None:
     """Whoever opens the folder next writes down what its files have."""
     home = Home(tmp_path / "home", QUICK)
