@@ -56,11 +56,11 @@ _CANONICAL = re.compile(
     r"https?://(?=[^/]{1,250}/)(?:(?=[^.]{1,60}\.)[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z]{2,20}"
     r"(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*/?"
 )
-# Parameters that say where a visitor came from, and nothing about the page.
+# Parameters that say where a visitor came from, or number visitors, and nothing about the page.
 _TRACKING = re.compile(
     r"(?:utm_\w*|mtm_\w*|pk_\w*|hsa_\w*|gclid|gclsrc|dclid|gbraid|wbraid|gad_source|gad_campaignid|srsltid"
     r"|fbclid|msclkid|yclid|ysclid|twclid|ttclid|li_fat_id|igsh|igshid|epik|_ga|_gl|mc_cid|mc_eid|_hsenc|_hsmi"
-    r"|mkt_tok|vero_id|oly_anon_id|oly_enc_id|_openstat)",
+    r"|mkt_tok|vero_id|oly_anon_id|oly_enc_id|_openstat|phpsessid|jsessionid|aspsessionid\w*)",
     re.IGNORECASE,
 )
 _ENDS_IN_NUMBER = re.compile(r"(.*\.)?(\d+|0x[0-9a-f]*)")

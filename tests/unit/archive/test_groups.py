@@ -40,6 +40,10 @@ def groups(database: Database) -> dict[str, PageGroup]:
 def test_spellings_of_one_page_are_one_group() -> None:
     """The query stays, in one order; what is no URL is its own group."""
     assert group_key("https://Shop.example:443/p?b=2&a=1#x") == "https://shop.example/p?a=1&b=2"
+    assert (
+        group_key("https://shop.example/p?b=2&utm_source=x&PHPSESSID=7&a=1")
+        == "https://shop.example/p?a=1&b=2"
+    )
     assert group_key("http://[") == "http://["
     assert group_key("https://shop.example/p?a=1", BY_PATH) == "https://shop.example/p"
     assert len(group_key(f"{SHOP}{'x' * 100_000}")) == MAX_URL_CHARS
