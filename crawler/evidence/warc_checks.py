@@ -61,8 +61,8 @@ def _damage_of(found: Verified, level: Level) -> Damage:
     is_missing = found.state == "missing"
     parts = [
         f"the file is missing: {found.error}" if is_missing else found.error or "",
-        f"{found.records_bad} stretches cannot be read" if found.bad else "",
-        f"{len(found.wrong)} records are not what their digests say" if found.wrong else "",
+        f"stretches that cannot be read: {found.records_bad}" if found.bad else "",
+        f"records that are not what their digests say: {len(found.wrong)}" if found.wrong else "",
     ]
     bad = [{"offset": each.offset, "length": each.length, "reason": each.reason} for each in found.bad]
     return Damage(
@@ -122,4 +122,4 @@ def why_damaged(file: WarcFile) -> str:
     if file.state != DAMAGED:
         return ""
     found = (file.damage or {}).get(FOUND, {})
-    return found.get("why") or f"{file.records_bad} stretches could not be read when it was indexed"
+    return found.get("why") or f"stretches that could not be read when it was indexed: {file.records_bad}"
