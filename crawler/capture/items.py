@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID, uuid4
 
 from attrs import field, frozen
+from itemadapter import ItemAdapter
 
 from crawler.pdp import facts_as_dict
 from crawler.urls import spelling
@@ -120,6 +121,14 @@ def doubts_about(page_type: str, reading: Reading, text: bytes | None = None) ->
         ("price_disagrees", is_pdp and reading.facts.shows_another_price),
     ]
     return tuple(reason for reason, holds in doubts if holds)
+
+
+def page_fields(item: Any) -> ItemAdapter | None:
+    """Return the fields of an item that is a page, whatever type a pipeline gave it; None for any other."""
+    if not ItemAdapter.is_item(item):
+        return None
+    fields = ItemAdapter(item)
+    return fields if all(fields.get(name) for name in ("session_id", "page_id", "page_type")) else None
 
 
 @frozen

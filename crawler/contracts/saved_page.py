@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from itemadapter import ItemAdapter
 from scrapy.contracts import Contract
 from scrapy.exceptions import ContractFail
 
-from crawler.capture.items import PageVerdict
 from crawler.middlewares.saved_pages import saved_page_meta
 
 
@@ -30,12 +30,13 @@ class SavedPage(Contract):
 
     def post_process(self, output: list[Any]) -> None:
         """Hold the callback's verdict against the expected one."""
-        verdicts = [item for item in output if isinstance(item, PageVerdict)]
+        items = [ItemAdapter(item) for item in output if ItemAdapter.is_item(item)]
+        verdicts = [item for item in items if "is_pdp" in item and "policy" in item]
         if len(verdicts) != 1:
             raise ContractFail(f"{self.folder}: {len(verdicts)} verdicts instead of one")
-        [found], policy = verdicts, verdicts[0].policy
+        [found], policy = verdicts, verdicts[0]["policy"]
         expected = self.expected["verdicts"][policy]
-        told = {"is_pdp": found.is_pdp, "signals": found.signals, "reasons": found.reasons}
+        told = {name: found.get(name) for name in ("is_pdp", "signals", "reasons")}
         for name, value in expected.items():
             if told[name] != value:
                 raise ContractFail(f"{self.folder}: {name} is {told[name]}, not {value} ({policy})")

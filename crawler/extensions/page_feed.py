@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy.extensions.feedexport import ItemFilter
 from scrapy.utils.misc import load_object
 
-from crawler.capture.items import StoredPage
+from crawler.capture.items import StoredPage, page_fields
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -25,6 +25,14 @@ class OwnItems:
     def accepts(self, item: Any) -> bool:
         """Whether it goes into the feed."""
         return not isinstance(item, StoredPage) and self._chosen.accepts(item)
+
+
+class Pages(ItemFilter):
+    """Stored pages, whatever type a pipeline has given them."""
+
+    def accepts(self, item: Any) -> bool:
+        """Whether it goes into the feed."""
+        return page_fields(item) is not None
 
 
 class PageFeed:
@@ -55,7 +63,7 @@ def _takes_pages(options: dict[str, Any]) -> bool:
 
 def _of_pages(uri: str) -> dict[str, Any]:
     """Whatever the other feeds have by their settings: FEED_EXPORT_FIELDS are fields of their items."""
-    options = {"item_classes": [StoredPage], "overwrite": True, "fields": None}
+    options = {"item_filter": Pages, "overwrite": True, "fields": None}
     return options if "%(batch_" in uri else {**options, "batch_item_count": 0}
 
 

@@ -13,7 +13,7 @@ from scrapy.exceptions import CloseSpider, DontCloseSpider
 
 from crawler import logs
 from crawler.capture.failures import Cause
-from crawler.capture.items import StoredPage
+from crawler.capture.items import page_fields
 from crawler.catalogue.plugins import installed
 from crawler.catalogue.plugins.api import plugin_page
 from crawler.catalogue.plugins.runner import PluginRunner
@@ -236,9 +236,11 @@ class SiteSpider(SessionSpider):
     def page_left(self, item: Any, response: Response | Failure | None) -> None:
         """A page is stored."""
         task = _task_of(response)
-        if task is not None and isinstance(item, StoredPage):
+        page = page_fields(item)
+        if task is not None and page is not None:
             self.hurried.pop(task.domain, None)
-            self.worker.stored(task, TaskOutcome.STORED if item.status == "ok" else TaskOutcome.FAILED)
+            is_ok = page.get("status") == "ok"
+            self.worker.stored(task, TaskOutcome.STORED if is_ok else TaskOutcome.FAILED)
 
     def page_lost(
         self,

@@ -11,7 +11,7 @@ from scrapy.exceptions import CloseSpider
 
 from crawler import logs
 from crawler.capture.failures import Cause
-from crawler.capture.items import PageCapture, StoredPage
+from crawler.capture.items import PageCapture, page_fields
 from crawler.crawl.closing import tell_refusal
 from crawler.crawl.context import SESSION, CrawlContext
 from crawler.errors import CrawlerError
@@ -137,8 +137,9 @@ class VisitingSpider(SessionSpider):
 
     def page_left(self, item: Any, signal: object) -> None:
         """A page has left the pipelines; one that got lost there before it was stored ends its session."""
-        visit = self.visits.running.get(getattr(item, "session_id", ""))
-        if visit is None or not isinstance(item, PageCapture | StoredPage):
+        page = page_fields(item)
+        visit = self.visits.running.get(page["session_id"]) if page is not None else None
+        if visit is None:
             return
         is_lost = signal is not signals.item_scraped and isinstance(item, PageCapture)
         if is_lost and item.page_id not in visit.kept:

@@ -6,6 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from itemadapter import ItemAdapter
 from scrapy import Spider
 
 if TYPE_CHECKING:
@@ -33,6 +34,14 @@ class ForeignSpider(Spider):
     def parse_product(self, response: Response, **_: Any) -> dict[str, Any]:
         """A product's heading."""
         return {"title": response.css("h1::text").get()}
+
+
+class AsDict:
+    """A pipeline that makes dicts of items, as many a project has."""
+
+    def process_item(self, item: Any) -> dict[str, Any]:
+        """The same, as a dict."""
+        return ItemAdapter(item).asdict()
 
 
 class Nothing:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 import pytest
 from attrs import evolve
+from scrapy import Field, Item
 
-from crawler.capture.items import FetchedPage, PageCapture, PageVerdict, doubts_about
+from crawler.capture.items import FetchedPage, PageCapture, PageVerdict, doubts_about, page_fields
 from crawler.pdp import Facts, PageQuestion, Reading, Signals, Verdict, reading_of
 
 URL = "https://shop.example/p/jug"
@@ -99,3 +101,28 @@ def test_a_verdict_is_exported_as_json_has_it() -> None:
     assert (verdict.url, verdict.policy, verdict.is_pdp, verdict.reasons) == ("page.html", "v1.2", True, [])
     assert verdict.signals["has_price"] is True
     assert (verdict.facts["name"], verdict.facts["price"], verdict.facts["sku"]) == ("Jug", "18.00", None)
+
+
+@dataclass
+class PageData:
+    """A page as somebody else's pipeline has it."""
+
+    session_id: str
+    page_id: str
+    page_type: str
+
+
+class PageItem(Item):
+    """The same, as Scrapy's own items are."""
+
+    session_id, page_id, page_type = Field(), Field(), Field()
+
+
+@pytest.mark.parametrize("kind", [dict, PageData, PageItem])
+def test_a_page_is_known_by_its_fields(kind: Any) -> None:
+    """Whatever type a pipeline has given it; an item without them is none, and neither is what is no item."""
+    fields = page_fields(kind(session_id="a", page_id="b", page_type="page"))
+    assert fields is not None
+    assert fields["session_id"] == "a"
+    for other in ({"session_id": "a"}, {}, "page", None):
+        assert page_fields(other) is None

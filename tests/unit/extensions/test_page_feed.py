@@ -11,7 +11,7 @@ from scrapy.settings import Settings
 from scrapy.utils.misc import load_object
 
 from crawler.capture.items import StoredPage
-from crawler.extensions.page_feed import PageFeed
+from crawler.extensions.page_feed import PageFeed, Pages
 
 PAGES = "crawler.capture.items.StoredPage"
 
@@ -66,7 +66,7 @@ def test_pages_have_a_feed_of_their_own() -> None:
     """Whatever else there is, and whatever the settings of all feeds say of the spider's."""
     found = feeds(PAGES_FEED="pages.jsonl", FEEDS={"a.jsonl": {}})
     assert found["pages.jsonl"] == {
-        "item_classes": [StoredPage], "overwrite": True, "fields": None, "batch_item_count": 0
+        "item_filter": Pages, "overwrite": True, "fields": None, "batch_item_count": 0
     }  # fmt: skip
     assert found.keys() == {"pages.jsonl", "a.jsonl"}
     assert "batch_item_count" not in feeds(PAGES_FEED="%(batch_id)d.jsonl")["%(batch_id)d.jsonl"]
