@@ -120,6 +120,7 @@ def _row(job: JobDocument) -> dict[str, Any]:
         "source": job.source,
         "name": job.name,
         "status": job.status,
+        "why": next((step.last_error for step in job.steps if step.last_error), None),
         "queued": job.queued_at,
         "ended": job.finished_at,
         "retries": job.retry_count,

@@ -135,7 +135,7 @@ def _show(run: RunReport) -> None:
         ended=run.completed_at, tasks=_counts(run.tasks), stored=pages.stored,
         visits=pages.visits,
     )  # fmt: skip
-    if run.last_error:
+    if run.last_error and not run.cause:
         say("  [red]{error}[/]", error=run.last_error)
     for plugin, counts in run.assets.items():
         say("  {plugin}: {counts}", plugin=plugin, counts=_counts(counts))
@@ -147,13 +147,15 @@ def _show(run: RunReport) -> None:
         say("\nLogins were met; to leave them out for good, in sources.toml:\n  {lines}", lines=lines)
     if run.exceptions_open:
         note(f"{run.exceptions_open} worth a look: `vitrine exceptions list --run {run.id}`")
-    if run.status in {"stopped", "failed"} or run.silent:
+    if run.cause and not run.tasks["pending"] + run.tasks["in_progress"]:
+        note(f"`vitrine runs resume {run.id} --retry-errors` tries its pages again")
+    elif run.status in {"stopped", "failed"} or run.silent:
         note(f"`vitrine runs resume {run.id}` goes on with it")
 
 
 def _shown_status(run: RunDocument) -> str:
     """How it stands, whether anybody is at it, and whether it came to anything."""
-    nothing = f", but has no page ({run.cause})" if run.cause else ""
+    nothing = f": {run.last_error}" if run.cause else ""
     return run.status + (LEFT if run.silent else nothing)
 
 

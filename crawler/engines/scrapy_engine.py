@@ -103,7 +103,7 @@ class ScrapyEngine:
                         next_at = time.monotonic() + self._seconds
                         yield self._line(event)
                 elif event.get("event") == "run_ended" and event.get("tasks"):
-                    yield self._line(_at_the_end(event["tasks"]))
+                    yield self._line({**_at_the_end(event["tasks"]), "reason": event.get("reason")})
 
     def came_to(self, code: int, tail: Sequence[str]) -> Stage:
         """The crawl's own exit codes say most of it."""
@@ -142,6 +142,8 @@ class ScrapyEngine:
             "crawled": done, "total": done + failed + left, "pending": left, "failed": failed,
             "refused": refused, "waiting": not event.get("held", 1), "run": self._run,
         }  # fmt: skip
+        if reason := event.get("reason"):
+            details["reason"] = reason
         return statistics_line(details, at=utc_now().isoformat())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -54,6 +55,8 @@ _STORAGE_WORDS = (
     "input/output error", "read-only file system", "error[tool_missing]", "error[infrastructure]",
 )  # fmt: skip
 TAIL_LINES = 50
+_ERROR = re.compile(r"\b(?:error|critical|fatal|gives up)\b(?!')", re.IGNORECASE)
+_CODE = re.compile(r"^error\[\w+\]: ")
 
 log = logs.get_logger(__name__)
 
@@ -215,21 +218,29 @@ class Crawl:
 
     def _result(self, code: int, facts: dict[str, Any]) -> Result:
         stage = self._end.stage if self._end else ""
-        if code == ToolExit.DONE:
+        last = self._last
+        if code == ToolExit.DONE and not (last and last.failed and not last.crawled):
             return Result(Came.SUCCESS, code, stage or "completed", facts=facts)
         if self.too_long:
             error = f"it took longer than {self.settings.job_max_seconds} s (JOB_MAX_SECONDS)"
             return Result(Came.FAILED, code, stage, error, TOO_LONG, facts)
         if self._asked:
             return Result(Came.INTERRUPTED, code, stage, "its worker was told to stop", facts=facts)
-        said = next((line for line in reversed(self._tail) if line and not line.startswith("{")), "")
-        error = f"the tool exited with {code}" + (f": {said[:500]}" if said else "")
+        nothing = f"not one of {last.total} pages was captured; " if last and not last.crawled else ""
+        error = self._reason() or f"{nothing}the tool exited with {code}, and its log says more"
         if code == ToolExit.USAGE:
             return Result(Came.USAGE, code, stage, error, USAGE, facts)
         if code == ToolExit.INFRASTRUCTURE or self._speaks_of_storage():
             return Result(Came.INFRASTRUCTURE, code, stage, error, INFRASTRUCTURE, facts)
         cause = STALLED if stage == Stage.STALLED else CRAWL_FAILED
         return Result(Came.FAILED, code, stage, error, cause, facts)
+
+    def _reason(self) -> str:
+        """Return why the engine says that it failed, else its last error; empty if it said neither."""
+        reason = self._last.raw.get("reason") if self._last else None
+        said = reason if isinstance(reason, str) else ""
+        errors = (line for line in reversed(self._tail) if _ERROR.search(line) and not line.startswith("{"))
+        return (said or _CODE.sub("", next(errors, "")))[:500]
 
     def _speaks_of_storage(self) -> bool:
         """Whether the last lines name a broken disk; what engines log of pages is JSON, and is left out."""

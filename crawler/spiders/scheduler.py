@@ -63,21 +63,23 @@ class RunScheduler(BaseScheduler):
             self.worker.visits.tell("run_ended", run=self.worker.run.id, exit_code=ExitCode.FAILED)
             return
         if status:
-            code, tasks = await self._report()
+            code, tasks, reason = await self._report()
             told = {"run": self.worker.run.id, "status": status, "exit_code": code, "tasks": tasks}
+            told["reason"] = reason
             self.worker.visits.tell("run_ended", **told, **self.worker.done)
 
-    async def _report(self) -> tuple[ExitCode, dict[str, int]]:
-        """Write the run's report; what the crawl exits with, and the run's tasks by status, with refusals."""
-        worker, code = self.worker, ExitCode.FAILED
+    async def _report(self) -> tuple[ExitCode, dict[str, int], str]:
+        """Write the run's report; return the exit code, the tasks by status, and why the run failed."""
+        worker, code, reason = self.worker, ExitCode.FAILED, ""
         tasks: dict[str, int] = {}
         try:
             report = await run_in_thread(read_report, worker.store.database, worker.run.id)
-            code, tasks = report.exit_code, {**report.tasks, "refused": report.refused}
+            code, reason = report.exit_code, report.last_error or ""
+            tasks = {**report.tasks, "refused": report.refused}
             await run_in_thread(write_report, report, worker.visits.settings.vitrine_home / "reports")
         except Exception:
             log.exception("run.report_not_written", run=worker.run.id)
-        return code, tasks
+        return code, tasks, reason
 
     def has_pending_requests(self) -> bool:
         """Whether there is anything that could be handed out."""

@@ -21,7 +21,7 @@ from crawler.db.models import (
     Run,
 )
 from crawler.sessions.outcome import Status
-from crawler.views.runs import barred_by
+from crawler.views.runs import barred_by, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -120,8 +120,12 @@ def _failed_runs(db: Session, since: datetime, until: datetime) -> Iterator[Noti
     for run in db.scalars(query.order_by(Run.id)):
         causes = barred_by(db, run)
         if run.status == "failed" or causes:
-            said = ", ".join(f"{count} {cause}" for cause, count in causes.items())
-            what = f"could not go on: {run.last_error}" if run.status == "failed" else f"has no page: {said}"
+            is_cut_off = run.status == "failed"
+            what = (
+                f"could not go on: {run.last_error}"
+                if is_cut_off
+                else f"has no page: {reason_of(db, run.id)}"
+            )
             yield Notice(
                 key=f"run/{run.id}/{until.isoformat()}", kind="run_failed", at=run.completed_at or until,
                 subject=run.source, text=f"run {run.id} of {run.source} {what}: `vitrine runs show {run.id}`",

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
-from sqlalchemy import case, exists, func, or_, select
+from sqlalchemy import case, exists, func, null, or_, select, text
 
 from crawler.access.scope import permanent_lines
-from crawler.capture.failures import REFUSALS
+from crawler.capture.failures import REFUSALS, Cause
 from crawler.catalogue.assets import AssetStatus
 from crawler.db.models import (
     Artifact,
@@ -29,6 +29,7 @@ from crawler.db.models import (
 from crawler.errors import ExitCode
 from crawler.runs import rows, tasks
 from crawler.runs.rows import RunStatus
+from crawler.runs.task_ends import TaskOutcome
 from crawler.urls import redact
 from crawler.views.documents import document_of
 from crawler.views.paging import ALL, Newest, page
@@ -77,7 +78,7 @@ class RunDocument:
     completed_at: datetime | None
     seconds: float | None  # from its start to its end, or to now
     last_error: str | None
-    cause: str | None  # what kept most of its pages away, where it ended without a single one
+    cause: str | None  # what kept most of its pages away, where it ended without a single one: then it failed
     tasks: dict[str, int]  # by status
     assets: dict[str, dict[str, int]]  # by plugin, and by what the run found of them
     exceptions_open: int
@@ -183,12 +184,14 @@ def shown(db: Session, now: datetime, given: str) -> RunReport:
 
 
 def _figures(db: Session, run: Run, now: datetime) -> dict[str, Any]:
-    end = run.completed_at or now
+    end, causes = run.completed_at or now, barred_by(db, run)
     is_open = (CrawlException.run_id == run.id) & OPEN
     workers = rows.living_workers(db, run.id, now)
     return {
         "seconds": round((end - run.started_at).total_seconds(), 1) if run.started_at else None,
-        "cause": next(iter(barred_by(db, run)), None),
+        "status": str(RunStatus.FAILED if causes else run.status),
+        "last_error": run.last_error or (reason_of(db, run.id) if causes else None),
+        "cause": next(iter(causes), None),
         "tasks": tasks.counts(db, run.id),
         "assets": assets_found(db, run.id),
         "exceptions_open": db.scalar(select(func.count()).where(is_open)),
@@ -198,14 +201,34 @@ def _figures(db: Session, run: Run, now: datetime) -> dict[str, Any]:
 
 
 def barred_by(db: Session, run: Run) -> dict[str, int]:
-    """What kept the pages of a run away that ended without a single one, the most frequent first.
+    """Return what kept the pages of a run away that ended without a single one, the most frequent first.
 
-    Such a run is completed all the same: every task of it has ended by its own outcome.
+    Its row says `completed`, since nothing is left to be gone on with; people are shown that it failed.
     """
     found = tasks.counts(db, run.id)
-    if run.status not in {RunStatus.COMPLETED, RunStatus.FAILED} or found["finished"] or not found["error"]:
+    if run.status not in {RunStatus.COMPLETED, RunStatus.FAILED} or not found["error"]:
         return {}
-    return _outcomes(db, run.id)
+    stored = select(Task.id).where(Task.run_id == run.id, Task.outcome == TaskOutcome.STORED).limit(1)
+    return {} if found["finished"] and db.scalar(stored) else _failed_by(db, run.id)
+
+
+def reason_of(db: Session, run_id: int) -> str:
+    """Return why a run has no page, with numbers: "12 of 12 pages answered 404"."""
+    is_answer = Task.last_error.like(text("'HTTP ___'"))  # no parameter, for PostgreSQL compares the groups
+    answer = case((is_answer, Task.last_error), else_=null())
+    query = select(Task.cause, answer, func.count()).where(Task.run_id == run_id, Task.status == "error")
+    rows_of = db.execute(query.group_by(Task.cause, answer).order_by(func.count().desc(), Task.cause)).all()
+    pages = sum(tasks.counts(db, run_id).values())
+    return ", ".join(f"{count} of {pages} pages {_words(cause, said)}" for cause, said, count in rows_of)
+
+
+def _words(cause: str | None, answer: str | None) -> str:
+    """Return what became of pages, as the end of a sentence."""
+    if answer:
+        return f"answered {answer.removeprefix('HTTP ')}"
+    if cause == Cause.ROBOTS_REFUSED:
+        return "are forbidden by robots.txt"
+    return f"failed ({cause})"
 
 
 def assets_found(db: Session, run_id: int) -> dict[str, dict[str, int]]:
@@ -232,6 +255,12 @@ def _outcomes(db: Session, run_id: int) -> dict[str, int]:
     name = func.coalesce(Task.cause, Task.outcome, Task.status)
     ended = select(name, func.count()).where(Task.run_id == run_id, Task.status.in_(["finished", "error"]))
     return dict(db.execute(ended.group_by(name).order_by(func.count().desc(), name)).all())
+
+
+def _failed_by(db: Session, run_id: int) -> dict[str, int]:
+    name = func.coalesce(Task.cause, Task.status)
+    failed = select(name, func.count()).where(Task.run_id == run_id, Task.status == "error")
+    return dict(db.execute(failed.group_by(name).order_by(func.count().desc(), name)).all())
 
 
 def _pages(db: Session, run_id: int) -> PageCounts:

@@ -98,7 +98,7 @@ def test_exit_codes_tell_how_many_were_had(home: Home) -> None:
         assert (code, some["tasks"]["finished"], some["tasks"]["error"]) == (3, 1, 1)
         code, none, _ = crawl(home, f"{sites.starts[0]}broken")
         assert (code, none["tasks"]["finished"], none["tasks"]["error"]) == (1, 0, 1)
-        assert none["status"] == "completed"
+        assert (none["status"], none["last_error"]) == ("failed", "1 of 1 pages answered 404")
 
 
 def test_a_run_that_is_over_is_refused(home: Home) -> None:

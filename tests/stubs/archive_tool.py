@@ -87,7 +87,7 @@ def ok() -> int:
 
 def fail(code: str = "1") -> int:
     """A crawl that failed."""
-    say("it did not work, see https://me:secret@shop.example/")
+    say("error: it did not work, see https://me:secret@shop.example/")
     return int(code)
 
 

@@ -116,7 +116,7 @@ def test_a_crawl_that_fails_is_tried_again_twice(bench: Bench) -> None:
         seen.append((job.status, job.retry_count, job.crawler_status, job.crawler_exit_code))
     assert seen == [("retryable", 1, "failed", 1), ("retryable", 2, "failed", 1), ("failed", 2, "failed", 1)]
     assert not work(bench)
-    assert "exited with 1: it did not work, see https://me:***@shop.example/" in str(
+    assert "error: it did not work, see https://me:***@shop.example/" in str(
         bench.shown(job_id).steps[0].last_error
     )
     other = bench.order()

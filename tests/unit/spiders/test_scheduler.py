@@ -165,7 +165,7 @@ def test_the_end_of_a_run_is_told_and_written(
     """A report that cannot be written costs nothing else; without a run there is neither."""
     asked: list[tuple[object, ...]] = []
     written: list[tuple[object, ...]] = []
-    report = SimpleNamespace(exit_code=3, tasks={"finished": 2}, refused=1)
+    report = SimpleNamespace(exit_code=3, tasks={"finished": 2}, refused=1, last_error="why")
 
     def read(*given: object) -> SimpleNamespace:
         asked.append(given)
@@ -183,7 +183,7 @@ def test_the_end_of_a_run_is_told_and_written(
     assert (asked, written) == ([("the database", 7)], [(report, tmp_path / "reports")])
     worker: Any = scheduler.worker
     tasks = {"finished": 2, "refused": 1}
-    told = {"run": 7, "status": "stopped", "exit_code": 3, "tasks": tasks, "stored": 2}
+    told = {"run": 7, "status": "stopped", "exit_code": 3, "tasks": tasks, "reason": "why", "stored": 2}
     assert worker.told == [("run_ended", told)]
     nothing = a_scheduler()
     closed(nothing)

@@ -130,12 +130,19 @@ def test_a_run_without_a_page_is_told(database: Database) -> None:
         for name, run in runs.items():
             first = "finished" if name == "well" else "error"
             db.add_all(
-                a_task(run.id, f"https://shop.example/{n}", status=status, cause="blocked", finished_at=THEN)
+                a_task(
+                    run.id,
+                    f"https://shop.example/{n}",
+                    status=status,
+                    cause="blocked",
+                    outcome="stored" if status == "finished" else None,
+                    finished_at=THEN,
+                )
                 for n, status in enumerate((first, "error"))
             )
     barred, broken = told(database, THEN + HOUR).notices
     assert (barred.kind, barred.subject, barred.details["causes"]) == ("run_failed", "barred", {"blocked": 2})
-    assert barred.text.endswith("has no page: 2 blocked: `vitrine runs show 1`")
+    assert barred.text.endswith("has no page: 2 of 2 pages failed (blocked): `vitrine runs show 1`")
     assert "could not go on: the disk is full" in broken.text
     assert told(database, THEN + 2 * HOUR).notices == ()
 
