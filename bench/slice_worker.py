@@ -16,6 +16,8 @@ from scrapy.http import TextResponse
 from scrapy.settings import Settings
 from scrapy.utils.project import get_project_settings
 
+from crawler.spiders.visiting import ITEMS_AT_ONCE
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
@@ -84,7 +86,7 @@ def _settings(mode: str) -> Settings:
     ours = get_project_settings()
     if not mode.startswith("bare"):
         return ours
-    items = {"CONCURRENT_ITEMS": ours["CONCURRENT_ITEMS"]} if mode == "bare-at-ours" else {}
+    items = {"CONCURRENT_ITEMS": ITEMS_AT_ONCE} if mode == "bare-at-ours" else {}
     return Settings({"LOG_ENABLED": False, **items})
 
 

@@ -46,8 +46,6 @@ CONCURRENT_REQUESTS_PER_DOMAIN = 1
 DOWNLOAD_DELAY = 1
 # Sessions wait for their domains before their first request, so this only has to be large enough.
 CONCURRENT_REQUESTS = max(64, 2 * _vitrine.sessions_at_once)
-# Scrapy starts so many tasks for every answer, whatever its callback yields; a page is one item.
-CONCURRENT_ITEMS = 2
 
 # ── what a request passes, from the engine to the site ──
 DOWNLOADER_MIDDLEWARES_BASE = {

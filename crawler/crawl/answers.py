@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from crawler.reading.readers import Readers
 
+CACHED = "cached"  # Scrapy's flag of what no site has answered just now
 OK = 200
 REDIRECTS = (301, 302, 303, 307, 308)
 CLIENT_ERROR, NO_ERROR = 400, 600

@@ -129,8 +129,8 @@ def _is_of_this_package(handler: Any) -> bool:
 
 
 def _require_fresh_answers(settings: BaseSettings) -> None:
-    """An answer out of a cache would be kept as one of today."""
-    if settings.getbool("HTTPCACHE_ENABLED"):
+    """A spider that keeps its pages itself would keep an answer out of a cache as one of today."""
+    if settings.getbool("HTTPCACHE_ENABLED") and not settings.getbool("CAPTURE_PAGES"):
         raise ConfigError(
             "HTTPCACHE_ENABLED answers with pages of another day, and evidence has the date of its capture",
             hint="HTTPCACHE_ENABLED=False; `scrapy crawl saved-pages` works on pages that are there already",

@@ -95,6 +95,8 @@ class Sessions(Promised):
             note = "ROBOTSTXT_OBEY is off: what sites forbid is fetched"
             log.warning("robots.ignored", note=note)
             self.visits.tell("warned", note=note)  # `vitrine crawl` does not show what is logged
+        if self.crawler.settings.getbool("HTTPCACHE_ENABLED"):
+            log.warning("cache.used", note="HTTPCACHE_ENABLED: pages out of the cache are not kept")
 
     def heard(self, event: str, **fields: Any) -> None:
         """Called by the visits, in the event loop."""

@@ -15,7 +15,7 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from crawler import logs
 from crawler.capture.failures import Cause
 from crawler.capture.items import PageCapture
-from crawler.crawl.answers import GONE, OK, cause_of_answer, cause_of_error, read
+from crawler.crawl.answers import CACHED, GONE, OK, cause_of_answer, cause_of_error, read
 from crawler.crawl.closing import end_crawl, ends_its_visits
 from crawler.crawl.context import SESSION, Component
 from crawler.crawl.keeping import keep
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawler.sessions.visit import Visit
-
-CACHED = "cached"  # Scrapy's flag for what no site has answered just now
 
 log = logs.get_logger(__name__)
 
@@ -91,7 +89,7 @@ class CaptureMiddleware(Component):
     def _note_unkept(self, visit: Visit, response: Response) -> None:
         """Note an answer that is not kept: of a cache, of an errback, of a spider that keeps none."""
         if CACHED in response.flags:
-            log.warning("capture.cached", url=response.url, note="not kept: it is of an unknown day")
+            visit.journal.info("navigation", "page.cached", url=response.url, note="not kept: no evidence")
             visit.came(None, response.url)
         else:
             visit.came(_cause_of(response), response.url)

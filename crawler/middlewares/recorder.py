@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 MOST_WAITING_BYTES = 64 * 1024 * 1024  # of answers that the disk has not taken; then no request goes out
 # That an answer waits for others: to wake a thread for each of them costs more than to write it.
 GROWS_SECONDS = 0.01
+_SECRET = {b"proxy-authorization"}  # it is the proxy's, and no part of what was sent to the site
 _TRUNCATED = {LOST: "disconnect", TOO_SLOW: "time", TOO_LARGE: "length", "download_stopped": "length"}
 
 log = logs.get_logger(__name__)
@@ -196,7 +197,7 @@ def exchange_of(request: Request, response: Response, began: datetime) -> Exchan
         url=request.url,
         captured_at=began,
         method=request.method.encode(),
-        request_headers=_flat(request.headers),
+        request_headers=tuple(each for each in _flat(request.headers) if each[0].lower() not in _SECRET),
         protocol=protocol,
         status=response.status,
         reason=reason,

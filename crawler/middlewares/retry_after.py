@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy import signals
 
-from crawler.crawl.answers import asked_pause
+from crawler.crawl.answers import CACHED, asked_pause
 from crawler.crawl.closing import ends_its_visits
 from crawler.crawl.context import Component
 from crawler.urls import domain_of
@@ -38,6 +38,6 @@ class RetryAfterMiddleware(Component):
 
     async def process_response(self, request: Request, response: Response) -> Response:  # ruff: ignore[unused-method-argument] - Scrapy's signature
         """Delay other processes, and this one's later sessions, at the gate."""
-        if asked := asked_pause(response):
+        if CACHED not in response.flags and (asked := asked_pause(response)):
             await self.visits.ask_delay(domain_of(response.url), asked, "Retry-After")
         return response

@@ -39,6 +39,9 @@ ANSWERS = [status for status in range(200, 600) if status not in {301, 302, 303,
 log = logs.get_logger(__name__)
 
 
+ITEMS_AT_ONCE = 2
+
+
 class SessionSpider(Spider):
     """A spider of Vitrine's: it ends its sessions itself, and has our policy for attempts."""
 
@@ -51,6 +54,8 @@ class SessionSpider(Spider):
         A session follows what the server says, not what the page's markup says.
         """
         super().update_settings(settings)
+        # Scrapy starts so many tasks for every answer, whatever its callback yields; a page is one item.
+        settings.set("CONCURRENT_ITEMS", ITEMS_AT_ONCE, priority="spider")
         for name in ("RETRY_ENABLED", "METAREFRESH_ENABLED"):
             settings.set(name, value=False, priority="cmdline")
 

@@ -123,8 +123,8 @@ def test_components_of_its_own_cost_no_promise(
 
 
 def test_a_cache_is_refused_before_anything_starts(home: Home) -> None:
-    """Old answers are no evidence of today."""
-    home.extra["FOREIGN_SETTINGS"] = json.dumps({"HTTPCACHE_ENABLED": True})
+    """Where the spider keeps its pages itself: old answers are no evidence of today."""
+    home.extra["FOREIGN_SETTINGS"] = json.dumps({"HTTPCACHE_ENABLED": True, "CAPTURE_PAGES": False})
     done = home.scrapy("runspider", SPIDER, "-a", "url=http://shop.example/", "-s", "LOG_LEVEL=ERROR")
     assert done.returncode == 2
     error, hint = done.stderr.splitlines()

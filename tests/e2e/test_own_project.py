@@ -84,7 +84,7 @@ def test_a_project_beside_this_one(home: Home, shops: DemoServer, tmp_path: Path
 @pytest.mark.parametrize("way", WAYS)
 def test_a_broken_promise_is_refused_there_as_well(home: Home, tmp_path: Path, way: str) -> None:
     """Whatever command it is that runs the spider."""
-    project = project_of(tmp_path / "project", way, HTTPCACHE_ENABLED=True)
+    project = project_of(tmp_path / "project", way, HTTPCACHE_ENABLED=True, CAPTURE_PAGES=False)
     done = in_project(project, home, "crawl", "shop", "-a", "url=http://shop.example/")
     assert done.returncode != 0
     assert "\nerror[config]: HTTPCACHE_ENABLED answers with pages of another day" in f"\n{done.stderr}"

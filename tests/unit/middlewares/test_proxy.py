@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy.exceptions import IgnoreRequest
 from scrapy.utils.test import get_crawler
 
 from crawler.access.egress import EgressPolicy
@@ -16,8 +16,23 @@ PROXY = "http://proxy.example:3128"
 def test_without_the_setting_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the environment says."""
     monkeypatch.setenv("HTTPS_PROXY", PROXY)
-    with pytest.raises(NotConfigured):
-        ProxyMiddleware.from_crawler(get_crawler())
+    request = a_request("https://shop.example/")
+    ProxyMiddleware.from_crawler(get_crawler()).process_request(request)
+    assert "proxy" not in request.meta
+
+
+@pytest.mark.parametrize("setting", [{}, {"PROXY_URL": "http://other.example:1"}])
+def test_a_request_may_name_its_own(setting: dict[str, str]) -> None:
+    """With user and password, which stay in no meta key; it comes before the setting."""
+    request = a_request("https://shop.example/", meta={"proxy": "http://us:secret@proxy.example:3128"})
+    ProxyMiddleware.from_crawler(get_crawler(settings_dict=setting)).process_request(request)
+    assert request.meta["proxy"] == PROXY
+    assert request.headers["Proxy-Authorization"] == b"Basic dXM6c2VjcmV0"
+    assert "secret" not in str(request.meta)
+    with pytest.raises(IgnoreRequest):
+        ProxyMiddleware.from_crawler(get_crawler()).process_request(
+            a_request("http://10.0.0.7/", meta={"proxy": PROXY})
+        )
 
 
 def test_every_request_goes_through_it() -> None:
