@@ -55,6 +55,8 @@ DOWNLOADER_MIDDLEWARES_BASE = {
     "crawler.middlewares.scope.ScopeMiddleware": 50,
     # before robots.txt, so that its download belongs to a session that holds the domain
     "crawler.middlewares.domain_gate.DomainGateMiddleware": 90,
+    # behind the gate, so that a session hears of what is refused
+    "crawler.rendering.playwright_requests.PlaywrightMiddleware": 95,
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "crawler.middlewares.robots.RobotsMiddleware": 100,
     # sees answers decompressed and after redirects; attempts of our own spiders, others have Scrapy's retries

@@ -90,6 +90,7 @@ class Cause(StrEnum):
     NOT_FOUND = "not_found", Traits(_NAVIGATION, is_refusal=True)
     NOT_HTML = "not_html", Traits(_NAVIGATION)
     NOT_PDP = "not_pdp", Traits(Summary.PDP_NOT_FOUND)  # the named product page is none
+    NOT_RENDERED = "not_rendered", Traits(_NAVIGATION)  # it asks for what no page is rendered with
     # a pipeline dropped it, or failed at it
     NOT_STORED = "not_stored", Traits(_CRAWL, is_transient=True, is_of_content=True)
     ODD_STATUS = "odd_status", Traits(_NAVIGATION)  # an answer that is neither a page nor an error

@@ -103,7 +103,7 @@ def _require_bounds(settings: BaseSettings) -> None:
             raise ConfigError(
                 f"DOWNLOAD_HANDLERS has {scheme} answered by {handlers.get(scheme)}, which connects to "
                 "private addresses too",
-                hint=f"take {scheme} out of DOWNLOAD_HANDLERS",
+                hint=f"take {scheme} out of DOWNLOAD_HANDLERS; playwright=True renders a page without it",
             )
     if not _is_of_this_package(settings.get("TWISTED_DNS_RESOLVER")):
         raise ConfigError(

@@ -17,8 +17,9 @@ from crawler.capture.failures import Cause
 from crawler.capture.items import PageCapture
 from crawler.crawl.answers import CACHED, GONE, OK, cause_of_answer, cause_of_error, read
 from crawler.crawl.closing import end_crawl, ends_its_visits
-from crawler.crawl.context import SESSION, Component
+from crawler.crawl.context import SESSION, VIEWPORT, Component
 from crawler.crawl.keeping import keep
+from crawler.crawl.rendered import rendered_in, seen_in
 from crawler.reading.readers import ReadingFailedError
 from crawler.sessions.rows import StaleSessionError
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
+    from crawler.capture.items import FetchedPage
     from crawler.sessions.visit import Visit
 
 log = logs.get_logger(__name__)
@@ -105,7 +107,7 @@ class CaptureMiddleware(Component):
         if not page.body.strip() or not page.reading.is_html:
             visit.came(cause, response.url)
             return
-        capture = PageCapture.of(page, visit.id, "page")
+        capture = _capture_of(page, visit, response)
         if response.status != OK or cause is not None:
             # What an error page shows is no product, and no price.
             capture = evolve(capture, cause=cause, verdict=None, facts=None, features=None)
@@ -122,6 +124,15 @@ class CaptureMiddleware(Component):
         exporter, spider = self.crawler.get_extension(FeedExporter), self.crawler.spider
         if exporter is not None and spider is not None:
             exporter.item_scraped(stored, spider)
+
+
+def _capture_of(page: FetchedPage, visit: Visit, response: Response) -> PageCapture:
+    """Return what is kept of a page; of one that was rendered, what the browser has made of it as well."""
+    rendered = rendered_in(response) if VIEWPORT in response.meta else None
+    if rendered is None:
+        return PageCapture.of(page, visit.id, "page")
+    seen = seen_in(rendered, page)
+    return PageCapture.of(page, visit.id, "page", doubts=rendered.doubts, viewport=rendered.viewport, **seen)
 
 
 def _cause_of(response: Response) -> Cause | None:

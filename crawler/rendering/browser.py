@@ -16,10 +16,10 @@ from playwright.async_api import Error
 from crawler import logs
 from crawler.crawl.answers import SessionStoppedError
 from crawler.crawl.context import EXCHANGES, SESSION, VIEWPORT
+from crawler.crawl.rendered import remember, rendered_in
 from crawler.rendering.exchanges import exchanges_of, made_of
 from crawler.rendering.failures import as_scrapys
 from crawler.rendering.program import CONTEXT, Program, in_time
-from crawler.rendering.rendered import remember, rendered_in
 from crawler.rendering.sight import Sight, seen
 from crawler.rendering.traffic import MEGABYTE, Bounds, Traffic, Watched
 from crawler.rendering.viewports import VIEWPORTS, Viewport
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from crawler.rendering.enclosure import Door
 
+PAGE_METHODS = "playwright_page_methods"  # the meta key of what a request does on its page
 MOST_HOSTS_TOLD = 10  # in one line of a session's log
 LOOK_SECONDS = 0.25
 log = logs.get_logger(__name__)
@@ -141,7 +142,6 @@ class Browser(Program):
             raise as_scrapys(Error("cut off"), window.door, request.url)
         return answer
 
-    # ruff: ignore[unused-method-argument] - scrapy-playwright's signature
     async def _download_request_with_page(self, request: Request, page: Page, spider: Spider) -> Response:
         """Called by scrapy-playwright with a page that is nobody else's; it is closed in any case."""
         settings, window = self.shared.settings, self.windows[request.meta[CONTEXT]]
@@ -151,7 +151,8 @@ class Browser(Program):
         with self.watched.during(page, traffic):
             try:
                 await traffic.watch(page)
-                answer = await seen(request, sight)
+                act = partial(self._apply_page_methods, page, request, spider)
+                answer = await seen(request, sight, act if request.meta.get(PAGE_METHODS) else None)
                 lost = window.door.not_reached
                 if lost and rendered_in(answer) is not None:
                     told = ", ".join(lost[:MOST_HOSTS_TOLD])

@@ -10,8 +10,8 @@ from playwright.async_api import Error
 
 from crawler.access.egress import host_name
 from crawler.clock import utc_now
+from crawler.crawl.rendered import rendered_in
 from crawler.rendering.documents import OF_PACKING
-from crawler.rendering.rendered import rendered_in
 from crawler.urls import host_of
 from crawler.warc.messages import Exchange, Resource
 

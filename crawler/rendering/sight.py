@@ -14,15 +14,17 @@ from scrapy.exceptions import DownloadCancelledError
 from scrapy.http import HtmlResponse, Response
 
 from crawler.crawl.answers import OK, SessionStoppedError
+from crawler.crawl.rendered import Rendered, remember
 from crawler.rendering import waiting
 from crawler.rendering.dismissing import Dismisser, answer_vendors
 from crawler.rendering.failures import NoPageError, Transient, why_transient
 from crawler.rendering.page_scripts import script
 from crawler.rendering.pictures import is_blank
-from crawler.rendering.rendered import Rendered, remember
 from crawler.rendering.waiting import Limits, Look, Place
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from playwright.async_api import Page
     from playwright.async_api import Response as PageResponse
     from scrapy import Request
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from crawler.rendering.traffic import Traffic
     from crawler.rendering.viewports import Viewport
     from crawler.sessions.visit import Visit
+
+    Act = Callable[[], Awaitable[None]]
 
 NAVIGATION_MS = 30_000  # an attempt (SPEC F146)
 SCREENSHOT_MS = 30_000
@@ -113,10 +117,13 @@ class Sight:
         await self.page.evaluate(script("scroll"), None)
 
 
-async def seen(request: Request, sight: Sight) -> Response:
-    """Go to a page, and give back what it came to be; the request carries its evidence."""
+async def seen(request: Request, sight: Sight, act: Act | None = None) -> Response:
+    """Go to a page, and give back what it came to be; the request carries its evidence.
+
+    `act` does on a page that is ready what the request itself asks for.
+    """
     try:
-        return await _seen(request, sight)
+        return await _seen(request, sight, act)
     except LedAwayError as led:
         return Response(request.url, FOUND, {"Location": str(led)}, request=request)
     except Error:
@@ -124,7 +131,7 @@ async def seen(request: Request, sight: Sight) -> Response:
         raise
 
 
-async def _seen(request: Request, sight: Sight) -> Response:
+async def _seen(request: Request, sight: Sight, act: Act | None) -> Response:
     begun = time.monotonic()
     await answer_vendors(sight.page.context, request.url)
     answer = await _gone_to(request.url, sight)
@@ -133,6 +140,9 @@ async def _seen(request: Request, sight: Sight) -> Response:
     if answer.status != OK or not _is_html(answer):
         return _as_sent(request, answer, handed_out)
     await _settled(sight)
+    if act is not None:
+        await act()
+        await waiting.until_quiet(sight.look, Limits.within(sight.settings.render_settle_ms), sight)
     found = await _evidence(sight)
     shot = await _photographed(sight, found["height"])
     body, charset = _encoded(found["html"], found["charset"])

@@ -12,14 +12,14 @@ from scrapy.http import Response
 from scrapy.utils.asyncio import run_in_thread
 
 from crawler.capture.failures import Cause
-from crawler.capture.items import FetchedPage, PageCapture, PageVerdict, Sent
+from crawler.capture.items import FetchedPage, PageCapture, PageVerdict
 from crawler.config import load_settings_from
 from crawler.crawl.answers import cause_of_answer, cause_of_error, page_of, read
 from crawler.crawl.context import SESSION, VIEWPORT
+from crawler.crawl.rendered import rendered_in, seen_in
 from crawler.errors import ConfigError
 from crawler.pdp import is_product_like, sitemap_urls
 from crawler.rendering.chromium import find_chromium, require_chromium
-from crawler.rendering.rendered import rendered_in
 from crawler.sessions.batches import close_batch
 from crawler.sessions.visit import ProductPage
 from crawler.spiders.orders import PdpArguments, QueuedSessions, check_worker, queue
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from crawler.config import Settings
-    from crawler.rendering.rendered import Rendered
     from crawler.sessions.rows import SessionOrder
     from crawler.sessions.visit import Visit
 
@@ -166,7 +165,7 @@ class TouringSpider(VisitingSpider):
         doubts = [] if same_site(page.url, visit.order.url) else [LEFT_SITE]
         seen: dict[str, Any] = {}
         if VIEWPORT in origin.meta and isinstance(origin, Response) and (rendered := rendered_in(origin)):
-            seen, doubts = _seen(rendered, page), [*rendered.doubts, *doubts]
+            seen, doubts = seen_in(rendered, page), [*rendered.doubts, *doubts]
         return PageCapture.of(page, visit.id, page_type, doubts=tuple(doubts), viewport=viewport, **seen)
 
 
@@ -368,14 +367,3 @@ class PdpSpider(TouringSpider):
 def window_of(origin: Response | Request) -> str:
     """The window that a page was seen through; without a browser it goes by the first one's name."""
     return str(origin.meta.get(VIEWPORT, FIRST))
-
-
-def _seen(rendered: Rendered, page: FetchedPage) -> dict[str, Any]:
-    """What a browser has made of a page beside its HTML."""
-    sent = rendered.sent and Sent(rendered.sent, rendered.sent_type, rendered.sent_charset)
-    return {
-        "sent": sent or None,
-        "screenshot": rendered.screenshot,
-        "visible_text": rendered.text,
-        "load_timings": {"fetch_ms": page.fetch_ms, **rendered.timings},
-    }

@@ -14,7 +14,8 @@ from bench.__main__ import names_of
 from crawler.capture.failures import Cause
 from crawler.crawl import context
 from crawler.errors import ExitCode
-from crawler.middlewares import navigation, saved_pages
+from crawler.middlewares import navigation, proxy, saved_pages
+from crawler.rendering import playwright_requests
 from crawler.sessions.rows import CHOICES
 from crawler.spiders import pdp
 from crawler.spiders.orders import KNOWN
@@ -132,6 +133,8 @@ def test_meta_keys_are_documented() -> None:
         pdp.PAGE,
         saved_pages.SAVED_PAGE,
         "download_slot",
+        proxy.PROXY,
+        playwright_requests.WANTED,
         *tried,
     }
 

@@ -14,11 +14,11 @@ from scrapy import Request
 
 from crawler.access.egress import EgressPolicy
 from crawler.config import load_settings
+from crawler.crawl.rendered import rendered_in
 from crawler.demo import NETWORK, serve
 from crawler.rendering.chromium import BOUNDED_FLAGS, FENCED_FLAGS, launch_options
 from crawler.rendering.enclosure import Enclosure, Rules
 from crawler.rendering.program import prepare
-from crawler.rendering.rendered import rendered_in
 from crawler.rendering.sight import Sight, seen
 from crawler.rendering.traffic import Bounds, Traffic
 from crawler.rendering.viewports import DESKTOP
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, Page, Route
     from scrapy.http import Response
 
+    from crawler.crawl.rendered import Rendered
     from crawler.demo import DemoServer
-    from crawler.rendering.rendered import Rendered
     from crawler.rendering.viewports import Viewport
 
 PATIENCE_SECONDS = 180

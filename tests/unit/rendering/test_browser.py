@@ -17,9 +17,9 @@ from crawler.capture.failures import Cause
 from crawler.config import load_settings
 from crawler.crawl.answers import SessionStoppedError
 from crawler.crawl.context import SESSION, VIEWPORT
+from crawler.crawl.rendered import Rendered, remember, rendered_in
 from crawler.rendering.browser import Browser, Lifetime, Window
 from crawler.rendering.program import CONTEXT
-from crawler.rendering.rendered import Rendered, remember, rendered_in
 from crawler.rendering.traffic import Watched
 from crawler.rendering.viewports import DESKTOP
 from tests.unit.components import Visits, a_visit, awaited
@@ -68,7 +68,7 @@ class Enclosure:
 class SessionVisits(Visits):
     """Visits that have their domains."""
 
-    domains: Any
+    domains: Any = None
 
 
 @pytest.fixture

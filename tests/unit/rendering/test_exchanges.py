@@ -11,9 +11,9 @@ from playwright.async_api import Error
 from scrapy import Request
 from scrapy.http import HtmlResponse
 
+from crawler.crawl.rendered import Rendered, remember
 from crawler.rendering import exchanges
 from crawler.rendering.exchanges import exchanges_of, made_of
-from crawler.rendering.rendered import Rendered, remember
 from tests.unit.components import awaited
 
 URL = "https://shop.example/"

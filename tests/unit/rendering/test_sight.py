@@ -15,10 +15,10 @@ from scrapy.http import HtmlResponse
 from crawler.capture.failures import Cause
 from crawler.config import load_settings
 from crawler.crawl.answers import SessionStoppedError
+from crawler.crawl.rendered import rendered_in
 from crawler.rendering import sight as sights
 from crawler.rendering.failures import NoPageError
 from crawler.rendering.pictures import SIGNATURE
-from crawler.rendering.rendered import rendered_in
 from crawler.rendering.sight import Sight, _encoded, seen
 from crawler.rendering.traffic import Bounds, Traffic
 from crawler.rendering.viewports import DESKTOP

@@ -11,8 +11,8 @@ import pytest
 from crawler.capture.failures import Cause
 from crawler.capture.items import FetchedPage, PageCapture
 from crawler.crawl.context import VIEWPORT
+from crawler.crawl.rendered import Rendered, remember
 from crawler.pdp import PageQuestion, reading_of
-from crawler.rendering.rendered import Rendered, remember
 from crawler.spiders.pdp import LEFT_SITE, PAGE, TouringSpider, window_of
 from crawler.spiders.search import Aim
 from crawler.spiders.tour import FIRST, HOME, SECOND

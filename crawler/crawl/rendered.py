@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
+from crawler.capture.items import Sent
+
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
+
+    from crawler.capture.items import FetchedPage
 
 _RENDERED = "rendered"  # the meta key of what came of it
 
@@ -31,6 +35,17 @@ def rendered_in(response: Response) -> Rendered | None:
     """What came of rendering an answer; None of one that was not rendered, or is no page."""
     found = response.meta.get(_RENDERED)
     return found if isinstance(found, Rendered) else None
+
+
+def seen_in(rendered: Rendered, page: FetchedPage) -> dict[str, Any]:
+    """Return the fields of a capture that a browser has made of a page beside its HTML."""
+    sent = rendered.sent and Sent(rendered.sent, rendered.sent_type, rendered.sent_charset)
+    return {
+        "sent": sent or None,
+        "screenshot": rendered.screenshot,
+        "visible_text": rendered.text,
+        "load_timings": {"fetch_ms": page.fetch_ms, **rendered.timings},
+    }
 
 
 def remember(request: Request, rendered: Rendered | None) -> None:

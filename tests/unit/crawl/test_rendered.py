@@ -5,7 +5,7 @@ from __future__ import annotations
 from scrapy import Request
 from scrapy.http import HtmlResponse
 
-from crawler.rendering.rendered import Rendered, remember, rendered_in
+from crawler.crawl.rendered import Rendered, remember, rendered_in
 
 URL = "https://shop.example/"
 
