@@ -164,7 +164,7 @@ def note_erasure(db: Session, path: Path, done: Erasure, reason: str) -> None:
         return
     said = {"sha256_before": done.sha256_before, "records": len(done.records), "why": reason}
     file.damage = {**(file.damage or {}), "erased": [*(file.damage or {}).get("erased", ()), said]}
-    file.sha256 = done.sha256
+    file.sha256 = done.sha256_for(file.sha256)
     offsets = [each["offset"] for each in done.records]
     for begin in range(0, len(offsets), OFFSETS_AT_ONCE):
         some = Record.offset.in_(offsets[begin : begin + OFFSETS_AT_ONCE])

@@ -228,6 +228,10 @@ class Erasure:
     sha256_before: str | None = None
     sha256: str | None = None
 
+    def sha256_for(self, recorded: str | None) -> str | None:
+        """Return the digest to record; an altered file keeps the old one, so that checks go on to fail."""
+        return recorded if recorded and self.sha256_before not in {None, recorded} else self.sha256
+
     @property
     def answers(self) -> int:
         """How many of the records are answers."""
@@ -243,8 +247,7 @@ def erase_where(
     path: Path, wants: Callable[[str], bool], at: datetime, *, what: str, dry_run: bool = False
 ) -> Erasure:
     """The same for all URLs of a kind; `what` names it."""
-    if not dry_run:
-        _go_on(path, at)
+    goes_on = not dry_run and _go_on(path, at)
     with reading(path) as file:
         found, others = _records_of(file, wants)
     records = tuple(
@@ -255,7 +258,7 @@ def erase_where(
         return Erasure(str(path), what, records, is_done=False, others=others)
     if any(not each.is_seekable for each in found):
         raise IntegrityError(f"records of {path} share a member", hint=RECOMPRESS)
-    before = digest_of(path)
+    before = None if goes_on else digest_of(path)  # half erased, a file has a digest that nobody recorded
     _overwrite(path, [(each.offset, each.length) for each in found], at)
     return Erasure(
         str(path), what, records, is_done=True, others=others, sha256_before=before, sha256=digest_of(path)
@@ -272,13 +275,18 @@ def _overwrite(path: Path, places: list[tuple[int, int]], at: datetime) -> None:
         plan.unlink(missing_ok=True)  # where somebody else has filled them as well
 
 
-def _go_on(path: Path, at: datetime) -> None:
-    """Fill the places again that somebody died over: half a record cannot be found by its URL any more."""
+def _go_on(path: Path, at: datetime) -> bool:
+    """Finish an erasure that was broken off, and return whether there was one.
+
+    Half a record cannot be found by its URL any more.
+    """
     plan = _plan_of(path)
     with _told_of(path), suppress(FileNotFoundError):
         with suppress(TooShortError):  # such a plan is none of ours
             _fill(path, _pieces(path, _places(plan.read_bytes(), path.stat().st_size), at))
         plan.unlink()
+        return True
+    return False
 
 
 def _pieces(path: Path, places: Iterable[tuple[int, int]], at: datetime) -> list[tuple[int, list[bytes]]]:

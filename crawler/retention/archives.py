@@ -139,7 +139,7 @@ def _erased(file: ArchiveFile, domain: str, at: datetime) -> Erasure | None:
         # Somebody who died before it was written down had erased what its rows still name.
         done = evolve(done, is_done=True, others=max(done.others, 1), sha256_before=file.sha256, sha256=now)
     if done.is_done:
-        correct_entry(file.path, done.sha256)
+        correct_entry(file.path, done.sha256_for(file.sha256))
     return done
 
 

@@ -171,6 +171,24 @@ def test_a_url_is_erased(vitrine: Vitrine, tmp_path: Path) -> None:
     asked(vitrine, "verify", str(file))
 
 
+def test_an_erasure_does_not_hide_that_a_file_was_altered(vitrine: Vitrine, tmp_path: Path) -> None:
+    """A check that failed before an erasure fails after it."""
+    assert vitrine("db", "upgrade").code == 0
+    database = Database(load_settings().database)
+    shelf = WarcShelf(tmp_path, ABOUT, WarcRows(database), max_bytes=10**9, revisits="url")
+    place = appended(shelf, exchange(URL, page(1)))
+    other = appended(shelf, exchange(OTHER, page(2)))
+    shelf.close()
+    database.close()
+    file = tmp_path / place.path
+    with file.open("r+b") as opened:
+        opened.seek(other.offset + 4)  # the time in the header of gzip, which no digest of a record covers
+        opened.write(b"time")
+    asked(vitrine, "verify", str(file), code=6)
+    asked(vitrine, "erase", str(file), "--url", URL, "--yes")
+    asked(vitrine, "verify", str(file), code=6)
+
+
 def test_what_is_left_open_is_recovered(vitrine: Vitrine, tmp_path: Path) -> None:
     """Cut at the last whole record, sealed, listed."""
     data, _ = made(exchange(), exchange(OTHER))

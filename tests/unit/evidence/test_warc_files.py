@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 from sqlalchemy import select
@@ -13,6 +12,7 @@ from sqlalchemy import select
 from crawler.db.models import Record, WarcFile
 from crawler.evidence.warc_files import WarcRows, note_erasure
 from crawler.evidence.warc_shelf import FileFacts
+from crawler.evidence.warc_tools import Erasure
 from tests.unit.archive.captured import SHOP, day, exchange, record
 from tests.unit.archive.written import a_file, a_record
 
@@ -87,9 +87,8 @@ def test_an_erasure_is_noted_beside_those_before(database: Database, tmp_path: P
         for offset in (0, 10, 20):
             a_record(db, warc_file_id=file.id, offset=offset)
         a_record(db, offset=10)
-    done: Any = SimpleNamespace(
-        sha256_before="b" * 64, sha256="c" * 64, records=[{"offset": 10}, {"offset": 20}]
-    )
+    gone = ({"offset": 10}, {"offset": 20})
+    done = Erasure("a.warc.gz", "a URL", gone, is_done=True, sha256_before=None, sha256="c" * 64)
     with database.write() as db:
         note_erasure(db, tmp_path / "a.warc.gz", done, "a court")
         note_erasure(db, tmp_path / "unknown.warc.gz", done, "a court")
