@@ -28,7 +28,9 @@ from crawler.db.models import (
     DomainDay,
     ExportRecord,
     Haul,
+    Page,
     Price,
+    Record,
     Run,
     ScrapeRecord,
 )
@@ -107,15 +109,20 @@ def _unless(is_held: Callable[[datetime], ColumnElement[bool]]) -> MayGo:
 def _session_may_go(held: datetime | None) -> ColumnElement[bool]:
     """It ended, and no price, no hold, and no file that has an end of its own names it.
 
-    HTML has its date, and media are kept for as long as the asset whose version they are. All else that was
-    stored, such as texts and features, goes with the session.
+    HTML has its date, and media are kept for as long as the asset whose version they are. Pages in WARC files
+    have no date: they can be searched as long as these files are there. All else that was stored, such as
+    texts and features, goes with the session.
     """
     is_of_asset = exists().where(AssetVersion.page_id == Artifact.page_id)
     has_end = or_(Artifact.type.in_(EXPIRING), and_(Artifact.type == MEDIA.name, is_of_asset))
     file = exists().where(Artifact.session_id == CrawlSession.id, Artifact.deleted_at.is_(None), has_end)
+    in_warc = exists().where(
+        Page.session_id == CrawlSession.id, Record.id == Page.record_id,
+        Record.warc_file_id.is_not(None), Record.gone_at.is_(None),
+    )  # fmt: skip
     price = exists().where(Price.session_id == CrawlSession.id)
     is_free = _unless(partial(holds.is_held, CrawlSession.id))(held)
-    return and_(CrawlSession.status.in_(ENDED), ~price, ~file, is_free)
+    return and_(CrawlSession.status.in_(ENDED), ~price, ~file, ~in_warc, is_free)
 
 
 def _run_may_go(_held: datetime | None) -> ColumnElement[bool]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import insert, text
+from sqlalchemy import insert, text, update
 
 from crawler.clock import utc_now
 from crawler.db import lookup
@@ -25,15 +25,18 @@ from crawler.db.models import (
     Listing,
     Page,
     Price,
+    Record,
     RetentionConfig,
     RetentionResult,
     ScrapeRecord,
+    WarcFile,
 )  # fmt: skip
 from crawler.errors import ConfigError
 from crawler.retention import policies
 from crawler.retention.cleanup import CleanupOrder, Part, clean_up
 from crawler.retention.policies import DEFAULT_DAYS
 from crawler.retention.sweep import COLLECTIONS, CollectionResult, sweep
+from crawler.warc.cdxj import stored_key
 from tests.integration.catalogue.visits import DAY, PRODUCT, Visits
 
 if TYPE_CHECKING:
@@ -203,15 +206,29 @@ def _release(visits: Visits, session: Any) -> None:
     visits.change(Price, seen_at=utc_now() - 400 * DAY)
 
 
-@pytest.mark.parametrize("needed_by", ["artifact", "price", "running", None])
+def _record_pages(visits: Visits) -> None:
+    with visits.database.write() as db:
+        file = WarcFile(folder="/warcs", path="a.warc.gz", state="sealed", created_at=db.now)
+        db.add(file)
+        db.flush()
+        record = Record(
+            warc_file_id=file.id, offset=0, kind="response", url=PRODUCT, url_key=stored_key(PRODUCT)
+        )
+        db.add(record)
+        db.flush()
+        db.execute(update(Page).values(record_id=record.id))
+
+
+@pytest.mark.parametrize("needed_by", ["artifact", "price", "running", "warc", None])
 def test_a_session_stays_while_it_is_named(visits: Visits, needed_by: str | None) -> None:
-    """By an artifact, by a price, or because it has not ended."""
+    """By an artifact, by a price, by a page in a WARC file, or because it has not ended."""
     session = visits.visit()
     _release(visits, session)
     changes: dict[str, Callable[[], None]] = {
         "artifact": lambda: visits.change(Artifact, Artifact.type == "visible_text", deleted_at=None),
         "price": lambda: visits.change(Price, seen_at=utc_now()),
         "running": lambda: visits.change(CrawlSession, status="running"),
+        "warc": lambda: _record_pages(visits),
     }
     changes.get(needed_by or "", lambda: None)()
     sweep(visits.database)
