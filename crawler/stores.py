@@ -14,6 +14,7 @@ from crawler.config import S3_SCHEME
 from crawler.db.engine import Database
 from crawler.db.revisions import require_current
 from crawler.evidence.folder_store import FolderStore
+from crawler.evidence.moved_home import follow_home
 from crawler.evidence.store_mark import mark_store
 from crawler.evidence.warc_files import NoRows, WarcRows
 from crawler.evidence.warc_shelf import WarcShelf
@@ -36,10 +37,14 @@ HOOKS: tuple[Hooks, ...] = (CatalogueHooks(), MediaRecords(), RunHooks())
 
 
 def open_stores(settings: Settings, hooks: Sequence[Hooks] = HOOKS, *, may_make: bool = True) -> Stores:
-    """Connect to a database whose tables are of this version; nothing is written, unless one may be made."""
+    """Connect to a database whose tables are of this version.
+
+    Nothing is written, unless a database may be made or was moved with its home.
+    """
     database = Database(settings.database, connections=settings.database_pool_size)
     try:
         require_current(database, may_make=may_make)
+        follow_home(database, settings.vitrine_home, may_remember=may_make)
         return Stores(settings, database, hooks)
     except BaseException:
         database.close()

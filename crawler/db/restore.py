@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
 
 ROWS_AT_ONCE = 1_000
+_STORE = "artifacts"  # whose mark a copy forgets; where its home was stays known
 # Each connection to a write-ahead log holds a lock on this byte of its index, whatever it is doing.
 _CONNECTED_BYTE = 128
 _CONSTRAINTS = """SELECT format('ALTER TABLE %s ALTER CONSTRAINT %I', conrelid::regclass, conname)
@@ -88,7 +89,7 @@ def _prepare(copy: Path, path: Path) -> int:
             raise RestoreError(f"{copy} is a database of another program")
         revisions.require_current(database)
         with database.write() as db:
-            db.execute(delete(StoreMark))
+            db.execute(delete(StoreMark).where(StoreMark.place == _STORE))
             rows = _count(db.connection())
     with closing(sqlite3.connect(path)) as whole:
         whole.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -41,13 +41,13 @@ class RetentionResult(Base):
 
 
 class StoreMark(Base):
-    """Which store this database's files lie in: what the mark in its root says."""
+    """Where this database's files lie: its store, by the mark in the store's root, and its home."""
 
     __tablename__ = "store_marks"
 
-    place: Mapped[str] = mapped_column(primary_key=True)  # artifacts
+    place: Mapped[str] = mapped_column(primary_key=True)  # artifacts, home
     mark: Mapped[UUID]  # what stands in the store's own mark
-    root: Mapped[str]  # where it lay when it was marked
+    root: Mapped[str]  # where it was when it was marked, or the home when it was last used
     created_at: Mapped[datetime]
 
 
