@@ -9,6 +9,7 @@ from attrs import frozen
 from sqlalchemy import func, or_, select
 
 from crawler.archive.lookup import (
+    HAS_ITS_BYTES,
     NOW,
     OF_URL,
     THAT_SECOND,
@@ -47,7 +48,7 @@ class Tombstone:
 _GONE = (
     select(Record, Artifact, WarcFile)
     .outerjoin(WarcFile, WarcFile.id == Record.warc_file_id)
-    .outerjoin(Artifact, Artifact.id == Record.artifact_id)
+    .outerjoin(Artifact, HAS_ITS_BYTES)
     .where(OF_URL, Record.captured_at.is_not(None), ~is_there(NOW))
     .order_by(Record.captured_at.desc(), Record.id.desc())
     .limit(1)

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from crawler.html.content import Content
 
 MOST_COMPARED = 5  # answers of one visit under one URL
+# The records of a session's artifact leave out what its pages have as files.
+_IS_RECORDING = and_(WarcFile.session_id.is_not(None), WarcFile.artifact_id.is_(None))
 
 
 @frozen
@@ -107,7 +109,7 @@ def index_pages(
         waiting = _kept_pages(db.now, again=again).with_only_columns(Page.id)
         count = select(func.count()).select_from(waiting.limit(most).subquery())
         total = db.scalar(count) or 0
-        is_recorded = bool(db.scalar(select(exists().where(WarcFile.session_id.is_not(None)))))
+        is_recorded = bool(db.scalar(select(exists().where(_IS_RECORDING))))
     if not total:
         return IndexResult()
     work = _Pass(
@@ -257,7 +259,8 @@ def _records_of(page: Page) -> Select[Record]:
         select(Record)
         .join(WarcFile, WarcFile.id == Record.warc_file_id)
         .where(
-            WarcFile.session_id == page.session_id, WarcFile.gone_at.is_(None), Record.gone_at.is_(None),
+            _IS_RECORDING, WarcFile.session_id == page.session_id, WarcFile.gone_at.is_(None),
+            Record.gone_at.is_(None),
             Record.url_key == stored_key(page.url), Record.captured_at <= page.created_at,
             ~is_anothers, ~has_a_record,
         )

@@ -74,8 +74,15 @@ class Chosen:
 def is_there(now: datetime) -> ColumnElement[bool]:
     """Whether the bytes of a record are kept."""
     in_file = and_(Record.artifact_id.is_not(None), is_readable(now))
-    in_warc = and_(Record.warc_file_id.is_not(None), Record.gone_at.is_(None), WarcFile.gone_at.is_(None))
+    is_whole = or_(WarcFile.artifact_id.is_(None), is_readable(now))
+    in_warc = and_(
+        Record.warc_file_id.is_not(None), Record.gone_at.is_(None), WarcFile.gone_at.is_(None), is_whole
+    )  # fmt: skip
     return or_(in_file, in_warc)
+
+
+# The artifact that has the bytes of a record: as a file of their own, or a WARC file with others.
+HAS_ITS_BYTES = Artifact.id == func.coalesce(Record.artifact_id, WarcFile.artifact_id)
 
 
 def captures(db: Transaction) -> Select[*tuple[Any, ...]]:
@@ -95,7 +102,7 @@ def _dated() -> Select[*tuple[Any, ...]]:
             Record.date_precision,
         )
         .outerjoin(WarcFile, WarcFile.id == Record.warc_file_id)
-        .outerjoin(Artifact, Artifact.id == Record.artifact_id)
+        .outerjoin(Artifact, HAS_ITS_BYTES)
         .where(Record.captured_at.is_not(None), _HAS_A_BODY)
     )  # fmt: skip
 

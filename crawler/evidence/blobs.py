@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from attrs import frozen
 
@@ -121,6 +121,9 @@ class BlobStore(Protocol):
 
     def stream(self, uri: str) -> Iterator[bytes]:
         """The same, a chunk at a time; what can be refused is refused at the first chunk."""
+
+    def open(self, uri: str) -> BinaryIO:
+        """Open the file under `uri`, of which some part is to be read."""
 
     def exists(self, uri: str) -> bool:
         """Whether `uri` can be read."""

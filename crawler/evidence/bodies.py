@@ -62,7 +62,8 @@ def decoded(blobs: BlobStore, artifact: Artifact) -> Iterator[bytes]:
 # Built once: building a statement costs more than running it.
 _KEPT = (
     select(
-        Record.id, Record.url, Record.kind, Record.original_id, Record.artifact_id,
+        Record.id, Record.url, Record.kind, Record.original_id,
+        func.coalesce(Record.artifact_id, WarcFile.artifact_id),
         func.coalesce(Record.gone_at, WarcFile.gone_at), WarcFile.gone_why,
         WarcFile.folder, WarcFile.path, Record.offset, Record.length, Record.record_urn,
     )
@@ -119,12 +120,12 @@ class _Place:
 class _Kept:
     """A record, and what holds its body."""
 
-    place: _Place | None  # None: it lies in an artifact
+    place: _Place | None  # None: the body is a file of its own
     id: int
     url: str
     kind: str
     original_id: int | None
-    artifact_id: UUID | None
+    artifact_id: UUID | None  # the body, or the WARC file that the body is in
     gone_at: datetime | None
     gone_why: str | None
 
@@ -158,14 +159,23 @@ class Bodies:
             if kept.kind == "revisit" and kept.original_id is not None:
                 kept = _kept(db, kept.original_id)
             artifact = db.get(Artifact, kept.artifact_id) if kept.artifact_id else None
-        if artifact:
+        if artifact and kept.place is None:
             return self.of_artifact(artifact)
         if kept.place is None:
             raise BodyMissingError(f"nothing keeps record {record_id}")
         if kept.gone_at is not None:
             why = kept.gone_why or "erased"
             raise BodyGoneError(f"the body of {kept.url} is gone since {kept.gone_at:%Y-%m-%d %H:%M}Z: {why}")
-        return _body_at(kept.place)
+        return _body_at(kept.place, self._open(artifact) if artifact else _opened_warc(kept.place))
+
+    def _open(self, artifact: Artifact) -> BinaryIO:
+        """Open a session's WARC file where the artifact store has it."""
+        with self._database.read() as db:
+            require_readable(db, artifact, db.now)
+        try:
+            return self._blobs.open(artifact.storage_uri)
+        except BlobMissingError as error:
+            raise BodyMissingError(str(error)) from error
 
     def of_artifact(self, artifact: Artifact) -> Body:
         """The body that a file of its own holds."""
@@ -179,17 +189,17 @@ def _kept(db: Transaction, record_id: int) -> _Kept:
     row: Any = db.connection().execute(_KEPT, {"record": record_id}).first()
     if row is None:
         raise NotFoundError(f"there is no record {record_id}")
-    place = None if row.artifact_id else _Place(*row[_PLACE:])
+    place = None if row.path is None else _Place(*row[_PLACE:])
     return _Kept(place, *row[:_PLACE])
 
 
 def body_in(file: WarcFile, record: Record) -> Body:
     """The body of a record in its file."""
-    return _body_at(_Place.of(file, record))
+    place = _Place.of(file, record)
+    return _body_at(place, _opened_warc(place))
 
 
-def _body_at(place: _Place) -> Body:
-    opened = _opened_warc(place)
+def _body_at(place: _Place, opened: BinaryIO) -> Body:
     with ExitStack() as stack:
         stack.enter_context(opened)
         stream = open_record(opened, place.offset or 0, place.length)

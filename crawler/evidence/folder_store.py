@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import groupby
 from operator import attrgetter
-from typing import IO, TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, Self, TypeVar
 from uuid import uuid4
 
 from crawler.errors import CrawlerError
@@ -163,6 +163,10 @@ class FolderStore:
             while chunk := file.read(CHUNK_BYTES):
                 yield chunk
 
+    def open(self, uri: str) -> BinaryIO:
+        """Open the file under `uri`, of which some part is to be read."""
+        return _open(self.root, uri)
+
     def exists(self, uri: str) -> bool:
         """Whether a file of that name can be read."""
         try:
@@ -249,14 +253,19 @@ class FolderStore:
 
 
 @contextmanager
-def _opened(root: Path, uri: str) -> Generator[IO[bytes]]:
+def _opened(root: Path, uri: str) -> Generator[BinaryIO]:
+    with _open(root, uri) as file, _as_store_errors(uri):
+        yield file
+
+
+def _open(root: Path, uri: str) -> BinaryIO:
     *folders, name = safe_parts(uri)
     with _as_store_errors(uri), FolderWalk(root) as walk:
         file = os.fdopen(os.open(name, _READING, dir_fd=walk.enter(folders)), "rb", closefd=True)
-        with file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise UnsafePathError(f"{uri!r} is not a regular file")
-            yield file
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            file.close()
+            raise UnsafePathError(f"{uri!r} is not a regular file")
+        return file
 
 
 class _Draft:

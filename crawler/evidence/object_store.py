@@ -5,7 +5,8 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from io import RawIOBase
+from typing import TYPE_CHECKING, BinaryIO, cast
 from urllib.parse import urlsplit
 
 import obstore
@@ -80,6 +81,13 @@ class ObjectStore:
             for chunk in obstore.get(self._store, uri).stream(min_chunk_size=CHUNK_BYTES):
                 yield bytes(chunk)
 
+    def open(self, uri: str) -> BinaryIO:
+        """Open an object, of which only what is asked for is fetched."""
+        safe_parts(uri)
+        with _as_store_errors(uri):
+            size = obstore.head(self._store, uri)["size"]
+        return cast("BinaryIO", _ObjectFile(self._store, uri, size))
+
     def exists(self, uri: str) -> bool:
         """Whether there is an object of that name."""
         safe_parts(uri)
@@ -141,6 +149,33 @@ class ObjectStore:
         """Refuse to call a file missing when it is the bucket that is."""
         with _as_store_errors("."):
             next(iter(obstore.list(self._store, chunk_size=1)), None)
+
+
+class _ObjectFile(RawIOBase):
+    """An object as a file: each read is a request for that range."""
+
+    def __init__(self, store: S3Store, uri: str, size: int) -> None:
+        self._store, self._uri, self._size = store, uri, size
+        self._at = 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seek(self, offset: int, _whence: int = 0, /) -> int:
+        """Set the place that is read next, from the beginning."""
+        self._at = offset
+        return offset
+
+    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]
+        """Fetch as much as there is room for."""
+        length = min(len(buffer), self._size - self._at)
+        if length <= 0:
+            return 0
+        with _as_store_errors(self._uri):
+            buffer[:length] = obstore.get_range(self._store, self._uri, start=self._at, length=length)
+        self._at += length
+        return length
 
 
 def open_bucket(url: str, settings: Settings) -> ObjectStore:

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from itertools import islice, starmap
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 from uuid import uuid4
 
 from attrs import define, evolve, field, frozen
@@ -28,7 +28,7 @@ from crawler.warc.reader import Entry, paired
 from crawler.warc.records import ANSWERS, EXCHANGED, Original, Pair, PairWriter, Shelved, read_date
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
     from concurrent.futures import Future
     from datetime import datetime
     from pathlib import Path
@@ -334,12 +334,16 @@ def _whole_part(handle: int, path: str) -> FileFacts:
 def _report_all(handle: int, folder: Path, path: str, register: Register) -> None:
     """Have the answers of a file registered that its writer may not have reported."""
     with os.fdopen(os.dup(handle), "rb") as file:
-        entries = (each for each in paired(walk(file, keep=0, digests=False)) if isinstance(each, Entry))
-        answers = (
-            _shelved(path, each) for each in entries if each.head.kind in EXCHANGED and each.is_seekable
-        )
+        answers = answers_in(file, path)
         while some := list(islice(answers, REPORTED_AT_ONCE)):
             register.answered(folder, path, some)
+
+
+def answers_in(file: BinaryIO, path: str) -> Iterator[Shelved]:
+    """Yield the answers of a file of ours, and where in it each of them is."""
+    for each in paired(walk(file, keep=0, digests=False)):
+        if isinstance(each, Entry) and each.head.kind in EXCHANGED and each.is_seekable:
+            yield _shelved(path, each)
 
 
 def _shelved(path: str, entry: Entry) -> Shelved:

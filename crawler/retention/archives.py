@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, evolve, frozen
-from sqlalchemy import String, cast, exists, func, or_, select, update
+from sqlalchemy import String, and_, cast, exists, func, or_, select, update
 
 from crawler import logs
 from crawler.db.models import Job, Record, Snapshot, WarcFile
@@ -60,7 +60,9 @@ class ArchiveFile:
 def files_with(db: Transaction, scope: Reach) -> list[ArchiveFile]:
     """Those that have records of the domain, by their rows, and those of which no rows tell."""
     named = select(Record.warc_file_id).where(archived(db, scope))
-    rows = db.scalars(select(WarcFile).where(WarcFile.id.in_(named), WarcFile.gone_at.is_(None)))
+    # A session's artifact stays as it was published: of what it has of other domains, the rows go.
+    is_archive = and_(WarcFile.artifact_id.is_(None), WarcFile.gone_at.is_(None))
+    rows = db.scalars(select(WarcFile).where(WarcFile.id.in_(named), is_archive))
     files = [ArchiveFile(Path(row.folder) / row.path, row.id, row.job_id, row.sha256) for row in rows]
     found = {file.path: file for file in files}
     unread = select(Job.id, Job.output_dir).where(Job.status.not_in((KNOWN, *AT_WORK)))

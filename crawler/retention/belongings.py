@@ -341,7 +341,8 @@ def remove(db: Transaction, each: Belonging, scope: Reach) -> int:
     if each.table is Task:
         _lower_planned(db, which)
     if each.table is WarcFile:
-        _unlink(db.scalars(select(WarcFile).where(which)))
+        # Artifacts were removed from their store before.
+        _unlink(db.scalars(select(WarcFile).where(which, WarcFile.artifact_id.is_(None))))
     gone = delete(each.table).where(which)
     if each.table is AssetVersion:
         assets = list(db.connection().scalars(gone.returning(AssetVersion.asset_id)))

@@ -24,7 +24,8 @@ from sqlalchemy.orm import aliased
 
 from crawler import logs
 from crawler.access.process import is_gone, this_process
-from crawler.db.models.evidence import HAS_FAILED, IS_UNTRIED, Artifact
+from crawler.capture.artifact_types import WARC
+from crawler.db.models.evidence import HAS_FAILED, IS_UNTRIED, Artifact, WarcFile
 from crawler.retention import holds
 from crawler.retention.plan import CleanupResult, DueRow, pause_after, planned
 
@@ -47,6 +48,7 @@ log = logs.get_logger(__name__)
 
 CLAIM_ROWS = 500  # at most so many in one claim: what a crash leaves is small, and the lease is long enough
 REMOVED_AT_ONCE = 500  # files, between two looks at the clock
+RETENTION = "retention"  # why a WARC file that was an artifact is gone
 LEASE = timedelta(minutes=10)
 LEASE_SECONDS = LEASE.total_seconds()
 LEASE_MARGIN_SECONDS = 60.0  # a cleaner stops so long before its lease runs out
@@ -353,6 +355,10 @@ def _still_ours(db: Session, claim: str) -> set[UUID]:
 
 def _mark_deleted(db: Session, claim: str, now: datetime, only: Collection[UUID] | None = None) -> None:
     """Write that the files of a claim's rows are gone: of all of them, or of some."""
+    going = select(Artifact.id).where(Artifact.cleanup_claim == claim, Artifact.type == WARC.name)
+    going = going if only is None else going.where(Artifact.id.in_(only))
+    files = update(WarcFile).where(WarcFile.artifact_id.in_(going))
+    _run(db, files.values(state="gone", gone_at=now, gone_why=RETENTION))
     _change_claimed(db, claim, only, deleted_at=now, cleanup_next=None, **_FREE)
 
 

@@ -7,6 +7,7 @@ belongs to a session that is gone, goes. Nothing lies there for ever.
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import mmap
 import os
 import re
@@ -15,25 +16,31 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
-from sqlalchemy import select
+from attrs import evolve
+from sqlalchemy import exists, select
 
 from crawler import logs
 from crawler.capture.artifact_types import WARC
-from crawler.db.models import Artifact, CrawlSession
+from crawler.db.models import Artifact, CrawlSession, Page, Record, WarcFile
+from crawler.errors import CrawlerError
+from crawler.evidence.bodies import body_in
 from crawler.evidence.files import KeptFile, session_folder
-from crawler.evidence.warc_files import NoRows
-from crawler.evidence.warc_shelf import recover
+from crawler.evidence.warc_files import NoRows, write_records
+from crawler.evidence.warc_shelf import answers_in, recover
 from crawler.sessions.outcome import Status
 from crawler.sessions.page_rows import write_artifacts
 from crawler.sessions.writes import Write, days_of
+from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Sequence
     from pathlib import Path
 
     from crawler.config import Settings
+    from crawler.db.engine import Database, Transaction
     from crawler.sessions.visit import Visit
     from crawler.sessions.writes import WriteQueue
+    from crawler.warc.records import Shelved
 
 _LEFT = re.compile(r"vitrine-[0-9]{14}-(?P<session>[0-9a-f]{32})-(?P<file>[0-9a-f]{8})\.warc\.gz")
 _OPEN = {Status.QUEUED, Status.RUNNING}
@@ -97,13 +104,68 @@ def _publish(writes: WriteQueue, path: Path, uri: str, *, session_id: UUID, days
     """Write the artifact, unless whoever died had done that, and let go of the file."""
     with _mapped(path) as content:
         file = KeptFile.of(WARC, uri, content)
+        answers = _only_here(writes.database, path, session_id)
         same = (Artifact.session_id == session_id, Artifact.checksum == file.packed.checksum)
         with writes.database.read() as db:
             is_kept = db.scalar(select(Artifact.id).where(*same, Artifact.type == WARC.name).limit(1))
         if is_kept is None:
-            rows = partial(write_artifacts, files=[file], session_id=session_id, days=days)
+            rows = partial(
+                _write_rows, file=file, answers=answers, session_id=session_id, days=days,
+                store=writes.blobs.shown,
+            )  # fmt: skip
             writes.post_now(Write(rows, [file], replaces=True))
     path.unlink()
+
+
+def _write_rows(
+    db: Transaction, file: KeptFile, answers: Sequence[Shelved], *, session_id: UUID, days: int, store: str
+) -> None:
+    """Write the row of the artifact, and the records of the answers in it."""
+    write_artifacts(db, [file], session_id, days=days)
+    mine = (Artifact.session_id == session_id, Artifact.storage_uri == file.uri)
+    times = [each.pair.captured_at for each in answers]
+    row = WarcFile(
+        session_id=session_id, artifact_id=db.scalar(select(Artifact.id).where(*mine)), folder=store,
+        path=file.uri, state="sealed", size_bytes=len(file.packed.data), sha256=file.packed.checksum,
+        records=len(answers), first_at=min(times, default=None), last_at=max(times, default=None),
+        created_at=db.now, sealed_at=db.now,
+    )  # fmt: skip
+    db.add(row)
+    db.flush()
+    write_records(db, [evolve(each, file_id=row.id) for each in answers])
+
+
+def _only_here(database: Database, path: Path, session_id: UUID) -> list[Shelved]:
+    """Return the answers of a file of which nothing else is a capture: no page's file, no WARC_DIR."""
+    recorded = exists().where(WarcFile.session_id == session_id, WarcFile.artifact_id.is_(None))
+    files = select(Page.url, Artifact.content_sha256).join(Artifact, Artifact.page_id == Page.id)
+    with database.read() as db:
+        if db.scalar(select(recorded)):
+            return []
+        rows = db.execute(files.where(Page.session_id == session_id))
+        kept = {(stored_key(url), digest) for url, digest in rows}
+    pages = {key for key, _ in kept}
+    with path.open("rb") as file:
+        answers = list(answers_in(file, path.name))
+    keys = [stored_key(each.pair.lookup_url or each.pair.url) for each in answers]
+    return [
+        each
+        for key, each in zip(keys, answers, strict=True)
+        if key not in pages or (key, _digest(path, each)) not in kept
+    ]
+
+
+def _digest(path: Path, answer: Shelved) -> str | None:
+    """Return the digest of a body as it is unpacked; None where it cannot be."""
+    file = WarcFile(folder=str(path.parent), path=path.name)
+    record = Record(offset=answer.offset, length=answer.pair.length, record_urn=answer.pair.record_id)
+    content = hashlib.sha256()
+    try:
+        for piece in body_in(file, record).pieces:
+            content.update(piece)
+    except CrawlerError:
+        return None
+    return content.hexdigest()
 
 
 @contextmanager

@@ -204,7 +204,8 @@ def _storage(db: Transaction, now: datetime) -> list[StorageClass]:
 
 def _warc_files(db: Transaction) -> list[WarcFiles]:
     size = func.coalesce(func.sum(WarcFile.size_bytes), 0)
-    query = select(WarcFile.state, func.count(), size).group_by(WarcFile.state).order_by(WarcFile.state)
+    query = select(WarcFile.state, func.count(), size).where(WarcFile.artifact_id.is_(None))
+    query = query.group_by(WarcFile.state).order_by(WarcFile.state)  # artifacts are counted as such
     return [
         WarcFiles(state=state, files=number, bytes=int(total)) for state, number, total in db.execute(query)
     ]

@@ -20,7 +20,7 @@ CALLED = {
     "close_spider",
     "enqueue_request", "lineLengthExceeded", "load_dialect_impl", "next_request", "post_process",
     "process_item", "process_spider_exception", "process_spider_input", "process_spider_output",
-    "result_processor", "type_annotation_map", "update_vars",
+    "readinto", "result_processor", "type_annotation_map", "update_vars",
     "update_settings",
 }  # fmt: skip
 # Words that are stored, of which a specification has the list.

@@ -10,6 +10,7 @@ import threading
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 from fastwarc.warc import ArchiveIterator, WarcRecordType
@@ -17,6 +18,7 @@ from fastwarc.warc import ArchiveIterator, WarcRecordType
 from crawler.demo import serve
 from crawler.rendering.pictures import SIGNATURE, size_of
 from tests.e2e.conftest import Home
+from tests.e2e.test_recorded_runs import recorded
 from tests.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -173,6 +175,10 @@ def _has_its_warc(home: Home, session: dict[str, Any], url: str) -> None:
     assert b"knocks at doors" in answers[url]
     assert any(address.endswith(".svg") for address in answers)
     assert not [address for address in answers if "canary" in address and address != url]
+    # They are in the catalogue, but for the documents, which are kept as files.
+    kept = {urlsplit(page["url"]).path for page in session["pages"]}
+    catalogued = {path for path, _ in recorded(home)}
+    assert {"/robots.txt"} < catalogued == {urlsplit(address).path for address in answers} - kept
 
 
 def _is_polite(shop: DemoServer, name: str) -> None:

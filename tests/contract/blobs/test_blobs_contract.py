@@ -63,6 +63,23 @@ def test_big_file_comes_in_chunks(blobs: BlobStore) -> None:
     assert max(map(len, chunks)) < len(BIG)
 
 
+def test_a_part_is_read_from_any_place(blobs: BlobStore) -> None:
+    """As much as is asked for, and nothing behind the end."""
+    blobs.publish(URI, BIG)
+    with blobs.open(URI) as file:
+        for offset, length in (
+            (1000, 10),
+            (5, 300_000),
+            (len(BIG) - 3, 10),
+            (len(BIG), 1),
+            (len(BIG) + 9, 1),
+        ):
+            file.seek(offset)
+            assert file.read(length) == BIG[offset : offset + length]
+        file.seek(0)
+        assert file.read(4) + file.read(4) == BIG[:8]
+
+
 def test_taken_name_is_refused(blobs: BlobStore) -> None:
     """Evidence is never overwritten."""
     blobs.publish(URI, b"first")
@@ -97,6 +114,8 @@ def test_missing_file(blobs: BlobStore) -> None:
         blobs.read(URI)
     with pytest.raises(BlobMissingError):
         next(iter(blobs.stream(URI)))
+    with pytest.raises(BlobMissingError):
+        blobs.open(URI)
     assert not blobs.exists(URI)
     assert blobs.delete(URI) is False
 

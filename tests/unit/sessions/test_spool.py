@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, select
 
-from crawler.db.models import Artifact, CrawlSession
+from crawler.clock import utc_now
+from crawler.db.models import Artifact, CrawlSession, Record
 from crawler.evidence.files import sha256
+from crawler.evidence.store_mark import mark_store
 from crawler.evidence.warc_files import NoRows
 from crawler.evidence.warc_shelf import WarcShelf
+from crawler.retention.holds import Target
+from crawler.retention.purge import PurgeOrder, purge
 from crawler.sessions.spool import keep_left, keep_warc, spool_of
 from tests.unit.warc.made import ABOUT, appended, exchange
 
@@ -107,6 +111,8 @@ def test_a_process_dies(process_of: ProcessOf) -> None:
     assert row.session_id == visit.fence.session_id
     assert row.retention_until is not None
     assert (other.store.settings.artifacts / row.storage_uri).is_file()
+    with other.store.database.read() as db:
+        assert list(db.scalars(select(Record.url))) == ["https://shop.example/p"]
     assert (left(other), keep_left(other.store.writes)) == ([], 0)
 
 
@@ -123,6 +129,30 @@ def test_a_process_dies_between_the_row_and_the_file(process_of: ProcessOf) -> N
     file.write_bytes(data)
     assert keep_left(process.store.writes) == 1
     assert (len(artifacts(process)), left(process)) == (1, [])
+    with process.store.database.read() as db:
+        assert len(list(db.scalars(select(Record.id)))) == 1
+    shelf.close()
+
+
+def test_a_domain_is_purged_that_a_session_of_another_loaded_from(process_of: ProcessOf) -> None:
+    """Its records go, so that nothing of it is shown; the other session's file stays as it is."""
+    process = process_of()
+    mark_store(process.store.database, process.store.writes.blobs)
+    visit = process.begin()
+    shelf = spooled(process, visit)
+    appended(shelf, exchange("https://pictures.example/a.png"), visit.fence.session_id)
+    process.finish(visit)
+    keep_warc(process.store.writes, visit)
+    store = process.store
+    order = PurgeOrder(
+        Target(domain="pictures.example"), with_prices=False, who="me", before=utc_now(),
+        reports=store.settings.vitrine_home / "reports",
+    )  # fmt: skip
+    assert purge(store.database, store.writes.blobs, order)["captures"] == 1
+    with store.database.read() as db:
+        assert list(db.scalars(select(Record.url))) == ["https://shop.example/p"]
+    [row] = artifacts(process)
+    assert row.checksum == sha256((store.settings.artifacts / row.storage_uri).read_bytes())
     shelf.close()
 
 
