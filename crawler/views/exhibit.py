@@ -167,8 +167,8 @@ def headers_of(database: Database, given: str) -> Heads:
     return heads_of(database, record)
 
 
-def verified(database: Database, blobs: BlobStore, given: str) -> Verification:
-    """Compare a page and its file with what was recorded of them, and store what a WARC file is like."""
+def verified(database: Database, blobs: BlobStore, given: str, *, is_stored: bool) -> Verification:
+    """Compare a page and its file with what was recorded of them; store it if asked to."""
     with database.read() as db:
         row = lookup.find(db, Snapshot, given)
         record = db.get_one(Record, row.record_id)
@@ -180,6 +180,8 @@ def verified(database: Database, blobs: BlobStore, given: str) -> Verification:
     if warc is None:
         return Verification((page, _artifact_check(blobs, artifact)) if artifact else (page,))
     file = _warc_check(warc)
+    if not is_stored:
+        return Verification((page, file))
     if file.tone == "good":
         if warc.state == "damaged":
             note_whole(database, warc.id)

@@ -27,7 +27,10 @@ def snapshot(request: Request, site: SiteHere, db: Reading, *, snapshot_id: Id, 
 def exhibit_page(request: Request, site: Site, found: PublicExhibit, *, is_checked: bool) -> Response:
     """Return the page of an exhibit, or its document."""
     given = str(found.snapshot.id)
-    checked = views.verified(site.database, site.blobs, given) if is_checked else None
+    checked = None
+    if is_checked:
+        is_stored = not site.settings.web_read_only
+        checked = views.verified(site.database, site.blobs, given, is_stored=is_stored)
     found = views.as_read(site.database, site.blobs, found)
     headers = views.headers_of(site.database, given)
     return shown(request, "snapshot.html", found, headers=headers, checked=checked)

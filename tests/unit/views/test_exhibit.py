@@ -32,7 +32,7 @@ def numbers(database: Database) -> list[int]:
 
 def findings(database: Database, blobs: FolderStore, key: str) -> list[str]:
     """What is found of a page, and of its file."""
-    return [each.finding for each in verified(database, blobs, key).checks]
+    return [each.finding for each in verified(database, blobs, key, is_stored=True).checks]
 
 
 def test_every_capture_has_its_neighbours(database: Database) -> None:

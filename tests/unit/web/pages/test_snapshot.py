@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from tests.unit.web.conftest import Served
+    from tests.unit.web.conftest import Serve, Served
 
 
 def test_an_exhibit_has_the_headers_of_both_sides(served: Served, tmp_path: Path) -> None:
@@ -104,6 +104,17 @@ def test_a_change_elsewhere_in_the_file_is_not_certified(served_on_both: Served,
     with served.database.read() as db:
         assert db.scalars(select(WarcFile.state)).one() == "sealed"
         assert list(attention(db)) == []
+
+
+def test_a_server_that_changes_nothing_stores_no_outcome(serve: Serve, tmp_path: Path) -> None:
+    """With WEB_READ_ONLY it is shown, and that is all."""
+    served = serve(web_read_only=True)
+    path = shelve(served, tmp_path / "warcs")
+    [beech] = [number for key, number in numbers(served).items() if key == (SHOP, day(1))]
+    overwrite(served, path, SHOP, day(1))
+    assert "not all of it is what was recorded" in served.get(f"/snapshots/{beech}?verify=1").text
+    with served.database.read() as db:
+        assert db.scalars(select(WarcFile.state)).one() == "sealed"
 
 
 def test_a_page_in_a_damaged_part_is_called_damaged(served_on_both: Served, tmp_path: Path) -> None:
