@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter, deque
 from itertools import pairwise
@@ -49,6 +50,7 @@ class RequestLog:
     def __init__(self) -> None:
         self._seen: deque[Seen] = deque(maxlen=MAX_ENTRIES)
         self._under_way: Counter[str] = Counter()
+        self._cleared_at = -math.inf
         self._lock = Lock()
 
     def arrived(self, request: Request, shop: str) -> Visit:
@@ -74,7 +76,8 @@ class RequestLog:
         )
         with self._lock:
             self._under_way[_domain(request)] -= 1
-            self._seen.append(seen)
+            if visit.at > self._cleared_at:
+                self._seen.append(seen)
 
     def entries(self, shop: str = "") -> list[Seen]:
         """What was seen, of one shop or of all, in the order of arrival."""
@@ -91,8 +94,9 @@ class RequestLog:
         return max((entry.concurrent for entry in self.entries(shop)), default=0)
 
     def clear(self) -> None:
-        """Forget what was seen; requests under way still count."""
+        """Forget all requests that have arrived; those still under way count as concurrent until they end."""
         with self._lock:
+            self._cleared_at = time.monotonic()
             self._seen.clear()
 
 
