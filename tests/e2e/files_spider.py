@@ -23,4 +23,4 @@ class FilesSpider(Spider):
 
     def parse(self, response: Response, **_: Any) -> Iterator[dict[str, Any]]:
         """An item whose files are downloaded in the pipeline."""
-        yield {"url": response.url, "file_urls": [f"{self.files}?ms=500&file={n}" for n in range(20)]}
+        yield {"url": response.url, "file_urls": [f"{self.files}?ms=200&file={n}" for n in range(20)]}
