@@ -171,8 +171,10 @@ def show(snapshot: SnapshotId, *, as_json: Json = False) -> int:
     Examples:
       vitrine snapshots show 1
     """
-    with reading() as db:
-        document = views.snapshot(db, snapshot)
+    with opened() as stores:
+        with stores.database.read() as db:
+            document = views.snapshot(db, snapshot)
+        document = views.as_read(stores.database, stores.blobs, document)
     if as_json:
         emit(document)
         return 0

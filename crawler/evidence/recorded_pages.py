@@ -12,6 +12,7 @@ from sqlalchemy import func, select
 from crawler.db.models import Page, Record, WarcFile
 from crawler.errors import CrawlerError
 from crawler.evidence.bodies import BodyMissingError, Finding, body_in
+from crawler.evidence.warc_checks import Damage, note_damage
 from crawler.warc.members import BadRecordError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _ROWS = 200
 _READERS = 4
+_DAMAGED = {Finding.CHECKSUM, Finding.CONTENT}
 
 
 @frozen
@@ -44,7 +46,10 @@ def count_recorded(db: Session) -> int:
 
 
 def examine_recorded(database: Database) -> Iterator[ExaminedPage]:
-    """Every page whose record is not gone, in the order of the records; no transaction is open meanwhile."""
+    """Every page whose record is not gone, in the order of the records; no transaction is open meanwhile.
+
+    The row of a file that has a damaged page says so from then on.
+    """
     last = 0
     with ThreadPoolExecutor(_READERS) as readers:
         while rows := _some(database, last):
@@ -56,7 +61,14 @@ def examine_recorded(database: Database) -> Iterator[ExaminedPage]:
             gone = _gone_meanwhile(database, doubted)
             for (page, record, file), finding in zip(rows, findings, strict=True):
                 if record.id not in gone:
+                    if finding in _DAMAGED:
+                        note_damage(database, file.id, _damage_of(record, finding))
                     yield ExaminedPage(page, record, file, finding)
+
+
+def _damage_of(record: Record, finding: Finding) -> Damage:
+    stretch = {"offset": record.offset or 0, "length": record.length or 1, "reason": finding}
+    return Damage(f"a page in it cannot be read as it was captured: {finding}", [stretch], is_of_all=False)
 
 
 def _recorded() -> Select[Page, Record, WarcFile]:

@@ -78,6 +78,13 @@ def test_pages_lie_in_warcs(tmp_path: Path, shops: DemoServer, judge: str) -> No
     database.close()
 
 
+def bodies_of(home: Home) -> list[str]:
+    """What `snapshots show` says of the body of each page."""
+    listed = json.loads(home.vitrine("snapshots", "list", "--json").stdout)["snapshots"]
+    shown = [home.vitrine("snapshots", "show", str(each["id"]), "--json") for each in listed]
+    return [json.loads(each.stdout)["body"] for each in shown]
+
+
 def verify_again(home: Home, file: WarcFile, pages: list[Page]) -> None:
     """`artifacts verify` reads them too: damage is told by page and place, a file that is gone as missing."""
 
@@ -96,6 +103,15 @@ def verify_again(home: Home, file: WarcFile, pages: list[Page]) -> None:
     assert {each["finding"] for each in damaged} == {"checksum_differs"}
     assert {each["warc"] for each in damaged} == {str(path)}
     assert {each["id"] for each in damaged} < {str(page.id) for page in pages}
+    [listed] = json.loads(home.vitrine("warcs", "list", "--json").stdout)["files"]
+    assert (listed["state"], listed["records_bad"]) == ("damaged", len(damaged))
+    assert sorted(bodies_of(home)) == sorted(
+        ["damaged"] * len(damaged) + ["there"] * (len(pages) - len(damaged))
+    )
+    path.write_bytes(data)
+    assert home.vitrine("warcs", "verify", str(path)).returncode == 0
+    assert set(bodies_of(home)) == {"there"}
     path.unlink()
+    assert set(bodies_of(home)) == {"file_missing"}
     assert [each["finding"] for each in verified(6)["pages_failed"]] == ["missing"] * len(pages)
     assert f"{len(pages)} damaged" in home.vitrine("artifacts", "verify").stdout
