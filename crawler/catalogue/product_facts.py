@@ -12,7 +12,7 @@ from attrs import field, frozen
 
 from crawler.errors import BadUrlError
 from crawler.storable import plain_amount
-from crawler.urls import canonical, domain_of, require_http_url, root_of, same_site
+from crawler.urls import canonical, domain_of, require_http_url, root_of, same_site, without_tracking
 
 if TYPE_CHECKING:
     from crawler.pdp import Facts
@@ -33,8 +33,11 @@ class Identity:
 
 
 def identity_of(final_url: str, declared: str | None) -> Identity:
-    """The identity of the product at `final_url`, whose page declares `declared` as its canonical URL."""
-    own = canonical(final_url)
+    """Return the identity of the product at `final_url`, whose page declares `declared` as its canonical URL.
+
+    Parameters that only track visitors are no part of it.
+    """
+    own = without_tracking(canonical(final_url))
     url = _believed(final_url, declared) or own
     return Identity(domain_of(url), url, is_own=url == own)
 
@@ -44,7 +47,7 @@ def _believed(final_url: str, declared: str | None) -> str | None:
     if not declared:
         return None
     try:
-        url = canonical(require_http_url(urljoin(final_url, declared.strip())))
+        url = without_tracking(canonical(require_http_url(urljoin(final_url, declared.strip()))))
         if not same_site(url, final_url):
             return None
         is_home = url == canonical(root_of(url)) != canonical(final_url)

@@ -146,6 +146,15 @@ def test_a_page_has_its_products_url_or_another(url: str, declared: str | None, 
     assert identity_of(url, declared).is_own is is_own
 
 
+@pytest.mark.parametrize("declared", [None, f"{SHOWN}&gclid=1"])
+def test_a_link_in_a_newsletter_leads_to_the_same_product(declared: str | None) -> None:
+    """Parameters that only track visitors make no product of their own; others may be variants."""
+    tracked = f"{SHOWN}&utm_source=mail&utm_campaign=x"
+    assert identity_of(tracked, declared) == identity_of(SHOWN, None)
+    assert identity_of(tracked, declared).is_own
+    assert identity_of("https://shop.example/p?size=1&utm_id=2", None).url == "https://shop.example/p?size=1"
+
+
 def test_a_home_page_may_be_the_product() -> None:
     """A shop that sells one thing."""
     assert identity_of("https://shop.example/?a=1", "/") == Identity(
