@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 from sqlalchemy import func, or_, select
 
+from crawler.archive.asked import shown_time
 from crawler.archive.lookup import (
     HAS_ITS_BYTES,
     NOW,
@@ -43,6 +44,12 @@ class Tombstone:
     gone_at: datetime | None
     why: str
     digest: str | None
+    precision: str | None = None  # of the time of its capture, where that is less than a second
+
+    @property
+    def shown_time(self) -> str:
+        """When it was captured, as exactly as that is known."""
+        return shown_time(self.captured_at, self.precision)
 
 
 _GONE = (
@@ -70,7 +77,9 @@ def _tombstone_of(record: Record, artifact: Artifact | None, file: WarcFile | No
     elif file is not None and file.gone_at is not None:
         gone_at, why = record.gone_at or file.gone_at, file.gone_why or "erased"
     assert record.captured_at is not None  # ruff: ignore[assert] - only those are looked at
-    return Tombstone(record.url, record.captured_at, gone_at, why, record.payload_digest)
+    return Tombstone(
+        record.url, record.captured_at, gone_at, why, record.payload_digest, record.date_precision
+    )  # fmt: skip
 
 
 # ── purges ──

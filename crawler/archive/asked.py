@@ -145,6 +145,11 @@ def capture_date(at: datetime, precision: str | None = None) -> str:
     return at.strftime(_SHOWN[precision] if precision in {"year", "month"} else "%Y-%m-%d")
 
 
+def as_known(at: datetime, precision: str | None) -> datetime | str:
+    """Return a time, or only its day, month or year where no more is known."""
+    return capture_date(at, precision) if precision in {"year", "month", "day"} else at
+
+
 def http_date(at: datetime) -> str:
     """A time as headers have it."""
     return format_datetime(at.astimezone(UTC).replace(microsecond=0), usegmt=True)

@@ -70,7 +70,7 @@ class CaptureGoneError(NotFoundError):
 
     def __init__(self, url: str, stone: Tombstone | None, near_by: list[Capture], message: str = "") -> None:
         """Say what was there; `near_by` are captures of the same URL that are."""
-        when = f" of {stone.captured_at:%Y-%m-%d %H:%M:%S}Z" if stone else ""
+        when = f" of {stone.shown_time}" if stone else ""
         super().__init__(message or f"the capture{when} of {url} is gone: {stone.why if stone else 'erased'}")
         self.url = url
         self.stone = stone

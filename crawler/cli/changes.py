@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from crawler.archive.asked import as_known
 from crawler.archive.changes import ChangesOrder, ChangesResult, compute_changes
 from crawler.archive.comparing import ADDED, REMOVED, SAME
 from crawler.cli.lists import Found, list_command
@@ -22,6 +23,8 @@ from crawler.views import changes as views
 from crawler.views.live import live_diff
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from crawler.archive.comparing import Line, SectionChange
     from crawler.views.live import LiveDiff
     from crawler.views.paging import Wanted
@@ -38,7 +41,7 @@ _CHANGES = Listing(
     "changes",
     lambda each: {
         "id": each.change_id,
-        "at": each.to_capture_timestamp,
+        "at": as_known(each.to_capture_timestamp, each.to_date_precision),
         "change": each.change_type,
         "summary": each.summary,
         "from": each.from_snapshot_id,
@@ -104,9 +107,13 @@ def _show_live(found: LiveDiff) -> None:
     old = found.snapshot
     say("[bold]{title}[/]  {url}", title=old.title or old.url, url=found.url or old.url)
     at = found.fetched_at or "now"
-    say("  {before} → {at}: {summary}", before=old.captured_at, at=at, summary=found.summary)
+    say("  {before} → {at}: {summary}", before=_captured(old), at=at, summary=found.summary)
     for section in found.sections:
         _show_section(section)
+
+
+def _captured(one: views.ComparedSnapshot) -> datetime | str:
+    return as_known(one.captured_at, one.date_precision)
 
 
 def _as_contract(found: views.DiffDocument) -> dict[str, Any]:
@@ -126,8 +133,8 @@ def _show(found: views.DiffDocument) -> None:
     say("[bold]{title}[/]  {url}", title=new.title or new.url, url=new.url)
     say(
         "  {before} → {after}: {summary}",
-        before=old.captured_at,
-        after=new.captured_at,
+        before=_captured(old),
+        after=_captured(new),
         summary=found.summary,
     )
     for fact in found.facts:

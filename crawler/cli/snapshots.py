@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crawler.archive.asked import capture_date
+from crawler.archive.asked import as_known
 from crawler.archive.indexing import IndexResult, index_pages
 from crawler.archive.query import imbalance
 from crawler.archive.rebuilding import WAYS
@@ -32,7 +32,6 @@ from crawler.views import snapshots as views
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
     from crawler.views.paging import Wanted
     from crawler.views.snapshots import ListedSnapshot
@@ -40,16 +39,11 @@ if TYPE_CHECKING:
 LAST_PAGE = 10**12
 
 
-def _as_known(at: datetime, precision: str | None) -> datetime | str:
-    """Return a time, or only its day, month or year where no more is known."""
-    return capture_date(at, precision) if precision in {"year", "month", "day"} else at
-
-
 SNAPSHOTS = Listing(
     "snapshots",
     lambda one: {
         "id": one.id,
-        "captured": _as_known(one.captured_at, one.date_precision),
+        "captured": as_known(one.captured_at, one.date_precision),
         "status": one.status_code,
         "title": one.title,
         "url": one.url,
@@ -179,7 +173,7 @@ def show(snapshot: SnapshotId, *, as_json: Json = False) -> int:
         emit(document)
         return 0
     say("[bold]{title}[/]", title=document.title or document.url)
-    say("  captured_at: {value}", value=_as_known(document.captured_at, document.date_precision))
+    say("  captured_at: {value}", value=as_known(document.captured_at, document.date_precision))
     for name in (
         "url",
         "source",
@@ -288,7 +282,7 @@ def _show_hits(found: found_views.SearchResults) -> None:
         say(
             "    {url}  {at}  {language}",
             url=hit.original_url,
-            at=_as_known(hit.capture_timestamp, hit.date_precision),
+            at=as_known(hit.capture_timestamp, hit.date_precision),
             language=hit.language,
         )
         if hit.snippet_html:

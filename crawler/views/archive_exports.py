@@ -56,8 +56,9 @@ class ExportOrder:
 _COLUMNS: dict[Exported, tuple[Any, ...]] = {
     Exported.SNAPSHOTS: (
         Snapshot.id, RegisteredSource.code.label("sourceCode"), Snapshot.url.label("originalUrl"),
-        Snapshot.captured_at.label("captureTimestamp"), Snapshot.status_code.label("statusCode"),
-        Snapshot.mime_type.label("mimeType"), Snapshot.language, Snapshot.title, Snapshot.snippet,
+        Snapshot.captured_at.label("captureTimestamp"), Snapshot.date_precision.label("datePrecision"),
+        Snapshot.status_code.label("statusCode"), Snapshot.mime_type.label("mimeType"),
+        Snapshot.language, Snapshot.title, Snapshot.snippet,
         Snapshot.content_hash.label("contentHash"), Snapshot.deduplicated,
     ),
     Exported.CHANGES: (

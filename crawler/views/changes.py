@@ -8,7 +8,7 @@ from attrs import frozen
 from sqlalchemy import and_, exists, func, or_, select
 from sqlalchemy.orm import aliased
 
-from crawler.archive.asked import address, timestamp_of, url_of
+from crawler.archive.asked import address, capture_date, timestamp_of, url_of
 from crawler.archive.changes import (
     DIFF_VERSION,
     ERROR,
@@ -61,6 +61,7 @@ class ComparedSnapshot:
     id: int
     url: str
     captured_at: datetime
+    date_precision: str | None  # year, month, day or minute, where no more is known
     title: str
     status_code: int | None
     source_code: str
@@ -106,6 +107,8 @@ class ChangeDocument:
     to_snapshot_id: int
     from_capture_timestamp: datetime | None
     to_capture_timestamp: datetime
+    from_date_precision: str | None  # year, month, day or minute, where no more is known
+    to_date_precision: str | None
     from_job_id: int | None
     to_job_id: int | None
     added_sections: int
@@ -151,6 +154,7 @@ class TimelineEntry:
     snapshot_id: int
     capture_date: str
     capture_timestamp: datetime
+    date_precision: str | None
     job_id: int | None
     job_name: str | None
     title: str
@@ -240,7 +244,8 @@ def _facts(db: Transaction, snapshot: Snapshot) -> Facts | None:
 def _side(db: Transaction, settings: Settings, snapshot: Snapshot) -> ComparedSnapshot:
     code = db.scalars(select(RegisteredSource.code).where(RegisteredSource.id == snapshot.source_id)).one()
     return ComparedSnapshot(
-        id=snapshot.id, url=snapshot.url, captured_at=snapshot.captured_at, title=snapshot.title,
+        id=snapshot.id, url=snapshot.url, captured_at=snapshot.captured_at,
+        date_precision=snapshot.date_precision, title=snapshot.title,
         status_code=snapshot.status_code, source_code=code, browse_url=browse_url(settings, snapshot),
     )  # fmt: skip
 
@@ -300,20 +305,24 @@ def _changes() -> Select[*tuple[Any, ...]]:
     change = SnapshotChange
     has_texts = and_(_BEFORE.text_id.is_not(None), _AFTER.text_id.is_not(None))
     return (
-        select(change, RegisteredSource.code, RegisteredSource.name, PageGroup.group_key, has_texts)
+        select(
+            change, RegisteredSource.code, RegisteredSource.name, PageGroup.group_key, has_texts,
+            _BEFORE.date_precision.label("from_precision"), _AFTER.date_precision.label("to_precision"),
+        )
         .join(RegisteredSource, RegisteredSource.id == change.source_id)
         .join(PageGroup, PageGroup.id == change.group_id)
         .join(_AFTER, _AFTER.id == change.to_snapshot_id)
         .outerjoin(_BEFORE, _BEFORE.id == change.from_snapshot_id)
         .order_by(*_NEWEST.order)
-    )
+    )  # fmt: skip
 
 
 def _change(found: Row[*tuple[Any, ...]]) -> ChangeDocument:
-    row, code, name, group, has_texts = found
+    row, code, name, group, has_texts, before, after = found
     return document_of(
         ChangeDocument, row, change_id=row.id, source_code=code, source_name=name, normalized_url_group=group,
         from_capture_timestamp=row.from_captured_at, to_capture_timestamp=row.to_captured_at,
+        from_date_precision=before, to_date_precision=after,
         diff_available=bool(has_texts) and row.change_type != ERROR,
     )  # fmt: skip
 
@@ -389,7 +398,8 @@ def _entries(db: Transaction, settings: Settings, snapshots: list[Snapshot]) -> 
     for each in snapshots:
         at, job = each.captured_at, job_of(each)
         entry = TimelineEntry(
-            snapshot_id=each.id, capture_date=at.date().isoformat(), capture_timestamp=at, job_id=job,
+            snapshot_id=each.id, capture_date=capture_date(at, each.date_precision), capture_timestamp=at,
+            date_precision=each.date_precision, job_id=job,
             job_name=names.get(job or 0), title=each.title, status_code=each.status_code,
             compare_from_snapshot_id=last, browse_url=browse_url(settings, each),
         )  # fmt: skip

@@ -83,6 +83,7 @@ class JobSnapshot:
     id: int
     url: str
     capture_timestamp: datetime
+    date_precision: str | None  # year, month, day or minute, where no more is known
     status_code: int | None
     language: str
     title: str
@@ -138,8 +139,9 @@ def snapshots(db: Transaction, job_id: int, *, limit: int, offset: int) -> JobSn
     newest = query.order_by(Snapshot.captured_at.desc(), Snapshot.id.desc()).limit(limit).offset(offset)
     items = [
         JobSnapshot(
-            id=row.id, url=redact(row.url), capture_timestamp=row.captured_at, status_code=row.status_code,
-            language=row.language, title=row.title,
+            id=row.id, url=redact(row.url), capture_timestamp=row.captured_at,
+            date_precision=row.date_precision, status_code=row.status_code, language=row.language,
+            title=row.title,
         )
         for row in db.scalars(newest)
     ]  # fmt: skip

@@ -13,6 +13,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from crawler import __version__
+from crawler.archive.asked import shown_time
 from crawler.urls import redacted
 from crawler.web import charts, wording
 
@@ -46,6 +47,7 @@ def environment() -> Environment:
     )  # fmt: skip
     made.globals.update(static=static_url, version=__version__, bars=charts.bars, steps=charts.steps)
     made.filters.update({name: getattr(wording, name) for name in FILTERS})
+    made.filters["shown_time"] = shown_time
     made.filters["quoted"] = shlex.quote  # of commands that are there to be copied
     return made
 

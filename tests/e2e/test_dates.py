@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from crawler.archive.changes import ChangesOrder, compute_changes
 from crawler.db.models import RegisteredSource
 from crawler.jobs import orders
 from crawler.jobs.indexing import Indexer
+from tests.e2e.conftest import Home
 from tests.unit.archive.warcs import Page, write_warc
-from tests.unit.web.conftest import serving_on
+from tests.unit.web.conftest import TOKEN, serving_on
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -42,9 +44,13 @@ def served(sqlite_database: str, tmp_path: Path) -> Generator[Served]:
         Page(f"{URL}{name}", f"<title>Jug {name}</title><p>Earthenware.", at=at, headers=LATER)
         for name, (at, _, _) in DATES.items()
     ]
+    pages += [
+        Page(f"{URL}bowl", f"<title>Bowl</title><p>{text}", at=at, headers=LATER)
+        for at, text in (("2014-02", "Earthenware."), ("2015-03", "Stoneware."))
+    ]
     write_warc(tmp_path / "job" / "warcs" / "a.warc.gz", pages)
     with serving_on(sqlite_database, tmp_path / "home") as serve:
-        served = serve()
+        served = serve(admin_token=TOKEN)
         with served.database.write() as db:
             db.add(RegisteredSource(code="shop", name="Shop", created_at=db.now, updated_at=db.now))
             db.flush()
@@ -67,6 +73,33 @@ def test_the_records_date_is_shown_as_exactly_as_it_is_known(served: Served) -> 
         assert f">{shown if name != 'second' else shown[:16] + ' UTC'}</time>" in page
         assert f">{shown}</time>" in served.get(f"/web/{digits}/{URL}{name}").text
         assert f">{shown}</time>" in served.get(f"/web/*/{URL}{name}").text
+
+
+def test_changes_are_dated_as_exactly_as_it_is_known(
+    served: Served, sqlite_database: str, tmp_path: Path
+) -> None:
+    """In the list of changes, between two captures, in a page's timeline, and where a time is resolved."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(compute_changes, served.database, ChangesOrder()).result()
+    found = served.get("/api/changes?latest=false").json()["results"]
+    [change] = [each for each in found if each["changeType"] == "updated"]
+    assert (change["fromDatePrecision"], change["toDatePrecision"]) == ("month", "month")
+    before, after = change["fromSnapshotId"], change["toSnapshotId"]
+    paths = "/changes", f"/diff/{before}/{after}", "/admin/jobs/1"
+    pages = [served.get(path, headers={"X-Admin-Token": TOKEN}).text for path in paths]
+    for page in pages:
+        assert (">2015-03</time>" in page, "2015-03-01" in page) == (True, False)
+    assert ">2014-02</option>" in pages[1]
+    compared = served.get(f"/api/changes/compare?fromSnapshotId={before}&toSnapshotId={after}").json()
+    assert compared["fromSnapshot"]["datePrecision"] == "month"
+    timeline = served.get(f"/api/snapshots/{after}/timeline").json()["snapshots"]
+    assert [each["captureDate"] for each in timeline] == ["2014-02", "2015-03"]
+    resolved = served.get(f"/api/replay/resolve?url={URL}bowl&timestamp=20150315000000").json()
+    assert (resolved["snapshotId"], resolved["datePrecision"]) == (after, "month")
+    home = Home(tmp_path / "home", {"DATABASE_URL": sqlite_database})
+    for arguments in (("changes", "list"), ("diff", str(before), str(after))):
+        said = home.vitrine(*arguments).stdout
+        assert ("2015-03" in said, "2015-03-01" in said) == (True, False)
 
 
 def test_addresses_have_the_earliest_time(served: Served) -> None:

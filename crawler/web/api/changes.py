@@ -58,6 +58,7 @@ class Resolved:
     found: bool
     url: str
     capture_timestamp: datetime | None
+    date_precision: str | None  # year, month, day or minute, where no more is known
     snapshot_id: int | None
     browse_url: str | None
 
@@ -208,6 +209,7 @@ def resolve(
     response.headers["Memento-Datetime"] = http_date(capture.captured_at)
     return Resolved(
         found=True, url=capture.url, capture_timestamp=capture.captured_at,
+        date_precision=capture.precision,
         snapshot_id=views.snapshot_of(db, capture.record_id),
         browse_url=views.browse_address(site.settings, capture.url, timestamp_of(capture.captured_at)),
     )  # fmt: skip
@@ -215,8 +217,12 @@ def resolve(
 
 def _resolved(site: SiteHere, url: str, snapshot: Snapshot | None) -> Resolved:
     if snapshot is None:
-        return Resolved(found=False, url=url, capture_timestamp=None, snapshot_id=None, browse_url=None)
+        return Resolved(
+            found=False, url=url, capture_timestamp=None, date_precision=None, snapshot_id=None,
+            browse_url=None,
+        )  # fmt: skip
     return Resolved(
-        found=True, url=snapshot.url, capture_timestamp=snapshot.captured_at, snapshot_id=snapshot.id,
+        found=True, url=snapshot.url, capture_timestamp=snapshot.captured_at,
+        date_precision=snapshot.date_precision, snapshot_id=snapshot.id,
         browse_url=views.browse_url(site.settings, snapshot),
     )  # fmt: skip

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request, Response
 
+from crawler.archive.asked import capture_date
 from crawler.errors import NotFoundError
 from crawler.views import archive
 from crawler.views import changes as views
@@ -18,15 +19,15 @@ from crawler.web.site import Reading, SiteHere
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import date
 
 router = APIRouter()
 PAGE_SIZE = 50
 MAX_CHOICES = 200
 LABELS = {"source": "site {}", "from": "from {}", "to": "to {}", "all": "unchanged ones too"}
 COLUMNS = (
-    "change_id", "to_capture_timestamp", "source_code", "change_type", "summary", "normalized_url_group",
-    "from_snapshot_id", "to_snapshot_id", "added_lines", "removed_lines", "change_ratio",
+    "change_id", "to_capture_timestamp", "to_date_precision", "source_code", "change_type", "summary",
+    "normalized_url_group", "from_snapshot_id", "to_snapshot_id", "added_lines", "removed_lines",
+    "change_ratio",
 )  # fmt: skip
 Field = Annotated[str, Query(max_length=200)]
 
@@ -72,8 +73,9 @@ def changes(
 
 def _by_days(
     found: Sequence[views.ChangeDocument],
-) -> list[tuple[date, list[views.ChangeDocument]]]:
-    days = groupby(found, key=lambda each: each.to_capture_timestamp.date())
+) -> list[tuple[str, list[views.ChangeDocument]]]:
+    """Return them by days, or by the month or the year if no more is known."""
+    days = groupby(found, key=lambda each: capture_date(each.to_capture_timestamp, each.to_date_precision))
     return [(day, list(each)) for day, each in days]
 
 

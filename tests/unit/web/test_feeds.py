@@ -25,7 +25,8 @@ def a_change(**fields: Any) -> ChangeDocument:
         "change_id": 5, "change_type": "updated", "summary": "1 section changed", "high_noise": False,
         "diff_available": True, "source_code": "shop", "source_name": "Shop",
         "normalized_url_group": "https://shop.example/", "from_snapshot_id": 1, "to_snapshot_id": 2,
-        "from_capture_timestamp": None, "to_capture_timestamp": AT, "from_job_id": None, "to_job_id": None,
+        "from_capture_timestamp": None, "to_capture_timestamp": AT, "from_date_precision": None,
+        "to_date_precision": None, "from_job_id": None, "to_job_id": None,
         "added_sections": 0, "removed_sections": 0, "changed_sections": 1, "added_lines": 1,
         "removed_lines": 0, "change_ratio": 0.1,
     }  # fmt: skip
