@@ -89,6 +89,8 @@ def show(session: SessionId, *, as_json: Json = False) -> None:
         policy=found.crawl_policy_version, attempt=found.attempts, created=found.created_at,
         finished=found.finished_at,
     )  # fmt: skip
+    if found.wanted_pdp_url:
+        say("product page that was asked for: {url}", url=found.wanted_pdp_url)
     if found.pdp_url:
         price = found.said.price_in_words or "?"
         say("product: {name}  {price}  {url}", name=found.said.name, price=price, url=found.pdp_url)

@@ -54,7 +54,10 @@ def test_the_exit_code_tells_the_truth(database: Database, ends: list[str], code
 @pytest.fixture
 def stored(database: Database) -> None:
     """A session that failed, with a page, a file and a log."""
-    session = a_session(id=KEY, status="failed", error_summary="Crawl failed", cause="timeout")
+    wanted = "https://shop.example/p/old"
+    session = a_session(
+        id=KEY, status="failed", error_summary="Crawl failed", cause="timeout", wanted_pdp_url=wanted
+    )
     page = a_page(KEY, low_confidence_reasons=["left_site"])
     with database.write() as db:
         db.add(session)
@@ -70,7 +73,8 @@ def test_one_is_shown_with_all_that_is_known(vitrine: Vitrine, stored: None, dat
     assert done.code == 0
     for text in (
         f"{KEY}  ✗ failed  Crawl failed (timeout)", "policy v1.2  attempt 1", "product: A chair  19.90 EUR",
-        "left_site", "2.0 KiB", "2026-03-01 13:00:00Z", "session.start", "epoch=1",
+        "asked for: https://shop.example/p/old", "left_site", "2.0 KiB",
+        "2026-03-01 13:00:00Z", "session.start", "epoch=1",
     ):  # fmt: skip
         assert text in done.out, text
     assert "none=" not in done.out

@@ -20,6 +20,7 @@ def test_a_cleanup_takes_what_the_plan_said(inside: Served) -> None:
     for _ in range(2):
         expire(inside, keep(inside.database, inside.blobs, "<title>old</title>"))
     page = inside.get("/admin/retention?plan=1").text
+    assert "Snapshots and texts of all other pages go with their sessions" in page
     digest = re.findall(r'name="digest" value="(\w+)"', page)[0]
     late = keep(inside.database, inside.blobs, "<title>late</title>")
     expire(inside, late)
