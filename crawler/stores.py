@@ -12,6 +12,7 @@ from crawler.catalogue.hooks import CatalogueHooks
 from crawler.catalogue.run_pages import RunHooks
 from crawler.config import S3_SCHEME
 from crawler.db.engine import Database
+from crawler.db.reserve import keep_reserve
 from crawler.db.revisions import require_current
 from crawler.evidence.folder_store import FolderStore
 from crawler.evidence.moved_home import follow_home
@@ -94,6 +95,7 @@ class Stores:
     def equip(self) -> None:
         """Make them fit for a crawl: no command needs locks of domains, nor writes WARC files."""
         mark_store(self.database, self.blobs)
+        keep_reserve(self.settings.database)
         self._open_gate()
         self._open_shelf()
         self.take_over()

@@ -73,7 +73,7 @@ def cleanup(
     def show(result: CleanupResult) -> None:
         bar.update(task, completed=result.candidates)
 
-    with opened(settings, for_work=not order.dry_run) as stores, bar:
+    with opened(settings, for_work=not order.dry_run, makes_room=True) as stores, bar:
         result = clean_up(stores.database, stores.blobs, order, show)
     if as_json:
         emit(result.as_document())
@@ -130,7 +130,7 @@ def purge(
 
     Examples: vitrine purge --domain shop.example --prices
     """
-    with opened(for_work=True) as stores:
+    with opened(for_work=True, makes_room=True) as stores:
         database = stores.database
         with database.write() as db:
             steps.tidy(db)  # a job whose worker is gone is nobody's work

@@ -54,7 +54,7 @@ def cleanup(
     place in `warcs/` first, and what says how the archive came about one in `provenance/`.
     """
     settings = load_settings()
-    with opened(settings) as stores:
+    with opened(settings, makes_room=True) as stores:
         with stores.database.read() as db:
             row = lookup.find(db, Job, job)
             planned = cleaning.plan(db, row, mode)

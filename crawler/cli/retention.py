@@ -285,7 +285,7 @@ def orphans(
     def show(report: OrphanReport) -> None:
         bar.update(task, description=f"{report.files_seen} files, {report.rows_seen} rows")
 
-    with opened() as stores, bar:
+    with opened(makes_room=delete) as stores, bar:
         report = find_orphans(stores.database, stores.blobs, order, show)
         if report.removed or report.marked:
             with stores.database.write() as db:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from crawler.config import load_settings
+from crawler.db.reserve import room_to_delete
 from crawler.stores import open_stores
 
 if TYPE_CHECKING:
@@ -18,13 +19,22 @@ if TYPE_CHECKING:
 
 @contextmanager
 def opened(
-    settings: Settings | None = None, *, for_work: bool = False, may_make: bool = False
+    settings: Settings | None = None,
+    *,
+    for_work: bool = False,
+    may_make: bool = False,
+    makes_room: bool = False,
 ) -> Generator[Stores]:
     """Database, artifacts and sessions; for work on sessions, those whose process died are ended first.
 
-    A database that is not there is made by what begins something, and by no other command.
+    A database that is not there is made by what begins something, and by no other command. What makes room
+    works on a full disk, too.
     """
-    with closing(open_stores(settings or load_settings(), may_make=may_make)) as stores:
+    settings = settings or load_settings()
+    with (
+        room_to_delete(settings.database) if makes_room else nullcontext(),
+        closing(open_stores(settings, may_make=may_make)) as stores,
+    ):
         if for_work:
             stores.take_over()
         yield stores

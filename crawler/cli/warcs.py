@@ -251,7 +251,7 @@ def erase(
     """Overwrite a URL's records in place: answers, requests, revisits of them; a dry run without --yes."""
     if file.name.endswith(".open"):
         raise UsageError(f"{file} is being written", hint="wait for its end, or `vitrine warcs recover`")
-    with opened() as stores:
+    with opened(makes_room=True) as stores:
         now = utc_now()
         done = tools.erase(file, url, now, dry_run=not yes)
         if done.is_done:

@@ -92,7 +92,7 @@ class Database:
         """Prepare the engine; nothing is opened before the first transaction."""
         self.url = _parsed(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        self.path = _file_of(self.url.database) if self.is_sqlite and self.url.database else None
+        self.path = sqlite_file(url)
         self.engine = (
             _sqlite_engine(self.url) if self.is_sqlite else _postgresql_engine(self.url, connections)
         )
@@ -178,7 +178,7 @@ class Database:
         if self._is_full():
             what, hint = (
                 "cannot be used",
-                "its disk is full: free some room beside it, then `vitrine cleanup`",
+                "its disk is full: `vitrine cleanup` and `vitrine purge` make room, else free some beside it",
             )
         elif self.is_sqlite:
             what, hint = (
@@ -199,6 +199,12 @@ class Database:
         with suppress(OSError):
             return shutil.disk_usage(self.path.parent).free < LEAST_ROOM_BYTES
         return False
+
+
+def sqlite_file(url: str) -> Path | None:
+    """Return the file of a SQLite database, and None for a server's."""
+    parsed = _parsed(url)
+    return _file_of(parsed.database) if parsed.get_backend_name() == "sqlite" and parsed.database else None
 
 
 def sqlite_wal_is_safe() -> bool:

@@ -10,6 +10,7 @@ from scrapy.utils.asyncio import run_in_thread
 
 from crawler import logs
 from crawler.crawl.context import CrawlContext
+from crawler.db.reserve import room_to_delete
 from crawler.errors import CrawlerError, InternalError, UsageError
 from crawler.retention.cleanup import CleanupOrder, Part, clean_up
 from crawler.spiders.visiting import refusal
@@ -93,7 +94,10 @@ def figures(result: CleanupResult) -> dict[str, int]:
 
 def _clean_up(settings: Settings, order: CleanupOrder) -> CleanupResult:
     try:
-        with closing(open_stores(settings, may_make=False)) as stores:
+        with (
+            room_to_delete(settings.database),
+            closing(open_stores(settings, may_make=False)) as stores,
+        ):
             if not order.dry_run:
                 stores.take_over()
             return clean_up(stores.database, stores.blobs, order)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import update
 
+from crawler.db.models import Artifact
+from tests.e2e.conftest import Home
 from tests.e2e.disks import mounted
 from tests.e2e.farm import farm
 from tests.waiting import wait_for
@@ -19,7 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from crawler.demo import DemoServer
-    from tests.e2e.conftest import Home
 
 PAGES = 16
 FULL = "size=120k"  # some of the pages, and not all
@@ -81,22 +84,49 @@ def test_with_room_again_the_same_command_goes_on_at_once(
         assert ended == ["completed"]
 
 
+def test_cleanup_and_purge_make_room_on_a_full_disk(shops: DemoServer, tmp_path: Path) -> None:
+    """Everything in one home, as it is by default, and a WARC file that keeps another shop's records."""
+    home = Home(tmp_path / "small")
+    with mounted(home.path, ROOMY):
+        home.crawl(shops.url("plain"), shops.url("german"), "-s", f"WARC_DIR={home.path / 'warcs'}")
+        with closing(home.database()) as database, database.write() as db:
+            past = db.now - timedelta(days=1)
+            db.execute(update(Artifact).where(Artifact.type == "html_gz").values(retention_until=past))
+        purge = ("purge", "--domain", shops.domain("plain"), "--prices", "--yes")
+        for command in (("cleanup", "--dry-run"), ("cleanup",), purge):
+            with filled(home.path, until=lambda: True):
+                done = home.vitrine(*command)
+                assert done.returncode == 0, (command, done.stderr)
+                assert home.vitrine("sessions", "list").returncode == 0  # there is some room now
+        assert [each["domain"] for each in home.sessions()] == [shops.domain("german")]
+        assert not [uri for uri in home.files() if uri.endswith("html.gz")]
+        [shared] = (home.path / "warcs").iterdir()
+        listed = home.vitrine("warcs", "cdxj", str(shared)).stdout
+        assert (shops.domain("german") in listed, shops.domain("plain") in listed) == (True, False)
+        assert home.vitrine("artifacts", "verify").returncode == 0
+        assert [each["status"] for each in home.crawl(shops.url("plain"))] == ["completed"]
+
+
 @contextmanager
 def filled(disk: Path, until: Callable[[], bool]) -> Generator[None]:
-    """Leave no room on a disk, whatever is freed there, and give it back at the end."""
-    filler = disk / "filler"
+    """Leave no room on a disk, whatever is freed there until a time, and give it back at the end."""
+    filler, full = disk / "filler", threading.Event()
 
     def fill() -> None:
         with filler.open("ab", buffering=0) as file:
-            while not until():
+            while True:
                 for size in (65_536, 512):
                     with suppress(OSError):
                         while file.write(b"x" * size):
                             pass
+                full.set()
+                if until():
+                    return
                 time.sleep(0.02)
 
     filling = threading.Thread(target=fill)
     filling.start()
+    full.wait()
     try:
         yield
     finally:
