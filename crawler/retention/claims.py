@@ -356,10 +356,14 @@ def _still_ours(db: Session, claim: str) -> set[UUID]:
 def _mark_deleted(db: Session, claim: str, now: datetime, only: Collection[UUID] | None = None) -> None:
     """Write that the files of a claim's rows are gone: of all of them, or of some."""
     going = select(Artifact.id).where(Artifact.cleanup_claim == claim, Artifact.type == WARC.name)
-    going = going if only is None else going.where(Artifact.id.in_(only))
-    files = update(WarcFile).where(WarcFile.artifact_id.in_(going))
-    _run(db, files.values(state="gone", gone_at=now, gone_why=RETENTION))
+    note_gone_warcs(db, going if only is None else going.where(Artifact.id.in_(only)), now)
     _change_claimed(db, claim, only, deleted_at=now, cleanup_next=None, **_FREE)
+
+
+def note_gone_warcs(db: Session, artifacts: Select[Any] | Collection[UUID], now: datetime) -> None:
+    """Have the rows of WARC files say that they are gone, with the artifacts that they were."""
+    files = update(WarcFile).where(WarcFile.artifact_id.in_(artifacts))
+    _run(db, files.values(state="gone", gone_at=now, gone_why=RETENTION))
 
 
 def _release(db: Session, claim: str, only: Collection[UUID] | None = None) -> None:

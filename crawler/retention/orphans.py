@@ -17,6 +17,7 @@ from crawler.db.models.evidence import Artifact
 from crawler.evidence.blobs import StoreUnavailableError, UnsafePathError
 from crawler.evidence.bodies import is_readable, readable_after, still_readable
 from crawler.evidence.store_mark import owned_since, require_store
+from crawler.retention.claims import note_gone_warcs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -211,6 +212,7 @@ class _Scan:
             values = {"deleted_at": now, "cleanup_claim": None, "cleanup_claimed_until": None}
             marking = update(Artifact).where(*which).values(**values).returning(Artifact.id)
             marked = db.connection().scalars(marking).all()
+            note_gone_warcs(db, marked, now)
         for key in marked:
             log.info("retention_orphans.marked", artifact_id=str(key))
         self.report.marked += len(marked)

@@ -33,6 +33,7 @@ from crawler.db.models import (
     Record,
     Run,
     ScrapeRecord,
+    WarcFile,
 )
 from crawler.retention import holds, policies
 from crawler.runs.rows import ENDED as RUNS_ENDED
@@ -89,6 +90,8 @@ class RetainedTable:
             return self._remove(db, keys)
         named = unused.named_by_sessions(db, keys)
         # Of its artifacts only marks of files that are gone are left; pages and logs go by themselves.
+        own = (WarcFile.session_id.in_(keys), WarcFile.artifact_id.is_not(None))
+        db.execute(delete(WarcFile).where(*own))
         db.execute(delete(Artifact).where(Artifact.session_id.in_(keys)))
         removed = self._remove(db, keys)
         unused.delete_unused(db, named)

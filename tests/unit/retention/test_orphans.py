@@ -8,8 +8,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import select
 
 from crawler.clock import utc_now
+from crawler.db.models import WarcFile
 from crawler.evidence.blobs import StoreUnavailableError
 from crawler.retention import orphans
 from crawler.retention.orphans import OrphanOrder, OrphanReport, find_orphans
@@ -101,6 +103,19 @@ def test_lost_rows_are_marked_when_asked(evidence: Evidence) -> None:
     assert {row.id for row in report.rows if row.unsafe_path} == {unsafe}
     assert report.marked == 3
     assert evidence.deleted() == lost
+
+
+def test_a_lost_warc_is_marked_with_its_artifact(evidence: Evidence) -> None:
+    """So that it is not listed as there."""
+    lost = evidence.add("session.warc.gz", file=False, type="warc", age=LIVE)
+    evidence.add("fine.gz", age=LIVE)
+    with evidence.database.write() as db:
+        db.add(
+            WarcFile(folder="/a", path="session.warc.gz", artifact_id=lost, state="sealed", created_at=db.now)
+        )
+    assert scan(evidence, mark_rows=True).marked == 1
+    with evidence.database.read() as db:
+        assert db.scalars(select(WarcFile.state)).one() == "gone"
 
 
 def test_empty_store_marks_nothing(evidence: Evidence) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import insert, text, update
+from sqlalchemy import insert, select, text, update
 
 from crawler.clock import utc_now
 from crawler.db import lookup
@@ -217,6 +217,25 @@ def _record_pages(visits: Visits) -> None:
         db.add(record)
         db.flush()
         db.execute(update(Page).values(record_id=record.id))
+
+
+def test_a_session_takes_along_what_its_own_warc_had(visits: Visits) -> None:
+    """The row of the file that is gone, and its records; the file of a recorded crawl is still there."""
+    session = visits.visit()
+    with visits.database.write() as db:
+        artifact = db.scalar(select(Artifact.id).limit(1))
+        for path, artifact_id in (("a.warc.gz", artifact), ("b.warc.gz", None)):
+            file = WarcFile(
+                folder="/warcs", path=path, session_id=session, artifact_id=artifact_id, created_at=db.now
+            )
+            db.add(file)
+            db.flush()
+            db.add(Record(warc_file_id=file.id, offset=0, url=PRODUCT, url_key=stored_key(PRODUCT)))
+    _release(visits, session)
+    sweep(visits.database)
+    assert visits.count(CrawlSession) == 0
+    assert [file.path for file in visits.rows(WarcFile)] == ["b.warc.gz"]
+    assert visits.count(Record) == 1
 
 
 @pytest.mark.parametrize("needed_by", ["artifact", "price", "running", "warc", None])
