@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from crawler.evidence.blobs import BlobStore
 
 ARTIFACTS = "artifacts"
+PLANNED = "artifacts_planned"  # the row of a mark that is about to be published
 _KEY = 0x6D61726B  # of the lock under which processes of one database mark its store
 _HINT = (
     "check ARTIFACTS_DIR, DATABASE_URL and what is mounted; "
@@ -51,13 +52,17 @@ def mark_store(database: Database, blobs: BlobStore) -> None:
     if known is not None:
         _require_same(blobs, known)
         return
+    _plan_mark(database, blobs)
     with database.write() as db:
         wait_for_turn(db, _KEY)
         known = db.get(StoreMark, ARTIFACTS, populate_existing=True)
         if known is None:
             _require_unused(db, blobs)
-            mark = _publish_mark(blobs)
-            db.add(StoreMark(place=ARTIFACTS, mark=mark, root=blobs.shown, created_at=db.now))
+            planned = db.get_one(StoreMark, PLANNED)
+            if _found(blobs) is None:
+                _publish_mark(blobs, planned.mark)
+            db.add(StoreMark(place=ARTIFACTS, mark=planned.mark, root=blobs.shown, created_at=db.now))
+            db.delete(planned)
     if known is not None:  # another process of this database was faster
         _require_same(blobs, known)
 
@@ -78,7 +83,8 @@ def adopt_store(database: Database, blobs: BlobStore) -> UUID:
         blobs.delete(MARK)
     with database.write() as db:
         wait_for_turn(db, _KEY)
-        mark = _publish_mark(blobs)
+        mark = uuid4()
+        _publish_mark(blobs, mark)
         db.merge(StoreMark(place=ARTIFACTS, mark=mark, root=blobs.shown, created_at=db.now))
     return mark
 
@@ -87,6 +93,14 @@ def owned_since(database: Database) -> datetime | None:
     """Return when the store became this database's; files from before may be what another one has rows of."""
     known = _known(database)
     return known.created_at if known else None
+
+
+def _plan_mark(database: Database, blobs: BlobStore) -> None:
+    """Commit a mark before it is published: if the process dies in between, the store is still ours."""
+    with database.write() as db:
+        wait_for_turn(db, _KEY)
+        if db.get(StoreMark, ARTIFACTS) is None and db.get(StoreMark, PLANNED) is None:
+            db.add(StoreMark(place=PLANNED, mark=uuid4(), root=blobs.shown, created_at=db.now))
 
 
 def _require_same(blobs: BlobStore, known: StoreMark) -> None:
@@ -103,7 +117,10 @@ def _require_same(blobs: BlobStore, known: StoreMark) -> None:
 
 def _require_unused(db: Session, blobs: BlobStore) -> None:
     """Refuse, for a database without a store, one that is marked or has files, and any if rows name files."""
-    if (mark := _found(blobs)) is not None:
+    mark, planned = _found(blobs), db.get(StoreMark, PLANNED)
+    if planned is not None and mark == planned.mark:
+        return
+    if mark is not None:
         reason = f"is the store of another database, marked {mark}; this database has none yet"
     elif (uri := next(_visible_files(blobs), None)) is not None:
         reason = f"has files without this database's mark, such as {uri}"
@@ -152,11 +169,9 @@ def _absent_is_empty() -> Generator[None]:
             raise
 
 
-def _publish_mark(blobs: BlobStore) -> UUID:
-    """Write a new mark; another database that marked the store in the meantime keeps it."""
-    mark = uuid4()
+def _publish_mark(blobs: BlobStore, mark: UUID) -> None:
+    """Write a mark; another database that marked the store in the meantime keeps it."""
     try:
         blobs.publish(MARK, f"{mark}\n".encode())
     except BlobExistsError:
         raise OtherStoreError(f"{blobs.shown} was just marked by another database", hint=_HINT) from None
-    return mark

@@ -45,7 +45,7 @@ class StoreMark(Base):
 
     __tablename__ = "store_marks"
 
-    place: Mapped[str] = mapped_column(primary_key=True)  # artifacts, home
+    place: Mapped[str] = mapped_column(primary_key=True)  # artifacts, artifacts_planned, home
     mark: Mapped[UUID]  # what stands in the store's own mark
     root: Mapped[str]  # where it was when it was marked, or the home when it was last used
     created_at: Mapped[datetime]

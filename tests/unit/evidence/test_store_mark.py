@@ -138,6 +138,28 @@ def test_crawls_that_start_together_share_the_store(database: Database, tmp_path
             started.result()
 
 
+def test_a_mark_whose_commit_failed_is_this_databases_own(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next crawl goes on with it, and so does a cleanup before that."""
+    store = FolderStore(tmp_path / "one")
+    publish = store.publish
+
+    def publish_and_die(uri: str, data: bytes) -> None:
+        publish(uri, data)
+        raise OSError("the process died")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "publish", publish_and_die)
+        with pytest.raises(OSError, match="died"):
+            mark_store(database, store)
+    mark = store.read(MARK)
+    require_store(database, store)
+    mark_store(database, store)
+    mark_store(database, store)
+    assert store.read(MARK) == mark
+
+
 def test_a_damaged_mark_is_told(database: Database, tmp_path: Path) -> None:
     """It is neither taken for another store nor overwritten."""
     store = FolderStore(tmp_path / "one")
