@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import re
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.log import _get_handler  # ruff: ignore[import-private-name] - it reads all of LOG_*
 
 from crawler import interrupts, logs
 from crawler.config import load_settings, load_settings_from
+from crawler.crawl.closing import ENDS_ITS_VISITS
 from crawler.crawl.promises import require_promises
 from crawler.errors import CrawlerError, ExitCode
 from crawler.extensions.sessions import Sessions
@@ -64,6 +66,18 @@ class LoggingCommand(AnyCommand):
         """Run Scrapy's command, which is loaded now and has its own way with an interruption."""
         interrupts.loaded()
         super().run(args, opts)  # type: ignore[safe-super]  # Scrapy's command comes next
+
+
+class PageCommand(LoggingCommand):
+    """Goes in front of a command that has a spider ask for one page, outside of the spider's sessions."""
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Have the crawl begin and end the session, whichever spider is named."""
+        assert self.crawler_process is not None  # ruff: ignore[assert] - Scrapy sets it before it runs a command
+        with suppress(KeyError):  # without --spider; of an unknown one Scrapy tells
+            spider: Any = self.crawler_process.spider_loader.load(opts.spider)
+            setattr(spider, ENDS_ITS_VISITS, False)
+        super().run(args, opts)
 
 
 class CheckedCommand(LoggingCommand, Base):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from scrapy.commands.fetch import Command as ScrapyFetch
 
-from crawler.commands.checked import LoggingCommand
+from crawler.commands.checked import PageCommand
 
 
-class Command(LoggingCommand, ScrapyFetch):
+class Command(PageCommand, ScrapyFetch):
     """An answer's body."""

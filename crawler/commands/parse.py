@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from scrapy.commands.parse import Command as ScrapyParse
 
-from crawler.commands.checked import LoggingCommand
+from crawler.commands.checked import PageCommand
 
 
-class Command(LoggingCommand, ScrapyParse):
+class Command(PageCommand, ScrapyParse):
     """What a spider makes of an answer."""

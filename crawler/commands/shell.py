@@ -12,7 +12,7 @@ from scrapy.responsetypes import responsetypes
 from scrapy.utils.url import guess_scheme
 from w3lib.url import file_uri_to_path
 
-from crawler.commands.checked import LoggingCommand
+from crawler.commands.checked import PageCommand
 
 if TYPE_CHECKING:
     import argparse
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 
-class Command(LoggingCommand, ScrapyShell):
+class Command(PageCommand, ScrapyShell):
     """An answer to play with, through the gate, or a file."""
 
     _file: Response | None = None

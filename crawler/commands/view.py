@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from scrapy.commands.view import Command as ScrapyView
 
-from crawler.commands.checked import LoggingCommand
+from crawler.commands.checked import PageCommand
 
 
-class Command(LoggingCommand, ScrapyView):
+class Command(PageCommand, ScrapyView):
     """An answer in the browser."""

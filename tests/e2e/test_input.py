@@ -135,6 +135,15 @@ def test_scrapy_parse_judges_a_page(home: Home, shops: DemoServer) -> None:
     done = home.scrapy("parse", "--spider", "pdp", "--nolog", "--nocolour", url)
     assert "'is_pdp': True" in done.stdout
     assert "Fogbound Tumbler" in done.stdout
+    assert [session["status"] for session in home.sessions()] == ["completed"]
+
+
+def test_scrapy_fetch_and_shell_take_a_spider_of_ours(home: Home, shops: DemoServer) -> None:
+    """Their one request goes out without a session of that spider's."""
+    url = shops.url("plain", "/products/fogbound-tumbler")
+    assert "Fogbound Tumbler" in home.scrapy("fetch", "--spider", "pdp", "--nolog", url).stdout
+    shown = home.scrapy("shell", "--spider", "pdp", "--nolog", "-c", "response.status", url)
+    assert shown.stdout.strip() == "200"
 
 
 def test_logs_as_json_are_one_object_a_line(home: Home, shops: DemoServer) -> None:
