@@ -207,7 +207,7 @@ def test_cat_writes_the_bytes(evidence: Evidence, capsysbinary: pytest.CaptureFi
     assert run(["artifacts", "cat", str(key)]) == 1
     shown = capsysbinary.readouterr()
     assert shown.out == b""
-    assert shown.err.startswith(b"error[not_found]: artifact %s was deleted at " % str(key).encode())
+    assert shown.err.startswith(b"error[body_gone]: artifact %s was deleted at " % str(key).encode())
 
 
 def test_orphans_are_reported_and_removed(
