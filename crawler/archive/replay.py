@@ -259,7 +259,7 @@ class Replay:
 
     def _body(self, capture: Capture) -> Body:
         """A capture's body; why it is not there is told as a page can show it."""
-        if (known := known_of(self.database, capture)) is not Finding.INTACT:
+        if (known := known_of(self.database, capture)) not in {Finding.INTACT, Finding.MISSING}:
             raise damaged(self.database, capture, known)
         try:
             body = self._bodies.of_record(capture.record_id)

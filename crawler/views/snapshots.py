@@ -227,7 +227,8 @@ def raw(database: Database, blobs: BlobStore, given: str, *, even_damaged: bool 
         record = db.get_one(Record, row.record_id)
         file = db.get(WarcFile, record.warc_file_id) if record.warc_file_id else None
         state = body_state(db, record, file)
-    if state not in ({THERE, *_UNREADABLE} if even_damaged else {THERE}):
+    # A file that a check found missing may have been put back since.
+    if state not in ({THERE, *_UNREADABLE} if even_damaged else {THERE, MISSING}):
         raise NoBodyError(f"the body of snapshot {row.id} is not there: {state}", state)
     try:
         found = Bodies(database, blobs).of_record(record.id)

@@ -112,6 +112,10 @@ def verify_again(home: Home, file: WarcFile, pages: list[Page]) -> None:
     assert home.vitrine("warcs", "verify", str(path)).returncode == 0
     assert set(bodies_of(home)) == {"there"}
     path.unlink()
+    assert home.vitrine("warcs", "verify", str(path)).returncode == 6
     assert set(bodies_of(home)) == {"file_missing"}
+    path.write_bytes(data)  # the check that found it missing is over
+    assert set(bodies_of(home)) == {"there"}
+    path.unlink()
     assert [each["finding"] for each in verified(6)["pages_failed"]] == ["missing"] * len(pages)
     assert f"{len(pages)} damaged" in home.vitrine("artifacts", "verify").stdout
