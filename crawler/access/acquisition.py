@@ -21,7 +21,15 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
 from attrs import frozen
 
 from crawler import logs
-from crawler.access.gate import Busy, Gate, GateTimes, GateUnavailableError, Held, Release
+from crawler.access.gate import (
+    Busy,
+    Gate,
+    GateTimes,
+    GateUnavailableError,
+    Held,
+    LocalGateUnavailableError,
+    Release,
+)
 from crawler.access.local_gate import LocalGate
 from crawler.access.process import is_ours, is_own, new_token
 from crawler.capture.failures import Cause
@@ -299,6 +307,9 @@ class DomainAcquisition:
             if waiter.once:
                 raise
             longest = self._in.gate.times.lock_ttl_ms
+            if isinstance(error, LocalGateUnavailableError):
+                # The sessions cannot be written either, and the crawl waits no longer for that.
+                longest = min(longest, round(self._in.settings.store_patience_seconds * 1000))
             if self._in.has_answered and now - since < longest / 1000:  # an outage, which costs no attempt
                 if is_first:
                     told = {"reason": error.code, "error": str(error)}

@@ -12,8 +12,9 @@ from scrapy.exceptions import CloseSpider
 from crawler import logs
 from crawler.capture.failures import Cause
 from crawler.capture.items import PageCapture, page_fields
-from crawler.crawl.closing import tell_refusal
+from crawler.crawl.closing import end_crawl, tell_refusal
 from crawler.crawl.context import SESSION, CrawlContext
+from crawler.db.engine import DatabaseUnavailableError
 from crawler.errors import CrawlerError
 from crawler.sessions.rows import StaleSessionError
 
@@ -98,15 +99,22 @@ class VisitingSpider(SessionSpider):
         except CrawlerError as error:
             raise refusal(self.visits, error) from error
         outgoing: Outgoing = asyncio.Queue()
-        running = asyncio.ensure_future(self.run_sessions(orders, outgoing))
+        running = asyncio.ensure_future(self._run_to_the_end(orders, outgoing))
         running.add_done_callback(lambda _: outgoing.put_nowait(None))
         try:
             while (request := await outgoing.get()) is not None:
                 yield request
             await running
-            await self.all_ended()
         finally:
             running.cancel()
+
+    async def _run_to_the_end(self, orders: Sequence[Queued], outgoing: Outgoing) -> None:
+        """Run all sessions; a database that cannot be used any more ends the crawl."""
+        try:
+            await self.run_sessions(orders, outgoing)
+            await self.all_ended()
+        except* DatabaseUnavailableError as errors:
+            end_crawl(self.crawler, self.visits, errors.exceptions[0])
 
     async def run_sessions(self, orders: Sequence[Queued], outgoing: Outgoing) -> None:
         """Run these sessions: those of one domain one after the other, the domains side by side."""
@@ -126,6 +134,8 @@ class VisitingSpider(SessionSpider):
                         await self.see_through(visit, outgoing)
             except StaleSessionError:
                 log.warning("session.taken_over", session_id=str(session_id), domain=order.domain)
+            except DatabaseUnavailableError:
+                raise
             except Exception:
                 log.exception("session.failed", session_id=str(session_id), domain=order.domain)
 

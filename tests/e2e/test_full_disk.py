@@ -62,14 +62,17 @@ def test_a_full_disk_loses_nothing(home: Home, tmp_path: Path, database: str) ->
 def test_with_room_again_the_same_command_goes_on_at_once(
     home: Home, shops: DemoServer, tmp_path: Path
 ) -> None:
-    """Nothing could be written of the first one's end; that its process is gone is enough to know."""
+    """Nothing could be written of the first one's end; that its process is gone is enough to know.
+
+    Sessions that wait for their turn do not wait for the disk, too; that it is full is said once.
+    """
     small, urls = tmp_path / "small", tmp_path / "urls.txt"
-    urls.write_text(shops.url("plain"), encoding="utf-8")
+    urls.write_text(f"{shops.url('plain')}\n{shops.url('german')}\n", encoding="utf-8")
     command = ("crawl", "pdp", "--urls", str(urls), "-s", "DOWNLOAD_DELAY=0.5")
     with mounted(small, ROOMY):
         home.extra.update(
             DATABASE_URL=f"sqlite:///{small}/vitrine.db", ARTIFACTS_DIR=str(small / "artifacts"),
-            STORE_PATIENCE_SECONDS="1", DOMAIN_LOCK_TTL_SECONDS="300",
+            STORE_PATIENCE_SECONDS="1", DOMAIN_LOCK_TTL_SECONDS="300", SESSIONS_AT_ONCE="1",
         )  # fmt: skip
         shops.forget()
         first = home.start_vitrine(*command)
@@ -77,11 +80,12 @@ def test_with_room_again_the_same_command_goes_on_at_once(
         with filled(small, until=lambda: first.poll() is not None):
             _, log = first.communicate(timeout=120)
         assert (first.returncode, "Traceback" in log) == (1, False), log
+        assert log.count("error[database_unavailable]") == 1, log
 
         second = home.vitrine(*command)
         assert second.returncode == 0, (second.stdout, second.stderr)
         ended = [each["status"] for each in home.sessions()]
-        assert ended == ["completed"]
+        assert ended == ["completed", "completed"]
 
 
 def test_cleanup_and_purge_make_room_on_a_full_disk(shops: DemoServer, tmp_path: Path) -> None:
