@@ -1,0 +1,1 @@
+"""An ordinary Scrapy project that keeps evidence of the pages it sees."""
