@@ -15,13 +15,14 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from crawler import logs
 from crawler.capture.failures import Cause
 from crawler.capture.items import PageCapture
-from crawler.crawl.answers import CACHED, GONE, OK, cause_of_answer, cause_of_error, read
+from crawler.crawl.answers import CACHED, CLIENT_ERROR, GONE, OK, cause_of_answer, cause_of_error, read
 from crawler.crawl.closing import end_crawl, ends_its_visits
 from crawler.crawl.context import SESSION, VIEWPORT, Component
 from crawler.crawl.keeping import keep
 from crawler.crawl.rendered import rendered_in, seen_in
 from crawler.reading.readers import ReadingFailedError
 from crawler.sessions.rows import StaleSessionError
+from crawler.warc.methods import GET, lookup_url
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -101,6 +102,8 @@ class CaptureMiddleware(Component):
         cause = _cause_of(response)
         try:
             page = await read(self.context.readers, response, visit.order.crawl_policy_version)
+            # The answer to a form is no capture of the form's page.
+            page = evolve(page, url=lookup_url(page.url, _method_of(response)))
         except ReadingFailedError:
             visit.came(Cause.UNREADABLE, response.url)
             return
@@ -136,5 +139,14 @@ def _capture_of(page: FetchedPage, visit: Visit, response: Response) -> PageCapt
 
 
 def _cause_of(response: Response) -> Cause | None:
-    """Why an answer is not the page that was asked for; a callback that handles a 404 has what it wants."""
-    return None if response.status in GONE else cause_of_answer(response)
+    """Return why an answer is not the page that was requested.
+
+    A callback that handles a 404 or a redirect has what it wants, as has one that did not request a page.
+    """
+    is_page = _method_of(response) == GET and response.status == OK
+    is_fine = response.status in GONE or (response.status < CLIENT_ERROR and not is_page)
+    return None if is_fine else cause_of_answer(response)
+
+
+def _method_of(response: Response) -> str:
+    return response.request.method if response.request is not None else GET

@@ -12,6 +12,8 @@ from email import message_from_bytes
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_plus, urlencode
 
+from crawler.urls import redacted
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -26,7 +28,8 @@ def lookup_url(url: str, method: str, content_type: str = "", body: bytes = b"")
     if method == GET:
         return url
     sent = sent_query(content_type, body) if method in _WITH_BODY and body else ""
-    return f"{url}{'&' if '?' in url else '?'}__wb_method={method}" + (f"&{sent}" if sent else "")
+    more = f"__wb_method={method}" + (redacted(f"&{sent}") if sent else "")  # indexes are public
+    return f"{url}{'&' if '?' in url else '?'}{more}"
 
 
 def sent_query(content_type: str, body: bytes) -> str:

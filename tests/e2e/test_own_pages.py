@@ -73,3 +73,33 @@ def test_a_page_is_kept_whatever_its_callback_does(home: Home, tmp_path: Path, w
     files = {(file["page_id"], file["type"]): file["storage_uri"] for file in session["artifacts"]}
     sold_out = home.artifacts / files[kept["gone"]["id"], "html_gz"]
     assert b"Sold out" in gzip.decompress(sold_out.read_bytes())
+
+
+POSTS = """
+import scrapy
+
+class Shop(scrapy.Spider):
+    name = "shop"
+
+    def __init__(self, url, **more):
+        super().__init__(**more)
+        self.url = url
+
+    async def start(self):
+        yield scrapy.Request(self.url, method="HEAD", dont_filter=True)
+        yield scrapy.FormRequest(self.url, formdata={"user": "ann", "password": "xyz"}, dont_filter=True)
+
+    def parse(self, response):
+        return {"status": response.status}
+"""
+
+
+def test_the_answer_to_a_form_is_no_capture_of_its_page(home: Home, tmp_path: Path) -> None:
+    """It is kept under an address that names the method; what was sent is not in it, and HEAD has no page."""
+    project = Project.make(tmp_path / "theirs", home, "add-on", POSTS)
+    with farm(1, 1) as sites:
+        done = project.crawl(sites.starts[0])
+        assert done.returncode == 0, done.stderr
+        [session] = home.sessions()
+        assert [page["url"] for page in session["pages"]] == [f"{sites.starts[0]}?__wb_method=POST"]
+    assert len(project.items()) == 2

@@ -608,7 +608,7 @@ class PageCount(Thing):
     """CLOSESPIDER_PAGECOUNT."""
 
     name = "page-count"
-    custom_settings = {"CLOSESPIDER_PAGECOUNT": 1, "CONCURRENT_REQUESTS": 1}
+    custom_settings = {"CLOSESPIDER_PAGECOUNT": 2, "CONCURRENT_REQUESTS": 1}
 
 
 class NothingToDo(Thing):

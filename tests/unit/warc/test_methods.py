@@ -18,6 +18,7 @@ FORM = "application/x-www-form-urlencoded"
         ("DELETE", FORM, b"a=1", "?__wb_method=DELETE"),
         ("POST", "", b"", "?__wb_method=POST"),
         ("POST", FORM, b"a=1+2&b=%C3%A9", "?__wb_method=POST&a=1 2&b=é"),
+        ("POST", FORM, b"user=ann&password=xyz", "?__wb_method=POST&user=ann&password=***"),
         ("PUT", FORM, b"\xff", "?__wb_method=PUT&__wb_post_data=/w=="),
         (
             "POST",
