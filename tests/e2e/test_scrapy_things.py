@@ -26,6 +26,7 @@ THINGS: dict[str, Any] = {
     if isinstance(each, type) and issubclass(each, Spider) and each.__module__ == spiders.__name__
     if getattr(each, "name", None)
 }
+NOTHING = "\u2013"  # differs
 SHA1 = re.compile(r"\b[0-9a-f]{40}\b")
 WAYS = ("plain", "addon", "import")
 
@@ -78,18 +79,30 @@ def environment_of(way: str, folder: Path) -> dict[str, str]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("thing", THINGS)
+# Each takes three crawls: `make test` has some, `make soak` all.
+OFTEN = {"dicts", "rules", "login", "retries", "callback-errors", "stops"}
+
+
+@pytest.mark.parametrize(
+    "thing",
+    [each if each in OFTEN else pytest.param(each, marks=pytest.mark.soak(minutes=5)) for each in THINGS],
+)
 def test_the_same_with_and_without(thing: str, tmp_path: Path) -> None:
     """Items, files, requests and exit code are those of plain Scrapy, or differ as the spider says."""
-    outcomes: dict[str, Any] = {}
-    logs = {}
-    for way in WAYS:
-        outcomes[way], logs[way] = crawl(thing, way, tmp_path / way)
-    plain = outcomes["plain"]
+    done = {way: crawl(thing, way, tmp_path / way) for way in WAYS}
+    plain, its_log = done["plain"]
     for way in ("addon", "import"):
-        found = outcomes[way]
-        assert found.items == plain.items, logs[way]
-        assert found.requests == plain.requests, logs[way]
-        assert found.files == plain.files, logs[way]
-        assert found.exit_code == (THINGS[thing].exit_code or plain.exit_code), logs[way]
-        assert "Traceback" not in logs[way] or "Traceback" in logs["plain"], logs[way]
+        found, log = done[way]
+        assert found.items == plain.items, log
+        assert found.requests == plain.requests, log
+        assert found.files == plain.files, log
+        assert found.exit_code == (THINGS[thing].exit_code or plain.exit_code), log
+        assert "Traceback" not in log or "Traceback" in its_log, log
+
+
+def test_the_documentation_lists_them() -> None:
+    """With what differs; nothing differs in silence."""
+    text = (ROOT / "docs" / "spiders.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| (.*) \| (.*) \|$", text.partition("## Tried with and without")[2], re.MULTILINE)
+    said = [((each.__doc__ or "").rstrip("."), each.difference or NOTHING) for each in THINGS.values()]
+    assert [row for row in listed if row[0] != "what a spider does"] == said

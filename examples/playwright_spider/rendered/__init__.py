@@ -1,0 +1,1 @@
+"""A Scrapy project whose pages are rendered in a browser."""
