@@ -31,11 +31,12 @@ class WaitingScheduler(BaseScheduler):
         self.scheduler = scheduler
         self.waits = waits
         self.handed_out: WeakSet[Request] = WeakSet()
-        for queue in (getattr(scheduler, "mqs", None), getattr(scheduler, "dqs", None)):
-            if isinstance(queue, DownloaderAwarePriorityQueue):
-                # Of all domains it would choose one that is held: it has nothing under way there.
-                looks = queue._downloader_interface  # ruff: ignore[private-member-access] - it has no public name
-                queue._downloader_interface = cast("Any", _HeldLast(looks, waits))  # ruff: ignore[private-member-access] - see above
+        queues = (getattr(scheduler, "mqs", None), getattr(scheduler, "dqs", None))
+        self._queues = [queue for queue in queues if isinstance(queue, DownloaderAwarePriorityQueue)]
+        for queue in self._queues:
+            # Of all domains it would choose one that is held: it has nothing under way there.
+            looks = queue._downloader_interface  # ruff: ignore[private-member-access] - it has no public name
+            queue._downloader_interface = cast("Any", _HeldLast(looks, waits))  # ruff: ignore[private-member-access] - see above
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.scheduler, name)
@@ -81,13 +82,25 @@ class WaitingScheduler(BaseScheduler):
     def _next(self) -> Request | None:
         if self.waits.released:
             return self.waits.released.popleft()
-        return self.scheduler.next_request() if self.waits.held < MOST_HELD else None
+        if self.waits.held < MOST_HELD or self._has_open():
+            return self.scheduler.next_request()
+        return None
+
+    def _has_open(self) -> bool:
+        """Return whether the queue that the scheduler asks first has requests of other domains."""
+        queue = next((queue for queue in self._queues if queue), None)
+        return queue is not None and not _held_slots(self.waits).issuperset(queue.pqueues)
 
 
 def again(request: Request) -> Request:
     """Return a request as the scheduler takes it back: seen, not asked for, and of no session."""
     meta = {key: value for key, value in request.meta.items() if key != SESSION}
     return request.replace(meta=meta, dont_filter=True)
+
+
+def _held_slots(waits: DomainWaits) -> set[str]:
+    """Return Scrapy's names of the places where requests of the domains that are waited for are queued."""
+    return {slot for wait in waits.waits.values() for slot in wait.slots}
 
 
 class _HeldLast:
@@ -99,7 +112,7 @@ class _HeldLast:
 
     def stats(self, possible_slots: Iterable[str]) -> list[tuple[int, str]]:
         """Return the slots with their numbers of requests."""
-        held = {self.get_slot_key(each) for wait in self._waits.waits.values() for each in wait.requests[:1]}
+        held = _held_slots(self._waits)
         return [
             (active + (FAR if slot in held else 0), slot)
             for active, slot in self._looks.stats(possible_slots)

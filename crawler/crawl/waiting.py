@@ -56,6 +56,7 @@ class DomainWait:
     since: float
     opening: asyncio.Task[Visit | None] = field(init=False)
     requests: list[Request] = field(factory=list)  # those that wait beside it
+    slots: set[str] = field(factory=set)  # Scrapy's names of their places in its queues
     holder: str | None = None  # the value of the lock that stands in the way
     holder_since: float = 0.0
     why: str = ""  # what stands in the way, for people
@@ -200,6 +201,7 @@ class DomainWaits:
     def hold(self, request: Request, wait: DomainWait) -> None:
         """Keep a request until the wait is over."""
         wait.requests.append(request)
+        wait.slots.add(self._crawler.engine.downloader.get_slot_key(request))
 
     @property
     def held(self) -> int:
