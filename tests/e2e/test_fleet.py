@@ -319,7 +319,7 @@ def test_whoever_is_killed_each_entry_is_stored_once(
 def at_work(fleet: Home, workers: list[Process]) -> set[int]:
     """The numbers of the workers that have a session in hand."""
     owners = [row.owner for row in rows(fleet) if row.status == "running" and row.owner]
-    pids = {int(owner.split(":")[1]) for owner in owners}
+    pids = {int(owner.split("|")[3]) for owner in owners}
     return {number for number, worker in enumerate(workers) if worker.pid in pids}
 
 
