@@ -30,19 +30,21 @@ SHOPS = 10
 AWAY_SECONDS = 5.0  # longer than all attempts at a lock together take
 
 
-def freeze(server: OwnRedis) -> None:
+def freeze(server: OwnRedis, wait_until_noticed: Callable[[], object]) -> None:
     """Have it not answer, and keep what it is sent."""
     with Redis.from_url(server.url) as client:
         pid = int(client.info("server")["process_id"])
     os.kill(pid, signal.SIGSTOP)
     time.sleep(AWAY_SECONDS)
+    wait_until_noticed()
     os.kill(pid, signal.SIGCONT)
 
 
-def restart(server: OwnRedis) -> None:
+def restart(server: OwnRedis, wait_until_noticed: Callable[[], object]) -> None:
     """Have nobody listen there; it remembers."""
     server.kill()
     time.sleep(AWAY_SECONDS)
+    wait_until_noticed()
     server.start()
 
 
@@ -52,7 +54,7 @@ def test_sessions_wait_for_redis(
     shops: DemoServer,
     tmp_path: Path,
     endings: list[subprocess.Popen[str]],
-    goes_away: Callable[[OwnRedis], None],
+    goes_away: Callable[[OwnRedis, Callable[[], object]], None],
 ) -> None:
     """None fails, each had its lock, and none of those that ended meanwhile is left."""
     urls, log = tmp_path / "urls.txt", tmp_path / "log"
@@ -62,14 +64,12 @@ def test_sessions_wait_for_redis(
         quick = ("-s", "DOWNLOAD_DELAY=0.3", "-s", f"LOG_FILE={log}", "-s", "LOG_LEVEL=INFO")
         endings.append(home.start_vitrine("crawl", "pdp", "--urls", str(urls), *quick))
         wait_for(lambda: "completed" in statuses(home))
-        goes_away(server)
+        goes_away(server, lambda: wait_for(lambda: "lock.gate.wait" in log.read_text(encoding="utf-8")))
         assert endings[0].wait(300) == 0
         with Redis.from_url(server.url) as client:
             assert list(client.scan_iter(f"{LOCK_KEY_PREFIX}*")) == []
     assert statuses(home) == {"completed": SHOPS}
-    text = log.read_text(encoding="utf-8")
-    assert text.count("lock.acquire.success") == SHOPS
-    assert "lock.gate.wait" in text
+    assert log.read_text(encoding="utf-8").count("lock.acquire.success") == SHOPS
 
 
 def statuses(home: Home) -> Counter[str]:
