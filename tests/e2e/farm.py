@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,13 @@ class Farm:
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Requests of one connection, one after the other."""
+        try:
+            await self.talk(reader, writer)
+        finally:
+            writer.close()
+
+    async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer until the visitor has had enough."""
         host, port = writer.get_extra_info("sockname")[:2]
         with suppress(ConnectionError):
             while line := (await reader.readline()).decode("latin-1"):
@@ -64,11 +72,10 @@ class Farm:
                 answers = self.of_first if f"http://{host}:{port}/" == self.starts[0] else None
                 special = (answers or self.special)(path)
                 if special is not None and special[0] == SILENCE:
-                    await reader.read()  # until the visitor has had enough
-                    break
+                    await reader.read()
+                    return
                 writer.write(self.reply(path, special))
                 await writer.drain()
-        writer.close()
 
     def reply(self, path: str, special: tuple[int, str, str | bytes] | None) -> bytes:
         """The whole answer to a request for a path."""
@@ -87,6 +94,14 @@ class Farm:
             self.servers.append(server)
             self.starts.append(f"http://{address}:{server.sockets[0].getsockname()[1]}/")
 
+    async def serve(self, opened: Future[asyncio.AbstractEventLoop], ended: asyncio.Event) -> None:
+        """Be open until it is ended; connections that are left end with the loop."""
+        await self.open()
+        opened.set_result(asyncio.get_running_loop())
+        await ended.wait()
+        for server in self.servers:
+            server.close()
+
 
 @contextmanager
 def farm(
@@ -98,15 +113,12 @@ def farm(
 ) -> Generator[Farm]:
     """Sites that are open until the block ends, from their opening on."""
     sites = Farm(hosts, pages, special, opening, of_first)
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    opened, ended = Future[asyncio.AbstractEventLoop](), asyncio.Event()
+    thread = threading.Thread(target=asyncio.run, args=(sites.serve(opened, ended),), daemon=True)
     thread.start()
-    asyncio.run_coroutine_threadsafe(sites.open(), loop).result(PATIENCE_SECONDS)
+    loop = opened.result(PATIENCE_SECONDS)
     try:
         yield sites
     finally:
-        for server in sites.servers:
-            loop.call_soon_threadsafe(server.close)
-        loop.call_soon_threadsafe(loop.stop)
+        loop.call_soon_threadsafe(ended.set)
         thread.join(PATIENCE_SECONDS)
-        loop.close()
