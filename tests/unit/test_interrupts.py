@@ -99,4 +99,5 @@ def test_only_commands_that_say_when_they_are_loaded_end_at_once(
 def test_each_of_these_commands_is_there() -> None:
     """By its module."""
     folder = Path(commands.__file__).parent
-    assert {path.stem for path in folder.glob("[a-z]*.py")} - {"checked"} == interrupts.SCRAPYS_COMMANDS
+    found = {path.stem for path in folder.glob("[a-z]*.py")}
+    assert found - {"added", "checked"} == interrupts.SCRAPYS_COMMANDS
