@@ -72,23 +72,34 @@ redis.call('LTRIM', KEYS[2], 0, ARGV[3] - 1)
 return 1
 """
 
-# KEYS workers, own · ARGV worker, silence, what a worker's list begins with
-# → those that were silent for too long, and how many entries of each are ours now
-# Who takes over lives, so that nobody takes over from itself.
-BEAT = (
+# Sends a worker's heartbeat, hands the entries of silent workers to `give`, and forgets these workers
+# → the silent workers, and how many entries each of them had
+# A worker that sends a heartbeat is alive, so that it never takes over from itself.
+TAKE_OVER = (
     LIVE
     + """
-live(KEYS[1], ARGV[1], ARGV[2])
-local found = {}
-for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. string.format('%.0f', now))) do
-  local left = redis.call('LRANGE', ARGV[3] .. name, 0, -1)
-  for _, entry in ipairs(left) do redis.call('RPUSH', KEYS[2], entry) end
-  redis.call('DEL', ARGV[3] .. name)
-  redis.call('ZREM', KEYS[1], name)
-  found[#found + 1] = name
-  found[#found + 1] = #left
+local function take_over(workers, worker, silence, lists, give)
+  live(workers, worker, silence)
+  local found = {}
+  for _, name in ipairs(redis.call('ZRANGEBYSCORE', workers, '-inf', '(' .. string.format('%.0f', now))) do
+    local left = redis.call('LRANGE', lists .. name, 0, -1)
+    for _, entry in ipairs(left) do give(entry) end
+    redis.call('DEL', lists .. name)
+    redis.call('ZREM', workers, name)
+    found[#found + 1] = name
+    found[#found + 1] = #left
+  end
+  return found
 end
-return found
+"""
+)
+
+# KEYS workers, own · ARGV worker, silence, what a worker's list begins with
+BEAT = (
+    TAKE_OVER
+    + """
+local function give(entry) redis.call('RPUSH', KEYS[2], entry) end
+return take_over(KEYS[1], ARGV[1], ARGV[2], ARGV[3], give)
 """
 )
 

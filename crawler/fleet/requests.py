@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from attrs import frozen
 from redis.exceptions import RedisError
 
-from crawler.fleet.queue import LIVE
+from crawler.fleet.queue import DONE, LIVE, REFUSE, REFUSED_KEPT, TAKE_OVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from redis import Redis
     from redis.commands.core import Script
-
-REFUSED_KEPT = 1000
 
 # KINDS of scrapy-redis' queues, and the ends at which they take: the lowest score, the right, the left.
 # An entry in a worker's list is the nonce of the call that took it, its score, and the request.
@@ -59,29 +57,17 @@ redis.call('RPUSH', KEYS[2], entry)
 return entry
 """
 )
-# KEYS own · ARGV entries
-_DONE = "for _, entry in ipairs(ARGV) do redis.call('LREM', KEYS[1], 1, entry) end"
 # KEYS queue, own · ARGV kind, entry
 _PUT_BACK = (
     _PUT + "if redis.call('LREM', KEYS[2], -1, ARGV[2]) == 1 then put(KEYS[1], ARGV[1], ARGV[2], 1) end"
 )
 # KEYS queue, workers · ARGV kind, worker, silence, what a worker's list begins with
-# → the dead workers, and how many entries each of them had
 _BEAT = (
-    LIVE
+    TAKE_OVER
     + _PUT
     + """
-live(KEYS[2], ARGV[2], ARGV[3])
-local found = {}
-for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', '(' .. string.format('%.0f', now))) do
-  local left = redis.call('LRANGE', ARGV[4] .. name, 0, -1)
-  for _, entry in ipairs(left) do put(KEYS[1], ARGV[1], entry, 0) end
-  redis.call('DEL', ARGV[4] .. name)
-  redis.call('ZREM', KEYS[2], name)
-  found[#found + 1] = name
-  found[#found + 1] = #left
-end
-return found
+local function give(entry) put(KEYS[1], ARGV[1], entry, 0) end
+return take_over(KEYS[2], ARGV[2], ARGV[3], ARGV[4], give)
 """
 )
 # KEYS queue, own, workers · ARGV kind, worker
@@ -93,12 +79,6 @@ redis.call('DEL', KEYS[2])
 redis.call('ZREM', KEYS[3], ARGV[2])
 """
 )
-# KEYS own, refused · ARGV entry, how many are kept
-_REFUSE = """
-if redis.call('LREM', KEYS[1], 1, ARGV[1]) == 0 then return end
-redis.call('LPUSH', KEYS[2], ARGV[1])
-redis.call('LTRIM', KEYS[2], 0, ARGV[2] - 1)
-"""
 
 
 @frozen
@@ -140,7 +120,7 @@ class SharedRequests:
     def done(self, taken: Iterable[TakenRequest]) -> None:
         """Forget requests whose callbacks are over."""
         if entries := [each.entry for each in taken]:
-            self._run(_DONE, [self._own], *entries)
+            self._run(DONE, [self._own], *entries)
 
     def put_back(self, taken: TakenRequest) -> None:
         """Give a request back to all workers, behind all others."""
@@ -148,7 +128,7 @@ class SharedRequests:
 
     def refuse(self, taken: TakenRequest) -> None:
         """Put aside what cannot be read; the last thousand are kept."""
-        self._run(_REFUSE, [self._own, f"{self.key}:refused"], taken.entry, REFUSED_KEPT)
+        self._run(REFUSE, [self._own, f"{self.key}:refused"], taken.entry, taken.entry, REFUSED_KEPT)
 
     def beat(self) -> dict[str, int]:
         """Send a heartbeat, and put the requests of dead workers back; return how many each of them had."""
