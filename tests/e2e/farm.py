@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     Special = Callable[[str], tuple[int, str, str | bytes] | None]
 
 NETWORK = "127.0.0.0/8"
+# Settings of runs that are not about politeness.
+QUICK_RUNS = {
+    "DOMAIN_MIN_DELAY_MS": "0",
+    "TASK_JITTER_SECONDS": "0",
+    "TASK_BACKOFF_MIN_SECONDS": "0",
+    "EGRESS_ALLOW": NETWORK,
+}
 SILENCE = 0
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from crawler.db.models import DomainGate
 from tests.e2e.conftest import rows
-from tests.e2e.farm import NETWORK, farm
+from tests.e2e.farm import QUICK_RUNS, farm
 from tests.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -21,12 +21,6 @@ if TYPE_CHECKING:
     from tests.e2e.conftest import Home
     from tests.e2e.farm import Farm, Special
 
-QUICK = {
-    "DOMAIN_MIN_DELAY_MS": "0",
-    "TASK_JITTER_SECONDS": "0",
-    "TASK_BACKOFF_MIN_SECONDS": "0",
-    "EGRESS_ALLOW": NETWORK,
-}
 GOOD, PAGES = 3, 12
 PAUSE = "Retry-After: 60\r\n"
 FREE_SECONDS = 3.0  # in which a run looks for domains a few times
@@ -89,7 +83,7 @@ def crawl_of(home: Home, sites: Farm, tmp_path: Path) -> subprocess.Popen[str]:
     """Start a run of all sites that has one place."""
     sources, starts = tmp_path / "sources.toml", json.dumps(sites.starts)
     sources.write_text(f'[sources.farm]\nstart_urls = {starts}\nplugins = ["page"]\n', encoding="utf-8")
-    home.extra.update({**QUICK, "SOURCES_FILE": str(sources), "SESSIONS_AT_ONCE": "1"})
+    home.extra.update({**QUICK_RUNS, "SOURCES_FILE": str(sources), "SESSIONS_AT_ONCE": "1"})
     return home.start_scrapy(
         "crawl", "site", "-a", "source=farm", "-s", "DOWNLOAD_DELAY=0", "-s", "LOG_LEVEL=ERROR"
     )
@@ -98,7 +92,7 @@ def crawl_of(home: Home, sites: Farm, tmp_path: Path) -> subprocess.Popen[str]:
 def test_a_page_that_is_always_answered_429_is_requested_a_stated_number_of_times(home: Home) -> None:
     """Six times where the site names no pause, as often as others where it does, whatever else it answers."""
     answers = {"/3": (429, "", "slow"), "/4": (429, "Retry-After: 1\r\n", "slow"), "/5": (503, "", "no")}
-    home.extra.update({**QUICK, "DOMAIN_MAX_DELAY_SECONDS": "0"})
+    home.extra.update({**QUICK_RUNS, "DOMAIN_MAX_DELAY_SECONDS": "0"})
     with farm(1, 30, answers.get) as sites:
         done = home.vitrine("crawl", "site", sites.starts[0], "--json", "-s", "DOWNLOAD_DELAY=0")
         host = sites.starts[0].removeprefix("http://").rstrip("/")

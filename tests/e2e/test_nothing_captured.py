@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.e2e.farm import NETWORK, farm
+from tests.e2e.farm import QUICK_RUNS, farm
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,12 +15,6 @@ if TYPE_CHECKING:
     from tests.e2e.conftest import Home
     from tests.e2e.farm import Farm
 
-QUICK = {
-    "DOMAIN_MIN_DELAY_MS": "0",
-    "TASK_JITTER_SECONDS": "0",
-    "TASK_BACKOFF_MIN_SECONDS": "0",
-    "EGRESS_ALLOW": NETWORK,
-}
 QUICKLY = ("-s", "DOWNLOAD_DELAY=0")
 REASON = "3 of 4 pages answered 404, 1 of 4 pages answered 503"
 ANSWERS = {
@@ -33,7 +27,7 @@ ANSWERS = {
 @pytest.fixture
 def source(home: Home, tmp_path: Path) -> Path:
     """The file of sources."""
-    home.extra.update({**QUICK, "SOURCES_FILE": str(tmp_path / "sources.toml")})
+    home.extra.update({**QUICK_RUNS, "SOURCES_FILE": str(tmp_path / "sources.toml")})
     return tmp_path / "sources.toml"
 
 

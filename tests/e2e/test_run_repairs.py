@@ -8,18 +8,12 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, select
 
 from crawler.db.models import CrawlException, Page, Task
-from tests.e2e.farm import NETWORK, farm
+from tests.e2e.farm import QUICK_RUNS, farm
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Home
     from tests.e2e.farm import Special
 
-QUICK = {
-    "DOMAIN_MIN_DELAY_MS": "0",
-    "TASK_JITTER_SECONDS": "0",
-    "TASK_BACKOFF_MIN_SECONDS": "0",
-    "EGRESS_ALLOW": NETWORK,
-}
 PAGES = 6
 QUICKLY = ("-s", "DOWNLOAD_DELAY=0")
 
@@ -36,7 +30,7 @@ def site(answers: dict[str, list[int]]) -> Special:
 
 def test_one_error_of_robots_txt_is_waited_out(home: Home) -> None:
     """No page is asked for before the rules are known, and none is lost."""
-    home.extra.update(QUICK)
+    home.extra.update(QUICK_RUNS)
     with farm(1, PAGES, site({"/robots.txt": [503, 500]})) as sites:
         done = home.vitrine("crawl", "site", sites.starts[0], "--json", *QUICKLY)
         host = sites.starts[0].removeprefix("http://").rstrip("/")
@@ -47,7 +41,7 @@ def test_one_error_of_robots_txt_is_waited_out(home: Home) -> None:
 
 def test_a_robots_txt_that_stays_away_fails_the_run(home: Home) -> None:
     """By a cause of its own, with an exception; nothing was asked for without leave."""
-    home.extra.update({**QUICK, "ROBOTS_PATIENCE_SECONDS": "1"})
+    home.extra.update({**QUICK_RUNS, "ROBOTS_PATIENCE_SECONDS": "1"})
     with farm(1, PAGES, site({"/robots.txt": [503] * 1000})) as sites:
         done = home.vitrine("crawl", "site", sites.starts[0], "--json", *QUICKLY)
     assert (done.returncode, json.loads(done.stdout)["outcomes"]) == (1, {"robots_unavailable": 1})
@@ -61,7 +55,7 @@ def test_a_robots_txt_that_stays_away_fails_the_run(home: Home) -> None:
 
 def test_what_failed_is_tried_again_on_demand(home: Home) -> None:
     """A run of which pages were not to be had says so by its code, and can be gone on with."""
-    home.extra.update(QUICK)
+    home.extra.update(QUICK_RUNS)
     with farm(1, PAGES, site({"/3": [500] * 3})) as sites:
         first = home.vitrine("crawl", "site", sites.starts[0], *QUICKLY)
         assert home.vitrine("runs", "resume", "1", *QUICKLY).returncode == 5  # there is nothing left of it
