@@ -23,20 +23,16 @@ if TYPE_CHECKING:
     from crawler.demo import DemoServer
 
 
+def recorded_run_of(shops: DemoServer) -> tuple[str, ...]:
+    """The command for a short run that keeps its pages in WARC files."""
+    settings = ("-s", "PAGE_STORE=warc", "-s", "DOWNLOAD_DELAY=0")
+    return ("crawl", "site", shops.url("hub"), "--max-pages", "3", *settings)
+
+
 def test_what_was_lost_comes_back(home: Home, shops: DemoServer, tmp_path: Path) -> None:
     """Sessions and a run that keeps its pages in WARC files; a changed byte is found."""
     assert [each["status"] for each in home.crawl(shops.url("plain"))] == ["completed"]
-    site = home.vitrine(
-        "crawl",
-        "site",
-        shops.url("hub"),
-        "--max-pages",
-        "3",
-        "-s",
-        "PAGE_STORE=warc",
-        "-s",
-        "DOWNLOAD_DELAY=0",
-    )
+    site = home.vitrine(*recorded_run_of(shops))
     assert site.returncode == 0, site.stderr
     before, sessions = home.files(), home.sessions()
     recorded = sorted(path.name for path in home.path.rglob("*.warc.gz"))
@@ -158,17 +154,7 @@ def test_sqlite_moves_to_postgresql(
 ) -> None:
     """As the handbook has it: all rows, their digests, what is searched; and new rows come behind them."""
     home.crawl(shops.url("plain"))
-    site = (
-        "crawl",
-        "site",
-        shops.url("hub"),
-        "--max-pages",
-        "3",
-        "-s",
-        "PAGE_STORE=warc",
-        "-s",
-        "DOWNLOAD_DELAY=0",
-    )
+    site = recorded_run_of(shops)
     assert home.vitrine(*site).returncode == 0
     assert home.vitrine("snapshots", "index").returncode == 0
     asked = (
