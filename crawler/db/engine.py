@@ -270,8 +270,24 @@ def _make_parent_folder(
 
 def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:
     # What a purge deletes is overwritten, and not only marked as free, as it is by default in most builds.
-    for pragma in ("foreign_keys=ON", "journal_mode=WAL", "synchronous=NORMAL", "secure_delete=ON"):
+    for pragma in ("foreign_keys=ON", "synchronous=NORMAL", "secure_delete=ON"):
         connection.execute(f"PRAGMA {pragma}")
+    _use_wal(connection)
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    # Two processes that open a new file at once both switch it to WAL, and SQLite refuses one of them
+    # without waiting, whatever the timeout.
+    until = time.monotonic() + BUSY_TIMEOUT_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _begin(connection: Connection) -> None:

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -235,6 +236,28 @@ def test_the_folder_is_made(tmp_path: Path) -> None:
         session.execute(text("CREATE TABLE t (x INTEGER)"))
     assert (tmp_path / "a" / "b" / "vitrine.db").exists()
     database.close()
+
+
+def test_a_new_file_may_be_opened_by_several_at_once(tmp_path: Path) -> None:
+    """Each switches it to SQLite's log, which SQLite refuses to some of them now and then."""
+    together = threading.Barrier(3)
+
+    def open_each() -> list[str]:
+        for number in range(250):
+            database = Database(f"sqlite:///{tmp_path / str(number)}.db")
+            together.wait(PATIENCE_SECONDS)
+            try:
+                with database.read() as db:
+                    db.scalar(select(1))
+            except DatabaseUnavailableError as error:
+                together.abort()
+                return [str(error)]
+            finally:
+                database.close()
+        return []
+
+    with ThreadPoolExecutor() as pool:
+        assert [each.result() for each in [pool.submit(open_each) for _ in range(3)]] == [[], [], []]
 
 
 def test_a_process_opens_no_more_connections_than_it_may() -> None:
