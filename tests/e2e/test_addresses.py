@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.e2e.conftest import with_status
 from tests.e2e.test_interruptions import HELD_UP, write_urls
 from tests.waiting import wait_for
@@ -56,6 +58,7 @@ def test_a_session_goes_on_where_its_start_page_led(home: Home, shops: DemoServe
     assert not [page for page in own["pages"] if "left_site" in page["low_confidence_reasons"]]
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_start_page_that_leads_to_a_held_domain_fails(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
 ) -> None:

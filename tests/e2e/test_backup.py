@@ -67,6 +67,7 @@ def test_what_was_lost_comes_back(home: Home, shops: DemoServer, tmp_path: Path)
     assert changed.name in json.dumps(json.loads(verified.stdout))
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_database_that_is_open_is_not_replaced(home: Home, shops: DemoServer, tmp_path: Path) -> None:
     """Whoever has it open goes on unharmed, and the restore ends with 5 and says what to do."""
     home.crawl(shops.url("plain"))
@@ -85,6 +86,7 @@ def test_a_database_that_is_open_is_not_replaced(home: Home, shops: DemoServer, 
     assert [path.name for path in home.path.iterdir() if "restore" in path.name] == []
 
 
+@pytest.mark.soak(minutes=10)
 def test_what_a_killed_crawl_left_does_not_get_into_the_copy(
     home: Home, shops: DemoServer, tmp_path: Path
 ) -> None:
@@ -106,6 +108,7 @@ def test_what_a_killed_crawl_left_does_not_get_into_the_copy(
         assert db.execute("SELECT DISTINCT domain FROM sessions").fetchall() == [("1",)]
 
 
+@pytest.mark.soak(minutes=10)
 @pytest.mark.parametrize("what", ["missing", "noise", "cut", "foreign", "newer"])
 def test_only_a_sound_copy_of_ours_is_put_back(
     home: Home, shops: DemoServer, tmp_path: Path, what: str
@@ -149,6 +152,7 @@ def test_a_tried_restore_does_not_clean_up_in_the_original_store(
     assert home.vitrine("cleanup").returncode == 0
 
 
+@pytest.mark.soak(minutes=10)
 def test_sqlite_moves_to_postgresql(
     home: Home, shops: DemoServer, tmp_path: Path, postgres_database: str
 ) -> None:

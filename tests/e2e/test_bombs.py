@@ -140,6 +140,7 @@ def talkers() -> Iterator[str]:
         yield address
 
 
+@pytest.mark.soak(minutes=10)
 def test_headers_without_end_are_cut_off(home: Home, talkers: str) -> None:
     """Lines, folded lines, one line, a hundred thousand short ones: a cause of its own, in bounded memory."""
     home.extra["SESSIONS_AT_ONCE"] = "1"

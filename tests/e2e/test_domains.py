@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.e2e.conftest import with_status
 from tests.waiting import wait_for
 
@@ -46,6 +48,7 @@ def test_a_held_domain_is_refused_and_the_others_go_on(
     assert with_status(home, "running") == {shops.url("fourth-candidate")}
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_session_waits_for_its_domain_where_it_may(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
 ) -> None:
@@ -58,6 +61,7 @@ def test_a_session_waits_for_its_domain_where_it_may(
     assert shops.log.peak("plain") == 1
 
 
+@pytest.mark.soak(minutes=10)
 def test_redis_holds_the_domain_and_is_left_clean(
     home: Home, shops: DemoServer, redis_database: str, redis_client: redis.Redis
 ) -> None:
@@ -69,6 +73,7 @@ def test_redis_holds_the_domain_and_is_left_clean(
     assert str(redis_client.get(f"throttle:domain:{session['domain']}")).isdecimal()
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_foreign_lock_is_respected(
     home: Home, shops: DemoServer, redis_database: str, redis_client: redis.Redis
 ) -> None:
@@ -83,6 +88,7 @@ def test_a_foreign_lock_is_respected(
     assert redis_client.get(f"lock:domain:{domain}") == "worker-1:session-9:1700000000"
 
 
+@pytest.mark.soak(minutes=10)
 def test_without_its_redis_no_session_runs(home: Home, shops: DemoServer) -> None:
     """REDIS_URL set and nobody there: nothing is fetched unlocked; the session says why; exit 5."""
     home.extra["REDIS_URL"] = "redis://:canary@127.0.0.1:1/0"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.e2e.conftest import ROOT
 from tests.e2e.farm import farm
 from tests.e2e.projects import Project
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
     from crawler.demo import DemoServer
     from tests.e2e.conftest import Home
+
+pytestmark = pytest.mark.soak(minutes=10)
 
 SCRIPTED = "<!doctype html><title>Empty</title><script>document.write('<h1>Tumbler</h1>')</script>"
 

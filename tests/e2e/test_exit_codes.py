@@ -38,12 +38,14 @@ def test_sessions(home: Home, shops: DemoServer, names: list[str], code: int) ->
     assert done.returncode == code, done.stderr
 
 
+@pytest.mark.soak(minutes=10)
 def test_an_entry_that_is_no_url_counts_as_a_session(home: Home, shops: DemoServer) -> None:
     """It was asked for, and came to nothing."""
     file = write_urls(home.path.parent / "urls.txt", [shops.url("plain"), "ftp://shop.example/"])
     assert home.scrapy("crawl", "pdp", "-a", f"urls={file}", *AT_ONCE).returncode == PARTLY
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_domain_that_is_held_and_a_signal(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
 ) -> None:
@@ -58,6 +60,7 @@ def test_a_domain_that_is_held_and_a_signal(
     assert first.returncode == INTERRUPTED
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_crawl_that_was_stopped_twice(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
 ) -> None:

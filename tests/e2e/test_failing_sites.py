@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tests.e2e.conftest import Home
     from tests.e2e.farm import Farm, Special
 
+pytestmark = pytest.mark.soak(minutes=10)
+
 GOOD, PAGES = 3, 12
 PAUSE = "Retry-After: 60\r\n"
 FREE_SECONDS = 3.0  # in which a run looks for domains a few times

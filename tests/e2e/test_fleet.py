@@ -183,6 +183,7 @@ def die(fleet: Home, endings: list[Process], point: Point, mark: str) -> None:
     assert dying.wait(timeout=120) == 9, dying.communicate()
 
 
+@pytest.mark.soak(minutes=10)
 def test_workers_die_at_every_point(
     fleet: Home, shops: DemoServer, redis_client: redis.Redis, endings: list[Process]
 ) -> None:
@@ -217,6 +218,7 @@ def test_a_page_that_kills_its_workers_is_given_up(
     assert_consistent(fleet)
 
 
+@pytest.mark.soak(minutes=10)
 def test_sigterm_hands_over(
     fleet: Home, shops: DemoServer, redis_client: redis.Redis, endings: list[Process]
 ) -> None:
@@ -270,7 +272,7 @@ def test_redis_goes_and_comes_back(tables: Home, shops: DemoServer, endings: lis
 @pytest.mark.parametrize(
     ("backend", "kills"),
     [
-        ("postgresql", 20),
+        pytest.param("postgresql", 20, marks=pytest.mark.soak),
         pytest.param("sqlite", 20, marks=pytest.mark.soak),
         pytest.param("sqlite", 400, marks=pytest.mark.soak(minutes=120)),
         pytest.param("postgresql", 400, marks=pytest.mark.soak(minutes=120)),
@@ -347,6 +349,7 @@ def assert_done_once(fleet: Home) -> None:
 # ── sharing ──
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_busy_domain_starves_nobody(
     fleet: Home, shops: DemoServer, redis_client: redis.Redis, endings: list[Process]
 ) -> None:
@@ -367,6 +370,7 @@ def test_a_busy_domain_starves_nobody(
     assert {row.status for row in rows(fleet)} <= {"queued", "completed"}
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_worker_takes_no_more_than_it_can_work(
     fleet: Home, shops: DemoServer, redis_client: redis.Redis, endings: list[Process]
 ) -> None:

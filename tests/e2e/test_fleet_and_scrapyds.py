@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     Process = subprocess.Popen[str]
 
+pytestmark = pytest.mark.soak(minutes=30)
 SHOPS, TURNS, SITES, WORKERS = 40, 2, 8, 4
 KILLS = 12
 JOB_EVERY = 3  # each third of those killed is a job of a scrapyd

@@ -72,6 +72,7 @@ class Burst(scrapy.Spider):
 """
 
 
+@pytest.mark.soak(minutes=10)
 def test_without_a_delay_requests_still_go_one_at_a_time(
     home: Home, shops: DemoServer, tmp_path: Path
 ) -> None:
@@ -84,6 +85,7 @@ def test_without_a_delay_requests_still_go_one_at_a_time(
     assert shops.log.peak("slow") == 1
 
 
+@pytest.mark.soak(minutes=10)
 def test_it_may_go_without_evidence(home: Home, shops: DemoServer, tmp_path: Path) -> None:
     """CAPTURE_PAGES=False leaves the gate and drops the rest."""
     run(home, shops, tmp_path / "out.jsonl", "-s", "CAPTURE_PAGES=False")
@@ -92,6 +94,7 @@ def test_it_may_go_without_evidence(home: Home, shops: DemoServer, tmp_path: Pat
     assert [a["type"] for a in session["artifacts"]] == ["session_logs_jsonl"]
 
 
+@pytest.mark.soak(minutes=10)
 def test_what_failed_is_no_success(home: Home, shops: DemoServer, tmp_path: Path) -> None:
     """All that it asked for was not there; its session says so, and so does the exit code."""
     done = home.scrapy(
@@ -158,6 +161,7 @@ def pages_asked_for(shops: DemoServer) -> int:
     return sum(request.path != "/robots.txt" for request in shops.log.entries("plain"))
 
 
+@pytest.mark.soak(minutes=10)
 def test_enough_items_are_enough(home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]) -> None:
     """CLOSESPIDER_ITEMCOUNT counts the spider's items, and what waits for its turn stays here."""
     process = unhurried(home, shops, "-s", "CLOSESPIDER_ITEMCOUNT=3")
@@ -170,6 +174,7 @@ def test_enough_items_are_enough(home: Home, shops: DemoServer, endings: list[su
     assert session["error_summary"] == "Stopped by the spider: closespider_itemcount"
 
 
+@pytest.mark.soak(minutes=10)
 def test_an_interruption_ends_it_within_seconds(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
 ) -> None:

@@ -150,12 +150,14 @@ def test_a_run_keeps_what_is_whole(home: Home, server: Server) -> None:
     assert failed == dict.fromkeys(BROKEN, "truncated")
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_session_keeps_what_is_whole(home: Home, server: Server) -> None:
     """The home page of a server that speaks HTTP/1.0 is a page as any other; a short one is none."""
     assert homepage(home, server.url("/old")) == ("ok", "no_candidates", False)
     assert homepage(home, server.url("/short")) == ("failed", "truncated", False)
 
 
+@pytest.mark.soak(minutes=10)
 @pytest.mark.parametrize("gives_notice", [True, False])
 def test_tls_that_ends_without_notice_is_doubted(
     home: Home, server: Server, tmp_path: Path, *, gives_notice: bool

@@ -59,6 +59,7 @@ def test_a_full_disk_loses_nothing(home: Home, tmp_path: Path, database: str) ->
         assert shown["tasks"]["error"] == 0
 
 
+@pytest.mark.soak(minutes=10)
 def test_with_room_again_the_same_command_goes_on_at_once(
     home: Home, shops: DemoServer, tmp_path: Path
 ) -> None:
@@ -88,6 +89,7 @@ def test_with_room_again_the_same_command_goes_on_at_once(
         assert ended == ["completed", "completed"]
 
 
+@pytest.mark.soak(minutes=10)
 def test_cleanup_and_purge_make_room_on_a_full_disk(shops: DemoServer, tmp_path: Path) -> None:
     """Everything in one home, as it is by default, and a WARC file that keeps another shop's records."""
     home = Home(tmp_path / "small")

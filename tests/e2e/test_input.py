@@ -83,6 +83,7 @@ def test_a_bad_line_of_a_url_file_is_told_with_its_number(
     }
 
 
+@pytest.mark.soak(minutes=10)
 def test_exit_codes_tell_the_truth(home: Home, shops: DemoServer) -> None:
     """0 completed, 3 partial, 1 failed; of several: 0 all well, 1 none, 3 anything else."""
 
@@ -138,6 +139,7 @@ def test_scrapy_parse_judges_a_page(home: Home, shops: DemoServer) -> None:
     assert [session["status"] for session in home.sessions()] == ["completed"]
 
 
+@pytest.mark.soak(minutes=10)
 def test_scrapy_fetch_and_shell_take_a_spider_of_ours(home: Home, shops: DemoServer) -> None:
     """Their one request goes out without a session of that spider's."""
     url = shops.url("plain", "/products/fogbound-tumbler")
@@ -156,6 +158,7 @@ def test_logs_as_json_are_one_object_a_line(home: Home, shops: DemoServer) -> No
     assert [line for line in lines if line["logger"] == "scrapy.core.engine"]
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_long_url_comes_back(home: Home, shops: DemoServer) -> None:
     """Scrapy's own limit would swallow it, and the session would wait until its time is over."""
     [session] = home.crawl(f"{shops.url('plain')}?long={'y' * 3000}", timeout=90)

@@ -55,6 +55,7 @@ def assert_consistent(home: Home) -> None:
     database.close()
 
 
+@pytest.mark.soak(minutes=10)
 def test_sigterm_ends_the_session_and_frees_its_domain(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
 ) -> None:
@@ -73,6 +74,7 @@ def test_sigterm_ends_the_session_and_frees_its_domain(
     assert again["status"] == "completed"
 
 
+@pytest.mark.soak(minutes=10)
 def test_ctrl_c_is_passed_on_and_told(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
 ) -> None:
@@ -116,6 +118,7 @@ def test_a_url_file_goes_on_where_it_stopped(
     assert len(home.sessions()) == 2 * len(urls)
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_killed_process_leaves_nothing_that_lies(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
 ) -> None:
@@ -144,6 +147,7 @@ def _ended(home: Home, url: str) -> dict[str, dict[str, str]] | None:
     return by_url if by_url[url]["status"] not in OPEN else None
 
 
+@pytest.mark.soak(minutes=10)
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGKILL])
 def test_stopped_at_any_point_a_crawl_stays_consistent_and_can_be_finished(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]], tmp_path: Path, stop: signal.Signals
@@ -167,6 +171,7 @@ def test_stopped_at_any_point_a_crawl_stays_consistent_and_can_be_finished(
     assert_consistent(home)
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_file_that_is_being_worked_through_is_refused(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]], tmp_path: Path
 ) -> None:
@@ -180,6 +185,7 @@ def test_a_file_that_is_being_worked_through_is_refused(
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_session_can_be_tried_again(home: Home, shops: DemoServer) -> None:
     """`sessions retry` runs it under a new attempt; what it stored before stays."""
     [failed] = home.crawl(shops.url("404"))

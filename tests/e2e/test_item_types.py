@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from crawler.demo import DemoServer
     from tests.e2e.conftest import Home
 
+pytestmark = pytest.mark.soak(minutes=5)
+
 AS_DICTS = ("-s", 'ITEM_PIPELINES={"tests.e2e.foreign_spider.AsDict": 400}', "-s", "DOWNLOAD_DELAY=0")
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from crawler.views.jobs import JobDocument
     from tests.embedded.postgresql import OwnPostgresql
 
+pytestmark = pytest.mark.soak(minutes=10)
 STUB = ROOT / "tests" / "stubs" / "archive_tool.py"
 SOURCE = '[sources.shop]\nstart_urls = ["https://shop.example/"]\n'
 GONE_SECONDS = 15

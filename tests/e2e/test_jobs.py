@@ -110,6 +110,7 @@ def test_a_source_is_archived(home: Home, shops: DemoServer) -> None:
         )
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_disk_that_fills_up(home: Home, shops: DemoServer, tmp_path: Path) -> None:
     """Promise 3, on a real disk: no retry is counted, it rests, and with room the same run goes on."""
     Path(home.extra["SOURCES_FILE"]).write_text(
@@ -132,6 +133,7 @@ def test_a_disk_that_fills_up(home: Home, shops: DemoServer, tmp_path: Path) -> 
         assert [one["outcome"] for one in job["steps"][0]["history"]] == ["infra_error", "success"]
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_crawl_that_fails_says_so(home: Home, shops: DemoServer) -> None:
     """SPEC 139 with our own engine: nothing of a site can be had, and the job is not `completed`."""
     Path(home.extra["SOURCES_FILE"]).write_text(
@@ -173,6 +175,7 @@ def test_a_killed_worker_takes_its_engine_along_and_another_goes_on(
     assert len(runs) == 1
 
 
+@pytest.mark.soak(minutes=10)
 @pytest.mark.parametrize("order", ["silence", "deaf", "fork"])
 def test_a_foreign_tool_ends_with_its_worker(
     home: Home, endings: list[subprocess.Popen[str]], order: str, tmp_path: Path
@@ -193,6 +196,7 @@ def test_a_foreign_tool_ends_with_its_worker(
     assert shown(home)["status"] == "index_failed"  # its WARC file is a stub's
 
 
+@pytest.mark.soak(minutes=10)
 @pytest.mark.parametrize(("order", "signals"), [("silence", 1), ("deaf", 2)])
 def test_a_signal_puts_the_job_back(
     home: Home, endings: list[subprocess.Popen[str]], tmp_path: Path, order: str, signals: int

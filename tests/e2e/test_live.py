@@ -6,6 +6,7 @@ import json
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from attrs import evolve
 from sqlalchemy import select
 
@@ -16,6 +17,8 @@ from tests.e2e.demo_days import SHOP
 if TYPE_CHECKING:
     from crawler.demo import DemoServer
     from tests.e2e.conftest import Home
+
+pytestmark = pytest.mark.soak(minutes=5)
 
 
 def live(home: Home, snapshot: int) -> tuple[int, dict[str, Any]]:

@@ -55,6 +55,7 @@ def test_a_session_that_lost_its_lock_stops_fetching(
     assert seen < 6
 
 
+@pytest.mark.soak(minutes=10)
 def test_what_waited_in_scrapys_queue_is_not_sent_after_a_loss(
     home: Home,
     shops: DemoServer,
@@ -103,6 +104,7 @@ def sessions_with_a_page(home: Home) -> list[str]:
     return found
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_stopped_worker_changes_nothing_after_it_was_taken_for_dead(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
 ) -> None:
@@ -128,6 +130,7 @@ def test_a_stopped_worker_changes_nothing_after_it_was_taken_for_dead(
     assert len(after["pages"]) == len(retried["pages"])
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_delay_that_a_site_asks_for_is_kept_and_shown(home: Home, shops: DemoServer) -> None:
     """Retry-After on a 429: more than a page may take, so the session ends, and the domain is left alone."""
     [session] = home.crawl(shops.url("429", "/?after=100"))
@@ -137,6 +140,7 @@ def test_a_delay_that_a_site_asks_for_is_kept_and_shown(home: Home, shops: DemoS
     assert 50_000 < listed["delayed_for_ms"] <= 100_000
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_crawl_delay_keeps_the_next_visitor_waiting(home: Home, shops: DemoServer) -> None:
     """Two processes, one after the other: the site's two seconds lie between their requests too."""
     shops.forget()
@@ -147,6 +151,7 @@ def test_a_crawl_delay_keeps_the_next_visitor_waiting(home: Home, shops: DemoSer
     assert asked[again].at - asked[again - 1].ended > 1.9
 
 
+@pytest.mark.soak(minutes=10)
 def test_breaking_a_lock_asks_first_and_says_whose_it_is(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
 ) -> None:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from crawler.demo import DemoServer
 
+pytestmark = pytest.mark.soak(minutes=5)
+
 RECORDED = ("-s", "PAGE_STORE=warc", "-s", "DOWNLOAD_DELAY=0")
 
 

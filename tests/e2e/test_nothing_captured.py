@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from tests.e2e.conftest import Home
     from tests.e2e.farm import Farm
 
+pytestmark = pytest.mark.soak(minutes=5)
+
 QUICKLY = ("-s", "DOWNLOAD_DELAY=0")
 REASON = "3 of 4 pages answered 404, 1 of 4 pages answered 503"
 ANSWERS = {

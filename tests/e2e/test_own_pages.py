@@ -94,6 +94,7 @@ class Shop(scrapy.Spider):
 """
 
 
+@pytest.mark.soak(minutes=10)
 def test_the_answer_to_a_form_is_no_capture_of_its_page(home: Home, tmp_path: Path) -> None:
     """It is kept under an address that names the method; what was sent is not in it, and HEAD has no page."""
     project = Project.make(tmp_path / "theirs", home, "add-on", POSTS)

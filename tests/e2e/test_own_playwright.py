@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from tests.e2e.conftest import Home
 
+pytestmark = pytest.mark.soak(minutes=10)
+
 # What is waited for on a page, at a tenth.
 QUICK = {
     "RENDER_IDLE_MS": "150", "RENDER_STABLE_MS": "200", "RENDER_MIN_MS": "500", "RENDER_READY_MAX_MS": "1500",

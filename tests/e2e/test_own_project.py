@@ -81,6 +81,7 @@ def test_a_project_beside_this_one(home: Home, shops: DemoServer, tmp_path: Path
     assert [page["url"] for page in session["pages"]] == [url]
 
 
+@pytest.mark.soak(minutes=10)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_broken_promise_is_refused_there_as_well(home: Home, tmp_path: Path, way: str) -> None:
     """Whatever command it is that runs the spider."""

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from tests.e2e.conftest import Home
 
+pytestmark = pytest.mark.soak(minutes=5)
+
 SPIDER = """
 import scrapy
 

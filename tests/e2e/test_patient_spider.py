@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from crawler.demo import DemoServer
     from tests.e2e.conftest import Home
 
+pytestmark = pytest.mark.soak(minutes=10)
+
 SPIDER = "tests/e2e/patient_spider.py"
 LIMIT_SECONDS = 2
 PAGE_MS = 200

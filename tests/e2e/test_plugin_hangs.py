@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from tests.e2e.farm import Farm
 
+pytestmark = pytest.mark.soak(minutes=10)
+
 LOOPING = """
 import pathlib, scrapy
 class Looping(scrapy.Spider):

@@ -122,6 +122,7 @@ def test_they_are_shown_as_what_they_were(tmp_path: Path, shop: Server) -> None:
         assert {urlsplit(line["url"]).path: int(line["status"]) for line in lines} == STATUSES
 
 
+@pytest.mark.soak(minutes=10)
 def test_what_is_kept_twice_is_one_capture(tmp_path: Path, shop: Server) -> None:
     """A visit's page has a file of its own beside its WARC file; it is indexed as what was recorded."""
     home = Home(tmp_path / "home", {**QUICK, "WARC_DIR": str(tmp_path / "warcs")})
@@ -137,6 +138,7 @@ def test_what_is_kept_twice_is_one_capture(tmp_path: Path, shop: Server) -> None
     assert "Start" in home.vitrine("snapshots", "cat", str(listed["id"])).stdout
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_killed_run_loses_none(tmp_path: Path, shop: Server, endings: list[subprocess.Popen[str]]) -> None:
     """Whoever opens the folder next writes down what its files have."""
     home = Home(tmp_path / "home", QUICK)

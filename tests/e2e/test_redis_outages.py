@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tests.e2e.conftest import Home
     from tests.embedded.redis import OwnRedis
 
+pytestmark = pytest.mark.soak(minutes=10)
+
 SHOPS = 10
 AWAY_SECONDS = 5.0  # longer than all attempts at a lock together take
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from crawler.demo import DemoServer
     from tests.e2e.conftest import Home
 
+pytestmark = pytest.mark.soak(minutes=10)
+
 AT_ONCE = ("-s", "DOWNLOAD_DELAY=0")
 # What is kept of the visit to which shop.
 KEPT = {"start": "hub", "next": "german", "all": "french", "errback": "swiss", "nothing": "plain"}

@@ -190,6 +190,7 @@ def _is_polite(shop: DemoServer, name: str) -> None:
     assert {"Mobile" in entry.user_agent for entry in ours} == {True, False}
 
 
+@pytest.mark.soak(minutes=10)
 def test_auto_renders_what_a_script_fills_and_says_so(browsing: Home, shop: DemoServer) -> None:
     """Two pages in one window; a shop that needs no browser gets none."""
     urls = [shop.url("script-only"), shop.url("plain")]
@@ -205,6 +206,7 @@ def test_auto_renders_what_a_script_fills_and_says_so(browsing: Home, shop: Demo
     assert sum(artifact["type"] == "screenshot" for artifact in plain["artifacts"]) == 0
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_browser_that_dies_costs_a_moment(browsing: Home, shop: DemoServer) -> None:
     """It is started anew, and what drives it too; its page is rendered again, and nothing of it is left."""
     slow = Home(browsing.path, {**browsing.extra, "RENDER_MIN_MS": "1500"})

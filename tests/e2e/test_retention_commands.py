@@ -9,6 +9,7 @@ from contextlib import closing
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from sqlalchemy import text, update
 
 from crawler.clock import utc_now
@@ -73,6 +74,7 @@ def test_after_a_purge_nothing_names_the_domain(home: Home, shops: DemoServer) -
     assert domain not in shown.stdout
 
 
+@pytest.mark.soak(minutes=10)
 def test_after_a_purge_no_byte_of_the_database_names_the_domain(home: Home, shops: DemoServer) -> None:
     """Not in free pages, and not in the log beside the file, which stays while anybody is connected."""
     domain, host = shops.domain("plain"), shops.domain("plain").partition(":")[0]

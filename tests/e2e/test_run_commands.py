@@ -163,6 +163,7 @@ def test_a_stopped_run_is_gone_on_with(
         assert set(Counter(sites.asked).values()) <= {1, 2}
 
 
+@pytest.mark.soak(minutes=10)
 def test_two_signals_leave_nothing_that_lies(
     home: Home, stored: Database, endings: list[subprocess.Popen[str]]
 ) -> None:
@@ -182,6 +183,7 @@ def test_two_signals_leave_nothing_that_lies(
         assert resumed["tasks"]["finished"] == resumed["pages"]["stored"] == 8
 
 
+@pytest.mark.soak(minutes=10)
 def test_an_interrupted_command_says_so(
     home: Home, stored: Database, endings: list[subprocess.Popen[str]]
 ) -> None:
@@ -211,6 +213,7 @@ def test_a_run_is_stopped_from_outside(
         assert shown(home)["status"] == "stopped"
 
 
+@pytest.mark.soak(minutes=10)
 def test_no_request_goes_out_after_a_stop(
     home: Home, stored: Database, endings: list[subprocess.Popen[str]]
 ) -> None:
@@ -249,6 +252,7 @@ jitter_seconds = 0
 """
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_stop_gives_back_at_once_what_a_killed_process_held(
     home: Home, stored: Database, endings: list[subprocess.Popen[str]]
 ) -> None:
@@ -268,6 +272,7 @@ def test_a_stop_gives_back_at_once_what_a_killed_process_held(
             assert set(db.scalars(select(Task.attempts).where(Task.status == "pending"))) == {0}
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_stop_does_not_wait_for_a_sites_delay(
     home: Home, stored: Database, endings: list[subprocess.Popen[str]]
 ) -> None:
@@ -287,6 +292,7 @@ def test_a_stop_does_not_wait_for_a_sites_delay(
         assert (shown(home)["status"], shown(home)["tasks"]["pending"]) == ("stopped", 1)
 
 
+@pytest.mark.soak(minutes=10)
 def test_processes_share_a_runs_domains(
     home: Home, stored: Database, endings: list[subprocess.Popen[str]], tmp_path: Path
 ) -> None:
@@ -343,6 +349,7 @@ def test_runs_are_listed(home: Home) -> None:
 # ── plugins ──
 
 
+@pytest.mark.soak(minutes=10)
 def test_assets_of_two_runs_are_compared(home: Home, example_plugins: Path) -> None:
     """New in the first; in the second one is unchanged, one updated, one missing. The plugin is installed."""
     home.extra["PYTHONPATH"] = python_path(example_plugins)["PYTHONPATH"]
@@ -369,6 +376,7 @@ def test_assets_of_two_runs_are_compared(home: Home, example_plugins: Path) -> N
         assert [row["stage"] for row in then["exceptions"]] == ["disappeared"]
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_plugin_that_fails_costs_no_page(home: Home, broken_plugins: Path) -> None:
     """The page is stored, and what the plugin said is noted."""
     home.extra["PYTHONPATH"] = python_path(broken_plugins)["PYTHONPATH"]

@@ -6,6 +6,7 @@ import signal
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import pytest
 from sqlalchemy import select
 
 from crawler.db.models import CrawlException, Run, Task
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.e2e.conftest import Home
+
+pytestmark = pytest.mark.soak(minutes=10)
 
 # Times only: nobody waits for politeness, or for leases of the dead. How often is tried is the default's.
 QUICK = {

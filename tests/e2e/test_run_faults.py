@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+pytestmark = pytest.mark.soak(minutes=10)
 PAGES = 5
 ONCE = [
     *(f"{point}:{n}" for point in ("commit", "answer") for n in range(1, 41)),

@@ -224,6 +224,7 @@ def opened() -> Iterator[Callable[[str], Database]]:
         database.close()
 
 
+@pytest.mark.soak(minutes=40)
 def test_kills_of_the_one_worker_on_sqlite(
     home: Home, tmp_path: Path, opened: Callable[[str], Database]
 ) -> None:
@@ -242,6 +243,7 @@ def test_kills_of_several_workers_on_sqlite(
         torture(home, sites, tmp_path, database, workers=3, kills=4, together=True)
 
 
+@pytest.mark.soak(minutes=40)
 def test_kills_of_four_workers_on_postgresql(
     home: Home, tmp_path: Path, postgres_database: str, opened: Callable[[str], Database]
 ) -> None:
@@ -251,6 +253,7 @@ def test_kills_of_four_workers_on_postgresql(
         torture(home, sites, tmp_path, opened(postgres_database), workers=4, kills=6, delay=0.3)
 
 
+@pytest.mark.soak(minutes=40)
 def test_kills_of_a_worker_that_writes_warcs(
     home: Home, tmp_path: Path, opened: Callable[[str], Database]
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
 from sqlalchemy import func, select
 
 from crawler.db.models import CrawlException, Page, Task
@@ -13,6 +14,8 @@ from tests.e2e.farm import QUICK_RUNS, farm
 if TYPE_CHECKING:
     from tests.e2e.conftest import Home
     from tests.e2e.farm import Special
+
+pytestmark = pytest.mark.soak(minutes=5)
 
 PAGES = 6
 QUICKLY = ("-s", "DOWNLOAD_DELAY=0")

@@ -6,6 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+import pytest
 from sqlalchemy import func, select
 
 from crawler.db.engine import Database
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.e2e.conftest import Home
+
+pytestmark = pytest.mark.soak(minutes=10)
 
 QUICK = {
     "DOMAIN_MIN_DELAY_MS": "0",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.e2e.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ def test_scrapy_check_holds_the_rule_to_saved_pages(home: Home) -> None:
     assert not home.path.exists()
 
 
+@pytest.mark.soak(minutes=10)
 def test_contracts_hold_for_the_other_policy_too(home: Home) -> None:
     """The verdict is compared with the one that is written down for the policy in force."""
     assert home.scrapy("check", "-s", "CRAWL_POLICY_VERSION=v1.3").returncode == 0
@@ -55,6 +58,7 @@ def test_the_shell_opens_a_saved_page(home: Home, shops: DemoServer, tmp_path: P
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_page_becomes_a_case(home: Home, shops: DemoServer, tmp_path: Path) -> None:
     """`scripts/record_fixture.py URL` fetches it through the gate, and writes what is judged now."""
     url = shops.url("german", "/p/nebelmeer-oolong")

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from crawler.demo import DemoServer
     from tests.e2e.conftest import Home
 
+pytestmark = pytest.mark.soak(minutes=10)
+
 EXAMPLE = ROOT / "examples" / "scrapy_redis_fleet"
 IDLE_SECONDS = 15  # longer than a dead worker is waited for
 FED = "shop:start_urls"

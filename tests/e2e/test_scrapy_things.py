@@ -83,6 +83,7 @@ def environment_of(way: str, folder: Path) -> dict[str, str]:
 OFTEN = {"dicts", "rules", "login", "retries", "callback-errors", "stops"}
 
 
+@pytest.mark.soak(minutes=10)
 @pytest.mark.parametrize(
     "thing",
     [each if each in OFTEN else pytest.param(each, marks=pytest.mark.soak(minutes=5)) for each in THINGS],

@@ -29,6 +29,7 @@ def other(home: Home, shops: DemoServer) -> Home:
     return second
 
 
+@pytest.mark.soak(minutes=10)
 @pytest.mark.parametrize(
     "command",
     [

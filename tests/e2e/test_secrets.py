@@ -66,6 +66,7 @@ def test_no_secret_of_a_url_is_shown(
     assert [name for name, text in shown.items() if CANARY in text.replace(name, "")] == []
 
 
+@pytest.mark.soak(minutes=10)
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
@@ -88,6 +89,7 @@ def test_a_setting_with_a_password_out_of_place_is_one_line(home: Home, setting:
         assert CANARY not in done.stdout + done.stderr
 
 
+@pytest.mark.soak(minutes=10)
 @pytest.mark.parametrize(
     ("setting", "value", "told"),
     [
@@ -117,6 +119,7 @@ def test_a_saved_pages_url(home: Home, tmp_path: Path) -> None:
         assert CANARY not in done.stdout + done.stderr
 
 
+@pytest.mark.soak(minutes=10)
 @pytest.mark.usefixtures("really_started")
 def test_settings_of_a_command_line_stand_in_no_childs_arguments(home: Home, shops: DemoServer) -> None:
     """Every user of the machine can list the arguments of processes; the settings hold all the same."""

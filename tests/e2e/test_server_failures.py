@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tests.embedded.postgresql import OwnPostgresql
     from tests.embedded.redis import OwnRedis
 
+pytestmark = pytest.mark.soak(minutes=10)
+
 SHOPS = [f"shop-{number:04}" for number in range(1, 5)]
 AT_ONCE = ("-s", "DOWNLOAD_DELAY=0")
 HELD_UP = 5  # seconds between pages: far longer than the next renewal of a lock takes to come

@@ -87,6 +87,7 @@ def test_each_answer_of_a_session_is_one_capture(tmp_path: Path, shop: Server, d
     assert '"state": "gone"' in home.vitrine("warcs", "list", "--json").stdout
 
 
+@pytest.mark.soak(minutes=10)
 def test_it_goes_with_a_purge(tmp_path: Path, shop: Server, database_url: str) -> None:
     """With the file its row and all records."""
     home = Home(tmp_path / "home", {"DATABASE_URL": database_url})
@@ -100,6 +101,7 @@ def test_it_goes_with_a_purge(tmp_path: Path, shop: Server, database_url: str) -
     database.close()
 
 
+@pytest.mark.soak(minutes=10)
 def test_what_a_recorded_crawl_has_is_not_there_twice(tmp_path: Path, shop: Server) -> None:
     """With WARC_DIR the answers are in its files already."""
     home = Home(tmp_path / "home", {"WARC_DIR": str(tmp_path / "warcs")})

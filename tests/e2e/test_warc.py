@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from crawler.config import load_settings
@@ -80,6 +81,7 @@ def test_a_session_keeps_what_was_sent(home: Home, shops: DemoServer) -> None:
     assert not path.exists()
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_session_keeps_what_was_sent_in_a_bucket(home: Home, shops: DemoServer, tmp_path: Path) -> None:
     """The same where evidence lies in an object store: written whole, read again, gone with a purge."""
     with own_s3() as endpoint:

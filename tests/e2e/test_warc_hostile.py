@@ -147,6 +147,7 @@ def crawled(home: Home, shops: DemoServer, folder: Path) -> subprocess.Completed
     )  # fmt: skip
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_disk_that_is_full(home: Home, shops: DemoServer, tmp_path: Path) -> None:
     """The crawl ends and says why; what is there is whole, each row has its bytes; with room it goes on."""
     folder = tmp_path / "warcs"
@@ -168,6 +169,7 @@ def test_a_disk_that_is_full(home: Home, shops: DemoServer, tmp_path: Path) -> N
         assert (found["pages_checked"], found["pages_failed"]) == (27, [])
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_folder_that_cannot_be_written(home: Home, shops: DemoServer, tmp_path: Path) -> None:
     """Nothing is asked of the site; one line says what is wrong."""
     folder = tmp_path / "warcs"

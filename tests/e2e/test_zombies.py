@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from crawler.demo.requestlog import Seen
     from tests.e2e.conftest import Home
 
+pytestmark = pytest.mark.soak(minutes=10)
+
 TTL_SECONDS = 2
 LASTING_SECONDS = 24  # a renewal that comes two seconds late is not too late
 MOST_ROUNDS = 30
