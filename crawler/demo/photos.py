@@ -64,7 +64,6 @@ _SHAPES = {
         'stroke-width="4"/>'
     ),
 }
-MOTIFS = frozenset(_SHAPES)
 
 
 def svg_photo(slug: str, motif: str, view: int) -> bytes:

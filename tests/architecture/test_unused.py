@@ -25,7 +25,7 @@ CALLED = {
 }  # fmt: skip
 # Words that are stored, of which a specification has the list.
 LISTED = {"AUDIT_FAILED", "PDP_NAVIGATION_FAILED", "PLUGIN"}
-FOR_TESTS = {"MOTIFS", "gaps"}  # of the demo, which is their web server
+FOR_TESTS = {"gaps"}  # of the demo, which is their web server
 SETTINGS = (ROOT / "crawler" / "settings.py", ROOT / "crawler" / "config")  # read by other spellings
 # Scrapy finds a spider by its class, and a spider's callbacks by their names.
 SPIDERS = re.compile(r"\w+Spider|parse_\w+")

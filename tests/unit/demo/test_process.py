@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 import pytest
 
 from crawler.demo import spawn
-from crawler.errors import NotFoundError
 from tests.unit.demo.asking import ask, read
 from tests.waiting import PATIENCE_SECONDS
 
@@ -63,22 +62,6 @@ def test_its_log_reads_like_one_at_hand(elsewhere: DemoProcess) -> None:
     assert (seen.path, seen.status) == ("/nowhere", 404)
 
 
-def test_its_day_can_be_set(elsewhere: DemoProcess) -> None:
-    """Prices can be moved from outside."""
-    url = elsewhere.url("price-changes", "/products/fogbound-tumbler")
-    elsewhere.set_day(1)
-    first = read(url)
-    elsewhere.set_day(2)
-    assert read(url) != first
-    elsewhere.forget()
-
-
-def test_an_unknown_shop_has_no_url(elsewhere: DemoProcess) -> None:
-    """A misspelt shop is an error and not a page that is not found."""
-    with pytest.raises(NotFoundError, match="nobody"):
-        elsewhere.url("nobody")
-
-
 def test_the_process_is_gone_when_the_block_ends() -> None:
     """Nothing listens any more."""
     with spawn() as process:
@@ -87,7 +70,7 @@ def test_the_process_is_gone_when_the_block_ends() -> None:
         ask(url)
 
 
-@pytest.mark.parametrize("how", ["stdin", "SIGTERM", "SIGINT"])
+@pytest.mark.parametrize("how", ["stdin", "SIGTERM"])
 def test_it_ends_quietly_when_told(how: str) -> None:
     """By its parent or by a signal, with status 0 and without a word."""
     with started() as process:

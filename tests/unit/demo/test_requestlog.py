@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
@@ -11,9 +10,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
-from attrs import asdict
 
-from tests.unit.demo.asking import AGENT, ask, read
+from tests.unit.demo.asking import AGENT, ask
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
 if TYPE_CHECKING:
@@ -101,22 +99,3 @@ def test_a_reset_is_remembered_too(demo: DemoServer) -> None:
         ask(demo.url("reset"))
     until_logged(demo, "reset", 1)
     assert [seen.status for seen in demo.log.entries("reset")] == [0]
-
-
-def test_a_shop_and_its_www_host_count_as_one_domain(demo: DemoServer) -> None:
-    """Where names tell the shops apart; the log keeps the host as it was asked."""
-    url = f"{demo.front}scenario/slow/?ms=400"
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda host: ask(url, Host=host), ("plain.localhost", "www.plain.localhost")))
-    assert demo.log.peak("plain") == 2
-    assert {seen.host for seen in demo.log.entries("plain")} == {"plain.localhost", "www.plain.localhost"}
-
-
-def test_the_log_can_be_asked_for_over_http(demo: DemoServer) -> None:
-    """And asking for it leaves no trace in it."""
-    read(demo.url("plain"))
-    read(demo.url("german"))
-    entries = json.loads(read(f"{demo.front}-/log?shop=plain"))
-    assert [entry["shop"] for entry in entries] == ["plain"]
-    assert entries[0] == asdict(demo.log.entries("plain")[0])
-    assert len(json.loads(read(demo.url("plain", "/-/log")))) == 2

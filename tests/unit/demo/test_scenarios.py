@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import zlib
 from contextlib import closing
 from http.client import HTTPConnection, IncompleteRead
@@ -11,8 +10,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from crawler.demo import SHOPS
-from crawler.demo.scenarios import SCENARIOS
 from tests.unit.demo.asking import ask, read, send
 from tests.waiting import PATIENCE_SECONDS
 
@@ -25,29 +22,6 @@ PAGE = "/products/fogbound-tumbler"
 def shown(demo: DemoServer, scenario: str, rest: str = PAGE) -> str:
     """The URL by which the plain shop shows a scenario."""
     return demo.url("plain", f"/scenario/{scenario}{rest}")
-
-
-def test_every_scenario_has_a_shop_and_every_shop_its_scenario() -> None:
-    """Each way to misbehave can be had by host and by path."""
-    assert {shop.scenario for shop in SHOPS.values()} == {"", *SCENARIOS}
-
-
-def test_an_unknown_scenario_is_not_found(demo: DemoServer) -> None:
-    """A misspelt scenario does not pass for the page."""
-    assert ask(shown(demo, "no-such-thing")).status == 404
-
-
-def test_slow_takes_its_time(demo: DemoServer) -> None:
-    """And then gives the page."""
-    start = time.monotonic()
-    assert read(shown(demo, "slow", f"{PAGE}?ms=120")) == read(demo.url("plain", PAGE))
-    assert time.monotonic() - start >= 0.12
-
-
-def test_a_parameter_that_is_no_number_is_told_so(demo: DemoServer) -> None:
-    """In one line that names it."""
-    answer = ask(shown(demo, "slow", f"{PAGE}?ms=soon"))
-    assert (answer.status, answer.text) == (400, "ms=soon is not a whole number\n")
 
 
 @pytest.mark.parametrize(
@@ -68,11 +42,6 @@ def test_refusals(demo: DemoServer, scenario: str, status: int, retry_after: str
         assert answer.status == status
         assert answer.headers["Retry-After"] == retry_after
         demo.forget()
-
-
-def test_retry_after_can_be_chosen(demo: DemoServer) -> None:
-    """By a parameter."""
-    assert ask(shown(demo, "429", f"{PAGE}?after=7")).headers["Retry-After"] == "7"
 
 
 def test_recovers_after_two_requests(demo: DemoServer) -> None:
@@ -99,18 +68,6 @@ def test_redirects_to_another_host_of_the_shop(demo: DemoServer, scenario: str, 
     assert ask(demo.url(scenario, PAGE)).headers["Location"] == target
     assert "Add to cart" in read(target)
     assert ask(shown(demo, scenario)).headers["Location"] == demo.url(f"{side}.plain", PAGE)
-
-
-def test_redirects_to_another_site(demo: DemoServer) -> None:
-    """Whichever shop is asked."""
-    assert ask(demo.url("redirect-away", PAGE)).headers["Location"] == demo.url("plain", PAGE)
-    assert ask(shown(demo, "redirect-away")).headers["Location"] == demo.url("german", PAGE)
-
-
-def test_a_redirect_keeps_a_path_in_ascii(demo: DemoServer) -> None:
-    """Escapes stay escaped, so that no path can add a header."""
-    target = "/caf%C3%A9%0D%0AX-Evil:%201"
-    assert ask(shown(demo, "redirect", target)).headers["Location"] == target
 
 
 @pytest.mark.parametrize("by_prefix", [True, False])
@@ -167,28 +124,6 @@ def test_charset_is_declared_wrongly(
     assert "Maison Aubépine".encode(sent) in body
 
 
-def test_charset_takes_any_pair(demo: DemoServer) -> None:
-    """But only encodings that exist, and nothing that could break a header."""
-    url = demo.url("japanese", "/scenario/charset/?declared=utf-8&sent=shift_jis")
-    assert "カート".encode("shift_jis") in ask(url).body
-    assert ask(url.replace("shift_jis", "klingon")).status == 400
-    assert ask(url.replace("shift_jis", "a%0d%0ab")).status == 400
-
-
-def test_empty_is_an_empty_page(demo: DemoServer) -> None:
-    """Status 200, HTML, no byte."""
-    answer = ask(demo.url("empty"))
-    assert (answer.status, answer.headers.get_content_type(), answer.body) == (200, "text/html", b"")
-
-
-def test_binary_calls_itself_html(demo: DemoServer) -> None:
-    """With the zero bytes that no text has."""
-    answer = ask(demo.url("binary"))
-    assert answer.headers.get_content_type() == "text/html"
-    assert answer.body.startswith(b"\x89PNG")
-    assert b"\x00" in answer.body
-
-
 def test_endless_goes_on_until_one_leaves(demo: DemoServer) -> None:
     """And the server is none the worse for it."""
     netloc = urlsplit(demo.url("endless")).netloc
@@ -209,13 +144,6 @@ def test_the_gzip_bomb_unfolds_to_what_it_says(demo: DemoServer) -> None:
     unfolded = zlib.decompress(answer.body, 31)
     assert len(unfolded) > 3 << 20
     assert unfolded.startswith(b"<!doctype html>")
-
-
-def test_reset_says_nothing(demo: DemoServer) -> None:
-    """The client sees a reset, not an orderly end."""
-    raw = b"GET / HTTP/1.1\r\nHost: reset.localhost\r\n\r\n"
-    with pytest.raises(ConnectionResetError):
-        send(demo.front, raw=raw)
 
 
 def test_huge_headers(demo: DemoServer) -> None:

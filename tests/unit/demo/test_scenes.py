@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from html import escape
 
 import pytest
 
@@ -55,34 +54,3 @@ def test_what_a_script_brings_is_not_in_the_page() -> None:
     assert '<main id="m"></main>' in page
     assert "A jug" in shown("script-only", called(f"{PLACE}main", path="/p"))
     assert not shown("script-only", called(f"{PLACE}main", path="/photo/jug-1.svg"))
-
-
-def test_lazy_pictures_have_their_address_elsewhere() -> None:
-    """A reader of `src` alone finds a blank one."""
-    page = shown("lazy", called("/p"))
-    assert 'data-src="/photo/jug-1.svg"' in page
-    assert ' src="/photo' not in page
-
-
-def test_a_scene_by_prefix_asks_below_its_prefix() -> None:
-    """So a shop without the scene can show it."""
-    assert f"/scenario/script-only{PLACE}main" in shown("script-only", called("/p", by_prefix=True))
-    assert "/scenario/script-only" not in shown("script-only", called("/p"))
-    assert 'href="/scenario/download/products/price-list"' in shown("download", called("/p", by_prefix=True))
-
-
-def test_a_frame_is_another_hosts() -> None:
-    """And has the banner in it."""
-    page = shown("banner-in-frame", called("/p"))
-    assert escape(f"http://m.plain.example/scenario/banner-in-frame{PLACE}frame") in page
-    assert ACTS["banner-in-frame"](called(f"{PLACE}frame"), shop_page).status == 200
-
-
-def test_files_of_scenes() -> None:
-    """A shelf that goes on, a tick, a way out, a file to be kept."""
-    assert "Shelf 7," in shown("endless-scroll", called(f"{PLACE}more", page="7"))
-    assert shown("never-idle", called(f"{PLACE}tick")) == "tick"
-    away = ACTS["probing"](called(f"{PLACE}away", port="8"), shop_page)
-    assert (away.status, dict(away.headers)["Location"]) == (302, "http://127.0.0.1:8/redirected")
-    kept = ACTS["download"](called("/products/price-list"), shop_page)
-    assert (kept.content_type, kept.body[:5]) == ("application/pdf", b"%PDF-")

@@ -8,32 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from crawler.demo import serve
-from crawler.demo.goods import ASSORTMENTS, WORDS
-from crawler.demo.photos import MOTIFS
-from crawler.demo.storefront import padded
+from crawler.demo import SHOPS, serve
 from tests.unit.demo.asking import ask, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from crawler.demo import DemoServer
-
-
-def test_there_is_enough_to_sell() -> None:
-    """Sixty products in six departments, six languages."""
-    assert len(ASSORTMENTS["en"].categories) == 6
-    assert len(ASSORTMENTS["en"].products) >= 60
-    assert set(ASSORTMENTS) == {"en", "de", "fr", "es", "pl", "ja"}
-
-
-@pytest.mark.parametrize("language", ASSORTMENTS)
-def test_every_product_has_an_address_of_its_own(language: str) -> None:
-    """No two share a slug, and each can be drawn."""
-    goods = ASSORTMENTS[language]
-    assert len(goods.by_slug) == len(goods.products)
-    assert all(re.fullmatch(r"[a-z0-9-]+", slug) for slug in goods.by_slug)
-    assert {category.motif for category in goods.categories} <= MOTIFS
 
 
 def test_each_fetch_moves_the_price(demo: DemoServer) -> None:
@@ -43,14 +24,6 @@ def test_each_fetch_moves_the_price(demo: DemoServer) -> None:
     assert prices[0] != prices[1] != prices[2]
     demo.forget()
     assert re.findall(r"£[\d.]+", read(url))[0] == prices[0]
-
-
-def test_the_start_page_tells_the_price_that_the_next_fetch_shows(demo: DemoServer) -> None:
-    """So that one visit sees one price."""
-    url = demo.url("price-changes", "/products/fogbound-tumbler")
-    read(url)
-    promised = re.findall(r"£[\d.]+", read(demo.url("price-changes")))[0]
-    assert re.findall(r"£[\d.]+", read(url))[0] == promised
 
 
 def test_a_set_day_decides_the_price(demo: DemoServer) -> None:
@@ -63,15 +36,6 @@ def test_a_set_day_decides_the_price(demo: DemoServer) -> None:
     assert monday[0] == monday[1] != tuesday
     demo.set_day(1)
     assert read(url) == monday[0]
-
-
-def test_looking_at_the_headers_moves_no_price(demo: DemoServer) -> None:
-    """HEAD is no visit."""
-    url = demo.url("price-changes", "/products/fogbound-tumbler")
-    ask(url, "HEAD")
-    first = read(url)
-    demo.forget()
-    assert read(url) == first
 
 
 @pytest.mark.parametrize(
@@ -132,14 +96,39 @@ def test_padding_adds_neither_price_nor_button(padded_demo: DemoServer, demo: De
         assert len(slim.css(selector)) == len(wide.css(selector))
 
 
-def test_padding_is_the_same_for_a_key_and_differs_between_keys() -> None:
-    """Pages are reproducible, and yet no two are padded alike."""
-    html = "<main>\n</main>"
-    one, again, other = (padded(html, 9000, WORDS["en"], key) for key in ("a", "a", "b"))
-    assert one == again != other
+def first_product(demo: DemoServer, shop: str) -> str:
+    """The page behind the first tile of a shop's start page."""
+    tile = LexborHTMLParser(read(demo.url(shop))).css_first(".product-grid a, .related-products a")
+    assert tile is not None
+    return read(demo.url(shop, tile.attributes["href"] or ""))
 
 
-def test_a_page_that_is_large_enough_stays_as_it_is() -> None:
-    """Padding never cuts."""
-    html = "<main>\n</main>"
-    assert padded(html, 5, WORDS["en"], "a") == html
+@pytest.mark.parametrize("shop", [shop.name for shop in SHOPS.values() if not shop.scenario])
+def test_every_link_of_a_start_page_leads_somewhere(demo: DemoServer, shop: str) -> None:
+    """Pictures too: a visitor never meets a 404 that is not meant."""
+    page = LexborHTMLParser(read(demo.url(shop)))
+    links = {node.attributes["href"] or "" for node in page.css("a[href]")}
+    sources = {node.attributes["src"] or "" for node in page.css("img[src]")}
+    for path in links | sources:
+        assert ask(demo.url(shop, path)).status == 200, path
+
+
+@pytest.mark.parametrize(
+    ("shop", "price", "button"),
+    [
+        ("plain", "$18.00", "Add to cart"),
+        ("german", "16,90\xa0€", "In den Warenkorb"),
+        ("swiss", "CHF\xa016.90", "In den Warenkorb"),
+        ("french", "8,90\xa0€", "Ajouter au panier"),
+        ("spanish", "39,00\xa0€", "Añadir al carrito"),
+        ("polish", "429,00\xa0zł", "Dodaj do koszyka"),
+        ("japanese", "3,800円", "カートに入れる"),
+    ],
+)
+def test_price_and_button_are_written_as_the_country_does(
+    demo: DemoServer, shop: str, price: str, button: str
+) -> None:
+    """As a shopper there would find them."""
+    html = first_product(demo, shop)
+    assert price in html
+    assert button in html
