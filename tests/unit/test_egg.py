@@ -9,7 +9,6 @@ from zipfile import ZipFile
 import pytest
 
 from crawler import egg
-from crawler.db.revisions import HEAD
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,23 +33,9 @@ def test_files_of_an_egg_lie_in_a_folder_for_the_meantime(zipped: Path) -> None:
     del sys.modules["packed_up"]
 
 
-def test_files_that_lie_in_a_folder_stay_where_they_are() -> None:
-    """No copy is made of them."""
-    with egg.as_folder("crawler.db.migrations") as folder:
-        assert any((folder / "versions").glob(f"{HEAD}_*.py"))
-    assert folder.exists()
-
-
 def test_children_find_an_egg_before_anything_else_and_once(zipped: Path) -> None:
     """What stood in PYTHONPATH stays behind it."""
     environment = {"PYTHONPATH": "/elsewhere"}
     egg.hand_over(environment, zipped)
     egg.hand_over(environment, zipped)
     assert environment == {"PYTHONPATH": f"{zipped}:/elsewhere"}
-
-
-def test_a_package_in_a_folder_is_not_handed_over() -> None:
-    """It is installed, and children find it as we did; the folder may have more than the package."""
-    environment: dict[str, str] = {}
-    egg.hand_over(environment)
-    assert environment == {}

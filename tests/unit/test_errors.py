@@ -8,7 +8,7 @@ from pkgutil import walk_packages
 from typing import TYPE_CHECKING
 
 import crawler
-from crawler.errors import ConfigError, CrawlerError, LockedError, NotFoundError
+from crawler.errors import CrawlerError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,19 +30,6 @@ def _below(kind: type[CrawlerError]) -> Iterator[type[CrawlerError]]:
         yield from _below(inner)
 
 
-def test_the_docstring_is_the_message() -> None:
-    """An error that has nothing to add says what its kind says."""
-    assert str(LockedError()) == "Somebody else holds it."
-    assert str(LockedError("a.example is held")) == "a.example is held"
-
-
-def test_a_hint_says_what_helps() -> None:
-    """It is kept apart from what happened."""
-    error = NotFoundError("there is no session 7", hint="list them")
-    assert (str(error), error.hint) == ("there is no session 7", "list them")
-    assert not ConfigError("x").hint
-
-
 def test_every_kind_keeps_the_contract() -> None:
     """A stable code in snake case, an exit code of the list, an HTTP status that is an error, a sentence."""
     kinds = every_kind()
@@ -52,10 +39,3 @@ def test_every_kind_keeps_the_contract() -> None:
         assert kind.exit_code in EXIT_CODES, kind
         assert 400 <= kind.http_status < 600, kind
         assert kind.__doc__, kind
-
-
-def test_wrong_usage_is_two() -> None:
-    """So that a script tells its own mistake from a failure."""
-    assert ConfigError.exit_code == 2
-    assert NotFoundError.exit_code == 1
-    assert LockedError.exit_code == 5

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,7 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.usefixtures("really_started")
+@pytest.mark.soak(minutes=3)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_ctrl_c_at_any_moment_of_loading_is_a_line_at_most(tmp_path: Path, program: str) -> None:
     """Exit code 130 and no traceback, at every so manieth import of one start."""
@@ -40,43 +39,6 @@ def test_ctrl_c_at_any_moment_of_loading_is_a_line_at_most(tmp_path: Path, progr
     ends = {path.name: path.read_text() for path in sorted((tmp_path / "ends").iterdir())}
     assert len(ends) >= MOMENTS
     assert {name: said for name, said in ends.items() if not name.endswith(".130") or said != line} == {}
-
-
-def test_what_is_loaded_is_interrupted_by_an_exception() -> None:
-    """A program can tidy up then, and its exit code is 130."""
-    tidied = []
-
-    def program() -> int:
-        try:
-            os.kill(os.getpid(), signal.SIGINT)
-            signal.pause()
-        finally:
-            tidied.append(True)
-        return 0
-
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        interrupts.end_at_once()
-        assert (interrupts.run(program), tidied) == (130, [True])
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def test_nobody_elses_way_with_ctrl_c_is_changed() -> None:
-    """Neither another handler, nor that of a thread, nor that of a program which imports the settings."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        interrupts.end_at_once()
-        interrupts.loaded()
-        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        interrupts.end_scrapy_at_once()
-        thread = threading.Thread(target=interrupts.end_at_once)
-        thread.start()
-        thread.join()
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize(

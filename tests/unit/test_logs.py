@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import sys
 from typing import Any, NoReturn
 
@@ -38,12 +37,6 @@ def lines() -> Any:
     root.handlers[:], root.level = before
 
 
-def test_text_has_the_fields_behind_the_event() -> None:
-    """Plain values as they are, others quoted."""
-    line = TextFormatter(PLAIN).format(record("page.kept", {"url": "https://a/", "why": "two words", "n": 3}))
-    assert line == 'INFO: page.kept url=https://a/ why="two words" n=3'
-
-
 def test_a_value_cannot_forge_a_line() -> None:
     """Line ends and the terminal's control characters are escaped."""
     line = TextFormatter(PLAIN).format(record("page.kept", {"title": "a\nERROR: b", "name": "\x1b[2J"}))
@@ -57,12 +50,6 @@ def test_json_is_one_object_a_line() -> None:
     assert "\n" not in line
     assert entry.pop("time").endswith("+00:00")
     assert entry == {"level": "info", "logger": "shop", "event": "page.kept", "n": 3, "title": "a\nb"}
-
-
-def test_a_field_does_not_displace_what_every_line_has() -> None:
-    """It gets another name."""
-    entry = json.loads(JsonFormatter().format(record("page.kept", {"level": "high"})))
-    assert (entry["level"], entry["level_"]) == ("info", "high")
 
 
 @pytest.mark.parametrize("log_format", ["text", "json"])
@@ -103,29 +90,6 @@ def test_bound_fields_stand_in_every_line(lines: Any, capsys: pytest.CaptureFixt
     )
 
 
-def test_the_level_is_kept_to(lines: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is below it is not written."""
-    lines("WARNING", "text")
-    log = get_logger("quiet")
-    log.info("page.kept")
-    log.warning("page.lost", url="https://a/")
-    told = capsys.readouterr().err
-    assert re.fullmatch(r"[\d-]+ [\d:,]+ \[WARNING\] quiet: page\.lost url=https://a/\n", told)
-
-
-def test_an_exception_brings_its_traceback(lines: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """`log.exception` is for what was not foreseen."""
-    lines("INFO", "json")
-    try:
-        fail("unforeseen")
-    except RuntimeError:
-        get_logger("shop").exception("session.failed", session_id="7")
-    entry = json.loads(capsys.readouterr().err)
-    assert entry["level"] == "error"
-    assert "RuntimeError: unforeseen" in entry["exception"]
-    assert entry["session_id"] == "7"
-
-
 @pytest.mark.parametrize(("level", "traced"), [("INFO", False), ("DEBUG", True)])
 def test_what_is_known_to_go_wrong_is_a_line(
     lines: Any, capsys: pytest.CaptureFixture[str], level: str, *, traced: bool
@@ -138,18 +102,3 @@ def test_what_is_known_to_go_wrong_is_a_line(
     assert ('page.lost number=0 error="shop.example is held"' in said) is not traced
     assert ("LockedError: shop.example is held" in said) is traced
     assert "RuntimeError: nobody foresaw it" in said
-
-
-def test_within_a_handler_too(lines: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where the error is the one that is being handled."""
-    lines("INFO", "text")
-    try:
-        hold()
-    except LockedError:
-        get_logger("shop").exception("page.lost")
-    assert capsys.readouterr().err.endswith('page.lost error="shop.example is held"\n')
-
-
-def hold() -> NoReturn:
-    """Raise what was foreseen."""
-    raise LockedError("shop.example is held")

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from scrapy.utils.misc import load_object
 
 from crawler import settings
 from crawler.config import SCRAPYS_NAMES
 from crawler.config.settings import Settings
-
-TABLES = (
-    "DOWNLOADER_MIDDLEWARES_BASE", "SPIDER_MIDDLEWARES_BASE", "ITEM_PIPELINES_BASE", "EXTENSIONS_BASE",
-    "SPIDER_CONTRACTS_BASE",
-)  # fmt: skip
 
 
 def place(name: str) -> int:
@@ -41,14 +35,6 @@ def place(name: str) -> int:
 def test_the_way_of_a_request(first: str, then: str) -> None:
     """Each is asked before the next; answers come back the other way."""
     assert place(first) < place(then)
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_everything_in_a_table_can_be_loaded(table: str) -> None:
-    """Ours and Scrapy's."""
-    named = [path for path, number in getattr(settings, table).items() if number is not None]
-    assert all(isinstance(load_object(path), type) for path in named)
-    assert any(path.startswith("crawler.") for path in named)
 
 
 @pytest.mark.parametrize("scheme", ["data", "file", "ftp", "s3"])

@@ -6,17 +6,14 @@ import gzip
 from typing import TYPE_CHECKING
 
 import pytest
-from scrapy.utils.test import get_crawler
 from sqlalchemy import select, text
 
 from crawler.config import load_settings
-from crawler.crawl.context import CrawlContext
 from crawler.db.models import CrawlSession, ScrapeRecord
 from crawler.errors import RevisionError
-from crawler.evidence.folder_store import FolderStore
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder
-from crawler.stores import HOOKS, open_blobs, open_for_crawl, open_stores
+from crawler.stores import HOOKS, open_for_crawl, open_stores
 from tests.unit.warc.made import appended, exchange
 
 if TYPE_CHECKING:
@@ -62,14 +59,6 @@ def test_another_version_s_tables_are_refused(settings: Settings) -> None:
         open_stores(settings)
 
 
-def test_a_gate_is_opened_for_who_fetches_only(settings: Settings) -> None:
-    """And is closed with everything else."""
-    with open_stores(settings) as stores:
-        assert not hasattr(stores, "gate")
-    with open_for_crawl(settings) as stores:
-        assert stores.gate.states() == []
-
-
 @pytest.mark.parametrize(("obeys", "said"), [(True, b"robots: obey\r\n"), (False, b"robots: ignore\r\n")])
 def test_a_warc_file_says_whether_robots_txt_was_obeyed(
     settings: Settings, *, obeys: bool, said: bytes
@@ -80,22 +69,3 @@ def test_a_warc_file_says_whether_robots_txt_was_obeyed(
         assert stores.shelf is not None
         path = settings.warcs / appended(stores.shelf, exchange()).path
     assert said in gzip.decompress(path.read_bytes())
-
-
-@pytest.mark.parametrize("obeys", [True, False])
-def test_a_crawl_knows_whether_it_obeys(settings: Settings, *, obeys: bool) -> None:
-    """By Scrapy's own setting."""
-    given = {"VITRINE_HOME": str(settings.vitrine_home), "ROBOTSTXT_OBEY": obeys}
-    context = CrawlContext(get_crawler(settings_dict=given))
-    opened = context.visits._open_stores()
-    assert opened.obeys_robots is obeys
-    opened.close()
-    context.visits.threads.close()
-
-
-def test_a_folder_is_opened_where_no_bucket_is_named(tmp_path: Path) -> None:
-    """Below the home, or where ARTIFACTS_DIR says."""
-    for given, root in (("", tmp_path / "artifacts"), (str(tmp_path / "else"), tmp_path / "else")):
-        blobs = open_blobs(load_settings({"VITRINE_HOME": str(tmp_path), "ARTIFACTS_DIR": given}))
-        assert isinstance(blobs, FolderStore)
-        assert blobs.root == root

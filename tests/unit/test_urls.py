@@ -13,11 +13,9 @@ from crawler.urls import (
     _canonical,
     canonical,
     domain_of,
-    host_of,
     redact,
     redacted,
     require_http_url,
-    root_of,
     same_site,
     site_of,
     spelling,
@@ -166,25 +164,11 @@ def test_garbage_has_no_domain(spelling: str) -> None:
         domain_of(spelling)
 
 
-@pytest.mark.parametrize("domain", sorted(set(DOMAINS.values())))
-def test_domain_is_its_own_domain(domain: str) -> None:
-    """A domain that came out goes in again as itself, except that a further `www.` would go."""
-    assert domain_of(domain) == domain.removeprefix("www.")
-
-
 def test_password_stays_out_of_the_error() -> None:
     """A refused URL is shown without its password."""
     with pytest.raises(BadUrlError) as refused:
         domain_of("https://user:canary@exa mple.com/")
     assert "canary" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    "url", ["https://shop.example/p?a=1#x", "  HTTP://Shop.Example  ", "http://[::1]:8080/"]
-)
-def test_what_can_be_crawled_is_taken_as_it_is(url: str) -> None:
-    """But for the space around it; a site may tell spellings apart."""
-    assert require_http_url(url) == url.strip()
 
 
 @pytest.mark.parametrize(
@@ -280,12 +264,6 @@ def test_ports_and_subdomains_do_not_part_a_site() -> None:
     assert same_site("https://www.shop.co.uk/", "http://img.shop.co.uk:8080/")
     assert not same_site("https://one.co.uk/", "https://two.co.uk/")
     assert not same_site("http://127.0.1.1/", "http://127.0.1.2/")
-
-
-def test_the_root_is_the_same_hosts() -> None:
-    """Query and fragment are not part of it, the port is."""
-    assert root_of("https://www.shop.example:8443/a/b?c=1#d") == "https://www.shop.example:8443/"
-    assert host_of("https://WWW.Shop.Example.:8443/a") == "www.shop.example"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from crawler import egg
 from crawler.config.place import defaults, env_file, project_folder, unread_env_file
-from crawler.config.settings import Settings, load_settings, unknown_settings
+from crawler.config.settings import load_settings, unknown_settings
 
 
 @pytest.fixture
@@ -16,11 +16,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project in whose inner folder we stand; a clone that has none."""
     inner = tmp_path / "project" / "one" / "two"
     inner.mkdir(parents=True)
-    (tmp_path / "project" / "scrapy.cfg").touch()
+    (tmp_path / "scrapy.cfg").rename(tmp_path / "project" / "scrapy.cfg")
     monkeypatch.chdir(inner)
     monkeypatch.setattr(egg, "ORIGIN", tmp_path / "clone")
-    for name in Settings.model_fields:
-        monkeypatch.delenv(name.upper(), raising=False)
     return tmp_path / "project"
 
 

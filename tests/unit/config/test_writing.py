@@ -18,10 +18,8 @@ NAME = "HTML_RETENTION_DAYS"
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project, in one of whose folders somebody stands."""
-    (tmp_path / "scrapy.cfg").touch()
     (tmp_path / "below").mkdir()
     monkeypatch.chdir(tmp_path / "below")
-    monkeypatch.delenv(NAME, raising=False)
     return tmp_path
 
 
