@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from bench.fleet_model import DATABASE, DISK, REDIS, WORKERS, Costs, Fleet, Line, Simulation
+from bench.fleet_model import DATABASE, DISK, REDIS, WORKERS, Costs, Fleet, Simulation
 
 FREE = Costs(
     worker_cpu=0, database_cpu=0, redis_cpu=0, commits=0, commit_seconds=0, look_cpu=0, look_redis=0,
@@ -48,15 +48,3 @@ def test_what_is_slow_is_full(costs: Costs, fullest: str) -> None:
     assert came.rate < Simulation(SMALL, FREE).run().rate
     assert (came.sessions, came.overlaps) == (80, 0)
     assert max(came.busy.values()) <= 1
-
-
-def test_the_same_fleet_comes_out_the_same() -> None:
-    """There is no clock and no dice in it."""
-    assert Simulation(SMALL, FREE).run() == Simulation(SMALL, FREE).run()
-
-
-def test_a_line_has_what_comes_wait() -> None:
-    """Two cores do two at once; the third begins when the first of them is free."""
-    line = Line(2)
-    assert [line.serve(0, 5), line.serve(1, 5), line.serve(2, 1)] == [5, 6, 6]
-    assert (line.busy, line.longest_wait) == (11, 3)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 from bench.__main__ import main, names_of
+from bench.words import parser_of
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def test_modules_with_a_main_are_benchmarks(tmp_path: Path) -> None:
@@ -30,10 +30,9 @@ def test_an_unknown_name_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.startswith("error[usage]: there is no benchmark 'no-such-bench'\n")
 
 
-def test_its_own_name_is_no_word_for_a_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that takes words, as the slice its shapes, finds none of the command that started it."""
-    words: list[list[str]] = []
-    monkeypatch.setattr("bench.pdp.main", lambda: words.append(sys.argv[1:]))
-    monkeypatch.setattr("sys.argv", ["bench", "pdp"])
-    assert main(["pdp"]) == 0
-    assert words == [[]]
+@pytest.mark.parametrize(("words", "code"), [(["three"], 2), (["--fast"], 2), (["--help"], 0)])
+def test_nothing_is_measured_by_mistake(words: list[str], code: int) -> None:
+    """A benchmark takes minutes: an unknown word is no wish for all of them."""
+    with pytest.raises(SystemExit) as ended:
+        parser_of("any", ["one", "two"]).parse_args(words)
+    assert ended.value.code == code

@@ -2,32 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from crawler.db.models import Base
 from crawler.db.models.base import ALIKE
 from scripts.data_reference import tables
-from scripts.reference import _coded, _with_table, example_environment
-
-
-def test_a_table_takes_the_place_of_the_old_one() -> None:
-    """What stands around it stays as it was written."""
-    page = "before\n<!-- from the code: x -->\nold\n<!-- end of x -->\nafter\n"
-    text = _with_table(page, "x", "new")
-    assert text == "before\n<!-- from the code: x -->\n\nnew\n\n<!-- end of x -->\nafter\n"
-    assert _with_table(text, "x", "new") == text
-
-
-@pytest.mark.parametrize("page", ["no marker", "<!-- from the code: x -->", "<!-- end of x -->"])
-def test_a_page_without_room_for_its_table_is_refused(page: str) -> None:
-    """A lost marker must not lose the table in silence."""
-    with pytest.raises(ValueError, match="from the code: x"):
-        _with_table(page, "x", "new")
-
-
-def test_addresses_read_as_code() -> None:
-    """Markdown would take their placeholders for something else."""
-    assert _coded("redis://HOST, or 10.0.0.0/8") == "`redis://HOST`, or `10.0.0.0/8`"
+from scripts.reference import example_environment
 
 
 def test_the_example_sets_nothing() -> None:

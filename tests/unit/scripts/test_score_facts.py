@@ -51,16 +51,3 @@ def test_what_both_say_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert rows["price"] == ["1", "1", "1.000"]
     assert rows["availability"] == ["1", "0", "0.000"]
     assert rows["brand"] == ["0", "0", "1.000"]
-
-
-def test_a_page_with_several_products_is_no_witness(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Nobody can tell which of them is meant."""
-    score_facts.main([str(folder_of(tmp_path, JUG, {**JUG, "name": "Cup"}))])
-    assert "price               0         0" in capsys.readouterr().out
-
-
-def test_a_folder_without_labels_is_refused(tmp_path: Path) -> None:
-    """It is a usage error."""
-    assert score_facts.main([str(tmp_path)]) == 2

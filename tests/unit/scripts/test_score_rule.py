@@ -36,13 +36,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_site_has_one_fold() -> None:
-    """Which fold a site is in depends on its name alone, and every fold is used."""
-    folds = [score_rule.fold_of(f"site{number}") for number in range(100)]
-    assert set(folds) == {1, 2, 3, 4, 5}
-    assert score_rule.fold_of("Site7") == folds[7]
-
-
 def test_figures_and_wrong_pages(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Both versions are scored, and the pages that are wrong are named with why."""
     assert score_rule.main([str(folder)]) == 0
