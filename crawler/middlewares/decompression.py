@@ -67,7 +67,10 @@ class DecompressionMiddleware(HttpCompressionMiddleware):
         content = _at_once(body, encoding, max_size)
         if content is None:
             self._is_cut |= bool(body) and not is_whole(body, encoding)
-            content = super()._decode(body, encoding, max_size)
+            try:
+                content = super()._decode(body, encoding, max_size)
+            except EOFError:  # as of a gzip file that ends in its header
+                content = b""
         return content
 
 
