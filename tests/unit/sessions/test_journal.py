@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -64,19 +63,6 @@ def test_details_are_fit_for_a_row(journal: Journal) -> None:
     assert line.details == {"proxy": "http://u:***@proxy.example/", "text": "a\ufffdb", "error": "why"}
 
 
-def test_each_line_is_in_the_structured_log_at_once(
-    journal: Journal, caplog: pytest.LogCaptureFixture
-) -> None:
-    """With the session that it is of."""
-    with caplog.at_level(logging.INFO):
-        journal.info("session", "session.start", epoch=2)
-    [record] = caplog.records
-    assert record.getMessage() == "session.start"
-    assert record.__dict__["fields"] == {
-        "session_id": str(journal.key), "domain": "shop.example", "epoch": 2,
-    }  # fmt: skip
-
-
 def test_threads_share_a_journal(journal: Journal) -> None:
     """What keeps locks writes beside the crawl; no line is lost or doubled."""
     with ThreadPoolExecutor(4) as threads:
@@ -94,16 +80,6 @@ def lines_in(file: KeptFile | None) -> list[dict[str, Any]]:
     """What an export says."""
     assert file is not None
     return [json.loads(line) for line in file.packed.data.splitlines()]
-
-
-def test_a_session_that_goes_on_has_no_file(process_of: ProcessOf) -> None:
-    """Its last lines are for the caller to write."""
-    process = process_of()
-    visit = process.begin()
-    visit.journal.info("test", "on the way")
-    file, last = log_file(process.store.database, visit.fence.session_id, visit.journal)
-    assert file is None
-    assert [line.message for line in last] == ["session.start", "on the way"]
 
 
 def test_stored_and_last_lines_are_one_log(process_of: ProcessOf) -> None:

@@ -99,13 +99,6 @@ def test_a_failed_page_has_no_file_and_no_digest(database: Database, visit: Visi
     assert artifacts(database) == []
 
 
-def test_an_empty_page_is_one(database: Database, visit: Visit) -> None:
-    """It has a file, and the digest of nothing."""
-    [row] = written(database, visit, capture(visit, body=b""))
-    assert (row.status, row.content_sha256) == ("ok", sha256(b"").hexdigest())
-    assert len(artifacts(database)) == 1
-
-
 def test_what_a_database_refuses_is_not_written(database: Database, visit: Visit) -> None:
     """A site may put a NUL, or half a character, into an address."""
     [row] = written(database, visit, capture(visit, f"{SITE}a\0b\ud800"))
@@ -122,16 +115,6 @@ def test_hooks_hear_of_a_group_once(database: Database, visit: Visit) -> None:
     with database.write() as db:
         assert write_pages(db, []) == []
     assert len(hook.heard) == 1
-
-
-def test_a_page_is_written_alone_as_in_a_group(database: Database, visit: Visit) -> None:
-    """Its files are packed once, whoever asks."""
-    rows = PageRows(capture(visit, body=BODY), visit, 30, ())
-    files = rows.files
-    with database.write() as db:
-        kept = rows(db)
-    assert kept.files is files
-    assert [each.storage_uri for each in artifacts(database)] == [each.uri for each in files]
 
 
 def test_what_a_hook_raises_takes_all_of_them_back(database: Database, visit: Visit) -> None:

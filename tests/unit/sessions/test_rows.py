@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
-from attrs import fields
 from sqlalchemy import update
 
 from crawler.db.models import Batch, CrawlSession
@@ -16,7 +14,6 @@ from crawler.sessions import rows
 from crawler.sessions.rows import Fence, SessionOrder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from uuid import UUID
 
     from crawler.db.engine import Database
@@ -49,24 +46,6 @@ def load(database: Database, session_id: UUID) -> CrawlSession:
         return db.get_one(CrawlSession, session_id)
 
 
-def test_many_are_written_a_few_at_a_time(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each has the settings in it: those of a long URL file took gigabytes in one statement."""
-    monkeypatch.setattr(rows, "AT_ONCE", 2)
-    orders = {uuid4(): SessionOrder(f"https://shop.example/{number}", "shop.example") for number in range(5)}
-    sizes: list[int] = []
-
-    def islice_counted(some: Iterable[Any], at_most: int) -> list[Any]:
-        taken = list(islice(some, at_most))
-        sizes.append(len(taken))
-        return taken
-
-    monkeypatch.setattr(rows, "islice", islice_counted)
-    with database.write() as db:
-        rows.create(db, orders, owner=None, snapshot={"A": "1"}, ttl=TTL)
-    assert sizes == [2, 2, 1, 0]
-    assert {load(database, session_id).url for session_id in orders} == {one.url for one in orders.values()}
-
-
 def test_an_order_is_read_back_as_it_was_given(database: Database) -> None:
     """Whatever it asks for, and with the settings that it is to run under."""
     with database.write() as db:
@@ -81,12 +60,6 @@ def test_an_order_is_read_back_as_it_was_given(database: Database) -> None:
     row = load(database, queue(database, order))
     assert rows.order_of(row) == order
     assert (row.status, row.kind, row.epoch, row.config_snapshot) == ("queued", "page", 0, {"A": "1"})
-
-
-def test_whatever_is_asked_is_stored() -> None:
-    """In a column of its name; but for the spelling in which it was given, which only the log has."""
-    columns = {each.name for each in CrawlSession.__table__.columns}
-    assert {each.name for each in fields(SessionOrder)} - columns == {"given_url"}
 
 
 def test_a_session_for_anybody_has_no_life_yet(database: Database) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 from sqlalchemy import event, func, select, text, update
@@ -19,12 +19,11 @@ from crawler.evidence.blobs import BlobExistsError, DiskFullError
 from crawler.evidence.folder_store import FolderStore
 from crawler.leases.backoff import Backoff
 from crawler.leases.patience import Patience
-from crawler.sessions import writes
 from crawler.sessions.journal import Journal
 from crawler.sessions.page_rows import Hooks, PageRows
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 from crawler.sessions.store import SessionStore
-from crawler.sessions.writes import MOST, Write, WriteQueue
+from crawler.sessions.writes import MOST, Write
 from tests.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
@@ -243,23 +242,6 @@ def test_a_file_that_cannot_be_stored_costs_its_page(
     assert len(stored(store)) == count(store.database, Page) == 2
 
 
-def test_the_end_of_a_session_and_its_log_ride_along(store: SessionStore) -> None:
-    """States, pages and exports of several sessions are one commit as well."""
-    one, two = visit_of(store), visit_of(store, "other.example")
-    store.writes.post_now(store.finish(one))
-    writes: list[Write[Any]] = [
-        page_of(store, two, "/1"),
-        store.writes.log(one.fence.session_id, one.journal),
-    ]
-    store.writes.commit(writes)
-    assert outcomes(writes) == ["kept", "kept"]
-    [log] = [uri for uri in stored(store) if uri.endswith(b".jsonl")]
-    with store.database.read() as db:
-        lines = db.scalar(select(func.count()).where(CrawlLog.session_id == one.fence.session_id))
-        assert db.scalar(text("SELECT count(*) FROM crawl_logs WHERE message = 'session.end'")) == 1
-    assert store.writes.blobs.read(log.decode()).count(b"\n") == lines == 2
-
-
 def test_a_log_takes_the_place_of_what_a_dead_process_left(store: SessionStore) -> None:
     """A file that no row claims gives way; one that a row claims stays, and the log gets another name."""
     visit = visit_of(store)
@@ -313,9 +295,6 @@ def test_a_deadlock_with_somebody_else_costs_nothing(postgres_database: str, tmp
         other.result()
     assert [write.result for write in writes] == ["a", "b"]
     database.close()
-
-
-# ── the queue: what comes while a group is being written goes with the next one ──
 
 
 class Away:
@@ -382,153 +361,61 @@ def test_a_store_that_stays_away_is_given_up_once(
     assert (count(store.database, Page), len(stored(store))) == (1, 1)
 
 
-class SlowQueue(WriteQueue):
-    """Stores nothing until it is let, and remembers how large the groups were."""
-
-    def __init__(self, error: Exception | None = None) -> None:
-        nothing: Any = None
-        super().__init__(load_settings({}), nothing, nothing, ())
-        self.sizes: list[int] = []
-        self.error = error
-        self.has_begun, self.may_go_on = threading.Event(), threading.Event()
-
-    def _store(self, writes: Sequence[Write[Any]]) -> None:
-        """Write a group, or fail as a whole."""
-        self.sizes.append(len(writes))
-        self.has_begun.set()
-        assert self.may_go_on.wait(PATIENCE_SECONDS)
-        if self.error:
-            raise self.error
-        for write in writes:
-            write.wrote(len(self.sizes))
-
-
 def in_a_loop(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """In a thread; pytest-twisted's loop runs in ours."""
     with ThreadPoolExecutor(1) as thread:
         thread.submit(lambda: asyncio.run(work())).result()
 
 
-def a_write() -> Write[int]:
-    """Something to be written; what that brings is the number of its group."""
-    number_of: Any = int
-    return Write(number_of)
-
-
-def test_the_first_group_waits_for_company() -> None:
-    """What comes within that moment is written with it, and nobody waits for longer than that."""
-    queue = SlowQueue()
-    queue.grows_seconds = 0.5  # more than it takes to post two
-    queue.may_go_on.set()
+def test_pages_that_come_together_share_commits(store: SessionStore) -> None:
+    """All that waits goes with the next group, at most so many at once, each answered after its commit."""
+    visit = visit_of(store)
 
     async def work() -> None:
-        first = asyncio.ensure_future(queue.post(a_write()))
-        await asyncio.sleep(0)
-        second = asyncio.ensure_future(queue.post(a_write()))
-        assert (await first, await second) == (1, 1)
+        pages = [page_of(store, visit, f"/{number}") for number in range(MOST + 3)]
+        kept = await asyncio.gather(*(store.writes.post(page) for page in pages))
+        assert [one.page.url for one in kept] == [f"https://shop.example/{n}" for n in range(MOST + 3)]
 
-    in_a_loop(work)
-
-
-def test_what_comes_while_a_group_is_written_goes_together() -> None:
-    """Up to the limit."""
-    queue = SlowQueue()
-
-    async def work() -> None:
-        first = asyncio.ensure_future(queue.post(a_write()))
-        await asyncio.to_thread(queue.has_begun.wait, 10)
-        others = [asyncio.ensure_future(queue.post(a_write())) for _ in range(MOST + 3)]
-        await asyncio.sleep(0)
-        queue.may_go_on.set()
-        assert await first == 1
-        assert await asyncio.gather(*others) == [2] * MOST + [3] * 3
-        await queue.settle()
-
-    in_a_loop(work)
-    assert queue.sizes == [1, MOST, 3]
+    with commits(store.database) as seen:
+        in_a_loop(work)
+    assert len(seen) == 2
+    assert count(store.database, Page) == len(stored(store)) == MOST + 3
 
 
-class SlowRows(WriteQueue):
-    """Holds up the rows of the first group until it is let."""
-
-    may_go_on = threading.Event()
-
-    def _write(self, writes: Sequence[Write[Any]]) -> None:
-        """Write rows, later."""
-        assert self.may_go_on.wait(PATIENCE_SECONDS)
-        super()._write(writes)
-
-
-def test_files_are_published_while_the_rows_before_them_are_written(
+def test_a_group_that_cannot_be_written_at_all_fails_its_writers(
     store: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is told before its rows are written, in the order in which groups came."""
+    """Nobody waits for ever, and the next group is written."""
     visit = visit_of(store)
-    queue = SlowRows(store.settings, store.database, store.writes.blobs, store.hooks)
-    queue.may_go_on = threading.Event()
-    monkeypatch.setattr(store, "writes", queue)
-    monkeypatch.setattr(writes, "MOST", 1)
+
+    def refuse() -> NoReturn:
+        raise RuntimeError("no threads are left")
 
     async def work() -> None:
-        first = asyncio.ensure_future(queue.post(page_of(store, visit, "/1")))
-        later = page_of(store, visit, "/2")
-        second = asyncio.ensure_future(queue.post(later))
-        while not (later.is_published or first.done()):  # ruff: ignore[async-busy-wait] - a thread publishes
-            await asyncio.sleep(0.001)
-        assert later.is_published
-        assert not first.done()
-        assert not second.done()
-        queue.may_go_on.set()
-        await asyncio.gather(first, second)
-
-    in_a_loop(work)
-    assert (count(store.database, Page), len(stored(store))) == (2, 2)
-
-
-def test_a_group_that_cannot_be_written_at_all_is_told() -> None:
-    """Nobody waits for ever, and the next group is tried."""
-    queue = SlowQueue(RuntimeError("no threads are left"))
-    queue.may_go_on.set()
-
-    async def work() -> None:
-        for _ in range(2):
+        with monkeypatch.context() as patch:
+            patch.setattr(store.database, "write", refuse)
             with pytest.raises(RuntimeError, match="no threads are left"):
-                await queue.post(a_write())
+                await store.writes.post(page_of(store, visit, "/1"))
+        await store.writes.post(page_of(store, visit, "/2"))
 
     in_a_loop(work)
-    assert queue.sizes == [1, 1]
+    assert count(store.database, Page) == len(stored(store)) == 1
 
 
-def test_who_stops_waiting_takes_nothing_from_the_others() -> None:
-    """A write whose waiter was cancelled is written with the rest."""
-    queue = SlowQueue()
+def test_a_page_whose_waiter_was_cancelled_is_stored_with_the_rest(store: SessionStore) -> None:
+    """And counted as a page of its visit."""
+    visit = visit_of(store)
 
     async def work() -> None:
-        waiters = [asyncio.ensure_future(queue.post(a_write())) for _ in range(3)]
+        waiters = [
+            asyncio.ensure_future(store.writes.post(page_of(store, visit, f"/{number}")))
+            for number in range(3)
+        ]
         await asyncio.sleep(0)
         waiters[1].cancel()
-        queue.may_go_on.set()
         done = await asyncio.gather(*waiters, return_exceptions=True)
-        assert [type(each) for each in done] == [int, asyncio.CancelledError, int]
+        assert [isinstance(each, asyncio.CancelledError) for each in done] == [False, True, False]
+        await store.writes.settle()
 
     in_a_loop(work)
-    assert sum(queue.sizes) == 3
-
-
-def test_what_follows_is_done_before_anybody_goes_on() -> None:
-    """In the event loop's own thread, also where nobody waits any more."""
-    queue = SlowQueue()
-    done: list[tuple[int, int]] = []
-
-    async def work() -> None:
-        threads = [threading.get_ident()]
-        following = a_write()
-        following.then = lambda number: done.append((number, threading.get_ident()))
-        waiter = asyncio.ensure_future(queue.post(following))
-        await asyncio.sleep(0)
-        waiter.cancel()
-        queue.may_go_on.set()
-        await queue.settle()
-        assert done == [(1, threads[0])]
-
-    in_a_loop(work)
+    assert (count(store.database, Page), len(visit.kept)) == (3, 3)
