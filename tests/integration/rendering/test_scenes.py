@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import urlopen
@@ -12,6 +13,7 @@ import pytest
 from scrapy.exceptions import DownloadCancelledError
 
 from crawler.pdp.reading import PageQuestion, reading_of
+from crawler.rendering.dismissing import MOST_PER_PASS
 from crawler.rendering.failures import NoPageError
 from crawler.rendering.pictures import size_of
 from crawler.rendering.viewports import MOBILE
@@ -130,6 +132,25 @@ def test_a_popup_is_dismissed_by_what_does_no_harm(
     asked = [entry.path for entry in shop.log.entries(scene)]
     assert not [path for path in asked if path.startswith(("/cart", "/account"))]
     assert "overlay_hide_fallback" not in seen.events
+
+
+def test_a_page_of_nothing_but_popups_has_its_bounds(looker: Looker, shop: DemoServer) -> None:
+    """A pass dismisses so many; one that stays whatever is pressed is left where it is."""
+    popups = """addEventListener("DOMContentLoaded", () => {
+      for (let n = 0; n < 9; n++) document.body.insertAdjacentHTML("beforeend",
+        `<div role=dialog style="position:fixed;top:${40 * n}px;left:0;width:300px;height:35px">
+        We use cookies ${n}
+        <button ${n ? "onclick='this.parentNode.remove()'" : ""}>Reject all</button></div>`);
+    })"""
+
+    async def grow(page: Page) -> None:
+        await page.add_init_script(popups)
+
+    seen = looker.look(shop.url("plain"), meanwhile=grow, **AT_A_GLANCE)
+    passes = Counter(details["pass"] for event, details in seen.log if event == "popup.dismissed")
+    assert passes
+    assert max(passes.values()) == MOST_PER_PASS
+    assert "We use cookies 0" in seen.response.text
 
 
 def test_a_curtain_without_a_button_is_hidden_once(looker: Looker, shop: DemoServer) -> None:

@@ -10,18 +10,15 @@ from unittest.mock import AsyncMock
 import pytest
 from playwright.async_api import Error
 from scrapy import Request
-from scrapy.exceptions import DownloadCancelledError, DownloadFailedError, DownloadTimeoutError
+from scrapy.exceptions import DownloadCancelledError
 from scrapy.http import HtmlResponse
 
 from crawler.capture.failures import Cause
 from crawler.config import load_settings
 from crawler.crawl.answers import SessionStoppedError
 from crawler.crawl.context import SESSION, VIEWPORT
-from crawler.crawl.rendered import Rendered, remember, rendered_in
-from crawler.rendering.browser import Browser, Lifetime, Window
-from crawler.rendering.program import CONTEXT
+from crawler.rendering.browser import Browser, Lifetime
 from crawler.rendering.traffic import Watched
-from crawler.rendering.viewports import DESKTOP
 from tests.unit.components import Visits, a_visit, awaited
 
 URL = "https://shop.example/"
@@ -118,33 +115,6 @@ def test_a_session_has_a_window_for_each_viewport(browser: Any) -> None:
     assert (options["is_mobile"], options["proxy"]) == (True, {"server": "http://door-1"})
 
 
-def test_what_an_earlier_attempt_brought_is_forgotten(browser: Any) -> None:
-    """Evidence is of the page that is answered with; the name of the context is nobody's afterwards."""
-    visit = browser.shared.visits.add(a_visit())
-    request = a_request(visit)
-    remember(request, Rendered("desktop", screenshot=b"old"))
-    assert rendered_in(render(browser, request)) is None
-    assert CONTEXT not in request.meta
-
-
-@pytest.mark.parametrize(
-    ("error", "expected"),
-    [(Error("net::ERR_FAILED\nlong"), DownloadFailedError), (TimeoutError(), DownloadTimeoutError)],
-)
-def test_a_page_that_fails_leaves_nothing_under_way(
-    browser: Any, error: Exception, expected: type[Exception]
-) -> None:
-    """Its error is Scrapy's, and its window is silent."""
-    visit = browser.shared.visits.add(a_visit())
-    browser._download_request = AsyncMock(side_effect=error)
-    request = a_request(visit)
-    with pytest.raises(expected):
-        render(browser, request)
-    [window] = browser.windows.values()
-    assert (window.rendering, window.door.did, CONTEXT in request.meta) == (0, ["begun", "cut"], False)
-    assert browser.room._value == 2
-
-
 def test_a_page_that_brought_too_much_is_none(browser: Any) -> None:
     """Though an answer came."""
     visit = browser.shared.visits.add(a_visit())
@@ -222,91 +192,4 @@ def test_an_old_browser_goes_when_its_last_window_has(browser: Any) -> None:
     assert (hasattr(browser, "browser"), browser.lifetime.pages) == (False, 0)
 
 
-def test_a_page_is_closed_with_what_it_opened() -> None:
-    """Its own comes last; one that does not close is left."""
-    did: list[str] = []
-
-    class Page:
-        def __init__(self, name: str, context: Any) -> None:
-            self.name, self.context = name, context
-
-        async def close(self) -> None:
-            did.append(self.name)
-            raise Error("has been closed")
-
-    context: Any = SimpleNamespace(pages=[])
-    context.pages = [Page(name, context) for name in ("own", "popup", "another")]
-    counted: dict[str, int] = {}
-    made: Any = Browser.__new__(Browser)
-    made.stats = SimpleNamespace(inc_value=lambda name, by=1: counted.update({name: by}))
-    traffic: Any = SimpleNamespace(settle=AsyncMock(), begun=7, blocked=2)
-    awaited(made._closed(context.pages[0], traffic))
-    assert did == ["popup", "another", "own"]
-    assert counted == {
-        "vitrine/render/pages": 1, "vitrine/render/requests": 7, "vitrine/render/blocked": 2,
-    }  # fmt: skip
-
-
-def test_only_the_end_of_a_session_is_heard(browser: Any) -> None:
-    """Whatever else is told."""
-    swept = []
-
-    async def sweep() -> None:
-        await asyncio.sleep(0)
-        swept.append(True)
-
-    browser._sweep = sweep
-
-    async def tell() -> None:
-        browser._heard("begun", id="x")
-        browser._heard("ended", id="x")
-        await browser.lifetime.settle()
-
-    awaited(tell())
-    assert swept == [True]
-
-
-def test_a_window_goes_by_its_session_and_viewport() -> None:
-    """Which is its context's name."""
-    assert Window("one", DESKTOP).name == "one:desktop"
-
-
 # ── a browser that has rendered enough is replaced when nobody is in it ──
-
-
-class Ended:
-    """Counts how often a browser is let go."""
-
-    def __init__(self) -> None:
-        self.times = 0
-
-    async def let_go(self) -> None:
-        """Once more."""
-        self.times += 1
-
-
-def test_it_ends_after_its_pages_and_not_before() -> None:
-    """The next one begins to count anew."""
-    lifetime, ended = Lifetime(2), Ended()
-    awaited(lifetime.end(ended.let_go))
-    assert ended.times == 0
-    lifetime.pages = 2
-    awaited(lifetime.end(ended.let_go))
-    assert (ended.times, lifetime.pages) == (1, 0)
-
-
-def test_a_further_session_waits_until_an_old_browser_is_empty(monkeypatch: Any) -> None:
-    """Or until it is not wanted any more itself; a young browser takes everybody."""
-    monkeypatch.setattr("crawler.rendering.browser.LOOK_SECONDS", 0)
-    looks = 0
-
-    def is_used() -> bool:
-        nonlocal looks
-        looks += 1
-        return looks < 5
-
-    awaited(Lifetime(2, pages=1).admit(is_used, lambda: True))
-    assert looks == 0
-    awaited(Lifetime(2, pages=2).admit(is_used, lambda: True))
-    assert looks == 5
-    awaited(Lifetime(2, pages=2).admit(lambda: True, lambda: False))

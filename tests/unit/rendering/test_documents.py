@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from playwright.async_api import Error
 
-from crawler.rendering.documents import MOST_RELOADS, PIECE_BYTES, MainDocument, _is_short
+from crawler.rendering.documents import MOST_RELOADS, PIECE_BYTES, MainDocument
 from tests.unit.components import awaited
 
 if TYPE_CHECKING:
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 
 URL = "https://shop.example/a?b=1"
 MAIN = "the main frame"
-LATIN = "<p>Größe</p>".encode("latin-1")
-PDF = {"name": "content-type", "value": "application/pdf"}
-KEPT = {"name": "Content-Disposition", "value": "attachment"}
-HTML = {"name": "Content-Type", "value": "text/html; charset=iso-8859-1"}
 
 
 class Session:
@@ -89,85 +85,3 @@ def test_a_redirect_is_never_followed_in_the_browser(url: str) -> None:
     document = a_document()
     assert asked(document, url, redirected=True) == "Aborted"
     assert document.led_to == url
-
-
-def test_a_document_is_kept_as_it_was_sent() -> None:
-    """To the byte; the browser gets the same, without the headers that speak of its packing."""
-    document, body = a_document(), LATIN * (PIECE_BYTES // len(LATIN) + 1)
-    packed = [{"name": "content-encoding", "value": "br"}, {"name": "Content-Length", "value": "7"}]
-    cookies = [{"name": "Set-Cookie", "value": "a=1"}, {"name": "Set-Cookie", "value": "b=2"}]
-    method, told = judged(
-        document, body=body, responseStatusCode=404, responseHeaders=[HTML, *packed, *cookies],
-        responseStatusText="Gone fishing",
-    )  # fmt: skip
-    assert document.body == body
-    assert (method, told["responseCode"], told["responsePhrase"]) == (
-        "Fetch.fulfillRequest",
-        404,
-        "Gone fishing",
-    )
-    assert told["responseHeaders"] == [HTML, *cookies]
-    assert b64decode(told["body"]) == body
-
-
-@pytest.mark.parametrize(
-    "event",
-    [
-        {"responseStatusCode": 302, "responseHeaders": [HTML]},
-        {"responseErrorReason": "ConnectionRefused"},
-        {"responseStatusCode": 200, "responseHeaders": []},
-        {"responseStatusCode": 200, "responseHeaders": [PDF]},
-        {"responseStatusCode": 200, "responseHeaders": [HTML, KEPT]},
-        {"responseStatusCode": 200, "responseHeaders": [HTML], "frame": "another"},
-        {"responseStatusCode": 200, "responseHeaders": [HTML], "body": None},
-    ],
-)  # fmt: skip
-def test_what_is_no_page_is_left_to_the_browser(event: dict[str, Any]) -> None:
-    """Redirects, failures, files, frames, and what has no body."""
-    document = a_document()
-    assert judged(document, **event)[0] == "Fetch.continueRequest"
-    assert document.body is None
-
-
-def test_a_document_that_breaks_off_has_failed() -> None:
-    """At once, so that it can be tried again; the browser does not wait for the rest."""
-
-    class Broken(Session):
-        async def send(self, method: str, told: dict[str, Any]) -> dict[str, Any]:
-            if method == "IO.read":
-                raise Error("the stream is closed")
-            return await super().send(method, told)
-
-    session: Any = Broken()
-    event = {"requestId": "1", "request": {"url": URL}, "frameId": MAIN, "responseStatusCode": 200}
-    awaited(a_document().judge(session, MAIN, {**event, "responseHeaders": [HTML]}))
-    assert [(method, told["errorReason"]) for method, told in session.sent] == [
-        ("Fetch.failRequest", "ConnectionClosed")
-    ]
-
-
-def test_a_document_that_unpacks_to_too_much_goes_nowhere() -> None:
-    """It is not read to its end either."""
-    document = a_document()
-    session: Any = Session(b"x" * (9 * PIECE_BYTES))
-    event = {"requestId": "1", "request": {"url": URL}, "frameId": MAIN, "responseStatusCode": 200}
-    awaited(document.judge(session, MAIN, {**event, "responseHeaders": [HTML]}))
-    assert [method for method, _ in session.sent] == ["Fetch.failRequest"]
-    assert (document.is_too_large, document.body) == (True, None)
-    assert len(session.body) >= 5 * PIECE_BYTES
-
-
-@pytest.mark.parametrize(
-    ("headers", "short"),
-    [
-        ({"Content-Length": "5"}, True),
-        ({"Content-Length": "4"}, False),
-        ({"Content-Length": "9" * 5000}, False),
-        ({"Content-Length": "5", "Transfer-Encoding": "chunked"}, False),
-        ({"Content-Length": "5", "Content-Encoding": "gzip"}, False),
-    ],
-)
-def test_what_came_is_held_against_what_was_said(headers: dict[str, str], *, short: bool) -> None:
-    """Where the length is the body's own."""
-    event = {"responseHeaders": [{"name": name, "value": value} for name, value in headers.items()]}
-    assert _is_short(event, b"page") is short

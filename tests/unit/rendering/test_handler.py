@@ -1,4 +1,4 @@
-"""Plain requests go the guarded way; rendered ones are asked about first; a browser ends with its crawl."""
+"""A page is rendered only where it is asked for in a viewport, and while its session holds its domain."""
 
 from __future__ import annotations
 
@@ -15,71 +15,29 @@ from crawler.rendering import handler
 from crawler.rendering.handler import RenderingHandler
 from tests.unit.components import awaited
 
-URL = "https://shop.example/"
-
 
 class Crawl:
     """Stands for a crawler, as far as it is a key."""
 
 
-class Browser:
-    """Renders nothing; remembers what it was asked for."""
-
-    def __init__(self) -> None:
-        self.did: list[str] = []
-
-    async def render(self, request: Request) -> str:
-        """A page."""
-        self.did.append(request.url)
-        return "rendered"
-
-    async def end(self) -> None:
-        """It is over."""
-        self.did.append("ended")
-
-
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Browser]:
-    """A handler of a crawl that has a browser."""
+def test_a_page_is_rendered_only_while_its_session_holds_its_domain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked right before; plain requests never come near a browser."""
     browsers: Any = handler._browsers
-    crawl, browser = Crawl(), Browser()
+    render = AsyncMock(return_value="rendered")
     found: Any = RenderingHandler.__new__(RenderingHandler)
-    found._crawler = crawl
-    monkeypatch.setitem(browsers, crawl, browser)
-
+    found._crawler = crawl = Crawl()
+    monkeypatch.setitem(browsers, crawl, type("Browser", (), {"render": render}))
     monkeypatch.setattr(GuardedHandler, "download_request", AsyncMock(return_value="plain"))
-    monkeypatch.setattr(GuardedHandler, "close", AsyncMock())
-    monkeypatch.setattr(GuardedHandler, "require_lock", lambda _self, _request: None)
-    return found, browser
+    holds = [True, False]
 
+    def require_lock(_self: object, _request: Request) -> None:
+        if not holds.pop(0):
+            raise SessionStoppedError("lost")
 
-def test_only_what_has_a_window_is_rendered(made: tuple[Any, Browser]) -> None:
-    """Everything else never comes near a browser."""
-    found, browser = made
-    assert awaited(found.download_request(Request(URL))) == "plain"
-    assert browser.did == []
-    assert awaited(found.download_request(Request(URL, meta={VIEWPORT: "desktop"}))) == "rendered"
-    assert browser.did == [URL]
-
-
-def test_a_session_that_lost_its_domain_is_not_rendered(
-    made: tuple[Any, Browser], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is asked right before."""
-    found, browser = made
-
-    def lost(_self: object, _request: Request) -> None:
-        raise SessionStoppedError("lost")
-
-    monkeypatch.setattr(GuardedHandler, "require_lock", lost)
+    monkeypatch.setattr(GuardedHandler, "require_lock", require_lock)
+    plain = Request("https://shop.example/")
+    in_browser = plain.replace(meta={VIEWPORT: "desktop"})
+    assert [awaited(found.download_request(each)) for each in (plain, in_browser)] == ["plain", "rendered"]
     with pytest.raises(SessionStoppedError):
-        awaited(found.download_request(Request(URL, meta={VIEWPORT: "desktop"})))
-    assert browser.did == []
-
-
-def test_the_browser_ends_once(made: tuple[Any, Browser]) -> None:
-    """Though there is a handler for each scheme."""
-    found, browser = made
-    awaited(found.close())
-    awaited(found.close())
-    assert browser.did == ["ended"]
+        awaited(found.download_request(in_browser))
+    assert render.await_count == 1

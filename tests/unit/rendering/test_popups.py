@@ -9,15 +9,12 @@ import pytest
 from crawler.rendering.popup_words import ACCEPT, AGE, CLOSE, REFUSE, STAY
 from crawler.rendering.popups import (
     ALLOWED,
-    VENDORS,
     Answer,
     Control,
     Kind,
     Popup,
     answer_of,
     choice_in,
-    choices,
-    folded,
     kind_of,
 )
 
@@ -37,12 +34,6 @@ def pressed(found: Popup) -> str | None:
     """The label of what is pressed in it."""
     choice = choice_in(found)
     return None if choice is None else choice.control.label
-
-
-def test_fifteen_languages_are_spoken() -> None:
-    """The same ones for every answer."""
-    assert len(REFUSE) == 15
-    assert {frozenset(table) for table in TABLES.values()} == {frozenset(REFUSE)}
 
 
 @pytest.mark.parametrize("answer", TABLES)
@@ -111,16 +102,6 @@ def test_what_a_popup_wants_is_told_by_its_words(found: Popup, kind: Kind) -> No
     assert kind_of(found) is kind
 
 
-def test_the_kinds_have_their_order() -> None:
-    """Modals, cookies, letters, ages, places (SPEC F151)."""
-    found = [
-        popup("Choose your country", "Stay here"), popup("Are you over 18 years old?", "Yes"),
-        popup("Join our newsletter", "No thanks"), popup(COOKIES, "Reject all"), popup("New!", "Close"),
-        popup("Settings", "Save"),
-    ]  # fmt: skip
-    assert [choice.kind for choice in choices(found)] == list(Kind)
-
-
 def test_a_control_without_words_goes_by_the_name_that_is_read_out() -> None:
     """A cross is mostly drawn."""
     cross = Control(0, "", name="Close")
@@ -154,17 +135,3 @@ def test_what_has_been_tried_is_not_tried_again() -> None:
         tried.append(choice.control.index)
         labels.append(choice.control.label)
     assert labels == ["Reject all", "Close", "Accept"]
-
-
-def test_labels_are_folded_alike() -> None:
-    """Case, accents, ornaments and spaces do not matter; the text does."""
-    assert folded("  Tout  REFUSER \u203a ") == "tout refuser"
-    assert folded("J\u2019accepte") == folded("j'accepte")
-    assert folded("Schließen") == "schliessen"
-
-
-def test_vendors_are_named_once() -> None:
-    """Each with a popup and a way to refuse it."""
-    names = [vendor.name for vendor in VENDORS]
-    assert len(set(names)) == len(names)
-    assert all(vendor.popup and vendor.refuse for vendor in VENDORS)

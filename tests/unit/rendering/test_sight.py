@@ -16,17 +16,13 @@ from crawler.capture.failures import Cause
 from crawler.config import load_settings
 from crawler.crawl.answers import SessionStoppedError
 from crawler.crawl.rendered import rendered_in
-from crawler.rendering import sight as sights
-from crawler.rendering.failures import NoPageError
-from crawler.rendering.pictures import SIGNATURE
 from crawler.rendering.sight import Sight, _encoded, seen
 from crawler.rendering.traffic import Bounds, Traffic
 from crawler.rendering.viewports import DESKTOP
-from tests.unit.components import a_visit, awaited, lines_of
+from tests.unit.components import a_visit, awaited
 
 URL = "https://shop.example/"
 GONE = Error("Target page, context or browser has been closed")
-LOST = Error("Execution context was destroyed, most likely because of a navigation")
 FOUND = {
     "size": 12, "html": "<h1>Größe</h1>", "text": "Größe", "charset": "windows-1252", "height": 900,
     "timings": {"load_ms": 7, "first_byte_ms": None},
@@ -146,38 +142,6 @@ def test_only_what_browsers_know_is_an_encoding(charset: str, expected: str) -> 
     assert _encoded("Größe", charset) == ("Größe".encode(expected), expected)
 
 
-def test_half_a_character_is_no_error() -> None:
-    """Scripts make them."""
-    assert _encoded("a\ud800", "utf-8") == (b"a?", "utf-8")
-
-
-@pytest.mark.parametrize(
-    ("status", "kind"), [(404, "text/html"), (200, "application/pdf"), (503, "image/png")]
-)
-def test_what_is_no_page_is_as_it_was_sent(status: int, kind: str) -> None:
-    """Nobody looks at it; a body that is not handed out is empty."""
-    for body, expected in ((b"sent", b"sent"), (GONE, b"")):
-        _, answer = look(Page(answer=Answer(status, kind, body)))
-        assert (answer.status, answer.body, rendered_in(answer)) == (status, expected, None)
-        assert "Content-Encoding" not in answer.headers
-
-
-@pytest.mark.parametrize("answer", ["nothing", Error("Page.goto: Download is starting")])
-def test_an_address_without_a_document_is_no_page(answer: Any) -> None:
-    """Such as a file that is to be kept."""
-    with pytest.raises(NoPageError):
-        look(Page(answer=answer))
-
-
-def test_a_page_that_leads_away_is_a_redirect() -> None:
-    """Which Scrapy follows, or does not; the error that the browser makes of it says less."""
-    page = Page(answer=Error("net::ERR_ABORTED"))
-    sight = sight_of(page)
-    sight.traffic.document.led_to = "https://elsewhere.example/"
-    _, answer = look(page, sight)
-    assert (answer.status, answer.headers["Location"]) == (302, b"https://elsewhere.example/")
-
-
 def test_why_a_page_was_closed_says_more_than_that_it_is() -> None:
     """A session that ended, and a page that brought too much."""
     ended = sight_of(page := Page(GONE))
@@ -193,16 +157,6 @@ def test_why_a_page_was_closed_says_more_than_that_it_is() -> None:
         look(Page(GONE))
 
 
-def test_evidence_is_taken_once_more_after_an_error_that_passes() -> None:
-    """Once, and the log says so (SPEC F149)."""
-    sight = sight_of(page := Page(LOST, FOUND))
-    look(page, sight)
-    assert sight.visit is not None
-    assert "extraction.retry" in [event for event, _ in lines_of(sight.visit)]
-    with pytest.raises(Error, match="destroyed"):
-        look(Page(LOST, LOST, FOUND))
-
-
 def test_a_page_that_grew_beyond_all_bounds_is_given_up() -> None:
     """Its script says how large it is, and does not hand it over."""
     with pytest.raises(DownloadCancelledError):
@@ -216,33 +170,3 @@ def test_a_picture_that_fails_is_a_doubt() -> None:
         rendered = rendered_in(answer)
         assert rendered is not None
         assert rendered.doubts == (doubt,)
-
-
-def test_a_page_without_end_is_photographed_from_its_top() -> None:
-    """As far as the setting goes."""
-    page = Page({**FOUND, "height": 10**7}, shot=SIGNATURE)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sights, "is_blank", lambda _png: False)
-        look(page, RENDER_SCREENSHOT_MAX_PX=5000)
-    assert page.clip == {"x": 0, "y": 0, "width": 1920, "height": 5000}
-
-
-def test_between_two_documents_a_page_is_not_loaded() -> None:
-    """One that is gone is an error."""
-    sight = sight_of(Page([True, 3, 4], LOST, GONE))
-    sight.traffic.begun = 5
-    first, second = awaited(sight.look()), awaited(sight.look())
-    assert (first.is_loaded, first.shape, first.traffic) == (True, (3, 4), 10)
-    assert (second.is_loaded, second.shape) == (False, ())
-    with pytest.raises(Error):
-        awaited(sight.look())
-
-
-def test_nobody_sleeps_for_a_session_that_has_ended() -> None:
-    """Asked before and after."""
-    sight = sight_of(Page())
-    awaited(sight.sleep(0))
-    assert sight.visit is not None
-    sight.visit.stop(Cause.LOCK_LOST)
-    with pytest.raises(SessionStoppedError):
-        awaited(sight.sleep(3600))

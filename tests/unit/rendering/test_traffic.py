@@ -75,17 +75,6 @@ def test_only_pages_that_are_looked_at_send_anything() -> None:
     assert kept() is None
 
 
-def test_what_streams_is_not_waited_for() -> None:
-    """An event source is open for as long as its page."""
-    traffic = a_traffic()
-    image, stream = a_request(), a_request("eventsource")
-    traffic._began(image)
-    traffic._began(stream)
-    assert (traffic.begun, traffic.under_way) == (2, 1)
-    traffic._ended(image)
-    assert traffic.under_way == 0
-
-
 @pytest.mark.parametrize("viewport", [DESKTOP, MOBILE], ids=["desktop", "mobile"])
 def test_a_context_presents_itself_and_is_granted_nothing(viewport: Any) -> None:
     """Its size, our name behind the browser's, the operator's locale and time zone (SPEC F154)."""

@@ -123,10 +123,3 @@ def test_a_page_that_is_never_quiet_costs_each_step_its_time_and_no_more() -> No
     window = Window(scene=lambda now: LOADED(1, int(now * 10)))
     assert scrolled(window) == 12
     assert window.time == pytest.approx(12 * 2 + 2, abs=1.5)
-
-
-def test_no_steps_are_no_scrolling() -> None:
-    """A setting of nought."""
-    window = Window()
-    assert scrolled(window, Scroll(0, 0, 0)) == 0
-    assert window.tops == []
