@@ -14,6 +14,7 @@ from twisted.python.failure import Failure
 from crawler.capture.failures import Cause
 from crawler.capture.items import PageCapture
 from crawler.crawl.context import VIEWPORT
+from crawler.crawl.rendered import Rendered, remember
 from crawler.pdp import reading_of
 from crawler.sessions.visit import ProductPage
 from crawler.spiders.pdp import LEFT_SITE, PAGE, PDP, PdpSpider
@@ -22,6 +23,7 @@ from tests.unit.components import a_request, a_visit, an_answer, awaited, crawl_
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from pathlib import Path
 
     from crawler.pdp import PageQuestion, Reading
     from crawler.sessions.visit import Visit
@@ -239,9 +241,6 @@ def test_a_page_is_judged_outside_of_any_session(crawl: Crawl) -> None:
     assert (verdict.is_pdp, verdict.policy, verdict.facts["price"]) == (True, "v1.2", "12.50")
 
 
-# ── in a browser ──
-
-
 def test_what_was_found_through_the_first_window_is_looked_at_through_the_second() -> None:
     """Four pages: the search goes on in the first window alone; sitemaps need none."""
     crawl = crawl_of(render="1")
@@ -282,15 +281,6 @@ def test_who_keeps_us_out_is_not_asked_again_in_another_windows_name(status: int
     assert crawl.is_over
 
 
-def test_a_page_that_got_lost_is_tried_from_where_it_began() -> None:
-    """Redirects are made anew in the other window."""
-    crawl = crawl_of(render="1")
-    first = crawl.begin()
-    lost = first.replace(url=f"{SITE}?turn=1", meta={**first.meta, "redirect_urls": [SITE, f"{SITE}?turn=0"]})
-    [_, home] = crawl.failed(lost, TimeoutError("slow"))
-    assert home.url == SITE
-
-
 SHELL = b"<html><body><div id=app></div><script src=app.js></script></body></html>"
 HALF = PRODUCT.replace(b"<p>12.50 EUR</p>", b"<script>price()</script>" + b"<p>A jug of clay.</p>" * 30)
 HALF = HALF.replace(b'"price": "12.50",', b"")
@@ -317,14 +307,6 @@ def test_auto_renders_a_shell_that_a_script_fills() -> None:
     assert crawl.is_over
 
 
-def test_auto_leaves_alone_what_says_enough() -> None:
-    """A page with text and no product, a product page, a refusal."""
-    for body, status in ((SHOP_PAGE, 200), (PRODUCT, 200), (b"", 403), (BARE, 200)):
-        crawl = crawl_of(render="auto")
-        requests = crawl.store(crawl.answered(crawl.begin(), body, status))
-        assert [request for request in requests if VIEWPORT in request.meta] == []
-
-
 def test_auto_renders_no_more_than_it_may() -> None:
     """A shop of nothing but shells is told from one that needs a browser for some of its pages."""
     crawl = crawl_of(render="auto")
@@ -336,3 +318,35 @@ def test_auto_renders_no_more_than_it_may() -> None:
         [request] = following
         rendered += VIEWPORT in request.meta
     assert 0 < rendered <= MOST_NEEDED
+
+
+@pytest.mark.parametrize("named", ["", "/nowhere/chromium"])
+def test_a_machine_without_a_browser_keeps_the_plain_page(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, named: str
+) -> None:
+    """And the log says so; a browser that is named and not there ends no session."""
+    for name in ("PATH", "PLAYWRIGHT_BROWSERS_PATH"):
+        monkeypatch.setenv(name, str(tmp_path))
+    crawl = crawl_of(render="auto")
+    crawl.spider.context.settings = SimpleNamespace(chromium_path=named)  # type: ignore[assignment]
+    assert captures(crawl.answered(crawl.begin(), SHELL)) == [(HOME, SITE, None)]
+    assert "render.no_browser" in [event for event, _ in lines_of(crawl.visit)]
+
+
+def test_a_rendered_page_has_what_the_browser_made_of_it() -> None:
+    """Its picture, its text, what was sent, and the doubts of both; a page that is not rendered has none."""
+    crawl = crawl_of(render="1")
+    first = crawl.begin()
+    [plain, *_] = crawl.answered(first, SHOP_PAGE)
+    assert (plain.screenshot, plain.sent) == (None, None)
+    remember(
+        first,
+        Rendered(
+            "desktop", text=b"seen", screenshot=b"png", sent=b"<p>sent", sent_type="text/html",
+            sent_charset="utf-8", timings={"load_ms": 5}, doubts=("screenshot_blank",),
+        ),
+    )  # fmt: skip
+    [page, *_] = crawl.answered(first, SHOP_PAGE, url="https://elsewhere.example/")
+    assert (page.screenshot, page.visible_text, page.sent.body) == (b"png", b"seen", b"<p>sent")
+    assert page.load_timings["load_ms"] == 5
+    assert page.low_confidence_reasons[-2:] == ("screenshot_blank", LEFT_SITE)

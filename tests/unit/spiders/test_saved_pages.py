@@ -36,10 +36,3 @@ def test_a_pattern_that_matches_nothing(tmp_path: Path, pattern: str) -> None:
     given = {"files": pattern.replace("{folder}", str(tmp_path))}
     with pytest.raises((UsageError, ValueError)):
         SavedPagesSpider.prepared(load_settings({}), given)
-
-
-def test_arguments_are_handed_on(tmp_path: Path) -> None:
-    """As they were given."""
-    (tmp_path / "a.html").touch()
-    given = {"files": f"{tmp_path}/a*", "url": "https://shop.example/"}
-    assert SavedPagesSpider.prepared(load_settings({}), given) == given

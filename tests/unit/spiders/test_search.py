@@ -101,16 +101,3 @@ def test_a_site_that_refuses_twice_in_a_row_is_left_alone() -> None:
         assert not isinstance(search.next(), Cause)
         search.note(cause)
     assert search.next() is Cause.RATE_LIMITED
-
-
-def test_other_failures_do_not_end_it() -> None:
-    """A page that is gone says nothing about the next one."""
-    search = Search.of(HOME, read(candidates=urls("p", 5)))
-    for cause in (Cause.HTTP_ERROR, Cause.TIMEOUT, Cause.EMPTY_PAGE):
-        search.note(cause)
-    assert search.next() == (Aim.CANDIDATE, f"{HOME}p/0")
-
-
-def test_without_candidates_it_says_so() -> None:
-    """Nothing on the site looked like a product page."""
-    assert walk(Search.of(HOME, read())) == ([(Aim.SITEMAP, SITEMAP)], Cause.NO_CANDIDATES)

@@ -52,38 +52,24 @@ def order(sources: Path, **given: str) -> RunOrder:
     return run_order(given, sources)
 
 
-def test_a_url_is_a_source_of_its_own(sources: Path) -> None:
-    """Its domain; without limits, unless they are given."""
-    source = order(sources, start_url=URL).source
-    assert source
-    assert (source.code, source.start_urls, source.depth, source.max_pages) == (
-        "shop.example",
-        (URL,),
-        None,
-        None,
-    )
-    assert order(sources, url=URL) == order(sources, start_url=URL)
-    source = order(sources, start_url=URL, depth="0", max_pages="7").source
-    assert source
-    assert (source.depth, source.max_pages) == (0, 7)
-
-
-def test_a_source_is_found_by_its_code(sources: Path) -> None:
-    """Its limits may be given anew."""
-    source = order(sources, source="shop").source
-    assert source
-    assert (source.depth, source.max_pages) == (4, 50)
-    source = order(sources, source="shop", max_pages=" 9 ", depth="").source
-    assert source
-    assert (source.depth, source.max_pages) == (4, 9)
-
-
 @pytest.mark.parametrize(
-    ("word", "meant"), [("1", True), ("YES", True), ("on", True), ("0", False), ("", False)]
+    ("given", "expected"),
+    [
+        ({"start_url": URL}, ("shop.example", None, None)),
+        ({"url": URL, "_job": "0af"}, ("shop.example", None, None)),  # as scrapyd adds it
+        ({"start_url": URL, "depth": "0", "max_pages": "7"}, ("shop.example", 0, 7)),
+        ({"source": "shop"}, ("shop", 4, 50)),
+        ({"source": "shop", "max_pages": " 9 ", "depth": ""}, ("shop", 4, 9)),
+    ],
 )
-def test_resume_is_a_flag(sources: Path, word: str, *, meant: bool) -> None:
-    """As every flag is given."""
-    assert order(sources, source="shop", resume=word).resume is meant
+def test_a_url_or_a_source_is_crawled_within_its_limits(
+    sources: Path, given: dict[str, str], expected: tuple[Any, ...]
+) -> None:
+    """A source's limits may be given anew; a URL has none unless they are given."""
+    source = order(sources, **given).source
+    assert source
+    assert source.start_urls == (URL,)
+    assert (source.code, source.depth, source.max_pages) == expected
 
 
 def test_a_run_is_gone_on_with_by_its_number(sources: Path) -> None:
@@ -91,11 +77,6 @@ def test_a_run_is_gone_on_with_by_its_number(sources: Path) -> None:
     assert order(sources, run_id="12") == RunOrder(run_id=12)
     with pytest.raises(UsageError, match="goes on with a run as it is"):
         order(sources, run_id="12", source="shop")
-
-
-def test_what_scrapyd_adds_does_not_matter(sources: Path) -> None:
-    """Its arguments begin with an underscore."""
-    assert order(sources, start_url=URL, _job="0af").source
 
 
 @pytest.mark.parametrize(
@@ -121,9 +102,6 @@ def test_what_is_wrong_is_told(sources: Path, given: dict[str, str], error: str)
     with pytest.raises(CrawlerError, match=error) as refused:
         order(sources, **given)
     assert refused.value.exit_code == 2
-
-
-# ── what becomes of a request ──
 
 
 @define
@@ -226,52 +204,65 @@ def crawl() -> Crawl:
     return Crawl(spider, worker, visit, request)
 
 
-def test_what_may_pass_is_tried_again(crawl: Crawl) -> None:
-    """By its cause; a page that failed is yielded when there is no try left."""
-    assert crawl.failed(TimeoutError("too slow")) == []
-    assert crawl.answered(503) == []
-    assert crawl.answered(500) == []
-    ends = [told[1] for told in crawl.worker.told]
-    assert [(came.cause, came.error) for came in ends] == [
-        (Cause.CONNECTION_FAILED, "too slow"), (Cause.BLOCKED, "HTTP 503"), (Cause.HTTP_ERROR, "HTTP 500"),
-    ]  # fmt: skip
-    crawl.request.meta[TASK] = leased(1, attempts=2)
-    [page] = crawl.answered(503)
-    assert (page.cause, page.error, page.http_status) == (Cause.BLOCKED, "HTTP 503", 503)
-    assert len(crawl.worker.told) == 3
+@pytest.mark.parametrize(
+    ("came", "ended"),
+    [
+        (TimeoutError("too slow"), TaskEnd(Cause.CONNECTION_FAILED, "too slow")),
+        (503, TaskEnd(Cause.BLOCKED, "HTTP 503")),
+        (500, TaskEnd(Cause.HTTP_ERROR, "HTTP 500")),
+        (FilteredError("filtered by path rules"), TaskEnd(Cause.FILTERED, "filtered by path rules")),
+        (KnownUrlError("redirected"), TaskEnd(outcome=TaskOutcome.REDIRECTED)),
+    ],
+    ids=str,
+)
+def test_a_task_without_a_page_ends(crawl: Crawl, came: int | Exception, ended: TaskEnd) -> None:
+    """To be tried again where its cause may pass; as refused or redirected where nothing has failed."""
+    assert (crawl.answered(came) if isinstance(came, int) else crawl.failed(came)) == []
+    [(event, end)] = crawl.worker.told
+    assert (event, end.cause, end.error, end.outcome) == ("ended", ended.cause, ended.error, ended.outcome)
 
 
-def test_what_will_not_pass_is_given_up_at_once(crawl: Crawl) -> None:
-    """There is no such page, and there will be none."""
-    [page] = crawl.answered(404)
-    assert (page.cause, page.error, page.http_status) == (Cause.HTTP_ERROR, "HTTP 404", 404)
+@pytest.mark.parametrize(
+    ("came", "cause"),
+    [(404, Cause.HTTP_ERROR), (302, Cause.BAD_REDIRECT), (204, Cause.ODD_STATUS), (304, Cause.ODD_STATUS),
+     (999, Cause.ODD_STATUS), (ValueError("Invalid IPv6 URL"), Cause.BAD_REDIRECT)],
+    ids=str,
+)  # fmt: skip
+def test_what_will_not_pass_is_a_failed_page_at_once(
+    crawl: Crawl, came: int | Exception, cause: Cause
+) -> None:
+    """Whether it comes as an answer, or as Scrapy's refusal of one."""
+    if isinstance(came, Exception):
+        pages = crawl.failed(came)
+    else:
+        pages = crawl.answered(came)
+        pages += crawl.failed(HttpError(an_answer(crawl.request, b"", came), "Ignoring non-200 response"))
+        assert {page.http_status for page in pages} == {came}
+    assert {page.cause for page in pages} == {cause}
     assert crawl.worker.told == []
 
 
-def test_what_is_refused_has_no_page(crawl: Crawl) -> None:
-    """Nothing has failed."""
-    assert crawl.failed(FilteredError("filtered by path rules")) == []
-    assert crawl.worker.told == [("ended", TaskEnd(Cause.FILTERED, "filtered by path rules"))]
+def test_the_last_attempt_leaves_a_failed_page(crawl: Crawl) -> None:
+    """With its cause, its error and its status."""
+    crawl.request.meta[TASK] = leased(1, attempts=2)
+    [page] = crawl.answered(503)
+    assert (page.cause, page.error, page.http_status) == (Cause.BLOCKED, "HTTP 503", 503)
+    assert crawl.worker.told == []
 
 
-def test_a_visit_without_a_page_did_not_go_well(crawl: Crawl) -> None:
-    """Although its tasks are tried again, or were not to be fetched; beside a page that says nothing."""
-    crawl.answered(429)
-    assert outcome_of(crawl.visit.results).cause == Cause.RATE_LIMITED
-    crawl.visit.kept.clear()
-    crawl.failed(TimeoutError("too slow"))
-    assert outcome_of(crawl.visit.results).status == Status.FAILED
-    crawl.visit.kept[uuid4()] = PageResult("page")
-    assert outcome_of(crawl.visit.results).status == Status.COMPLETED
-    crawl.visit.kept.clear()
-    crawl.failed(KnownUrlError("redirected"))
-    assert outcome_of(crawl.visit.results).status == Status.COMPLETED
-
-
-def test_a_request_that_led_to_another_tasks_page_is_redirected(crawl: Crawl) -> None:
-    """That one keeps it."""
-    assert crawl.failed(KnownUrlError("redirected")) == []
-    assert crawl.worker.told == [("ended", TaskEnd(outcome=TaskOutcome.REDIRECTED))]
+@pytest.mark.parametrize(
+    ("is_kept", "came", "status"),
+    [(False, TimeoutError("too slow"), Status.FAILED), (True, TimeoutError("too slow"), Status.COMPLETED),
+     (False, KnownUrlError("redirected"), Status.COMPLETED)],
+)  # fmt: skip
+def test_a_visit_without_a_page_has_failed(
+    crawl: Crawl, came: Exception, status: Status, *, is_kept: bool
+) -> None:
+    """Although its tasks are tried again; not where they were not to be fetched, or beside a page."""
+    if is_kept:
+        crawl.visit.kept[uuid4()] = PageResult("page")
+    crawl.failed(came)
+    assert outcome_of(crawl.visit.results).status == status
 
 
 def test_a_visit_that_ended_takes_nothing_from_its_tasks(crawl: Crawl) -> None:
@@ -334,34 +325,6 @@ def test_a_site_that_only_says_that_it_is_too_much_is_left_for_longer_each_time(
     [page] = crawl.answered(429)
     assert (page.cause, page.error) == (Cause.RATE_LIMITED, "HTTP 429")
     assert len(asked) == MOST_PAUSES
-
-
-def test_a_page_that_alone_is_answered_429_is_tried_so_often(crawl: Crawl) -> None:
-    """Other pages of its site are stored in between, and each pause is the first again."""
-    crawl.request.meta[TASK] = leased(1, attempts=MOST_PAUSES)
-    assert crawl.answered(429) == []
-    crawl.spider.hurried.clear()
-    crawl.request.meta[TASK] = leased(1, attempts=MOST_PAUSES + 1)
-    [page] = crawl.answered(429)
-    assert page.cause is Cause.RATE_LIMITED
-
-
-@pytest.mark.parametrize(
-    ("status", "cause"),
-    [(302, Cause.BAD_REDIRECT), (204, Cause.ODD_STATUS), (304, Cause.ODD_STATUS), (999, Cause.ODD_STATUS)],
-)
-def test_what_is_neither_a_page_nor_an_error_is_not_asked_for_again(
-    crawl: Crawl, status: int, cause: Cause
-) -> None:
-    """Whether it comes as an answer, or as Scrapy's refusal of one."""
-    [page] = crawl.answered(status)
-    refused = HttpError(an_answer(crawl.request, b"", status), "Ignoring non-200 response")
-    [other] = crawl.failed(refused)
-    assert page.cause == other.cause == cause
-    assert page.http_status == other.http_status == status
-    [no_url] = crawl.failed(ValueError("Invalid IPv6 URL"))
-    assert no_url.cause == Cause.BAD_REDIRECT
-    assert crawl.worker.told == []
 
 
 def test_an_idle_crawl_ends_with_its_run(crawl: Crawl) -> None:

@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from crawler.capture.failures import Cause
-from crawler.sessions.rows import SessionOrder
-from crawler.spiders.tour import ALWAYS, FIRST, HOME, MOST_NEEDED, NEVER, SHELL_BYTES, WHERE_NEEDED, Tour
+from crawler.spiders.tour import ALWAYS, HOME, NEVER, SHELL_BYTES, WHERE_NEEDED, Tour
 
-URL = "https://shop.example/p"
 SHELL = b"<html><head><script src=app.js></script></head><body><div id=root></div></body></html>"
 
 
@@ -52,34 +50,3 @@ def test_half_a_product_on_a_home_page_is_none() -> None:
     """Prices stand on many."""
     half = a_page(b"<script></script><p>" + b"word " * 100, has_price=True)
     assert why(half, HOME) is None
-
-
-def test_so_many_and_no_more() -> None:
-    """A site of shells does not cost a browser for each of its pages."""
-    tour = Tour(WHERE_NEEDED)
-    assert [tour.why_render("pdp", a_page()) for _ in range(MOST_NEEDED + 2)] == (
-        ["script_shell"] * MOST_NEEDED + [None] * 2
-    )
-
-
-def test_what_was_seen_through_the_first_window_is_seen_through_the_second() -> None:
-    """In its order; where the site kept us out, the step says so."""
-    tour = Tour.of(SessionOrder(URL, "shop.example", render=ALWAYS))
-    assert tour.window == FIRST
-    for number, cause in enumerate(
-        (None, Cause.TIMEOUT, Cause.BLOCKED, Cause.ROBOTS_REFUSED, Cause.EGRESS_REFUSED)
-    ):
-        tour.note("pdp", f"{URL}{number}", cause)
-    steps = list(iter(tour.next, None))
-    assert [step.url[-1] for step in steps] == list("01234")
-    assert [step.kept_out for step in steps] == [
-        None, None, Cause.BLOCKED, Cause.ROBOTS_REFUSED, Cause.EGRESS_REFUSED,
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("render", [NEVER, WHERE_NEEDED])
-def test_a_session_that_is_not_rendered_has_no_second_window(render: str) -> None:
-    """Nothing is remembered for one."""
-    tour = Tour.of(SessionOrder(URL, "shop.example", render=render))
-    tour.note("pdp", URL)
-    assert (tour.window, tour.next()) == (None, None)

@@ -171,12 +171,6 @@ def page_of(visit: Visit) -> PageCapture:
     return PageCapture(session_id=visit.id, page_type="homepage", url=HOME)
 
 
-def test_a_page_that_is_stored_is_no_longer_waited_for(parts: Parts, visit: Visit) -> None:
-    """The visit may end."""
-    Shops(parts, ()).page_left(page_of(visit), signals.item_scraped)
-    assert (visit.work.over.is_set(), parts.visits.stopped) == (True, [])
-
-
 @pytest.mark.parametrize("signal", [signals.item_dropped, signals.item_error])
 def test_a_page_that_got_lost_ends_its_session(parts: Parts, visit: Visit, signal: object) -> None:
     """A pipeline of somebody else's may drop it before ours; evidence must not be missing in silence."""
@@ -192,14 +186,6 @@ def test_a_page_that_got_lost_after_it_was_stored_is_there(parts: Parts, visit: 
     assert parts.visits.stopped == []
 
 
-def test_items_of_others_are_not_counted(parts: Parts, visit: Visit) -> None:
-    """Nor is what belongs to no session that runs here."""
-    spider = Shops(parts, ())
-    spider.page_left({"session_id": visit.id}, signals.item_scraped)
-    spider.page_left(PageCapture(session_id="gone", page_type="homepage", url=HOME), signals.item_scraped)
-    assert visit.work.count == 1
-
-
 def test_an_error_in_a_callback_ends_its_session(parts: Parts, visit: Visit) -> None:
     """And no other; the first reason stays."""
     other, woken = parts.visits.add(a_visit("other.example")), []
@@ -210,12 +196,3 @@ def test_an_error_in_a_callback_ends_its_session(parts: Parts, visit: Visit) -> 
     spider.callback_failed(Failure(ValueError("odd")), None)  # type: ignore[no-untyped-call]
     assert visit.stopped is not None
     assert (visit.stopped.cause, woken, other.stopped) == (Cause.CRASHED, [visit.id], None)
-
-
-def test_a_request_that_the_scheduler_would_not_have_ends_its_session(parts: Parts, visit: Visit) -> None:
-    """Its callback will never hear of it."""
-    spider = Shops(parts, ())
-    spider.request_lost(a_request(HOME))
-    assert visit.stopped is None
-    spider.request_lost(a_request(HOME, visit))
-    assert visit.stopped is not None
