@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scrapy.exceptions import NotConfigured
 from scrapy.http import TextResponse
 
 from crawler.capture.failures import Cause, Summary
@@ -142,14 +141,6 @@ def test_a_page_that_is_not_stored_costs_no_item(parts: Parts) -> None:
     assert parts.visits.stopped == []
 
 
-def test_a_spider_of_ours_goes_without() -> None:
-    """It keeps its pages itself, and knows what came of them."""
-    parts = crawl_parts(CAPTURE_PAGES=False)
-    parts.crawler.spidercls = SimpleNamespace(ends_its_visits=True)
-    with pytest.raises(NotConfigured):
-        parts.make(CaptureMiddleware)
-
-
 @pytest.mark.parametrize("keeps", [True, False])
 def test_what_became_no_page_is_noted(parts: Parts, *, keeps: bool) -> None:
     """An error, a bot's block, a callback that failed; an answer that is not kept is one all the same."""
@@ -166,13 +157,3 @@ def test_what_became_no_page_is_noted(parts: Parts, *, keeps: bool) -> None:
     assert outcome_of(visit.results).status == Status.FAILED
     assert output(parts, body=b'{"a": 1}', Content_Type="application/json") == ["an item"]
     assert outcome_of(visit.results).status == Status.PARTIAL
-
-
-def test_what_the_callback_made_of_the_page_does_not_wait_with_it(parts: Parts) -> None:
-    """Its tree goes without the garbage collector; whoever asks again gets another one."""
-    [visit] = parts.visits.running.values()
-    answer = an_answer(a_request(visit=visit), PAGE)
-    assert isinstance(answer, TextResponse)
-    assert output_of(parts, answer) == ["an item"]
-    assert answer._cached_selector is None
-    assert answer.css("h1::text").get() == "Jug"

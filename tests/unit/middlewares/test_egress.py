@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from scrapy.exceptions import CannotResolveHostError, DownloadCancelledError, DownloadTimeoutError
+from scrapy.exceptions import CannotResolveHostError
 from scrapy.resolver import CachingHostnameResolver
-from scrapy.utils.test import get_crawler
-from twisted.internet.defer import fail
-from twisted.python.failure import Failure
-from twisted.web.client import ResponseFailed
-from twisted.web.http_headers import Headers
 
 from crawler.access.egress import EgressPolicy, EgressRefusedError
-from crawler.crawl.answers import HeadersTooLargeError, LargeAnswerError, SlowAnswerError, cause_of_error
-from crawler.middlewares import egress
+from crawler.crawl.answers import HeadersTooLargeError
 from crawler.middlewares.egress import (
     MAX_HEADER_BYTES,
     MAX_HEADER_LINES,
@@ -24,15 +18,8 @@ from crawler.middlewares.egress import (
     GuardedResolver,
     PartialHandler,
     _BoundedParser,
-    too_large,
 )
 from tests.unit.components import a_request, awaited
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy import Request
-    from twisted.internet.defer import Deferred
 
 
 class Receiver:
@@ -156,72 +143,4 @@ def test_a_line_without_end() -> None:
         parser().lineLengthExceeded(b"X" * 20_000)
 
 
-def test_the_refusal_is_found_in_what_twisted_makes_of_it() -> None:
-    """It wraps what a parser raises in a list of reasons; any other failure is none."""
-    refusal = HeadersTooLargeError("much")
-    failed = OSError("failed")
-    failed.__cause__ = ResponseFailed([Failure(ValueError()), Failure(refusal)])  # type: ignore[no-untyped-call]
-    assert too_large(failed) is refusal
-    assert too_large(OSError("failed")) is None
-
-
 # ── answers that do not come to their ends keep what came of them ──
-
-
-PART = b"<html><bo"
-
-
-class Answer:
-    """As Twisted has one: its head, and whoever reads its body."""
-
-    def __init__(self) -> None:
-        self.code, self.version, self.length = 200, (b"HTTP", 1, 1), 390
-        self.headers = Headers({"X-A": ["b"]})
-        self._bodyProtocol: Any = None
-
-    def deliverBody(self, protocol: Any) -> None:  # ruff: ignore[invalid-function-name] - Twisted's
-        """Some of it comes at once."""
-        self._bodyProtocol = protocol
-        peer = SimpleNamespace(host="127.0.0.1")
-        protocol.transport = SimpleNamespace(_producer=SimpleNamespace(getPeer=lambda: peer))
-        protocol.connectionMade()
-        protocol.dataReceived(PART)
-
-
-def ending(error: Exception, *, begun: bool) -> Callable[..., Any]:
-    """A download that ends so, before its answer has begun or in the midst of it."""
-
-    def download(agent: Any, request: Request) -> Deferred[None]:
-        if begun:
-            agent._cb_bodyready(Answer(), request)
-        return fail(error)
-
-    return download
-
-
-@pytest.mark.parametrize(
-    ("error", "kind", "cause", "body"),
-    [
-        (DownloadTimeoutError("too slow"), SlowAnswerError, "timeout", PART),
-        (DownloadCancelledError("too large"), LargeAnswerError, "too_large", b""),
-    ],
-)
-def test_what_came_is_with_the_error(
-    monkeypatch: pytest.MonkeyPatch, error: Exception, kind: type[Exception], cause: str, body: bytes
-) -> None:
-    """Which means what it meant; of an answer that grew too large only the head is left."""
-    monkeypatch.setattr(egress._Agent, "download_request", ending(error, begun=True))
-    with pytest.raises(kind) as raised:
-        awaited(PartialHandler(get_crawler()).download_request(a_request()))
-    response: Any = raised.value.response  # type: ignore[attr-defined]
-    assert (response.status, response.body, response.headers[b"X-A"]) == (200, body, b"b")
-    assert (cause_of_error(raised.value), str(raised.value)) == (cause, str(error))
-
-
-@pytest.mark.parametrize("error", [DownloadTimeoutError("too slow"), DownloadCancelledError("by somebody")])
-def test_an_answer_that_never_began_is_none(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    """The error is passed on as it is."""
-    monkeypatch.setattr(egress._Agent, "download_request", ending(error, begun=False))
-    with pytest.raises(type(error)) as raised:
-        awaited(PartialHandler(get_crawler()).download_request(a_request()))
-    assert raised.value is error

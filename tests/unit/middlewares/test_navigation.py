@@ -12,7 +12,6 @@ from scrapy.exceptions import (
     DownloadConnectionRefusedError,
     DownloadTimeoutError,
     IgnoreRequest,
-    NotConfigured,
 )
 from scrapy.http.request import NO_CALLBACK
 
@@ -70,12 +69,6 @@ def test_a_session_waits_as_long_as_its_site_asks(parts: Parts, status: int, *, 
     answer = judged(parts, request, status, Retry_After="1")
     assert time.monotonic() - began >= 1
     assert hasattr(answer, "status") == (is_robots or status not in {503, 429})
-
-
-def test_other_spiders_have_scrapys_retries() -> None:
-    """This policy is for Vitrine's own."""
-    with pytest.raises(NotConfigured):
-        crawl_parts().make(NavigationMiddleware)
 
 
 @pytest.mark.parametrize("location", ["file:///etc/passwd", "FTP://shop.example/x", "data:text/html,hi"])

@@ -219,18 +219,6 @@ def test_its_delay_is_kept(parts: Parts, monkeypatch: pytest.MonkeyPatch, asked:
     assert lines_of(visit) == [("robots.crawl_delay", {"seconds": kept})]
 
 
-@pytest.mark.parametrize(("ours", "jitter"), [(10.0, 0.5), (3.0, 0.0)], ids=["ever", "not by chance"])
-def test_a_longer_delay_of_our_own_stays(
-    parts: Parts, monkeypatch: pytest.MonkeyPatch, ours: float, jitter: float
-) -> None:
-    """The site's word is a least; one that is longer, and less its half is not, is no more varied."""
-    visit = parts.visits.add(a_visit())
-    site = Site((200, b"User-agent: *\nCrawl-delay: 2"))
-    site.slots["shop.example"] = slot = SimpleNamespace(delay=ours, jitter=0.5)
-    awaited(obedient(parts, site, monkeypatch).process_request(a_request(URL, visit)))
-    assert (slot.delay, slot.jitter) == (ours, jitter)
-
-
 def test_an_operator_may_switch_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """As Scrapy's users know it."""
     with pytest.raises(NotConfigured):

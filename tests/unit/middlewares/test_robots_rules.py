@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 from scrapy.robotstxt import ProtegoRobotParser
-from scrapy.utils.misc import load_object
-from scrapy.utils.test import get_crawler
 
-from crawler import settings
 from crawler.middlewares.robots_rules import MAX_BYTES, RobotsRules, lines_for
 
 AGENTS = ("vitrine", "Vitrine/0.1.0 (+https://shop.example/bot)", "x-vitrine bot", "vit")
@@ -54,14 +51,3 @@ def test_no_more_is_read_than_has_to_be() -> None:
     found = RobotsRules(b"User-agent: *\n" + rule * (MAX_BYTES // len(rule) + 1) + b"Disallow: /\n", None)
     assert found.allowed("https://shop.example/private", "vitrine")
     assert not found.allowed("https://shop.example/private/of/somebody", "vitrine")
-
-
-def test_it_is_asked_for_many_names() -> None:
-    """A spider may call itself something else with each request."""
-    found = RobotsRules.from_crawler(get_crawler(), b"User-agent: bot7\nDisallow: /")
-    assert [number for number in range(30) if not found.allowed(URLS[0], f"bot{number}")] == [7]
-
-
-def test_crawls_have_it() -> None:
-    """Whoever starts them."""
-    assert load_object(settings.ROBOTSTXT_PARSER) is RobotsRules
