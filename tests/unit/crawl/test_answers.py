@@ -23,7 +23,6 @@ from sqlalchemy.exc import IntegrityError
 
 from crawler.access.egress import EgressRefusedError
 from crawler.capture.failures import Cause
-from crawler.capture.items import FetchedPage
 from crawler.clock import utc_now
 from crawler.crawl.answers import (
     DomainHeldError,
@@ -39,7 +38,7 @@ from crawler.crawl.answers import (
 from crawler.db.engine import DatabaseUnavailableError
 from crawler.pdp import PageQuestion, reading_of
 from crawler.reading.readers import ReadingFailedError
-from tests.unit.components import HOME, a_request, an_answer, awaited
+from tests.unit.components import a_request, an_answer, awaited
 
 if TYPE_CHECKING:
     from crawler.pdp import Reading
@@ -172,17 +171,6 @@ class Readers:
 def page(readers: Readers, answer: Any, **options: bool) -> Any:
     """What becomes of an answer."""
     return awaited(page_of(readers, answer, "v1.2", **options))  # type: ignore[arg-type]
-
-
-def test_an_answer_is_read_once() -> None:
-    """With its own content type, under the policy that was asked for."""
-    readers, request = Readers(), a_request(meta={"download_latency": 0.25})
-    found = page(readers, an_answer(request, Content_Type="text/html; charset=utf-8"), with_links=True)
-    assert isinstance(found, FetchedPage)
-    assert (found.url, found.http_status, found.fetch_ms) == (HOME, 200, 250)
-    [question] = readers.asked
-    assert (question.policy, question.with_links, question.all_links) == ("v1.2", True, False)
-    assert question.content_type == "text/html; charset=utf-8"
 
 
 def test_what_is_not_the_page_is_not_read() -> None:

@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from crawler.crawl.closing import drops_its_queue, is_closing, let_queue_run, tell_refusal
-from crawler.errors import UsageError
-from tests.unit.components import Visits
+from crawler.crawl.closing import drops_its_queue, is_closing
 
 
 class Own:
@@ -39,28 +37,3 @@ def test_whether_it_is_being_ended(crawl: Any, *, ends: bool) -> None:
 def test_a_spider_that_ends_its_visits_sees_to_its_queue() -> None:
     """Then all that waits may still go out."""
     assert not drops_its_queue(a_crawl(is_ending=True, spider=Own))
-
-
-def test_what_waits_comes_up_at_once() -> None:
-    """In each slot, whatever its delay."""
-    processed: list[Any] = []
-
-    def a_slot() -> Any:
-        slot = SimpleNamespace(delay=60.0, jitter=5.0, closed=False)
-        slot.close = lambda: setattr(slot, "closed", True)
-        return slot
-
-    slots = {"a": a_slot(), "b": a_slot()}
-    downloader = SimpleNamespace(slots=slots, _process_queue=processed.append)
-    let_queue_run(SimpleNamespace(engine=SimpleNamespace(downloader=downloader)))  # type: ignore[arg-type]
-    assert processed == list(slots.values())
-    assert [(slot.delay, slot.jitter, slot.closed) for slot in processed] == [(0, 0, True)] * 2
-
-
-def test_a_refusal_is_told_to_who_listens() -> None:
-    """With its code, its hint and its exit code."""
-    told: list[tuple[str, dict[str, Any]]] = []
-    visits: Any = Visits()
-    visits.listeners.append(lambda event, **said: told.append((event, said)))
-    tell_refusal(visits, UsageError("no", hint="yes"))
-    assert told == [("refused", {"exit_code": 2, "code": "usage", "error": "no", "hint": "yes"})]

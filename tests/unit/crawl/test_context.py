@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from scrapy.downloadermiddlewares import cookies
@@ -29,30 +27,6 @@ def test_every_component_of_a_crawl_gets_the_same(tmp_path: Path) -> None:
     assert one.visits is same.visits is one.context.run_worker.visits
     assert other.context is not one.context
     assert [each.context.settings.html_retention_days for each in (one, other)] == [3, 4]
-
-
-FORGOTTEN = """
-import gc, sys, weakref
-from scrapy.utils.reactor import install_reactor
-install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
-from scrapy.utils.test import get_crawler
-from crawler.crawl.context import CrawlContext
-crawl = get_crawler(settings_dict={"VITRINE_HOME": sys.argv[1]})
-assert CrawlContext.of(crawl).run_worker.over is None
-gone = weakref.ref(crawl)
-del crawl
-gc.collect()
-print(gone() is None)
-"""
-
-
-def test_it_does_not_keep_its_crawl(tmp_path: Path) -> None:
-    """A process that makes many crawls holds none of them for having been asked."""
-    # In a process of its own: what other tests left behind in this one may hold a crawl, too.
-    done = subprocess.run(
-        [sys.executable, "-c", FORGOTTEN, str(tmp_path)], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "True\n"
 
 
 def test_nothing_is_opened_before_it_is_used(tmp_path: Path) -> None:

@@ -27,8 +27,3 @@ def test_an_attempt_forgets_what_an_earlier_one_brought() -> None:
 def test_what_somebody_else_keeps_there_is_none() -> None:
     """A spider's own meta may have that name."""
     assert rendered_in(HtmlResponse(URL, request=Request(URL, meta={"rendered": True}))) is None
-
-
-def test_a_page_is_not_printed_with_its_bytes() -> None:
-    """A log line has no place for a picture."""
-    assert "secret" not in repr(Rendered("desktop", b"secret", b"secret", b"secret"))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +17,9 @@ from crawler.capture.failures import Cause
 from crawler.capture.items import PageCapture
 from crawler.clock import utc_now
 from crawler.config import load_settings
+from crawler.crawl import visits as module
 from crawler.crawl.visits import Visits, end_own
 from crawler.db.models import Artifact, CrawlLog, CrawlSession, Run
-from crawler.errors import RevisionError
 from crawler.evidence.blobs import MARK
 from crawler.sessions.batches import open_batch
 from crawler.sessions.outcome import Status
@@ -106,12 +105,6 @@ async def begun(visits: Visits, order: SessionOrder = ORDER) -> Any:
         visit = await visits.begin(session_id, order)
     assert visit is not None
     return visit
-
-
-def test_visits_that_were_never_used_touch_nothing(settings: Settings, tmp_path: Path) -> None:
-    """Commands that fetch nothing make no database."""
-    in_loop(lambda _: asyncio.sleep(0), settings)
-    assert not list(tmp_path.iterdir())
 
 
 def test_closing_ends_what_is_open_as_interrupted(settings: Settings) -> None:
@@ -238,21 +231,31 @@ def test_a_session_that_was_taken_over_is_closed_to_its_former_owner(settings: S
     assert not [path for path in settings.artifacts.rglob("*") if path.is_file() and path.name != MARK]
 
 
-def test_stores_that_cannot_be_opened_say_why_once(settings: Settings) -> None:
-    """Closing it is no second failure."""
+@pytest.mark.parametrize(("failures", "status"), [(2, "completed"), (3, "running")])
+def test_the_end_of_a_session_is_written_although_the_store_was_away(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, failures: int, status: str
+) -> None:
+    """It is tried again after each wait; the last failure is raised, and the domain is free all the same."""
+    monkeypatch.setattr(module, "END_WAITS", (0.0, 0.0))
+    left = [OSError("away")] * failures
 
-    async def open_newer(visits: Visits) -> None:
-        await visits.open()
+    async def work(visits: Visits) -> Any:
+        visit: Any = await visits.begin_if_free(await order_of_run(visits))
+        post = visits.stores.writes.post
 
-    in_loop(open_newer, settings)
-    with sqlite3.connect(settings.vitrine_home / "vitrine.db") as database:
-        database.execute("UPDATE alembic_version SET version_num = '9999'")
-    database.close()
-    with pytest.raises(RevisionError):
-        in_loop(open_newer, settings)
+        async def moody(write: Any) -> Any:
+            if left:
+                raise left.pop()
+            return await post(write)
 
+        with monkeypatch.context() as patch:
+            patch.setattr(visits.stores.writes, "post", moody)
+            with suppress(OSError) if status == "running" else nullcontext():
+                await visits.end(visit)
+        assert await visits.begin_if_free(ORDER) is not None
+        return visit.fence.session_id
 
-# ── begun only where the domain is free; where not, nothing is left ──
+    assert load(settings, in_loop(work, settings)).status == status
 
 
 async def order_of_run(visits: Visits) -> SessionOrder:

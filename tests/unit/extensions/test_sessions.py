@@ -55,13 +55,6 @@ def closed(parts: Parts, *ends: dict[str, Any], reason: str = "finished", queued
 DONE, FAILED = ended(Status.COMPLETED), ended(Status.FAILED, Summary.CRAWL_FAILED)
 
 
-def test_a_crawl_without_sessions_is_done(parts: Parts) -> None:
-    """As one by a spider of somebody else's that fetched nothing."""
-    sessions = parts.make(Sessions)
-    awaited(sessions.spider_closed("finished"))
-    assert sessions.exit_code() == ExitCode.DONE
-
-
 def test_a_crawl_that_could_ask_for_nothing_is_not_done(parts: Parts) -> None:
     """Its spider broke before its first request, or all that it asked for was refused."""
     sessions = parts.make(Sessions)
@@ -75,27 +68,21 @@ def test_a_crawl_that_could_ask_for_nothing_is_not_done(parts: Parts) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ends", "code"),
+    ("ends", "how", "code"),
     [
-        ([DONE, DONE], ExitCode.DONE),
-        ([DONE, FAILED], ExitCode.PARTLY),
-        ([FAILED], ExitCode.FAILED),
-        ([ended(Status.FAILED, Summary.LOCK_TIMEOUT)], ExitCode.LOCKED),
+        ([DONE, DONE], {}, ExitCode.DONE),
+        ([DONE, FAILED], {}, ExitCode.PARTLY),
+        ([FAILED], {}, ExitCode.FAILED),
+        ([ended(Status.FAILED, Summary.LOCK_TIMEOUT)], {}, ExitCode.LOCKED),
+        ([DONE], {"queued": 2}, ExitCode.PARTLY),
+        ([DONE], {"reason": "shutdown"}, ExitCode.INTERRUPTED),
     ],
 )
-def test_what_it_exits_with(parts: Parts, ends: list[dict[str, Any]], code: ExitCode) -> None:
-    """The same as `vitrine crawl`."""
-    assert closed(parts, *ends) == code
-
-
-def test_a_session_that_was_never_begun_is_not_done(parts: Parts) -> None:
-    """A crawl does not exit 0 with work left."""
-    assert closed(parts, DONE, queued=2) != ExitCode.DONE
-
-
-def test_an_interrupted_crawl_says_so(parts: Parts) -> None:
-    """Whatever its sessions came to."""
-    assert closed(parts, DONE, reason="shutdown") == ExitCode.INTERRUPTED
+def test_a_crawl_exits_as_its_sessions_ended(
+    parts: Parts, ends: list[dict[str, Any]], how: dict[str, Any], code: ExitCode
+) -> None:
+    """The same as `vitrine crawl`; never with 0 while a session was not begun."""
+    assert closed(parts, *ends, **how) == code
 
 
 def test_a_run_and_a_refusal_know_their_exit_code(parts: Parts) -> None:
@@ -130,17 +117,6 @@ def test_what_is_open_is_closed(parts: Parts, reason: str, completed: bool) -> N
     """Sessions first, then the readers."""
     awaited(parts.make(Sessions).spider_closed(reason))
     assert (parts.visits.closed, parts.context.readers.is_closed) == ([completed], True)
-
-
-def test_manners_that_are_off_are_told() -> None:
-    """Beside the log, which `vitrine crawl` does not show."""
-    told: list[str] = []
-    for obeys in (True, False):
-        parts = crawl_parts(ROBOTSTXT_OBEY=obeys)
-        sessions = parts.make(Sessions)
-        parts.visits.listeners.append(lambda event, **_: told.append(event))
-        sessions.engine_started()
-    assert told == ["warned"]
 
 
 def test_events_go_into_the_pipe_and_the_statistics() -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from attrs import evolve
 from scrapy import signals
-from scrapy.core.scheduler import BaseScheduler
 
 from crawler.capture.failures import Cause
 from crawler.extensions import watch
@@ -18,36 +16,16 @@ from crawler.spiders.visiting import VisitingSpider
 from tests.unit.components import Parts, a_request, a_visit, awaited, crawl_parts
 from tests.waiting import PATIENCE_SECONDS
 
-if TYPE_CHECKING:
-    from scrapy import Request
-
 
 @pytest.fixture
 def parts() -> Parts:
-    """A crawl whose engine has nothing to do."""
-    made = crawl_parts()
-    made.crawler.engine._slot = SimpleNamespace(closing=None, inprogress=set(), scheduler=Scheduler())
+    """A crawl whose engine has nothing to do; what waits to go out is in `waiting`."""
+    made, waiting = crawl_parts(), list[Any]()
+    made.crawler.engine._slot = SimpleNamespace(
+        closing=None, inprogress=set(), scheduler=SimpleNamespace(has_pending_requests=lambda: bool(waiting))
+    )
+    made.crawler.waiting = waiting
     return made
-
-
-class Scheduler(BaseScheduler):
-    """What has not gone out yet."""
-
-    def __init__(self) -> None:
-        self.waiting: list[Request] = []
-
-    def has_pending_requests(self) -> bool:
-        """Whether there is any."""
-        return bool(self.waiting)
-
-    def enqueue_request(self, request: Request) -> bool:
-        """Take a request."""
-        self.waiting.append(request)
-        return True
-
-    def next_request(self) -> Request | None:
-        """Hand one out."""
-        return self.waiting.pop() if self.waiting else None
 
 
 def look(parts: Parts, times: int) -> Watch:
@@ -73,11 +51,12 @@ def test_a_visit_whose_request_is_nowhere_ends_as_lost(parts: Parts) -> None:
 @pytest.mark.parametrize("where", ["scheduler", "engine", "between"])
 def test_a_visit_that_is_worked_on_goes_on(parts: Parts, where: str) -> None:
     """Its request waits to go out, is at the site, or is being read; or something of it is now and then."""
+    parts.crawler.spidercls = VisitingSpider
     visit, slot = parts.visits.add(a_visit()), parts.crawler.engine._slot
     visit.work.add()
     request = a_request(visit=visit)
     if where == "scheduler":
-        slot.scheduler.waiting.append(request)
+        parts.crawler.waiting.append(request)
     elif where == "engine":
         slot.inprogress.add(request)
     watching = parts.make(Watch)
@@ -101,41 +80,29 @@ def test_the_visit_of_a_spider_that_knows_of_none_ends_well_when_it_is_quiet(par
     assert parts.visits.stopped == []
 
 
-def test_a_runs_visits_are_the_runs_business(parts: Parts) -> None:
-    """It holds a domain while its tasks wait for their next try."""
-    visit: Any = a_visit()
-    visit.order = evolve(visit.order, run_id=7)
+@pytest.mark.parametrize("why", ["of a run", "closing"])
+def test_others_see_to_the_visits_of_runs_and_of_a_crawl_that_closes(parts: Parts, why: str) -> None:
+    """A run holds a domain while its tasks wait; what the end of a crawl interrupts is not lost."""
+    parts.crawler.spidercls = VisitingSpider
+    visit = a_visit(run_id=7) if why == "of a run" else a_visit()
     parts.visits.add(visit).work.add()
+    parts.crawler.engine._slot.closing = object() if why == "closing" else None
     look(parts, 2 * LEAVES_AFTER)
     assert parts.visits.stopped == []
 
 
-def test_a_crawl_that_closes_ends_its_visits_itself(parts: Parts) -> None:
-    """What it interrupts is not lost."""
-    parts.visits.add(a_visit()).work.add()
-    parts.crawler.engine._slot.closing = object()
-    look(parts, 2 * LOST_AFTER)
-    assert parts.visits.stopped == []
-
-
-def test_it_looks_for_as_long_as_the_crawl_lasts(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the engine's start to the spider's end."""
+def test_it_looks_until_the_crawl_ends(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the engine's start on."""
     monkeypatch.setattr(watch, "LOOK_SECONDS", 0)
+    parts.crawler.spidercls = VisitingSpider
+    parts.visits.add(a_visit()).work.add()
 
     async def crawl() -> None:
-        made, send = parts.make(Watch), parts.crawler.signals
-        looks, seen = iter(range(3)), asyncio.Event()
-
-        def look() -> None:
-            if next(looks, None) is None:
-                seen.set()
-
-        monkeypatch.setattr(made, "look", look)
-        send.send_catch_log(signals.engine_started)
-        await asyncio.wait_for(seen.wait(), PATIENCE_SECONDS)
+        made = parts.make(Watch)
+        parts.crawler.signals.send_catch_log(signals.engine_started)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not parts.visits.stopped:  # ruff: ignore[async-busy-wait] - the stub has no event
+                await asyncio.sleep(0)
         await made.spider_closed()
-        seen.clear()
-        await asyncio.sleep(0)
-        assert not seen.is_set()
 
     awaited(crawl())

@@ -1,7 +1,8 @@
-"""A capture becomes files and rows, and a page that cannot be stored ends its session."""
+"""A capture becomes files, rows and an item of feeds; one that cannot be stored ends its session."""
 
 from __future__ import annotations
 
+from decimal import Decimal
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -27,58 +28,66 @@ def parts() -> Parts:
     return made
 
 
-def capture_of(parts: Parts, **said: Any) -> PageCapture:
-    """A page of the visit."""
+def processed(parts: Parts, url: str = HOME, **said: Any) -> Any:
+    """What the pipeline makes of a page of the visit."""
     [session_id] = parts.visits.running
-    return PageCapture(session_id=session_id, page_type="homepage", url=HOME, **said)
+    capture = PageCapture(session_id=session_id, page_type="pdp", url=url, **said)
+    return awaited(parts.make(EvidencePipeline).process_item(capture))
 
 
-def test_other_items_go_by_untouched(parts: Parts) -> None:
-    """A spider's own items are its own business."""
+def test_a_spiders_own_items_pass_untouched(parts: Parts) -> None:
+    """They are stored nowhere."""
     item = {"url": HOME}
     assert awaited(parts.make(EvidencePipeline).process_item(item)) is item
     assert parts.visits.stored == []
 
 
-def test_what_is_stored_goes_on_in_the_captures_place(parts: Parts) -> None:
-    """With its id, its status and its files; both are counted."""
-    files = (SimpleNamespace(uri="a/page.html.gz", packed=SimpleNamespace(data=b"12345")),)
-    kept = SimpleNamespace(page=SimpleNamespace(id="p1", status="ok"), files=files)
-    parts.visits.keeping = lambda _: kept
-    item = awaited(parts.make(EvidencePipeline).process_item(capture_of(parts, http_status=200)))
+def test_feeds_export_the_page_as_it_was_stored(parts: Parts) -> None:
+    """With verdict, price and files, without a password; pages and bytes are counted."""
+    files = (SimpleNamespace(uri="a/html.gz", packed=SimpleNamespace(data=b"12345")),)
+    parts.visits.keeping = lambda _: SimpleNamespace(page=SimpleNamespace(id="p1", status="ok"), files=files)
+    verdict = SimpleNamespace(is_pdp=True, policy="v1.2", reasons=("offer",))
+    facts = SimpleNamespace(name="Jug", price=Decimal("12.50"), currency="EUR")
+    item = processed(parts, "https://u:geheim@shop.example/p", http_status=200, verdict=verdict, facts=facts)
     assert isinstance(item, StoredPage)
-    assert (item.page_id, item.status, item.http_status, item.url) == ("p1", "ok", 200, HOME)
-    assert (item.artifacts, item.is_pdp, item.price) == (["a/page.html.gz"], False, None)
+    assert (item.page_id, item.status, item.http_status, item.artifacts) == ("p1", "ok", 200, ["a/html.gz"])
+    assert (item.is_pdp, item.price, item.reasons) == (True, "12.50", ["offer"])
+    assert "geheim" not in item.url
     stats = parts.crawler.stats
     assert [stats.get_value(f"vitrine/{name}") for name in ("pages/stored", "artifacts/bytes")] == [1, 5]
 
 
-def refuse(parts: Parts, error: Exception) -> None:
-    """Have the store refuse pages."""
-
-    def keeping(_: PageCapture) -> None:
-        raise error
-
-    parts.visits.keeping = keeping
-
-
-def test_a_page_of_a_session_that_is_not_ours_is_dropped(parts: Parts) -> None:
-    """Somebody else goes on with it; there is nothing to end here."""
-    refuse(parts, StaleSessionError("taken over"))
-    with pytest.raises(DropItem, match="not stored: taken over"):
-        awaited(parts.make(EvidencePipeline).process_item(capture_of(parts)))
-    assert parts.visits.stopped == []
+def test_a_failed_page_is_exported_without_facts(parts: Parts) -> None:
+    """Nothing is made up for it."""
+    parts.visits.keeping = lambda _: SimpleNamespace(page=SimpleNamespace(id=1, status="failed"), files=())
+    item = processed(parts, cause=Cause.TIMEOUT)
+    assert (item.status, item.is_pdp, item.name, item.price, item.artifacts) == (
+        "failed",
+        False,
+        None,
+        None,
+        [],
+    )
 
 
 @pytest.mark.parametrize(
-    ("error", "cause"),
-    [(DiskFullError("full"), Cause.DISK_FULL), (OSError("gone"), Cause.STORE_FAILED)],
+    ("error", "raised", "causes"),
+    [
+        (StaleSessionError("taken over"), DropItem, []),
+        (DiskFullError("full"), DiskFullError, [Cause.DISK_FULL]),
+        (OSError("gone"), OSError, [Cause.STORE_FAILED]),
+    ],
 )
-def test_a_page_that_cannot_be_stored_ends_its_session(parts: Parts, error: Exception, cause: Cause) -> None:
-    """A session that cannot keep what it sees must not end as if it had."""
-    refuse(parts, error)
-    capture = capture_of(parts)
-    with pytest.raises(type(error)):
-        awaited(parts.make(EvidencePipeline).process_item(capture))
-    assert parts.visits.stopped == [(capture.session_id, cause)]
+def test_a_page_that_cannot_be_stored_ends_its_session(
+    parts: Parts, error: Exception, raised: type[Exception], causes: list[Cause]
+) -> None:
+    """Unless another process has the session by now: then only the page is dropped."""
+
+    def refuse(_: PageCapture) -> None:
+        raise error
+
+    parts.visits.keeping = refuse
+    with pytest.raises(raised):
+        processed(parts)
+    assert [cause for _, cause in parts.visits.stopped] == causes
     assert parts.crawler.stats.get_value("vitrine/pages/stored") is None
