@@ -9,10 +9,9 @@ from uuid import uuid4
 from attrs import define, evolve, field
 from scrapy.utils.defer import deferred_f_from_coro_f
 
-from crawler.runs.domain_slot import LARGEST_WINDOW, STOPPED, DomainSlot, Over, most_out
+from crawler.runs.domain_slot import LARGEST_WINDOW, DomainSlot, Outgoing, Over, most_out
 from crawler.runs.sources import Source
 from crawler.runs.store import RunAtWork
-from crawler.runs.task_ends import Release
 from crawler.runs.worker import RunWorker
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import Fence, SessionOrder
@@ -21,7 +20,7 @@ from tests.unit.runs.queues import DOMAIN, leased
 from tests.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from crawler.leases.rows import Lease
     from crawler.runs.tasks import LeasedTask
@@ -43,8 +42,7 @@ class Worker:
     over: Over | None = None
     woken: asyncio.Event = field(factory=asyncio.Event)
     kept: set[int] = field(factory=set)
-    given_back: list[tuple[list[int], Release]] = field(factory=list)
-    looked: int = 0
+    slots: dict[str, DomainSlot] = field(factory=dict)
 
     @property
     def store(self) -> Worker:
@@ -58,7 +56,6 @@ class Worker:
 
     def look(self) -> None:
         """There may be something to begin."""
-        self.looked += 1
 
     @property
     def renewer(self) -> Worker:
@@ -76,14 +73,6 @@ class Worker:
     def forget(self, leases: Iterable[Lease]) -> None:
         """These are not."""
         self.kept -= {lease.id for lease in leases}
-
-    async def written(self, _tasks: list[LeasedTask], write: Callable[..., Any], *given: Any) -> Any:
-        """Write at once."""
-        return write(*given)
-
-    def give_back(self, tasks: list[LeasedTask], reason: Release) -> None:
-        """Remember it."""
-        self.given_back.append(([task.lease.id for task in tasks], reason))
 
 
 def a_slot(at_once: int = 1, window: int = 0) -> DomainSlot:
@@ -148,27 +137,15 @@ async def test_a_pause_comes_between_an_answer_and_the_next_request() -> None:
     assert taken(slot) == [1]
 
 
-def test_what_is_leased_is_renewed_and_may_be_begun() -> None:
-    """At once; where nothing came, nobody is told."""
-    slot = a_slot()
-    worker: Any = slot.worker
-    slot.put([], asked=4)
-    assert (worker.kept, worker.looked) == (set(), 0)
-    slot.put(some(1, 2), asked=4)
-    assert (worker.kept, worker.looked) == ({1, 2}, 1)
-
-
-def test_only_what_is_on_record_as_begun_goes_out() -> None:
+def test_only_tasks_whose_attempt_is_stored_go_out() -> None:
     """A few are begun ahead; of those one may have become another's meanwhile, or have been given back."""
     slot = filled(6)
     assert slot.take() is None
     line = slot.line
     first, second = line.next_ready(2)
-    assert line.out() == []
     line.begin(first, is_ours=False)
     line.begin(second, is_ours=True)
     line.begin(second, is_ours=True)
-    assert line.out() == [second]
     [third] = line.next_ready(2)
     slot.drop(third.lease.id)
     line.begin(third, is_ours=True)
@@ -177,7 +154,7 @@ def test_only_what_is_on_record_as_begun_goes_out() -> None:
 
 
 def test_leases_are_asked_for_when_half_of_the_window_is_free() -> None:
-    """Few transactions, and never a dry downloader."""
+    """A slot whose last lease brought nothing asks again once its last task has ended."""
     slot = a_slot(window=8)
     assert slot.wanted() == 8
     slot.put(some(*range(8)), asked=9)
@@ -187,27 +164,20 @@ def test_leases_are_asked_for_when_half_of_the_window_is_free() -> None:
         assert slot.wanted() == 0
     slot.ended(3)
     assert slot.wanted() == 4
-
-
-def test_who_takes_the_last_but_one_half_has_more_leased() -> None:
-    """The slot is told when there is room, not before."""
-    slot = a_slot(at_once=4, window=4)
-    slot.put(some(0, 1, 2), asked=4)
-    begin(slot)
-    slot.changed.clear()
-    slot.take()
-    assert not slot.changed.is_set()
-    slot.ended(0)
-    slot.changed.clear()
-    slot.take()
-    assert slot.changed.is_set()
+    slot.put([], asked=4)
+    for number in range(4, 8):
+        assert slot.wanted() == 0
+        slot.ended(number)
+    assert slot.wanted() == 8
 
 
 def test_the_window_grows_while_it_is_too_small() -> None:
     """It begins small, for what is leased here nobody else can take; it has a bound."""
     slot = a_slot()
-    begun = slot.window
-    assert begun == 4
+    slot.put(some(0, 1), asked=4)
+    slot.put(some(2, 3), asked=2)
+    assert slot.window == 4
+    slot.drop(*range(4))
     for _ in range(10):
         slot.put(some(*range(slot.window)), asked=slot.window)
         taken(slot)
@@ -217,28 +187,7 @@ def test_the_window_grows_while_it_is_too_small() -> None:
     assert slot.window == LARGEST_WINDOW
 
 
-def test_the_window_stays_where_tasks_still_lie_ready_or_fewer_came() -> None:
-    """Then the site is what takes its time, or the domain has no more."""
-    slot = a_slot()
-    slot.put(some(0, 1), asked=4)
-    slot.put(some(2, 3), asked=2)
-    assert slot.window == 4
-
-
-def test_a_dry_slot_asks_again_when_its_last_task_has_ended() -> None:
-    """Until then it would only trouble the database."""
-    slot = a_slot()
-    slot.put(some(0, 1), asked=4)
-    slot.put([], asked=2)
-    slot.ended(0)
-    assert slot.wanted() == 0
-    slot.changed.clear()
-    slot.ended(1)
-    assert slot.wanted() == 4
-    assert slot.changed.is_set()
-
-
-def test_what_is_no_longer_ours_is_not_handed_out() -> None:
+def test_a_task_that_is_no_longer_ours_is_not_handed_out() -> None:
     """What is on its way already comes to its own end, when the store refuses it."""
     slot = filled(4)
     taken(slot)
@@ -248,17 +197,12 @@ def test_what_is_no_longer_ours_is_not_handed_out() -> None:
     assert taken(slot) == [3]
 
 
-def test_what_is_leased_again_before_its_loss_was_heard_is_the_new_lease() -> None:
-    """As in a process that stood still: what is told of the old one afterwards takes nothing from the new."""
+def test_news_of_an_old_lease_takes_nothing_from_the_new_one() -> None:
+    """As in a process that stood still and leased a task again before it heard of its loss."""
     slot = filled(3)
-    assert slot.take() is None
     begin(slot)
     old, again = slot.line.open[0], [evolve(task, lease=evolve(task.lease, epoch=2)) for task in some(0, 1)]
     slot.put(again, asked=9)
-    assert [slot.line.is_newest(task.lease) for task in (old, again[0], leased(2), leased(99))] == [
-        False, True, True, True,
-    ]  # fmt: skip
-    assert sorted(task.lease.id for task in slot.line.untouched()) == [0, 1, 2]
     slots_worker: Any = slot.worker
     worker = RunWorker(slots_worker, at_once=1, wake=lambda: None)
     worker.slots, worker.renewer = {DOMAIN: slot}, slots_worker
@@ -267,42 +211,47 @@ def test_what_is_leased_again_before_its_loss_was_heard_is_the_new_lease() -> No
     assert slot.line.open.keys() == {0, 1, 2}
     worker.lose(again[0].lease)
     assert slot.line.open.keys() == {1, 2}
-    slot.at_site.clear()
     assert sorted(taken(slot)) == [1, 2]
-
-
-@deferred_f_from_coro_f
-async def test_what_was_not_begun_is_given_back() -> None:
-    """And only that; it says why (SPEC D88)."""
-    for over, reason in ((None, Release.LEFT), (STOPPED, Release.STOPPED)):
-        slot = filled(4)
-        worker: Any = slot.worker
-        worker.over = over
-        taken(slot)
-        begin(slot)
-        await slot._give_back()
-        assert worker.given_back == [([2, 3], reason)]
-        assert slot.line.open.keys() == worker.kept == {0, 1}
-        await slot._give_back()
-        assert len(worker.given_back) == 1
-
-
-@deferred_f_from_coro_f
-async def test_what_nobody_is_at_is_lost() -> None:
-    """Not what lies ready, nor what is just being written."""
-    slot = filled(4)
-    taken(slot)
-    writing = slot.ending[0] = asyncio.ensure_future(asyncio.sleep(0))
-    assert [task.lease.id for task in slot.lost()] == [1]
-    await writing
-    slot.ended(0)
-    assert slot.ending == {}
 
 
 def test_a_slot_that_leaves_hands_nothing_out() -> None:
     """However much it has."""
     slot = filled(4)
     slot.leave()
-    assert not slot.may_hand_out()
     assert taken(slot) == []
-    assert slot.changed.is_set()
+
+
+def suspect(number: int) -> LeasedTask:
+    """A task under which a worker died."""
+    task = leased(number)
+    return evolve(task, lease=evolve(task.lease, deaths=1))
+
+
+def slot_with(waiting: list[LeasedTask], out: Iterable[LeasedTask] = ()) -> DomainSlot:
+    """A slot of which some tasks are out and others ready."""
+    slot = a_slot()
+    for task in out:
+        slot.put([task], asked=9)
+        slot.line.begin(task, is_ours=True)
+    slot.put(waiting, asked=9)
+    return slot
+
+
+def begun_next(*slots: DomainSlot) -> list[int]:
+    """The ids of the tasks that may be begun now in a worker with these slots."""
+    worker: Any = Worker()
+    worker.slots = {str(number): slot for number, slot in enumerate(slots)}
+    return [task.lease.id for task in Outgoing(worker).next()]
+
+
+def test_a_suspect_is_begun_alone() -> None:
+    """A task under which a worker died waits until nothing is out, and nothing is begun beside it."""
+    one, two = leased(1), leased(2)
+    assert begun_next(slot_with([one]), slot_with([two])) == [1, 2]
+    waiting = slot_with([one, suspect(3)])
+    assert begun_next(waiting, slot_with([suspect(4)], [two])) == []
+    assert begun_next(waiting, slot_with([two])) == [3]
+    assert begun_next(slot_with([one]), slot_with([], [suspect(3)])) == []
+    leaving = slot_with([two])
+    leaving.leave()
+    assert begun_next(leaving, slot_with([one])) == [1]

@@ -9,7 +9,7 @@ import pytest
 from crawler.errors import NotFoundError
 from crawler.runs import rows
 from crawler.runs.rows import RunStatus
-from tests.unit.runs.queues import SOON, a_new_run, a_run, join
+from tests.unit.runs.queues import a_new_run
 
 if TYPE_CHECKING:
     from crawler.db.engine import Database
@@ -39,13 +39,3 @@ def test_the_newest_run_that_is_not_over_can_be_resumed(database: Database, stat
         assert rows.resumable(db, "nowhere") is None
     assert found
     assert found.id == (older if status == RunStatus.COMPLETED else newest)
-
-
-def test_a_run_says_whether_anybody_is_at_it(database: Database) -> None:
-    """One that is running, and has no living worker, was left by a crash."""
-    left, alive, new = a_run(database), a_run(database), a_new_run(database, "other")
-    join(database, left, "dead", until=SOON)
-    join(database, alive, "one", "two")
-    with database.read() as db:
-        assert rows.living_workers(db, alive, SOON) == ["one", "two"]
-        assert [rows.living_workers(db, run_id, SOON) for run_id in (left, new)] == [[], []]

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from attrs import evolve
 from sqlalchemy import select, update
 
+from crawler.access.process import this_process
 from crawler.access.scope import Denial
 from crawler.capture.failures import Cause
 from crawler.config import load_settings
 from crawler.db.engine import Database
-from crawler.db.models import CrawlException, Run, RunWorker, ScrapeRecord, Task
+from crawler.db.models import Run, RunWorker, ScrapeRecord, Task
 from crawler.errors import ConfigError, NotFoundError, UsageError
 from crawler.runs import rows, tasks
 from crawler.runs import store as module
 from crawler.runs.sources import Source
 from crawler.runs.store import RunOrder, RunOverError, RunStore, leave, request_stop, rules_of
-from crawler.runs.task_ends import Release, TaskEnd, TaskOutcome
+from crawler.runs.task_ends import Release, TaskEnd
 from tests.unit.runs.queues import (
     LATER,
     NOON,
@@ -96,9 +94,6 @@ def finish_all(store: RunStore) -> None:
             assert store.end_task(task, TaskEnd())
 
 
-# ── opened ──
-
-
 def test_a_new_run_begins_with_its_start_pages(store: RunStore, database: Database) -> None:
     """It keeps the source as it was, and this process is at it."""
     at_work = store.open(RunOrder(SOURCE))
@@ -159,15 +154,6 @@ def test_a_recorded_run_does_not_go_on_unrecorded(
     assert store.open(RunOrder(run_id=run.id)).resumed
 
 
-def test_where_nothing_can_be_resumed_a_run_begins(store: RunStore, second: RunStore) -> None:
-    """So that a scheduled command needs no two forms."""
-    first = store.open(RunOrder(SOURCE, resume=True))
-    assert not first.resumed
-    finish_all(store)
-    assert store.end() == "completed"
-    assert second.open(RunOrder(SOURCE, resume=True)).id > first.id
-
-
 def test_a_run_that_is_over_or_unknown_is_refused(
     store: RunStore, second: RunStore, database: Database
 ) -> None:
@@ -185,60 +171,12 @@ def test_a_run_that_is_over_or_unknown_is_refused(
     assert workers(database) == []
 
 
-def test_processes_join_a_run(store: RunStore, second: RunStore, database: Database) -> None:
-    """The last one to leave ends it; until then it goes on."""
-    run = store.open(RunOrder(SOURCE))
-    assert second.open(RunOrder(run_id=run.id)).resumed
-    assert workers(database) == ["first", "second"]
-    assert store.end() == "running"
-    assert second.end() == "stopped"
-
-
-# ── its tasks ──
-
-
-def test_a_task_is_led_to_its_end(store: RunStore, database: Database) -> None:
-    """Leased, failed, tried again, given up; then a person is told once."""
-    store.open(RunOrder(SOURCE))
-    [task], _ = store.lease(DOMAIN, 5)
-    assert store.renew([task.lease]) == [task.lease]
-    assert store.end_task(task, TaskEnd(Cause.TIMEOUT, "too slow")) is TaskOutcome.RETRIED
-    rest(database)
-    nothing, due = store.lease(DOMAIN, 5)
-    assert nothing == []
-    assert due
-    assert 0 < due.total_seconds() <= 60
-    make_due(database)
-    [task], _ = store.lease(DOMAIN, 5)
-    assert task.lease.attempts == 2
-    with database.read() as db:
-        assert not db.scalars(select(CrawlException)).all()
-    assert store.end_task(task, TaskEnd(Cause.CRASHED, "too odd")) is TaskOutcome.FAILED
-    with database.read() as db:
-        [noted] = db.scalars(select(CrawlException))
-    assert (noted.stage, noted.url, noted.message, noted.context) == (
-        "parse", HOME, "too odd", {"cause": "crashed", "http_status": None, "attempts": 2},
-    )  # fmt: skip
-    assert store.lease(DOMAIN, 5) == ([], None)
-
-
-def rest(database: Database) -> None:
-    """Let all wait for a minute."""
-    with database.write() as db:
-        db.execute(update(Task).values(next_run_at=db.now + timedelta(minutes=1)))
-
-
-def make_due(database: Database) -> None:
-    """Let all rests be over."""
-    with database.write() as db:
-        db.execute(update(Task).values(next_run_at=Task.created_at))
-
-
 def test_who_lost_a_task_writes_nothing(store: RunStore, second: RunStore, database: Database) -> None:
     """Its lease ran out, and somebody else has it."""
     run = store.open(RunOrder(SOURCE))
     second.open(RunOrder(run_id=run.id))
     [task], _ = store.lease(DOMAIN, 5)
+    assert store.renew([task.lease]) == [task.lease]
     with database.write() as db:
         db.execute(update(Task).where(Task.id == task.lease.id).values(lease_expires_at=Task.created_at))
     [theirs], _ = second.lease(DOMAIN, 5)
@@ -247,15 +185,6 @@ def test_who_lost_a_task_writes_nothing(store: RunStore, second: RunStore, datab
     assert store.end_task(task, TaskEnd()) is None
     assert store.give_back([task], Release.LEFT) == 0
     assert second.end_task(theirs, TaskEnd())
-
-
-def test_what_is_given_back_costs_no_attempt(store: RunStore) -> None:
-    """And is due at once."""
-    store.open(RunOrder(SOURCE))
-    given_up, _ = store.lease(DOMAIN, 5)
-    assert store.give_back(given_up, Release.STOPPED) == 1
-    [task], _ = store.lease(DOMAIN, 5)
-    assert task.lease.attempts == 1
 
 
 def test_a_task_is_led_elsewhere(store: RunStore, database: Database) -> None:
@@ -282,9 +211,6 @@ def test_how_it_stands_is_counted(store: RunStore) -> None:
     assert (view.left.counts, view.left.slowest) == (
         {"pending": 1, "in_progress": 1, "finished": 0, "error": 0, "refused": 0}, "other.example",
     )  # fmt: skip
-
-
-# ── alive, and ended ──
 
 
 def test_who_was_taken_for_dead_says_again_that_it_lives(
@@ -318,29 +244,33 @@ def test_a_run_that_failed_says_why_and_can_be_resumed(
     assert second.end(failed="the gate is away") == "completed"
 
 
-class Counting:
-    """Writes along when a run ends."""
+def test_hooks_hear_once_that_a_run_is_completed(database: Database, settings: Settings) -> None:
+    """And of no other end; a run with nothing left is not resumed, a new one begins."""
+    heard: list[tuple[int, str]] = []
 
-    def __init__(self) -> None:
-        self.told: list[Any] = []
+    def completed(_db: Session, run_id: int, source: Source, _now: datetime) -> None:
+        heard.append((run_id, source.code))
 
-    def run_completed(self, db: Session, run_id: int, source: Source, now: datetime) -> None:
-        """Remember it."""
-        self.told.append((run_id, source.code))
-
-
-def test_closers_hear_of_a_completed_run_once(database: Database, settings: Settings) -> None:
-    """And of no other end."""
-    hook = Counting()
-    store = RunStore(database, settings, "first", hook.run_completed)
-    run = store.open(RunOrder(SOURCE))
-    store.end()
-    assert not hook.told
-    again = RunStore(database, settings, "second", hook.run_completed)
+    first, again = (RunStore(database, settings, owner, completed) for owner in ("first", "second"))
+    run = first.open(RunOrder(SOURCE, resume=True))
+    assert again.open(RunOrder(run_id=run.id)).resumed
+    assert (run.resumed, workers(database)) == (False, ["first", "second"])
+    assert (first.end(), again.end(), heard) == ("running", "stopped", [])
     again.open(RunOrder(run_id=run.id))
     finish_all(again)
     assert [again.end(), again.end()] == ["completed", "completed"]
-    assert hook.told == [(run.id, "shop")]
+    assert heard == [(run.id, "shop")]
+    assert again.open(RunOrder(SOURCE, resume=True)).id > run.id
+
+
+def test_rules_of_leases_come_from_settings_and_source(settings: Settings) -> None:
+    """A lease's deadline lies behind the end of the longest session."""
+    rules = rules_of(settings)
+    assert rules.max_attempts == settings.task_max_retries
+    assert rules.deadline_seconds > settings.session_max_seconds
+    assert rules_of(settings, SOURCE).max_attempts == 2
+    given = load_settings({"DATABASE_URL": "", "TASK_BACKOFF_MULTIPLIER": "1.5"})
+    assert (rules.multiplier, rules_of(given).multiplier) == (2, 1.5)
 
 
 def test_a_wish_to_stop_is_seen_and_kept(store: RunStore, database: Database) -> None:
@@ -354,20 +284,6 @@ def test_a_wish_to_stop_is_seen_and_kept(store: RunStore, database: Database) ->
     assert store.end() == "stopped"
 
 
-def test_the_rules_are_the_settings_and_the_sources(settings: Settings) -> None:
-    """A lease's deadline lies behind the end of the longest session."""
-    rules = rules_of(settings)
-    assert rules.max_attempts == settings.task_max_retries
-    assert rules.deadline_seconds > settings.session_max_seconds
-    assert rules_of(settings, SOURCE).max_attempts == 2
-
-
-def test_the_multiplier_of_rests_is_a_setting() -> None:
-    """SPEC D80: 2 by default."""
-    given = {"DATABASE_URL": "", "TASK_BACKOFF_MULTIPLIER": "1.5"}
-    assert (rules_of(load_settings({})).multiplier, rules_of(load_settings(given)).multiplier) == (2, 1.5)
-
-
 def test_pauses_come_between_pages_by_default(database: Database) -> None:
     """SPEC D80: of up to a second, unless the settings or the source say otherwise."""
     given = {"DATABASE_URL": "", "TASK_JITTER_SECONDS": "0"}
@@ -377,30 +293,6 @@ def test_pauses_come_between_pages_by_default(database: Database) -> None:
         for source in (SOURCE, evolve(SOURCE, jitter_seconds=2.5), evolve(SOURCE, jitter_seconds=0))
     ]
     assert longest == [1, 2.5, 0, 0, 2.5, 0]
-
-
-# ── made and started ──
-
-
-def test_a_run_is_made_and_started_once(database: Database) -> None:
-    """Its plan is kept as it was when it was made."""
-    run_id = a_new_run(database)
-    run = load(database, run_id)
-    assert (run.status, run.source, run.plan, run.max_pages) == ("initialized", "shop", {"depth": 3}, 10)
-    assert (run.created_at, run.started_at, run.completed_at) == (NOON, None, None)
-    assert written(database, module.start, run_id, SOON)
-    assert not written(database, module.start, run_id, LATER)
-    run = load(database, run_id)
-    assert (run.status, run.started_at) == ("running", SOON)
-
-
-def test_what_is_unknown_is_told(database: Database) -> None:
-    """Instead of doing nothing."""
-    with database.write() as db, pytest.raises(NotFoundError, match="there is no run 999"):
-        module.request_stop(db, 999, NOON)
-
-
-# ── its workers ──
 
 
 def test_a_worker_lives_as_long_as_it_says_so(database: Database) -> None:
@@ -418,19 +310,6 @@ def test_a_worker_lives_as_long_as_it_says_so(database: Database) -> None:
         assert rows.living_workers(db, run_id, SOON) == []
 
 
-def test_nobody_joins_a_run_that_is_not_running(database: Database) -> None:
-    """It has not begun, or it is over."""
-    run_id = a_new_run(database)
-    assert not written(database, module.join, run_id, "one", LATER)
-    written(database, module.start, run_id, NOON)
-    assert written(database, module.join, run_id, "one", LATER)
-    assert written(database, module.leave_and_end, run_id, "one", NOON)
-    assert not written(database, module.join, run_id, "one", LATER)
-
-
-# ── drained ──
-
-
 def test_a_drained_run_is_completed(database: Database) -> None:
     """SPEC D77, D95: when nothing is pending and nothing in progress, and only then."""
     queue = Queue(database, a_run(database, page(1)))
@@ -442,42 +321,6 @@ def test_a_drained_run_is_completed(database: Database) -> None:
     assert not written(database, module.end_if_drained, queue.run_id, LATER)
     run = load(database, queue.run_id)
     assert (run.status, run.completed_at) == ("completed", SOON)
-
-
-def test_a_run_whose_tasks_were_all_given_up_ends_too(database: Database) -> None:
-    """SPEC D74."""
-    queue = Queue(database, a_run(database, page(1)))
-    queue.fail(queue.acquire()[0], final=True)
-    assert written(database, module.end_if_drained, queue.run_id, SOON)
-
-
-def test_a_run_that_is_to_stop_is_never_completed(database: Database) -> None:
-    """SPEC D95: although nothing was left to do."""
-    run_id = a_run(database)
-    join(database, run_id, "one")
-    written(database, module.request_stop, run_id, NOON)
-    assert not written(database, module.end_if_drained, run_id, SOON)
-    assert written(database, module.leave_and_end, run_id, "one", SOON)
-    assert load(database, run_id).status == "stopped"
-
-
-def test_one_of_several_workers_ends_the_run(on_postgresql: Database) -> None:
-    """However many look at the same moment."""
-    database = on_postgresql
-    run_id = a_run(database)
-    at_once = threading.Barrier(4)
-    ended: list[bool] = []
-
-    def look() -> None:
-        at_once.wait()
-        ended.append(written(database, module.end_if_drained, run_id, NOON))
-
-    workers = [threading.Thread(target=look) for _ in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert sorted(ended) == [False, False, False, True]
 
 
 def test_a_run_does_not_end_while_somebody_adds_to_it(on_postgresql: Database) -> None:
@@ -496,9 +339,6 @@ def test_a_run_does_not_end_while_somebody_adds_to_it(on_postgresql: Database) -
     ender.join()
     assert said == [False]
     assert load(database, run_id).status == "running"
-
-
-# ── stopped, failed, gone on with ──
 
 
 def test_the_last_worker_stops_the_run(database: Database) -> None:
@@ -588,20 +428,15 @@ def test_a_worker_whose_process_is_gone_is_dead_at_once(database: Database) -> N
     """On its own machine that can be seen, however long it said that it would live."""
     queue = Queue(database, a_run(database, page(1)))
     queue.acquire(owner="killed")
+    *this_machine, _pid, _started = this_process().split("|")
+    gone = "|".join([*this_machine, str(2**22 - 1), "1"])
     with database.write() as db:
-        db.add(RunWorker(run_id=queue.run_id, owner="killed", alive_until=LATER, process=gone()))
+        db.add(RunWorker(run_id=queue.run_id, owner="killed", alive_until=LATER, process=gone))
     with database.read() as db:
         assert rows.living_workers(db, queue.run_id, NOON) == []
     assert written(database, module.request_stop, queue.run_id, NOON)
     assert load(database, queue.run_id).status == "stopped"
     assert [task.status for task in queue.rows()] == ["pending"]
-
-
-def gone() -> str:
-    """The mark of a process of this machine that has ended."""
-    show = "from crawler.access.process import this_process; print(this_process())"
-    done = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
 
 
 def run_records(database: Database) -> list[ScrapeRecord]:
@@ -619,22 +454,6 @@ def test_a_failure_ends_the_run_of_the_last_worker(database: Database) -> None:
     run = load(database, run_id)
     assert (run.status, run.completed_at) == ("failed", SOON)
     assert run.last_error == "disk\N{REPLACEMENT CHARACTER}full"
-
-
-@pytest.mark.parametrize("end", ["stop", "fail"])
-def test_an_ended_run_goes_on_where_it_was(database: Database, end: str) -> None:
-    """As if it had not ended; its first start is kept."""
-    run_id = a_run(database, page(1))
-    join(database, run_id, "one")
-    written(database, module.request_stop, run_id, NOON)
-    if end == "stop":
-        written(database, module.leave_and_end, run_id, "one", SOON)
-    else:
-        written(database, module.leave_and_end, run_id, "one", SOON, failed="disk full")
-    assert written(database, module.reopen, run_id, LATER)
-    run = load(database, run_id)
-    assert (run.status, run.started_at, run.completed_at) == ("running", NOON, None)
-    assert (run.stop_requested_at, run.last_error) == (None, None)
 
 
 def test_a_run_that_was_left_goes_on(database: Database) -> None:

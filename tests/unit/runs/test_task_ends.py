@@ -96,13 +96,6 @@ def test_a_page_is_stored(run: Run) -> None:
     assert not run.noted()
 
 
-def test_a_task_leads_to_anothers_page(run: Run) -> None:
-    """It has none of its own."""
-    assert run.end(run.taken(), TaskEnd(outcome=TaskOutcome.REDIRECTED)) is TaskOutcome.REDIRECTED
-    assert stand(run.row()) == ("finished", "redirected", None, None, None)
-    assert run.records() == [("finished", "redirected", None, 1)]
-
-
 @pytest.mark.parametrize("cause", [Cause.FILTERED, Cause.ROBOTS_REFUSED])
 def test_what_may_not_be_fetched_is_refused_once(run: Run, cause: Cause) -> None:
     """On record, and nothing for a person to look at."""
@@ -133,14 +126,6 @@ def test_a_failure_that_will_not_mend_is_given_up_at_once(run: Run) -> None:
     assert run.noted() == [("parse", Cause.UNREADABLE.summary, context)]
 
 
-def test_a_failure_that_is_past_leaves_no_cause(run: Run) -> None:
-    """SPEC D76; its record stays."""
-    run.end(run.taken(), TaskEnd(Cause.TIMEOUT, "too slow"))
-    run.end(run.taken(NOON + SECOND), TaskEnd(page_id=PAGE))
-    assert stand(run.row()) == ("finished", "stored", None, None, PAGE)
-    assert run.records() == [("pending", "retried", "timeout", 1), ("finished", "stored", None, 2)]
-
-
 def test_any_words_can_be_written(run: Run) -> None:
     """A site writes part of them; passwords go, in all three places."""
     odd = "\0\ud800 from http://me:secret@shop.example/"
@@ -152,11 +137,6 @@ def test_any_words_can_be_written(run: Run) -> None:
         assert words
         assert "secret" not in words
         assert words.startswith("\N{REPLACEMENT CHARACTER}? from http://")
-
-
-def test_the_reasons_of_a_release_are_three() -> None:
-    """SPEC D88: scripts tell them apart."""
-    assert {reason.value for reason in Release} == {"stopped", "interrupted", "left"}
 
 
 @pytest.mark.parametrize("reason", Release)

@@ -11,7 +11,6 @@ from sqlalchemy import select, update
 from crawler.db.engine import Database
 from crawler.db.models import Run, RunDomain, Task
 from crawler.leases.rules import LeaseRules
-from crawler.runs import rows as runs_rows
 from crawler.runs import tasks
 from tests.unit.runs.queues import NOON, SECOND, Queue, a_run, page
 
@@ -62,9 +61,6 @@ def planned(database: Database, run_id: int) -> int:
         return db.scalars(select(Run.planned).where(Run.id == run_id)).one()
 
 
-# ── found ──
-
-
 def test_a_page_is_found_once(database: Database) -> None:
     """SPEC D88: a duplicate is ignored, within a call and between calls, whatever its URL looks like."""
     run_id = a_run(database)
@@ -77,24 +73,6 @@ def test_a_page_is_found_once(database: Database) -> None:
     assert planned(database, run_id) == 3
 
 
-def test_a_task_is_as_it_was_found(database: Database) -> None:
-    """And due at once."""
-    found = page(1, depth=3, priority=7, kind="media")
-    queue = Queue(database, a_run(database, found))
-    [task] = lease(queue, "shop.example")
-    assert (task.url, task.url_sha256, task.domain) == (found.url, found.url_sha256, found.domain)
-    assert (task.depth, task.priority, task.kind, task.run_id) == (3, 7, "media", queue.run_id)
-
-
-def test_two_runs_know_nothing_of_each_other(database: Database) -> None:
-    """Each visits a page once."""
-    first, second = a_run(database, page(1)), a_run(database)
-    with database.read() as db:
-        assert tasks.known(db, first, page(1).url_sha256)
-        assert not tasks.known(db, second, page(1).url_sha256)
-    assert add(database, second, page(1)) == 1
-
-
 def test_a_run_takes_no_more_than_its_limit(database: Database) -> None:
     """In the order given; what it has already takes no room."""
     run_id = a_run(database, max_pages=4)
@@ -105,15 +83,6 @@ def test_a_run_takes_no_more_than_its_limit(database: Database) -> None:
     assert planned(database, run_id) == 4
     with database.read() as db:
         assert db.scalars(select(RunDomain.domain)).all() == ["shop.example"]
-
-
-def test_a_run_over_its_limit_takes_nothing(database: Database) -> None:
-    """As one whose limit was lowered since."""
-    run_id = a_run(database, page(1), page(2), page(3))
-    with database.write() as db:
-        runs_rows.find(db, str(run_id)).max_pages = 2
-    assert add(database, run_id, page(4), page(5)) == 0
-    assert len(Queue(database, run_id).rows()) == 3
 
 
 def test_thousands_of_links_are_added_at_once(database: Database) -> None:
@@ -150,9 +119,6 @@ def test_processes_that_find_the_same_pages_do_not_block_each_other(on_postgresq
     assert sum(added) == planned(database, run_id) == len(Queue(database, run_id).rows()) == 150
 
 
-# ── leased ──
-
-
 def test_only_tasks_of_the_domain_are_leased(database: Database) -> None:
     """Whoever holds its lock, and nobody else, may fetch it."""
     queue = Queue(database, a_run(database, page(1, "a.example"), page(2, "b.example"), page(3, "a.example")))
@@ -176,18 +142,6 @@ def test_domains_wait_while_they_have_something_due(database: Database) -> None:
     assert waiting(queue, NOON + LeaseRules().lease) == ["c.example", "b.example", "d.example"]
 
 
-def test_domains_are_told_in_turn(database: Database) -> None:
-    """Round in a circle, so that none waits for ever behind those in front of it in the alphabet."""
-    names = [f"{name}.example" for name in "abcde"]
-    queue = Queue(database, a_run(database, *(page(1, name) for name in names)))
-    assert waiting(queue, limit=2) == names[:2]
-    assert waiting(queue, limit=2, after="b.example") == names[2:4]
-    assert waiting(queue, limit=2, after="d.example") == [names[4], names[0]]
-    assert waiting(queue, limit=9, after="c.example") == [*names[3:], *names[:3]]
-    assert waiting(queue, limit=2, after="e.example", but=["a.example"]) == names[1:3]
-    assert waiting(queue, but=names) == []
-
-
 def test_the_next_time_is_that_of_a_rest_or_a_lease(database: Database) -> None:
     """So that who finds nothing to do in a domain knows when to look again."""
     pages = [page(1), page(2), page(3, "other.example")]
@@ -207,21 +161,6 @@ def test_the_next_time_is_that_of_a_rest_or_a_lease(database: Database) -> None:
     queue.finish(again.lease)
     assert next_time() is None
     assert next_time("other.example") == NOON
-
-
-# ── counted ──
-
-
-def test_every_task_is_counted_once(database: Database) -> None:
-    """Whatever becomes of it."""
-    queue = Queue(database, a_run(database, *map(page, range(6))))
-    finished, failed, given_up, released, _ = queue.acquire(limit=5)
-    assert counts(queue) == (1, 5, 0, 0)
-    queue.finish(finished)
-    queue.fail(failed)
-    queue.fail(given_up, final=True)
-    queue.release([released])
-    assert counts(queue) == (3, 1, 1, 1)
 
 
 def test_a_run_is_drained_when_nothing_is_left_to_do(database: Database) -> None:
@@ -251,19 +190,6 @@ def test_refusals_are_counted_apart(database: Database) -> None:
             db.connection().execute(update(Task).where(Task.id == lease.id).values(cause=cause))
     with database.read() as db:
         assert (tasks.counts(db, queue.run_id)["error"], tasks.refused(db, queue.run_id)) == (3, 2)
-
-
-def test_where_most_is_left_can_be_told(database: Database) -> None:
-    """That domain holds up the run."""
-    pages = [page(number, "b.example") for number in range(5)]
-    queue = Queue(database, a_run(database, *map(page, range(3)), *pages))
-    lease(queue, "b.example", limit=1)
-    with database.read() as db:
-        assert tasks.waiting(db, queue.run_id, 10) == [("b.example", 4), ("shop.example", 3)]
-        assert tasks.waiting(db, queue.run_id, 1) == [("b.example", 4)]
-
-
-# ── found ──
 
 
 def test_a_url_is_one_page_however_it_is_written() -> None:

@@ -25,7 +25,7 @@ from crawler.runs.domain_slot import FAILED, FINISHED, INTERRUPTED, STOPPED
 from crawler.runs.sources import Source
 from crawler.runs.store import RunOrder, RunStore
 from crawler.runs.task_ends import TaskEnd, TaskOutcome
-from crawler.runs.worker import RunWorker
+from crawler.runs.worker import LOOKED_BACK_SECONDS, Pace, RunWorker, Standing
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import Fence, SessionOrder
 from crawler.sessions.visit import Visit
@@ -79,6 +79,7 @@ class Visits:
     database: Database
     answer: Callable[[str], float | None] = lambda _domain: 0  # seconds to wait; None: it is busy
     away: bool = False
+    asked: set[str] = field(factory=set)
     begun: list[str] = field(factory=list)
     ended: list[str] = field(factory=list)
     visits: dict[str, Visit] = field(factory=dict)
@@ -102,6 +103,7 @@ class Visits:
 
     async def begin_if_free(self, order: SessionOrder) -> Visit | None:
         """A visit, after what `answer` says."""
+        self.asked.add(order.domain)
         wait = self.answer(order.domain)
         if wait is None:
             return None
@@ -289,7 +291,7 @@ def test_a_stop_does_not_wait_for_a_domains_delay(visits: Visits) -> None:
     visits.answer = lambda _domain: 600
 
     async def work(worker: RunWorker) -> None:
-        await until(lambda: worker.dispatcher and len(worker.dispatcher._works) == 2)
+        await until(lambda: visits.asked >= {"one.example", "two.example"})
 
     begun = time.monotonic()
     assert at_work(visits, work)[1] == "stopped"
@@ -399,17 +401,6 @@ def test_what_a_store_takes_after_all_counts_no_more(visits: Visits) -> None:
     assert [(row.status, row.attempts) for row in rows(visits)] == [("finished", 1)] * 2
 
 
-def test_a_store_that_was_waited_for_in_vain_ends_the_run_at_once(visits: Visits) -> None:
-    """The queue of what is to be written has had its patience; nobody begins again."""
-
-    async def work(worker: RunWorker) -> None:
-        visits.away = True
-        await refuse_one(worker)
-        assert worker.over
-
-    assert at_work(visits, work)[1] == "failed"
-
-
 def test_an_end_that_cannot_be_written_costs_no_attempt(
     visits: Visits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -446,3 +437,20 @@ def test_a_database_that_is_away_for_long_ends_the_run(
     assert (worker.over.why, status) == (FAILED.why, "failed")
     with visits.database.read() as db:
         assert db.scalars(select(Run.last_error)).one() == "OSError: no database"
+
+
+def counts(finished: int, pending: int = 0, error: int = 0) -> dict[str, int]:
+    """A run's tasks by status."""
+    by_status = {"pending": pending, "in_progress": 0, "finished": finished, "error": error}
+    return {**by_status, "refused": 0}
+
+
+def test_the_rate_is_that_of_the_last_half_minute() -> None:
+    """Failures are ends too; one look makes no rate, and a run that stands still has no end in sight."""
+    pace = Pace()
+    assert pace.note(counts(0, 100), 0.0) == Standing(0, 0, 0, 100, 0.0, None)
+    standing = pace.note(counts(8, 90, 2), 5.0)
+    assert (standing.rate, standing.seconds_left) == (2.0, 45.0)
+    assert pace.note(counts(8, 90, 2), 5.0 + LOOKED_BACK_SECONDS).seconds_left is None
+    standing = pace.note(counts(38, 60, 2), 15.0 + LOOKED_BACK_SECONDS)
+    assert (standing.rate, standing.seconds_left) == (3.0, 20.0)
