@@ -1,4 +1,4 @@
-"""A crawl by Scrapy alone, with or without the egress guard: `python -m … '{"guarded": …, "urls": […]}'`.
+"""A crawl by Scrapy with the egress guard: `python -m … '{"urls": […]}'`.
 
 Names of `.test` resolve as `answers` says, an answer a time and the last one again and again; other
 names are the system's. Prints what became of each URL as JSON.
@@ -80,12 +80,9 @@ def main() -> None:
         "REMOTE_CONTROL_ENABLED": False,
         "LOG_ENABLED": False,
         "EGRESS_ALLOW": ORDER["allow"],
+        "TWISTED_DNS_RESOLVER": "crawler.middlewares.egress.GuardedResolver",
+        "DOWNLOAD_HANDLERS": {"http": HANDLER, "https": HANDLER},
     }
-    if ORDER["guarded"]:
-        settings["TWISTED_DNS_RESOLVER"] = "crawler.middlewares.egress.GuardedResolver"
-        settings["DOWNLOAD_HANDLERS"] = {"http": HANDLER, "https": HANDLER}
-    else:
-        settings["TWISTED_DNS_RESOLVER"] = "scrapy.resolver.CachingHostnameResolver"
     process = AsyncCrawlerProcess(settings)
     process.crawl(Visits)
     process.start()

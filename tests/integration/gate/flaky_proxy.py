@@ -6,7 +6,6 @@ import select
 import socket
 import struct
 import threading
-import time
 from contextlib import contextmanager
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -26,7 +25,6 @@ class Fault(Enum):
     REQUEST_LOST = "the connection is reset before Redis hears of it"
     ANSWER_LOST = "Redis did it, and the connection is reset before the answer"
     ANSWER_CUT = "Redis did it, and the connection ends within the answer"
-    LATE = "the answer takes its time"
     SILENCE = "nothing comes back, and the connection stays open"
 
 
@@ -36,7 +34,6 @@ class FlakyProxy:
     def __init__(self, redis_url: str) -> None:
         self.faults: list[Fault] = []
         self.down = False  # refuse connections, and end the open ones
-        self.scripts_seen = 0
         parts = urlsplit(redis_url)
         self._target = (parts.hostname or "127.0.0.1", parts.port or 6379)
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -83,7 +80,6 @@ class FlakyProxy:
             client.sendall(data)
             return True
         is_script = b"EVAL" in data
-        self.scripts_seen += is_script
         fault = self.faults.pop(0) if is_script and self.faults else None
         return _deliver(data, fault, client, server)
 
@@ -103,8 +99,6 @@ def _deliver(data: bytes, fault: Fault | None, client: socket.socket, server: so
             return False
         case Fault.SILENCE:
             return True
-        case Fault.LATE:
-            time.sleep(0.2)
     server.sendall(data)
     return True
 

@@ -8,10 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
-
-from sqlalchemy import text
 
 from crawler.access.acquisition import DomainAcquisition, DomainLockTimeoutError, Wait, Waiter
 from crawler.access.gate import Held
@@ -19,8 +16,6 @@ from crawler.config import load_settings
 from tests.integration.gate.stores import OpenStores, times
 
 if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
     from crawler.capture.failures import Cause
 
 DOMAIN = "shop.example"
@@ -48,9 +43,6 @@ def visit(stores: OpenStores, order: dict[str, Any]) -> None:
     gate = stores.gate(order["store"], times(30_000, order["min_delay_ms"]))
     settings = load_settings({"domain_queue_wait_seconds": order["queue_wait_seconds"]})
     acquisitions = stores.acquisitions(gate, settings)
-    if order.get("is_told_to_begin"):
-        say(event="ready")
-        sys.stdin.readline()
     for session_id in order["sessions"]:
         acquisition = DomainAcquisition(acquisitions, Waiter(session_id, DOMAIN, Told(), _on_lost))
         try:
@@ -63,63 +55,6 @@ def visit(stores: OpenStores, order: dict[str, Any]) -> None:
         time.sleep(order["seconds"])
         say(event="visited", session=session_id, start=start, end=time.monotonic())
         acquisition.leave()
-
-
-def write(stores: OpenStores, order: dict[str, Any]) -> None:
-    """Hold, take the register over, write to it on and on without asking whether the lock lasts.
-
-    That goes on until the test has no more to say.
-    """
-    gate = stores.gate(order["store"], times(order["ttl_ms"]))
-    renewer = stores.renewer(gate, order["ttl_ms"])
-    database = stores.database(order["register"])
-    counts = {"accepted": 0, "refused": 0, "holds": 0}
-    over = Event()
-    Thread(target=_when_told, args=(over,), daemon=True).start()
-    say(event="ready")
-    while not over.is_set():
-        held = gate.acquire(DOMAIN, "writer")
-        if not isinstance(held, Held):
-            time.sleep(0.005)
-            continue
-        renewer.keep([held])
-        with database.write() as session:
-            epoch = take_over(session, held.token)
-        counts["holds"] += 1
-        for _ in range(order["writes"]):
-            time.sleep(0.005)
-            with database.write() as session:
-                counts["accepted" if fenced_write(session, held.token, epoch) else "refused"] += 1
-        renewer.forget([held])
-        gate.release(held)
-    say(event="done", **counts)
-
-
-def _when_told(over: Event) -> None:
-    sys.stdin.read()
-    over.set()
-
-
-def take_over(session: Session, owner: str) -> int:
-    """Become the register's owner, in a new epoch."""
-    epoch: int = session.execute(
-        text("UPDATE register SET owner = :owner, epoch = epoch + 1 RETURNING epoch"), {"owner": owner}
-    ).scalar_one()
-    return epoch
-
-
-def fenced_write(session: Session, owner: str, epoch: int) -> bool:
-    """Write only as the owner of the present epoch, as a session's store does."""
-    mine = session.execute(
-        text("UPDATE register SET owner = owner WHERE owner = :owner AND epoch = :epoch RETURNING epoch"),
-        {"owner": owner, "epoch": epoch},
-    ).first()
-    if mine is None:
-        return False
-    session.execute(
-        text("INSERT INTO writes (owner, epoch) VALUES (:owner, :epoch)"), {"owner": owner, "epoch": epoch}
-    )
-    return True
 
 
 class Told:
@@ -136,7 +71,7 @@ def _on_lost(held: Held, why: Cause) -> None:
     say(event="lost", why=why.value)
 
 
-TASKS = {"hold": hold, "visit": visit, "write": write}
+TASKS = {"hold": hold, "visit": visit}
 
 
 def main() -> None:

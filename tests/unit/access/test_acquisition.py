@@ -1,4 +1,4 @@
-"""The way in: which events it tells, how often it asks, how long it waits, and what it leaves behind."""
+"""Acquisitions: how often they ask, how long they wait, what they log, and what they leave behind."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ from crawler.access.acquisition import (
     Wait,
     Waiter,
 )
-from crawler.access.gate import Busy, Held, Release
+from crawler.access.gate import Busy, GateTimes, GateUnavailableError, Held, Release
 from crawler.access.process import is_own, new_token, this_process
 from crawler.capture.failures import Cause
 from crawler.config import load_settings
 from crawler.leases.renewer import Renewer
-from tests.unit.access.fake_gate import AWAY, TIMES, FakeGate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from crawler.access.gate import GateUnavailableError
+    from crawler.access.gate import DomainState
 
+AWAY = GateUnavailableError("Redis at redis:6379 does not answer")
+TIMES = GateTimes(lock_ttl_ms=300_000, min_delay_ms=2000, throttle_ttl_ms=60_000, max_delay_ms=300_000)
 DOMAIN = "example.com"
 SESSION = "5c1e"
 STRANGER = Busy(DOMAIN, "worker-17:0ff5:1794990531", 250_000)
@@ -41,6 +42,64 @@ WAITING_NEIGHBOUR = evolve(NEIGHBOUR, wait_ms=700, wait_reason="Retry-After")
 HELD = Held(DOMAIN, SESSION, "vitrine:mine")
 HELD_WITH_DELAY = Held(DOMAIN, SESSION, "vitrine:mine", 1500)
 WHO = {"session_id": SESSION, "domain": DOMAIN}
+
+
+@define
+class FakeGate:
+    """Its answers are taken one by one, the last one again and again; an error is raised."""
+
+    acquires: Sequence[Held | Busy | GateUnavailableError] = ()
+    extends: Sequence[bool | GateUnavailableError] = (True,)
+    releases: Sequence[Release | GateUnavailableError] = (Release.RELEASED,)
+    calls: list[str] = field(factory=list)
+    tokens: list[str] = field(factory=list)
+    shared: bool = True
+    times: GateTimes = TIMES
+
+    def acquire(self, domain: str, session_id: str, token: str = "", *, waits: bool = True) -> Held | Busy:
+        """The next answer, or a lock; without a wait for who does not wait."""
+        self.tokens.append(token)
+        self.calls.append("acquire")
+        if not self.acquires:
+            return Held(domain, session_id, f"vitrine:{session_id}")
+        answer, self.acquires = self.acquires[0], self.acquires[1:] or self.acquires
+        if isinstance(answer, GateUnavailableError):
+            raise answer
+        return answer if waits or isinstance(answer, Busy) else evolve(answer, wait_ms=0)
+
+    def extend(self, held: Held) -> bool:
+        """The next answer."""
+        self.calls.append("extend")
+        answer, self.extends = self.extends[0], self.extends[1:] or self.extends
+        if isinstance(answer, GateUnavailableError):
+            raise answer
+        return answer
+
+    def release(self, held: Held) -> Release:
+        """The next answer."""
+        self.calls.append("release")
+        answer, self.releases = self.releases[0], self.releases[1:] or self.releases
+        if isinstance(answer, GateUnavailableError):
+            raise answer
+        return answer
+
+    def ask_delay(self, domain: str, seconds: float, reason: str) -> None:
+        """Forget it."""
+
+    def states(self) -> Sequence[DomainState]:
+        """None."""
+        return []
+
+    def state(self, domain: str) -> DomainState:
+        """Nobody asks for it."""
+        raise NotImplementedError
+
+    def break_lock(self, domain: str, value: str) -> bool:
+        """Nothing to break."""
+        return False
+
+    def close(self) -> None:
+        """Nothing to close."""
 
 
 class StillRenewer(Renewer[DomainAcquisition]):
@@ -78,15 +137,13 @@ class Scene:
     types: list[str] = field(factory=list)  # of the events that were told
     lost: list[Cause] = field(factory=list)
     renewer: StillRenewer = field(init=False)
-    own_renewer: Renewer[DomainAcquisition] = field(init=False)
     acquisitions: Acquisitions = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.acquisitions = Acquisitions(
             self.gate, load_settings(self.settings), chance=lambda: 0.5, monotonic=lambda: self.now
         )
-        self.own_renewer = self.acquisitions.renewer
-        self.renewer = self.acquisitions.renewer = StillRenewer(self.own_renewer)
+        self.renewer = self.acquisitions.renewer = StillRenewer(self.acquisitions.renewer)
 
     def acquisition(self, **options: Any) -> DomainAcquisition:
         """One session's way in."""
@@ -150,13 +207,15 @@ def test_delay_is_waited_out_under_the_lock() -> None:
 
 
 def test_coming_back_early_waits_on() -> None:
-    """A caller whose sleep was cut short is told what is left, and the gate is not asked."""
+    """A caller whose sleep was cut short is told what is left; leaving then gives the lock back."""
     scene = Scene(gate=FakeGate(acquires=[HELD_WITH_DELAY]))
     acquisition = scene.acquisition()
     acquisition.advance()
     scene.now += 1.0
     assert acquisition.advance() == Wait(500, DELAY)
     assert scene.gate.calls == ["acquire"]
+    acquisition.leave()
+    assert scene.gate.calls == ["acquire", "release"]
 
 
 def test_three_attempts_then_the_documented_error() -> None:
@@ -168,6 +227,7 @@ def test_three_attempts_then_the_documented_error() -> None:
     assert refused.value.exit_code == 5
     assert refused.value.cause is Cause.DOMAIN_HELD
     assert scene.gate.calls == ["acquire"] * 3
+    assert scene.types[-1] == "timeout"
     who_holds = {"reason": "locked", "holder": STRANGER.value, "expires_in_ms": 250_000}
     assert scene.told == [
         ("lock.acquire.retry", "warn", {**WHO, "attempt": 1, "max_retries": 3, "wait_ms": 1250, **who_holds}),
@@ -180,16 +240,6 @@ def test_three_attempts_then_the_documented_error() -> None:
     ]
 
 
-def test_fourth_attempt_waits_four_seconds() -> None:
-    """The formula goes on where more attempts are allowed (SPEC A11)."""
-    scene = Scene(
-        {"domain_lock_max_retries": 4}, gate=FakeGate(acquires=[STRANGER, STRANGER, STRANGER, HELD])
-    )
-    waits = [wait.milliseconds for wait in scene.waits(scene.acquisition())]
-    assert waits == [1250, 2250, 4250]
-    assert scene.told[-1][2]["attempt"] == 4
-
-
 def test_absent_gate_lets_nobody_in() -> None:
     """Without an answer no session starts unlocked; the cause says why."""
     scene = Scene(gate=FakeGate(acquires=[AWAY]))
@@ -197,12 +247,6 @@ def test_absent_gate_lets_nobody_in() -> None:
         scene.waits(scene.acquisition())
     assert refused.value.cause == "redis_unavailable"
     assert scene.events() == ["lock.acquire.retry", "lock.acquire.retry", "lock.acquire.timeout"]
-
-
-def test_gate_that_comes_back_lets_in() -> None:
-    """An attempt that got no answer is an attempt like any other."""
-    scene = Scene(gate=FakeGate(acquires=[AWAY, HELD]))
-    assert scene.waits(scene.acquisition()) == [Wait(1250, BACKOFF)]
 
 
 def test_an_outage_costs_no_attempt() -> None:
@@ -246,16 +290,6 @@ def test_lock_that_may_be_ours_is_given_back() -> None:
     assert scene.events() == ["lock.acquire.retry"]
 
 
-def test_giving_back_without_an_answer_raises_nothing() -> None:
-    """While the gate is away such a lock ends with its time."""
-    scene = Scene(gate=FakeGate(acquires=[AWAY], releases=[AWAY]))
-    acquisition = scene.acquisition()
-    with pytest.raises(DomainLockTimeoutError):
-        scene.waits(acquisition)
-    acquisition.leave()
-    assert scene.gate.calls[-1] == "release"
-
-
 @pytest.mark.parametrize(
     ("settings", "mode", "reason"),
     [
@@ -284,7 +318,7 @@ def test_disabled_locks_ask_no_gate() -> None:
     assert scene.gate.calls == []
 
 
-@pytest.mark.parametrize("holder", [STRANGER, NEIGHBOUR], ids=["stranger", "neighbour"])
+@pytest.mark.parametrize("holder", [STRANGER, WAITING_NEIGHBOUR], ids=["stranger", "waiting"])
 def test_who_asks_once_hears_at_once_and_leaves_nothing(holder: Busy) -> None:
     """No attempt more, no wait in any queue, no event, no place in line."""
     scene = Scene({"domain_queue_wait_seconds": 60}, gate=FakeGate(acquires=[holder, HELD]))
@@ -352,20 +386,20 @@ def test_queue_wait_costs_no_attempt() -> None:
     assert scene.told[0][2] == {**WHO, "wait_ms": 60_000, "holder": NEIGHBOUR.value}
 
 
+@pytest.mark.parametrize("stranger", [STRANGER, evolve(STRANGER, wait_ms=700)])
+def test_stranger_is_not_queued_for(stranger: Busy) -> None:
+    """A holder of another system may not renew, and keeps other times: it is met with attempts alone."""
+    scene = Scene({"domain_queue_wait_seconds": 60}, gate=FakeGate(acquires=[stranger, HELD]))
+    assert scene.waits(scene.acquisition()) == [Wait(1250, BACKOFF)]
+
+
 def test_queue_wait_ends_in_attempts() -> None:
     """When the wait is over the documented attempts follow."""
     scene = Scene({"domain_queue_wait_seconds": 5}, gate=FakeGate(acquires=[NEIGHBOUR]))
     with pytest.raises(DomainLockTimeoutError):
         scene.waits(scene.acquisition())
-    queued = scene.now - 100 - (1.25 + 2.25)
-    assert 5 <= queued <= 5.5
+    assert 5 <= scene.now - 100 - (1.25 + 2.25) <= 5.5
     assert scene.events()[1:] == ["lock.acquire.retry", "lock.acquire.retry", "lock.acquire.timeout"]
-
-
-def test_stranger_is_not_queued_for() -> None:
-    """A holder of another system may not renew, so it is met with attempts alone."""
-    scene = Scene({"domain_queue_wait_seconds": 60}, gate=FakeGate(acquires=[STRANGER, HELD]))
-    assert scene.waits(scene.acquisition()) == [Wait(1250, BACKOFF)]
 
 
 def test_sessions_of_a_process_stand_in_line() -> None:
@@ -436,16 +470,6 @@ def test_leaving_tells_what_became_of_the_lock(
     assert scene.renewer.kept == {}
 
 
-def test_leaving_twice_releases_once() -> None:
-    """A `finally` may come after an ordinary end."""
-    scene = Scene(gate=FakeGate(acquires=[HELD]))
-    acquisition = scene.acquisition()
-    acquisition.advance()
-    acquisition.leave()
-    acquisition.leave()
-    assert scene.gate.calls == ["acquire", "release"]
-
-
 def test_acquisition_that_was_left_is_over() -> None:
     """Nobody gets in by an acquisition that was given up, whatever it was waiting for."""
     acquisition = Scene(gate=FakeGate(acquires=[STRANGER, HELD])).acquisition()
@@ -466,15 +490,6 @@ def test_leaving_before_having_entered(steps: int) -> None:
     scene.gate.acquires = [HELD]
     assert isinstance(scene.acquisition().advance(), Entered)
     assert "release" not in scene.gate.calls
-
-
-def test_leaving_during_the_delay_releases() -> None:
-    """The lock is ours from the first moment, so it is given back even before the first fetch."""
-    scene = Scene(gate=FakeGate(acquires=[HELD_WITH_DELAY]))
-    acquisition = scene.acquisition()
-    acquisition.advance()
-    acquisition.leave()
-    assert scene.gate.calls == ["acquire", "release"]
 
 
 def test_lock_lost_during_the_delay_is_taken_again() -> None:
@@ -506,17 +521,15 @@ def test_absence_during_the_delay_is_the_renewers_matter() -> None:
     assert acquisition.advance() == Entered(HELD_WITH_DELAY)
 
 
-@pytest.mark.parametrize("why", list(Cause))
-def test_loss_inside_reaches_the_session(why: Cause) -> None:
-    """From the first fetch on a loss ends the visit."""
+def test_loss_inside_ends_the_visit(caplog: pytest.LogCaptureFixture) -> None:
+    """From the first fetch on; the log says which session lost which domain, and why."""
     scene = Scene(gate=FakeGate(acquires=[HELD]))
     acquisition = scene.acquisition()
     acquisition.advance()
-    scene.renewer.lose(acquisition, why)
-    assert scene.lost == [why]
-
-
-# ── renewal ──
+    scene.renewer.lose(acquisition, Cause.LOCK_LOST)
+    assert scene.lost == [Cause.LOCK_LOST]
+    [record] = caplog.records
+    assert (record.getMessage(), record.__dict__["fields"]) == ("lock.lost", {**WHO, "reason": "lock_lost"})
 
 
 def test_lock_is_kept_from_the_moment_it_was_asked_for() -> None:
@@ -544,63 +557,9 @@ def test_without_locks_a_session_has_its_time_all_the_same() -> None:
     acquisition = scene.acquisition()
     acquisition.advance()
     assert scene.renewer.kept == {acquisition: (100.0, 160.0)}
-    assert renewed(scene, acquisition) == [acquisition]
     assert scene.gate.calls == []
     scene.renewer.lose(acquisition, Cause.TOO_LONG)
     assert scene.lost == [Cause.TOO_LONG]
-
-
-def test_renewal_asks_the_gate() -> None:
-    """What it confirms is ours; what was given back meanwhile is not lost."""
-    scene = Scene(gate=FakeGate(acquires=[HELD], extends=[True, False]))
-    acquisition = scene.acquisition()
-    acquisition.advance()
-    assert renewed(scene, acquisition) == [acquisition]
-    assert renewed(scene, acquisition) == []
-    acquisition.leave()
-    assert renewed(scene, acquisition) == [acquisition]
-    assert scene.gate.calls == ["acquire", "extend", "extend", "release"]
-
-
-def renewed(scene: Scene, acquisition: DomainAcquisition) -> list[DomainAcquisition]:
-    """What is still ours of one acquisition, as the process's own renewer asks."""
-    found: list[DomainAcquisition] = vars(scene.own_renewer)["_renew"]([acquisition])
-    return found
-
-
-def test_loss_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """An operator reads which session lost which domain, and why."""
-    scene = Scene(gate=FakeGate(acquires=[HELD]))
-    acquisition = scene.acquisition()
-    acquisition.advance()
-    scene.renewer.lose(acquisition, Cause.LOCK_LOST)
-    assert fields_of(caplog) == {"lock.lost": {**WHO, "reason": "lock_lost"}}
-
-
-@pytest.mark.parametrize(
-    ("error", "told"),
-    [
-        (AWAY, {"lock.extend.failed": {"reason": AWAY.code, "error": str(AWAY), "expires_in_ms": 1500}}),
-        (RuntimeError("a bug"), {"lock.extend.crashed": {}}),
-    ],
-)
-def test_renewal_without_an_answer_is_logged(
-    caplog: pytest.LogCaptureFixture, error: Exception, told: dict[str, dict[str, Any]]
-) -> None:
-    """With the time that the lock has left."""
-    scene = Scene(gate=FakeGate(acquires=[HELD]))
-    acquisition = scene.acquisition()
-    acquisition.advance()
-    vars(scene.own_renewer)["_on_failure"]([acquisition], error, 1.5)
-    assert fields_of(caplog) == {event: {**WHO, **fields} for event, fields in told.items()}
-
-
-def fields_of(caplog: pytest.LogCaptureFixture) -> dict[str, dict[str, Any]]:
-    """What was logged, by event."""
-    return {record.getMessage(): record.__dict__["fields"] for record in caplog.records}
-
-
-# ── a holder that only waits ──
 
 
 def test_holder_that_only_waits_is_no_attempt() -> None:
@@ -612,20 +571,8 @@ def test_holder_that_only_waits_is_no_attempt() -> None:
     assert scene.events() == ["throttle.wait", "lock.acquire.retry", "lock.acquire.success"]
     assert scene.told[0] == ("throttle.wait", "info", {**WHO, "wait_ms": 700, "reason": "Retry-After"})
     assert scene.told[-1][2]["attempt"] == 2
-
-
-def test_each_wait_of_a_holder_is_told() -> None:
-    """The domain may change hands, and the next holder wait as well."""
-    gate = FakeGate(acquires=[WAITING_NEIGHBOUR, NEIGHBOUR, WAITING_NEIGHBOUR, HELD])
-    scene = Scene(gate=gate)
-    scene.waits(scene.acquisition())
-    assert scene.events().count("throttle.wait") == 2
-
-
-def test_wait_that_is_almost_over_is_not_overslept() -> None:
-    """The next look comes when the holder begins, at the latest."""
-    gate = FakeGate(acquires=[evolve(WAITING_NEIGHBOUR, wait_ms=7), HELD])
-    assert Scene(gate=gate).acquisition().advance() == Wait(7, QUEUE)
+    soon = FakeGate(acquires=[evolve(WAITING_NEIGHBOUR, wait_ms=7), HELD])
+    assert Scene(gate=soon).acquisition().advance() == Wait(7, QUEUE)
 
 
 def test_further_host_waits_with_its_holder_too() -> None:
@@ -635,20 +582,6 @@ def test_further_host_waits_with_its_holder_too() -> None:
     first.advance()
     further = scene.acquisition(beside=first)
     assert [wait.why for wait in scene.waits(further)] == [QUEUE]
-
-
-def test_stranger_that_seems_to_wait_is_met_with_attempts() -> None:
-    """Another system keeps other times."""
-    scene = Scene(gate=FakeGate(acquires=[evolve(STRANGER, wait_ms=700), HELD]))
-    assert scene.waits(scene.acquisition()) == [Wait(1250, BACKOFF)]
-
-
-def test_who_asks_once_does_not_wait_with_a_holder() -> None:
-    """It has other domains to go to."""
-    scene = Scene(gate=FakeGate(acquires=[WAITING_NEIGHBOUR]))
-    with pytest.raises(DomainLockTimeoutError):
-        scene.acquisition(once=True).advance()
-    assert scene.told == []
 
 
 def test_who_stands_in_line_says_that_the_first_one_waits() -> None:
@@ -666,46 +599,15 @@ def test_who_stands_in_line_says_that_the_first_one_waits() -> None:
     ]
 
 
-def test_lock_that_could_not_be_had_is_a_timeout() -> None:
-    """Its row has a type of its own, and says after how many attempts and why (SPEC A27)."""
-    scene = Scene({"domain_lock_max_retries": 1}, gate=FakeGate(acquires=[AWAY]))
-    with pytest.raises(DomainLockTimeoutError):
-        scene.acquisition().advance()
-    assert scene.types == ["timeout"]
-    [(event, level, fields)] = scene.told
-    assert (event, level) == ("lock.acquire.timeout", "error")
-    assert {"domain": DOMAIN, "attempts": 1, "reason": "redis_unavailable"}.items() <= fields.items()
-
-
-# ── the line of a process ──
-
-
 def test_first_come_first_served() -> None:
-    """The next one comes up when those before it have left, in whatever order."""
+    """The next one comes up when all before it have left; a place is given up once."""
     scene = Scene(gate=FakeGate(acquires=[HELD]))
     first, second, third = (scene.acquisition(session_id=str(number)) for number in range(3))
     assert [isinstance(each.advance(), Entered) for each in (first, second, third)] == [True, False, False]
-    second.leave()
-    first.leave()
-    scene.now += 1
-    assert isinstance(third.advance(), Entered)
-
-
-def test_domains_have_their_own_lines() -> None:
-    """Nobody waits behind a session of another domain."""
-    scene = Scene()
-    assert isinstance(scene.acquisition().advance(), Entered)
-    assert isinstance(scene.acquisition(domain="example.org").advance(), Entered)
-
-
-def test_leaving_twice_moves_nobody_else() -> None:
-    """A place is given up once."""
-    scene = Scene(gate=FakeGate(acquires=[HELD]))
-    first, second, third = (scene.acquisition(session_id=str(number)) for number in range(3))
-    for each in (first, second, third):
-        each.advance()
     first.leave()
     first.leave()
     scene.now += 1
     assert isinstance(third.advance(), Wait)
-    assert isinstance(second.advance(), Entered)
+    second.leave()
+    scene.now += 1
+    assert isinstance(third.advance(), Entered)

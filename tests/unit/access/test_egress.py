@@ -9,87 +9,43 @@ from crawler.access.egress import EgressPolicy, given_away
 NOTHING_ALLOWED = EgressPolicy.of(())
 
 REFUSED = {
-    "127.0.0.1": "loopback",
-    "127.255.255.254": "loopback",
-    "::1": "loopback",
-    "::ffff:127.0.0.1": "loopback",
-    "::ffff:7f00:1": "loopback",
-    "0.0.0.0": "unspecified",  # ruff: ignore[hardcoded-bind-all-interfaces] - looked at, not bound
-    "0.1.2.3": "unspecified",
-    "::": "unspecified",
-    "10.0.0.1": "private",
-    "172.16.0.1": "private",
-    "172.31.255.255": "private",
-    "192.168.1.1": "private",
-    "::ffff:192.168.1.1": "private",
-    "fc00::1": "private",
-    "fd12:3456:789a::1": "private",
-    "fec0::1": "private",
-    "169.254.169.254": "link-local",
-    "::ffff:169.254.169.254": "link-local",
-    "fe80::1": "link-local",
-    "fe80::1%eth0": "link-local",
-    "100.64.0.1": "shared (CGNAT)",
-    "100.127.255.255": "shared (CGNAT)",
-    "224.0.0.1": "multicast",
-    "239.255.255.250": "multicast",
-    "ff02::1": "multicast",
-    "64:ff9b::7f00:1": "NAT64",
-    "64:ff9b::5db8:d822": "NAT64",
-    "64:ff9b:1::a00:1": "NAT64",
-    "2002:7f00:1::": "6to4",
-    "192.88.99.1": "6to4",
-    "2001:0:53aa:64c:0:fbff:80ff:fffe": "Teredo",
-    "192.0.0.9": "reserved",
-    "192.0.2.1": "reserved",
-    "198.18.0.1": "reserved",
-    "198.51.100.1": "reserved",
-    "203.0.113.1": "reserved",
-    "240.0.0.1": "reserved",
-    "255.255.255.255": "reserved",
-    "::127.0.0.1": "reserved",
-    "100::1": "reserved",
-    "2001:2::1": "reserved",
-    "2001:db8::1": "reserved",
-    "3fff::1": "reserved",
-    "4000::1": "reserved",
-    "5f00::1": "reserved",
+    "loopback": "127.0.0.1 127.255.255.254 ::1 ::ffff:127.0.0.1 ::ffff:7f00:1",
+    "unspecified": "0.0.0.0 0.1.2.3 ::",
+    "private": "10.0.0.1 172.16.0.1 172.31.255.255 ::ffff:192.168.1.1 fc00::1 fd12::1 fec0::1",
+    "link-local": "169.254.169.254 ::ffff:169.254.169.254 fe80::1 fe80::1%eth0",
+    "shared (CGNAT)": "100.64.0.1 100.127.255.255",
+    "multicast": "224.0.0.1 239.255.255.250 ff02::1",
+    "NAT64": "64:ff9b::7f00:1 64:ff9b::5db8:d822 64:ff9b:1::a00:1",
+    "6to4": "2002:7f00:1:: 192.88.99.1",
+    "Teredo": "2001:0:53aa:64c:0:fbff:80ff:fffe",
+    "reserved": "192.0.0.9 192.0.2.1 198.18.0.1 198.51.100.1 203.0.113.1 240.0.0.1 255.255.255.255 "
+    "::127.0.0.1 100::1 2001:2::1 2001:db8::1 3fff::1 4000::1 5f00::1",
 }
-PUBLIC = [
-    "93.184.215.14",
-    "1.1.1.1",
-    "100.63.255.255",
-    "100.128.0.1",
-    "172.32.0.1",
-    "::ffff:1.1.1.1",
-    "2606:4700:4700::1111",
-    "2a00:1450:4001:830::200e",
-]
+PUBLIC = (
+    "93.184.215.14 1.1.1.1 100.63.255.255 100.128.0.1 172.32.0.1 ::ffff:1.1.1.1 2606:4700::1111 2a00:1450::e"
+)
 
 
-@pytest.mark.parametrize(("address", "reason"), REFUSED.items())
-def test_private_address_is_refused(address: str, reason: str) -> None:
+@pytest.mark.parametrize("reason", REFUSED)
+def test_private_address_is_refused(reason: str) -> None:
     """Nothing that is not public is connected to, and the reason is told."""
-    refusal = NOTHING_ALLOWED.refusal("shop.example", [address])
-    assert refusal is not None
-    assert refusal.endswith(f" is {reason}")
+    for address in REFUSED[reason].split():
+        refusal = NOTHING_ALLOWED.refusal("shop.example", [address])
+        assert refusal is not None, address
+        assert refusal.endswith(f" is {reason}"), address
 
 
-@pytest.mark.parametrize("address", PUBLIC)
-def test_public_address_is_fine(address: str) -> None:
-    """A shop on the open net is what this is for."""
-    assert NOTHING_ALLOWED.refusal("shop.example", [address]) is None
+def test_public_address_is_fine() -> None:
+    """A shop on the open net is what this is for; a name without an answer is not refused here."""
+    for address in PUBLIC.split():
+        assert NOTHING_ALLOWED.refusal("shop.example", [address]) is None
+    assert NOTHING_ALLOWED.refusal("shop.example", []) is None
 
 
 def test_one_bad_answer_spoils_the_name() -> None:
     """A name with a public and a private address is refused, in whatever order they come."""
     assert NOTHING_ALLOWED.refusal("shop.example", ["1.1.1.1", "10.0.0.1"]) == "10.0.0.1 is private"
     assert NOTHING_ALLOWED.refusal("shop.example", ["10.0.0.1", "1.1.1.1"]) == "10.0.0.1 is private"
-
-
-def test_name_without_answers_is_not_refused() -> None:
-    """It is unknown, which is told by others."""
-    assert NOTHING_ALLOWED.refusal("shop.example", []) is None
 
 
 def test_answer_that_is_no_address_is_refused() -> None:

@@ -90,7 +90,7 @@ def test_what_can_be_no_rule(rule: str, problem: str) -> None:
 
 @pytest.mark.parametrize(
     "rule",
-    ["/" + "**a" * 160, "/**" * 160 + "/x", "/" + "*a" * 240 + "b", "/**/*a" * 80 + "b", "/" + "**/*" * 120],
+    ["/" + "**a" * 160, "/**" * 160 + "/x", "/" + "*a" * 240 + "b", "/**/*a" * 80 + "b"],
 )
 def test_no_rule_is_slow(rule: str) -> None:
     """A bomb of stars against the longest paths that a URL has takes milliseconds."""
@@ -100,26 +100,6 @@ def test_no_rule_is_slow(rule: str) -> None:
     for path in paths:
         rules.first(path)
     assert time.thread_time() - begun < 1
-
-
-def test_many_rules_are_no_slower_than_few() -> None:
-    """Ten thousand plain rules cost a path a look at each of its folders."""
-    rules = PathRules(tuple(f"/{number}{end}" for number in range(5000) for end in ("", "/**")))
-    assert rules.first("/4711/a/b") == "/4711/**"
-    begun = time.thread_time()
-    for number in range(1000):
-        rules.first(f"/x{number}" + "/a" * 50)
-    assert time.thread_time() - begun < 1
-
-
-def test_what_an_automaton_remembers_has_a_bound() -> None:
-    """A site that invents paths for ever does not fill the memory."""
-    rules = PathRules(("/*a*b*c*/**/d*e", "/**/x*y"))
-    for number in range(3000):
-        rules.first(f"/{chr(1000 + number)}{number:b}".replace("1", "a").replace("0", "b"))
-    automaton = rules._globs
-    assert automaton is not None
-    assert len(automaton._steps) <= automaton._room
 
 
 SEGMENTS = st.sampled_from(["a", "b", "ab", "*", "**", "a*", "*b", "a**", "**b", "a*b"])

@@ -1,14 +1,73 @@
-"""The rules of the gate on the database: what is left of a delay, and how long a holder waits."""
+"""The gate on the database: its times, what it does not touch, and its errors."""
 
 from __future__ import annotations
 
-import pytest
-from attrs import evolve
+from typing import TYPE_CHECKING
 
-from crawler.access.gate import GateTimes
-from crawler.access.local_gate import starts_in_ms, throttle_left_ms
+import pytest
+from sqlalchemy import text
+
+from crawler.access.gate import Busy, GateTimes, Held, LocalGateUnavailableError
+from crawler.access.local_gate import LocalGate, starts_in_ms, throttle_left_ms
+from crawler.db.engine import Database
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TIMES = GateTimes(lock_ttl_ms=300_000, min_delay_ms=2000, throttle_ttl_ms=60_000, max_delay_ms=300_000)
+DOMAIN = "example.com"
+
+
+def test_waiting_does_not_hold_writers_up(sqlite_database: str) -> None:
+    """Sessions that ask for a held domain only read, so they get their answer while somebody writes."""
+    database, writer = Database(sqlite_database), Database(sqlite_database)
+    gate = LocalGate(database, TIMES)
+    assert isinstance(gate.acquire(DOMAIN, "5c1e"), Held)
+    with writer.write():
+        assert isinstance(gate.acquire(DOMAIN, "0ff5"), Busy)
+        assert gate.state(DOMAIN).value
+        assert len(gate.states()) == 1
+    database.close()
+    writer.close()
+
+
+def test_reach(sqlite_database: str, postgres_database: str) -> None:
+    """A file's locks reach this machine, a server's all that share it."""
+    reach = []
+    for url in (sqlite_database, postgres_database):
+        database = Database(url)
+        reach.append(LocalGate(database, TIMES).shared)
+        database.close()
+    assert reach == [False, True]
+
+
+def test_missing_table_is_no_crash(database: Database) -> None:
+    """A database that cannot do its part is a gate that does not answer, with the reason."""
+    with database.write() as session:
+        session.execute(text("DROP TABLE domain_gates"))
+    gate = LocalGate(database, TIMES)
+    for call in (gate.extend, gate.release):
+        with pytest.raises(LocalGateUnavailableError, match="domain_gates"):
+            call(Held(DOMAIN, "5c1e", "vitrine:token"))
+
+
+def test_absent_server_is_no_crash() -> None:
+    """Nothing listens there: no session gets in, and no password is shown."""
+    database = Database("postgresql://user:canary@127.0.0.1:1/none")
+    with pytest.raises(LocalGateUnavailableError) as refused:
+        LocalGate(database, TIMES).acquire(DOMAIN, "5c1e")
+    assert refused.value.code == "database_unavailable"
+    assert "canary" not in f"{refused.value} {refused.value.hint}"
+    database.close()
+
+
+def test_unwritable_place_is_no_crash(tmp_path: Path) -> None:
+    """A file where a folder should be keeps the database from being made."""
+    (tmp_path / "file").touch()
+    database = Database(f"sqlite:///{tmp_path / 'file' / 'vitrine.db'}")
+    with pytest.raises(LocalGateUnavailableError):
+        LocalGate(database, TIMES).acquire(DOMAIN, "5c1e")
+    database.close()
 
 
 @pytest.mark.parametrize(
@@ -28,11 +87,6 @@ def test_what_is_left_of_the_delay(since_ms: int, left_ms: int) -> None:
     assert throttle_left_ms(TIMES, since_ms) == left_ms
 
 
-def test_no_delay_is_no_wait() -> None:
-    """With DOMAIN_MIN_DELAY_MS=0 nobody waits."""
-    assert throttle_left_ms(evolve(TIMES, min_delay_ms=0), 0) == 0
-
-
 @pytest.mark.parametrize(
     ("since_ms", "left_ms"),
     [(-1500, 1500), (0, 0), (1500, 0), (-299_000, 299_000), (-(10**12), 300_000)],
@@ -40,3 +94,11 @@ def test_no_delay_is_no_wait() -> None:
 def test_how_long_a_holder_waits(since_ms: int, left_ms: int) -> None:
     """Until its start, which lies in the future; a clock that runs wrong holds nobody up for ever."""
     assert starts_in_ms(TIMES, since_ms) == left_ms
+
+
+@pytest.mark.parametrize(
+    ("seconds", "delay_ms"), [(1.5, 1500), (300, 300_000), (10**9, 300_000), (0, 0), (-5, 0)]
+)
+def test_what_a_site_may_ask_for(seconds: float, delay_ms: int) -> None:
+    """Within DOMAIN_MAX_DELAY_SECONDS, and never a delay into the past."""
+    assert TIMES.bounded(seconds) == delay_ms

@@ -28,14 +28,6 @@ def test_tokens_never_repeat() -> None:
     assert all(is_own(token) for token in tokens)
 
 
-def test_strangers_token_is_not_own() -> None:
-    """The same process id after a restart of the process or the machine is another holder."""
-    own = new_token("5c1e")
-    host, _, _, pid, _ = this_process().split("|")
-    assert own.startswith(f"vitrine:{host}:{pid}:")
-    assert not is_own(f"vitrine:{host}:{pid}:other-start:5c1e:0123")
-
-
 def test_running_process_is_not_gone() -> None:
     """We are here."""
     assert not is_gone(this_process())

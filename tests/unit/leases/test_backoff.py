@@ -21,12 +21,6 @@ def test_chance_spreads_what_failed_together() -> None:
     assert [backoff.delay(2, chance) for chance in (0, 0.5, 1)] == [2, 2.25, 2.5]
 
 
-def test_another_factor_grows_otherwise() -> None:
-    """And a factor of one not at all."""
-    assert [Backoff(1, factor=3).delay(failures) for failures in (1, 2, 3)] == [1, 3, 9]
-    assert Backoff(5, factor=1).delay(99) == 5
-
-
 @given(
     failures=st.integers(1, 10_000),
     chance=st.floats(0, 1),

@@ -303,7 +303,7 @@ def torture(database: Database, examples: int, steps: int) -> None:
 
 def test_leases_hold_in_any_order_of_events(database: Database) -> None:
     """One living owner; what is finished stays so; who is stale changes nothing; nothing is lost."""
-    torture(database, *((120, 50) if database.is_sqlite else (30, 40)))
+    torture(database, *((40, 35) if database.is_sqlite else (8, 25)))
 
 
 @pytest.mark.soak(minutes=90)
