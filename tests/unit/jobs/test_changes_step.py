@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import func, select, update
 
-from crawler.archive import changes
 from crawler.config import load_settings
 from crawler.db.models import Job, JobStep, SnapshotChange, Text
-from crawler.jobs import changes_step
 from crawler.jobs.changes_step import Comparer
 from tests.unit.archive.warcs import Page
 from tests.unit.jobs.test_indexing import crawled, index
@@ -60,41 +58,6 @@ def test_it_comes_after_the_index(bench: Bench) -> None:
     assert not comparer(bench).work_once()
     index(bench, job_id, again=True)
     assert step(bench).status == "pending"
-
-
-def test_a_worker_that_is_stopped_puts_it_back(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was written stays, and the next one goes on."""
-    monkeypatch.setattr(changes, "BATCH", 5)
-    job_id, _ = crawled(bench)
-    index(bench, job_id)
-    stopping = Event()
-
-    def stops_after_some(*_: object) -> bool:
-        if events(bench):
-            stopping.set()
-        return not stopping.is_set()
-
-    monkeypatch.setattr(Comparer, "_is_ours", stops_after_some)
-    assert comparer(bench, stopping).work_once()
-    assert (step(bench).status, events(bench)) == ("pending", 5)
-    monkeypatch.undo()
-    assert comparer(bench).work_once()
-    assert (step(bench).status, events(bench)) == ("finished", 12)
-
-
-def test_one_that_breaks_costs_itself(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The job is indexed all the same; the command does it later."""
-    job_id, _ = crawled(bench)
-    index(bench, job_id)
-
-    def broken(*_: object, **__: object) -> None:
-        raise RuntimeError("broken")
-
-    monkeypatch.setattr(changes_step, "compute_changes", broken)
-    assert comparer(bench).work_once()
-    assert (step(bench).status, step(bench).cause) == ("error", "changes_failed")
-    with bench.database.read() as db:
-        assert db.get_one(Job, job_id).status == "indexed"
 
 
 def test_a_worker_that_died_leaves_the_jobs_state_alone(bench: Bench) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from crawler.config import load_settings
 from crawler.engines.scrapy_engine import PLAN_FILE
-from crawler.engines.statistics import Statistics, end_line
+from crawler.engines.statistics import end_line
 from crawler.jobs import crawling
 from crawler.jobs.crawling import MAX_COMMAND_BYTES, SEEDS_FILE, TAIL_LINES, Archive, Crawl, tool_command
 from crawler.jobs.steps import Came
@@ -191,16 +191,6 @@ def test_a_folder_that_goes_away_is_no_failure_of_the_crawl(
         result = came(monkeypatch, crawl, tool)
         assert (result.came, result.cause) == (Came.INFRASTRUCTURE, crawling.INFRASTRUCTURE)
         assert "went away" in result.error
-
-
-def test_progress_is_told_now_and_then(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not with every line; the last word is in what came of it."""
-    heard: list[Statistics] = []
-    said = '{"context":"crawlStatus","message":"Crawl statistics","details":{"crawled":%d,"total":9,"run":4}}'
-    crawl._on_progress = heard.append
-    result = came(monkeypatch, crawl, Tool(*(said % n for n in range(5))))
-    assert [each.crawled for each in heard] == [0]
-    assert (result.facts["pages_crawled"], result.facts["run_id"]) == (4, 4)
 
 
 def test_the_tool_is_ours_unless_another_is_named() -> None:

@@ -29,7 +29,7 @@ from crawler.db.models import (
 from crawler.html.content import content_of
 from tests.unit.archive.stored import crawled_job
 from tests.unit.archive.warcs import Page, write_warc
-from tests.unit.jobs.test_indexing import PAGES, URL, body, crawled, found, index
+from tests.unit.jobs.test_indexing import PAGES, URL, body, crawled, index
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -215,37 +215,3 @@ def test_a_disk_that_is_full(bench: Bench, tmp_path: Path) -> None:
     inside = path.relative_to(pass_of(bench, job_id).output_dir)
     expected = undisturbed(tmp_path / "undisturbed", [path.read_bytes()], inside)
     assert differing(state(bench.database), expected) == {}
-
-
-def test_a_file_that_grows_meanwhile(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was written while it was read is bad where it is cut, and found when it is whole."""
-    job_id, path = crawled(bench, PAGES)
-    more = path.with_name("more")
-    write_warc(more, [Page(f"{URL}/p/{n}", body(n)) for n in range(12, 15)])
-    rest = more.read_bytes()
-    more.unlink()
-    compared = warc_answers._compared
-    said = [rest[: len(rest) // 2]]
-
-    def growing(*args: Any, **options: Any) -> Any:
-        if said:
-            with path.open("ab") as file:
-                file.write(said.pop())
-        return compared(*args, **options)
-
-    monkeypatch.setattr(warc_answers, "_compared", growing)
-    first = index(bench, job_id)
-    assert first is not None
-    assert first.result is not None
-    assert (first.status, first.result.bad) == ("indexed", 1)
-    assert found(bench.database, "token11x") == [f"{URL}/p/11"]
-    with path.open("ab") as file:
-        file.write(rest[len(rest) // 2 :])
-    second = index(bench, job_id)
-    assert second is not None
-    assert second.result is not None
-    assert (second.result.bad, second.result.removed) == (0, 0)
-    assert [found(bench.database, f"token{n}x") for n in (0, 14)] == [[f"{URL}/p/0"], [f"{URL}/p/14"]]
-    with bench.database.read() as db:
-        [file_row] = db.scalars(select(WarcFile))
-    assert (file_row.state, file_row.records_bad, file_row.damage) == ("sealed", 0, None)

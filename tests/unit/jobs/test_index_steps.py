@@ -108,7 +108,7 @@ def test_who_lost_the_lease_may_write_nothing(bench: Bench, worker: IndexSteps) 
     assert [list(worker.renew([each.lease])) for each in (stale, work)] == [[], [work.lease]]
 
 
-@pytest.mark.parametrize("status", ["queued", "running", "retryable", "failed"])
+@pytest.mark.parametrize("status", ["queued", "failed"])
 def test_what_is_not_crawled_cannot_be_indexed(bench: Bench, worker: IndexSteps, status: str) -> None:
     """The refusal names both."""
     job_id = crawled(bench, status)

@@ -54,24 +54,6 @@ def test_a_worker_at_a_job_counts_once(bench: Bench) -> None:
     assert workers(bench.database) == 2
 
 
-def test_a_sign_is_given_now_and_then_and_holds_until_the_next(bench: Bench) -> None:
-    """Who looks all the time does not write all the time; who looks each hour is there meanwhile."""
-    clock = [1000.0]
-    here = Presence(bench.database, 3600, lambda: clock[0])
-
-    def said() -> JobWorker:
-        here.tell()
-        with bench.database.read() as db:
-            return db.scalars(select(JobWorker)).one()
-
-    first = said()
-    assert first.lasts_until - first.seen_at == timedelta(seconds=3600 + presence.GRACE_SECONDS)
-    assert said().seen_at == first.seen_at
-    clock[0] += presence.BEAT_SECONDS
-    assert said().seen_at > first.seen_at
-    assert said().started_at == first.started_at
-
-
 def test_who_was_killed_is_not_there(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Here at once, elsewhere when its time is over; the next worker forgets it."""
     Presence(bench.database, 30).tell()

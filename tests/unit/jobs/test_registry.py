@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +13,7 @@ from crawler.config import Settings, load_settings
 from crawler.engines.flags import OptionError
 from crawler.errors import CrawlerError, NotFoundError, UsageError
 from crawler.jobs import registry
-from crawler.runs.sources import Source, bundled_sources, job_name_of
+from crawler.runs.sources import Source, bundled_sources
 
 if TYPE_CHECKING:
     from crawler.db.engine import Database
@@ -30,18 +29,6 @@ def settings(monkeypatch: pytest.MonkeyPatch) -> Settings:
     return load_settings({"EGRESS_ALLOW": ""})
 
 
-def test_what_comes_along() -> None:
-    """SPEC 29: two sources, with the seed's defaults and its names."""
-    bundled = bundled_sources()
-    assert list(bundled) == ["hc", "phac"]
-    health = bundled["hc"]
-    assert health.start_urls == ("https://www.canada.ca/en/health-canada.html",)
-    assert job_name_of(health, NOW) == "hc-20251209"
-    asked = ("cleanup", "overwrite", "enable_monitoring", "enable_adaptive_workers", "enable_vpn_rotation")
-    assert not any(health.job[name] for name in asked)
-    assert (health.job["initial_workers"], health.job["log_level"], health.group_by) == (1, "INFO", "path")
-
-
 def test_seeding_again_registers_nothing(database: Database) -> None:
     """SPEC 35; what is there stays as it is, and is found in any case."""
     with database.write() as db:
@@ -52,12 +39,6 @@ def test_seeding_again_registers_nothing(database: Database) -> None:
         with pytest.raises(NotFoundError, match="'bogus' is not registered") as missing:
             registry.find_registered(db, "bogus")
         assert "vitrine sources seed" in missing.value.hint
-
-
-def test_where_a_job_writes() -> None:
-    """SPEC 31."""
-    folder = registry.output_dir_of(Path("/archive"), bundled_sources()["hc"], "hc-20251209", NOW)
-    assert folder == Path("/archive/hc/20251209T210911Z__hc-20251209")
 
 
 def test_what_a_job_is_told(settings: Settings) -> None:

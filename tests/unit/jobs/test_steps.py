@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import select, update
@@ -14,14 +14,12 @@ from crawler.errors import UsageError
 from crawler.jobs import steps
 from crawler.jobs.lifecycle import JobStateError
 from crawler.jobs.steps import (
-    MAX_HISTORY,
     MAX_INFRA_ERRORS,
     REST_SECONDS,
     Came,
     Result,
     Steps,
     Work,
-    columns_of,
 )
 
 if TYPE_CHECKING:
@@ -96,6 +94,21 @@ def test_what_an_attempt_comes_to(
     assert (attempt["outcome"], attempt["exit_code"], attempt["error"]) == (str(came), 3, "why")
 
 
+def test_jobs_are_crawled_in_the_order_of_their_queueing(bench: Bench, worker: Steps) -> None:
+    """One without a source is nobody's; one that fails has two more tries, before the others."""
+    first, second = bench.order(), bench.order()
+    with bench.database.write() as db:
+        db.execute(update(Job).where(Job.id < first).values(source_id=None))
+    crawled = []
+    while (work := worker.acquire()) is not None:
+        crawled.append(work.job_id)
+        worker.end(work, Result(Came.FAILED, 1))
+    assert crawled == [first, first, first, second, second, second]
+    with bench.database.read() as db:
+        rows = db.execute(select(Job.status, Job.retry_count).where(Job.id >= first)).all()
+    assert [tuple(row) for row in rows] == [("failed", 2)] * 2
+
+
 def test_the_machines_rests_grow_and_end(bench: Bench, worker: Steps) -> None:
     """After so many the job has failed, and that is on record; a success between them forgets them."""
     rests = []
@@ -110,14 +123,6 @@ def test_the_machines_rests_grow_and_end(bench: Bench, worker: Steps) -> None:
     assert job(bench).status == "failed"
     with bench.database.read() as db:
         assert db.scalars(select(ScrapeRecord.status)).all() == ["failed"]
-
-
-def test_a_crawl_that_fails_has_so_many_tries(bench: Bench, worker: Steps) -> None:
-    """As the settings say: two more."""
-    states = [worker.end(begun(bench, worker), Result(Came.FAILED, 1)) for _ in range(3)]
-    assert states == ["retryable", "retryable", "failed"]
-    assert worker.acquire() is None
-    assert job(bench).retry_count == bench.settings.max_crawl_retries
 
 
 def test_one_that_did_not_begin_is_as_it_was_and_rests(bench: Bench, worker: Steps) -> None:
@@ -148,18 +153,6 @@ def test_files_in_its_folder_become_the_jobs(bench: Bench, worker: Steps) -> Non
             99,
             None,
         ]
-
-
-def test_the_history_is_bounded(bench: Bench, worker: Steps) -> None:
-    """The newest attempts stay."""
-    with bench.database.write() as db:
-        db.execute(
-            update(JobStep).values(detail={"attempts": [{"epoch": -n} for n in range(MAX_HISTORY, 0, -1)]})
-        )
-    work = begun(bench, worker)
-    history = step(bench).detail["attempts"]
-    assert len(history) == MAX_HISTORY
-    assert [history[0]["epoch"], history[-1]["epoch"]] == [-MAX_HISTORY + 1, work.lease.epoch]
 
 
 def test_what_the_dead_held_is_put_back_at_once(
@@ -200,12 +193,3 @@ def test_a_step_whose_job_is_elsewhere_is_no_crawl(bench: Bench, worker: Steps) 
         db.execute(update(Job).values(status="indexed"))
     second = bench.order()
     assert begun(bench, worker).job_id == second
-
-
-@pytest.mark.parametrize("count", [0, 2**31 - 1, 2**31, 2**53])
-def test_counts_fit_their_columns(count: int) -> None:
-    """Whatever an engine says."""
-    said = Statistics(count, count, count, 0, waiting=False, run=None, raw={"details": {"a": [1] * 5_000}})
-    columns: dict[str, Any] = columns_of(said)
-    assert columns["pages_crawled"] == min(count, 2**31 - 1)
-    assert len(str(columns["last_stats_json"])) < 20_000

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from datetime import UTC, datetime
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from crawler.access.process import process_mark
-from crawler.engines.state import STATE_FILE
-from crawler.engines.statistics import MAX_LINE_CHARS
 from crawler.jobs import storage
 from crawler.jobs.storage import (
     ArchiveBusyError,
@@ -20,9 +16,7 @@ from crawler.jobs.storage import (
     last_statistics,
     lines_backwards,
     locked,
-    note_guard,
     pid_here,
-    state_path,
 )
 
 if TYPE_CHECKING:
@@ -68,22 +62,6 @@ def test_a_lock_that_says_nonsense_ends_nobody(
     assert killed == []
 
 
-def test_the_guard_of_what_was_left_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is waited for then: a second signal would have it end in another way."""
-    killed: list[int] = []
-    passed = iter(range(100))
-    monkeypatch.setattr(os, "kill", lambda pid, _: killed.append(pid))
-    clock = SimpleNamespace(sleep=lambda _: None, monotonic=lambda: float(next(passed)))
-    monkeypatch.setattr(storage, "time", clock)
-    with locked(tmp_path) as descriptor:
-        note_guard(descriptor, os.getpid())
-        note_guard(descriptor, os.getpid())
-        assert json.loads((tmp_path / storage.LOCK_FILE).read_bytes())["guard"] == process_mark(os.getpid())
-        with pytest.raises(ArchiveBusyError), locked(tmp_path):
-            pass
-    assert killed == [os.getpid()]
-
-
 def test_a_process_is_known_by_its_mark() -> None:
     """Not one that has its number now, nor one of another machine."""
     mark = process_mark(os.getpid())
@@ -107,39 +85,14 @@ def test_a_log_shows_no_password_and_steers_no_terminal(tmp_path: Path) -> None:
         CombinedLog(tmp_path, "crawl", NOW)
 
 
-def test_a_disk_that_is_full_ends_no_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is lost is known."""
-    log = CombinedLog(tmp_path, "crawl", NOW)
-
-    def full(_descriptor: int, _data: bytes) -> int:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "write", full)
-    assert log.write(b"a line") == "a line"
-    assert log.error is not None
-    log.close()
-
-
-@pytest.mark.parametrize(
-    "text", ["", "\n", "one", "one\n", "one\ntwo", "\n\n", "é\n" * 3, "a" * 100 + "\nb", "one\r\ntwo\r\n"]
-)
-@pytest.mark.parametrize("block", [1, 2, 3, 65_536])
+@pytest.mark.parametrize("text", ["", "one\n", "one\ntwo", "\n\n", "é\n" * 3, "one\r\ntwo\r\n"])
+@pytest.mark.parametrize("block", [1, 3, 65_536])
 def test_lines_come_backwards(tmp_path: Path, text: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever the blocks end in which the file is read."""
     monkeypatch.setattr(storage, "_BLOCK", block)
     path = tmp_path / "log"
     path.write_bytes(text.encode())
     assert list(lines_backwards(path)) == text.split("\n")[::-1]
-
-
-def test_of_an_endless_line_the_end_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is held is bounded."""
-    monkeypatch.setattr(storage, "_BLOCK", 1_000)
-    path = tmp_path / "log"
-    path.write_bytes(b"x" * (MAX_LINE_CHARS + 50_000) + b"end")
-    [line] = lines_backwards(path)
-    assert len(line) <= MAX_LINE_CHARS + 1_000
-    assert line.endswith("end")
 
 
 def test_the_last_statistics_of_the_newest_log_that_has_any(tmp_path: Path) -> None:
@@ -155,10 +108,3 @@ def test_the_last_statistics_of_the_newest_log_that_has_any(tmp_path: Path) -> N
     assert (found[0].name, found[1].crawled) == ("archive_some_20260504.combined.log", 3)
     assert last_statistics(tmp_path, 1002) is None
     assert last_statistics(tmp_path / "none", 0) is None
-
-
-def test_the_tools_memory(tmp_path: Path) -> None:
-    """If it is a file."""
-    assert state_path(tmp_path) is None
-    (tmp_path / STATE_FILE).write_text("{}", encoding="utf-8")
-    assert state_path(tmp_path) == str(tmp_path / STATE_FILE)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import select
 
-from crawler.config import load_settings
-from crawler.db.models import AuditEntry, Job, WarcFile
+from crawler.db.models import AuditEntry, Job
 from crawler.errors import CrawlerError
 from crawler.jobs import upkeep
 from crawler.jobs.lifecycle import JobStateError
 from crawler.jobs.storage import ArchiveBusyError, locked
-from tests.unit.views.rows import NOW, THEN, a_job
+from tests.unit.views.rows import NOW, a_job
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,16 +80,6 @@ def test_counts_of_a_job_at_work_are_its_workers(database: Database) -> None:
     assert (entry.actor, entry.details["retry_count"], entry.details["infra_errors"]) == ("me", 2, 3)
 
 
-def test_a_configuration_that_is_wrong_is_told() -> None:
-    """Whatever of it: what cannot be run would be refused by the tool, hours later."""
-    settings = load_settings({})
-    right = {"seeds": ["https://shop.example/"], "tool_options": {}}
-    upkeep.validate(a_job(config=right), settings)
-    for wrong in ({}, {"seeds": ["nonsense"]}, {**right, "tool_options": {"x": 1}}):
-        with pytest.raises(CrawlerError):
-            upkeep.validate(a_job(config=wrong), settings)
-
-
 def test_every_file_has_a_name_of_its_own(tmp_path: Path) -> None:
     """However many have the same one; what lies there already is not copied again."""
     lay(
@@ -106,24 +94,6 @@ def test_every_file_has_a_name_of_its_own(tmp_path: Path) -> None:
     for name, path in places.items():
         (tmp_path / "warcs" / name).write_bytes(path.read_bytes())
     assert upkeep.to_move(tmp_path) == {}
-
-
-def test_rows_follow_their_files(database: Database, tmp_path: Path) -> None:
-    """The bytes are the same, a manifest says so, and a second time nothing is done."""
-    lay(tmp_path, _tmpa__a_warc_gz=b"12345")
-    with database.write() as db:
-        job = a_job(status="indexed", output_dir=str(tmp_path))
-        row = WarcFile(folder=str(tmp_path), path=".tmpa/a.warc.gz", state="sealed", created_at=THEN)
-        db.add_all((job, row))
-        db.flush()
-        job_id = job.id
-    [moved] = upkeep.consolidate(database, job_id, who="me")
-    assert (moved.name, moved.found_at, moved.size_bytes) == ("a.warc.gz", ".tmpa/a.warc.gz", 5)
-    with database.read() as db:
-        assert db.scalars(select(WarcFile.path)).one() == "warcs/a.warc.gz"
-    [entry] = json.loads((tmp_path / "warcs/manifest.json").read_text("utf-8"))["entries"]
-    assert (entry["path"], entry["sha256"]) == ("a.warc.gz", moved.sha256)
-    assert upkeep.consolidate(database, job_id, who="me") == []
 
 
 def test_a_folder_that_somebody_writes_to_is_left_alone(
