@@ -90,10 +90,7 @@ def make(losses: Losses) -> Generator[Make]:
         each.close()
 
 
-@pytest.fixture(params=[True, False], ids=["one by one", "together"])
-def one_by_one(request: pytest.FixtureRequest) -> bool:
-    """Whether things are renewed one by one."""
-    return bool(request.param)
+both_ways = pytest.mark.parametrize("one_by_one", [True, False], ids=["one by one", "together"])
 
 
 def test_it_renews_several_times_while_a_renewal_lasts(make: Make, losses: Losses) -> None:
@@ -102,17 +99,6 @@ def test_it_renews_several_times_while_a_renewal_lasts(make: Make, losses: Losse
     make(store, one_by_one=True).keep(["a"])
     assert losses.none_for(LASTS * 2)
     assert 3 <= store.calls.count(["a"]) <= 7
-
-
-def test_things_are_renewed_together(make: Make) -> None:
-    """One call for all of them: a database is written to once."""
-    store = Store()
-    renewer = make(store)
-    renewer.keep(["a", "b"])
-    renewer.keep(["c"])
-    store.wait("abc")
-    renewer.forget("b")
-    store.wait("ac")
 
 
 def test_a_sign_of_life_needs_nothing_that_is_kept(make: Make) -> None:
@@ -134,6 +120,7 @@ def test_what_was_kept_too_late_is_renewed_at_once(make: Make, losses: Losses) -
     assert losses.next() == ("a", Cause.LOCK_LOST)
 
 
+@both_ways
 def test_a_loss_is_told_once(make: Make, losses: Losses, *, one_by_one: bool) -> None:
     """The first refusal ends it: the others are renewed, and it is not."""
     store = Store()
@@ -145,17 +132,7 @@ def test_a_loss_is_told_once(make: Make, losses: Losses, *, one_by_one: bool) ->
     assert set(map(tuple, store.calls[calls + 1 :])) == {("b",)}
 
 
-def test_what_is_forgotten_is_left_alone(make: Make, losses: Losses) -> None:
-    """Nobody is told that what was given back is gone."""
-    store = Store(GONE)
-    renewer = make(store, one_by_one=True)
-    renewer.keep(["a"])
-    renewer.forget(["a"])
-    renewer.forget(["a"])
-    assert losses.none_for(LASTS)
-    assert store.calls == []
-
-
+@both_ways
 def test_what_ends_while_it_is_renewed_is_not_lost(make: Make, losses: Losses, *, one_by_one: bool) -> None:
     """A renewal that meets the release on its way finds nothing, which is as it should be."""
     asked, go_on = threading.Event(), threading.Event()
@@ -203,14 +180,15 @@ def test_what_takes_too_long_is_lost(make: Make, losses: Losses) -> None:
     assert losses.none_for(LASTS)
 
 
-def test_a_short_absence_is_tolerated(make: Make, losses: Losses, *, one_by_one: bool) -> None:
+def test_a_short_absence_is_tolerated(make: Make, losses: Losses) -> None:
     """Two unanswered calls while a renewal lasts cost nothing."""
     store = Store(AWAY, AWAY, OURS)
-    make(store, lasts=1.5, one_by_one=one_by_one).keep("a")
+    make(store, lasts=1.5).keep("a")
     assert losses.none_for(2)
     assert len(store.calls) > 3
 
 
+@both_ways
 def test_a_long_absence_is_a_loss(make: Make, losses: Losses, *, one_by_one: bool) -> None:
     """When the last renewal has run out and nobody could be asked."""
     began = time.monotonic()

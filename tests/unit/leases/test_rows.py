@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 from uuid import UUID
@@ -16,7 +17,7 @@ from crawler.db.models.leased import Leased
 from crawler.db.types import UtcTime
 from crawler.leases.rows import Leases
 from crawler.leases.rules import LeaseRules
-from tests.unit.runs.queues import NOON, SECOND, Queue, a_run, page
+from tests.unit.runs.queues import NOON, SECOND, Queue, a_run, page, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -272,6 +273,25 @@ def test_a_lease_that_ended_stays_ended(queue: Queue, end: str) -> None:
     for name, write in WRITES.items():
         assert not write(queue, lease), name
     assert stand(queue.rows()[0]) == before
+
+
+def test_no_task_is_handed_out_twice(database: Database) -> None:
+    """Three empty a queue side by side; each task was leased once and finished once."""
+    run_id = a_run(database, *map(page, range(300)))
+
+    def work(owner: str) -> int:
+        own = Database(database.url.render_as_string(hide_password=False))
+        queue, done = Queue(own, run_id), 0
+        while leases := queue.acquire(owner=owner, limit=7):
+            assert all(queue.finish(lease) for lease in leases)
+            done += len(leases)
+        own.close()
+        return done
+
+    with ThreadPoolExecutor(3) as pool:
+        assert sum(pool.map(work, ("one", "two", "three"))) == 300
+    rows = rows_of(database, run_id)
+    assert {(row.status, row.attempts, row.lease_epoch) for row in rows} == {("finished", 1, 1)}
 
 
 def test_renewing_waits_for_nobody(on_postgresql: Queue) -> None:
