@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from attrs import define, evolve, field
@@ -29,8 +29,6 @@ from crawler.leases.renewer import Renewer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from crawler.access.gate import DomainState
 
 AWAY = GateUnavailableError("Redis at redis:6379 does not answer")
 TIMES = GateTimes(lock_ttl_ms=300_000, min_delay_ms=2000, throttle_ttl_ms=60_000, max_delay_ms=300_000)
@@ -62,44 +60,26 @@ class FakeGate:
         self.calls.append("acquire")
         if not self.acquires:
             return Held(domain, session_id, f"vitrine:{session_id}")
-        answer, self.acquires = self.acquires[0], self.acquires[1:] or self.acquires
-        if isinstance(answer, GateUnavailableError):
-            raise answer
+        answer: Held | Busy = self._next("acquires")
         return answer if waits or isinstance(answer, Busy) else evolve(answer, wait_ms=0)
 
     def extend(self, held: Held) -> bool:
         """The next answer."""
         self.calls.append("extend")
-        answer, self.extends = self.extends[0], self.extends[1:] or self.extends
-        if isinstance(answer, GateUnavailableError):
-            raise answer
-        return answer
+        return bool(self._next("extends"))
 
     def release(self, held: Held) -> Release:
         """The next answer."""
         self.calls.append("release")
-        answer, self.releases = self.releases[0], self.releases[1:] or self.releases
-        if isinstance(answer, GateUnavailableError):
-            raise answer
+        answer: Release = self._next("releases")
         return answer
 
-    def ask_delay(self, domain: str, seconds: float, reason: str) -> None:
-        """Forget it."""
-
-    def states(self) -> Sequence[DomainState]:
-        """None."""
-        return []
-
-    def state(self, domain: str) -> DomainState:
-        """Nobody asks for it."""
-        raise NotImplementedError
-
-    def break_lock(self, domain: str, value: str) -> bool:
-        """Nothing to break."""
-        return False
-
-    def close(self) -> None:
-        """Nothing to close."""
+    def _next(self, answers: str) -> Any:
+        left = getattr(self, answers)
+        setattr(self, answers, left[1:] or left)
+        if isinstance(left[0], GateUnavailableError):
+            raise left[0]
+        return left[0]
 
 
 class StillRenewer(Renewer[DomainAcquisition]):
@@ -141,7 +121,10 @@ class Scene:
 
     def __attrs_post_init__(self) -> None:
         self.acquisitions = Acquisitions(
-            self.gate, load_settings(self.settings), chance=lambda: 0.5, monotonic=lambda: self.now
+            cast("Any", self.gate),
+            load_settings(self.settings),
+            chance=lambda: 0.5,
+            monotonic=lambda: self.now,
         )
         self.renewer = self.acquisitions.renewer = StillRenewer(self.acquisitions.renewer)
 
@@ -158,18 +141,19 @@ class Scene:
 
     def info(self, event_type: str, message: str, **details: Any) -> None:
         """Hear of an event."""
-        self.types.append(event_type)
-        self.told.append((message, "info", details))
+        self._hear("info", event_type, message, details)
 
     def warn(self, event_type: str, message: str, **details: Any) -> None:
         """Hear of one that is less good."""
-        self.types.append(event_type)
-        self.told.append((message, "warn", details))
+        self._hear("warn", event_type, message, details)
 
     def error(self, event_type: str, message: str, **details: Any) -> None:
         """Hear of an end."""
+        self._hear("error", event_type, message, details)
+
+    def _hear(self, level: str, event_type: str, message: str, details: dict[str, Any]) -> None:
         self.types.append(event_type)
-        self.told.append((message, "error", details))
+        self.told.append((message, level, details))
 
     def waits(self, acquisition: DomainAcquisition) -> list[Wait]:
         """Drive the acquisition to its end, waiting exactly as it says."""
@@ -184,25 +168,70 @@ class Scene:
         return [event for event, _, _ in self.told]
 
 
-def test_free_domain_is_entered_at_once() -> None:
-    """One call to the gate, one event."""
-    scene = Scene(gate=FakeGate(acquires=[HELD]))
-    assert scene.acquisition().advance() == Entered(HELD)
-    host, _, _, pid, _ = this_process().split("|")
-    worker = f"{host}:{pid}"
-    assert scene.told == [("lock.acquire.success", "info", {**WHO, "worker_id": worker, "attempt": 1})]
-    assert scene.gate.calls == ["acquire"]
-    assert [each.held for each in scene.renewer.kept] == [HELD]
+OWN = Busy(DOMAIN, new_token("0ff5"), 1000)
+ENTER, RETRY, TIMEOUT = "lock.acquire.success", "lock.acquire.retry", "lock.acquire.timeout"
+IN_QUEUE, PAUSE = "lock.queue.wait", "throttle.wait"
+PATIENT, SHORT = {"domain_queue_wait_seconds": 60}, {"domain_queue_wait_seconds": 1}
+FIRST, SECOND, THIRD = (Wait(each, BACKOFF) for each in (1250, 2250, 4250))
 
 
-def test_delay_is_waited_out_under_the_lock() -> None:
-    """The throttle speaks first, then the lock, as documented; the lock is looked at again after the wait."""
-    scene = Scene(gate=FakeGate(acquires=[HELD_WITH_DELAY]))
+@pytest.mark.parametrize(
+    ("settings", "answers", "waits", "events"),
+    [
+        pytest.param({}, [HELD], [], [ENTER], id="a free domain"),
+        pytest.param({}, [HELD_WITH_DELAY], [Wait(1500, DELAY)], [PAUSE, ENTER], id="a delay under the lock"),
+        pytest.param({}, [AWAY, HELD], [FIRST], [RETRY, ENTER], id="a gate that comes back"),
+        pytest.param(
+            {"domain_lock_max_retries": 4}, [STRANGER] * 3 + [HELD], [FIRST, SECOND, THIRD],
+            [RETRY] * 3 + [ENTER], id="more attempts are allowed",
+        ),
+        pytest.param(
+            PATIENT, [NEIGHBOUR] * 9 + [HELD], [Wait(300, QUEUE)] * 9, [IN_QUEUE, ENTER], id="a queue"
+        ),
+        pytest.param(
+            SHORT, [NEIGHBOUR] * 5 + [HELD], [Wait(300, QUEUE)] * 4 + [FIRST], [IN_QUEUE, RETRY, ENTER],
+            id="a queue for too long",
+        ),
+        pytest.param(PATIENT, [STRANGER, HELD], [FIRST], [RETRY, ENTER], id="no queue behind a stranger"),
+        pytest.param(
+            {}, [evolve(STRANGER, wait_ms=700), HELD], [FIRST], [RETRY, ENTER],
+            id="a stranger's wait is its own",
+        ),
+        pytest.param(
+            {}, [WAITING_NEIGHBOUR, evolve(WAITING_NEIGHBOUR, wait_ms=400), NEIGHBOUR, HELD],
+            [Wait(300, QUEUE)] * 2 + [FIRST], [PAUSE, RETRY, ENTER], id="a holder that only waits",
+        ),
+        pytest.param(
+            {}, [evolve(WAITING_NEIGHBOUR, wait_ms=7), HELD], [Wait(7, QUEUE)], [PAUSE, ENTER],
+            id="a wait that is almost over",
+        ),
+        pytest.param(
+            {}, [OWN] * 2 + [HELD], [Wait(200, IN_LINE)] * 2, [ENTER], id="a session of this process"
+        ),
+    ],
+)  # fmt: skip
+def test_the_way_into_a_domain(
+    settings: dict[str, Any], answers: list[Any], waits: list[Wait], events: list[str]
+) -> None:
+    """How long a session waits, by what the gate answers, and what is logged of it."""
+    scene = Scene(settings, gate=FakeGate(acquires=answers))
     acquisition = scene.acquisition()
-    assert scene.waits(acquisition) == [Wait(1500, DELAY)]
-    assert acquisition.advance() == Entered(HELD_WITH_DELAY)
-    assert scene.told[0] == ("throttle.wait", "info", {**WHO, "wait_ms": 1500, "reason": "min_delay"})
-    assert scene.events() == ["throttle.wait", "lock.acquire.success"]
+    assert scene.waits(acquisition) == waits
+    assert scene.events() == events
+    assert [each.held and each.held.token for each in scene.renewer.kept] == [HELD.token]
+    assert len(set(scene.gate.tokens)) == 1
+    assert is_own(scene.gate.tokens[0])
+
+
+def test_events_say_who_waits_for_what() -> None:
+    """A delay with its reason, a lock with its worker."""
+    scene = Scene(gate=FakeGate(acquires=[HELD_WITH_DELAY]))
+    scene.waits(scene.acquisition())
+    host, _, _, pid, _ = this_process().split("|")
+    assert scene.told == [
+        ("throttle.wait", "info", {**WHO, "wait_ms": 1500, "reason": "min_delay"}),
+        ("lock.acquire.success", "info", {**WHO, "worker_id": f"{host}:{pid}", "attempt": 1}),
+    ]
     assert scene.gate.calls == ["acquire", "extend"]
 
 
@@ -240,15 +269,6 @@ def test_three_attempts_then_the_documented_error() -> None:
     ]
 
 
-def test_absent_gate_lets_nobody_in() -> None:
-    """Without an answer no session starts unlocked; the cause says why."""
-    scene = Scene(gate=FakeGate(acquires=[AWAY]))
-    with pytest.raises(DomainLockTimeoutError) as refused:
-        scene.waits(scene.acquisition())
-    assert refused.value.cause == "redis_unavailable"
-    assert scene.events() == ["lock.acquire.retry", "lock.acquire.retry", "lock.acquire.timeout"]
-
-
 def test_an_outage_costs_no_attempt() -> None:
     """A gate that answered before is asked again twice a second, and lets in as soon as it answers."""
     scene = Scene(gate=FakeGate(acquires=[HELD, *[AWAY] * 9, HELD]))
@@ -269,14 +289,6 @@ def test_an_outage_longer_than_a_lock_lives_ends_as_ever() -> None:
     assert refused.value.cause == "redis_unavailable"
     retries = ["lock.acquire.retry", "lock.acquire.retry", "lock.acquire.timeout"]
     assert scene.events() == ["lock.acquire.success", "lock.gate.wait", *retries]
-
-
-def test_attempts_share_a_token() -> None:
-    """An attempt whose answer got lost may have taken the lock; the next one then finds it its own."""
-    scene = Scene(gate=FakeGate(acquires=[AWAY, STRANGER, HELD]))
-    scene.waits(scene.acquisition())
-    assert len(set(scene.gate.tokens)) == 1
-    assert is_own(scene.gate.tokens[0])
 
 
 def test_lock_that_may_be_ours_is_given_back() -> None:
@@ -376,32 +388,6 @@ def test_without_locks_who_asks_once_gets_a_domain_once() -> None:
     assert scene.events() == ["throttle.skip"] * 3
 
 
-def test_queue_wait_costs_no_attempt() -> None:
-    """A Vitrine session elsewhere is waited for, up to DOMAIN_QUEUE_WAIT_SECONDS, before attempts count."""
-    scene = Scene({"domain_queue_wait_seconds": 60}, gate=FakeGate(acquires=[NEIGHBOUR] * 50 + [HELD]))
-    waits = scene.waits(scene.acquisition())
-    assert {wait.why for wait in waits} == {QUEUE}
-    assert len(waits) == 50
-    assert scene.events() == ["lock.queue.wait", "lock.acquire.success"]
-    assert scene.told[0][2] == {**WHO, "wait_ms": 60_000, "holder": NEIGHBOUR.value}
-
-
-@pytest.mark.parametrize("stranger", [STRANGER, evolve(STRANGER, wait_ms=700)])
-def test_stranger_is_not_queued_for(stranger: Busy) -> None:
-    """A holder of another system may not renew, and keeps other times: it is met with attempts alone."""
-    scene = Scene({"domain_queue_wait_seconds": 60}, gate=FakeGate(acquires=[stranger, HELD]))
-    assert scene.waits(scene.acquisition()) == [Wait(1250, BACKOFF)]
-
-
-def test_queue_wait_ends_in_attempts() -> None:
-    """When the wait is over the documented attempts follow."""
-    scene = Scene({"domain_queue_wait_seconds": 5}, gate=FakeGate(acquires=[NEIGHBOUR]))
-    with pytest.raises(DomainLockTimeoutError):
-        scene.waits(scene.acquisition())
-    assert 5 <= scene.now - 100 - (1.25 + 2.25) <= 5.5
-    assert scene.events()[1:] == ["lock.acquire.retry", "lock.acquire.retry", "lock.acquire.timeout"]
-
-
 def test_sessions_of_a_process_stand_in_line() -> None:
     """The second one waits without asking the gate, and comes in when the first has left."""
     scene = Scene()
@@ -418,30 +404,13 @@ def test_sessions_of_a_process_stand_in_line() -> None:
     assert "lock.acquire.retry" not in scene.events()
 
 
-def test_domain_entered_on_the_way_is_waited_for_too() -> None:
-    """A lock that another session of this process took as a further host costs no attempt either."""
-    own = Busy(DOMAIN, new_token("0ff5"), 1000)
-    scene = Scene(gate=FakeGate(acquires=[own] * 9 + [HELD]))
-    assert {wait.why for wait in scene.waits(scene.acquisition())} == {IN_LINE}
-
-
 def test_further_host_never_stands_in_line() -> None:
     """Two sessions that each want the other's domain do not wait for ever: attempts decide."""
-    own = Busy(DOMAIN, new_token("0ff5"), 1000)
-    scene = Scene({"domain_queue_wait_seconds": 60}, gate=FakeGate(acquires=[HELD, own]))
+    scene = Scene({"domain_queue_wait_seconds": 60}, gate=FakeGate(acquires=[HELD, OWN]))
     first = scene.acquisition(session_id="1", domain="other.example")
     assert isinstance(first.advance(), Entered)
     with pytest.raises(DomainLockTimeoutError):
         scene.waits(scene.acquisition(session_id="1", beside=first))
-
-
-def test_refused_session_leaves_the_line() -> None:
-    """Whoever gave up stands in nobody's way."""
-    scene = Scene(gate=FakeGate(acquires=[STRANGER, STRANGER, STRANGER, HELD]))
-    first, second = scene.acquisition(session_id="1"), scene.acquisition(session_id="2")
-    with pytest.raises(DomainLockTimeoutError):
-        scene.waits(first)
-    assert isinstance(second.advance(), Entered)
 
 
 @pytest.mark.parametrize(
@@ -513,14 +482,6 @@ def test_loss_that_the_renewer_finds_during_the_delay() -> None:
     assert scene.lost == []
 
 
-def test_absence_during_the_delay_is_the_renewers_matter() -> None:
-    """The gate that lets in need not answer again at once; its renewal goes on."""
-    scene = Scene(gate=FakeGate(acquires=[HELD_WITH_DELAY], extends=[AWAY]))
-    acquisition = scene.acquisition()
-    scene.waits(acquisition)
-    assert acquisition.advance() == Entered(HELD_WITH_DELAY)
-
-
 def test_loss_inside_ends_the_visit(caplog: pytest.LogCaptureFixture) -> None:
     """From the first fetch on; the log says which session lost which domain, and why."""
     scene = Scene(gate=FakeGate(acquires=[HELD]))
@@ -532,23 +493,15 @@ def test_loss_inside_ends_the_visit(caplog: pytest.LogCaptureFixture) -> None:
     assert (record.getMessage(), record.__dict__["fields"]) == ("lock.lost", {**WHO, "reason": "lock_lost"})
 
 
-def test_lock_is_kept_from_the_moment_it_was_asked_for() -> None:
-    """Until the session's time is over, which begins after its delay."""
-    scene = Scene({"session_max_seconds": 60}, gate=FakeGate(acquires=[HELD_WITH_DELAY]))
-    acquisition = scene.acquisition()
-    acquisition.advance()
-    assert scene.renewer.kept == {acquisition: (100.0, 100.0 + 1.5 + 60)}
-
-
 def test_further_host_gives_a_session_no_more_time() -> None:
-    """All of a session's locks end with the time of the first."""
-    scene = Scene({"session_max_seconds": 60})
+    """All of its locks end with its time, which begins after the first delay."""
+    scene = Scene({"session_max_seconds": 60}, gate=FakeGate(acquires=[HELD_WITH_DELAY, HELD]))
     first = scene.acquisition()
     first.advance()
     scene.now += 20
     further = scene.acquisition(domain="cdn.example.com", beside=first)
     further.advance()
-    assert scene.renewer.kept == {first: (100.0, 160.0), further: (120.0, 160.0)}
+    assert scene.renewer.kept == {first: (100.0, 161.5), further: (120.0, 161.5)}
 
 
 def test_without_locks_a_session_has_its_time_all_the_same() -> None:
@@ -560,19 +513,6 @@ def test_without_locks_a_session_has_its_time_all_the_same() -> None:
     assert scene.gate.calls == []
     scene.renewer.lose(acquisition, Cause.TOO_LONG)
     assert scene.lost == [Cause.TOO_LONG]
-
-
-def test_holder_that_only_waits_is_no_attempt() -> None:
-    """Others wait with it, say so once, and begin their attempts when it has begun (SPEC A20)."""
-    gate = FakeGate(acquires=[WAITING_NEIGHBOUR, evolve(WAITING_NEIGHBOUR, wait_ms=400), NEIGHBOUR, HELD])
-    scene = Scene(gate=gate)
-    waits = scene.waits(scene.acquisition())
-    assert waits == [Wait(300, QUEUE), Wait(300, QUEUE), Wait(1250, BACKOFF)]
-    assert scene.events() == ["throttle.wait", "lock.acquire.retry", "lock.acquire.success"]
-    assert scene.told[0] == ("throttle.wait", "info", {**WHO, "wait_ms": 700, "reason": "Retry-After"})
-    assert scene.told[-1][2]["attempt"] == 2
-    soon = FakeGate(acquires=[evolve(WAITING_NEIGHBOUR, wait_ms=7), HELD])
-    assert Scene(gate=soon).acquisition().advance() == Wait(7, QUEUE)
 
 
 def test_further_host_waits_with_its_holder_too() -> None:

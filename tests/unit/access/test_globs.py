@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from itertools import starmap
-from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -131,10 +129,3 @@ def test_any_text_is_a_path(text: str) -> None:
     assert rule.isascii()
     assert rule.isprintable()
     assert speaks_of(rule, path)
-
-
-def test_bytes_that_are_no_text_are_told_apart() -> None:
-    """Two paths that differ in a byte are two paths."""
-    one, other = starmap(comparable_path, [("/%FF",), ("/%FE",)])
-    assert one != other
-    assert literal_rule(one) == "/" + quote(b"\xff")

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from sqlalchemy import text
 
 from crawler.access.gate import Busy, GateTimes, Held, LocalGateUnavailableError
 from crawler.access.local_gate import LocalGate, starts_in_ms, throttle_left_ms
 from crawler.db.engine import Database
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TIMES = GateTimes(lock_ttl_ms=300_000, min_delay_ms=2000, throttle_ttl_ms=60_000, max_delay_ms=300_000)
 DOMAIN = "example.com"
@@ -29,16 +24,6 @@ def test_waiting_does_not_hold_writers_up(sqlite_database: str) -> None:
         assert len(gate.states()) == 1
     database.close()
     writer.close()
-
-
-def test_reach(sqlite_database: str, postgres_database: str) -> None:
-    """A file's locks reach this machine, a server's all that share it."""
-    reach = []
-    for url in (sqlite_database, postgres_database):
-        database = Database(url)
-        reach.append(LocalGate(database, TIMES).shared)
-        database.close()
-    assert reach == [False, True]
 
 
 def test_missing_table_is_no_crash(database: Database) -> None:
@@ -58,15 +43,6 @@ def test_absent_server_is_no_crash() -> None:
         LocalGate(database, TIMES).acquire(DOMAIN, "5c1e")
     assert refused.value.code == "database_unavailable"
     assert "canary" not in f"{refused.value} {refused.value.hint}"
-    database.close()
-
-
-def test_unwritable_place_is_no_crash(tmp_path: Path) -> None:
-    """A file where a folder should be keeps the database from being made."""
-    (tmp_path / "file").touch()
-    database = Database(f"sqlite:///{tmp_path / 'file' / 'vitrine.db'}")
-    with pytest.raises(LocalGateUnavailableError):
-        LocalGate(database, TIMES).acquire(DOMAIN, "5c1e")
     database.close()
 
 

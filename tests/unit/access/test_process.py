@@ -13,24 +13,11 @@ from crawler.access.process import (
     holder_of,
     is_gone,
     is_ours,
-    is_own,
     new_token,
     this_process,
 )
 
 MARK = "from crawler.access.process import this_process; print(this_process(), flush=True); input()"
-
-
-def test_tokens_never_repeat() -> None:
-    """A session that takes its lock twice has two different locks."""
-    tokens = {new_token("5c1e") for _ in range(1000)}
-    assert len(tokens) == 1000
-    assert all(is_own(token) for token in tokens)
-
-
-def test_running_process_is_not_gone() -> None:
-    """We are here."""
-    assert not is_gone(this_process())
 
 
 def test_ended_process_is_gone() -> None:
@@ -79,9 +66,3 @@ def test_holder_is_read_from_the_value() -> None:
     assert is_ours(token)
     assert holder_of(token) == Holder(host, int(pid), "5c1e")
     assert holder_of("vitrine:shop-1:4711:b00t-99:5c1e:n0nce") == Holder("shop-1", 4711, "5c1e")
-
-
-@pytest.mark.parametrize("value", ["worker-17:5c1e:1794990531", "", "vitrine:", "vitrine:a:b:c:d:e"])
-def test_strangers_value_names_no_holder(value: str) -> None:
-    """A lock that another system set is shown as it is."""
-    assert holder_of(value) is None

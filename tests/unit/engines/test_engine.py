@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawler.engines.engine import EXIT_OF, Stage, ToolExit, is_infrastructure, newest_zim
+from crawler.engines.engine import is_infrastructure, newest_zim
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,13 +25,6 @@ def test_what_a_page_cannot_have_done(number: int | None, *, machine: bool) -> N
     """A full disk or a stale mount costs no retry; a file that is not there does."""
     error = OSError("broken") if number is None else OSError(number, "broken")
     assert is_infrastructure(error) is machine
-
-
-def test_every_stage_has_its_exit_code() -> None:
-    """And only wrong arguments have the one that is never tried again."""
-    assert EXIT_OF.keys() == set(Stage)
-    assert [stage for stage, code in EXIT_OF.items() if code is ToolExit.USAGE] == [Stage.USAGE]
-    assert EXIT_OF[Stage.LIMIT_HIT] is ToolExit.DONE
 
 
 def test_the_newest_zim(tmp_path: Path) -> None:

@@ -37,28 +37,12 @@ def said(**options: Any) -> list[str]:
     return arguments_of(ToolOrder(SEEDS, "shop-1", "/out", options))
 
 
-def test_the_least_that_is_said() -> None:
-    """Seeds, name, folder, workers and level always; nothing that was not asked for (SPEC 39)."""
-    begin = ["--seeds", *SEEDS, "--name", "shop-1", "--output-dir", "/out"]
-    assert said() == [*begin, "--initial-workers", "1", "--log-level", "INFO"]
-    assert said(cleanup=False, overwrite=True)[-1] == "--overwrite"
-
-
 def test_everything_that_can_be_said_is() -> None:
     """Each option has its flag, in one order."""
     line = said(**EVERYTHING)
     flags = [word for word in line if word.startswith("--")][3:]
     assert flags == [option.flag for option in OPTIONS.values()]
     assert line[line.index("--vpn-connect-command") + 1] == "vpn 'a b' --now"
-
-
-@pytest.mark.parametrize("without", ["enable_monitoring", "enable_adaptive_workers", "vpn_connect_command"])
-def test_what_means_nothing_alone_is_not_said(without: str) -> None:
-    """Options of monitoring, adaptation and rotation come with these only (SPEC 40-43)."""
-    line = said(**{name: value for name, value in EVERYTHING.items() if name != without})
-    lost = {option.flag for option in OPTIONS.values() if without in option.needs}
-    assert lost
-    assert not lost & set(line)
 
 
 @pytest.mark.parametrize("options", [{}, WATCHED, EVERYTHING])

@@ -98,19 +98,6 @@ def test_a_domain_s_line_stands_in_nobody_s_way(join: Join) -> None:
     assert (store.count_waiting(50), store.count_waiting(1000)) == (50, 101)
 
 
-def test_an_order_comes_back_as_it_was_given(join: Join) -> None:
-    """The worker that begins a session need not be the one that read the entry."""
-    given = order(
-        "1",
-        mode="debug",
-        retention_policy="short",
-        crawl_policy_version="v1.3",
-        wanted_pdp_url="https://shop.example/p",
-    )
-    join().add([given], {})
-    assert [each.order for each in join().waiting(9, ())] == [given]
-
-
 def test_one_of_many_begins_a_session(join: Join) -> None:
     """The others are told that they were too late, and may write nothing."""
     join().add([order("1")], {})

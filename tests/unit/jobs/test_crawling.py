@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import shutil
-import sys
 from collections import namedtuple
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +14,8 @@ from crawler.config import load_settings
 from crawler.engines.scrapy_engine import PLAN_FILE
 from crawler.engines.statistics import end_line
 from crawler.jobs import crawling
-from crawler.jobs.crawling import MAX_COMMAND_BYTES, SEEDS_FILE, TAIL_LINES, Archive, Crawl, tool_command
+from crawler.jobs.crawling import MAX_COMMAND_BYTES, SEEDS_FILE, TAIL_LINES, Archive, Crawl
 from crawler.jobs.steps import Came
-from crawler.jobs.storage import locked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,15 +142,6 @@ def test_a_full_disk_lets_nothing_begin(crawl: Crawl, monkeypatch: pytest.Monkey
     assert not crawl.archive.folder.exists()
 
 
-def test_an_archive_that_is_written_to_is_left_alone(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It rests, and that is no failure."""
-    monkeypatch.setattr("crawler.jobs.storage.PATIENCE_SECONDS", -1.0)
-    crawl.archive.folder.mkdir(parents=True)
-    with locked(crawl.archive.folder):
-        result = came(monkeypatch, crawl, Tool())
-    assert (result.came, result.cause) == (Came.NOT_BEGUN, crawling.BUSY)
-
-
 def test_a_folder_outside_the_archive_is_refused(
     crawl: Crawl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,16 +180,6 @@ def test_a_folder_that_goes_away_is_no_failure_of_the_crawl(
         result = came(monkeypatch, crawl, tool)
         assert (result.came, result.cause) == (Came.INFRASTRUCTURE, crawling.INFRASTRUCTURE)
         assert "went away" in result.error
-
-
-def test_the_tool_is_ours_unless_another_is_named() -> None:
-    """Quotes hold words together; no shell reads them."""
-    assert tool_command(load_settings({"TOOL_CMD": ""}))[0] == sys.executable
-    assert tool_command(load_settings({"TOOL_CMD": "'/a b/tool' --x '$HOME'"})) == [
-        "/a b/tool",
-        "--x",
-        "$HOME",
-    ]
 
 
 def test_a_standstill_is_a_cause_of_its_own(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:

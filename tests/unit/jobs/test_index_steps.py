@@ -74,26 +74,6 @@ def test_what_was_found_is_written_with_its_end(bench: Bench, worker: IndexSteps
     assert list(kinds) == ["changes"]
 
 
-def test_one_that_failed_is_indexed_again_when_somebody_asks(bench: Bench, worker: IndexSteps) -> None:
-    """Not by itself: it would fail again."""
-    job_id = crawled(bench)
-    assert worker.failed(taken(worker), "too much is damaged", "damaged", JobResult(bad=9))
-    row = job(bench, job_id)
-    assert (row.status, row.records_bad) == ("index_failed", 9)
-    assert worker.acquire() is None
-    with bench.database.write() as db:
-        worker.make_due(db, db.get_one(Job, job_id))
-    assert taken(worker).job_id == job_id
-
-
-def test_one_that_is_put_back_is_untouched(bench: Bench, worker: IndexSteps) -> None:
-    """It is due again."""
-    job_id = crawled(bench)
-    worker.put_back(taken(worker), "told to stop")
-    assert job(bench, job_id).status == "completed"
-    assert taken(worker).job_id == job_id
-
-
 def test_who_lost_the_lease_may_write_nothing(bench: Bench, worker: IndexSteps) -> None:
     """It is told in the transaction that it would have written in."""
     job_id = crawled(bench)
@@ -106,14 +86,6 @@ def test_who_lost_the_lease_may_write_nothing(bench: Bench, worker: IndexSteps) 
     worker.put_back(stale, "x")
     assert (job(bench, job_id).indexed_page_count, job(bench, job_id).status) == (7, "indexing")
     assert [list(worker.renew([each.lease])) for each in (stale, work)] == [[], [work.lease]]
-
-
-@pytest.mark.parametrize("status", ["queued", "failed"])
-def test_what_is_not_crawled_cannot_be_indexed(bench: Bench, worker: IndexSteps, status: str) -> None:
-    """The refusal names both."""
-    job_id = crawled(bench, status)
-    with bench.database.write() as db, pytest.raises(JobStateError, match=f"is {status}; only one that is"):
-        worker.make_due(db, db.get_one(Job, job_id))
 
 
 def test_a_job_without_a_source_cannot_be_indexed(bench: Bench, worker: IndexSteps) -> None:

@@ -176,18 +176,6 @@ def test_without_files_it_fails_and_is_tried_again(bench: Bench) -> None:
         assert (came.status, len(ids(bench.database))) == (expected, 12)
 
 
-def test_a_file_that_vanishes_takes_nothing_along(bench: Bench) -> None:
-    """It is one bad place; its snapshots stay."""
-    job_id, path = crawled(bench)
-    write_warc(path.with_name("b.warc.gz"), [Page(f"{URL}/other", body(99))])
-    index(bench)
-    path.unlink()
-    came = index(bench, job_id, INDEX_MAX_BAD_PERCENT=100)
-    assert came is not None
-    assert came.result is not None
-    assert (came.status, came.result.bad, len(ids(bench.database))) == ("indexed", 1, 13)
-
-
 def test_what_a_file_has_no_more_goes_at_its_end(bench: Bench) -> None:
     """Rewritten with other pages: rows of what was there go, with texts, words and groups."""
     job_id, path = crawled(bench)

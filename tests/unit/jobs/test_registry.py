@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from attrs import evolve
 
 from crawler.config import Settings, load_settings
-from crawler.engines.flags import OptionError
 from crawler.errors import CrawlerError, NotFoundError, UsageError
 from crawler.jobs import registry
 from crawler.runs.sources import Source, bundled_sources
@@ -89,19 +88,3 @@ def test_so_many_seeds_and_no_more(settings: Settings) -> None:
         registry.checked_seeds([], settings)
     allowed = load_settings({"EGRESS_ALLOW": "127.0.0.1"})
     assert registry.checked_seeds(["http://127.0.0.1:8000/"], allowed)
-
-
-@pytest.mark.parametrize("words", [["--lang", "fr"], ["-s"], ["-a", "x=1"], ["-s", "A"]])
-def test_our_own_engine_takes_settings_only(settings: Settings, words: list[str]) -> None:
-    """An argument that nothing reads is a mistake."""
-    with pytest.raises(OptionError):
-        registry.job_config(SHOP, settings, passthrough=words)
-
-
-@pytest.mark.parametrize(
-    "options", [{"enable_adaptive_workers": True}, {"enable_vpn_rotation": True}, {"nothing": 1}]
-)
-def test_options_that_make_no_sense_are_refused(settings: Settings, options: dict[str, Any]) -> None:
-    """SPEC 33."""
-    with pytest.raises(OptionError):
-        registry.job_config(SHOP, settings, (), options)

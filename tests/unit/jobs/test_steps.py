@@ -125,14 +125,6 @@ def test_the_machines_rests_grow_and_end(bench: Bench, worker: Steps) -> None:
         assert db.scalars(select(ScrapeRecord.status)).all() == ["failed"]
 
 
-def test_one_that_did_not_begin_is_as_it_was_and_rests(bench: Bench, worker: Steps) -> None:
-    """A job that was to be tried again is to be tried again still."""
-    worker.end(begun(bench, worker), Result(Came.FAILED, 1))
-    assert worker.end(begun(bench, worker), Result(Came.NOT_BEGUN, error="full", cause="disk")) == "retryable"
-    assert worker.acquire() is None
-    assert (job(bench).retry_count, step(bench).cause) == (1, "disk")
-
-
 def test_files_in_its_folder_become_the_jobs(bench: Bench, worker: Steps) -> None:
     """Those that have no job yet."""
     work = begun(bench, worker)

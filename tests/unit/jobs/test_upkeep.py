@@ -8,7 +8,6 @@ import pytest
 from sqlalchemy import select
 
 from crawler.db.models import AuditEntry, Job
-from crawler.errors import CrawlerError
 from crawler.jobs import upkeep
 from crawler.jobs.lifecycle import JobStateError
 from crawler.jobs.storage import ArchiveBusyError, locked
@@ -48,15 +47,6 @@ def test_options_are_changed_one_by_one(said: dict[str, Any], left: dict[str, An
     assert config["seeds"] == ["https://shop.example/"]
     assert job.config is not None
     assert job.config["tool_options"] == OPTIONS
-
-
-@pytest.mark.parametrize(
-    "said", [{"nonsense": 1}, {"initial_workers": "many"}, {"enable_adaptive_workers": True}]
-)
-def test_options_that_make_no_sense_together_are_refused(said: dict[str, Any]) -> None:
-    """Checked as a whole, however many are changed."""
-    with pytest.raises(CrawlerError):
-        upkeep.patched(a_job(id=1, status="queued", config={"tool_options": OPTIONS}), said)
 
 
 @pytest.mark.parametrize("status", ["running", "completed", "indexing", "indexed", "index_failed"])

@@ -125,22 +125,6 @@ def test_nothing_in_it_can_fail_the_page(database: Database) -> None:
     assert "after" not in kept
 
 
-def test_they_are_listed_the_newest_first(database: Database) -> None:
-    """Open ones, of a run, of a stage, or all."""
-    first, second = run(database), run(database)
-    fetch, parse = note(database, first), note(database, first, "parse")
-    other = note(database, second)
-    assert listed(database) == [other, parse, fetch]
-    assert listed(database, Wanted(limit=2)) == [other, parse]
-    assert listed(database, run_id=first) == [parse, fetch]
-    assert listed(database, run_id=first, stage=Stage.FETCH) == [fetch]
-    assert resolve(database, ids=[parse]) == 1
-    assert listed(database) == [other, fetch]
-    assert listed(database, open_only=False) == [other, parse, fetch]
-    with database.read() as db:
-        assert exceptions.unknown(db, [fetch, 998, 999]) == [998, 999]
-
-
 @pytest.mark.parametrize(
     ("which", "left"),
     [

@@ -8,7 +8,6 @@ import pytest
 
 from crawler.errors import NotFoundError
 from crawler.runs import rows
-from crawler.runs.rows import RunStatus
 from tests.unit.runs.queues import a_new_run
 
 if TYPE_CHECKING:
@@ -24,18 +23,3 @@ def test_a_run_is_found_by_its_id_or_its_source(database: Database) -> None:
         for given in ("999999", "9" * 40, "elsewhere", "", "-1", "²"):
             with pytest.raises(NotFoundError, match="there is no run"):
                 rows.find(db, given)
-
-
-@pytest.mark.parametrize("status", RunStatus)
-def test_the_newest_run_that_is_not_over_can_be_resumed(database: Database, status: RunStatus) -> None:
-    """SPEC D98: whichever was not completed; of the source that is asked for."""
-    older = a_new_run(database)
-    newest = a_new_run(database)
-    a_new_run(database, "elsewhere")
-    with database.write() as db:
-        rows.find(db, str(newest)).status = status
-    with database.read() as db:
-        found = rows.resumable(db, "shop")
-        assert rows.resumable(db, "nowhere") is None
-    assert found
-    assert found.id == (older if status == RunStatus.COMPLETED else newest)

@@ -98,16 +98,16 @@ def test_a_new_run_begins_with_its_start_pages(store: RunStore, database: Databa
     """It keeps the source as it was, and this process is at it."""
     at_work = store.open(RunOrder(SOURCE))
     assert (at_work.source, at_work.resumed, at_work.scope.denials) == (SOURCE, False, ())
+    assert at_work.jitter_seconds == 1  # by default
     run = run_of(database)
     assert (run.status, run.source, run.planned, run.max_pages) == ("running", "shop", 2, 4)
     assert Source.of_plan(run.plan) == SOURCE
     assert workers(database) == ["first"]
-    view = store.view(set(), 9)
-    assert (view.stop_requested, view.left.is_drained, sorted(view.left.domains)) == (
-        False,
-        False,
-        ["other.example", DOMAIN],
-    )
+    view = store.view(set(), 9, counted=True)
+    assert (view.stop_requested, view.left.is_drained) == (False, False)
+    assert sorted(view.left.domains) == ["other.example", DOMAIN]
+    counts = {"pending": 2, "in_progress": 0, "finished": 0, "error": 0, "refused": 0}
+    assert (view.left.counts, store.view(set(), 9).left.counts) == (counts, {})
     assert store.view({DOMAIN}, 9).left.domains == ["other.example"]
     assert (at_work.max_attempts, store.leases.rules.max_attempts) == (2, 2)
 
@@ -202,17 +202,6 @@ def test_a_task_is_led_elsewhere(store: RunStore, database: Database) -> None:
         ]  # fmt: skip
 
 
-def test_how_it_stands_is_counted(store: RunStore) -> None:
-    """With the domain that has the most to do."""
-    store.open(RunOrder(SOURCE))
-    store.lease(DOMAIN, 1)
-    assert (store.view((), 0).left.counts, store.view((), 0).left.slowest) == ({}, None)
-    view = store.view((), 0, counted=True)
-    assert (view.left.counts, view.left.slowest) == (
-        {"pending": 1, "in_progress": 1, "finished": 0, "error": 0, "refused": 0}, "other.example",
-    )  # fmt: skip
-
-
 def test_who_was_taken_for_dead_says_again_that_it_lives(
     store: RunStore, second: RunStore, database: Database
 ) -> None:
@@ -273,6 +262,15 @@ def test_rules_of_leases_come_from_settings_and_source(settings: Settings) -> No
     assert (rules.multiplier, rules_of(given).multiplier) == (2, 1.5)
 
 
+def test_pauses_between_pages_are_the_sources_or_the_settings(database: Database) -> None:
+    """Of up to a second where neither says otherwise."""
+    settings = load_settings({"DATABASE_URL": "", "TASK_JITTER_SECONDS": "0.5"})
+    sources = (SOURCE, evolve(SOURCE, jitter_seconds=2.5), evolve(SOURCE, jitter_seconds=0))
+    stores = [RunStore(database, settings, "first") for _ in sources]
+    longest = [store.open(RunOrder(each)).jitter_seconds for store, each in zip(stores, sources, strict=True)]
+    assert longest == [0.5, 2.5, 0]
+
+
 def test_a_wish_to_stop_is_seen_and_kept(store: RunStore, database: Database) -> None:
     """Even where nothing is left to do, for whoever wished it may mean to go on later."""
     run = store.open(RunOrder(SOURCE))
@@ -282,32 +280,6 @@ def test_a_wish_to_stop_is_seen_and_kept(store: RunStore, database: Database) ->
     view = store.view(set(), 9)
     assert (view.stop_requested, view.left.is_drained) == (True, True)
     assert store.end() == "stopped"
-
-
-def test_pauses_come_between_pages_by_default(database: Database) -> None:
-    """SPEC D80: of up to a second, unless the settings or the source say otherwise."""
-    given = {"DATABASE_URL": "", "TASK_JITTER_SECONDS": "0"}
-    longest = [
-        RunStore(database, load_settings(said), "first").open(RunOrder(source)).jitter_seconds
-        for said in ({}, given)
-        for source in (SOURCE, evolve(SOURCE, jitter_seconds=2.5), evolve(SOURCE, jitter_seconds=0))
-    ]
-    assert longest == [1, 2.5, 0, 0, 2.5, 0]
-
-
-def test_a_worker_lives_as_long_as_it_says_so(database: Database) -> None:
-    """It joins, beats, falls silent; joining twice is no mistake."""
-    run_id = a_run(database)
-    join(database, run_id, "one", "one", until=SOON)
-    with database.read() as db:
-        assert rows.living_workers(db, run_id, SOON - SECOND) == ["one"]
-        assert rows.living_workers(db, run_id, SOON) == []
-    assert written(database, module.beat, run_id, "one", LATER)
-    assert not written(database, module.beat, run_id, "two", LATER)
-    with database.write() as db:
-        assert rows.living_workers(db, run_id, SOON) == ["one"]
-        module.leave(db, run_id, "one")
-        assert rows.living_workers(db, run_id, SOON) == []
 
 
 def test_a_drained_run_is_completed(database: Database) -> None:
@@ -357,7 +329,7 @@ def test_the_last_worker_stops_the_run(database: Database) -> None:
 def test_two_who_stop_at_once_stop_the_run(on_postgresql: Database) -> None:
     """Neither leaves it to the other."""
     database = on_postgresql
-    for turn in range(10):
+    for turn in range(3):
         run_id = a_run(database)
         join(database, run_id, "one", "two")
         at_once = threading.Barrier(2)
@@ -374,17 +346,6 @@ def test_two_who_stop_at_once_stop_the_run(on_postgresql: Database) -> None:
             worker.join()
         assert sorted(said) == [False, True], turn
         assert load(database, run_id).status == "stopped"
-
-
-def test_workers_are_asked_to_stop(database: Database) -> None:
-    """They see it, and the first time of asking is kept."""
-    run_id = a_run(database)
-    join(database, run_id, "one")
-    assert not load(database, run_id).stop_requested_at
-    assert written(database, module.request_stop, run_id, NOON)
-    assert written(database, module.request_stop, run_id, SOON)
-    assert load(database, run_id).status == "running"
-    assert load(database, run_id).stop_requested_at == NOON
 
 
 @pytest.mark.parametrize("is_started", [False, True])

@@ -85,18 +85,6 @@ def test_a_run_takes_no_more_than_its_limit(database: Database) -> None:
         assert db.scalars(select(RunDomain.domain)).all() == ["shop.example"]
 
 
-def test_thousands_of_links_are_added_at_once(database: Database) -> None:
-    """As a large sitemap has them, on several domains."""
-    pages = [page(number, f"{number % 3}.example") for number in range(3_000)]
-    run_id = a_run(database, *pages[:700])
-    assert add(database, run_id, *pages) == 2_300
-    assert add(database, run_id, *pages) == 0
-    assert planned(database, run_id) == 3_000
-    with database.read() as db:
-        domains = db.scalars(select(RunDomain.domain).order_by(RunDomain.domain)).all()
-    assert domains == ["0.example", "1.example", "2.example"]
-
-
 def test_processes_that_find_the_same_pages_do_not_block_each_other(on_postgresql: Database) -> None:
     """Each commits several pages at once, with links in another order; the limit holds over all of them."""
     database = on_postgresql
@@ -117,17 +105,6 @@ def test_processes_that_find_the_same_pages_do_not_block_each_other(on_postgresq
         finder.join()
     assert len(added) == 40
     assert sum(added) == planned(database, run_id) == len(Queue(database, run_id).rows()) == 150
-
-
-def test_only_tasks_of_the_domain_are_leased(database: Database) -> None:
-    """Whoever holds its lock, and nobody else, may fetch it."""
-    queue = Queue(database, a_run(database, page(1, "a.example"), page(2, "b.example"), page(3, "a.example")))
-    assert [task.url for task in lease(queue, "a.example")] == [
-        "https://a.example/1", "https://a.example/3",
-    ]  # fmt: skip
-    assert lease(queue, "a.example") == []
-    assert lease(queue, "c.example") == []
-    assert len(lease(queue, "b.example")) == 1
 
 
 def test_domains_wait_while_they_have_something_due(database: Database) -> None:

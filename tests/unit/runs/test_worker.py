@@ -24,7 +24,7 @@ from crawler.runs import worker as module
 from crawler.runs.domain_slot import FAILED, FINISHED, INTERRUPTED, STOPPED
 from crawler.runs.sources import Source
 from crawler.runs.store import RunOrder, RunStore
-from crawler.runs.task_ends import TaskEnd, TaskOutcome
+from crawler.runs.task_ends import TaskEnd
 from crawler.runs.worker import LOOKED_BACK_SECONDS, Pace, RunWorker, Standing
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import Fence, SessionOrder
@@ -159,6 +159,11 @@ def at_work(visits: Visits, work: Callable[[RunWorker], Awaitable[None]]) -> tup
         return thread.submit(lambda: asyncio.run(main())).result()
 
 
+async def both_begun(worker: RunWorker) -> None:
+    """Wait until both domains are visited and have a task each."""
+    await until(lambda: len(worker.slots) == 2 and all(slot.line.open for slot in worker.slots.values()))
+
+
 async def next_of(worker: RunWorker) -> LeasedTask:
     """The next task, as soon as there is one."""
     while (duty := worker.take()) is None:  # ruff: ignore[async-busy-wait] - the engine is told, not we
@@ -176,7 +181,7 @@ def test_a_run_ends_when_all_is_done(visits: Visits) -> None:
     """Domains take turns; each is visited and left; people are told how it stands."""
 
     async def work(worker: RunWorker) -> None:
-        await until(lambda: all(slot.line.open for slot in worker.slots.values()) and len(worker.slots) == 2)
+        await both_begun(worker)
         tasks = [await next_of(worker), await next_of(worker)]
         assert {task.domain for task in tasks} == {"one.example", "two.example"}
         for task in tasks:
@@ -227,7 +232,7 @@ def test_a_wish_to_stop_is_heard(visits: Visits) -> None:
     """Whoever had it; what goes back says so (SPEC D88)."""
 
     async def work(worker: RunWorker) -> None:
-        await until(lambda: len(worker.slots) == 2 and all(slot.line.open for slot in worker.slots.values()))
+        await both_begun(worker)
         with visits.database.write() as db:
             db.scalars(select(Run)).one().stop_requested_at = db.now
         await until(lambda: worker.over)
@@ -302,12 +307,12 @@ def test_a_visit_that_was_ended_gives_its_domain_back(visits: Visits) -> None:
     """As when its lock was lost: what it had leased is taken by the next visit."""
 
     async def work(worker: RunWorker) -> None:
-        await until(lambda: len(worker.slots) == 2 and all(slot.line.open for slot in worker.slots.values()))
+        await both_begun(worker)
         visits.visits["one.example"].wake()
         await until(lambda: visits.ended == ["one.example"])
         assert rows(visits)[0].last_error == "left"
         await until(lambda: visits.begun.count("one.example") == 2)
-        await until(lambda: len(worker.slots) == 2 and all(slot.line.open for slot in worker.slots.values()))
+        await both_begun(worker)
 
     at_work(visits, work)
     assert [row.attempts for row in rows(visits)] == [0, 0]
@@ -382,25 +387,6 @@ def test_a_store_that_takes_no_page_ends_the_run(visits: Visits) -> None:
         assert db.scalars(select(Run.last_error)).one() == "disk full"
 
 
-def test_what_a_store_takes_after_all_counts_no_more(visits: Visits) -> None:
-    """A fault that passes costs nothing, one that comes back each time for one page ends the run."""
-
-    async def work(worker: RunWorker) -> None:
-        await until(lambda: len(worker.slots) == 2 and all(slot.line.open for slot in worker.slots.values()))
-        task = await next_of(worker)
-        worker.store_refused(task, "disk full")
-        worker.outgoing.refused[task.lease.id] -= PATIENCE_SECONDS
-        await until(lambda: worker.done["given_back"])
-        await worker.end_task(await next_of(worker), TaskEnd())
-        await worker.end_task(again := await next_of(worker), TaskEnd())
-        worker.stored(again, TaskOutcome.STORED)
-        await until(lambda: worker.over)
-
-    worker, status = at_work(visits, work)
-    assert (worker.over, status) == (FINISHED, "completed")
-    assert [(row.status, row.attempts) for row in rows(visits)] == [("finished", 1)] * 2
-
-
 def test_an_end_that_cannot_be_written_costs_no_attempt(
     visits: Visits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -439,18 +425,13 @@ def test_a_database_that_is_away_for_long_ends_the_run(
         assert db.scalars(select(Run.last_error)).one() == "OSError: no database"
 
 
-def counts(finished: int, pending: int = 0, error: int = 0) -> dict[str, int]:
-    """A run's tasks by status."""
-    by_status = {"pending": pending, "in_progress": 0, "finished": finished, "error": error}
-    return {**by_status, "refused": 0}
-
-
 def test_the_rate_is_that_of_the_last_half_minute() -> None:
     """Failures are ends too; one look makes no rate, and a run that stands still has no end in sight."""
-    pace = Pace()
-    assert pace.note(counts(0, 100), 0.0) == Standing(0, 0, 0, 100, 0.0, None)
-    standing = pace.note(counts(8, 90, 2), 5.0)
+    pace, counts = Pace(), {"pending": 100, "in_progress": 0, "finished": 0, "error": 0, "refused": 0}
+    assert pace.note(counts, 0.0) == Standing(0, 0, 0, 100, 0.0, None)
+    counts |= {"pending": 90, "finished": 8, "error": 2}
+    standing = pace.note(counts, 5.0)
     assert (standing.rate, standing.seconds_left) == (2.0, 45.0)
-    assert pace.note(counts(8, 90, 2), 5.0 + LOOKED_BACK_SECONDS).seconds_left is None
-    standing = pace.note(counts(38, 60, 2), 15.0 + LOOKED_BACK_SECONDS)
+    assert pace.note(counts, 5.0 + LOOKED_BACK_SECONDS).seconds_left is None
+    standing = pace.note(counts | {"pending": 60, "finished": 38}, 15.0 + LOOKED_BACK_SECONDS)
     assert (standing.rate, standing.seconds_left) == (3.0, 20.0)
