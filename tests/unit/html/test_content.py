@@ -1,4 +1,4 @@
-"""What counts of a page, of whatever it is made."""
+"""What counts of a page, of whatever it is made, and its language."""
 
 from __future__ import annotations
 
@@ -47,10 +47,9 @@ def test_the_page_s_furniture_is_no_text() -> None:
         (f"<div>x</div><article><header>{LONG}</header>{LONG}</article>", f"{LONG}\n{LONG}"),
         ("<p>a<b>b</b>c <span>d</span>e<br>f", "abc de\nf"),
         ("<h2>Two <span>words</span></h2>text", "Two words\ntext"),
-        ("<table><tr><td>a<td>b</table>", "a\nb"),
-        ("<p>e\u0301\u200b\u202ex\x07</p>", "éx"),
+        ("<table><tr><td>a<td>b</table>", "a\nb"), ("<p>e\u0301\u200b\u202ex\x07</p>", "éx"),
     ],
-)
+)  # fmt: skip
 def test_the_main_part(html: str, text: str) -> None:
     """What calls itself so, if it says enough; else all, in lines as they are seen."""
     assert of(html).text == text
@@ -61,12 +60,10 @@ def test_the_main_part(html: str, text: str) -> None:
     [
         ("<title> A\n <b>B</b> &amp; C </title><h1>No</h1>", "A <b>B</b> & C"),
         ("<title></title><h1>The <i>heading</i></h1>", "The heading"),
-        ("<svg><title>icon</title></svg><h1>Yes</h1>", "Yes"),
-        ("<p>nothing", ""),
-        ("<title>\u202egnp.exe</title>", "gnp.exe"),
-        ("<title>" + "x" * 10_000 + "</title>", "x" * 500),
+        ("<svg><title>icon</title></svg><h1>Yes</h1>", "Yes"), ("<p>nothing", ""),
+        ("<title>\u202egnp.exe</title>", "gnp.exe"), ("<title>" + "x" * 10_000 + "</title>", "x" * 500),
     ],
-)
+)  # fmt: skip
 def test_the_title(html: str, title: str) -> None:
     """The element, as text; else the first heading; nothing that turns words around."""
     assert of(html).title == title
@@ -114,14 +111,11 @@ def test_blanks_of_every_kind_are_one(space: str) -> None:
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
-        (b"", "empty_page"),
-        (b"%PDF-1.7 ...", "not_html"),
-        (b"<div>" * 100_000, "too_deep"),
-        (b"<p>" + b"x" * (17 * 1024 * 1024), "too_large"),
-        (b"<a href=x>" * 1_000_000, "too_large"),
+        (b"", "empty_page"), (b"%PDF-1.7 ...", "not_html"), (b"<div>" * 100_000, "too_deep"),
+        (b"<p>" + b"x" * (17 * 1024 * 1024), "too_large"), (b"<a href=x>" * 1_000_000, "too_large"),
     ],
     ids=["empty", "pdf", "deep", "large", "links"],
-)
+)  # fmt: skip
 def test_what_cannot_be_read(body: bytes, problem: str) -> None:
     """It has a reason and no text."""
     page = of(body)
@@ -146,18 +140,19 @@ def test_every_charset_is_text() -> None:
 @pytest.mark.parametrize(
     ("html", "header", "language"),
     [
-        ("<html lang=de><p>x", "en-GB, fr", "en"),
-        ("<html lang=en_US><p>x", "", "en"),
-        ("<html lang=x-default><p>x", "", "und"),
-        ("<html lang=''><p>x", "", "und"),
+        ("<html lang=de><p>x", "en-GB, fr", "en"), ("<html lang=en_US><p>x", "", "en"),
+        ("<html lang=x-default><p>x", "", "und"), ("<html lang=''><p>x", "", "und"),
         ("<html lang=en><p>" + "赤い靴を買うことができます。" * 5, "", "ja"),
+        ("<html lang=en><p>" + "한국어로 쓰인 문장입니다 여기에 있습니다. " * 5, "", "ko"),
         ("<html lang=ru><p>" + LONG * 5, "", "en"),
+        ("<html lang=ru><p>" + "Это предложение. " * 5, "en", "ru"),
         ("<p>" + LONG * 9 + " and the of to in is", "", "en"),
         ("<p>" + "Der Schuh ist für die Straße und nicht für den Wald. " * 9, "", "de"),
+        ("<html lang='javascript:alert(1)'><p>" + "x" * 300, "a" * 10_000, "und"),
     ],
-)
+)  # fmt: skip
 def test_the_language(html: str, header: str, language: str) -> None:
-    """Declared, unless the script contradicts it; else by the commonest words; else unknown."""
+    """The first declaration that fits the script; else by the commonest words; what is no code is none."""
     assert of(html, content_language=header).language == language
 
 

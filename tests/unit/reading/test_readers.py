@@ -9,20 +9,23 @@ import resource
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from attrs import evolve
 
+from crawler.archive.rewriting import Place, shown_page
 from crawler.html.content import Content, ContentQuestion
 from crawler.pdp import PageQuestion, Reading, reading_of
 from crawler.reading import process, readers
-from crawler.reading.bounds import READER_BYTES
-from crawler.reading.process import NonsenseError
+from crawler.reading.bounds import READER_BYTES, bound_memory
+from crawler.reading.process import LENGTH, NonsenseError, ReadingProcess
 from crawler.reading.readers import AT_ONCE, Readers, ReadingFailedError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from multiprocessing.connection import Connection
 
 MOST_NICE = 19
 PAGE = b"""<html><head><title>Jug</title></head><body><h1>Jug</h1><img src=jug.jpg><p class=price>$ 18.00</p>
@@ -45,24 +48,21 @@ def with_readers(work: Callable[[Readers], Awaitable[Any]], **options: Any) -> A
         return thread.submit(lambda: asyncio.run(main())).result()
 
 
-def test_the_answer_is_the_same_as_here() -> None:
-    """Reading elsewhere changes nothing."""
-    assert with_readers(lambda readers: readers.read(QUESTION)) == reading_of(QUESTION)
-
-
 def test_several_pages_share_one_reader() -> None:
-    """Answers do not get mixed up, and one process does it all."""
+    """Answers are those of here and do not get mixed up; one process does it all, and ends with its crawl."""
     questions = [
         PageQuestion(PAGE.replace(b"Jug", b"Jug %d" % n), QUESTION.url, "text/html", "v1.2", with_links=False)
         for n in range(20)
     ]
 
-    async def read_all(readers: Readers) -> list[str]:
-        readings = await asyncio.gather(*(readers.read(question) for question in questions))
-        assert len(readers._processes) == 1
-        return [reading.facts.name for reading in readings]
+    async def read_all(readers: Readers) -> tuple[int, list[Reading]]:
+        found = await asyncio.gather(*(readers.read(question) for question in questions))
+        return await pid_of(readers), found
 
-    assert with_readers(read_all, count=1) == [f"Jug {n}" for n in range(20)]
+    pid, found = with_readers(read_all, count=1)
+    assert found == [reading_of(question) for question in questions]
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
 
 
 async def pid_of(readers: Readers) -> int:
@@ -213,13 +213,6 @@ def test_a_large_page_goes_over_in_pieces() -> None:
     assert min(with_readers(read_both, count=1)) > 3_000_000
 
 
-def test_closing_ends_the_processes() -> None:
-    """None is left behind."""
-    pid = with_readers(pid_of)
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
-
-
 def test_a_reader_that_cannot_be_started_costs_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """And nobody waits for it."""
 
@@ -249,15 +242,10 @@ class _Command:
 @pytest.mark.parametrize(
     "hostile",
     [
-        pickle.dumps(_Command(os._exit, 3)),
-        pickle.dumps(_Command(print, "1")),
-        pickle.dumps(_Command(getattr, "x", "upper")),
-        pickle.dumps({"verdict": "none"}),
-        pickle.dumps(Decimal(1)),
-        b"no pickle at all",
-        b"",
+        *(pickle.dumps(each) for each in (_Command(os._exit, 3), _Command(getattr, "x", "upper"))),
+        *(pickle.dumps(each) for each in ({"verdict": "none"}, Decimal(1))), b"no pickle at all", b"",
     ],
-)
+)  # fmt: skip
 def test_a_reader_commands_nothing(hostile: bytes) -> None:
     """Whatever it sends, values are made and no function is called."""
     with pytest.raises(NonsenseError):
@@ -275,3 +263,63 @@ def test_a_reader_that_answers_nonsense_costs_its_page(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(process, "MOST_BYTES", 10)
     with_readers(read_twice, count=1)
+
+
+class Transport(asyncio.Transport):
+    """Leads nowhere."""
+
+    def write(self, data: Any) -> None:
+        """Forget it."""
+
+    def writelines(self, list_of_data: Any) -> None:
+        """Forget them."""
+
+    def abort(self) -> None:
+        """There is nothing to end."""
+
+
+@pytest.mark.parametrize("sent", [LENGTH.pack(1) + b"A" + LENGTH.pack(1) + b"B", b"\xff" * 100])
+def test_a_reader_that_says_more_than_it_is_asked_is_ended(
+    monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    """An answer too many would be the next question's; a length beyond any page's would fill all memory."""
+
+    async def never(*_: Any, **__: Any) -> None:
+        await asyncio.sleep(3600)
+
+    async def ask() -> tuple[Any, bool]:
+        reader = ReadingProcess(3600)
+        reader.connection_made(Transport())
+        answer = reader.ask(b"a")
+        reader.data_received(sent)
+        [done] = await asyncio.gather(answer, return_exceptions=True)
+        return done, reader.lives
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", never)
+    done, lives = with_readers(lambda _: ask())
+    assert not lives
+    assert done == b"A" or isinstance(done, NonsenseError)
+
+
+HERE = Place("https://shop.example/", "20260101000000")
+ENOUGH = 400 * 1024 * 1024
+
+
+def show(told: Connection) -> None:
+    """Show a page that wants all memory, and another one, within a bound."""
+    bound_memory(ENOUGH)
+    problem = shown_page(BOMB, "text/html", HERE).problem
+    told.send((problem, shown_page(PAGE, "text/html", HERE).body, resource.getrlimit(resource.RLIMIT_DATA)))
+
+
+def test_a_page_that_wants_all_memory_is_not_shown() -> None:
+    """Where the web side parses it, nobody else's page is lost for it."""
+    spawn = get_context("spawn")
+    ours, theirs = spawn.Pipe()
+    process = spawn.Process(target=show, args=(theirs,))
+    process.start()
+    theirs.close()
+    problem, page, (soft, _) = ours.recv()
+    process.join()
+    assert (problem, soft) == ("too_large", ENOUGH)
+    assert b"Jug" in page
