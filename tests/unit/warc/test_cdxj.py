@@ -1,4 +1,4 @@
-"""The index has a line for each answer, in the order in which others look for it."""
+"""The index has a line for each answer, by the key under which others look for it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import IO
 import pytest
 
 from crawler.warc.cdxj import line_of, sorted_lines, url_key
+from crawler.warc.methods import lookup_url
 from tests.unit.warc.made import entries, exchange, made, pages
 
 
@@ -25,10 +26,9 @@ from tests.unit.warc.made import entries, exchange, made, pages
         ("https://bücher.example/", "example,xn--bcher-kva)/"),
         ("http://127.0.0.1:8000/x", "1,0,0,127:8000)/x"),
         ("https://shop.example/(s(0123456789abcdefghijklmn))/p.aspx", "example,shop)/p.aspx"),
-        ("urn:text", "urn:text"),
-        ("http://[bad", "http://[bad"),
+        ("urn:text", "urn:text"), ("http://[bad", "http://[bad"),
     ],
-)
+)  # fmt: skip
 def test_keys(url: str, key: str) -> None:
     """What says nothing about the page is left out; what does not parse stays as it is."""
     assert url_key(url) == key
@@ -66,3 +66,40 @@ def test_sorting_in_little_memory() -> None:
     assert list(sorted_lines(lines, spool, most=2000)) == sorted(set(lines))
     assert len(spooled) > 10
     assert list(sorted_lines(pages(1)[:0], spool)) == []
+
+
+URL = "https://shop.example/p"
+FORM = "application/x-www-form-urlencoded"
+
+
+@pytest.mark.parametrize(
+    ("method", "kind", "body", "query"),
+    [
+        ("GET", FORM, b"a=1", ""),
+        ("HEAD", "", b"", "?__wb_method=HEAD"),
+        ("DELETE", FORM, b"a=1", "?__wb_method=DELETE"),
+        ("POST", "", b"", "?__wb_method=POST"),
+        ("POST", FORM, b"a=1+2&b=%C3%A9", "?__wb_method=POST&a=1 2&b=é"),
+        ("POST", FORM, b"user=ann&password=xyz", "?__wb_method=POST&user=ann&password=***"),
+        ("PUT", FORM, b"\xff", "?__wb_method=PUT&__wb_post_data=/w=="),
+        (
+            "POST",
+            "application/json",
+            b'{"a": [1, 2.0, 2.5], "b": {"c": true}}',
+            "?__wb_method=POST&a=1&a.2_=2&a.3_=2.5&c=true",
+        ),
+        ("POST", "application/json", b"[" * 5000, "?__wb_method=POST"),
+        ("POST", "text/plain", b"[", "?__wb_method=POST&__wb_post_data=Ww=="),
+        ("POST", "multipart/form-data", b"--x", "?__wb_method=POST&__wb_post_data=LS14"),
+    ],
+)
+def test_what_was_sent_is_part_of_the_query(method: str, kind: str, body: bytes, query: str) -> None:
+    """Of a form its fields, of JSON its values, of anything else its bytes; of GET nothing."""
+    assert lookup_url(URL, method, kind, body) == URL + query
+
+
+def test_a_query_that_is_there_goes_on() -> None:
+    """What is long is cut, as in pywb."""
+    found = lookup_url(f"{URL}?a=1", "POST", "image/png", b"x" * 10_000)
+    assert found.startswith(f"{URL}?a=1&__wb_method=POST&__wb_post_data=eHh4")
+    assert len(found) < 4200

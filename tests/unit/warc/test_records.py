@@ -9,9 +9,10 @@ import pytest
 from fastwarc.warc import ArchiveIterator as FastIterator
 from warcio.archiveiterator import ArchiveIterator
 
+from crawler.warc.eraser import TooShortError, erasure
 from crawler.warc.messages import Resource
 from crawler.warc.records import About, PairWriter, date_precision, read_date
-from tests.unit.warc.made import ABOUT, AT, entries, exchange, made, page, pages
+from tests.unit.warc.made import ABOUT, AT, entries, exchange, made, page, pages, stretches
 
 CANARY = b"zanzibar-canary"
 
@@ -162,11 +163,10 @@ def test_no_two_answers_of_a_file_have_the_same_time() -> None:
 @pytest.mark.parametrize(
     ("revisits", "kinds"),
     [
-        ("off", ["response"] * 4),
-        ("url", ["response", "revisit", "response", "response"]),
+        ("off", ["response"] * 4), ("url", ["response", "revisit", "response", "response"]),
         ("payload", ["response", "revisit", "revisit", "response"]),
     ],
-)
+)  # fmt: skip
 def test_the_same_bytes_again(revisits: str, kinds: list[str]) -> None:
     """Stored once, if so wanted; what comes again says where the bytes are, in all three ways."""
     data, pairs = made(
@@ -211,43 +211,68 @@ def test_a_file_says_who_made_it() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("2026-05-04T12:00:00Z", datetime(2026, 5, 4, 12, tzinfo=UTC)),
-        ("2026-05-04T12:00:00.5Z", datetime(2026, 5, 4, 12, 0, 0, 500_000, UTC)),
-        ("2026-05-04T12:00:00.123456789Z", datetime(2026, 5, 4, 12, 0, 0, 123_456, UTC)),
-        ("2026-05-04T14:00:00+02:00", datetime(2026, 5, 4, 12, tzinfo=UTC)),
-        ("2026-05-04T12:00:00", datetime(2026, 5, 4, 12, tzinfo=UTC)),
-        ("2026-05-04", datetime(2026, 5, 4, tzinfo=UTC)),
-        ("2026-05-04T12:30Z", datetime(2026, 5, 4, 12, 30, tzinfo=UTC)),
-        ("2026-05-04T14:30+02:00", datetime(2026, 5, 4, 12, 30, tzinfo=UTC)),
-        ("2026-05", datetime(2026, 5, 1, tzinfo=UTC)),
-        ("2026", datetime(2026, 1, 1, tzinfo=UTC)),
-        ("2026-00", None),
-        ("Mon, 04 May 2026 12:00:00 GMT", datetime(2026, 5, 4, 12, tzinfo=UTC)),
-        ("Fri, 31 Dec 9999 23:59:59 -0100", None),
-        ("9999-12-31T23:59:59Z", None),
-        ("0099-05-04T12:00:00Z", None),
-        ("2026-13-40T99:00:00Z", None),
-        ("yesterday", None),
-        ("", None),
-        (None, None),
-    ],
-)
-def test_dates_are_read(text: str | None, expected: datetime | None) -> None:
-    """As ISO 8601, else as mail has them; without a zone in UTC; what is none is none (SPEC 55, K25)."""
-    assert read_date(text) == expected
+def utc(*parts: int) -> datetime:
+    """A time in UTC."""
+    return datetime(*parts, tzinfo=UTC)  # type: ignore[misc, arg-type]
 
 
 @pytest.mark.parametrize(
-    ("text", "precision"),
+    ("text", "expected", "precision"),
     [
-        ("2026", "year"), ("2026-05", "month"), ("2026-05-04", "day"), ("2026-05-04T12:30Z", "minute"),
-        ("2026-05-04T12:30:00Z", None),
-        ("Mon, 04 May 2026 12:00:00 GMT", None), ("2026-13", None), (None, None),
+        ("2026-05-04T12:00:00Z", utc(2026, 5, 4, 12), None), ("2026-05-04", utc(2026, 5, 4), "day"),
+        ("2026-05-04T12:00:00.5Z", utc(2026, 5, 4, 12, 0, 0, 500_000), None),
+        ("2026-05-04T12:00:00.123456789Z", utc(2026, 5, 4, 12, 0, 0, 123_456), None),
+        ("2026-05-04T14:00:00+02:00", utc(2026, 5, 4, 12), None),
+        ("2026-05-04T12:00:00", utc(2026, 5, 4, 12), None),
+        ("2026-05-04T12:30Z", utc(2026, 5, 4, 12, 30), "minute"), ("2026-05", utc(2026, 5, 1), "month"),
+        ("2026-05-04T14:30+02:00", utc(2026, 5, 4, 12, 30), "minute"), ("2026", utc(2026, 1, 1), "year"),
+        ("Mon, 04 May 2026 12:00:00 GMT", utc(2026, 5, 4, 12), None), ("2026-13", None, None),
+        ("Fri, 31 Dec 9999 23:59:59 -0100", None, None), ("9999-12-31T23:59:59Z", None, None),
+        ("0099-05-04T12:00:00Z", None, None), ("2026-13-40T99:00:00Z", None, None),
+        ("yesterday", None, None), ("", None, None), (None, None, None),
     ],
 )  # fmt: skip
-def test_a_date_says_how_exact_it_is(text: str | None, precision: str | None) -> None:
-    """What has seconds is exact, what is no date is nothing."""
+def test_dates_are_read(text: str | None, expected: datetime | None, precision: str | None) -> None:
+    """As ISO 8601, else as mail has them; without a zone in UTC; what has no seconds says how exact it is."""
+    assert read_date(text) == expected
     assert date_precision(text) == precision
+
+
+BLOCK = 65_540  # of the packed format: so much at a time
+
+
+@pytest.mark.parametrize(
+    "length",
+    [*range(240, 300), 5000, *range(BLOCK + 8, BLOCK + 30), *range(2 * BLOCK, 2 * BLOCK + 30), 3_000_000],
+)
+def test_any_length(length: int) -> None:
+    """To the byte, in a member that everybody reads."""
+    data = b"".join(erasure(length, AT))
+    assert len(data) == length
+    [found] = entries(data)
+    assert (found.head.kind, found.length) == ("metadata", length)
+    assert [each.rec_type for each in ArchiveIterator(BytesIO(data))] == ["metadata"]
+
+
+def test_a_record_in_the_midst_of_others() -> None:
+    """It is gone, its place is as large as before, and everybody reads what is around it."""
+    data, pairs = pages(5)
+    offset, pair = pairs[2]
+    erased = data[:offset] + b"".join(erasure(pair.length, AT)) + data[offset + pair.length :]
+    before, after = entries(data), entries(erased)
+    assert [each.offset for each in before] == [each.offset for each in after]
+    assert [each.head.kind for each in after].count("metadata") == 1
+    assert stretches(erased) == []
+    assert len(list(ArchiveIterator(BytesIO(erased)))) == len(list(FastIterator(BytesIO(erased)))) == 11
+
+
+def test_a_record_that_is_not_packed() -> None:
+    """The same in a plain file."""
+    [found] = entries(b"".join(erasure(1000, AT, is_packed=False)))
+    assert (found.head.kind, found.length) == ("metadata", 1000)
+
+
+def test_a_record_that_is_too_short() -> None:
+    """Is refused before anything is written."""
+    with pytest.raises(TooShortError, match="too short"):
+        list(erasure(200, AT))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import errno
 import gzip
 import hashlib
+import tracemalloc
 import zipfile
 from contextlib import closing
 from hashlib import sha256
 from io import BytesIO
+from operator import itemgetter
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -18,12 +21,17 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from crawler.evidence.warc_walk import walk
+from crawler.warc import members
+from crawler.warc.digests import Beside, Checks
+from crawler.warc.members import BadRecordError, FileBytes, Members, candidates
+from crawler.warc.messages import decoded
 from crawler.warc.reader import Bad, Entry, body_of, open_record
 from crawler.warc.records import member, record
-from tests.unit.warc.made import ABOUT, AT, entries, exchange, made, page, pages, stretches
+from tests.unit.warc.made import entries, exchange, made, page, pages, stretches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
 
 # warcio leaves its temporary files to whoever comes along.
 pytestmark = pytest.mark.filterwarnings(
@@ -49,7 +57,7 @@ def written_by_warcio(*, gzip: bool = True, count: int = 6) -> bytes:
 
 @pytest.mark.parametrize("gzip", [True, False], ids=["packed", "plain"])
 def test_what_others_wrote(gzip: bool) -> None:  # ruff: ignore[boolean-type-hint-positional-argument] - a case
-    """The same records at the same places as warcio finds them, with digests that hold."""
+    """The same records at the same places as warcio finds them, digests that hold, and damage as in ours."""
     data = written_by_warcio(gzip=gzip)
     iterator = ArchiveIterator(BytesIO(data))
     theirs = [
@@ -64,11 +72,11 @@ def test_what_others_wrote(gzip: bool) -> None:  # ruff: ignore[boolean-type-hin
     assert stretches(data) == []
     for each, (_, body, offset) in zip(ours, theirs, strict=True):
         head, pieces = body_of(open_record(BytesIO(data), offset))
-        assert head is not None
         assert (head, b"".join(pieces)) == (each.message, body)
-
-
-# ── damage ──
+    second = ours[1].offset
+    damaged = data[:second] + b"XXXX" + data[second + 4 :]
+    assert [each.head.url for each in entries(damaged)] == [url for url, *_ in theirs[:1] + theirs[2:]]
+    assert len(stretches(damaged)) == 1
 
 
 def damages(data: bytes, begin: int, end: int) -> dict[str, bytes]:
@@ -100,16 +108,6 @@ def test_only_the_damaged_record_is_lost(kind: str) -> None:
     assert lost == {pair.record_id}
     [bad] = stretches(damaged)
     assert (bad.offset, bad.length) == (offset, pair.length + len(damaged) - len(data))
-
-
-@pytest.mark.parametrize("size", [1, 10, 100, 370])
-def test_a_file_that_was_cut(size: int) -> None:
-    """Is told to be cut, which others do not."""
-    data, pairs = pages(3)
-    offset, pair = pairs[-1]
-    assert stretches(data[:-size]) == [
-        Bad(offset + pair.length, len(pair.data) - pair.length - size, "cut_short")
-    ]
 
 
 def test_every_cut_leaves_what_was_whole() -> None:
@@ -181,21 +179,16 @@ def a_zip() -> bytes:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: b"\x1f", lambda: b"x", lambda: b"\x1f\x8b\x08", a_zip, lambda: gzip.compress(b""),
-        lambda: b"\0" * 999_999,
+        lambda: b"", lambda: b"\x1f", lambda: b"x", lambda: b"\x1f\x8b\x08", a_zip,
+        lambda: gzip.compress(b""), lambda: b"\0" * 999_999,
     ],
-    ids=["a byte", "another", "a beginning", "zip", "nothing packed", "zeros"],
+    ids=["empty", "a byte", "another", "a beginning", "zip", "nothing packed", "zeros"],
 )  # fmt: skip
 def test_what_is_no_archive(make: Callable[[], bytes]) -> None:
     """Has no records, and does not end anything."""
     data = make()
     assert entries(data) == []
     assert sum(bad.length for bad in stretches(data)) in {0, len(data)}
-
-
-def test_an_empty_file() -> None:
-    """Has nothing in it, not even damage."""
-    assert list(walk(BytesIO())) == []
 
 
 def test_digests_that_do_not_hold() -> None:
@@ -230,13 +223,6 @@ def test_digests_of_any_size(size: int) -> None:
     assert [isinstance(each, Entry) and each.digests_checked for each in first] == [1, 2, 2]
 
 
-def test_digests_that_nobody_wants() -> None:
-    """Are not made: for an index, and where a killed crawl's file ends."""
-    data, _ = made(exchange(body=page(1, 50_000)))
-    assert [each.digests_checked for each in entries(data, digests=False)] == [0, 0, 0]
-    assert [each.message for each in entries(data, keep=0)] == [each.message for each in entries(data)]
-
-
 class Breaking(BytesIO):
     """A disk that fails from some place on."""
 
@@ -247,22 +233,14 @@ class Breaking(BytesIO):
         return super().read(size)
 
 
-def test_a_disk_that_breaks() -> None:
-    """What was read before is given, though its digests were being made; then the error."""
+def test_a_disk_that_breaks_is_no_damage() -> None:
+    """What was read before is given; then the error."""
     data, _ = made(*(exchange(body=Random(n).randbytes(40_000)) for n in range(40)))
     found: list[Entry | Bad] = []
-
-    def read() -> None:
-        found.extend(walk(Breaking(data)))
-
     with pytest.raises(OSError, match="Input/output"):
-        read()
-    whole = entries(data)
-    assert found == whole[: len(found)]
-    assert len(found) >= len([each for each in whole if each.offset + each.length <= 600_000])
-
-
-# ── how others wrote ──
+        found.extend(walk(Breaking(data)))
+    assert found == entries(data)[: len(found)]
+    assert len(found) > 20
 
 
 @pytest.mark.parametrize("of", ["fields", "message"])
@@ -303,17 +281,6 @@ def test_line_feeds_alone() -> None:
         ] * 2
 
 
-def test_damage_in_a_plain_file() -> None:
-    """Costs what it hit as well."""
-    plain = written_by_warcio(gzip=False)
-    second = plain.index(b"WARC/1.0", 10)
-    damaged = plain[:second] + b"XXXX" + plain[second + 4 :]
-    assert [each.head.url for each in entries(damaged)] == [
-        f"https://shop.example/{number}" for number in (0, 2, 3, 4, 5)
-    ]
-    assert len(stretches(damaged)) == 1
-
-
 def test_a_whole_block_may_be_kept() -> None:
     """For who wants bodies in one pass; else its beginning."""
     data, _ = made(exchange(body=page(1, 400_000)))
@@ -324,7 +291,151 @@ def test_a_whole_block_may_be_kept() -> None:
     assert whole.block[whole.message.size :] == page(1, 400_000)
 
 
-def test_the_file_it_begins_with() -> None:
-    """Is read as any other record."""
-    [about] = entries(ABOUT.member("a.warc.gz", "<urn:1>", AT))
-    assert (about.head.kind, about.head.get("warc-filename")) == ("warcinfo", "a.warc.gz")
+def test_a_record_in_several_members() -> None:
+    """As archives of 2015 have it: the head in one, the body in another."""
+    good, _ = pages(1)
+    whole = record("response", "<urn:1>", (("WARC-Target-URI", "https://a.example/"),), b"x" * 5000)
+    data = gzip.compress(whole[:150]) + gzip.compress(whole[150:3000]) + gzip.compress(whole[3000:])
+    found = entries(data + good)
+    assert (found[0].block_length, found[0].length, len(found)) == (5000, len(data), 4)
+    assert stretches(data + good) == []
+    assert b"".join(open_record(BytesIO(data + good), 0).block()) == b"x" * 5000
+
+
+def test_a_large_body_is_read_in_pieces() -> None:
+    """However large it is: 80 MB of zeros in a few of memory, its digests made on the way."""
+    size = 80 * MB
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+    digest = hashlib.sha256()
+    for _ in range(size // MB):
+        digest.update(bytes(MB))
+    begin = (
+        f"WARC/1.1\r\nWARC-Type: response\r\nContent-Type: application/http\r\n"
+        f"WARC-Payload-Digest: sha256:{digest.hexdigest()}\r\nContent-Length: {size + len(head)}\r\n\r\n"
+    ).encode() + head
+    file = BytesIO()
+    with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=1) as packed:
+        packed.write(begin)
+        for _ in range(size // MB):
+            packed.write(bytes(MB))
+        packed.write(b"\r\n\r\n")
+    tracemalloc.start()
+    try:
+        [found] = walk(file)
+        assert not isinstance(found, Bad)
+        assert (found.payload_ok, found.is_whole, found.block_length) == (True, False, size + len(head))
+        message, pieces = body_of(open_record(file, 0))
+        assert message is not None
+        assert sum(map(len, decoded(message, pieces))) == size
+        assert tracemalloc.get_traced_memory()[1] < 24 * MB
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_record_that_is_not_there() -> None:
+    """Is told as damage, by whoever asks for one."""
+    data, pairs = pages(2)
+    for wrong in (1, len(data), pairs[0][0] + 1):
+        with pytest.raises(BadRecordError):
+            open_record(BytesIO(data), wrong)
+    cut = BytesIO(data[: pairs[1][0] + 500])
+    with pytest.raises(BadRecordError, match="cut_short"):
+        b"".join(open_record(cut, pairs[1][0]).block())
+
+
+RECORD = b"WARC/1.1\r\nWARC-Type: response\r\n\r\n"
+NOISE = Random(7).randbytes(300_000)
+
+
+def all_of(source: Members) -> bytes:
+    """Everything up to the end of the record."""
+    data = b""
+    while piece := source.more_of_record():
+        data += piece
+    return data
+
+
+@pytest.mark.parametrize("size", [0, 1, 32_768, 300_000])
+@pytest.mark.parametrize(
+    "behind", [b"", gzip.compress(RECORD, mtime=0), b"junk"], ids=["end", "another", "junk"]
+)
+def test_a_member_ends_where_it_ends(size: int, behind: bytes) -> None:
+    """However large it is, and whatever follows; what was read ahead is given back."""
+    data = RECORD + NOISE[:size]
+    packed = gzip.compress(data)
+    source = Members(FileBytes(BytesIO(b"before" + packed + behind)), 6)
+    assert all_of(source) == data
+    assert source.end == 6 + len(packed)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (itemgetter(slice(-9)), "cut_short"), (itemgetter(slice(5)), "cut_short"),
+        (lambda data: data[:-8] + b"\0\0\0\0" + data[-4:], "checksum"),
+        (lambda data: data[:10] + b"\xff" * 20 + data[30:], "gzip"),
+        (lambda data: b"PK" + data[2:], "gzip"),
+    ],
+)  # fmt: skip
+def test_damage_has_a_name(spoil: object, reason: str) -> None:
+    """It is not read past."""
+    data = spoil(gzip.compress(RECORD + NOISE[:5_000]))  # type: ignore[operator]
+    with pytest.raises(BadRecordError) as bad:
+        all_of(Members(FileBytes(BytesIO(data)), 0))
+    assert bad.value.reason == reason
+
+
+@pytest.mark.parametrize("step", [members.PEEK_BYTES, members.READ_BYTES])
+def test_a_beginning_across_two_steps_is_found(step: int) -> None:
+    """Wherever the file is cut while it is read."""
+    for shift in range(-12, 3):
+        data = b"x" * (members.READ_BYTES + shift - 1) + b"\n" + RECORD
+        found = list(candidates(FileBytes(BytesIO(data), step), 0, is_packed=False))
+        assert [at for at, _ in found] == [members.READ_BYTES + shift]
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        (RECORD, [0]), (b"x" + RECORD, []), (b"x\r\n" + RECORD, [3]), (b"\nWARC/9.9\r\n", []),
+        (b"\nWARC/1.0\nA: b", [1]), (b"a WARC/1.1 in a text", []),
+    ],
+)  # fmt: skip
+def test_in_a_file_that_is_not_packed_a_line_begins_one(text: bytes, places: list[int]) -> None:
+    """Not a word in a text."""
+    assert [at for at, _ in candidates(FileBytes(BytesIO(text)), 0, is_packed=False)] == places
+
+
+DATA = b"HTTP/1.1 200 OK\r\n\r\n<h1>Jug</h1>"
+
+
+def verdict(block: str | None, *, data: bytes = DATA) -> bool | None:
+    """Whether some bytes have this digest; None where that cannot be judged."""
+    with Beside() as beside:
+        checks = Checks(beside, len(DATA), block, None)
+        checks.update(memoryview(data), None)
+        return checks.verdict()[0]
+
+
+@pytest.mark.parametrize("name", ["md5", "sha1", "sha256", "sha384", "sha512", "SHA1", "sha-1", " Sha-256 "])
+def test_each_way_to_write_a_digest_is_read(name: str) -> None:
+    """Hexadecimal, base 32 and 64, with padding and without; the same of other bytes is wrong."""
+    raw = hashlib.new(name.strip().lower().replace("-", ""), DATA).digest()
+    b32, b64 = base64.b32encode(raw).decode(), base64.b64encode(raw).decode()
+    for value in (raw.hex(), raw.hex().upper(), b32, b32.lower(), b32.rstrip("="), b64, b64.rstrip("=")):
+        assert verdict(f"{name}:{value}") is True, value
+        assert verdict(f"{name}:{value}", data=DATA + b"!") is False, value
+
+
+@pytest.mark.parametrize("said", [None, "", "crc32:00000000", ":", "\0:\0"])
+def test_what_no_digest_can_be_made_of_is_not_judged(said: str | None) -> None:
+    """It is neither right nor wrong."""
+    assert verdict(said) is None
+
+
+@pytest.mark.parametrize(
+    "value", ["", "=", "z" * 40, "ä" * 32, "1" * 32, "\ud800" * 27, "A" * 31, "0" * 100_000, "\0" * 40]
+)
+def test_what_is_no_digest_is_wrong(value: str) -> None:
+    """Whatever a file says, an answer is given, and it is no."""
+    assert verdict(f"sha1:{value}") is False
