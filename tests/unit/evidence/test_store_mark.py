@@ -30,12 +30,8 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def evidence(database: Database, tmp_path: Path) -> Evidence:
-    """A session without any artifact."""
-    return new_evidence(database, tmp_path / "artifacts")
-
-
-def due(evidence: Evidence) -> Evidence:
     """A session with a page that is past its date."""
+    evidence = new_evidence(database, tmp_path / "artifacts")
     evidence.add("shop/page.html.gz")
     return evidence
 
@@ -46,27 +42,23 @@ def is_live(evidence: Evidence) -> bool:
         return db.query(Artifact).filter(Artifact.deleted_at.is_(None)).count() == 1
 
 
-@pytest.mark.parametrize("dry_run", [True, False])
 @pytest.mark.parametrize("how", ["empty", "absent", "other"])
-def test_a_cleanup_takes_nothing_out_of_another_store(
-    evidence: Evidence, tmp_path: Path, how: str, *, dry_run: bool
-) -> None:
+def test_a_cleanup_takes_nothing_out_of_another_store(evidence: Evidence, tmp_path: Path, how: str) -> None:
     """Not mounted, not there, or a mistyped prefix: nothing is marked, and the error ends with 6."""
-    due(evidence)
     wrong = FolderStore(tmp_path / "wrong")
     if how != "absent":
         wrong.root.mkdir()
     if how == "other":
         wrong.publish(MARK, b"00000000-0000-0000-0000-000000000001\n")
-    with pytest.raises(OtherStoreError, match=str(wrong.root)) as refused:
-        clean_up(evidence.database, wrong, CleanupOrder(dry_run=dry_run))
-    assert (refused.value.exit_code, is_live(evidence)) == (6, True)
-    assert str(evidence.root) in str(refused.value)
+    for dry_run in (True, False):
+        with pytest.raises(OtherStoreError, match=str(wrong.root)) as refused:
+            clean_up(evidence.database, wrong, CleanupOrder(dry_run=dry_run))
+        assert (refused.value.exit_code, is_live(evidence)) == (6, True)
+        assert str(evidence.root) in str(refused.value)
 
 
 def test_the_same_store_at_another_place_is_the_same(evidence: Evidence, tmp_path: Path) -> None:
     """A volume may be mounted elsewhere: what counts is its mark."""
-    due(evidence)
     moved = FolderStore(evidence.root.rename(tmp_path / "moved"))
     assert clean_up(evidence.database, moved, CleanupOrder()).deleted == 1
     mark_store(evidence.database, moved)
@@ -91,7 +83,6 @@ def test_adopting_takes_a_store_from_its_other_database(
     evidence: Evidence, tmp_path: Path, sqlite_database: str
 ) -> None:
     """A store has one owner at any time, and files of before stay for whoever has their rows."""
-    due(evidence)
     (evidence.root / "shop/lost.html.gz").write_bytes(b"never got a row")
     week_ago = time.time() - 7 * DAY.total_seconds()
     for path in evidence.root.rglob("*.gz"):
@@ -182,7 +173,6 @@ class Away(FolderStore):
 
 def test_a_store_that_is_away_is_not_another_store(evidence: Evidence) -> None:
     """No error tells to adopt what does not answer; nothing is marked, and nothing goes."""
-    due(evidence)
     store = Away(evidence.root)
     for ask in (require_store, mark_store, adopt_store):
         with pytest.raises(StoreUnavailableError):

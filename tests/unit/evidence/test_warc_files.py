@@ -1,25 +1,31 @@
-"""The rows of WARC files say what is in them, once they are whole, and what was taken out."""
+"""The rows of WARC files and of the answers and pages in them: what repeats what, what is gone or damaged."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
-from attrs import evolve
-from sqlalchemy import select
+import pytest
+from sqlalchemy import select, update
 
-from crawler.db.models import Record, WarcFile
+from crawler.db.models import Page, Record, WarcFile
+from crawler.evidence import recorded_pages
+from crawler.evidence.bodies import Finding
+from crawler.evidence.recorded_pages import count_recorded, examine_recorded
 from crawler.evidence.warc_files import WarcRows, note_erasure
 from crawler.evidence.warc_shelf import FileFacts
 from crawler.evidence.warc_tools import Erasure
 from tests.unit.archive.captured import SHOP, day, exchange, record
 from tests.unit.archive.written import a_file, a_record
+from tests.unit.views.rows import a_page, a_session
 
 if TYPE_CHECKING:
-    import pytest
-
     from crawler.db.engine import Database
+    from crawler.warc.messages import Exchange
+
 
 AT = datetime(2026, 5, 4, 12, tzinfo=UTC)
 FACTS = FileFacts(
@@ -31,30 +37,6 @@ def rows(database: Database) -> list[WarcFile]:
     """All of them."""
     with database.read() as db:
         return list(db.scalars(select(WarcFile).order_by(WarcFile.id)))
-
-
-def test_a_file_is_open_until_it_is_whole(database: Database, tmp_path: Path) -> None:
-    """Then its row says what is in it."""
-    files = WarcRows(database)
-    number = files.opened(tmp_path, "a.warc.gz", None)
-    assert [(row.id, row.state, row.sealed_at) for row in rows(database)] == [(number, "open", None)]
-    files.sealed(tmp_path, FACTS)
-    [row] = rows(database)
-    assert (row.state, row.records, row.sha256, row.damage) == ("sealed", 3, "a" * 64, None)
-
-
-def test_a_file_that_nothing_was_in_is_gone(database: Database, tmp_path: Path) -> None:
-    """And one that nobody had written down is written only if there is something in it."""
-    files = WarcRows(database)
-    empty = evolve(FACTS, size_bytes=0, records=0)
-    files.sealed(tmp_path, empty)
-    assert rows(database) == []
-    files.opened(tmp_path, "a.warc.gz", None)
-    files.sealed(tmp_path, empty)
-    files.sealed(tmp_path, evolve(FACTS, path="b.warc.gz", cut_bytes=7))
-    [gone, found] = rows(database)
-    assert (gone.state, gone.gone_why, found.state) == ("gone", "empty", "sealed")
-    assert found.damage == {"cut_bytes": 7, "why": "its writer died"}
 
 
 def test_a_folder_has_one_name(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,3 +81,101 @@ def test_an_erasure_is_noted_beside_those_before(database: Database, tmp_path: P
     with database.read() as db:
         there = db.scalars(select(Record.offset).where(Record.gone_at.is_(None)).order_by(Record.offset))
         assert list(there) == [0, 10]
+
+
+ONE, TWO = '"one"', '"two"'
+MAY, JUNE = "Fri, 01 May 2026 00:00:00 GMT", "Mon, 01 Jun 2026 00:00:00 GMT"
+
+
+def version(number: int, **headers: Any) -> Exchange:
+    """A page of a day."""
+    return exchange(SHOP, f"<p>{number}", day(number), **headers)
+
+
+@pytest.mark.parametrize(
+    ("headers", "original"),
+    [
+        ({}, 2), ({"ETag": ONE}, 1), ({"ETag": f"W/{TWO}"}, 2), ({"ETag": '"three"'}, None),
+        ({"Last_Modified": MAY}, 1), ({"Last_Modified": JUNE, "ETag": ONE}, 1),
+        ({"Last_Modified": "Thu, 02 Apr 2026 00:00:00 GMT"}, None),
+    ],
+)  # fmt: skip
+def test_it_repeats_its_version(
+    database: Database, tmp_path: Path, headers: dict[str, Any], original: int | None
+) -> None:
+    """By its ETag, else by its date, else whatever was there last; never what came later."""
+    numbers = record(
+        database, tmp_path, version(1, ETag=ONE, Last_Modified=MAY), version(2, ETag=TWO, Last_Modified=JUNE),
+        exchange(SHOP, "", day(3), status=304, **headers), version(4, ETag='"four"'),
+        exchange(f"{SHOP}other", "", day(3), status=304, **headers),
+    )  # fmt: skip
+    with database.read() as db:
+        found = dict(db.execute(select(Record.id, Record.original_id)).all())
+    assert found[numbers[2]] == (numbers[original - 1] if original else None)
+    assert found[numbers[4]] is None
+
+
+BODIES = ("one " * 50, "two " * 50, "three " * 50)
+
+
+@pytest.fixture
+def pages(database: Database, tmp_path: Path) -> list[int]:
+    """Three pages in one file; the numbers of their records."""
+    exchanges = [exchange(f"{SHOP}{number}", body, day(number + 1)) for number, body in enumerate(BODIES)]
+    keys = record(database, tmp_path / "warcs", *exchanges)
+    with database.write() as db:
+        session = a_session(id=uuid4())
+        db.add(session)
+        db.flush()
+        for key, body in zip(keys, BODIES, strict=True):
+            db.add(a_page(session.id, record_id=key, content_sha256=sha256(body.encode()).hexdigest()))
+    return keys
+
+
+def findings(database: Database) -> list[Finding]:
+    """In the order of the records."""
+    return [each.finding for each in examine_recorded(database)]
+
+
+def test_what_is_whole_is_intact(
+    database: Database, pages: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each once, however many are read at once; a page without a digest is taken as it is."""
+    monkeypatch.setattr(recorded_pages, "_ROWS", 2)
+    with database.write() as db:
+        assert count_recorded(db) == 3
+        db.execute(update(Page).where(Page.record_id == pages[1]).values(content_sha256=None))
+    assert findings(database) == [Finding.INTACT] * 3
+
+
+def test_damage_is_named(database: Database, pages: list[int]) -> None:
+    """Another content, bytes that cannot be read, and a file that is not there."""
+    with database.write() as db:
+        db.execute(update(Page).where(Page.record_id == pages[1]).values(content_sha256="0" * 64))
+        [file] = db.scalars(select(WarcFile))
+        last = db.get_one(Record, pages[2])
+        path, offset = Path(file.folder) / file.path, last.offset or 0
+    data = path.read_bytes()
+    path.write_bytes(data[: offset + 20] + bytes(40) + data[offset + 60 :])
+    assert findings(database) == [Finding.INTACT, Finding.CONTENT, Finding.CHECKSUM]
+    path.unlink()
+    assert findings(database) == [Finding.MISSING] * 3
+
+
+def test_what_was_taken_while_it_was_read_is_no_damage(
+    database: Database, pages: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An eraser, a cleanup or a purge was there; what is gone before is not looked at."""
+    with database.write() as db:
+        db.execute(update(Record).where(Record.id == pages[0]).values(gone_at=day(9)))
+
+    def taken_meanwhile(_kept: object) -> Finding:
+        with database.write() as db:
+            db.execute(update(Record).values(gone_at=day(9)))
+        return Finding.MISSING
+
+    monkeypatch.setattr(recorded_pages, "_READERS", 1)
+    monkeypatch.setattr(recorded_pages, "_examined", taken_meanwhile)
+    assert findings(database) == []
+    with database.read() as db:
+        assert count_recorded(db) == 0

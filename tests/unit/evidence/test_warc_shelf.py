@@ -58,31 +58,49 @@ def files(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
 
 
-def test_an_answer_lies_where_it_is_said_to(shelf: WarcShelf) -> None:
-    """At once, in the open file, and after it is sealed."""
+def rows(database: Database) -> list[WarcFile]:
+    """What is written down of files."""
+    with database.read() as db:
+        return list(db.scalars(select(WarcFile).order_by(WarcFile.id)))
+
+
+def test_an_answer_lies_where_it_is_said_to(database: Database, tmp_path: Path) -> None:
+    """At once, in the open file, and after it is sealed; its row and its facts say what is in it."""
+    folder = tmp_path / "warcs"
+    shelf = opened(folder, register=WarcRows(database))
     places = [appended(shelf, exchange(body=page(number))) for number in range(3)]
-    [file] = files(shelf.folder)
+    [file] = files(folder)
     assert file.name == places[0].path + ".open"
+    [row] = rows(database)
+    assert (row.id, row.path, row.state, row.folder) == (
+        places[0].file_id, places[0].path, "open", str(folder),
+    )  # fmt: skip
     facts = shelf.seal(None).result()
+    shelf.close()
     assert facts is not None
-    [file] = files(shelf.folder)
+    [file] = files(folder)
     answers = [each for each in read(file) if each.head.kind == "response"]
     assert [(each.offset, each.length) for each in answers] == [(p.offset, p.pair.length) for p in places]
     assert [each.head.get("warc-record-id") for each in answers] == [p.pair.record_id for p in places]
     data = file.read_bytes()
-    assert (facts.records, facts.size_bytes, facts.sha256) == (3, len(data), sha256(data).hexdigest())
-    assert (facts.first_at, facts.last_at) == (places[0].pair.captured_at, places[2].pair.captured_at)
+    [row] = rows(database)
+    assert (row.state, row.records_bad, row.damage, row.sealed_at is None) == ("sealed", 0, None, False)
+    for said in (facts, row):
+        assert (said.records, said.size_bytes, said.sha256) == (3, len(data), sha256(data).hexdigest())
+        assert (said.first_at, said.last_at) == (places[0].pair.captured_at, places[2].pair.captured_at)
 
 
-def test_each_visit_has_its_own_file(shelf: WarcShelf) -> None:
-    """So that one can go without the other."""
+def test_each_visit_has_its_own_file(tmp_path: Path) -> None:
+    """So that one can go without the other: what repeats an answer is in the same file."""
+    shelf = opened(tmp_path, revisits="url")
     one, other = uuid4(), uuid4()
-    for session in (one, other, one):
-        appended(shelf, exchange(), session)
+    kinds = [appended(shelf, exchange(), session).pair.kind for session in (one, other, one)]
+    assert kinds == ["response", "response", "revisit"]
     assert shelf.seal(one).result() is not None
     assert shelf.seal(one).result() is None
-    assert len(files(shelf.folder)) == 2
-    assert len(list(shelf.folder.glob("*.open"))) == 1
+    assert len(files(tmp_path)) == 2
+    assert len(list(tmp_path.glob("*.open"))) == 1
+    shelf.close()
 
 
 def test_a_file_ends_after_a_pair(tmp_path: Path) -> None:
@@ -100,26 +118,6 @@ def test_a_file_ends_after_a_pair(tmp_path: Path) -> None:
         ]
         assert sum(entry.length for entry in each[:-2]) < 4000
     assert sum(len(each) // 2 for each in found) == 10
-
-
-def test_revisits_stay_in_their_file(tmp_path: Path) -> None:
-    """What they refer to goes with them, or stays."""
-    shelf = opened(tmp_path, max_bytes=10**9, revisits="url")
-    one, other = uuid4(), uuid4()
-    kinds = [appended(shelf, exchange(), session).pair.kind for session in (one, other, one)]
-    shelf.close()
-    assert kinds == ["response", "response", "revisit"]
-
-
-def test_what_was_flushed_is_flushed_once(shelf: WarcShelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One wait a file, and none for what has not changed."""
-    waits: list[int] = []
-    monkeypatch.setattr(os, "fdatasync", waits.append)
-    for session in (uuid4(), uuid4()):
-        appended(shelf, exchange(), session)
-    shelf.sync()
-    shelf.sync()
-    assert len(waits) == 2
 
 
 def test_a_failed_flush_is_tried_again(shelf: WarcShelf, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,14 +215,6 @@ def test_what_a_killed_process_left(tmp_path: Path) -> None:
     assert data.startswith(sealed.read_bytes())
 
 
-@pytest.mark.parametrize("left", [b"", b"\x1f", ABOUT.member("a", "<urn:1>", exchange().captured_at)])
-def test_a_file_without_an_answer_goes(tmp_path: Path, left: bytes) -> None:
-    """There is nothing in it."""
-    (tmp_path / "x.warc.gz.open").write_bytes(left)
-    [facts] = recover(tmp_path, NoRows())
-    assert (facts.size_bytes, files(tmp_path)) == (0, [])
-
-
 def test_a_name_that_is_taken_is_not_overwritten(tmp_path: Path) -> None:
     """Whoever has copied such a file beside the open one loses neither."""
     shelf = opened(tmp_path)
@@ -234,26 +224,6 @@ def test_a_name_that_is_taken_is_not_overwritten(tmp_path: Path) -> None:
         shelf.seal(None).result()
     shelf.close()
     assert (tmp_path / place.path).read_bytes() == b"precious"
-
-
-def rows(database: Database) -> list[WarcFile]:
-    """What is written down of files."""
-    with database.read() as db:
-        return list(db.scalars(select(WarcFile).order_by(WarcFile.id)))
-
-
-def test_files_have_rows(database: Database, tmp_path: Path) -> None:
-    """While they are open, and once they are sealed."""
-    shelf = opened(tmp_path, register=WarcRows(database))
-    place = appended(shelf, exchange())
-    [row] = rows(database)
-    assert (row.id, row.path, row.state, row.folder) == (place.file_id, place.path, "open", str(tmp_path))
-    shelf.close()
-    [row] = rows(database)
-    assert (row.state, row.records, row.records_bad, row.damage) == ("sealed", 1, 0, None)
-    assert row.size_bytes == (tmp_path / row.path).stat().st_size
-    assert row.sealed_at is not None
-    assert row.first_at == row.last_at == place.pair.captured_at
 
 
 def test_recovered_files_have_rows(database: Database, tmp_path: Path) -> None:

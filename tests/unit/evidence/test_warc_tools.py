@@ -40,14 +40,25 @@ OTHER_DIGEST = member(
 )  # fmt: skip
 
 
+def lay(folder: Path, *names: str, data: bytes = b"x") -> None:
+    """Files in a folder."""
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def name_folders(output: Path, *folders: object) -> None:
+    """The state file of an archive tool, which names its temporary folders."""
+    state = json.dumps({"temp_dirs_host_paths": folders})
+    (output / ".archive_state.json").write_text(state, encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("data", "well"),
     [
-        (WELL, {Level.THERE, Level.WHOLE, Level.DIGESTS}),
-        (OTHER_DIGEST, {Level.THERE, Level.WHOLE}),
-        (WELL[:-20], {Level.THERE}),
-        (b"no archive", {Level.THERE}),
-        (b"", set()),
+        (WELL, {Level.THERE, Level.WHOLE, Level.DIGESTS}), (OTHER_DIGEST, {Level.THERE, Level.WHOLE}),
+        (WELL[:-20], {Level.THERE}), (b"no archive", {Level.THERE}), (b"", set()),
     ],
     ids=["well", "another digest", "torn", "no archive", "empty"],
 )  # fmt: skip
@@ -57,19 +68,13 @@ def test_a_file_is_looked_at_as_closely_as_is_asked(tmp_path: Path, data: bytes,
     path.write_bytes(data)
     assert {level for level in Level if verify(path, level).is_well} == well
     assert verify(path, Level.WHOLE).digests_checked == 0
-
-
-@pytest.mark.parametrize("level", list(Level))
-def test_a_file_that_is_not_there(tmp_path: Path, level: Level) -> None:
-    """Whichever way it is looked for."""
-    assert verify(tmp_path / "none.warc.gz", level).state == "missing"
+    assert {verify(tmp_path / "none.warc.gz", level).state for level in Level} == {"missing"}
 
 
 def test_empty_files_are_passed_over_where_pages_are_looked_for(tmp_path: Path) -> None:
     """And counted where damage is."""
-    for name in ("warcs/a.warc.gz", "warcs/b.warc.gz", "c.warc"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(WELL if name.endswith("a.warc.gz") else b"")
+    lay(tmp_path, "warcs/a.warc.gz")
+    lay(tmp_path, "warcs/b.warc.gz", "c.warc", data=b"")
     assert [path.name for path in discover(tmp_path)] == ["a.warc.gz"]
     assert [path.name for path in discover(tmp_path, with_empty=True)] == ["a.warc.gz", "b.warc.gz"]
     assert in_folder(tmp_path) == []
@@ -96,24 +101,12 @@ def test_files_of_one_name_in_a_collection(tmp_path: Path) -> None:
                 assert open_record(opened, int(each["offset"])).head.url == each["url"]
 
 
-# ── which there are ──
-
-
-def lay(folder: Path, *names: str, data: bytes = b"x") -> None:
-    """Files in a folder."""
-    for name in names:
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-
-
 def test_files_of_an_output_folder(tmp_path: Path) -> None:
     """Those of all temporary folders that are there, whatever the state names; empty ones do not count."""
     lay(tmp_path, ".tmp1/collections/crawl-1/archive/a.warc.gz", ".tmp2/collections/crawl-2/archive/b.warc")
     lay(tmp_path, ".tmp1/collections/crawl-1/archive/empty.warc.gz", data=b"")
     lay(tmp_path, ".tmp1/collections/crawl-1/archive/c.warc.gz.open")
-    state = {"temp_dirs_host_paths": [str(tmp_path / ".tmp1"), str(tmp_path / ".tmp9")]}
-    (tmp_path / ".archive_state.json").write_text(json.dumps(state), encoding="utf-8")
+    name_folders(tmp_path, str(tmp_path / ".tmp1"), str(tmp_path / ".tmp9"))
     before = (tmp_path / ".archive_state.json").read_bytes()
     assert [path.name for path in discover(tmp_path)] == ["a.warc.gz", "b.warc"]
     assert missing_in(tmp_path) == [tmp_path / ".tmp9"]
@@ -124,8 +117,7 @@ def test_an_archive_may_be_moved(tmp_path: Path) -> None:
     """Its folders count by their names, wherever they were; the oldest comes first."""
     lay(tmp_path, ".tmp-old/x.warc.gz", ".tmp-new/y.warc.gz")
     os.utime(tmp_path / ".tmp-old", (time.time() - 99, time.time() - 99))
-    state = {"temp_dirs_host_paths": ["/before/.tmp-old", "/before/.tmp-new", "/before/.tmp-lost"]}
-    (tmp_path / ".archive_state.json").write_text(json.dumps(state), encoding="utf-8")
+    name_folders(tmp_path, "/before/.tmp-old", "/before/.tmp-new", "/before/.tmp-lost")
     assert [path.name for path in discover(tmp_path)] == ["x.warc.gz", "y.warc.gz"]
     assert missing_in(tmp_path) == [tmp_path / ".tmp-lost"]
     assert discover(tmp_path / "none") == []
@@ -133,21 +125,14 @@ def test_an_archive_may_be_moved(tmp_path: Path) -> None:
 
 
 def test_what_was_copied_is_not_missed(tmp_path: Path) -> None:
-    """The manifest says from where; what it names has to be there itself."""
-    lay(tmp_path, "warcs/a.warc.gz")
-    state = {"temp_dirs_host_paths": [str(tmp_path / ".tmp1")]}
-    (tmp_path / ".archive_state.json").write_text(json.dumps(state), encoding="utf-8")
+    """The manifest says from where; the copy comes first and counts once; what is named has to be there."""
+    lay(tmp_path, "warcs/a.warc.gz", ".tmp2/a.warc.gz", ".tmp2/c.warc.gz")
+    found = [path.relative_to(tmp_path).as_posix() for path in discover(tmp_path)]
+    assert found == ["warcs/a.warc.gz", ".tmp2/c.warc.gz"]
+    name_folders(tmp_path, str(tmp_path / ".tmp1"))
     entries = [{"path": name, "found_at": ".tmp1/x/a.warc.gz"} for name in ("a.warc.gz", "b.warc.gz")]
     (tmp_path / "warcs" / "manifest.json").write_text(json.dumps(entries), encoding="utf-8")
     assert missing_in(tmp_path) == [tmp_path / "warcs" / "b.warc.gz"]
-
-
-def test_stable_copies_come_first(tmp_path: Path) -> None:
-    """The same name and size counts once (K27)."""
-    lay(tmp_path, "warcs/a.warc.gz", ".tmp1/a.warc.gz", ".tmp1/b.warc.gz")
-    assert [path.relative_to(tmp_path).as_posix() for path in discover(tmp_path)] == [
-        "warcs/a.warc.gz", ".tmp1/b.warc.gz",
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -161,8 +146,7 @@ def test_a_state_file_names_no_other_place(tmp_path: Path, named: str) -> None:
     output.mkdir()
     (output / ".tmplink").symlink_to(outside / ".tmpx")
     (output / "link").symlink_to(outside)
-    state = {"temp_dirs_host_paths": [named.format(outside=outside), 5, None]}
-    (output / ".archive_state.json").write_text(json.dumps(state), encoding="utf-8")
+    name_folders(output, named.format(outside=outside), 5, None)
     assert discover(output) == []
 
 
@@ -199,7 +183,7 @@ def test_an_answer_without_a_date_has_the_servers(tmp_path: Path) -> None:
     assert line.split()[1] == b"19941106084937"
 
 
-@pytest.mark.parametrize("share", [0, 0.001, 0.5, 0.999])
+@pytest.mark.parametrize("share", [0, 0.5, 0.999])
 @pytest.mark.parametrize("packed", [True, False])
 def test_whoever_dies_over_an_erasure_leaves_it_to_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float, *, packed: bool

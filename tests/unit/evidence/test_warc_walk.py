@@ -57,19 +57,11 @@ SHAPES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("stretch", [700, 4096, 50_000])
+@pytest.mark.parametrize("stretch", [700, 50_000])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_stretches_change_nothing(shape: str, stretch: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same records, digests and bad stretches, wherever the file is cut, and however it is damaged."""
     split, whole = both(SHAPES[shape](large()), monkeypatch, stretch)
-    assert split == whole
-
-
-def test_little_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a stretch may not hold is read when it is asked for, and is the same."""
-    monkeypatch.setattr(warc_walk, "_MOST_HELD_BYTES", 30_000)
-    monkeypatch.setattr(warc_walk, "_MOST_HELD", 7)
-    split, whole = both(large(), monkeypatch, 20_000)
     assert split == whole
 
 
