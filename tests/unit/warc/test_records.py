@@ -266,13 +266,9 @@ def test_a_record_in_the_midst_of_others() -> None:
     assert len(list(ArchiveIterator(BytesIO(erased)))) == len(list(FastIterator(BytesIO(erased)))) == 11
 
 
-def test_a_record_that_is_not_packed() -> None:
-    """The same in a plain file."""
+def test_a_record_in_a_plain_file_is_erased_alike() -> None:
+    """One that is too short is refused before anything is written."""
     [found] = entries(b"".join(erasure(1000, AT, is_packed=False)))
     assert (found.head.kind, found.length) == ("metadata", 1000)
-
-
-def test_a_record_that_is_too_short() -> None:
-    """Is refused before anything is written."""
     with pytest.raises(TooShortError, match="too short"):
         list(erasure(200, AT))
