@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,15 +13,29 @@ from attrs import evolve
 from crawler.archive import cdx as server
 from crawler.archive.asked import AddressError
 from crawler.archive.cdx import CdxOrder, cdx
-from crawler.archive.listings import FilterError, filters_of, line_of, link_timemap, wanted_fields
-from crawler.archive.lookup import all_of, span_of
+from crawler.archive.listings import (
+    MAX_FILTER_CHARS,
+    MAX_FILTERS,
+    FilterError,
+    fields_of,
+    filters_of,
+    line_of,
+    link_timemap,
+    wanted_fields,
+)
+from crawler.archive.lookup import Capture, all_of, span_of
 from crawler.errors import UsageError
 from tests.unit.archive.captured import SHOP, day, exchange, record
+from tests.unit.archive.written import NOON
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from crawler.db.engine import Database
+
+
+HOUR = timedelta(hours=1)
+ORIGIN = "http://archive.example"
 
 
 @pytest.fixture
@@ -42,7 +58,7 @@ def asked(database: Database, url: str, **how: Any) -> list[tuple[str, str]]:
 
 
 def test_which_captures(filled: Database) -> None:
-    """Of a URL, all that begins so, a host, a domain; of some time; in either order."""
+    """Of a URL, all that begins so, a host, a domain; of some time; in either order; as filters say."""
     page = [(f"{SHOP}p", f"0{number}") for number in range(1, 6)]
     assert asked(filled, f"{SHOP}p") == asked(filled, "http://www.shop.example/p") == page
     assert asked(filled, f"{SHOP}p", sort="reverse") == page[::-1]
@@ -56,28 +72,11 @@ def test_which_captures(filled: Database) -> None:
     assert len(asked(filled, SHOP, match_type="host")) == 6
     assert ("https://img.shop.example/a.png", "03") in asked(filled, SHOP, match_type="domain")
     assert not any("evil" in url for url, _ in asked(filled, SHOP, match_type="domain"))
-
-
-def test_filters(filled: Database) -> None:
-    """As pywb has them, on any field."""
     assert asked(filled, SHOP, match_type="host", filters=["=status:404"]) == [(f"{SHOP}p/q", "02")]
-    assert len(asked(filled, SHOP, match_type="domain", filters=["!mime:html"])) == 1
-    assert (
-        len(asked(filled, SHOP, match_type="domain", filters=["~status:2..", "~mime:text/.*|image/png"])) == 6
-    )
-
-
-@pytest.mark.parametrize(
-    "given", ["status", "~status:(a+)+$", "~url:.*.*.*.*", "nothing:1", "~mime:[a-z]", "=" * 999, "~url:\\"]
-)
-def test_what_is_no_filter(given: str) -> None:
-    """Is refused, with what may take for ever."""
-    with pytest.raises(FilterError):
-        filters_of([given])
 
 
 @pytest.mark.parametrize("sort", ["default", "reverse"])
-@pytest.mark.parametrize("rows", [1, 2, 2_000])
+@pytest.mark.parametrize("rows", [1, 2_000])
 def test_pages(filled: Database, monkeypatch: pytest.MonkeyPatch, rows: int, sort: str) -> None:
     """Put together they are the whole, whatever their size."""
     monkeypatch.setattr(server, "PAGE_ROWS", rows)
@@ -89,8 +88,7 @@ def test_pages(filled: Database, monkeypatch: pytest.MonkeyPatch, rows: int, sor
         order = evolve(order, after=page.next_key)
         if not page.next_key:
             break
-    assert len(found) == 6
-    assert len({(line["url"], line["timestamp"]) for line in found}) == 6
+    assert len(found) == len({(line["url"], line["timestamp"]) for line in found}) == 6
 
 
 def test_a_filter_that_leaves_nothing_is_bounded(filled: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,21 +110,105 @@ def test_what_is_asked_wrongly(filled: Database) -> None:
             cdx(filled, order)
     with pytest.raises(AddressError):
         cdx(filled, CdxOrder("javascript:x"))
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match="no field 'nothing'"):
         wanted_fields("url,nothing")
 
 
-def test_forms_of_a_line(filled: Database) -> None:
-    """Text with all that is known, or with the fields that are named; JSON."""
-    [line, *_] = cdx(filled, CdxOrder(f"{SHOP}p")).lines
-    assert line_of(line, "text", ("timestamp", "status")) == "20260501120000 200\n"
-    assert json.loads(line_of(line, "json")) == line
-    head, _, rest = line_of(line, "cdxj").partition(" {")
-    assert head == "example,shop)/p 20260501120000"
-    assert json.loads("{" + rest)["filename"].endswith(".warc.gz")
-    assert set(line) == {
+@pytest.mark.parametrize(
+    ("given", "keeps"),
+    [
+        ("=status:200", True), ("=status:20", False), ("status:20", True), ("!=status:404", True),
+        ("!status:2", False), ("~mime:text/.*", True), ("~mime:text", False),
+        ("~mime:image/.*|text/html", True), ("~mime:TEXT/.*", False), ("=digest:-", True),
+        ("!~url:.*evil.*", True), (r"~url:https://shop\.example/", True), ("=url:", False),
+        ("url:", True),
+    ],
+)  # fmt: skip
+def test_filters(given: str, *, keeps: bool) -> None:
+    """`=` is that, `~` fits the whole, nothing has it, `!` is not; what a line lacks is a hyphen."""
+    [wanted] = filters_of([given])
+    assert wanted.keeps({"status": "200", "mime": "text/html", "url": SHOP}) is keeps
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "", "status", "=:200", "colour:red", "~mime:(a+)+$", "~mime:[a-z]*", "~mime:a{1,99}",
+        "~url:.*a.*b.*c.*", "~url:" + "|".join("ab" * MAX_FILTERS), "url:" + "x" * MAX_FILTER_CHARS,
+        "~url:\\", "~url:(?=x)", "~url:*", r"~url:\1", r"~url:\q", r"~url:\x",
+    ],
+)  # fmt: skip
+def test_what_is_no_filter(given: str) -> None:
+    """Nor a pattern that could take for ever, nor more than so many."""
+    with pytest.raises(FilterError):
+        filters_of([given])
+    assert len(filters_of(["=status:200"] * MAX_FILTERS)) == MAX_FILTERS
+    with pytest.raises(FilterError, match="11 filters"):
+        filters_of(["=status:200"] * (MAX_FILTERS + 1))
+
+
+@pytest.mark.parametrize("pattern", [".*a.*a.*b", ".+a.+a.+b", ".*aa.*.*b"])
+def test_a_pattern_that_fits_nothing_costs_no_more_for_its_wildcards(pattern: str) -> None:
+    """Counted in one run: it was the cube of a URL's length, and minutes for the longest."""
+    plain, worst = (filters_of([f"~url:{each}"])[0] for each in (".*b", pattern))
+    url = {"url": "a" * 2_000}
+    assert not worst.keeps(url)
+    costs = []
+    for each in (plain, worst):
+        before = time.thread_time_ns()
+        for _ in range(20):
+            each.keeps(url)
+        costs.append(time.thread_time_ns() - before)
+    assert costs[1] < 1_000 * costs[0]
+
+
+def a_capture(**columns: object) -> Capture:
+    """One that lies in a WARC file."""
+    given = {
+        "record_id": 1, "url": SHOP, "url_key": "example,shop)/", "captured_at": NOON, "kind": "response",
+        "status": 200, "mime_type": "text/html; charset=utf-8", "digest": "sha1:A", "offset": 5, "length": 7,
+        "file": "a.warc.gz",
+    }  # fmt: skip
+    return Capture(**{**given, **columns})  # type: ignore[arg-type]
+
+
+def test_fields_of_a_capture() -> None:
+    """What is not known is a hyphen, or is left out where it would be a place."""
+    assert set(fields_of(a_capture())) == {
         "urlkey", "timestamp", "url", "mime", "status", "digest", "length", "offset", "filename",
     }  # fmt: skip
+    assert fields_of(a_capture())["mime"] == "text/html"
+    assert fields_of(a_capture(mime_type=None))["mime"] == "unk"
+    assert fields_of(a_capture(kind="revisit"))["mime"] == "warc/revisit"
+    bare = fields_of(a_capture(status=None, digest=None, offset=None, length=None, file=None))
+    assert (bare["status"], bare["digest"]) == ("-", "-")
+    assert not {"offset", "length", "filename"} & bare.keys()
+    assert fields_of(a_capture(offset=0))["offset"] == "0"
+
+
+def test_a_line_stays_one_line() -> None:
+    """With a URL and a key of whatever characters: what is read again is what was written."""
+    odd = fields_of(
+        a_capture(url='https://shop.example/a b"\n\u2028c', url_key="example,shop)/a b", mime_type="x y")
+    )
+    for output in ("text", "cdxj"):
+        key, at, said = line_of(odd, output).split(" ", 2)
+        assert (key, at, json.loads(said)["url"]) == ("example,shop)/a%20b", "20260504120000", odd["url"])
+    assert json.loads(line_of(odd, "json")) == odd
+    assert line_of(odd, "json").count("\n") == 1
+
+
+def test_chosen_fields_stand_in_their_order() -> None:
+    """As words of a text, a space in them spelt out."""
+    fields = fields_of(a_capture(url="https://shop.example/a b"))
+    assert line_of(fields, "text", wanted_fields(" url, status,url,,offset")) == (
+        "https://shop.example/a%20b 200 5\n"
+    )
+    assert json.loads(line_of(fields, "json", ("status", "filename"))) == {
+        "status": "200",
+        "filename": "a.warc.gz",
+    }
+    assert wanted_fields("") == ()
 
 
 def test_a_timemap(filled: Database) -> None:
@@ -143,3 +225,10 @@ def test_a_timemap(filled: Database) -> None:
     assert lines[3].startswith(f'<http://here/web/20260501120000/{SHOP}p>; rel="first memento"; datetime=')
     assert lines[-1].startswith(f'<http://here/web/20260505120000/{SHOP}p>; rel="last memento"; datetime=')
     assert len(lines) == 8
+
+
+def test_a_timemap_of_one_capture() -> None:
+    """It is the first and the last; each relation is named once."""
+    one = "".join(link_timemap(SHOP, ORIGIN, (NOON, NOON), [a_capture()]))
+    assert 'rel="first last memento"' in one
+    assert (one.count(" memento"), one[-1:]) == (1, "\n")

@@ -9,7 +9,7 @@ from sqlalchemy import delete, select, update
 
 from crawler.archive import changes
 from crawler.archive.changes import ChangesOrder, compute_changes
-from crawler.db.models import Snapshot, SnapshotChange, Text
+from crawler.db.models import Snapshot, SnapshotChange
 from crawler.errors import NotFoundError
 from crawler.evidence.folder_store import FolderStore
 from tests.unit.archive.captured import SHOP, day
@@ -57,20 +57,8 @@ def test_each_capture_is_compared_with_the_one_before(database: Database, blobs:
     assert third.summary == "No text changes detected (identical text)."
 
 
-def test_a_second_pass_has_nothing_to_do(database: Database, blobs: FolderStore) -> None:
-    """Unless it is told to do all of it again, which changes no id."""
-    for number in range(1, 6):
-        keep(database, blobs, PAGE.format(number), SHOP, at=day(number))
-    index_pages(database, blobs)
-    assert compute_changes(database, ChangesOrder()).computed == 5
-    before = [each.id for each in events(database)]
-    assert compute_changes(database, ChangesOrder()).computed == 0
-    assert compute_changes(database, ChangesOrder(again=True)).computed == 5
-    assert [each.id for each in events(database)] == before
-
-
-def test_a_capture_that_came_in_between(database: Database, blobs: FolderStore) -> None:
-    """Is the neighbour of the one behind it, which is compared anew."""
+def test_a_capture_that_comes_or_goes_in_between(database: Database, blobs: FolderStore) -> None:
+    """The one behind it is compared anew, with its new neighbour."""
     keep(database, blobs, PAGE.format("10 EUR"), SHOP, at=day(1))
     keep(database, blobs, PAGE.format("10 EUR") + " ", SHOP, at=day(3))
     index_pages(database, blobs)
@@ -81,15 +69,7 @@ def test_a_capture_that_came_in_between(database: Database, blobs: FolderStore) 
     compute_changes(database, ChangesOrder())
     assert kinds(database) == ["new_page", "updated", "updated"]
     assert [each.from_captured_at for each in events(database)] == [None, day(1), day(2)]
-
-
-def test_a_capture_that_was_purged(database: Database, blobs: FolderStore) -> None:
-    """Takes what was said of it along; those beside it are neighbours then."""
-    for number in (1, 2, 3):
-        keep(database, blobs, PAGE.format(number), SHOP, at=day(number))
-    index_pages(database, blobs)
-    compute_changes(database, ChangesOrder())
-    with database.write() as db:
+    with database.write() as db:  # as a purge does it
         db.execute(delete(Snapshot).where(Snapshot.captured_at == day(2)))
     assert kinds(database) == ["new_page"]
     compute_changes(database, ChangesOrder())
@@ -110,58 +90,55 @@ def test_a_text_that_is_another_one_now(database: Database, blobs: FolderStore) 
     assert kinds(database) == ["new_page", "unchanged"]
 
 
-def test_what_says_nothing_of_the_page(database: Database, blobs: FolderStore) -> None:
-    """A server's failure is no change, and no neighbour; a page of another URL is none either."""
-    keep(database, blobs, PAGE.format("10 EUR"), SHOP, at=day(1))
-    keep(database, blobs, "<html><title>Down</title><p>Try again later", SHOP, at=day(2), status=503)
-    keep(database, blobs, PAGE.format("10 EUR") + " ", SHOP, at=day(3))
-    keep(database, blobs, PAGE.format("10 EUR"), f"{SHOP}?id=2", at=day(2))
+PAGE_10, PDF = PAGE.format("10 EUR"), "%PDF-1.4 "
+NO_DIFF = "Content updated (diff unavailable for non-HTML capture)."
+
+
+@pytest.mark.parametrize(
+    ("captures", "told"),
+    [
+        # a server's failure is no change, and no neighbour
+        ([(PAGE_10, 200), ("<title>Down</title><p>Try later", 503), (PAGE_10 + " ", 200)],
+         [("unchanged", "No text changes detected (identical text).")]),
+        # another title is a change, though no line differs
+        ([(PAGE_10, 200), (PAGE_10.replace("<title>Shoes", "<title>Sale"), 200)],
+         [("updated", "Archived text updated")]),
+        # what has no text differs by its bytes
+        ([(PDF + "one", 200), (PDF + "other", 200), (PDF + "other", 200)],
+         [("updated", NO_DIFF), ("unchanged", "No text changes detected (identical content hash).")]),
+    ],
+    ids=["failure", "title", "no text"],
+)  # fmt: skip
+def test_what_is_told_of_a_change(
+    database: Database, blobs: FolderStore, captures: list[tuple[str, int]], told: list[tuple[str, str]]
+) -> None:
+    """Beside another page of the same days, which says nothing of this one."""
+    for number, (page, status) in enumerate(captures, 1):
+        keep(database, blobs, page, SHOP, at=day(number), status=status)
+    keep(database, blobs, PAGE_10, f"{SHOP}?id=2", at=day(1, 11))
     index_pages(database, blobs)
     compute_changes(database, ChangesOrder())
-    assert kinds(database) == ["new_page", "new_page", "unchanged"]
-
-
-def test_what_has_no_text(database: Database, blobs: FolderStore) -> None:
-    """Differs by its bytes; how is not told."""
-    keep(database, blobs, b"%PDF-1.4 one", SHOP, at=day(1))
-    keep(database, blobs, b"%PDF-1.4 other", SHOP, at=day(2))
-    keep(database, blobs, b"%PDF-1.4 other", SHOP, at=day(3))
-    index_pages(database, blobs)
-    compute_changes(database, ChangesOrder())
-    _, changed, same = events(database)
-    assert (changed.change_type, changed.high_noise, changed.added_lines) == ("updated", True, 0)
-    assert changed.summary == "Content updated (diff unavailable for non-HTML capture)."
-    assert (same.change_type, same.summary) == (
-        "unchanged",
-        "No text changes detected (identical content hash).",
-    )
-
-
-def test_another_title_is_a_change(database: Database, blobs: FolderStore) -> None:
-    """Though no line differs."""
-    keep(database, blobs, PAGE.format("10 EUR"), SHOP, at=day(1))
-    keep(database, blobs, PAGE.format("10 EUR").replace("<title>Shoes", "<title>Sale"), SHOP, at=day(2))
-    index_pages(database, blobs)
-    compute_changes(database, ChangesOrder())
-    assert [(each.change_type, each.summary) for each in events(database)][1] == (
-        "updated",
-        "Archived text updated",
-    )
+    first, second, *others = [(each.change_type, each.summary) for each in events(database)]
+    assert (first[0], second[0], others) == ("new_page", "new_page", told)
 
 
 def test_a_pass_that_is_interrupted_goes_on(
     database: Database, blobs: FolderStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was written stays, and nothing is done twice."""
+    """What was written stays, and nothing is done twice, unless all of it is wanted again: no id changes."""
     monkeypatch.setattr(changes, "BATCH", 2)
     for number in range(1, 8):
         keep(database, blobs, PAGE.format(number), SHOP, at=day(number))
     index_pages(database, blobs)
     left = iter([True, True, False])
     assert compute_changes(database, ChangesOrder(), keep_on=lambda: next(left)).computed == 4
-    assert compute_changes(database, ChangesOrder(most=1)).computed == 1
-    assert compute_changes(database, ChangesOrder()).computed == 2
-    assert kinds(database) == ["new_page", *["updated"] * 6]
+    done = [
+        compute_changes(database, order).computed for order in (ChangesOrder(most=1), *[ChangesOrder()] * 2)
+    ]
+    assert (done, kinds(database)) == ([1, 2, 0], ["new_page", *["updated"] * 6])
+    before = [each.id for each in events(database)]
+    assert compute_changes(database, ChangesOrder(again=True)).computed == 7
+    assert [each.id for each in events(database)] == before
 
 
 def test_a_dry_run_writes_nothing(database: Database, blobs: FolderStore) -> None:
@@ -174,15 +151,13 @@ def test_a_dry_run_writes_nothing(database: Database, blobs: FolderStore) -> Non
         compute_changes(database, ChangesOrder(source="other"))
 
 
-def test_two_texts_that_cannot_be_compared(
+def test_two_texts_that_cannot_be_compared_cost_themselves(
     database: Database, blobs: FolderStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Cost themselves, and not the pass."""
+    """The pass goes on, and the change names the error."""
     for number in (1, 2, 3):
         keep(database, blobs, PAGE.format(number), SHOP, at=day(number))
     index_pages(database, blobs)
-    with database.write() as db:
-        db.execute(update(Text).values(headings=None))
 
     def broken(*_: object) -> None:
         raise RecursionError("too deep")

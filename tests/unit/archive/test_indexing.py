@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import delete, select, text
+from sqlalchemy import func, select, table, text
 
 from crawler.archive.indexing import IndexResult
 from crawler.archive.search import SearchOrder, search
 from crawler.clock import utc_now
-from crawler.db.models import Artifact, CrawlSession, PageGroup, RegisteredSource, Snapshot, Text
+from crawler.db.models import Artifact, CrawlSession, PageGroup, Record, RegisteredSource, Snapshot, Text
 from crawler.evidence.folder_store import FolderStore
+from crawler.retention.sweep import SESSIONS
 from tests.unit.archive.stored import index_pages, keep
+from tests.unit.views.rows import THEN, a_page, a_session, an_artifact
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,17 +55,20 @@ def test_a_kept_page_is_found_by_a_word_of_its_body(database: Database, blobs: F
 
 
 def test_indexing_again_changes_nothing(database: Database, blobs: FolderStore) -> None:
-    """A second pass has nothing to do; one by force keeps every id."""
-    for n in range(40):
-        keep(database, blobs, PAGE + f"<p>number{n % 3}", f"https://shop.example/{n}")
-    assert index_pages(database, blobs).indexed == 40
+    """A second pass has nothing to do; one by force keeps every id; repeats are found when asked for."""
+    now = utc_now()
+    for n in [*range(40), 0]:
+        keep(database, blobs, PAGE + f"<p>number{n % 3}", f"https://shop.example/{n}", at=now)
+    assert index_pages(database, blobs).indexed == 41
     before = [(row.id, row.record_id, row.text_id) for row in snapshots(database)]
     assert index_pages(database, blobs) == IndexResult()
-    assert index_pages(database, blobs, again=True).indexed == 40
+    assert index_pages(database, blobs, again=True).indexed == 41
     assert [(row.id, row.record_id, row.text_id) for row in snapshots(database)] == before
     with database.read() as db:
         assert len(db.scalars(select(Text)).all()) == 3
         assert len(db.scalars(select(PageGroup)).all()) == 40
+        twice = SearchOrder("leather", with_repeats=True)
+        assert [search(db, each).total for each in (SearchOrder("leather"), twice)] == [40, 41]
 
 
 def test_a_page_that_says_something_else_has_its_new_text(database: Database, blobs: FolderStore) -> None:
@@ -122,28 +127,44 @@ def test_what_nobody_may_read_is_not_indexed(database: Database, blobs: FolderSt
     assert found(database, "leather") == ["https://shop.example/p"]
 
 
-def test_of_one_day_and_one_content_the_newest_is_shown(database: Database, blobs: FolderStore) -> None:
-    """In whatever order they are indexed."""
-    noon = utc_now().replace(hour=12)
-    for minute in (5, 30, 10):
-        keep(database, blobs, PAGE, at=noon.replace(minute=minute))
-        index_pages(database, blobs)
-    shown = [row.captured_at for row in snapshots(database) if not row.deduplicated]
-    with database.read() as db:
-        totals = [search(db, SearchOrder(with_repeats=each)).total for each in (False, True)]
-    assert totals == [len(shown), len(snapshots(database))]
-    assert totals[0] < totals[1]
-    assert shown == [noon.replace(minute=30)]
-
-
-def test_snapshots_go_with_their_session(database: Database, blobs: FolderStore) -> None:
-    """No row is left that says what a page was."""
-    keep(database, blobs, PAGE)
+def test_texts_go_with_the_last_session_that_had_them(database: Database, blobs: FolderStore) -> None:
+    """A text that another session's page has stays, with its group; what nobody has goes with its words."""
+    for html in (PAGE, PAGE, PAGE + "<p>canary"):
+        keep(database, blobs, html)
     index_pages(database, blobs)
+    with database.read() as db:
+        sessions = list(db.scalars(select(CrawlSession.id).order_by(CrawlSession.created_at)))
+    left = []
+    for session in reversed(sessions):
+        with database.write() as db:
+            assert SESSIONS.remove(db, [session]) == 1
+        with database.read() as db:
+            tables = ("snapshots", "texts", "page_groups", "text_words")
+            counts = (select(func.count()).select_from(table(each)) for each in tables)
+            left.append([db.execute(each).scalar_one() for each in counts])
+    assert left == [[2, 1, 1, 1], [1, 1, 1, 1], [0, 0, 0, 0]]
+
+
+def test_a_picture_in_a_file_of_its_own_has_a_record(database: Database, blobs: FolderStore) -> None:
+    """Once, by which replay shows it; a page, a file of no page and what was deleted have none."""
     with database.write() as db:
-        db.execute(delete(Artifact))
-        db.execute(delete(CrawlSession))
-    assert snapshots(database) == []
+        session = a_session()
+        page = a_page(session.id, url="https://shop.example/chair.png", page_type="media", http_status=200)
+        media: dict[str, Any] = {"type": "media", "content_type": "image/png", "retention_until": None}
+        pictures = [
+            an_artifact(session.id, page_id=each, **media, **columns)
+            for each, columns in ((page.id, {}), (None, {}), (page.id, {"deleted_at": utc_now()}))
+        ]
+        for row in (session, page, *pictures):
+            db.add(row)
+            db.flush()
+    for _ in range(2):
+        index_pages(database, blobs)
+    with database.read() as db:
+        [record] = db.scalars(select(Record))
+    assert (record.url, record.url_key) == ("https://shop.example/chair.png", "example,shop)/chair.png")
+    assert (record.captured_at, record.status_code, record.mime_type) == (THEN, 200, "image/png")
+    assert record.payload_digest == f"sha256:{'d' * 64}"
 
 
 def test_text_that_no_database_would_take(database: Database, blobs: FolderStore) -> None:

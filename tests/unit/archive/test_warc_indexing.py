@@ -10,14 +10,11 @@ from attrs import evolve
 from sqlalchemy import select, update
 
 from crawler.archive import passes, warc_answers, warc_indexing
-from crawler.archive.warc_answers import Batch
-from crawler.archive.warc_indexing import JobResult, _FileSoFar, index_job
+from crawler.archive.warc_indexing import JobResult, index_job
 from crawler.db.models import Job, Record, Snapshot, WarcFile
 from crawler.errors import IntegrityError
 from crawler.evidence.bodies import Bodies
 from crawler.evidence.folder_store import FolderStore
-from crawler.evidence.warc_checks import MOST_NAMED
-from crawler.warc.reader import Bad
 from tests.unit.archive.stored import crawled_job
 from tests.unit.archive.warcs import Page, write_warc
 from tests.unit.jobs.test_index_faults import HereReaders
@@ -164,59 +161,37 @@ def test_a_revisit_may_repeat_what_another_job_has_and_what_is_no_page(
 @pytest.mark.parametrize(
     ("result", "percent"),
     [
-        (JobResult(), 0),
-        (JobResult(answers=99, bad=1), 1),
-        (JobResult(answers=99, bad=1, bad_bytes=50, bytes_total=100), 50),
-        (JobResult(bad=1), 100),
+        (JobResult(), 0), (JobResult(answers=99, bad=1), 1),
+        (JobResult(answers=99, bad=1, bad_bytes=50, bytes_total=100), 50), (JobResult(bad=1), 100),
     ],
-)
+)  # fmt: skip
 def test_how_much_is_bad_is_the_larger_share(result: JobResult, percent: float) -> None:
     """One stretch may be most of a file, and many records few bytes."""
     assert result.bad_percent == percent
 
 
-def seen(*stretches: tuple[int, int]) -> _FileSoFar:
-    """A file with these bad stretches."""
-    batch = Batch(WarcFile(), bad=[Bad(offset, length, "odd") for offset, length in stretches])
-    so_far = _FileSoFar()
-    so_far.add(batch)
-    return so_far
-
-
-def test_what_lies_in_a_bad_stretch_may_be_there() -> None:
-    """From its first byte to its last, and not beside it."""
-    so_far = seen((10, 5), (30, 1))
-    so_far.read_to = 40
-    assert [offset for offset in range(40) if so_far.has(offset)] == [10, 11, 12, 13, 14, 30]
-    assert not seen().has(0)
-
-
-def test_what_lay_behind_a_cut_may_come_back() -> None:
-    """A file whose last stretch cannot be read may have gone on: a copy that is not done yet."""
-    so_far = seen((10, 5), (30, 10))
-    so_far.read_to = 40
-    offsets = (9, 14, 20, 30, 39, 40, 1_000)
-    assert [each for each in offsets if so_far.has(each)] == [14, 30, 39, 40, 1_000]
-
-
-def test_a_file_that_is_cut_short_loses_nothing(database: Database, order: JobPass) -> None:
-    """What was found behind the cut stays found, and is as it was when the file is whole again."""
+@on_sqlite
+def test_damage_loses_nothing(database: Database, order: JobPass, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was found there and behind a cut stays; the row counts all damage, and names so much of it."""
     index(database, order)
+    monkeypatch.setattr(warc_indexing, "MOST_NAMED", 1)
     before, path = urls(database), order.output_dir / "warcs" / "a.warc.gz"
     whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
+    with database.read() as db:
+        first, second = db.scalars(select(Record.offset).order_by(Record.offset).limit(3)).all()[::2]
+    damaged = bytearray(whole[:-200])
+    for offset in (first or 0, second or 0):
+        damaged[offset + 40 : offset + 60] = bytes(20)
+    path.write_bytes(damaged)
     cut = index(database, order)[-1]
-    assert (cut.bad, cut.removed, urls(database)) == (1, 0, before)
+    assert (cut.bad, cut.removed, urls(database)) == (3, 0, before)
+    with database.read() as db:
+        [file] = db.scalars(select(WarcFile))
+    assert (file.state, file.records_bad) == ("damaged", 3)
+    assert [each["offset"] for each in (file.damage or {})["bad"]] == [first]
     path.write_bytes(whole)
     again = index(database, order)[-1]
     assert (again.bad, again.removed, urls(database)) == (0, 0, before)
-
-
-def test_a_file_of_nothing_but_damage_has_a_row_of_bounded_size() -> None:
-    """All is counted, so much is named; what a row said of it before stays, but for damage."""
-    facts = seen(*((10 * n, 5) for n in range(1_000))).facts({"cut": 7, "bad": ["old"]})
-    said = facts["damage"]
-    assert (facts["records_bad"], len(said["bad"]), said["cut"]) == (1_000, MOST_NAMED, 7)
-    assert facts["state"] == "damaged"
-    whole = seen().facts({"bad": ["old"]})
-    assert (whole["damage"], whole["state"], "first_at" in whole) == (None, "sealed", False)
+    with database.read() as db:
+        [file] = db.scalars(select(WarcFile))
+    assert (file.state, file.damage) == ("sealed", None)
