@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 import tracemalloc
-from typing import TYPE_CHECKING
-from uuid import uuid4
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
 
 import pytest
 from sqlalchemy import insert
 
 from crawler.clock import utc_now
 from crawler.db.models import Listing
-from crawler.views import exports
+from crawler.views import archive_exports, exports, parquet
+from crawler.views.archive_exports import Exported, ExportForm, ExportOrder
 from crawler.views.exports import Form, What, defused, lines
 from tests.integration.catalogue.visits import CHAIR, DAY, Visits, new_visits
+from tests.unit.archive.written import SHOP, content, index
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from crawler.db.engine import Database
+
+KEY = UUID(int=7)
+MIDNIGHT = datetime(2026, 5, 2, tzinfo=UTC)
+TABLES = [each for each in What if each not in {What.ASSETS, What.RUNS}]
 
 
 @pytest.fixture
@@ -35,20 +44,19 @@ def from_csv(texts: Iterable[str]) -> list[dict[str, str]]:
     return list(csv.DictReader(texts))
 
 
-@pytest.mark.parametrize("what", [each for each in What if each not in {What.ASSETS, What.RUNS}])
-@pytest.mark.parametrize("form", [Form.CSV, Form.JSONL])
-def test_every_row_is_written_once(
-    visits: Visits, what: What, form: Form, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever the size of a page, and where its end falls."""
+def test_every_row_is_written_once(visits: Visits, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In both forms, with all columns, whatever the number of rows that are read at once."""
     for number in range(5):
         visits.visit({**CHAIR, "price": str(number)}, url=f"https://shop.example/p/{number}")
     for rows in (1, 2, 5, 6):
         monkeypatch.setattr(exports, "PAGE_ROWS", rows)
-        texts = list(lines(visits.database, what, form))
-        found = from_csv(texts) if form is Form.CSV else [json.loads(text) for text in texts]
-        assert len({row["id"] for row in found}) == len(found) == 5
-        assert set(found[0]) == set(exports.TABLES[what].columns)
+        for what in TABLES:
+            for found in (
+                from_csv(lines(visits.database, what, Form.CSV)),
+                [json.loads(text) for text in lines(visits.database, what, Form.JSONL)],
+            ):
+                assert len({row["id"] for row in found}) == len(found) == 5
+                assert set(found[0]) == set(exports.TABLES[what].columns)
 
 
 def test_a_price_carries_its_proof(visits: Visits) -> None:
@@ -76,18 +84,96 @@ def test_a_hostile_name_is_defused_in_csv_only(visits: Visits) -> None:
     assert json.loads(text)["name"] == '=1+1","x'
 
 
-def test_memory_stays_the_same(visits: Visits) -> None:
-    """Ten times the rows take no more of it."""
+def test_an_export_of_any_length_takes_the_same_memory(database: Database) -> None:
+    """No more than a part of the rows is held at once."""
     rows = [
         {"id": uuid4(), "domain": "shop.example", "url": f"https://shop.example/{number}", "name": "n" * 200,
          "url_sha256": str(number), "first_seen_at": utc_now(), "last_seen_at": utc_now() - DAY}
         for number in range(10_000)
     ]  # fmt: skip
-    with visits.database.write() as db:
+    with database.write() as db:
         db.execute(insert(Listing), rows)
     tracemalloc.start()
     try:
-        assert sum(1 for _ in lines(visits.database, What.LISTINGS, Form.CSV)) == 10_001
+        assert sum(1 for _ in lines(database, What.LISTINGS, Form.CSV)) == 10_001
         assert tracemalloc.get_traced_memory()[1] < 8_000_000
     finally:
         tracemalloc.stop()
+
+
+def captured(database: Database, **how: Any) -> list[dict[str, Any]]:
+    """The snapshots as JSON lines."""
+    order = ExportOrder(what=Exported.SNAPSHOTS, form=ExportForm.JSONL, **how)
+    return [json.loads(line) for line in archive_exports.lines(database, order)]
+
+
+@pytest.fixture
+def filled(database: Database) -> Database:
+    """Five pages of a shop around a midnight, and one of a source for tests."""
+    moments = (-DAY, -timedelta(microseconds=1), timedelta(), timedelta(hours=23), DAY)
+    index(
+        database,
+        *({"url": f"{SHOP}{n}", "at": MIDNIGHT + moment} for n, moment in enumerate(moments)),
+        {"url": "https://hidden.example/", "source": "test", "at": MIDNIGHT},
+    )
+    return database
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5, 6])
+def test_every_snapshot_is_given_out_once(
+    filled: Database, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In parts of any size, up to a limit, behind an id; those of the source for tests never."""
+    monkeypatch.setattr(archive_exports, "PAGE_ROWS", rows)
+    found = captured(filled)
+    assert [row["originalUrl"] for row in found] == [f"{SHOP}{n}" for n in range(5)]
+    assert len(captured(filled, limit=3)) == 3
+    assert captured(filled, after_id=found[2]["id"]) == found[3:]
+    assert len(captured(filled, source="Shop.Example")) == 5
+    assert captured(filled, source="nobody") == captured(filled, source="test") == []
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "found"),
+    [
+        (date(2026, 5, 2), None, 3), (None, date(2026, 5, 1), 2), (date(2026, 5, 2), date(2026, 5, 2), 2),
+        (date(2026, 5, 3), date(2026, 5, 2), 0), (date.min, date.max, 5),
+    ],
+)  # fmt: skip
+def test_days_are_whole_and_of_utc(
+    filled: Database, since: date | None, until: date | None, found: int
+) -> None:
+    """The last one included."""
+    assert len(captured(filled, since=since, until=until)) == found
+
+
+def test_a_list_of_snapshots_has_no_formula_and_no_password(database: Database) -> None:
+    """And a list of nothing has its columns."""
+    order = ExportOrder(what=Exported.SNAPSHOTS, form=ExportForm.CSV)
+    assert len(list(archive_exports.lines(database, order))) == 1
+    page = content('=HYPERLINK("x")', 'a,b\n"c"')
+    index(database, {"url": "https://u:geheim@shop.example/", "content": page})
+    [row] = from_csv(archive_exports.lines(database, order))
+    assert row["title"] == '\'=HYPERLINK("x")'
+    assert "geheim" not in row["originalUrl"]
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (None, None), (True, True), (7, 7), (MIDNIGHT, MIDNIGHT), (Decimal("1.50"), Decimal("1.50")),
+        (KEY, str(KEY)), ({"a": [1]}, '{"a": [1]}'), ("https://u:p@shop.example/", "https://u:***@shop.example/"),
+    ],
+)  # fmt: skip
+def test_the_cells_of_parquet_lose_nothing_but_secrets(value: Any, written: Any) -> None:
+    """Numbers and times stay what they are."""
+    assert parquet.cell(value) == written
+
+
+def test_parquet_without_its_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As wrong usage."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(parquet.NoParquetError) as refused:
+        parquet.library()
+    assert "vitrine[parquet]" in refused.value.hint
+    assert refused.value.exit_code == 2

@@ -1,83 +1,34 @@
-"""Jobs as documents: what they came to, on SQLite and PostgreSQL."""
+"""Jobs as every list, count and page shows them, and what an operator has to look at."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from crawler.access.process import this_process
-from crawler.db.models import Job, RegisteredSource
-from crawler.errors import NotFoundError
-from crawler.views import jobs
+from crawler.clock import utc_now
+from crawler.db.models import Job
+from crawler.views import job_lists, jobs
+from crawler.views.attention import attention, of_job
+from crawler.views.operations import gauges
 from crawler.views.paging import Wanted
-from tests.unit.views.rows import HOUR, NOW, THEN, a_job, a_step
+from tests.unit.archive.written import NOON, SHOP, a_file, a_record, index
+from tests.unit.views import rows
+from tests.unit.views.rows import HOUR, NOW, THEN, a_step
 
 if TYPE_CHECKING:
     from crawler.db.engine import Database
 
+GONE = "|".join((*this_process().split("|")[:3], "999999999", ""))
+AT_WORK = {"status": "in_progress", "lease_owner": "me", "lease_expires_at": NOW + HOUR}
 
-def test_sums_are_of_all_and_of_each_source(database: Database) -> None:
-    """A job without a source is among all of them; a source without a job is not told."""
+
+def a_job(database: Database, status: str, step: dict[str, Any] | None = None, **columns: Any) -> int:
+    """Store a job with a step, or without one."""
     with database.write() as db:
-        sources = [
-            RegisteredSource(code=code, name=code, created_at=THEN, updated_at=THEN)
-            for code in ("b", "a", "c")
-        ]
-        db.add_all(sources)
-        db.flush()
-        db.add(a_job(source_id=sources[0].id, pages_crawled=5, warc_bytes_total=2**40, tmp_bytes_total=1))
-        db.add(a_job(source_id=sources[0].id, pages_crawled=2, warc_bytes_total=2**40, tmp_bytes_total=1))
-        db.add(a_job(source_id=sources[1].id, pages_failed=3))
-        db.add(a_job(pages_crawled=1))
-    with database.read() as db:
-        found = jobs.sums(db)
-    assert [(each.source, each.pages_crawled, each.pages_failed) for each in found] == [
-        (None, 8, 3), ("a", 0, 3), ("b", 7, 0),
-    ]  # fmt: skip
-    assert (found[0].warc_bytes_total, found[2].tmp_bytes_total) == (2**41, 2)
-
-
-def test_nothing_comes_to_nothing(database: Database) -> None:
-    """An empty installation has sums, and no state but zeros."""
-    with database.read() as db:
-        [whole] = jobs.sums(db)
-        assert (whole.source, whole.pages_crawled, whole.tmp_non_warc_bytes_total) == (None, 0, 0)
-        assert (jobs.cleaned(db), jobs.storage_counted(db)) == ({}, 0)
-        assert set(jobs.counts(db, THEN).values()) == {0}
-
-
-def test_jobs_are_counted_by_what_was_cleaned_up_and_counted(database: Database) -> None:
-    """Each once."""
-    with database.write() as db:
-        db.add_all([a_job(cleanup_status="temp_cleaned"), a_job(storage_scanned_at=THEN), a_job()])
-    with database.read() as db:
-        assert jobs.cleaned(db) == {"none": 2, "temp_cleaned": 1}
-        assert jobs.storage_counted(db) == 1
-
-
-def test_a_job_whose_worker_is_gone_counts_as_the_next_one_finds_it(database: Database) -> None:
-    """In the counts, in the list, and in what is left behind; one at work is what its row says."""
-    with database.write() as db:
-        for owner, until in (("gone", THEN - HOUR), ("there", THEN + HOUR)):
-            row = a_job(status="running", name=owner)
-            db.add(row)
-            db.flush()
-            db.add(a_step(row.id, status="in_progress", lease_owner=owner, lease_expires_at=until))
-    with database.read() as db:
-        counts = jobs.counts(db, THEN)
-        assert (counts["running"], counts["retryable"]) == (1, 1)
-        assert [each.name for each in jobs.newest(db, THEN, statuses=["retryable"])] == ["gone"]
-        assert [(each.name, each.worker) for each in jobs.newest(db, THEN, statuses=["running"])] == [
-            ("there", "there")
-        ]
-        assert [step.lease_owner for step in jobs.left_behind(db, THEN)] == ["gone"]
-
-
-def one(database: Database, status: str, step: dict[str, Any] | None = None, **columns: Any) -> int:
-    """A job with a step, at a time that the test says."""
-    with database.write() as db:
-        job = a_job(status=status, **columns)
+        job = rows.a_job(status=status, **columns)
         db.add(job)
         db.flush()
         if step is not None:
@@ -86,12 +37,9 @@ def one(database: Database, status: str, step: dict[str, Any] | None = None, **c
 
 
 def shown(database: Database, key: int) -> jobs.JobDocument:
-    """As everybody sees it."""
+    """Return the job's document."""
     with database.read() as db:
         return jobs.shown(db, db.get_one(Job, key), NOW)
-
-
-AT_WORK = {"status": "in_progress", "lease_owner": "me", "lease_expires_at": NOW + HOUR}
 
 
 @pytest.mark.parametrize(
@@ -99,6 +47,7 @@ AT_WORK = {"status": "in_progress", "lease_owner": "me", "lease_expires_at": NOW
     [
         ("running", AT_WORK, "running", "me"),
         ("running", {**AT_WORK, "process": this_process()}, "running", "me"),
+        ("running", {**AT_WORK, "process": GONE}, "retryable", None),
         ("running", {**AT_WORK, "lease_expires_at": NOW}, "retryable", None),
         ("running", {**AT_WORK, "lease_expires_at": None}, "retryable", None),
         ("indexing", {**AT_WORK, "lease_expires_at": THEN}, "completed", None),
@@ -107,76 +56,103 @@ AT_WORK = {"status": "in_progress", "lease_owner": "me", "lease_expires_at": NOW
         ("indexed", {"status": "finished"}, "indexed", None),
     ],
 )
-def test_a_worker_counts_while_its_lease_lasts(
+def test_a_job_is_at_work_while_its_worker_lives_and_its_lease_lasts(
     database: Database, status: str, step: dict[str, Any] | None, said: str, worker: str | None
 ) -> None:
-    """However its row stands."""
-    found = shown(database, one(database, status, step))
+    """Whatever state its row has: a worker that is gone leaves a job that can be tried again."""
+    found = shown(database, a_job(database, status, step))
     assert (found.status, found.worker) == (said, worker)
 
 
-def test_one_of_this_machine_that_died_is_gone_at_once(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its lease need not run out for that."""
-    key = one(database, "running", {**AT_WORK, "process": this_process()})
-    monkeypatch.setattr(jobs, "is_gone", lambda _process: True)
-    assert shown(database, key).status == "retryable"
-    with database.read() as db:
-        assert [row.job_id for row in jobs.left_behind(db, NOW)] == [key]
-
-
-def test_a_step_says_when_it_is_due_while_it_waits(database: Database) -> None:
-    """And has its attempts; one at work is due no more."""
-    waits = shown(database, one(database, "queued", {"detail": {"attempts": [{"epoch": 1}]}}))
-    works = shown(database, one(database, "running", AT_WORK))
+def test_a_waiting_step_says_when_it_is_due(database: Database) -> None:
+    """With its attempts; a step at work is due no more."""
+    waits = shown(database, a_job(database, "queued", {"detail": {"attempts": [{"epoch": 1}]}}))
+    works = shown(database, a_job(database, "running", AT_WORK))
     assert (waits.steps[0].next_run_at, waits.steps[0].history) == (THEN, [{"epoch": 1}])
     assert works.steps[0].next_run_at is None
 
 
-def test_every_state_is_counted_as_it_is_shown(database: Database) -> None:
-    """Those that no job has, too."""
-    one(database, "running", AT_WORK)
-    one(database, "running")
-    one(database, "indexing")
-    one(database, "completed")
-    with database.read() as db:
-        found = jobs.counts(db, NOW)
-    assert found == {
-        "queued": 0, "running": 1, "retryable": 1, "failed": 0, "completed": 2, "indexing": 0, "indexed": 0,
-        "index_failed": 0,
-    }  # fmt: skip
-
-
-def test_lists_look_for_states_as_they_are_shown(database: Database) -> None:
-    """And are not cut short by those that only look so."""
+def test_lists_and_counts_have_the_states_that_are_shown(database: Database) -> None:
+    """Jobs that lost their worker count as retryable, and cut no list of running ones short."""
     for _ in range(3):
-        one(database, "running")
-    at_work = one(database, "running", AT_WORK)
-    for _ in range(3):
-        one(database, "running")
+        a_job(database, "running")
+    at_work = a_job(database, "running", AT_WORK)
+    a_job(database, "running")
+    a_job(database, "indexing")
     with database.read() as db:
+        assert {state: count for state, count in jobs.counts(db, NOW).items() if count} == {
+            "running": 1, "retryable": 4, "completed": 1,
+        }  # fmt: skip
         assert [each.id for each in jobs.newest(db, NOW, Wanted(limit=2), statuses=["running"])] == [at_work]
         assert len(jobs.newest(db, NOW, Wanted(limit=2), statuses=["retryable"])) == 2
-        assert len(jobs.newest(db, NOW)) == 7
+        assert len(jobs.newest(db, NOW)) == 6
 
 
-def test_of_a_source_or_a_domain(database: Database) -> None:
-    """By its code, or by where it begins; an unknown source is an error, not an empty list."""
+def test_the_captures_of_a_job_are_its_own(database: Database) -> None:
+    """The newest first, a page of them; no address shows a password."""
     with database.write() as db:
-        for code in ("shop.example", "blog"):
-            given = {"base_url": "https://blog.shop.example/", "enabled": True, "created_at": THEN}
-            db.add(RegisteredSource(code=code, name=code, updated_at=THEN, **given))
-    for source in (1, 2):
-        one(database, "queued", source_id=source)
+        file = a_file(db, job_id=7)
+        mine = [a_record(db, warc_file_id=file.id).id for _ in range(3)]
+    index(
+        database,
+        *({"record_id": key, "url": f"https://u:geheim@shop.example/{n}", "at": NOON + n * HOUR}
+          for n, key in enumerate(mine)),
+        {"url": f"{SHOP}other"},
+    )  # fmt: skip
     with database.read() as db:
-        assert [each.source for each in jobs.newest(db, NOW, source="BLOG")] == ["blog"]
-        assert [each.source for each in jobs.newest(db, NOW, Wanted(domain="blog.shop.example"))] == [
-            "blog",
-            "shop.example",
-        ]
-        assert [each.source for each in jobs.newest(db, NOW, Wanted(domain="shop.example"))][-1:] == [
-            "shop.example"
-        ]
-        with pytest.raises(NotFoundError):
-            jobs.newest(db, NOW, source="nobody")
+        found = job_lists.snapshots(db, 7, limit=2, offset=0)
+        assert job_lists.snapshots(db, 8, limit=2, offset=0).total == 0
+    assert (found.total, [each.url[-2:] for each in found.items]) == (3, ["/2", "/1"])
+    assert "geheim" not in str(found)
+
+
+def leased(process: str) -> dict[str, Any]:
+    """A step that is leased for another hour from now."""
+    now = utc_now()
+    return {**AT_WORK, "begun_at": now, "process": process, "lease_expires_at": now + HOUR, "updated_at": now}
+
+
+def raised(database: Database) -> dict[str, tuple[int, str, str]]:
+    """What needs attention: count, what and why by its code."""
+    with database.read() as db:
+        return {each.code: (each.count, each.what, each.why) for each in attention(db)}
+
+
+def test_a_job_whose_worker_is_gone_is_stuck(database: Database) -> None:
+    """At once on this machine, whatever the lease says; the metrics agree."""
+    job = a_job(database, "running", leased(GONE))
+    a_job(database, "running", leased(this_process()))
+    count, what, why = raised(database)["job_stuck"]
+    assert (count, what) == (1, f"Job {job} is stuck")
+    assert "worker is gone" in why
+    with database.read() as db:
+        steps = next(each for each in gauges(db).queues if each.kind == "job_step")
+        assert (steps.at_work, steps.expired) == (2, 1)
+        assert [each.code for each in of_job(db, db.get_one(Job, job))] == ["job_stuck"]
+
+
+def test_a_job_that_waits_for_a_worker_is_raised_after_a_while(database: Database) -> None:
+    """Not at once, and not while a worker runs."""
+    early = {"next_run_at": utc_now() - timedelta(minutes=30)}
+    first, _ = a_job(database, "queued", early), a_job(database, "completed", {"kind": "index", **early})
+    a_job(database, "queued", {"next_run_at": utc_now()})
+    count, what, why = raised(database)["job_waits"]
+    assert (count, what) == (2, "2 jobs wait, and no worker runs")
+    assert f"Job {first} could be crawled since" in why
+    a_job(database, "running", leased(this_process()))
+    assert raised(database) == {}
+
+
+def test_a_job_that_was_put_back_says_why_and_until_when(database: Database) -> None:
+    """In the words of its cause, without a place of this machine; a schedule is no trouble."""
+    again = utc_now() + timedelta(minutes=9)
+    put_back = {"next_run_at": again, "last_error": "/mnt/x is full", "cause": "disk_full"}
+    job = a_job(database, "retryable", put_back)
+    a_job(database, "queued", {"next_run_at": again})
+    found = raised(database)
+    assert found.keys() == {"job_put_back"}
+    count, what, why = found["job_put_back"]
+    assert (count, what) == (1, f"Job {job} was put back")
+    assert "disk full" in why
+    assert f"{again:%H:%M} UTC" in why
+    assert "/mnt" not in why

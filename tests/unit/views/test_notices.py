@@ -171,7 +171,7 @@ def test_a_domain_of_which_nothing_was_had_is_told_once_a_day(database: Database
     assert told(database, THEN + 2 * HOUR).notices == ()
 
 
-def test_a_flood_is_cut_and_counted(database: Database, monkeypatch: object) -> None:
+def test_a_flood_is_cut_and_counted(database: Database) -> None:
     """One document has a bound, and says what it left out."""
     with database.write() as db:
         db.add_all(a_job(status="failed", updated_at=THEN) for _ in range(notices.MOST + 7))

@@ -1,4 +1,4 @@
-"""Policies and holds as documents, on SQLite and PostgreSQL."""
+"""What is kept, until when, and what is held, on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 from sqlalchemy import select
 
 from crawler.clock import utc_now
-from crawler.db.models import Artifact, CrawlSession, Diagnostic, Price, RetentionResult
+from crawler.db.models import Artifact, CrawlSession, Diagnostic, Price
 from crawler.retention import holds
 from crawler.retention.holds import Target
 from crawler.retention.policies import DEFAULT_DAYS
 from crawler.views import retention
-from crawler.views.retention import Forecast, forecast, last_result
+from crawler.views.retention import Forecast, forecast
 from tests.integration.catalogue.visits import new_visits
 from tests.unit.views.rows import HOUR, NOW, THEN, a_hold
 
@@ -25,29 +25,10 @@ if TYPE_CHECKING:
     from crawler.db.engine import Database
     from tests.integration.catalogue.visits import Visits
 
-
-def test_policies_name_everything_that_is_kept(database: Database) -> None:
-    """And the newest cleanup, where there was one."""
-    with database.read() as db:
-        before = retention.policies(db, NOW, 14)
-    assert before.last_cleanup is None
-    assert {kind.name for kind in before.policies} >= {"html", "other_files", "listings", *DEFAULT_DAYS}
-    assert {kind.name: kind.days for kind in before.policies}["html"] == 14
-    with database.write() as db:
-        for deleted in (1, 2):
-            db.add(
-                RetentionResult(
-                    timestamp=THEN, dry_run=False, total_deleted=deleted, duration_ms=5, details=[{"n": 1}]
-                )
-            )
-            db.flush()
-    with database.read() as db:
-        last = retention.policies(db, NOW, 14).last_cleanup
-    assert last is not None
-    assert (last.timestamp, last.total_deleted, last.details) == (THEN, 2, [{"n": 1}])
+DAY = timedelta(days=1)
 
 
-def test_the_holds_that_stand_are_told(database: Database) -> None:
+def test_the_holds_in_force_are_listed(database: Database) -> None:
     """The newest first; not those that are over or were lifted."""
     session, listing = uuid4(), uuid4()
     with database.write() as db:
@@ -64,19 +45,13 @@ def test_the_holds_that_stand_are_told(database: Database) -> None:
     assert (found[2].who, found[2].why, found[2].until) == ("legal", "a case", NOW + HOUR)
 
 
-# ── on visits that were made ──
-
-
-DAY = timedelta(days=1)
-
-
 @pytest.fixture
 def visits(database: Database, tmp_path: Path) -> Visits:
     """Nothing was visited yet."""
     return new_visits(database, tmp_path / "artifacts")
 
 
-def told(visits: Visits) -> dict[str, Forecast]:
+def forecasts(visits: Visits) -> dict[str, Forecast]:
     """The kinds by name."""
     with visits.database.read() as db:
         return {kind.name: kind for kind in forecast(db, 14, db.now)}
@@ -87,21 +62,13 @@ def due(kind: Forecast) -> tuple[int, int, int]:
     return kind.due_now, kind.due_in_7_days, kind.due_in_30_days
 
 
-def test_every_kind_is_told_with_its_days(visits: Visits) -> None:
-    """Evidence, collections in their order, and what is exempt."""
-    kinds = told(visits)
-    assert list(kinds) == ["html", "other_files", *DEFAULT_DAYS, "listings"]
-    days = {name: kind.days for name, kind in kinds.items()}
-    assert days == {"html": 14, "other_files": 90, **DEFAULT_DAYS, "listings": None}
-    with visits.database.read() as db:
-        assert last_result(db) is None
-
-
-def test_what_goes_when(visits: Visits) -> None:
-    """HTML by its own date; rows by their age; the other files with the row of their session."""
+def test_the_forecast_says_what_goes_when(visits: Visits) -> None:
+    """HTML by its own date, rows by their age, the other files with the row of their session."""
     session = visits.visit()
     visits.change(Diagnostic, timestamp=utc_now() - 85 * DAY)
-    kinds = told(visits)
+    kinds = forecasts(visits)
+    days = {name: kind.days for name, kind in kinds.items()}
+    assert days == {"html": 14, "other_files": 90, **DEFAULT_DAYS, "listings": None}
     assert (kinds["html"].rows, due(kinds["html"])) == (1, (0, 0, 1))
     assert (kinds["diagnostics"].rows, due(kinds["diagnostics"])) == (3, (0, 1, 1))
     assert (kinds["other_files"].rows, due(kinds["other_files"])) == (3, (0, 0, 0))
@@ -109,25 +76,25 @@ def test_what_goes_when(visits: Visits) -> None:
     visits.change(Artifact, Artifact.type == "html_gz", deleted_at=utc_now())
     visits.change(Price, session_id=uuid4())  # another session's proof
     visits.change(CrawlSession, CrawlSession.id == session, finished_at=utc_now() - 85 * DAY)
-    assert due(told(visits)["other_files"]) == (0, 3, 3)
+    assert due(forecasts(visits)["other_files"]) == (0, 3, 3)
 
 
-def test_what_is_held_is_told_apart(visits: Visits) -> None:
-    """It is not due, however old it is."""
+def test_what_is_held_is_not_due(visits: Visits) -> None:
+    """However old it is; it is counted apart."""
     session = visits.visit()
     visits.change(Diagnostic, timestamp=utc_now() - 100 * DAY)
     with visits.database.write() as db:
         holds.hold(db, Target(session_id=session), who="legal", why="case", until=None, now=db.now)
-    kinds = told(visits)
+    kinds = forecasts(visits)
     assert (kinds["html"].held, due(kinds["html"])) == (1, (0, 0, 0))
     assert kinds["other_files"].held == 3
     assert (kinds["diagnostics"].held, due(kinds["diagnostics"])) == (1, (0, 0, 0))
 
 
-def test_a_sessions_warc_goes_as_its_html(visits: Visits) -> None:
+def test_the_warc_of_a_session_goes_as_its_html(visits: Visits) -> None:
     """By the date in its row, and not with the row of its session."""
     session = visits.visit()
-    before = told(visits)
+    before = forecasts(visits)
     with visits.database.write() as db:
         html = db.scalars(select(Artifact).where(Artifact.type == "html_gz")).one()
         row = {
@@ -135,7 +102,7 @@ def test_a_sessions_warc_goes_as_its_html(visits: Visits) -> None:
         }
         db.add(Artifact(**{**row, "session_id": session, "type": "warc", "storage_uri": "a/session.warc.gz",
                            "size_bytes": 1000, "retention_until": db.now - DAY}))  # fmt: skip
-    after = told(visits)
+    after = forecasts(visits)
     assert (after["html"].rows, after["html"].bytes) == (2, before["html"].bytes + 1000)
     assert due(after["html"]) == (1, 1, 2)
     assert after["other_files"] == before["other_files"]
