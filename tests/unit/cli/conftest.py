@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -51,6 +53,17 @@ def _command_of(_app: object) -> object:
     return _command(groups + tuple(command.name for command in app.registered_commands))
 
 
+@contextmanager
+def without_loop() -> Generator[None]:
+    """Put the reactor's event loop aside, in which tests run: a command may run its own."""
+    loop = asyncio._get_running_loop()
+    asyncio._set_running_loop(None)
+    try:
+        yield
+    finally:
+        asyncio._set_running_loop(loop)
+
+
 @pytest.fixture
 def vitrine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -67,7 +80,8 @@ def vitrine(
     def run_it(*arguments: str, **environment: str) -> Done:
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        code = run(list(arguments))
+        with without_loop():
+            code = run(list(arguments))
         out, err = capsys.readouterr()
         return Done(code, out, err)
 

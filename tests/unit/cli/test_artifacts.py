@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Vitrine
 
@@ -16,21 +14,6 @@ def test_of_nothing_everything_is_intact(vitrine: Vitrine, made: None) -> None:
     assert (done.code, done.document["checked"], done.document["failed"]) == (0, 0, [])
     assert vitrine("artifacts", "list", "--json").document["artifacts"] == []
     assert "vitrine crawl pdp" in vitrine("artifacts", "list").err
-
-
-@pytest.mark.parametrize(
-    "words", [("cat", "zz"), ("verify", "00000000"), ("cat", "%"), ("list", "--session", "zz")]
-)
-def test_an_id_that_is_none(vitrine: Vitrine, made: None, words: tuple[str, ...]) -> None:
-    """Is an error of one line, and no bytes."""
-    done = vitrine("artifacts", *words)
-    assert (done.code != 0, done.out) == (True, "")
-    assert done.err.startswith("error[")
-
-
-def test_a_type_that_is_none(vitrine: Vitrine, made: None) -> None:
-    """Is a mistake at the command line."""
-    assert vitrine("artifacts", "list", "--type", "nonsense").code == 2
 
 
 def test_a_store_is_adopted(vitrine: Vitrine, made: None) -> None:

@@ -134,29 +134,3 @@ def test_what_a_site_wrote_steers_no_terminal(listed: Listed, runs: list[int]) -
     out = listed("list", "--run", str(runs[0])).out
     assert "A [bold]chair\ufffd[31m[/]" in out
     assert "updated" not in out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        (("show", "999"), 1),
-        (("show", "-1"), 2),
-        (("show", "x"), 2),
-        (("show", "9" * 30), 1),
-        (("list", "--status", "odd"), 2),
-        (("list", "--run", "9" * 30), 2),
-        (("list", "--limit", "0"), 2),
-    ],
-)
-def test_what_is_not_there_is_told_in_a_line(listed: Listed, arguments: tuple[str, ...], code: int) -> None:
-    """And nothing stands on standard output."""
-    done = listed(*arguments)
-    assert (done.code, done.out) == (code, "")
-    assert len([line for line in done.err.splitlines() if line.startswith("error[")]) == 1
-
-
-def test_nothing_to_show_is_no_error(listed: Listed) -> None:
-    """Unless that is asked for."""
-    assert listed("list").code == 0
-    assert listed("list", "--json").document == {"assets": []}
-    assert listed("list", "--jsonl", "--fail-empty").code == 4

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from crawler.cli import cleanup as commands
-from crawler.retention.plan import CleanupResult
 from tests.unit.retention.contents import contents_of
 from tests.unit.views.rows import THEN, a_session, an_artifact
 
@@ -15,43 +14,31 @@ if TYPE_CHECKING:
     from crawler.db.engine import Database
     from tests.unit.cli.conftest import Vitrine
 
-WELL = {
-    "collection": "hauls",
-    "error": "",
-    "expired_docs": 0,
-    "total_docs": 0,
-    "ttl_days": 3,
-    "deleted_docs": 0,
-}
-FAILED = {**WELL, "error": "OperationalError: [red]away"}
-
 
 @pytest.mark.parametrize(
-    ("figures", "code"),
-    [
-        ({}, 0),
-        ({"deleted": 2}, 0),
-        ({"deleted": 2, "failed": 1}, 3),
-        ({"failed": 1}, 1),
-        ({"collections": (WELL,), "collections_processed": 1}, 0),
-        ({"collections": (WELL, FAILED), "collections_processed": 1}, 3),
-        ({"collections": (FAILED,), "failed": 1}, 1),
-    ],
+    ("files", "folders", "code"), [((), (), 0), (("a",), (), 0), (("a",), ("b",), 3), ((), ("b",), 1)]
 )
-@pytest.mark.usefixtures("made")
-def test_codes_tell_how_much_was_done(
-    vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch, figures: dict[str, Any], code: int
-) -> None:
-    """All 0, some 3, none 1."""
-    monkeypatch.setattr(commands, "clean_up", lambda *_: CleanupResult(**figures))
-    assert vitrine("cleanup").code == code
-
-
-@pytest.mark.usefixtures("made")
-def test_a_collection_that_failed_is_told(vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beside the data; what an error says is no markup."""
-    monkeypatch.setattr(commands, "clean_up", lambda *_: CleanupResult(collections=(FAILED,)))
-    assert "hauls: not looked after: OperationalError: [red]away\n" in vitrine("cleanup").err
+def test_the_exit_code_says_how_much_was_deleted(
+    vitrine: Vitrine, database: Database, database_url: str,
+    files: tuple[str, ...], folders: tuple[str, ...], code: int,
+) -> None:  # fmt: skip
+    """All 0, some 3, none 1: a folder in the place of a file cannot be deleted as one."""
+    where = {"DATABASE_URL": database_url, "ARTIFACTS_DIR": "kept"}
+    assert vitrine("artifacts", "adopt", **where).code == 0
+    session = a_session()
+    with database.write() as db:
+        db.add(session)
+        db.flush()
+        db.add_all(
+            an_artifact(session.id, storage_uri=name, retention_until=THEN) for name in files + folders
+        )
+    for name in files:
+        Path("kept", name).write_bytes(b"page")
+    for name in folders:
+        Path("kept", name).mkdir()
+    done = vitrine("cleanup", "--only", "artifacts", "--json", **where)
+    assert (done.code, done.document["deleted"], done.document["failed"]) == (code, len(files), len(folders))
+    assert not any(Path("kept", name).exists() for name in files)
 
 
 def test_a_dry_run_leaves_everything_as_it_is(

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-import typer
-
-from crawler.cli.demo import MARKER, _exit_code, _fresh_folder, demo_environment
+from crawler.cli.demo import demo_environment
 from crawler.demo import NETWORK
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
+
+    from tests.unit.cli.conftest import Vitrine
 
 
 def test_no_setting_leads_out_of_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -26,19 +27,10 @@ def test_no_setting_leads_out_of_the_folder(monkeypatch: pytest.MonkeyPatch, tmp
     assert environment["LANG_OF_MINE"] == "de"
 
 
-def test_the_folder_is_emptied_only_where_it_is_a_demos(tmp_path: Path) -> None:
-    """Somebody's files are never taken for it."""
-    folder = _fresh_folder(tmp_path / "demo")
-    (folder / "old").touch()
-    assert [path.name for path in _fresh_folder(folder).iterdir()] == [MARKER]
-    (folder / MARKER).unlink()
-    (folder / "mine").touch()
-    with pytest.raises(typer.BadParameter):
-        _fresh_folder(folder)
-    assert (folder / "mine").exists()
-
-
-def test_visits_that_are_missing_are_a_failure() -> None:
-    """Fewer sessions than shops is never well."""
-    assert _exit_code([], {}) == 0
-    assert _exit_code([], {"u": None}) == 1  # type: ignore[dict-item]
+def test_a_folder_with_other_files_is_not_emptied(vitrine: Vitrine, tmp_path: Path) -> None:
+    """Only one that a demo has marked as its own is."""
+    letter = tmp_path / "mine" / "letter"
+    letter.parent.mkdir()
+    letter.touch()
+    assert vitrine("demo", "--home", str(letter.parent)).code == 2
+    assert letter.exists()

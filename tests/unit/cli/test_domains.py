@@ -58,15 +58,6 @@ def test_one_is_shown_by_any_of_its_urls(vitrine: Vitrine, held: str, database_u
     assert "held by     nobody" in vitrine("domains", "show", "free.example").out
 
 
-@pytest.mark.usefixtures("made")
-def test_nothing_held_is_told(vitrine: Vitrine) -> None:
-    """And how far that reaches."""
-    done = vitrine("domains", "list")
-    assert (done.code, done.out) == (0, "")
-    assert done.err.endswith("no domain is held or delayed on this machine\n")
-    assert vitrine("domains", "list", "--fail-empty").code == 4
-
-
 def test_a_lock_is_broken_on_record(
     vitrine: Vitrine, held: str, database: Database, database_url: str
 ) -> None:

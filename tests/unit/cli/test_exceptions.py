@@ -133,35 +133,3 @@ def test_a_number_too_many_resolves_nothing(
     assert "error[not_found]: there is no exception 998, 999; nothing was resolved" in done.err
     assert len(ids_of(command)) == 4
     assert audit(database) == []
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("resolve",),
-        ("resolve", "1", "--run", "1"),
-        ("resolve", "1", "--stage", "fetch"),
-        ("resolve", "--stage", "fetch"),
-        ("resolve", "x"),
-        ("resolve", "0"),
-        ("resolve", "9" * 30),
-        ("resolve", *map(str, range(1, 1002))),
-        ("resolve", "--run", "9" * 30),
-        ("resolve", "--run", "1", "--note", "x" * 1001),
-        ("resolve", "--run", "1", "--note", "a\x00b"),
-        ("list", "--stage", "elsewhere"),
-        ("list", "--run", "9" * 30),
-    ],
-)
-def test_wrong_usage_is_told_in_a_line(command: Command, arguments: tuple[str, ...]) -> None:
-    """Exit code 2, and nothing on standard output."""
-    done = command(*arguments)
-    assert (done.code, done.out) == (2, "")
-    assert len([line for line in done.err.splitlines() if line.startswith("error[")]) == 1
-
-
-def test_nothing_to_show_is_no_error(command: Command) -> None:
-    """Unless that is asked for."""
-    assert command("list").code == 0
-    assert command("list", "--json").document == {"exceptions": []}
-    assert command("list", "--fail-empty").code == 4

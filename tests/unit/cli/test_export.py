@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
 from sqlalchemy import select
 
 from crawler.cli import export as command
@@ -16,6 +15,8 @@ from tests.unit.views.rows import a_listing, a_page, a_run, a_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import pytest
 
     from crawler.db.engine import Database
     from tests.unit.cli.conftest import Vitrine
@@ -76,14 +77,6 @@ def test_what_breaks_off_leaves_no_file(
     assert vitrine("export", "prices", "--out", "all.csv", DATABASE_URL=database_url).code == 1
     assert list(Path().glob("*all.csv*")) == []
     assert records(database) == [("prices", "csv", "all.csv", 1, "failed")]
-
-
-@pytest.mark.usefixtures("made")
-def test_a_folder_that_is_not_there_is_told(vitrine: Vitrine) -> None:
-    """In a line."""
-    done = vitrine("export", "listings", "--out", "none/all.csv")
-    assert (done.code, done.out) == (2, "")
-    assert "error[usage]: none/all.csv: No such file or directory" in done.err
 
 
 def test_a_part_is_written_of_each_kind(vitrine: Vitrine, database: Database, database_url: str) -> None:

@@ -1,74 +1,86 @@
-"""`vitrine jobs index` tells what came of it in words, in JSON and by its exit code."""
+"""`vitrine jobs index` and `vitrine worker` say by their exit codes what came of it."""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
-from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from crawler.archive.warc_indexing import JobResult
-from crawler.cli import job_index as command
-from crawler.jobs.indexing import Indexed
-from crawler.jobs.lifecycle import JobStateError
+from crawler.cli import worker as command
+from tests.unit.warc.made import exchange, made, page
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Vitrine
 
-RESULT = JobResult(files=2, answers=9, pages=7, unchanged=1)
-AT = datetime(2026, 5, 4, tzinfo=UTC)
+URL = "https://www.canada.ca/en/health-canada/{}"
 
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What was asked for; the first thing in it is what comes of it, or is raised."""
-    said: list[Any] = []
-
-    def index(_stores: object, _settings: object, job: str, *, again: bool) -> Indexed:
-        said.append((job, again))
-        if isinstance(said[0], Exception):
-            raise said[0]
-        return said[0]  # type: ignore[no-any-return]
-
-    monkeypatch.setattr(command, "_index", index)
-    monkeypatch.setattr(command, "opened", lambda _settings: nullcontext())
-    return said
+def registered(seeded: Vitrine, *files: bytes) -> None:
+    """Register a folder with these WARC files as job 1."""
+    Path("old/warcs").mkdir(parents=True)
+    for number, data in enumerate(files):
+        Path(f"old/warcs/{number}.warc.gz").write_bytes(data)
+    assert seeded("jobs", "register", "--source", "hc", "--output-dir", "old").code == 0
 
 
-@pytest.mark.parametrize(
-    ("came", "code", "words"),
-    [
-        (Indexed(7, RESULT, "indexed"), 0, "next: vitrine search"),
-        (Indexed(7, JobResult(pages=1, bad=1), "indexed"), 3, "indexed"),
-        (Indexed(7, None, "index_failed", "no WARC files", "no_warc_files"), 1, "no WARC files"),
-        (Indexed(7, RESULT, "index_failed", "too much is bad"), 1, "too much is bad"),
-        (Indexed(7, None, "completed"), 130, "completed"),
-        (Indexed(7, JobResult(), "indexed", emptied_at=AT), 0, "a purge took the last"),
-    ],
-)
-def test_what_came_of_it(vitrine: Vitrine, asked: list[Any], came: Indexed, code: int, words: str) -> None:
-    """The exit code is the same with JSON, and what is told to people is none of a program's."""
-    asked.append(came)
-    plain = vitrine("jobs", "index", "7")
-    assert (plain.code, words in plain.out + plain.err) == (code, True), plain
-    coded = vitrine("jobs", "index", "7", "--force", "--json")
-    assert (coded.code, coded.document["job"], coded.document["status"]) == (code, 7, came.status)
-    assert coded.document["error"] == (came.error or None)
-    assert coded.document.get("pages") == (came.result.pages if came.result else None)
-    assert asked[1:] == [("7", False), ("7", True)]
+def test_a_whole_job_is_indexed_and_found(seeded: Vitrine) -> None:
+    """Exit code 0, and the next step; once more, the same pages are there."""
+    registered(seeded, made(*(exchange(URL.format(number), page(number)) for number in range(2)))[0])
+    done = seeded("jobs", "index", "1")
+    assert (done.code, "next: vitrine search" in done.err) == (0, True), done.err
+    again = seeded("jobs", "index", "1", "--force", "--json")
+    assert (again.code, again.document["status"], again.document["pages"]) == (0, "indexed", 2)
+    assert (again.document["job"], again.document["error"], again.document["bad"]) == (1, None, 0)
 
 
-def test_nothing_is_searched_for_where_nothing_is_left(vitrine: Vitrine, asked: list[Any]) -> None:
-    """No next step that finds nothing."""
-    asked.append(Indexed(7, JobResult(), "indexed", emptied_at=AT))
-    done = vitrine("jobs", "index", "7")
-    assert "vitrine search" not in done.out + done.err
+def test_a_job_with_damaged_records_is_indexed_in_part(seeded: Vitrine) -> None:
+    """Exit code 3."""
+    data = made(*(exchange(URL.format(number), page(number)) for number in range(40)))[0]
+    registered(seeded, data[:9000] + bytes(60) + data[9060:])
+    done = seeded("jobs", "index", "1", "--json")
+    assert (done.code, done.document["status"], done.document["bad"] > 0) == (3, "indexed", True)
 
 
-def test_a_job_in_no_state_for_it_is_a_conflict(vitrine: Vitrine, asked: list[Any]) -> None:
-    """Nothing on standard output."""
-    asked.append(JobStateError("job 7 is being indexed already"))
-    done = vitrine("jobs", "index", "7", "--json")
+def test_a_job_without_files_cannot_be_indexed(seeded: Vitrine) -> None:
+    """Exit code 1, and why; it is then in no state for another attempt by a worker."""
+    registered(seeded)
+    done = seeded("jobs", "index", "1", "--json")
+    assert (done.code, done.document["status"], done.document["cause"]) == (
+        1,
+        "index_failed",
+        "no_warc_files",
+    )
+
+
+def test_a_job_in_no_state_for_it_is_a_conflict(seeded: Vitrine) -> None:
+    """Exit code 5, and nothing on standard output."""
+    seeded("jobs", "create", "--source", "hc")
+    done = seeded("jobs", "index", "1", "--json")
     assert (done.code, done.out) == (5, "")
-    assert "being indexed already" in done.err
+
+
+@pytest.mark.parametrize(("stops", "once", "code"), [(False, True, 0), (True, True, 130), (True, False, 0)])
+def test_a_worker_says_how_it_ended(
+    vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch, *, stops: bool, once: bool, code: int
+) -> None:
+    """One that works until it is stopped has done what it was to do; a job that was put back is not done."""
+
+    class Worker:
+        """Works on nothing."""
+
+        def __init__(self, *_: object) -> None:
+            self.stopping = Event()
+
+        def run(self, **_: Any) -> None:
+            """End at once."""
+            if stops:
+                self.stopping.set()
+
+    monkeypatch.setattr(command, "Worker", Worker)
+    monkeypatch.setattr(command, "opened", lambda _: nullcontext(SimpleNamespace(database=None, blobs=None)))
+    done = vitrine("worker", *(["--once"] if once else []))
+    assert (done.code, done.out, "put back" in done.err) == (code, "", stops)

@@ -10,12 +10,8 @@ from sqlalchemy import update
 from crawler.cli.stores import opened
 from crawler.config import load_settings
 from crawler.db.models import Job
-from crawler.jobs import upkeep
 
 if TYPE_CHECKING:
-    import pytest
-
-    from crawler.db.engine import Transaction
     from tests.unit.cli.conftest import Vitrine
 
 
@@ -87,27 +83,6 @@ def test_a_job_is_put_right(seeded: Vitrine) -> None:
     assert seeded("jobs", "show", "1", "--json").document["retry_count"] == 2
     assert seeded("jobs", "reset-retries", "1", "--apply").code == 0
     assert seeded("jobs", "show", "1", "--json").document["retry_count"] == 0
-
-
-def test_a_folder_that_cannot_be_read_hides_no_other(
-    seeded: Vitrine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is told, and the exit code says that the count is a part of it."""
-    for name in ("one", "two"):
-        Path(name, "warcs").mkdir(parents=True)
-        Path(name, "warcs/a.warc.gz").write_bytes(b"12345")
-        seeded("jobs", "register", "--source", "hc", "--output-dir", name)
-    measure = upkeep.measure
-
-    def broken_first(db: Transaction, row: Job) -> None:
-        if row.id == 1:
-            raise OSError(5, "Input/output error", "one/warcs")
-        measure(db, row)
-
-    monkeypatch.setattr(upkeep, "measure", broken_first)
-    done = seeded("jobs", "storage", "--scan", "--json")
-    assert (done.code, "job 1: one/warcs: Input/output error" in done.err) == (3, True)
-    assert {each["id"]: each["warc_bytes_total"] for each in done.document["jobs"]}[2] == 5
 
 
 def test_warc_files_are_named_before_they_are_moved(seeded: Vitrine) -> None:

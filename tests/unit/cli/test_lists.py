@@ -1,104 +1,68 @@
-"""A list states what is its own; what every list takes and does comes along."""
+"""What all lists have in common: their options, and what they answer where there is nothing."""
 
 from __future__ import annotations
 
-import json
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
 import pytest
-import typer
-from attrs import frozen
-from typer.testing import CliRunner
+from typer.main import get_command
 
-from crawler.cli.lists import Found, list_command
-from crawler.cli.options import Caused
-from crawler.cli.output import NOTHING_MATCHED, Listing
-from crawler.errors import UsageError
-from crawler.views.paging import Wanted
+from crawler.cli.app import complete_app
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
-Kind = Annotated[str | None, typer.Option("--kind", help="Only these.")]
-DAYS = Listing("days", lambda one: {"day": one}, empty="no days", then="sleep", key=lambda one: one)
+    from tests.unit.cli.conftest import Vitrine
 
-
-@frozen
-class Answer:
-    """What a command wrote, and its exit code."""
-
-    code: int
-    out: str
-    err: str
-
-
-def answer(command: Any, *arguments: str) -> Answer:
-    """Run a command as Typer does."""
-    app = typer.Typer()
-    app.command()(command)
-    result = CliRunner().invoke(app, arguments, standalone_mode=False)
-    if result.exception:
-        raise result.exception
-    return Answer(result.return_value or 0, result.stdout, result.stderr)
-
-
-def test_a_list_gets_what_is_wanted_and_its_own_options() -> None:
-    """Whatever stands on the command line, in whichever order."""
-    asked: list[tuple[Wanted, str | None]] = []
-
-    @list_command(DAYS, cause=Caused)
-    def days(wanted: Wanted, *, kind: Kind = None) -> Sequence[str]:
-        """List days."""
-        asked.append((wanted, kind))
-        return ["monday"]
-
-    words = "--limit 3 --domain shop.example --kind sunny --since 2026-05-01 --cause http_error --after 7"
-    assert answer(days, *words.split(), "--json").code == 0
-    since = datetime(2026, 5, 1, tzinfo=UTC)
-    wanted = Wanted(domain="shop.example", since=since, cause="http_error", after="7", limit=3)
-    assert asked == [(wanted, "sunny")]
+# Each list, its name in the JSON document, and the next step that it tells where it is empty.
+EMPTY = [
+    ("sessions list", "sessions", "vitrine crawl pdp"),
+    ("pages list", "pages", "vitrine crawl pdp"),
+    ("artifacts list", "artifacts", "vitrine crawl pdp"),
+    ("runs list", "runs", "vitrine crawl site"),
+    ("domains list", "domains", "no domain is held"),
+    ("assets list", "assets", ""),
+    ("exceptions list", "exceptions", ""),
+    ("hauls list", "hauls", ""),
+    ("products list", "products", ""),
+    ("listings list", "listings", ""),
+    ("prices list", "prices", ""),
+    ("jobs list", "jobs", ""),
+    ("snapshots list", "snapshots", ""),
+    ("changes list", "changes", "vitrine changes compute"),
+    ("warcs list", "files", ""),
+    ("retention holds", "holds", ""),
+]
+# A list of what is so now: there is nothing to be cut by days.
+WITHOUT_DAYS = WITHOUT_DOMAIN = {"domains list"}
 
 
-def test_a_list_without_causes_takes_none() -> None:
-    """An option that could match nothing is not there."""
-
-    @list_command(DAYS, limit=20)
-    def days(wanted: Wanted) -> Sequence[str]:
-        """List days."""
-        assert wanted == Wanted(limit=20)
-        return []
-
-    assert answer(days).code == 0
-    assert answer(days, "--fail-empty").code == NOTHING_MATCHED
-    with pytest.raises(Exception, match="--cause"):
-        answer(days, "--cause", "http_error")
-    with pytest.raises(UsageError, match="is not before"):
-        answer(days, "--since", "2026-05-02", "--until", "2026-05-01")
+@pytest.mark.parametrize(("line", "name", "hint"), EMPTY, ids=[each[0] for each in EMPTY])
+@pytest.mark.usefixtures("made")
+def test_an_empty_list_is_an_error_only_with_fail_empty(
+    vitrine: Vitrine, line: str, name: str, hint: str
+) -> None:
+    """People read the next step beside the data; a program gets an empty list."""
+    done = vitrine(*line.split())
+    assert (done.code, done.out, hint in done.err) == (0, "", True)
+    assert vitrine(*line.split(), "--json").document[name] == []
+    failed = vitrine(*line.split(), "--jsonl", "--fail-empty")
+    assert (failed.code, failed.out) == (4, "")
 
 
-def test_what_is_told_beside_the_documents() -> None:
-    """In the JSON document; and what is whole leads to no next page."""
-
-    @list_command(DAYS, limit=1)
-    def days(wanted: Wanted, *, kind: Kind = None) -> Sequence[str] | Found:
-        """List days."""
-        return Found(["monday"], {"weeks": wanted.limit}, is_whole=True) if kind else ["monday"]
-
-    assert json.loads(answer(days, "--kind", "all", "--json").out) == {"weeks": 1, "days": ["monday"]}
-    assert "--after monday" not in answer(days, "--kind", "all").err
-    assert "--after monday" in answer(days).err
-    assert answer(days, "--jsonl").out == '"monday"\n'
+def lists() -> Iterator[tuple[str, set[str]]]:
+    """Each command that lists, and the options that it takes."""
+    for name, group in get_command(complete_app()).commands.items():  # type: ignore[attr-defined]
+        for each, command in getattr(group, "commands", {}).items():
+            if each in {"list", "holds"}:
+                yield f"{name} {each}", {option for one in command.params for option in one.opts}
 
 
-def test_the_help_is_the_questions_own() -> None:
-    """With its own options in front."""
-
-    @list_command(DAYS)
-    def days(wanted: Wanted, *, kind: Kind = None) -> Sequence[str]:
-        """List days, whichever."""
-        raise NotImplementedError
-
-    shown = answer(days, "--help").out
-    assert "List days, whichever." in shown
-    assert shown.index("--kind") < shown.index("--domain") < shown.index("--limit") < shown.index("--json")
+def test_every_list_takes_the_same_options() -> None:
+    """For machines by line, cut by domain and days, page by page, and a code where nothing matches."""
+    found = dict(lists())
+    assert len(found) >= 15
+    for name, options in found.items():
+        assert options >= {"--json", "--jsonl", "--fail-empty", "--after", "--limit"}, name
+        assert options >= {"--since", "--until"} or name in WITHOUT_DAYS, name
+        assert "--domain" in options or name in WITHOUT_DOMAIN, name

@@ -116,9 +116,3 @@ def test_a_program_that_fails(vitrine: Vitrine) -> None:
     assert vitrine("notify", NOTIFY_COMMAND="false").code == 1
     assert "no-such-program" in vitrine("notify", NOTIFY_COMMAND="no-such-program").err
     assert len(vitrine("notify", "--dry-run", "--json").document["notices"]) == 1
-
-
-@pytest.mark.usefixtures("failed_job")
-def test_somebody_must_be_there_to_be_told(vitrine: Vitrine) -> None:
-    """Else it is wrong usage, said before anything is looked at."""
-    assert vitrine("notify").code == 2

@@ -39,40 +39,6 @@ def test_policies_are_sentences_and_can_be_set(vitrine: Vitrine) -> None:
     assert (last["details"], last["collections_processed"]) == (cleaned, len(DEFAULT_DAYS))
 
 
-@pytest.mark.parametrize(
-    ("collection", "days"),
-    [("listings", "3"), ("users", "3"), ("hauls", "0"), ("hauls", "-1"), ("hauls", "x"), ("hauls", "1.5")],
-)
-@pytest.mark.usefixtures("made")
-def test_what_is_no_policy_is_told_in_a_line(vitrine: Vitrine, collection: str, days: str) -> None:
-    """Wrong usage, and nothing is changed."""
-    done = vitrine("retention", "set", collection, days)
-    assert (done.code, done.out) == (2, "")
-    [error] = [line for line in done.err.splitlines() if line.startswith("error[")]
-    assert error.startswith("error[retention_policy]: ")
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("purge",),
-        ("purge", "--session", "1", "--domain", "shop.example"),
-        ("retention", "hold", "--who", "me", "--why", "x"),
-        (*DOMAIN[:-1], " "),
-        (*DOMAIN, "--until", "soon"),
-        (*DOMAIN, "--until", "2001-01-01"),
-        ("prices", "refresh", "--older-than", "soon"),
-        ("export", "everything"),
-        ("hauls", "create", "x", "--urls", "missing.txt"),
-    ],
-)
-def test_wrong_usage_is_told_in_a_line(vitrine: Vitrine, arguments: tuple[str, ...]) -> None:
-    """Exit code 2, and nothing on standard output."""
-    done = vitrine(*arguments)
-    assert (done.code, done.out) == (2, "")
-    assert len([line for line in done.err.splitlines() if line.startswith("error[")]) == 1
-
-
 @pytest.mark.usefixtures("made")
 def test_a_domain_can_be_held_before_it_is_visited(vitrine: Vitrine) -> None:
     """The hold is listed until it is lifted."""
@@ -86,17 +52,6 @@ def test_a_domain_can_be_held_before_it_is_visited(vitrine: Vitrine) -> None:
     assert vitrine("retention", "unhold", "--domain", "shop.example").code == 1
     assert vitrine("retention", "holds", "--json").document == {"holds": []}
     assert "there is nothing of domain" in vitrine("purge", "--domain", "shop.example", "--yes").err
-
-
-@pytest.mark.usefixtures("made")
-def test_nothing_to_show_is_no_error(vitrine: Vitrine) -> None:
-    """Unless that is asked for."""
-    assert vitrine("listings", "list").code == 0
-    assert vitrine("listings", "list", "--fail-empty").code == 4
-    assert vitrine("prices", "refresh", "--fail-empty").code == 4
-    assert vitrine("hauls", "list").code == 0
-    assert vitrine("prices", "show", "abc").code == 1
-    assert not vitrine("export", "listings", "--format", "jsonl").out
 
 
 @pytest.mark.usefixtures("made")

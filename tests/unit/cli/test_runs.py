@@ -39,15 +39,6 @@ def a_run(database: Database, source: str = "shop") -> int:
         return run_id
 
 
-def test_no_runs_are_told(vitrine: Vitrine, stored: Database) -> None:
-    """How to make one; for machines an empty list, and an exit code where that is asked for."""
-    done = vitrine("runs", "list")
-    assert (done.code, done.out) == (0, "")
-    assert "vitrine crawl site" in done.err
-    assert vitrine("runs", "list", "--json").document == {"runs": []}
-    assert vitrine("runs", "list", "--fail-empty").code == 4
-
-
 def test_a_run_is_shown_by_its_number_or_its_source(vitrine: Vitrine, stored: Database) -> None:
     """With everything that the contract names."""
     run_id = a_run(stored)
@@ -94,13 +85,3 @@ def test_a_report_goes_where_it_is_wanted(vitrine: Vitrine, stored: Database, tm
     assert not done.out
     assert (tmp_path / "report.md").read_text(encoding="utf-8").startswith(f"# Run {run_id}")
     assert vitrine("runs", "report", str(run_id), "--json").document["id"] == run_id
-
-
-@pytest.mark.parametrize("command", ["show", "stop", "resume", "report"])
-def test_what_is_unknown_costs_a_line(vitrine: Vitrine, stored: Database, command: str) -> None:
-    """And shows where to look."""
-    done = vitrine("runs", command, "77")
-    assert done.code == 1
-    assert done.err.splitlines() == [
-        "error[not_found]: there is no run '77'", "hint: `vitrine runs list` shows them",
-    ]  # fmt: skip

@@ -129,15 +129,6 @@ def test_what_the_shell_says_goes_along(vitrine: Vitrine, tmp_path: Path) -> Non
     assert warned == ["ADMIN_TOKEN", "DATABASE_URL"]
 
 
-@pytest.mark.usefixtures("odd_folder")
-def test_root_is_warned(vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing here needs such rights."""
-    for name, is_warned in (("root", True), ("crawls", False)):
-        monkeypatch.setattr("getpass.getuser", lambda name=name: name)
-        done = vitrine("schedule", "acme")
-        assert ("root would run this" in done.err) is is_warned
-
-
 def test_a_program_is_told(vitrine: Vitrine, odd_folder: Path) -> None:
     """Commands as words, times in both spellings."""
     told = json.loads(vitrine("schedule", "BARE", "--at", "@daily", "--archive", "--json").out)

@@ -89,13 +89,6 @@ def test_they_are_listed_with_what_kept_them(vitrine: Vitrine, stored: None, dat
     assert done.err == "next: vitrine sessions show ID\n"
 
 
-def test_a_status_that_there_is_not_is_wrong_usage(vitrine: Vitrine) -> None:
-    """With those that there are."""
-    done = vitrine("sessions", "list", "--status", "odd")
-    assert (done.code, done.out) == (2, "")
-    assert "is not one of 'queued', 'running', 'completed', 'failed', 'partial'" in done.err
-
-
 def test_they_are_found_by_what_is_known_and_paged(
     vitrine: Vitrine, database: Database, database_url: str
 ) -> None:

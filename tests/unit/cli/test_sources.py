@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawler.cli.sources import _seeded
-
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Vitrine
 
@@ -75,20 +73,6 @@ def test_the_file_may_lie_elsewhere(vitrine: Vitrine) -> None:
     assert vitrine("sources", "list", SOURCES_FILE="mine.toml").code == 0
 
 
-def test_no_sources_are_no_error(vitrine: Vitrine) -> None:
-    """Unless that is asked for."""
-    Path("sources.toml").write_text("", encoding="utf-8")
-    assert vitrine("sources", "list").code == 0
-    assert vitrine("sources", "list", "--fail-empty").code == 4
-    assert vitrine("sources", "check").code == 0
-
-
-def test_a_check_that_finds_nothing(vitrine: Vitrine, written: None) -> None:
-    """Says so for each source."""
-    done = vitrine("sources", "check")
-    assert (done.code, done.out) == (0, "cups: nothing odd\npots: nothing odd\n")
-
-
 def test_a_check_says_per_source_what_is_odd(vitrine: Vitrine) -> None:
     """And fails."""
     Path("sources.toml").write_text(ODD, encoding="utf-8")
@@ -133,16 +117,3 @@ def test_a_broken_file_is_one_line(vitrine: Vitrine, command: str) -> None:
     ]
     assert vitrine("sources", command, SOURCES_FILE="none.toml").code == 2
     assert vitrine("sources", "check", "--source", "pots").code == 2
-
-
-@pytest.mark.parametrize(
-    ("added", "known", "told"),
-    [
-        (2, 2, "2 sources registered"),
-        (1, 3, "1 source registered; 2 were registered before"),
-        (0, 3, "nothing to register: all 3 sources were registered before"),
-    ],
-)
-def test_what_was_seeded_is_told(added: int, known: int, told: str) -> None:
-    """What is new apart from what was there."""
-    assert _seeded(added, known) == told

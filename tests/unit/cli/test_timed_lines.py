@@ -5,9 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-import pytest
-
-from crawler.cli.timed_lines import Lasting, Place, Timed, crontab, to_enable, units
+from crawler.cli.timed_lines import Lasting, Place, Timed, crontab, units
 from crawler.runs.schedules import Schedule
 
 ODD = "/srv/a b%c'd$e"
@@ -42,16 +40,3 @@ def test_a_unit_says_its_words_as_systemd_reads_them() -> None:
     assert "Description=Vitrine: the shop, 100%%" in service
     assert "WorkingDirectory=/srv/a b%%c'd$e" in service
     assert "OnCalendar=" in files["vitrine-shop.timer"]
-
-
-@pytest.mark.parametrize(("lasting", "patient"), [(WORKER, True), (WEB, False)])
-def test_who_has_something_under_way_is_given_time(lasting: Lasting, *, patient: bool) -> None:
-    """Others are ended as ever."""
-    text = units([], [lasting], a_place())[f"{lasting.name}.service"]
-    assert ("KillMode=mixed" in text) is patient
-    assert "WantedBy=multi-user.target" in text
-
-
-def test_what_is_switched_on() -> None:
-    """The timers, not the services that they begin; and what lasts."""
-    assert to_enable([TIMED], [WEB]) == ["vitrine-shop.timer", "vitrine-web.service"]

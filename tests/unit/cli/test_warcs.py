@@ -87,21 +87,6 @@ def test_a_record_is_read(vitrine: Vitrine, file: Path) -> None:
     )  # fmt: skip
 
 
-def test_an_index_and_a_collection(vitrine: Vitrine, file: Path, tmp_path: Path) -> None:
-    """Sorted by its bytes; of pywb's shape."""
-    done = vitrine("warcs", "cdxj", str(file))
-    lines = done.out.splitlines()
-    assert lines == sorted(lines)
-    assert [line.split()[0] for line in lines] == [
-        "example,shop)/other",
-        "example,shop)/p",
-        "example,shop)/p",
-    ]
-    asked(vitrine, "cdxj", str(file), "--pywb", str(tmp_path / "shop"))
-    assert (tmp_path / "shop/indexes/index.cdxj").read_text(encoding="utf-8").splitlines() == lines
-    assert (tmp_path / "shop/archive/made.warc.gz").resolve() == file
-
-
 def test_the_index_of_a_job(vitrine: Vitrine, file: Path, tmp_path: Path) -> None:
     """All files of its folder are in the collection; a job without files, or that is none, is told."""
     folder = tmp_path / "job"
@@ -120,22 +105,6 @@ def test_the_index_of_a_job(vitrine: Vitrine, file: Path, tmp_path: Path) -> Non
     assert "job 1 has no WARC file in" in vitrine("warcs", "cdxj", "--job", "1").err
     assert vitrine("warcs", "cdxj", "--job", "2").code == 1
     assert vitrine("warcs", "cdxj").code == vitrine("warcs", "cdxj", str(file), "--job", "1").code == 2
-
-
-CANNOT_BE = [
-    (("list", "/none"), 1, "error[not_found]: there is no folder /none"),
-    (("cat", "FILE", "99999999999999999999"), 2, "error[usage]: Invalid value for 'OFFSET'"),
-    (("cdxj", "FILE", "--pywb", "/proc/none"), 1, "error[error]: /proc/none: No such file or directory"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "code", "told"), CANNOT_BE)
-def test_what_cannot_be_done(
-    vitrine: Vitrine, file: Path, arguments: tuple[str, ...], code: int, told: str
-) -> None:
-    """Is told in one line, with the exit code that says whose fault it is."""
-    done = vitrine("warcs", *(str(file) if each == "FILE" else each for each in arguments))
-    assert (done.code, done.err[: len(told)]) == (code, told)
 
 
 def test_a_url_is_erased(vitrine: Vitrine, tmp_path: Path) -> None:
@@ -189,11 +158,18 @@ def test_an_erasure_does_not_hide_that_a_file_was_altered(vitrine: Vitrine, tmp_
     asked(vitrine, "verify", str(file), code=6)
 
 
-def test_what_is_left_open_is_recovered(vitrine: Vitrine, tmp_path: Path) -> None:
-    """Cut at the last whole record, sealed, listed."""
+@pytest.mark.parametrize("is_known", [True, False])
+def test_what_is_left_open_is_recovered(vitrine: Vitrine, tmp_path: Path, *, is_known: bool) -> None:
+    """Cut at the last whole record, sealed, listed; the database knows in which folders such files may be."""
+    assert vitrine("db", "upgrade").code == 0
     data, _ = made(exchange(), exchange(OTHER))
     (tmp_path / "left.warc.gz.open").write_bytes(data[:-20])
-    [found] = asked(vitrine, "recover", str(tmp_path))["recovered"]
+    if is_known:
+        database = Database(load_settings().database)
+        with database.write() as db:
+            db.add(WarcFile(folder=str(tmp_path), path="left.warc.gz", state="open", created_at=db.now))
+        database.close()
+    [found] = asked(vitrine, "recover", *([] if is_known else [str(tmp_path)]))["recovered"]
     assert (found["path"], found["records"], found["cut_bytes"] > 0) == ("left.warc.gz", 2, True)
     asked(vitrine, "verify", str(tmp_path / "left.warc.gz"))
     [listed] = asked(vitrine, "list")["files"]
@@ -238,22 +214,6 @@ def test_what_a_check_finds_is_stored(vitrine: Vitrine, tmp_path: Path) -> None:
     state, why = listed()
     assert state == "damaged"
     assert "missing" in why
-
-
-def test_what_the_database_knows_to_be_open_is_recovered(vitrine: Vitrine, tmp_path: Path) -> None:
-    """In whichever folder it lies, without being told."""
-    assert vitrine("db", "upgrade").code == 0
-    data, _ = made(exchange(), exchange(OTHER))
-    (tmp_path / "left.warc.gz.open").write_bytes(data[:-20])
-    database = Database(load_settings().database)
-    with database.write() as db:
-        now = db.now
-        db.add(WarcFile(folder=str(tmp_path), path="left.warc.gz", state="open", created_at=now))
-    database.close()
-    [found] = asked(vitrine, "recover")["recovered"]
-    assert (found["path"], found["records"]) == ("left.warc.gz", 2)
-    [listed] = asked(vitrine, "list")["files"]
-    assert (listed["state"], listed["records"]) == ("sealed", 2)
 
 
 def test_a_manifest_is_compared(vitrine: Vitrine, file: Path, tmp_path: Path) -> None:
