@@ -17,7 +17,7 @@ SOAKERS ?= 3
 UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev demo test lint typecheck format reference bench peers soak lock clean
+.PHONY: help install install-dev demo test coverage lint typecheck format reference bench peers soak lock clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -66,6 +66,13 @@ test: install-dev  ## the whole test suite, with its own Redis and PostgreSQL
 	@$(BIN)/python -m compileall -q crawler
 	@$(BIN)/python -m pytest $(if $(findstring no:xdist,$(ARGS)),,$(SIDE_BY_SIDE)) $(ARGS)
 
+coverage: install-dev  ## the whole test suite, and which lines of crawler/ it runs (in .coverage/html, too)
+	@rm -rf .coverage && mkdir .coverage
+	-@$(BIN)/coverage run -m pytest $(SIDE_BY_SIDE) $(ARGS)
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage html --quiet
+	@$(BIN)/coverage report --sort=cover --skip-covered
+
 lint: install-dev  ## ruff, import layers, dependencies
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -112,4 +119,5 @@ lock:  ## renew the lock files (needs uv)
 	  --no-emit-index-url requirements/peers.in -o requirements/peers.txt
 
 clean:  ## remove what the targets made, but not var/
-	@rm -rf $(VENV) $(PEERS) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) $(PEERS) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache \
+	  .coverage

@@ -36,12 +36,11 @@ from crawler.demo import NETWORK, spawn
 from crawler.fleet.store import FleetStore
 from crawler.fleet.worker import MOST_WAITING
 from crawler.sessions.rows import SessionOrder
-from tests.embedded.postgresql import restartable_postgresql
-from tests.embedded.redis import own_redis
+from tests.servers import own_postgresql, own_redis
 
 if TYPE_CHECKING:
     from crawler.sessions.store import SessionStore
-    from tests.embedded.postgresql import OwnPostgresql
+    from tests.servers import Server
 
 FEW, MANY = 20, 140
 PAGE_BYTES = 100_000
@@ -55,7 +54,7 @@ LOOKS, COMMITS = 200, 100
 class Place:
     """The servers of this run."""
 
-    postgresql: OwnPostgresql
+    postgresql: Server
     redis_url: str
     shops: list[str]
     folder: str
@@ -112,7 +111,7 @@ class Place:
 def main() -> None:
     """Measure, simulate, and print both."""
     with ExitStack() as stack:
-        postgresql = stack.enter_context(restartable_postgresql(**DURABLE))
+        postgresql = stack.enter_context(own_postgresql(**DURABLE))
         redis_url = stack.enter_context(own_redis(persistent=True)).url
         shops = stack.enter_context(spawn(bulk=MANY, page_bytes=PAGE_BYTES))
         starts = [shops.url(f"shop-{number:04}") for number in range(1, MANY + 1)]

@@ -30,8 +30,7 @@ from crawler.middlewares.domain_gate import DomainGateMiddleware
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import Fence, SessionOrder
 from crawler.sessions.visit import Visit
-from tests.embedded.postgresql import own_postgresql
-from tests.embedded.redis import own_redis
+from tests.servers import own_postgresql, own_redis
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -64,7 +63,7 @@ def opened_stores() -> Generator[Stores]:
         gates: dict[str, Gate] = {"Redis": RedisGate(redis_url, TIMES)}
         for name, url in (
             ("SQLite", f"sqlite:///{folder / 'bench.db'}"),
-            ("PostgreSQL", stack.enter_context(own_postgresql())),
+            ("PostgreSQL", stack.enter_context(own_postgresql()).url),
         ):
             database = Database(url)
             stack.callback(database.close)

@@ -34,8 +34,8 @@ from crawler.db import revisions
 from crawler.db.engine import Database
 from crawler.warc.messages import decoded
 from crawler.warc.reader import body_of, open_record
-from tests.embedded.binaries import MissingServerError
-from tests.embedded.postgresql import fresh_database, own_postgresql
+from tests.databases import fresh_database
+from tests.servers import MissingServerError, own_postgresql
 from tests.unit.archive.stored import crawled_job
 
 if TYPE_CHECKING:
@@ -84,7 +84,9 @@ def _pass(root: Path) -> None:
         print(f"bs4 and warcio, three parses, no full text: {naive}")
         urls = {"SQLite": f"sqlite:///{root}/ours.db"}
         try:
-            urls["PostgreSQL"] = stack.enter_context(fresh_database(stack.enter_context(own_postgresql())))
+            urls["PostgreSQL"] = stack.enter_context(
+                fresh_database(stack.enter_context(own_postgresql()).url)
+            )
         except MissingServerError as error:
             print(f"without PostgreSQL: {error}")
         for name, url in urls.items():

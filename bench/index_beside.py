@@ -22,8 +22,8 @@ from crawler.db import revisions
 from crawler.db.engine import Database
 from crawler.db.models import Job, RegisteredSource, Snapshot
 from crawler.demo import NETWORK, spawn
-from tests.embedded.binaries import MissingServerError
-from tests.embedded.postgresql import fresh_database, own_postgresql
+from tests.databases import fresh_database
+from tests.servers import MissingServerError, own_postgresql
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -68,7 +68,7 @@ def _servers() -> Generator[dict[str, str | None]]:
     with ExitStack() as stack:
         servers: dict[str, str | None] = {"SQLite": None}
         try:
-            servers["PostgreSQL"] = stack.enter_context(own_postgresql())
+            servers["PostgreSQL"] = stack.enter_context(own_postgresql()).url
         except MissingServerError as error:
             print(f"without PostgreSQL: {error}")
         yield servers

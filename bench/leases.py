@@ -15,7 +15,6 @@ from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
-from unittest.mock import patch
 
 from attrs import field, frozen
 from sqlalchemy import text
@@ -28,8 +27,8 @@ from crawler.leases.rows import Leases
 from crawler.leases.rules import LeaseRules
 from crawler.runs import store, tasks
 from crawler.runs.tasks import NewTask
-from tests.embedded import postgresql
-from tests.embedded.postgresql import fresh_database
+from tests.databases import fresh_database
+from tests.servers import own_postgresql
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -238,12 +237,11 @@ def own_queues() -> Generator[list[Queue]]:
     """A queue of each size on SQLite and on PostgreSQL, as durable as they come out of the box."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        patch.dict(postgresql.OPTIONS, DURABLE),
-        postgresql.own_postgresql() as server,
+        own_postgresql(**DURABLE) as server,
         ExitStack() as stack,
     ):
         urls = [(size, f"sqlite:///{folder}/{size}.db") for size in SIZES]
-        urls += [(size, stack.enter_context(fresh_database(server))) for size in SIZES]
+        urls += [(size, stack.enter_context(fresh_database(server.url))) for size in SIZES]
         queues = []
         for size, url in urls:
             database = Database(url)

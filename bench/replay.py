@@ -43,8 +43,8 @@ from crawler.demo.storefront import page_of
 from crawler.html.content import ContentQuestion, content_of, plain
 from crawler.stores import open_stores
 from crawler.warc.cdxj import stored_key
-from tests.embedded.binaries import MissingServerError
-from tests.embedded.peers import own_pywb, peers_folder
+from tests.programs.peers import own_pywb, peers_folder
+from tests.servers import MissingServerError
 from tests.unit.warc.made import exchange, made
 
 if TYPE_CHECKING:

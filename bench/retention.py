@@ -19,7 +19,6 @@ from importlib import import_module
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
 from uuid import uuid4
 
 from attrs import frozen
@@ -34,7 +33,7 @@ from crawler.db.models.evidence import IS_UNTRIED
 from crawler.evidence.folder_store import FolderStore
 from crawler.retention import claims
 from crawler.retention.cleanup import CleanupOrder, clean_up
-from tests.embedded import postgresql
+from tests.servers import own_postgresql
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -235,10 +234,9 @@ def places() -> Generator[list[Place]]:
     """SQLite and PostgreSQL with empty tables, each with a folder."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        patch.dict(postgresql.OPTIONS, DURABLE),
-        postgresql.own_postgresql() as url,
+        own_postgresql(**DURABLE) as server,
     ):
-        urls = {"sqlite": f"sqlite:///{folder}/vitrine.db", "postgresql": url}
+        urls = {"sqlite": f"sqlite:///{folder}/vitrine.db", "postgresql": server.url}
         with ExitStack() as stack:
             yield [opened(stack, name, each, Path(folder) / name) for name, each in urls.items()]
 

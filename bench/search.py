@@ -33,8 +33,7 @@ from crawler.clock import utc_now
 from crawler.db import revisions
 from crawler.db.engine import Database
 from crawler.db.upsert import insert_many
-from tests.embedded.binaries import MissingServerError
-from tests.embedded.postgresql import restartable_postgresql
+from tests.servers import MissingServerError, own_postgresql
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -104,7 +103,7 @@ def _databases(folder: Path, names: Sequence[str]) -> Generator[dict[str, tuple[
             urls[SQLITE] = (f"sqlite:///{folder}/small.db", f"sqlite:///{folder}/large.db")
         try:
             if POSTGRESQL in names:
-                server = stack.enter_context(restartable_postgresql(folder / "postgresql"))
+                server = stack.enter_context(own_postgresql(folder / "postgresql"))
                 url = make_url(server.url)
                 small, large = (
                     url.set(database=name).render_as_string(hide_password=False)

@@ -28,12 +28,13 @@ from bench.words import parser_of
 from crawler.db.engine import Database
 from crawler.db.revisions import upgrade
 from crawler.demo import NETWORK, spawn
-from tests.embedded.postgresql import fresh_database, restartable_postgresql
+from tests.databases import fresh_database
+from tests.servers import own_postgresql
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from tests.embedded.postgresql import OwnPostgresql
+    from tests.servers import Server
 
 PAGE_BYTES = 100_000
 ROUNDS = 3
@@ -95,7 +96,7 @@ def main() -> None:
     ):
         for shape in shapes:
             homes = [shops.url(f"shop-{number:04}") for number in range(1, shape.shops + 1)]
-            server = stack.enter_context(restartable_postgresql(**DURABLE)) if shape.is_on_server else None
+            server = stack.enter_context(own_postgresql(**DURABLE)) if shape.is_on_server else None
             bench = Bench(shape, homes, place, shops.pid, server)
             bench.crawl("bare")  # renders every page once, so that nobody pays for it below
             done.append((shape, bench.median_round()))
@@ -120,7 +121,7 @@ class Bench:
     homes: list[str]
     place: str
     shops: int  # the process that serves them
-    server: OwnPostgresql | None  # where the database is no file
+    server: Server | None  # where the database is no file
 
     def median_round(self) -> Round:
         """The round in the middle of those that had the machine to themselves, or of all where none had."""

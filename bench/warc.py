@@ -35,8 +35,8 @@ from crawler.evidence.warc_walk import walk
 from crawler.warc.messages import Exchange
 from crawler.warc.reader import Bad, Entry
 from crawler.warc.records import About, PairWriter
-from tests.embedded.binaries import MissingServerError
-from tests.embedded.peers import peers_folder
+from tests.programs.peers import peers_folder
+from tests.servers import MissingServerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

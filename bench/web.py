@@ -29,8 +29,7 @@ from bench.machine import busy_ms
 from bench.search import Corpus, filled
 from crawler.db import revisions
 from crawler.db.engine import Database
-from tests.embedded.binaries import MissingServerError
-from tests.embedded.postgresql import restartable_postgresql
+from tests.servers import MissingServerError, own_postgresql
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -120,7 +119,7 @@ def _databases(folder: Path) -> Generator[dict[str, str]]:
     urls = {"SQLite": f"sqlite:///{folder}/archive.db"}
     with ExitStack() as stack:
         try:
-            server = stack.enter_context(restartable_postgresql(folder / "postgresql"))
+            server = stack.enter_context(own_postgresql(folder / "postgresql"))
             urls["PostgreSQL"] = make_url(server.url).render_as_string(hide_password=False)
         except MissingServerError as error:
             print(f"without PostgreSQL: {error}")

@@ -10,13 +10,12 @@ settings.register_profile("any machine", deadline=None, suppress_health_check=[H
 settings.load_profile("any machine")
 
 pytest_plugins = [
-    "tests.bounds",
-    "tests.collecting",
-    "tests.side_by_side",
-    "tests.servers",
-    "tests.statements",
+    "tests.databases",
     "tests.example_plugins",
-    "tests.forks.plugin",
+    "tests.programs.browser",
+    "tests.programs.clock",
+    "tests.programs.peers",
+    "tests.soak",
 ]
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 STATE, PARENT, SESSION = 0, 1, 3  # places in /proc/…/stat, after the name
 OVER = {"Z", "X"}  # it only waits to be taken
-LASTING: set[int] = set()  # processes of ours that are there for all tests
 
 
 def facts_of(pid: int) -> list[str]:

@@ -18,11 +18,11 @@ from crawler.db.models import CrawlSession, Page
 from crawler.demo.server import NETWORK
 from crawler.fleet.worker import SPARE_ENTRIES
 from crawler.urls import domain_of
+from tests.databases import BACKENDS
 from tests.e2e.conftest import Home, rows, with_status
 from tests.e2e.fleet_crash import Point
 from tests.e2e.test_interruptions import assert_consistent, shop_urls
-from tests.embedded.redis import own_redis
-from tests.servers import BACKENDS
+from tests.servers import own_redis
 from tests.unit.web.conftest import serving_on
 from tests.waiting import wait_for
 

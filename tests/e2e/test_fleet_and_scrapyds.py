@@ -25,8 +25,8 @@ from crawler.demo.requestlog import Seen
 from tests.e2e.conftest import QUICK, Home, rows
 from tests.e2e.test_fleet import KEY, assert_nothing_left
 from tests.e2e.test_interruptions import assert_consistent, shop_urls
-from tests.embedded.redis import own_redis
-from tests.embedded.scrapyd import PROJECT, Scrapyd, bare_python, clone, deploy, own_scrapyd
+from tests.programs.scrapyd import PROJECT, Scrapyd, bare_python, clone, deploy, own_scrapyd
+from tests.servers import own_redis
 from tests.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from crawler.demo import DemoServer
-    from tests.embedded.redis import OwnRedis
+    from tests.servers import Server
 
     Process = subprocess.Popen[str]
 
@@ -62,14 +62,14 @@ def forty() -> Generator[DemoServer]:
 
 
 @pytest.fixture
-def remembering() -> Generator[OwnRedis]:
+def remembering() -> Generator[Server]:
     """A Redis that finds its data again."""
     with own_redis(persistent=True) as server:
         yield server
 
 
 @pytest.fixture
-def common(tmp_path: Path, postgres_database: str, remembering: OwnRedis) -> Home:
+def common(tmp_path: Path, postgres_database: str, remembering: Server) -> Home:
     """What all processes share."""
     home = Home(tmp_path / "home")
     home.path.mkdir()
@@ -154,7 +154,7 @@ class Crew:
 
 @pytest.mark.soak(minutes=30)
 def test_kills_and_a_restart_lose_nothing_and_no_domain_has_two_visitors(
-    common: Home, scrapyds: list[Scrapyd], forty: DemoServer, remembering: OwnRedis, endings: list[Process]
+    common: Home, scrapyds: list[Scrapyd], forty: DemoServer, remembering: Server, endings: list[Process]
 ) -> None:
     """Twelve kills of workers and jobs, and a Redis that is away for a while."""
     starts = shop_urls(forty, SHOPS)

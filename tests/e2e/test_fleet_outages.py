@@ -20,8 +20,7 @@ from tests.e2e.test_fleet import (
     statuses,
 )
 from tests.e2e.test_interruptions import assert_consistent, shop_urls
-from tests.embedded.postgresql import restartable_postgresql
-from tests.embedded.redis import own_redis
+from tests.servers import own_postgresql, own_redis
 from tests.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -29,17 +28,16 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from crawler.demo import DemoServer
-    from tests.embedded.postgresql import OwnPostgresql
-    from tests.embedded.redis import OwnRedis
+    from tests.servers import Server
 
 SHOPS, TURNS, WORKERS, OUTAGES = 20, 6, 3, 3
 AWAY_SECONDS = 3.0
 
 
 @pytest.fixture
-def postgresql(home: Home) -> Generator[OwnPostgresql]:
+def postgresql(home: Home) -> Generator[Server]:
     """A server with Vitrine's tables, whose commits reach the disk."""
-    with restartable_postgresql(synchronous_commit="on", fsync="on", full_page_writes="on") as server:
+    with own_postgresql(synchronous_commit="on", fsync="on", full_page_writes="on") as server:
         home.path.mkdir()
         home.extra["DATABASE_URL"] = server.url
         database = Database(server.url)
@@ -49,7 +47,7 @@ def postgresql(home: Home) -> Generator[OwnPostgresql]:
 
 
 @pytest.fixture
-def remembering(home: Home) -> Generator[OwnRedis]:
+def remembering(home: Home) -> Generator[Server]:
     """A Redis that finds its data again; locks outlive an outage."""
     with own_redis(persistent=True) as server:
         home.extra.update(REDIS_URL=server.url, DOMAIN_LOCK_TTL_SECONDS="30")
@@ -61,8 +59,8 @@ def remembering(home: Home) -> Generator[OwnRedis]:
 def test_each_entry_is_stored_once_whatever_goes_away(
     home: Home,
     shops: DemoServer,
-    postgresql: OwnPostgresql,
-    remembering: OwnRedis,
+    postgresql: Server,
+    remembering: Server,
     endings: list[subprocess.Popen[str]],
     which: str,
 ) -> None:
@@ -80,7 +78,7 @@ def test_each_entry_is_stored_once_whatever_goes_away(
         (postgresql.stop if which == "postgresql" else remembering.kill)()
         time.sleep(AWAY_SECONDS)
         if which == "postgresql":
-            postgresql.start_again()
+            postgresql.start()
         else:
             remembering.start()
         done = wait_for(lambda: ended(home), 60)

@@ -21,8 +21,8 @@ from crawler.db import revisions
 from crawler.db.engine import Database
 from crawler.views.jobs import newest
 from tests.e2e.conftest import ROOT, Home
-from tests.embedded.postgresql import restartable_postgresql
 from tests.processes import below
+from tests.servers import own_postgresql
 from tests.unit.engines.test_process import alive
 from tests.waiting import wait_for
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from crawler.views.jobs import JobDocument
-    from tests.embedded.postgresql import OwnPostgresql
+    from tests.servers import Server
 
 pytestmark = pytest.mark.soak(minutes=10)
 STUB = ROOT / "tests" / "stubs" / "archive_tool.py"
@@ -48,7 +48,7 @@ class Yard:
     dice: random.Random
     workers: list[subprocess.Popen[bytes]] = field(factory=list)
     left: list[tuple[float, list[int]]] = field(factory=list)  # what a killed worker had below it, and when
-    server: OwnPostgresql | None = None  # where it is ours to kill
+    server: Server | None = None  # where it is ours to kill
 
     def hire(self) -> None:
         """One more worker."""
@@ -89,7 +89,7 @@ class Yard:
         assert self.server is not None
         self.server.kill()
         time.sleep(self.dice.uniform(0, 3))
-        self.server.start_again()
+        self.server.start()
 
     def notes(self) -> list[dict[str, Any]]:
         """What the stub did."""
@@ -115,7 +115,7 @@ def yard(tmp_path: Path, database_url: str) -> Generator[Yard]:
 @pytest.fixture
 def yard_of_its_own(tmp_path: Path) -> Generator[Yard]:
     """The same on a PostgreSQL that may be killed."""
-    with restartable_postgresql(synchronous_commit="on", fsync="on", full_page_writes="on") as server:
+    with own_postgresql(synchronous_commit="on", fsync="on", full_page_writes="on") as server:
         database = Database(server.url)
         revisions.upgrade(database)
         database.close()

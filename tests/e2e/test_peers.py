@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 
-from tests.embedded.peers import own_pywb
+from tests.programs.peers import own_pywb
 from tests.unit.warc.made import entries, exchange, made, page
 from tests.waiting import wait_for
 

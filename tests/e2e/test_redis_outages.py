@@ -14,7 +14,7 @@ from redis import Redis
 from crawler.access.redis_gate import LOCK_KEY_PREFIX
 from tests.e2e.conftest import rows
 from tests.e2e.test_interruptions import shop_urls
-from tests.embedded.redis import own_redis
+from tests.servers import own_redis
 from tests.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from crawler.demo import DemoServer
     from tests.e2e.conftest import Home
-    from tests.embedded.redis import OwnRedis
+    from tests.servers import Server
 
 pytestmark = pytest.mark.soak(minutes=10)
 
@@ -32,7 +32,7 @@ SHOPS = 10
 AWAY_SECONDS = 5.0  # longer than all attempts at a lock together take
 
 
-def freeze(server: OwnRedis, wait_until_noticed: Callable[[], object]) -> None:
+def freeze(server: Server, wait_until_noticed: Callable[[], object]) -> None:
     """Have it not answer, and keep what it is sent."""
     with Redis.from_url(server.url) as client:
         pid = int(client.info("server")["process_id"])
@@ -42,7 +42,7 @@ def freeze(server: OwnRedis, wait_until_noticed: Callable[[], object]) -> None:
     os.kill(pid, signal.SIGCONT)
 
 
-def restart(server: OwnRedis, wait_until_noticed: Callable[[], object]) -> None:
+def restart(server: Server, wait_until_noticed: Callable[[], object]) -> None:
     """Have nobody listen there; it remembers."""
     server.kill()
     time.sleep(AWAY_SECONDS)
@@ -56,7 +56,7 @@ def test_sessions_wait_for_redis(
     shops: DemoServer,
     tmp_path: Path,
     endings: list[subprocess.Popen[str]],
-    goes_away: Callable[[OwnRedis, Callable[[], object]], None],
+    goes_away: Callable[[Server, Callable[[], object]], None],
 ) -> None:
     """None fails, each had its lock, and none of those that ended meanwhile is left."""
     urls, log = tmp_path / "urls.txt", tmp_path / "log"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from crawler.demo import DemoServer
-    from tests.embedded.browser import InBrowser
+    from tests.programs.browser import InBrowser
 
 # What is waited for on a page, at a tenth.
 QUICK = {

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
     from crawler.warc.messages import Exchange
-    from tests.embedded.browser import InBrowser
+    from tests.programs.browser import InBrowser
 
 AS_THE_SITE_SAYS = (
     {"Refresh": "0;url={}/refresh"},

@@ -13,7 +13,7 @@ import pytest
 
 from crawler.archive.asked import timestamp_of
 from tests.e2e.demo_days import archived
-from tests.embedded.peers import own_pywb
+from tests.programs.peers import own_pywb
 from tests.unit.archive.captured import SHOP, day, exchange
 from tests.unit.web.conftest import serving_on
 from tests.waiting import wait_for

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
     from crawler.demo import DemoServer
-    from tests.embedded.browser import InBrowser
+    from tests.programs.browser import InBrowser
 
 
 def test_from_the_calendar_to_a_page_to_what_changed(

@@ -11,8 +11,9 @@ from sqlalchemy import func, select
 
 from crawler.db.engine import Database
 from crawler.db.models import Artifact, CrawlException, CrawlSession, Run, Task
+from tests.databases import fresh_database
 from tests.e2e.farm import NETWORK, farm
-from tests.embedded.postgresql import fresh_database, restartable_postgresql
+from tests.servers import own_postgresql
 from tests.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def test_a_postgresql_that_restarts_costs_nothing(
 ) -> None:
     """Workers of one run go on as if nothing had been: each page is asked for once, and stored once."""
     opening = threading.Event()
-    with farm(HOSTS, PAGES, opening=opening) as sites, restartable_postgresql() as server:
+    with farm(HOSTS, PAGES, opening=opening) as sites, own_postgresql() as server:
         starts = ", ".join(f'"{url}"' for url in sites.starts)
         sources = tmp_path / "sources.toml"
         sources.write_text(f'[sources.farm]\nstart_urls = [{starts}]\nplugins = ["page"]\n', encoding="utf-8")

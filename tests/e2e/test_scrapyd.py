@@ -19,7 +19,7 @@ from crawler.demo import NETWORK
 from crawler.evidence.blobs import MARK
 from crawler.urls import domain_of
 from tests.e2e.conftest import QUICK
-from tests.embedded.scrapyd import Scrapyd, bare_python, clone, deploy, own_scrapyd
+from tests.programs.scrapyd import Scrapyd, bare_python, clone, deploy, own_scrapyd
 from tests.waiting import wait_for
 
 if TYPE_CHECKING:

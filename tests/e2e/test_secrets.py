@@ -120,7 +120,6 @@ def test_a_saved_pages_url(home: Home, tmp_path: Path) -> None:
 
 
 @pytest.mark.soak(minutes=10)
-@pytest.mark.usefixtures("really_started")
 def test_settings_of_a_command_line_stand_in_no_childs_arguments(home: Home, shops: DemoServer) -> None:
     """Every user of the machine can list the arguments of processes; the settings hold all the same."""
     shops.forget()

@@ -13,8 +13,7 @@ import redis
 
 from crawler.db import revisions
 from crawler.db.engine import Database
-from tests.embedded.postgresql import restartable_postgresql
-from tests.embedded.redis import own_redis
+from tests.servers import own_postgresql, own_redis
 from tests.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
 
     from crawler.demo import DemoServer
     from tests.e2e.conftest import Home
-    from tests.embedded.postgresql import OwnPostgresql
-    from tests.embedded.redis import OwnRedis
+    from tests.servers import Server
 
 pytestmark = pytest.mark.soak(minutes=10)
 
@@ -86,20 +84,20 @@ def go_on(home: Home, shops: DemoServer) -> None:
 
 
 @pytest.fixture
-def postgresql() -> Generator[OwnPostgresql]:
+def postgresql() -> Generator[Server]:
     """A server with Vitrine's tables, whose commits reach the disk."""
-    with restartable_postgresql(synchronous_commit="on", fsync="on", full_page_writes="on") as server:
+    with own_postgresql(synchronous_commit="on", fsync="on", full_page_writes="on") as server:
         yield server
 
 
-def fail_postgresql(server: OwnPostgresql, how: str, seconds: float) -> None:
+def fail_postgresql(server: Server, how: str, seconds: float) -> None:
     """Have it end, in order or not, and come back after a while."""
     (server.kill if how == "killed" else server.stop)()
     time.sleep(seconds)
-    server.start_again()
+    server.start()
 
 
-def visits_on(server: OwnPostgresql, home: Home) -> None:
+def visits_on(server: Server, home: Home) -> None:
     """Have the sessions, and the locks, in that database."""
     home.extra["DATABASE_URL"] = server.url
     database = Database(server.url)
@@ -109,7 +107,7 @@ def visits_on(server: OwnPostgresql, home: Home) -> None:
 
 @pytest.mark.parametrize("how", [pytest.param("stopped", marks=pytest.mark.soak), "killed"])
 def test_postgresql_fails_in_mid_visit(
-    home: Home, shops: DemoServer, postgresql: OwnPostgresql, endings: list[subprocess.Popen[str]], how: str
+    home: Home, shops: DemoServer, postgresql: Server, endings: list[subprocess.Popen[str]], how: str
 ) -> None:
     """It comes back within seconds: all sessions have an end, and nothing stands in the next ones' way."""
     visits_on(postgresql, home)
@@ -121,7 +119,7 @@ def test_postgresql_fails_in_mid_visit(
 @pytest.mark.soak(minutes=50)
 @pytest.mark.parametrize("how", ["stopped", "killed"])
 def test_postgresql_fails_again_and_again(
-    home: Home, shops: DemoServer, postgresql: OwnPostgresql, endings: list[subprocess.Popen[str]], how: str
+    home: Home, shops: DemoServer, postgresql: Server, endings: list[subprocess.Popen[str]], how: str
 ) -> None:
     """Ten times, each at another moment and for another while: also for longer than the locks live."""
     visits_on(postgresql, home)
@@ -139,20 +137,20 @@ def test_postgresql_fails_again_and_again(
 # ── Redis ──
 
 
-def restart(server: OwnRedis, seconds: float = 0.5) -> None:
+def restart(server: Server, seconds: float = 0.5) -> None:
     """Have it die, and come back after a while with what it remembers."""
     server.kill()
     time.sleep(seconds)
     server.start()
 
 
-def flush(server: OwnRedis) -> None:
+def flush(server: Server) -> None:
     """Have it forget everything."""
     with redis.Redis.from_url(server.url) as client:
         client.flushall()
 
 
-FAULTS: dict[str, tuple[bool, Callable[[OwnRedis], object]]] = {
+FAULTS: dict[str, tuple[bool, Callable[[Server], object]]] = {
     "killed, remembers": (True, restart),
     "killed, forgets": (False, restart),
     "flushed": (False, flush),
@@ -197,7 +195,7 @@ def test_redis_fails_again_and_again(
         go_on(home, shops)
 
 
-def locks(server: OwnRedis) -> list[Any]:
+def locks(server: Server) -> list[Any]:
     """The domains that somebody holds, or held when the server went away."""
     with redis.Redis.from_url(server.url) as client:
         return list(client.scan_iter("lock:domain:*"))

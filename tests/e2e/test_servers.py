@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from crawler.db.revisions import HEAD
-from tests.embedded.postgresql import fresh_database
+from tests.databases import fresh_database
 
 if TYPE_CHECKING:
     from crawler.demo import DemoServer

@@ -16,7 +16,7 @@ from crawler.db.models import Artifact, Record, WarcFile
 from tests.e2e.conftest import Home
 from tests.e2e.test_recorded_runs import STATUSES, recorded, shop
 from tests.e2e.test_warc import records
-from tests.embedded.s3 import make_bucket, own_s3, settings_for
+from tests.programs.s3 import make_bucket, own_s3, settings_for
 from tests.unit.web.conftest import serving_on
 
 if TYPE_CHECKING:

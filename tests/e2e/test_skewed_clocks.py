@@ -11,7 +11,7 @@ from crawler.db.engine import Database
 from crawler.db.models import CrawlException, CrawlSession
 from tests.e2e.farm import NETWORK, farm
 from tests.e2e.test_run_kills import look_at_what_is_stored
-from tests.embedded.skew import skewed_by
+from tests.programs.clock import skewed_by
 from tests.waiting import wait_for
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from warcio.archiveiterator import ArchiveIterator
 from crawler.config import load_settings
 from crawler.evidence.files import sha256
 from crawler.stores import open_blobs
-from tests.embedded.s3 import make_bucket, own_s3, settings_for
+from tests.programs.s3 import make_bucket, own_s3, settings_for
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import pytest
 
 from crawler.config import load_settings
 from crawler.stores import open_blobs
-from tests.embedded.s3 import make_bucket, own_s3, settings_for
+from tests.programs.s3 import make_bucket, own_s3, settings_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawler.access.gate import Busy, Held
-from tests.embedded.skew import skewed_by
 from tests.integration.gate.stores import times
 from tests.integration.gate.worker import DOMAIN
+from tests.programs.clock import skewed_by
 from tests.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:

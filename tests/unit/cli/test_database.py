@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from crawler.db import revisions
-from tests.servers import set_revision
+from tests.databases import set_revision
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tests.servers import set_revision
+from tests.databases import set_revision
 
 if TYPE_CHECKING:
     from pathlib import Path

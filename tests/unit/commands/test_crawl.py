@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from crawler.config import Settings
-from tests.servers import set_revision
+from tests.databases import set_revision
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,8 +17,7 @@ from crawler.db import migrations, revisions
 from crawler.db.engine import Database
 from crawler.db.models import Base, LinkCount, Outlink, Task
 from crawler.errors import RevisionError
-from tests.embedded.postgresql import fresh_database
-from tests.servers import set_revision
+from tests.databases import fresh_database, set_revision
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -13,7 +13,7 @@ from crawler.rendering.chromium import find_chromium, install_command, launch_op
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.embedded.browser import InBrowser
+    from tests.programs.browser import InBrowser
 
 
 def program(path: Path) -> Path:

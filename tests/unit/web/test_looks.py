@@ -17,7 +17,7 @@ from tests.unit.web.inside import a_job
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-    from tests.embedded.browser import InBrowser
+    from tests.programs.browser import InBrowser
     from tests.unit.web.conftest import Served
 
 ROOT = Path(__file__).parents[3]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.embedded.packages import unpacked
+from tests.programs.packages import unpacked
 from tests.unit.web.conftest import TOKEN
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 
-from tests.embedded.packages import unpacked
-from tests.embedded.process import free_port, start_guarded
+from tests.programs.packages import unpacked
+from tests.servers import Server, free_port
 from tests.unit.archive.captured import SHOP, day, exchange, record
 from tests.unit.web.conftest import TOKEN
 
@@ -66,17 +66,12 @@ def behind(serve: Serve, tmp_path: Path) -> Generator[Behind]:
     config.write_text(AROUND.format(folder=tmp_path), "utf-8")
     command = [nginx, "-p", str(tmp_path), "-e", "stderr", "-c", str(config)]
     subprocess.run([*command, "-t"], check=True, capture_output=True)
-    server = start_guarded(command, tmp_path, None, lambda: _listens(port))
-    with closing(httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=60)) as client:
-        try:
-            yield Behind(served, client)
-        finally:
-            server.stop()
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as trial:
-        return trial.connect_ex(("127.0.0.1", port)) == 0
+    url = f"http://127.0.0.1:{port}"
+    server = Server(
+        command, tmp_path, port, url, lambda: socket.create_connection(("127.0.0.1", port)).close()
+    )
+    with server, closing(httpx2.Client(base_url=url, timeout=60)) as client:
+        yield Behind(served, client)
 
 
 @pytest.mark.soak

@@ -6,17 +6,21 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests.embedded.binaries import MissingServerError
+import pytest
+
+from tests.databases import do_without
+from tests.servers import MissingServerError
 
 SOURCE = Path(__file__).with_name("skewed_clock.c")
 
 
-def built_in(folder: Path) -> Path:
-    """The library, made by the system's compiler."""
+@pytest.fixture(scope="session")
+def wrong_clock(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library that makes the clock of a process wrong; see `skewed_by`."""
     compiler = shutil.which("cc")
     if compiler is None:
-        raise MissingServerError("no C compiler (cc) for a clock that is wrong")
-    library = folder / "skewed_clock.so"
+        do_without(MissingServerError("no C compiler (cc) for a clock that is wrong"))
+    library = tmp_path_factory.mktemp("clock") / "skewed_clock.so"
     command = [compiler, "-shared", "-fPIC", "-O1", "-o", str(library), str(SOURCE), "-ldl"]
     subprocess.run(command, check=True, capture_output=True)
     return library

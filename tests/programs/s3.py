@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection
 from typing import TYPE_CHECKING
 
-from tests.embedded.process import free_port, server_folder, start_guarded
+from tests.servers import Server, free_port, server_folder
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -19,12 +19,11 @@ def own_s3() -> Generator[str]:
     port = free_port()
     endpoint = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    with server_folder() as folder:
-        server = start_guarded(command, folder, None, lambda: _answers(endpoint))
-        try:
-            yield endpoint
-        finally:
-            server.stop()
+    with (
+        server_folder() as folder,
+        Server(command, folder, port, endpoint, lambda: _asked(endpoint, "GET", "/")),
+    ):
+        yield endpoint
 
 
 def make_bucket(endpoint: str, name: str) -> None:
@@ -47,10 +46,3 @@ def _asked(endpoint: str, method: str, path: str) -> int:
         return connection.getresponse().status
     finally:
         connection.close()
-
-
-def _answers(endpoint: str) -> bool:
-    try:
-        return _asked(endpoint, "GET", "/") == 200
-    except (HTTPException, OSError):
-        return False

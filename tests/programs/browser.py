@@ -9,9 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+import pytest
 from playwright.sync_api import sync_playwright
 
-from crawler.rendering.chromium import launch_options
+from crawler.rendering.chromium import install_command, launch_options
+from scripts.chromium import found_or_installed
+from tests.databases import do_without
+from tests.servers import MissingServerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -28,6 +32,22 @@ class InBrowser(Protocol):
 
     def __call__(self, look: Callable[[Page], Seen], /, **context: Any) -> Seen:
         """What it returns."""
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Path:
+    """Chromium's program: found, or installed."""
+    found = found_or_installed()
+    if found is None:
+        do_without(MissingServerError(f"no Chromium for the tests; {install_command()}"))
+    return found
+
+
+@pytest.fixture(scope="session")
+def in_browser(chromium: Path) -> Generator[InBrowser]:
+    """Runs `look(page)` on a new page of a browser, and gives what it returns."""
+    with own_browser(chromium) as run:
+        yield run
 
 
 @contextmanager

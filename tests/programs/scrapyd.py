@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import requests
 from attrs import frozen
 
-from tests.embedded.process import free_port, server_folder, start_guarded
+from tests.servers import Server, free_port, server_folder
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -87,7 +87,8 @@ def bare_python(folder: Path) -> Path:
 def own_scrapyd(python: Path, environment: Mapping[str, str]) -> Generator[Scrapyd]:
     """A scrapyd that runs for the length of the block; jobs find `environment`, and nothing else of ours."""
     with server_folder() as folder:
-        url = f"http://127.0.0.1:{free_port()}/"
+        port = free_port()
+        url = f"http://127.0.0.1:{port}/"
         (folder / "scrapyd").mkdir()
         (folder / "scrapyd" / "scrapyd.conf").write_text(_configuration(folder))
         said = {
@@ -98,11 +99,8 @@ def own_scrapyd(python: Path, environment: Mapping[str, str]) -> Generator[Scrap
         words = [f"{name}={value}" for name, value in said.items()]
         in_its_folder = ["/bin/sh", "-c", 'cd "$0" && exec "$@"', str(folder / "scrapyd")]
         command = [*in_its_folder, "env", "-i", *words, str(python), "-m", "scrapyd"]
-        server = start_guarded(command, folder, None, lambda: _answers(url))
-        try:
+        with Server(command, folder, port, url, lambda: requests.get(url, timeout=5)):
             yield Scrapyd(url, folder)
-        finally:
-            server.stop()
 
 
 def _configuration(folder: Path) -> str:
@@ -137,10 +135,3 @@ def deploy(tree: Path, scrapyd: Scrapyd, version: str) -> str:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
-
-
-def _answers(url: str) -> bool:
-    try:
-        return requests.get(f"{url}daemonstatus.json", auth=LOGIN, timeout=5).ok
-    except requests.ConnectionError:
-        return False

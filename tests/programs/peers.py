@@ -11,13 +11,25 @@ from typing import TYPE_CHECKING
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
-from tests.embedded.binaries import MissingServerError
+import pytest
+
+from tests.databases import do_without
+from tests.servers import MissingServerError
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
 ROOT = Path(__file__).parents[2]
 FOLDER_VARIABLE = "PEERS"
+
+
+@pytest.fixture(scope="session")
+def peers() -> Path:
+    """The folder of other people's programs for WARC files."""
+    try:
+        return peers_folder()
+    except MissingServerError as error:
+        do_without(error)
 
 
 def peers_folder() -> Path:
