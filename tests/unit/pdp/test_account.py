@@ -6,16 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from crawler.pdp.account import MAX_TEXT_CHARS, Rating, availability_name, gtin_of, plain, rating_of
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(" a\n b ", "a b"), (5, "5"), (True, ""), (None, ""), ([], ""), ("x" * 9999, "x" * MAX_TEXT_CHARS)],
-)
-def test_a_text_is_on_one_line(value: object, text: str) -> None:
-    """A number may stand for it, anything else may not."""
-    assert plain(value) == text
+from crawler.pdp.account import Rating, availability_name, gtin_of, rating_of
 
 
 @pytest.mark.parametrize(

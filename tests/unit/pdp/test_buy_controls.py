@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawler.pdp.buy_controls import buy_controls, label_of
+from crawler.pdp.buy_controls import buy_controls
 from tests.unit.pdp.pages import page
 
 
@@ -72,16 +72,3 @@ def test_what_may_be_one(html: str) -> None:
 def test_what_is_none(html: str) -> None:
     """Near to it, but nothing is bought there."""
     assert buy_controls(page(f"<h1>Jug</h1>{html}").outline) == []
-
-
-@pytest.mark.parametrize(
-    ("html", "label"),
-    [
-        ("<button>Add <b>to</b>\n cart</button>", "add to cart"),
-        ('<button title="Add to cart"></button>', "add to cart"),
-    ],
-)
-def test_a_label_is_what_a_person_is_told(html: str, label: str) -> None:
-    """Its text; where that says nothing, what stands in for it."""
-    [button] = page(html).outline.by_tag["button"]
-    assert label_of(button).lower() == label

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from crawler.pdp.dwellings import MAX_CHARS, dwelling_in
+from crawler.pdp.dwellings import dwelling_in
 
 
 def said_by(*titles: str, address: str = "shop.example/") -> str:
@@ -56,9 +56,3 @@ def test_an_address_says_it_as_well() -> None:
     """Its path, not its host: an agency's name is no offer."""
     assert said_by(address="homes.example/flat-for-rent/123") == "flat for rent"
     assert not said_by(address="house-for-sale.example/lamp")
-
-
-def test_of_an_endless_title_the_beginning_is_read() -> None:
-    """It costs no more."""
-    assert not said_by("x" * MAX_CHARS + " house for sale")
-    assert not said_by("apartment " * 100_000)

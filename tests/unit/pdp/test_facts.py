@@ -11,7 +11,6 @@ from crawler.pdp import read_facts, read_page
 from crawler.pdp.account import Account, Rating
 from crawler.pdp.facts import (
     Facts,
-    account_in_dom,
     account_in_json,
     account_in_meta,
     account_in_microdata,
@@ -85,24 +84,10 @@ def test_an_address_is_no_maker(brand: str, named: str) -> None:
     assert read_facts(page(ITEM.replace("<i", f"{brand}<i", 1))).brand == named
 
 
-def test_a_page_may_say_nothing() -> None:
-    """Then every fact is empty."""
-    facts = read_facts(page())
-    assert (facts.name, facts.price, facts.sources, facts.disagreements) == ("", None, {}, {})
-
-
 def test_an_image_is_absolute() -> None:
     """Against the page's address; what cannot be joined stays as it is."""
     for image, whole in (("/j.png", "https://shop.example/j.png"), ("http://[x", "http://[x")):
         assert read_facts(page(head=script({**TALL_JUG, "image": image}))).image == whole
-
-
-def test_title_and_prices_are_read() -> None:
-    """The one of now and the one before."""
-    found = account_in_dom(page('<h1>Jug</h1><p class="old-price">€60.00</p><p class="price">€48.00</p>'))
-    assert (found.name, found.price, found.currency, found.list_price) == (
-        "Jug", Decimal("48.00"), "EUR", Decimal("60.00"),
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from crawler.pdp import (
     facts_as_dict,
     judge,
     read_facts,
-    traces_in,
     verdict_as_dict,
 )
 from crawler.pdp.features import features
@@ -59,13 +58,6 @@ def test_structured_data_is_told_by_its_fields() -> None:
     assert document()["schema_org"] == {"product_detected": False, "fields": []}
 
 
-def test_a_page_without_anything_has_all_its_places() -> None:
-    """They are empty."""
-    found = document("", "")
-    assert found["meta"] == {"title": None, "meta_description": None, "canonical_url": None}
-    assert found["review_signals"] == {"rating": None, "count": None}
-
-
 def test_facts_and_verdicts_are_json() -> None:
     """Amounts are texts, and what is not known is null."""
     variant = Variant("Red", "1", Decimal("48.00"), "EUR", "InStock")
@@ -75,15 +67,3 @@ def test_facts_and_verdicts_are_json() -> None:
     told = verdict_as_dict(judge(page(BODY, head=HEAD)))
     assert json.loads(json.dumps([said, told])) == [said, told]
     assert set(told) == {"policy", "is_pdp", "signals", "evidence", "reasons"}
-
-
-def test_traces_are_parts_of_both_documents() -> None:
-    """What is diagnosed of a page says of each fact and signal what the page's own documents say."""
-    read = page(BODY, head=HEAD + script(OFFER))
-    verdict, facts = judge(read), read_facts(read)
-    both = {**facts_as_dict(facts), **verdict_as_dict(verdict)}
-    traces = traces_in(facts_as_dict(facts), verdict_as_dict(verdict))
-    assert set(traces) == {"sources", "disagreements", "signals", "reasons"}
-    assert traces == {name: both[name] for name in traces}
-    assert traces["sources"]
-    assert json.loads(json.dumps(traces)) == traces

@@ -53,7 +53,7 @@ PIECES = (
 )
 FRAGMENTS = st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=12)), max_size=30).map("".join)
 BODIES = st.one_of(st.binary(max_size=300), FRAGMENTS.map(lambda text: text.encode("utf-8", "surrogatepass")))
-QUICK = settings(max_examples=2500, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @QUICK

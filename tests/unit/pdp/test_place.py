@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from crawler.pdp.place import ancestors, selector_of, shape_of
 from tests.unit.pdp.pages import page
 
 TILE = '<li class="tile"><img src="/{0}.png"><b class="price">€{0}.00</b><i id="i{0}">x</i></li>'
@@ -51,10 +50,8 @@ def test_what_stands_in_one_of_several_tiles(html: str, *, is_tile: bool) -> Non
     assert read.surroundings.is_in_tile(node) is is_tile
 
 
-def test_an_element_is_told_by_what_is_around_it() -> None:
-    """Its selector for people, its shape to find others alike."""
-    read = page('<main><p class="a b"><i class="x y">1</i></p><p class="a"><i class="x">2</i></p></main>')
-    one, other = read.tree.css("i")
-    assert selector_of(one) == "i.x.y"
-    assert shape_of(one) == shape_of(other)
-    assert [around.tag for around in ancestors(one)] == ["p", "main"]
+def test_a_page_lists_prices_where_all_stand_in_tiles() -> None:
+    """One that stands alone is its own."""
+    assert page(f"<h1>Jugs</h1><ul>{TILES}</ul>").lists_prices
+    assert not page(f"<h1>Jugs</h1><b class='price'>€5</b><ul>{TILES}</ul>").lists_prices
+    assert not page("<h1>Jugs</h1>").lists_prices
