@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from crawler.retention.plan import CleanupResult
 
-CASES = 200
+CASES = 30
 MANY_CASES = 2000
 FILES = ("a/html.gz", "b/html.gz", "b/second.gz", "c/d/html.gz")
 MISSING = ("missing.gz", "no/such/folder.gz")
@@ -306,7 +306,7 @@ def test_second_cleaner_at_every_step(fateful: FatefulDatabase, tmp_path: Path) 
         Item(uri, expired=True, held=False, html=True, attempts=0, rested=True)
         for uri in (*FILES, *FILES, *FILES, UNSAFE[0])
     ]
-    for at in range(1, 22):
+    for at in range(1, 22, 2):
         model = Model(evidence, fateful, laid)
         model.lay_out()
         take_step(model, Step(batch_size=5, at=at, what="second cleaner"))

@@ -72,6 +72,7 @@ def uris(evidence: Evidence, *, deleted: bool) -> set[str]:
         return set(db.scalars(select(Artifact.storage_uri).where(which)))
 
 
+@pytest.mark.soak(minutes=10)
 def test_killed_cleaners_leave_nothing_that_does_not_heal(
     evidence: Evidence, cleaners: subprocess.Popen[str]
 ) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crawler.clock import utc_now
-from crawler.db.models import Artifact
 from crawler.evidence import bodies, files
 from crawler.evidence.bodies import Finding, examine_all
-from tests.unit.retention.stored import CONTENT, DAY, PACKED, Evidence
+from tests.unit.retention.stored import DAY, PACKED, Evidence
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -51,11 +50,3 @@ def test_deleted_rows_are_not_looked_for(evidence: Evidence) -> None:
     evidence.add("b.gz", file=False, cleanup_claim="x", cleanup_claimed_until=utc_now() + DAY)
     key = evidence.add("c.gz", cleanup_claim="x", cleanup_claimed_until=utc_now() - DAY)
     assert findings(evidence) == {key: Finding.INTACT}
-
-
-def test_content_is_unpacked(evidence: Evidence) -> None:
-    """What is stored packed is read as it was."""
-    key = evidence.add("a.gz")
-    with evidence.database.read() as db:
-        row = db.get_one(Artifact, key)
-    assert b"".join(bodies.decoded(evidence.blobs, row)) == CONTENT

@@ -7,7 +7,6 @@ import shutil
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
-from unittest.mock import Mock
 
 import pytest
 from sqlalchemy import select, update
@@ -20,8 +19,8 @@ from crawler.evidence.archive_folders import entries_of
 from crawler.evidence.folder_store import FolderStore
 from crawler.evidence.warc_tools import digest_of, verify, verify_manifest
 from crawler.jobs import upkeep
-from crawler.retention import archives, holds, purge
-from crawler.retention.holds import HeldError, Target
+from crawler.retention import archives, purge
+from crawler.retention.holds import Target
 from crawler.retention.purge import PurgeOrder
 from crawler.views import snapshots
 from tests.unit.archive.warcs import Page
@@ -30,7 +29,6 @@ from tests.unit.jobs.conftest import bench
 from tests.unit.retention.contents import naming
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from crawler.db.engine import Database
@@ -157,44 +155,6 @@ def test_a_log_of_a_job_that_was_to_visit_it_is_cut_too(bench: Bench, tmp_path: 
     assert (log.read_bytes(), bench.shown(job_id).emptied_at) == (b"", None)
 
 
-@pytest.mark.parametrize("when", ["before", "meanwhile"])
-def test_the_log_of_a_job_at_work_is_not_touched(
-    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
-) -> None:
-    """It is being written: the purge is refused, or goes on when the job is over."""
-    job_id, _ = indexing.crawled(bench, PAGES)
-    indexing.index(bench, job_id)
-    log = Path(bench.shown(job_id).output_dir) / LOG
-    log.write_text(f"https://{GONE}/\n", encoding="utf-8")
-
-    def work(status: str) -> None:
-        with bench.database.write() as db:
-            db.get_one(Job, job_id).status = status
-
-    if when == "before":
-        work("running")
-    else:
-        monkeypatch.setattr("crawler.retention.archives.folders_of", begun_before(work))
-    with pytest.raises(LockedError, match=f"job {job_id} is at work"):
-        purged(bench.database, tmp_path)
-    assert log.read_text(encoding="utf-8") == f"https://{GONE}/\n"
-    monkeypatch.undo()
-    work("indexed")
-    purged(bench.database, tmp_path)
-    assert log.read_bytes() == b""
-
-
-def begun_before(work: Callable[[str], None]) -> Callable[..., dict[int, Path]]:
-    """Where the purge asks for the folders, somebody begins."""
-    ask = archives.folders_of
-
-    def asked(*args: Any) -> dict[int, Path]:
-        work("running")
-        return ask(*args)
-
-    return asked
-
-
 def test_a_job_says_what_a_purge_left_of_it(bench: Bench, tmp_path: Path) -> None:
     """Its counts are those of what is there, and the manifest names no digest that is gone."""
     job_id, _ = indexing.crawled(bench, PAGES)
@@ -243,25 +203,6 @@ def test_files_that_somebody_took_away_are_still_missed(bench: Bench, tmp_path: 
     }
 
 
-def test_a_purge_that_died_before_it_had_written_down(
-    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The next one finds nothing to overwrite, and says all the same that the file is another."""
-    job_id, path = indexing.crawled(bench, PAGES)
-    indexing.index(bench, job_id)
-    with bench.database.write() as db:
-        db.execute(update(WarcFile).values(sha256=digest_of(path)))
-    with monkeypatch.context() as patched:
-        patched.setattr(archives, "note", Mock(side_effect=KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            purged(bench.database, tmp_path)
-    purged(bench.database, tmp_path)
-    with bench.database.read() as db:
-        [row] = db.scalars(select(WarcFile))
-    assert (row.sha256, row.state) == (digest_of(path), "sealed")
-    assert bench.shown(job_id).indexed_page_count == 3
-
-
 def test_what_was_never_indexed_is_read(bench: Bench, tmp_path: Path) -> None:
     """No row tells what is in it."""
     _, path = indexing.crawled(bench, PAGES)
@@ -270,19 +211,6 @@ def test_what_was_never_indexed_is_read(bench: Bench, tmp_path: Path) -> None:
     assert purged(bench.database, tmp_path)["captures"] == 3
     assert b"canary" not in unpacked(path)
     assert unpacked(path).count(b"zanzibar") == 3
-
-
-@pytest.mark.parametrize("status", ["running", "indexing"])
-def test_not_while_somebody_is_at_it(bench: Bench, tmp_path: Path, status: str) -> None:
-    """Nothing is touched."""
-    job_id, path = indexing.crawled(bench, PAGES)
-    indexing.index(bench, job_id)
-    before = path.read_bytes()
-    with bench.database.write() as db:
-        db.execute(update(Job).where(Job.id == job_id).values(status=status))
-    with pytest.raises(LockedError):
-        purged(bench.database, tmp_path)
-    assert path.read_bytes() == before
 
 
 def test_not_while_somebody_is_asked_for_it(bench: Bench, tmp_path: Path) -> None:
@@ -297,13 +225,42 @@ def test_not_while_somebody_is_asked_for_it(bench: Bench, tmp_path: Path) -> Non
     purged(bench.database, tmp_path)
 
 
-def test_a_hold_forbids_it(bench: Bench, tmp_path: Path) -> None:
-    """The archive's captures are evidence too."""
+def test_a_purge_that_died_before_it_had_written_down(bench: Bench, tmp_path: Path) -> None:
+    """The next one finds nothing to overwrite, and says all the same that the file is another."""
     job_id, path = indexing.crawled(bench, PAGES)
     indexing.index(bench, job_id)
-    before = path.read_bytes()
     with bench.database.write() as db:
-        holds.hold(db, Target(domain=GONE), who="me", why="a case", until=None, now=db.now)
-    with pytest.raises(HeldError):
-        purged(bench.database, tmp_path)
-    assert path.read_bytes() == before
+        db.execute(update(WarcFile).values(sha256=digest_of(path)))
+    with bench.database.read() as db:
+        [file] = archives.files_with(db, order(tmp_path).scope)
+    assert archives.erased(file, GONE, utc_now())
+    purged(bench.database, tmp_path)
+    with bench.database.read() as db:
+        [row] = db.scalars(select(WarcFile))
+    assert (row.sha256, row.state) == (digest_of(path), "sealed")
+    assert bench.shown(job_id).indexed_page_count == 3
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_a_job_at_work_forbids_it(bench: Bench, tmp_path: Path, when: str) -> None:
+    """Neither its files nor its log are touched; when the job is over, the same purge goes on."""
+    job_id, path = indexing.crawled(bench, PAGES)
+    indexing.index(bench, job_id)
+    log = Path(bench.shown(job_id).output_dir) / LOG
+    log.write_text(f"https://{GONE}/\n", encoding="utf-8")
+    before = path.read_bytes(), log.read_bytes()
+
+    def work(status: str) -> None:
+        with bench.database.write() as db:
+            db.get_one(Job, job_id).status = status
+
+    if when == "before":
+        work("indexing")
+    with pytest.raises(LockedError, match=f"job {job_id} is at work"):
+        purge.purge(
+            bench.database, FolderStore(tmp_path / "artifacts"), order(tmp_path), lambda _: work("running")
+        )
+    assert (path.read_bytes(), log.read_bytes()) == before
+    work("indexed")
+    purged(bench.database, tmp_path)
+    assert log.read_bytes() == b""

@@ -207,29 +207,6 @@ def test_a_hold_after_the_claim_says_that_it_may_be_late(visits: Visits) -> None
     assert (entry.action, entry.actor, entry.details["too_late"]) == ("retention.hold", "legal", 1)
 
 
-def test_a_hold_in_the_middle_of_a_pass(visits: Visits) -> None:
-    """Set while files are being removed: what the pass has not claimed stays."""
-    first, second = visits.visit(), visits.visit(url=OTHER)
-    let_all_expire(visits)
-    late: list[HoldResult] = []
-
-    def meddle(_: object) -> None:
-        if not late:
-            late.append(hold(visits, Target(domain="shop.example")))
-            late.append(hold(visits, Target(domain="other.example")))
-
-    order = CleanupOrder(batch_size=1, max_seconds=20)
-    visits.change(Artifact, Artifact.session_id == first, retention_until=None)
-    visits.change(
-        Artifact,
-        Artifact.session_id == first,
-        Artifact.type == "html_gz",
-        retention_until=utc_now() - 2000 * DAY,
-    )
-    assert clean_up(visits.database, visits.blobs, order, meddle).deleted == 1
-    assert live_html(visits) == {second}
-
-
 def test_a_domain_that_only_a_job_has_archived_is_known(visits: Visits) -> None:
     """What is known is more than what was visited; one that nobody knows is told as that."""
     with visits.database.write() as db:
