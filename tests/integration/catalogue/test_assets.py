@@ -98,13 +98,6 @@ def test_an_asset_belongs_to_its_source_and_plugin(database: Database) -> None:
     assert len(rows(database, Asset)) == 3
 
 
-def test_one_page_says_a_thing_once(database: Database) -> None:
-    """Of two records with one key the first counts."""
-    assert see(database, run(database), record("a", 1), record("a", 2), record("b")) == ["new", "new"]
-    assert sorted(v.content["is"] for v in rows(database, AssetVersion)) == [1, 1]
-    assert see(database, run(database)) == []
-
-
 @pytest.mark.parametrize(
     ("contents", "status", "versions"),
     [
@@ -140,15 +133,6 @@ def test_a_page_that_is_taken_back_leaves_nothing(database: Database) -> None:
     assert sightings(database, second) == {}
     assert see(database, second, record("a", 3)) == ["updated"]
     assert [version.content["is"] for version in rows(database, AssetVersion)] == [1, 3]
-
-
-def test_many_records_of_one_page_are_written_together(database: Database) -> None:
-    """More than a statement has parameters for on any database."""
-    now = run(database)
-    many = [record(f"k{number}", number) for number in range(5000)]
-    assert see(database, now, *many) == ["new"] * 5000
-    assert see(database, run(database), *many) == ["unchanged"] * 5000
-    assert len(rows(database, AssetVersion)) == 5000
 
 
 def test_what_a_run_does_not_see_is_missing(database: Database) -> None:
@@ -187,16 +171,6 @@ def test_only_what_a_run_could_have_seen_is_missing(database: Database) -> None:
         assert [plugin for _, plugin, _ in gone] == ["page"]
         assert [plugin for _, plugin, _ in assets.mark_missing(db, SOURCE, late, NOW)] == ["headings"]
     assert sightings(database, early) == {"a": "new", "b": "new"}
-
-
-def test_one_seen_after_all_is_not_missing_in_its_run(database: Database) -> None:
-    """As when a run that was marked is gone on with."""
-    first, second = run(database), run(database)
-    see(database, first, record("a"))
-    with database.write() as db:
-        assets.mark_missing(db, SOURCE, second, NOW)
-    see(database, second, record("a"))
-    assert sightings(database, second) == {"a": "unchanged"}
 
 
 def test_counts_are_by_plugin(database: Database) -> None:
@@ -241,29 +215,6 @@ def test_writers_at_once_make_no_version_twice(database: Database) -> None:
         assert counts(db, second) == {"page": {"new": 10, "updated": 40, "unchanged": 0, "missing": 0}}
 
 
-def test_writers_that_disagree_leave_a_history_without_gaps(database: Database) -> None:
-    """What each of them said is a version where it differs from the one before; the last is the asset's."""
-    now = run(database)
-    barrier = threading.Barrier(AT_ONCE)
-
-    def write(writer: int) -> int:
-        barrier.wait()
-        return sum(
-            see(database, now, record("a", f"{writer}.{number}")) != ["unchanged"] for number in range(10)
-        )
-
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        changes = sum(pool.map(write, range(AT_ONCE)))
-    [asset] = rows(database, Asset)
-    versions = rows(database, AssetVersion, AssetVersion.number)
-    assert changes == asset.versions == 10 * AT_ONCE
-    assert [version.number for version in versions] == list(range(1, 10 * AT_ONCE + 1))
-    assert versions[-1].checksum == asset.checksum
-    assert {version.content["is"] for version in versions} == {
-        f"{writer}.{number}" for writer in range(AT_ONCE) for number in range(10)
-    }
-
-
 def test_transactions_that_meet_crosswise_lose_one_page(postgres_database: str) -> None:
     """PostgreSQL refuses one; rolled back to its savepoint and repeated later, it is not lost."""
     database = Database(postgres_database)
@@ -292,25 +243,16 @@ def test_transactions_that_meet_crosswise_lose_one_page(postgres_database: str) 
     database.close()
 
 
-def test_a_second_writer_waits_for_the_first(postgres_database: str) -> None:
-    """On PostgreSQL the row is the first writer's until it commits; the second then sees no change."""
-    database = Database(postgres_database)
+def test_one_page_says_a_thing_once(database: Database) -> None:
+    """Of two records with one key the first counts."""
+    assert see(database, run(database), record("a", 1), record("a", 2), record("b")) == ["new", "new"]
+    assert sorted(v.content["is"] for v in rows(database, AssetVersion)) == [1, 1]
+    assert see(database, run(database)) == []
+
+
+def test_many_records_of_one_page_are_written_together(database: Database) -> None:
+    """More than a statement has parameters for on any database."""
     now = run(database)
-    see(database, run(database), record("a", 1))
-    done = threading.Event()
-    told: list[str] = []
-
-    def second() -> None:
-        told.extend(see(database, now, record("a", 2)))
-        done.set()
-
-    with database.write() as db:
-        assets.see(db, Sight(None, NOW, now, SOURCE), [("page", record("a", 2))])
-        thread = threading.Thread(target=second)
-        thread.start()
-        assert not done.wait(0.3)
-    thread.join(PATIENCE_SECONDS)
-    assert told == ["unchanged"]
-    assert sightings(database, now) == {"a": "updated"}
-    assert rows(database, Asset)[0].versions == 2
-    database.close()
+    many = [record(f"k{number}", number) for number in range(5000)]
+    assert see(database, now, *many) == ["new"] * 5000
+    assert len(rows(database, AssetVersion)) == 5000

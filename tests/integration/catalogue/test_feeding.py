@@ -82,14 +82,6 @@ def test_a_fact_that_is_missing_once_keeps_its_last_value(visits: Visits) -> Non
     assert (listing.name, listing.brand, listing.sku) == ("A red chair", "Oak", "C-1")
 
 
-def test_a_listing_is_known_by_its_canonical_url(visits: Visits) -> None:
-    """Two addresses of one product are one listing."""
-    visits.visit(url="https://shop.example/p/chair?colour=red", declared="/p/chair")
-    visits.visit(url="https://www.shop.example/p/chair", declared=PRODUCT)
-    [listing] = visits.rows(Listing)
-    assert (listing.domain, listing.url) == ("shop.example", PRODUCT)
-
-
 @pytest.mark.parametrize(
     "facts",
     [
@@ -107,13 +99,6 @@ def test_hostile_texts_are_kept_in_bounds(visits: Visits, facts: dict[str, Any])
     assert "\x00" not in f"{listing.name}{listing.brand}{listing.sku}"
     assert listing.image is None
     assert visits.count(Price) == 1
-
-
-@pytest.mark.parametrize("price", ["-1", "1e999999999"])
-def test_absurd_prices_are_none(visits: Visits, price: str) -> None:
-    """The product is known all the same."""
-    visits.visit({**CHAIR, "price": price})
-    assert (visits.count(Listing), visits.count(Price)) == (1, 0)
 
 
 def test_page_and_price_stand_or_fall_together(visits: Visits, monkeypatch: pytest.MonkeyPatch) -> None:

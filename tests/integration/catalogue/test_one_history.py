@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from crawler.catalogue.plugins import PluginRegistry, run_plugins
 from crawler.catalogue.plugins.api import plugin_page
 from crawler.catalogue.run_pages import RunPage
 from crawler.clock import utc_now
-from crawler.db.models import Asset, AssetSighting, AssetVersion, CrawlSession, Listing, Price, Run
+from crawler.db.models import Asset, AssetSighting, AssetVersion, CrawlSession, Listing, Run
 from crawler.leases.rows import Lease
 from crawler.retention import purge
 from crawler.retention.holds import Target
@@ -150,15 +150,6 @@ def see_one(visits: Visits, dice: Random, now: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_no_order_of_sights_makes_them_disagree(visits: Visits, seed: int) -> None:
-    """Of runs of two sources, visits and a fleet, at three addresses, with facts that come, change and go."""
-    dice = Random(seed)
-    for _ in range(9):
-        see_one(visits, dice, some_facts(dice))
-        assert told(visits)
-
-
-@pytest.mark.parametrize("seed", [1, 2])
 def test_what_is_seen_after_a_purge_agrees_again(visits: Visits, seed: int) -> None:
     """Whichever sessions went, with their prices or without: whoever sees a product next, sees it whole."""
     dice, since = Random(seed), FIRST
@@ -215,21 +206,6 @@ def test_variants_do_not_speak_over_each_other(visits: Visits) -> None:
     assert [each["sku"] for each in told(visits)] == ["B"]
     run(visits, (BLUE, blue, PRODUCT), (PRODUCT, {**CHAIR, "sku": "C", "price": "3"}, PRODUCT))
     assert [(each["sku"], each["price"]) for each in told(visits)] == [("C", "3.00")]
-
-
-def test_two_currencies_within_a_day(visits: Visits) -> None:
-    """What is newest in the history is what everything says."""
-    for currency in ("EUR", "USD", "EUR"):
-        run(visits, (PRODUCT, {**CHAIR, "currency": currency}, None))
-    told(visits)
-
-
-def test_a_price_of_another_clock(visits: Visits) -> None:
-    """The newest price counts, although somebody wrote it whose clock is ahead."""
-    run(visits, (PRODUCT, CHAIR, None))
-    visits.change(Price, seen_at=utc_now() + timedelta(minutes=1))
-    run(visits, (PRODUCT, {**CHAIR, "price": "18"}, None))
-    assert [each["price"] for each in told(visits)] == ["19.90"]
 
 
 def test_an_asset_outlives_its_listing(visits: Visits) -> None:

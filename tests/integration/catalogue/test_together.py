@@ -10,9 +10,7 @@ from attrs import evolve
 from sqlalchemy import insert
 
 from crawler.clock import utc_now
-from crawler.config import load_settings
-from crawler.db.models import AuditEntry, Diagnostic, DomainDay, Listing, Page, Price, RetentionConfig
-from crawler.retention.cleanup import maybe_clean_up
+from crawler.db.models import AuditEntry, Diagnostic, DomainDay, Listing, Page, Price
 from crawler.retention.sweep import sweep
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder
@@ -50,20 +48,6 @@ def test_cleaners_share_a_backlog(database: Database, tmp_path: Path) -> None:
     assert sum(each.deleted_docs for result in results for each in result) == 350
     assert [each.error for result in results for each in result if each.error] == []
     assert visits.count(AuditEntry) == 0
-
-
-def test_one_of_many_requests_starts_the_cleanup(visits: Visits) -> None:
-    """Whichever claims the hour; the others go on with their work."""
-    ran: list[int] = []
-    settings = load_settings({"retention_cleanup_enabled": True})
-
-    def answer(number: int) -> None:
-        maybe_clean_up(settings, visits.database, lambda: ran.append(number), lambda: 0.0)
-
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        list(pool.map(answer, range(8)))
-    assert len(ran) == 1
-    assert visits.count(RetentionConfig) == 1
 
 
 # Of one site, in this order: known products and new ones, some of them more than once.

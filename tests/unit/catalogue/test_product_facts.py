@@ -11,13 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.catalogue.product_facts import (
-    MAX_AMOUNT,
     Identity,
     amount_of,
     content_of,
     identity_of,
     sighting_of,
-    text_of,
 )
 from crawler.pdp import Facts
 
@@ -46,22 +44,6 @@ SHOWN = "https://shop.example/p/chair?colour=red"
 def test_an_amount_is_a_number_that_a_price_can_be(said: object, kept: str | None) -> None:
     """Exact to four decimals."""
     assert amount_of(said) == (None if kept is None else Decimal(kept))
-
-
-@given(st.text() | st.floats() | st.decimals())
-def test_any_amount_is_in_bounds(said: object) -> None:
-    """Whatever a page claims."""
-    amount = amount_of(said)
-    assert amount is None or 0 <= amount <= MAX_AMOUNT
-
-
-@given(st.text(), st.integers(1, 50))
-def test_any_text_is_short_and_speakable(said: str, limit: int) -> None:
-    """One line, no control characters, storable everywhere."""
-    kept = text_of(said, limit)
-    assert kept is None or 0 < len(kept) <= limit
-    assert kept is None or not set(kept) & set("\x00\n\r\t\x7f")
-    assert kept is None or kept.encode()
 
 
 TEXTS = dict.fromkeys(("name", "currency", "availability", "brand", "sku", "gtin", "mpn", "image"), st.text())
@@ -135,15 +117,6 @@ def test_a_page_may_say_anything_of_its_product() -> None:
 def test_a_product_is_known_by_its_canonical_url(declared: str | None, known_as: str) -> None:
     """If that is of the same site and not the home page; else by the URL that answered."""
     assert identity_of(SHOWN, declared) == Identity("shop.example", known_as)
-
-
-@pytest.mark.parametrize(
-    ("url", "declared", "is_own"),
-    [(SHOWN, None, True), (SHOWN, SHOWN, True), (SHOWN, f"{SHOWN}#top", True), (SHOWN, "/p/chair", False)],
-)
-def test_a_page_has_its_products_url_or_another(url: str, declared: str | None, *, is_own: bool) -> None:
-    """Of the latter there may be several for one product."""
-    assert identity_of(url, declared).is_own is is_own
 
 
 @pytest.mark.parametrize("declared", [None, f"{SHOWN}&gclid=1"])

@@ -9,9 +9,8 @@ import pytest
 from sqlalchemy import func, select
 
 from crawler.capture.failures import Cause
-from crawler.capture.items import PageCapture
 from crawler.catalogue.plugins import PluginFailure
-from crawler.catalogue.run_pages import MORE_LINKS, RunHooks, RunPage, StaleLeaseError, run_completed
+from crawler.catalogue.run_pages import RunHooks, RunPage, StaleLeaseError, run_completed
 from crawler.db.models import Asset, AssetSighting, CrawlException, Page, Run, ScrapeRecord
 from crawler.runs import tasks
 from crawler.runs.sources import Source
@@ -105,13 +104,6 @@ def test_a_task_that_is_being_fetched_for_itself_stays(queue: Queue) -> None:
     assert second.id == other.lease.id
 
 
-def test_links_that_nobody_looks_at_are_told(queue: Queue) -> None:
-    """Of a page with thousands; the report has the line."""
-    keep(queue, leased(queue), has_more_links=True)
-    [row] = noted(queue.database)
-    assert (row.stage, row.message) == ("parse", MORE_LINKS)
-
-
 def test_a_page_that_failed_ends_its_task_for_good(queue: Queue) -> None:
     """Whatever tries it had left, for whoever yields such a page has given it up."""
     keep(queue, leased(queue), cause=Cause.HTTP_ERROR, error="HTTP 404", http_status=404)
@@ -156,15 +148,6 @@ def test_pages_of_one_commit_end_their_tasks_together_or_not_at_all(database: Da
     with database.read() as db:
         done = db.scalars(select(ScrapeRecord.status).where(ScrapeRecord.status == "finished")).all()
     assert len(done) == 2
-
-
-def test_a_page_of_a_session_has_no_task(queue: Queue) -> None:
-    """It is not this module's."""
-    with queue.database.write() as db:
-        RunHooks().pages_kept(
-            db, [KeptPage(Page(id=PAGE, created_at=NOON), (), PageCapture("", "page", CHAIR))]
-        )
-    assert rows_of(queue.database, queue.run_id)[0].status == "pending"
 
 
 CHAIR, TABLE = f"https://{DOMAIN}/chair", f"https://{DOMAIN}/table"

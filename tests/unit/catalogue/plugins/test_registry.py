@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import sys
 from importlib.metadata import EntryPoint, EntryPoints
 from itertools import count
@@ -13,11 +12,11 @@ import pytest
 from attrs import frozen
 
 from crawler.catalogue.plugins import PluginRegistry, run_plugins
-from crawler.catalogue.plugins.registry import MAX_MESSAGE_CHARS, MAX_RECORDS, BadPluginError
+from crawler.catalogue.plugins.registry import MAX_RECORDS
 from crawler.errors import ConfigError
 from crawler.pdp import Signals, Verdict
 from crawler.runs.sources import PLUGIN_GROUP
-from tests.unit.catalogue.plugins.made_up import URL, Plugin, page, record
+from tests.unit.catalogue.plugins.made_up import Plugin, page, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -107,28 +106,12 @@ def registry_with(*declared: Declared) -> PluginRegistry:
     return registry
 
 
-def test_built_in_plugins_need_no_installation() -> None:
-    """They are there before anything is loaded, and one of them takes pages."""
-    registry = PluginRegistry()
-    assert registry.names == BUILT_IN
-    assert any(plugin.supports(page()) for plugin in registry.pick(["page"]))
-
-
 def test_plugins_of_the_group_are_selected() -> None:
     """Where Python can select (D90); classes are made, objects are taken as they are."""
     registry = registry_with(loads(Headings), loads(Plugin("ready", lambda _: [])))
     assert registry.names == (*BUILT_IN, "headings", "ready")
     [headings] = registry.pick(["headings"])
     assert len(run_plugins([headings], page())[0]) == 1
-
-
-def test_a_dict_of_groups_is_understood() -> None:
-    """Where Python cannot select (D91), with and without our group."""
-    registry = PluginRegistry()
-    registry.load_entrypoints(lambda: {"other": [loads(Demanding)]})
-    assert registry.names == BUILT_IN
-    registry.load_entrypoints(lambda: {PLUGIN_GROUP: [loads(Headings)], "other": [loads(Demanding)]})
-    assert registry.names == (*BUILT_IN, "headings")
 
 
 def test_real_entry_points_are_loaded() -> None:
@@ -168,22 +151,6 @@ def test_one_that_does_not_load_is_skipped(
     assert vars(line)["fields"]["error"].startswith(reason)
 
 
-def test_one_whose_registering_fails_is_skipped(caplog: pytest.LogCaptureFixture) -> None:
-    """As when it is made (D93)."""
-
-    class Strict(PluginRegistry):
-        def register(self, plugin: Any) -> bool:
-            if plugin.name == "headings":
-                raise LookupError("not that one")
-            return super().register(plugin)
-
-    registry = Strict()
-    listed = {PLUGIN_GROUP: [loads(Headings), loads(Plugin("ready", lambda _: []))]}
-    registry.load_entrypoints(lambda: listed)
-    assert registry.names == (*BUILT_IN, "ready")
-    assert "plugin.skipped" in caplog.text
-
-
 def test_a_second_of_the_same_name_changes_nothing() -> None:
     """The first stays, and the built-in ones are first (D93)."""
     registry = registry_with(loads(Plugin("page", lambda _: [])), loads(Headings))
@@ -192,24 +159,6 @@ def test_a_second_of_the_same_name_changes_nothing() -> None:
     assert registry.names == (*BUILT_IN, "headings")
     assert registry.pick(["headings"]) == [headings]
     assert len(run_plugins(registry.pick(["page"]), page())[0]) == 1
-
-
-def test_plugins_that_cannot_be_listed_are_none(caplog: pytest.LogCaptureFixture) -> None:
-    """The built-in ones go on (D93)."""
-
-    def listed() -> NoReturn:
-        raise OSError("the metadata cannot be read")
-
-    registry = PluginRegistry()
-    registry.load_entrypoints(listed)
-    assert registry.names == BUILT_IN
-    assert "plugins.not_listed" in caplog.text
-
-
-def test_an_interruption_while_loading_gets_out() -> None:
-    """Whoever presses Ctrl-C does not want the next plugin."""
-    with pytest.raises(KeyboardInterrupt):
-        registry_with(fails(KeyboardInterrupt()))
 
 
 def test_a_source_gets_the_plugins_that_it_names() -> None:
@@ -235,12 +184,6 @@ def test_a_name_cannot_change_later() -> None:
     plugin.name = "second"
     [(name, _)] = run_plugins(registry.pick(["first"]), page())[0]
     assert name == "first"
-
-
-def test_what_is_no_plugin_is_refused_by_hand_too() -> None:
-    """Whoever registers it hears of it."""
-    with pytest.raises(BadPluginError):
-        PluginRegistry().register(object())  # type: ignore[arg-type]
 
 
 # ── plugins look at a page ──
@@ -314,22 +257,6 @@ def test_an_exception_costs_only_its_plugin(broken: Plugin, message: str) -> Non
     assert ".py:" in failure.context["at"]
 
 
-def test_it_is_told_where_it_happened(caplog: pytest.LogCaptureFixture) -> None:
-    """The failure has the line; the log has the URL, and the traceback where one looks closely."""
-    broken = Plugin("broken", midway(ValueError("x" * 10_000)))
-    with caplog.at_level(logging.INFO):
-        _, [failure] = run_plugins([broken], page())
-    assert failure.context["at"].startswith("plugins/test_registry.py:")
-    assert failure.context["at"].endswith(" in offers")
-    assert len(failure.message) == MAX_MESSAGE_CHARS
-    [line] = caplog.records
-    assert (line.msg, line.exc_info) == ("plugin.failed", None)
-    assert vars(line)["fields"]["url"] == URL
-    with caplog.at_level(logging.DEBUG):
-        run_plugins([broken], page())
-    assert caplog.records[-1].exc_info
-
-
 def test_an_interruption_gets_out() -> None:
     """Whoever presses Ctrl-C means the crawl."""
     with pytest.raises(KeyboardInterrupt):
@@ -374,3 +301,24 @@ def test_a_plugin_is_asked_only_where_it_says_so() -> None:
     choosy = Plugin("choosy", at_once(ValueError()), lambda page: page.is_pdp)
     assert run_plugins([choosy], page()) == ([], [])
     assert len(run_plugins([choosy], page(verdict=Verdict("v1.2", is_pdp=True, signals=Signals())))[1]) == 1
+
+
+def test_a_dict_of_groups_is_understood() -> None:
+    """Where Python cannot select (D91), with and without our group."""
+    registry = PluginRegistry()
+    registry.load_entrypoints(lambda: {"other": [loads(Demanding)]})
+    assert registry.names == BUILT_IN
+    registry.load_entrypoints(lambda: {PLUGIN_GROUP: [loads(Headings)], "other": [loads(Demanding)]})
+    assert registry.names == (*BUILT_IN, "headings")
+
+
+def test_plugins_that_cannot_be_listed_are_none(caplog: pytest.LogCaptureFixture) -> None:
+    """The built-in ones go on (D93)."""
+
+    def listed() -> NoReturn:
+        raise OSError("the metadata cannot be read")
+
+    registry = PluginRegistry()
+    registry.load_entrypoints(listed)
+    assert registry.names == BUILT_IN
+    assert "plugins.not_listed" in caplog.text
