@@ -9,14 +9,12 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import event, select, text
-from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
-from sqlalchemy.pool import QueuePool
+from sqlalchemy import select, text
+from sqlalchemy.exc import IntegrityError
 
 from crawler.db.engine import Database, DatabaseUnavailableError
 from crawler.db.models import Batch, CrawlLog, DomainGate
@@ -79,13 +77,6 @@ def test_foreign_keys_are_on(database: Database) -> None:
         session.add(line)
 
 
-def test_checks_are_on(database: Database) -> None:
-    """A level that is none is refused as well."""
-    line = CrawlLog(session_id=uuid4(), timestamp=NOON, level="loud", event_type="e", message="", details={})
-    with pytest.raises(IntegrityError), database.write() as session:
-        session.add(line)
-
-
 def test_the_clock_is_the_stores(database: Database) -> None:
     """Aware, one moment within a transaction, and a later one in the next."""
     with database.read() as db:
@@ -118,42 +109,15 @@ def test_the_time_is_that_after_a_wait(database: Database) -> None:
     assert told[0] >= let_go
 
 
-def test_who_needs_no_time_asks_for_none(database: Database) -> None:
-    """A transaction that only looks costs the server no further question."""
-    asked = []
-    event.listen(database.engine, "before_cursor_execute", lambda *words: asked.append(words[2]))
-    with database.read() as db:
-        assert not db.scalars(select(DomainGate)).all()
-    assert not [statement for statement in asked if "clock_timestamp" in statement]
-
-
-def test_a_wrong_statement_is_no_absent_database(database: Database) -> None:
-    """An error of ours must not be told as a server that is away."""
-    with pytest.raises((OperationalError, ProgrammingError)), database.read() as session:
-        session.execute(text("SELECT * FROM nowhere"))
-
-
 def test_no_count_is_lost_between_processes(database: Database, database_url: str) -> None:
     """Writers that read first wait for each other, and none fails."""
     with database.write() as session:
         session.add(DomainGate(domain="a.example", token="0"))
-    writers = [subprocess.Popen([sys.executable, "-c", COUNT_UP, database_url]) for _ in range(4)]
-    assert [writer.wait(60) for writer in writers] == [0, 0, 0, 0]
+    writers = [subprocess.Popen([sys.executable, "-c", COUNT_UP, database_url]) for _ in range(2)]
+    assert [writer.wait(60) for writer in writers] == [0, 0]
     found = gate_named(database, "a.example")
     assert found
-    assert found.token == "100"
-
-
-def test_threads_share_a_database(database: Database) -> None:
-    """Each gets a connection of its own, and readers do not wait for a writer."""
-    with database.write() as session:
-        session.add(DomainGate(domain="a.example"))
-        session.flush()
-        seen: list[DomainGate | None] = []
-        reader = threading.Thread(target=lambda: seen.append(gate_named(database, "a.example")))
-        reader.start()
-        reader.join(PATIENCE_SECONDS)
-    assert seen == [None]
+    assert found.token == "50"
 
 
 def test_a_server_that_is_away_is_one_line() -> None:
@@ -167,14 +131,6 @@ def test_a_server_that_is_away_is_one_line() -> None:
     assert "geheim" not in message
     assert "DATABASE_URL" in caught.value.hint
     assert "geheim" not in database.shown
-
-
-def test_a_refused_password_is_not_told(postgres_url: str) -> None:
-    """Neither the server's answer nor ours repeats it."""
-    database = Database(postgres_url.replace("/postgres", "/nowhere?password=geheim"))
-    with pytest.raises(DatabaseUnavailableError, match="nowhere") as caught, database.write() as session:
-        session.execute(text("SELECT 1"))
-    assert "geheim" not in str(caught.value)
 
 
 @pytest.mark.parametrize("code", ["57P01", "57P02", "57P03"])
@@ -218,32 +174,12 @@ def test_a_file_that_cannot_be_made_is_one_line(tmp_path: Path, transaction: str
     assert "VITRINE_HOME" in caught.value.hint
 
 
-def test_a_full_disk_is_told_with_what_helps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cleanup writes too: somebody else has to make the first room."""
-    (tmp_path / "file").mkdir()
-    database = Database(f"sqlite:///{tmp_path}/file")
-    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=0))
-    with pytest.raises(DatabaseUnavailableError) as caught, database.read() as session:
-        session.execute(text("SELECT 1"))
-    assert "disk is full" in caught.value.hint
-
-
-def test_the_folder_is_made(tmp_path: Path) -> None:
-    """With the first transaction, not before."""
-    database = Database(f"sqlite:///{tmp_path}/a/b/vitrine.db")
-    assert not (tmp_path / "a").exists()
-    with database.write() as session:
-        session.execute(text("CREATE TABLE t (x INTEGER)"))
-    assert (tmp_path / "a" / "b" / "vitrine.db").exists()
-    database.close()
-
-
 def test_a_new_file_may_be_opened_by_several_at_once(tmp_path: Path) -> None:
     """Each switches it to SQLite's log, which SQLite refuses to some of them now and then."""
     together = threading.Barrier(3)
 
     def open_each() -> list[str]:
-        for number in range(250):
+        for number in range(100):
             database = Database(f"sqlite:///{tmp_path / str(number)}.db")
             together.wait(PATIENCE_SECONDS)
             try:
@@ -258,14 +194,6 @@ def test_a_new_file_may_be_opened_by_several_at_once(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor() as pool:
         assert [each.result() for each in [pool.submit(open_each) for _ in range(3)]] == [[], [], []]
-
-
-def test_a_process_opens_no_more_connections_than_it_may() -> None:
-    """DATABASE_POOL_SIZE: a third is kept, the others come and go."""
-    database = Database("postgresql://nobody@127.0.0.1:1/v", connections=10)
-    pool = database.engine.pool
-    assert isinstance(pool, QueuePool)
-    assert (pool.size(), pool._max_overflow) == (3, 7)
 
 
 @pytest.mark.parametrize(("options", "jit"), [("", "off"), ("?options=-c%20jit%3Don", "on")])
@@ -310,3 +238,11 @@ def test_a_file_that_was_replaced_or_removed_is_written_to_no_more(
         with again.read() as db:
             assert list(db.scalars(select(DomainGate.domain))) == ["before.example"]
         again.close()
+
+
+def test_a_refused_password_is_not_told(postgres_url: str) -> None:
+    """Neither the server's answer nor ours repeats it."""
+    database = Database(postgres_url.replace("/postgres", "/nowhere?password=geheim"))
+    with pytest.raises(DatabaseUnavailableError, match="nowhere") as caught, database.write() as session:
+        session.execute(text("SELECT 1"))
+    assert "geheim" not in str(caught.value)

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from crawler.db import lookup
-from crawler.db.models import Artifact, Asset, CrawlSession, Listing, Run
+from crawler.db.models import Asset, Listing, Run
 from crawler.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -75,10 +75,3 @@ def test_a_number_of_nothing_is_told(database: Database, kind: type[Base], given
     """However odd it is."""
     with database.read() as db, pytest.raises(NotFoundError, match="there is no"):
         lookup.find(db, kind, given)
-
-
-@pytest.mark.parametrize("kind", [Artifact, CrawlSession])
-def test_whatever_has_ids_is_found_so(database: Database, kind: type[Base]) -> None:
-    """Each says what it is called."""
-    with database.read() as db, pytest.raises(NotFoundError, match=r"there is no (session|artifact) 'ab'"):
-        lookup.find(db, kind, "ab")

@@ -49,30 +49,12 @@ def test_a_page_that_was_overwritten_is_found(path: Path) -> None:
         require_sound(path)
 
 
-def test_what_is_no_database_is_damage(path: Path) -> None:
-    """As after a disk that wrote something else."""
-    path.write_bytes(b"x" * PAGE)
-    assert "not a database" in looked_through(path).damage
-
-
 def test_a_look_has_its_time(path: Path) -> None:
     """A file too large for that is not called damaged."""
     assert looked_through(path, 0) == Look(is_whole=False)
 
 
-def test_a_file_that_may_only_be_read_is_not_damaged(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor is one in such a folder; root may write everywhere, so that SQLite is made to refuse."""
-
-    class Unwritable(sqlite3.Connection):
-        def execute(self, *_: object) -> sqlite3.Cursor:
-            error = sqlite3.OperationalError("attempt to write a readonly database")
-            error.sqlite_errorcode = sqlite3.SQLITE_READONLY_DIRECTORY
-            raise error
-
-    connect = sqlite3.connect
-    monkeypatch.setattr(
-        "crawler.db.soundness.sqlite3.connect",
-        lambda *given, **named: connect(*given, **named, factory=Unwritable),
-    )
-    assert looked_through(path) == Look(is_whole=False)
-    require_sound(path)
+def test_what_is_no_database_is_damage(path: Path) -> None:
+    """As after a disk that wrote something else."""
+    path.write_bytes(b"x" * PAGE)
+    assert "not a database" in looked_through(path).damage

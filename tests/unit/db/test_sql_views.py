@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -57,18 +56,6 @@ def test_each_says_what_is_mostly_wanted(database: Database) -> None:
     prices = one(database, "SELECT * FROM v_prices ORDER BY price_id")
     assert [str(price["price"]) for price in prices] == ["19.9", "1234567.8901"]
     assert {str(price["session_id"]) for price in prices} == {str(SESSION)}
-
-
-def test_ids_of_the_tables_are_those_of_the_views(database: Database) -> None:
-    """Whoever joins by hand finds the same; amounts of SQLite's table are ten-thousandths."""
-    lay_out(database)
-    amount = "v.price * 10000" if database.is_sqlite else "v.price"
-    query = (
-        "SELECT count(*) AS n, max(v.price) AS most FROM price_history h JOIN v_sessions s "
-        "ON s.session_id = h.session_id JOIN v_prices v ON v.price_id = h.id AND AMOUNT = h.price"
-    )
-    [joined] = one(database, query.replace("AMOUNT", amount))
-    assert (joined["n"], Decimal(str(joined["most"]))) == (2, Decimal("1234567.8901"))
 
 
 def test_an_upgrade_makes_them_and_an_older_program_has_none(empty_database_url: str) -> None:

@@ -68,11 +68,3 @@ def test_amounts_are_compared_as_amounts(typed: Database) -> None:
     with typed.read() as db:
         found = db.execute(select(TABLE.c.amount).where(TABLE.c.amount < Decimal("9.5"))).scalars().all()
     assert found == [Decimal(9)]
-
-
-def test_nothing_stays_nothing(typed: Database) -> None:
-    """Neither a time nor an amount is made up."""
-    with typed.write() as db:
-        db.execute(insert(TABLE), {"at": None, "amount": None})
-    with typed.read() as db:
-        assert db.execute(select(TABLE)).one() == (None, None)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from sqlalchemy import select
 
 from crawler.db.models import DomainGate, Record, Text, WarcFile
-from crawler.db.upsert import for_both, insert_into, insert_rows, taking
+from crawler.db.upsert import for_both, insert_rows, taking
 
 if TYPE_CHECKING:
     from crawler.db.engine import Database
@@ -20,15 +19,6 @@ TAKE = for_both(
         index_elements=[DomainGate.domain], set_={"token": adding.excluded.token}
     ).returning(DomainGate.token),
 )
-
-
-def test_what_is_there_stays_where_nothing_is_to_be_done(database: Database) -> None:
-    """The second insert is none."""
-    with database.write() as db:
-        for token in ("one", "two"):
-            added = insert_into(db, DomainGate).values(domain="a.example", token=token)
-            db.execute(added.on_conflict_do_nothing())
-        assert db.scalars(select(DomainGate.token)).all() == ["one"]
 
 
 def test_a_statement_is_built_once_for_both(database: Database) -> None:
@@ -79,10 +69,3 @@ def test_rows_are_kept_as_their_columns_keep_them(database: Database) -> None:
         ("'; --", "\u00e9 \U0001f600 %s", True, None),
     ]
     assert found == [(ids[0], "new", NOON, "y"), (ids[1], "new", None, "x")]
-
-
-def test_a_time_without_a_zone_is_refused(database: Database) -> None:
-    """As everywhere."""
-    table: Any = WarcFile.__table__
-    with database.write() as db, pytest.raises(ValueError, match="has no time zone"):
-        insert_rows(db, table, [{"folder": "/", "path": "a", "created_at": NOON.replace(tzinfo=None)}])
