@@ -296,19 +296,3 @@ def test_every_step_is_a_place_to_die(fateful: FatefulDatabase, tmp_path: Path) 
             break
         deaths += 1
     assert deaths >= 2 * 5 + 3 * 4  # around each removal, and around each transaction
-
-
-def test_second_cleaner_at_every_step(fateful: FatefulDatabase, tmp_path: Path) -> None:
-    """A second cleaner between any two steps of the first: each row is counted once, no file is left."""
-    evidence = new_evidence(fateful, tmp_path / "inside" / "artifacts")
-    set_traps(evidence.root)
-    laid = [
-        Item(uri, expired=True, held=False, html=True, attempts=0, rested=True)
-        for uri in (*FILES, *FILES, *FILES, UNSAFE[0])
-    ]
-    for at in range(1, 22, 2):
-        model = Model(evidence, fateful, laid)
-        model.lay_out()
-        take_step(model, Step(batch_size=5, at=at, what="second cleaner"))
-        take_step(model, Step(batch_size=5, at=at, what="second cleaner"))
-        check_recovered(model)

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import func, select
 
 from crawler.config import load_settings
-from crawler.db.models import CrawlSession, Run, ScrapeRecord, Task
+from crawler.db.models import CrawlSession, Run, Task
 from crawler.retention.sweep import COLLECTIONS
 from crawler.runs.sources import Source
 from crawler.runs.store import RunOrder, RunStore
@@ -49,12 +49,3 @@ def test_a_run_goes_with_its_tasks_when_no_visit_names_it(database: Database, *,
         keys = [key for _, key in db.execute(retained.oldest(cutoff, None, 100))]
         assert retained.remove(db, keys) == (0 if is_visited else 1)
         assert db.scalar(select(func.count()).select_from(Task)) == (1 if is_visited else 0)
-
-
-def test_the_end_of_a_run_is_on_record(database: Database) -> None:
-    """decisions.md: `scrape_metadata` has runs as well, without a foreign key."""
-    run_id = ended_run(database)
-    with database.read() as db:
-        record = db.scalars(select(ScrapeRecord).where(ScrapeRecord.kind == "run")).one()
-    assert (record.subject_id, record.status) == (str(run_id), "completed")
-    assert record.details["tasks"]["finished"] == 1

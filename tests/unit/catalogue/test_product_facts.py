@@ -64,14 +64,6 @@ def kept(**said: Any) -> dict[str, str | None]:
     return content_of(sighting_of(SHOWN, None, facts))
 
 
-def test_a_product_is_what_is_sold_at_what_price() -> None:
-    """One spelling for each of its facts; what is not said is nothing."""
-    assert kept(availability="InStock", brand="Oak", gtin="4006381333931") == {
-        "name": "A chair", "brand": "Oak", "sku": "C-1", "gtin": "4006381333931", "mpn": None,
-        "price": "19.90", "list_price": None, "currency": "EUR", "availability": "InStock",
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("changed", "is_new"),
     [

@@ -68,22 +68,6 @@ def test_a_stated_price_is_disputed_where_it_is_shown_nowhere(more: str, *, is_d
     assert ("price" in facts.disagreements) is is_disputed
 
 
-@pytest.mark.parametrize(
-    ("brand", "named"),
-    [
-        ('<b itemprop="brand">Kiln</b>', "Kiln"),
-        ('<a itemprop="brand" href="/brands/7">Kiln</a>', ""),
-        (
-            '<a itemprop="brand" href="https://kiln.example/">Kiln</a><i itemprop="manufacturer">Kiln</i>',
-            "Kiln",
-        ),
-    ],
-)
-def test_an_address_is_no_maker(brand: str, named: str) -> None:
-    """Microdata takes the address of a link for its value."""
-    assert read_facts(page(ITEM.replace("<i", f"{brand}<i", 1))).brand == named
-
-
 def test_an_image_is_absolute() -> None:
     """Against the page's address; what cannot be joined stays as it is."""
     for image, whole in (("/j.png", "https://shop.example/j.png"), ("http://[x", "http://[x")):
@@ -203,6 +187,8 @@ def test_breadcrumbs_of_both_kinds() -> None:
         assert account_in_microdata(page(html)).breadcrumbs == ("Home",)
 
 
+EUR = {"priceCurrency": "EUR"}
+LIST_PRICE = {**EUR, "price": "60", "priceType": "https://schema.org/ListPrice"}
 JUG: dict[str, Any] = {"@type": "Product", "name": "Jug", "offers": OFFER}
 
 
@@ -232,6 +218,20 @@ def said_in_json(**said: Any) -> Account:
             Rating(Decimal("4.5"), Decimal(5), 3),
         ),
         ({"aggregateRating": "4.5"}, "rating", None),
+        ({"aggregateRating": {"ratingValue": "101", "ratingCount": 3}}, "rating", None),
+        ({"aggregateRating": {"ratingValue": "4,6"}}, "rating", Rating(Decimal("4.6"), None, None)),
+        ({"gtin": "gtin:73513537"}, "gtin", "73513537"),
+        ({"gtin": "0000000000000"}, "gtin", ""),
+        ({"offers": {**OFFER, "availability": "http://schema.org/SoldOut/"}}, "availability", "SoldOut"),
+        ({"offers": {**OFFER, "availability": "oos"}}, "availability", "OutOfStock"),
+        ({"offers": {**OFFER, "availability": "sold_out"}}, "availability", "SoldOut"),
+        ({"offers": {**OFFER, "availability": "perhaps"}}, "availability", ""),
+        ({"offers": {**EUR, "lowPrice": "48", "highPrice": "60"}}, "price", Decimal(48)),
+        ({"offers": [{**EUR}, {**EUR, "price": 48}]}, "price", Decimal(48)),
+        ({"offers": {"priceSpecification": [LIST_PRICE, {**EUR, "price": "48"}]}}, "price", Decimal(48)),
+        ({"offers": {**OFFER, "priceSpecification": LIST_PRICE}}, "list_price", Decimal(60)),
+        ({"offers": [None, 5, "48"]}, "price", None),
+        ({"offers": {**EUR, "price": True}}, "price", None),
         ({}, "price", Decimal("48.00")),
         ({}, "currency", "EUR"),
     ],

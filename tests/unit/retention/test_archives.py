@@ -94,18 +94,6 @@ def test_records_of_a_domain_are_overwritten(bench: Bench, tmp_path: Path) -> No
     assert (again.result.bad, again.result.unchanged) == (0, 3)
 
 
-def test_a_file_that_has_nothing_else_goes(bench: Bench, tmp_path: Path) -> None:
-    """Whole, and its row says why."""
-    job_id, path = indexing.crawled(bench, [page for page in PAGES if GONE in page.url])
-    indexing.index(bench, job_id)
-    purged(bench.database, tmp_path)
-    assert not path.exists()
-    with bench.database.read() as db:
-        [row] = db.scalars(select(WarcFile))
-        assert (row.state, row.gone_why) == ("gone", "purged")
-        assert db.scalars(select(Record.id)).all() == db.scalars(select(Snapshot.id)).all() == []
-
-
 def test_a_jobs_log_names_the_domain_no_more(bench: Bench, tmp_path: Path) -> None:
     """Lines that name it go; others, and names that only look alike, stay."""
     job_id, _ = indexing.crawled(bench, PAGES)
@@ -175,7 +163,7 @@ def test_a_job_says_what_a_purge_left_of_it(bench: Bench, tmp_path: Path) -> Non
 
 def test_a_job_of_which_nothing_is_left(bench: Bench, tmp_path: Path) -> None:
     """Its counts are none, no manifest names its file, and its index is empty, as often as it is made."""
-    job_id, _ = indexing.crawled(bench, [page for page in PAGES if GONE in page.url])
+    job_id, path = indexing.crawled(bench, [page for page in PAGES if GONE in page.url])
     upkeep.consolidate(bench.database, job_id, who="me")
     indexing.index(bench, job_id)
     purged(bench.database, tmp_path)
@@ -183,6 +171,10 @@ def test_a_job_of_which_nothing_is_left(bench: Bench, tmp_path: Path) -> None:
     assert (job.warc_file_count, job.warc_bytes_total, job.indexed_page_count) == (0, 0, 0)
     assert (job.tmp_bytes_total, job.emptied_at is not None) == (0, True)
     assert manifest_of(Path(job.output_dir)) == []
+    assert not path.exists()
+    with bench.database.read() as db:
+        assert {(row.state, row.gone_why) for row in db.scalars(select(WarcFile))} == {("gone", "purged")}
+        assert db.scalars(select(Record.id)).all() == db.scalars(select(Snapshot.id)).all() == []
     for _ in range(2):
         came = indexing.index(bench, job_id)
         assert came is not None

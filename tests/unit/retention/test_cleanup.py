@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from shutil import rmtree
@@ -13,6 +14,7 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import delete, select, update
 
+from crawler.access.process import process_mark
 from crawler.clock import utc_now
 from crawler.config import load_settings
 from crawler.db.models import AuditEntry, Hold, RetentionConfig, StoreMark
@@ -284,6 +286,19 @@ def test_claimed_row_is_left_to_its_cleaner(evidence: Evidence) -> None:
     result = run(evidence)
     assert (result.candidates, result.remaining) == (0, 1)
     evidence.let_leases_run_out()
+    assert run(evidence).deleted == 1
+    assert evidence.deleted() == {key}
+
+
+def test_claimed_row_of_a_dead_process_is_taken_at_once(evidence: Evidence) -> None:
+    """Nobody waits for the lease of who is known to be dead."""
+    with subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE) as cleaner:
+        lease = utc_now() + timedelta(minutes=9)
+        claim = f"{process_mark(cleaner.pid)}#1"
+        key = evidence.add("a/html.gz", cleanup_claim=claim, cleanup_claimed_until=lease)
+        assert run(evidence).deleted == 0
+        assert cleaner.stdin
+        cleaner.stdin.close()
     assert run(evidence).deleted == 1
     assert evidence.deleted() == {key}
 

@@ -306,6 +306,7 @@ def test_a_purge_that_is_killed_is_finished_by_the_next(database_url: str, tmp_p
     database = FatefulDatabase(database_url)
     place = Place(database, tmp_path)
     figures = place.preview()
+    details: dict[str, Any] = {}
     for steps in count(1, 9):
         database.fate = Fate(steps)
         try:
@@ -345,7 +346,9 @@ def test_a_hold_that_is_set_while_files_go_stops_the_purge(place: Place) -> None
     held: list[object] = []
 
     def set_hold(_: object) -> None:
-        held.append(held or place.hold(DOMAIN))
+        if not held:
+            place.hold(DOMAIN)
+            held.append(DOMAIN)
 
     with pytest.raises(HeldError):
         purge.purge(place.database, place.blobs, place.order(), set_hold)

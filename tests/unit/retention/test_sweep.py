@@ -177,6 +177,38 @@ def test_a_new_policy_counts_from_the_next_pass_on(visits: Visits) -> None:
     assert DEFAULT_DAYS["audit_log"] == 90
 
 
+def test_the_defaults_are_those_of_the_policy() -> None:
+    """They hold where no document says otherwise."""
+    assert policies.days_by_collection(None) == {
+        "diagnostics": 90, "price_history": 365, "assets": 365, "scrape_metadata": 90, "audit_log": 90,
+        "scraper_health": 180, "export_history": 90, "hauls": 30,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("collection", "days", "why"),
+    [
+        ("listings", 30, "Collection 'listings' is exempt from retention policies"),
+        ("retention_config", 30, "there is no collection 'retention_config'"),
+        ("hauls", 0, "TTL must be at least 1 day"),
+        ("hauls", policies.MAX_DAYS + 1, "TTL must be at most"),
+    ],
+)
+def test_what_is_no_policy_is_refused(collection: str, days: int, why: str) -> None:
+    """With the reason; wrong usage."""
+    with pytest.raises(policies.PolicyError, match=why) as caught:
+        policies.with_days(None, collection, days)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("days", [0, "60", 1.5, True, None, policies.MAX_DAYS + 1])
+def test_a_spoilt_document_is_an_error(days: object) -> None:
+    """Days that nobody can have set, and collections that there are not."""
+    for name, stored in (("hauls", days), ("users", 3)):
+        with pytest.raises(ConfigError, match=f"'{name}'"):
+            policies.days_by_collection({"days": {name: stored}})
+
+
 def test_a_spoilt_document_deletes_nothing(visits: Visits) -> None:
     """A policy that nobody can have set is an error, not a default."""
     add_actions(visits, 200 * DAY)
