@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from crawler.db.engine import Database
 
+# The statements that differ between databases are tested where they are written.
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 ORDER = SessionOrder("https://shop.example/", "shop.example")
 
 

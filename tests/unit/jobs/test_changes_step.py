@@ -20,9 +20,13 @@ if TYPE_CHECKING:
 
     from tests.unit.jobs.conftest import Bench
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*SpooledTemporaryFile:pytest.PytestUnraisableExceptionWarning", "ignore:Unclosed:ResourceWarning"
-)
+pytestmark = [
+    pytest.mark.filterwarnings(
+        "ignore:.*SpooledTemporaryFile:pytest.PytestUnraisableExceptionWarning",
+        "ignore:Unclosed:ResourceWarning",
+    ),
+    pytest.mark.parametrize("database_url", ["sqlite"], indirect=True),
+]
 
 
 def comparer(bench: Bench, stopping: Event | None = None, **changed: object) -> Comparer:

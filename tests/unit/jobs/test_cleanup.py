@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from crawler.db.engine import Database
 
+# The statements that differ between databases are tested where they are written.
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 KEEPING = cleanup.CleanupMode.TEMP_NONWARC
 FILES = {
     ".archive_state.json": b"{}", ".tmpa/collections/crawl-1/archive/a.warc.gz": b"a" * 50,

@@ -165,7 +165,12 @@ def differing(came: dict[str, Any], expected: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("after", [False, True], ids=["before a commit", "after a commit"])
+@pytest.mark.parametrize(
+    ("database_url", "after"),
+    [("sqlite", False), ("sqlite", True), ("postgresql", True)],
+    indirect=["database_url"],
+    ids=["before a commit", "after a commit", "after a commit of a server's"],
+)
 def test_a_pass_that_is_killed_at_each_commit(bench: Bench, tmp_path: Path, *, after: bool) -> None:
     """Over new files, and over one that was written anew: each next pass goes on, and nothing is lost."""
     job_id, path = crawled(bench, BEFORE)

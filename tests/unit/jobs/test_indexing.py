@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*SpooledTemporaryFile:pytest.PytestUnraisableExceptionWarning", "ignore:Unclosed:ResourceWarning"
 )
+ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # nothing here is a dialect's
 URL = "https://shop.example"
 
 
@@ -120,6 +121,7 @@ def test_a_second_pass_changes_nothing(bench: Bench) -> None:
     assert (forced.result.unchanged, forced.result.pages, ids(bench.database)) == (0, 12, before)
 
 
+@ON_SQLITE
 def test_damage_costs_the_damaged_record(bench: Bench) -> None:
     """The others are found, the job says how many are bad; what was found before stays found."""
     job_id, path = crawled(bench)
@@ -142,6 +144,7 @@ def test_damage_costs_the_damaged_record(bench: Bench) -> None:
     assert [each["offset"] for each in file.damage["bad"]] == [offsets[3]]
 
 
+@ON_SQLITE
 def test_too_much_damage_is_a_failure_and_loses_nothing(bench: Bench) -> None:
     """INDEX_MAX_BAD_PERCENT; old rows stay."""
     job_id, path = crawled(bench)
@@ -155,6 +158,7 @@ def test_too_much_damage_is_a_failure_and_loses_nothing(bench: Bench) -> None:
     assert bench.shown(job_id).status == "index_failed"
 
 
+@ON_SQLITE
 def test_without_files_it_fails_and_is_tried_again(bench: Bench) -> None:
     """SPEC 140: `index_failed`; a retry makes it `completed`; then it is indexed, twice with one count."""
     job_id, path = crawled(bench)
@@ -194,6 +198,7 @@ def test_what_a_file_has_no_more_goes_at_its_end(bench: Bench) -> None:
         assert len(db.scalars(select(Outlink.group_id)).all()) == 6
 
 
+@ON_SQLITE
 def test_a_revisit_says_what_its_original_says(bench: Bench) -> None:
     """Its body lies elsewhere, its time is its own."""
     later = Page(f"{URL}/p/0", "", at="2026-06-01T12:00:00Z", repeats=PAGES[0])
@@ -247,6 +252,7 @@ def test_pages_that_are_none(bench: Bench) -> None:
     assert found(bench.database, "token11x") == [f"{URL}/p/11"]
 
 
+@ON_SQLITE
 def test_a_file_that_still_grows_is_indexed_when_it_is_whole(bench: Bench) -> None:
     """What was cut is bad, and found by the next pass; what was found stays found."""
     job_id, path = crawled(bench)
@@ -266,6 +272,7 @@ def test_a_file_that_still_grows_is_indexed_when_it_is_whole(bench: Bench) -> No
     assert found(bench.database, "token14x") == [f"{URL}/p/14"]
 
 
+@ON_SQLITE
 def test_records_that_say_no_date_or_no_page(bench: Bench) -> None:
     """One without a date is bad and no snapshot, but for the answer's own (SPEC 155); others are records."""
     dated = evolve(PAGES[0], at="yesterday", headers=(("Date", "Fri, 01 May 2026 12:00:00 GMT"),))

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from crawler.config import Settings
     from tests.unit.jobs.conftest import Bench
 
+# The statements that differ between databases are tested where they are written.
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
 
 def with_settings(bench: Bench, **changed: object) -> Settings:
     """The bench's settings, some of them otherwise."""

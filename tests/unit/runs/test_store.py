@@ -264,11 +264,11 @@ def test_rules_of_leases_come_from_settings_and_source(settings: Settings) -> No
 
 def test_pauses_between_pages_are_the_sources_or_the_settings(database: Database) -> None:
     """Of up to a second where neither says otherwise."""
-    settings = load_settings({"DATABASE_URL": "", "TASK_JITTER_SECONDS": "0.5"})
+    settings = load_settings({"DATABASE_URL": "", "TASK_JITTER_SECONDS": "3"})
     sources = (SOURCE, evolve(SOURCE, jitter_seconds=2.5), evolve(SOURCE, jitter_seconds=0))
     stores = [RunStore(database, settings, "first") for _ in sources]
     longest = [store.open(RunOrder(each)).jitter_seconds for store, each in zip(stores, sources, strict=True)]
-    assert longest == [0.5, 2.5, 0]
+    assert longest == [3, 2.5, 0]
 
 
 def test_a_wish_to_stop_is_seen_and_kept(store: RunStore, database: Database) -> None:
