@@ -96,8 +96,10 @@ def test_an_outage_shorter_than_a_lock_lives_is_survived(proxy: FlakyProxy, stor
     assert session.events()[-1] == "lock.release.success"
 
 
-def test_an_outage_longer_than_a_lock_lives_ends_the_session(proxy: FlakyProxy, stores: OpenStores) -> None:
-    """It is told once; its failed release is logged and raises nothing."""
+def test_an_outage_longer_than_a_lock_lives_ends_the_session(
+    proxy: FlakyProxy, stores: OpenStores, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is told once; failed renewals and the failed release are logged and raise nothing."""
     session = Session(stores, proxy.url)
     session.go_in()
     proxy.down = True
@@ -105,6 +107,8 @@ def test_an_outage_longer_than_a_lock_lives_ends_the_session(proxy: FlakyProxy, 
     session.acquisition.leave()
     assert session.lost.empty()
     assert session.events()[-1] == "lock.release.failed"
+    failures = [each for each in caplog.records if each.getMessage() == "lock.extend.failed"]
+    assert {each.__dict__["fields"]["reason"] for each in failures} == {"redis_unavailable"}
 
 
 def test_a_redis_that_forgot_the_lock_ends_the_session(proxy: FlakyProxy, stores: OpenStores) -> None:

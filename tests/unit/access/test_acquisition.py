@@ -26,6 +26,7 @@ from crawler.access.process import is_own, new_token, this_process
 from crawler.capture.failures import Cause
 from crawler.config import load_settings
 from crawler.leases.renewer import Renewer
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -73,6 +74,9 @@ class FakeGate:
         self.calls.append("release")
         answer: Release = self._next("releases")
         return answer
+
+    def close(self) -> None:
+        """Nothing to close."""
 
     def _next(self, answers: str) -> Any:
         left = getattr(self, answers)
@@ -300,6 +304,17 @@ def test_lock_that_may_be_ours_is_given_back() -> None:
     acquisition.leave()
     assert scene.gate.calls == ["acquire", "release"]
     assert scene.events() == ["lock.acquire.retry"]
+
+
+def test_lock_that_may_be_ours_is_given_back_as_soon_as_the_gate_answers() -> None:
+    """Leaving raises nothing while it is away."""
+    scene = Scene(gate=FakeGate(acquires=[AWAY], releases=[AWAY, AWAY, Release.RELEASED]))
+    scene.gate.times = evolve(TIMES, lock_ttl_ms=3000)
+    acquisition = scene.acquisition()
+    acquisition.advance()
+    acquisition.leave()
+    wait_for(lambda: scene.gate.calls == ["acquire", *["release"] * 3])
+    scene.acquisitions.close()
 
 
 @pytest.mark.parametrize(

@@ -68,16 +68,6 @@ def test_without_docker_nothing_begins(
         engine(tmp_path).require()
 
 
-def test_the_command_names_job_epoch_and_attempt(docker: Docker, tmp_path: Path) -> None:
-    """No shell reads it; what the operator passes on comes last."""
-    words = told(tmp_path, f"{SEED}a,b", f"{SEED}; rm -rf /", passthrough=("--lang", "fr"))
-    assert words[:7] == ["docker", "run", "--rm", "--name", "vitrine-job-7-3-2", "-v", f"{tmp_path}:/output"]
-    assert words[words.index("--seeds") + 1] == f"{SEED}a%2Cb,{SEED}; rm -rf /"
-    assert words[words.index("--workers") + 1] == "4"
-    assert words[-2:] == ["--lang", "fr"]
-    assert "--config" not in words
-
-
 @pytest.mark.parametrize(("job", "epoch"), [("7; rm", "x"), ("", ""), ("../7", "-1")])
 def test_a_name_is_made_of_what_may_stand_in_one(
     docker: Docker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: str, epoch: str

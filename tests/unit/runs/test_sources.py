@@ -20,7 +20,6 @@ from crawler.runs.sources import (
     known_sources,
     load_sources,
     oddities,
-    told,
 )
 
 if TYPE_CHECKING:
@@ -248,18 +247,6 @@ def test_several_rules_may_shadow_one() -> None:
     """No single one of them denies everything."""
     assert odd_keys(allow=("/", "/p/**"), deny=("/p", "/p/*", "/p/*/*")) == []
     assert odd_keys(allow=("/", "/p/**"), deny=("/p", "/p/*", "/p/*/**")) == ["allow"]
-
-
-def test_a_ruling_is_told_with_its_rule() -> None:
-    """So that it can be found in the file."""
-    source = evolve(Source.of_url("https://cups.example/"), allow=("/p/**",), deny=("/p/x",))
-    answers = {
-        url: told(source.scope.ruling(url))
-        for url in ("https://cups.example/p/1", "https://cups.example/p/x")
-    }
-    assert list(answers.values()) == ["allow has '/p/**'", "deny has '/p/x'"]
-    assert told(source.scope.ruling("https://cups.example/")) == "no rule of allow speaks of it"
-    assert told(source.scope.ruling("https://pots.example/")) == "pots.example is not one of allowed_domains"
 
 
 def test_the_operators_source_hides_the_bundled_one(write: Callable[[str], Path]) -> None:

@@ -24,7 +24,7 @@ from crawler.runs import worker as module
 from crawler.runs.domain_slot import FAILED, FINISHED, INTERRUPTED, STOPPED
 from crawler.runs.sources import Source
 from crawler.runs.store import RunOrder, RunStore
-from crawler.runs.task_ends import TaskEnd
+from crawler.runs.task_ends import TaskEnd, TaskOutcome
 from crawler.runs.worker import LOOKED_BACK_SECONDS, Pace, RunWorker, Standing
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import Fence, SessionOrder
@@ -385,6 +385,23 @@ def test_a_store_that_takes_no_page_ends_the_run(visits: Visits) -> None:
     ]  # fmt: skip
     with visits.database.read() as db:
         assert db.scalars(select(Run.last_error)).one() == "disk full"
+
+
+def test_a_fault_of_the_store_that_passes_costs_nothing(visits: Visits) -> None:
+    """The page is stored by its next attempt, which is its first."""
+
+    async def work(worker: RunWorker) -> None:
+        await both_begun(worker)
+        await refuse_one(worker)
+        await worker.end_task(await next_of(worker), TaskEnd())
+        again = await next_of(worker)
+        await worker.end_task(again, TaskEnd())
+        worker.stored(again, TaskOutcome.STORED)
+        await until(lambda: worker.over)
+
+    worker, status = at_work(visits, work)
+    assert (worker.over, status, worker.outgoing.refused) == (FINISHED, "completed", {})
+    assert [(row.status, row.attempts) for row in rows(visits)] == [("finished", 1)] * 2
 
 
 def test_an_end_that_cannot_be_written_costs_no_attempt(
