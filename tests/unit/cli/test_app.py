@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 import typer
-from typer.main import get_command
 
 from crawler.cli import app as cli
 from crawler.errors import IntegrityError, LockedError
@@ -52,18 +50,6 @@ def test_wrong_usage_is_two_lines(vitrine: Vitrine, arguments: tuple[str, ...], 
     assert found[1] == message
     # the innermost command that there is
     assert f"vitrine {' '.join(arguments)} ".startswith(f"{found[2]} ")
-
-
-def test_a_command_is_added_by_the_modules_that_are_named_for_it() -> None:
-    """So that only these are loaded when it is called."""
-    for module, names in cli.COMMANDS.items():
-        app = typer.Typer()
-        import_module(f"crawler.cli.{module}").register(app)
-        added = {command.name for command in app.registered_commands}
-        added |= {group.name for group in app.registered_groups}
-        assert added <= set(names), module
-    complete = get_command(cli.complete_app())
-    assert {name for names in cli.COMMANDS.values() for name in names} == set(complete.commands)  # type: ignore[attr-defined]
 
 
 def test_a_wrong_setting_is_two_lines(vitrine: Vitrine) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -46,14 +45,8 @@ def runs(database: Database) -> list[int]:
     return found
 
 
-@pytest.fixture
-def listed(vitrine: Vitrine, database_url: str) -> Listed:
-    """Runs `vitrine assets list`."""
-    return Listed(vitrine, database_url)
-
-
 class Listed:
-    """What `vitrine assets list` says."""
+    """`vitrine assets` on the database of the test."""
 
     def __init__(self, vitrine: Vitrine, url: str) -> None:
         self.vitrine = vitrine
@@ -70,6 +63,12 @@ class Listed:
         return {each["plugin"]: each["status"] for each in done.document["assets"]}
 
 
+@pytest.fixture
+def listed(vitrine: Vitrine, database_url: str) -> Listed:
+    """Runs `vitrine assets`."""
+    return Listed(vitrine, database_url)
+
+
 def test_they_are_listed_as_they_are_and_as_a_run_found_them(listed: Listed, runs: list[int]) -> None:
     """By source, run and status."""
     first, second, third = map(str, runs)
@@ -84,21 +83,6 @@ def test_they_are_listed_as_they_are_and_as_a_run_found_them(listed: Listed, run
     }
     assert listed.found("--source", "other") == {}
     assert listed("list", "--source", "other", "--fail-empty").code == 4
-
-
-def test_a_line_has_all_that_is_known(listed: Listed, runs: list[int]) -> None:
-    """One JSON document for each."""
-    done = listed("list", "--jsonl", "--run", str(runs[1]))
-    rows = [json.loads(line) for line in done.out.splitlines()]
-    assert [set(row) for row in rows] == [
-        {
-            "id", "source", "plugin", "kind", "key", "url", "title", "checksum", "versions", "first_seen_at",
-            "last_seen_at", "last_run_id", "missing_since", "listing_id", "status",
-        }
-    ] * 2  # fmt: skip
-    [row] = [row for row in rows if row["plugin"] == "product"]
-    assert (row["source"], row["url"], row["versions"]) == ("shop", URL, 2)
-    assert (row["missing_since"], row["status"]) == ("2026-03-01T12:00:00+00:00", "updated")
 
 
 def test_the_history_says_what_changed(listed: Listed, runs: list[int]) -> None:

@@ -65,15 +65,6 @@ def test_broken_servers_are_told_with_their_fix(vitrine: Vitrine) -> None:
     assert "geheim" not in done.out + done.err
 
 
-def test_a_folder_that_cannot_be_written_is_told(vitrine: Vitrine, tmp_path: Path) -> None:
-    """With the path that is in the way."""
-    (tmp_path / "file").touch()
-    done = asked(vitrine, ARTIFACTS_DIR=str(tmp_path / "file" / "artifacts"))
-    artifacts = findings(done)["artifacts"]
-    assert (done.code, artifacts["state"]) == (1, "broken")
-    assert str(tmp_path / "file") in artifacts["what"]
-
-
 def test_an_archive_that_cannot_be_made_is_told(vitrine: Vitrine, tmp_path: Path) -> None:
     """Its root cannot be written, its tool is missing or fails, Docker is away and wanted."""
     (tmp_path / "file").touch()

@@ -70,15 +70,6 @@ def test_an_interrupted_haul_is_gone_on_with(create: Callable[..., Done]) -> Non
     assert "there is a haul 'spring' already" in again.err
 
 
-def test_a_line_that_is_no_url_starts_nothing(vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is told with its number."""
-    monkeypatch.setattr(commands, "run_crawl", None)
-    Path("shops.txt").write_text("https://a.example/\nnone\n", encoding="utf-8")
-    done = vitrine("hauls", "create", "spring", "--urls", "shops.txt")
-    assert (done.code, done.out) == (2, "")
-    assert "error[usage]: shops.txt, line 2: " in done.err
-
-
 def test_a_file_that_can_be_read_once_only_makes_no_haul(vitrine: Vitrine, database_url: str) -> None:
     """A pipe: nothing could be gone on with from it."""
     os.mkfifo("pipe")

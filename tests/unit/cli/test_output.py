@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
-from pathlib import Path
-from uuid import UUID
 
 import pytest
 from rich.console import Console
 
 from crawler.cli import output
-from crawler.cli.output import emit, say, table
+from crawler.cli.output import table
 
 NOON = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
-
-
-def test_json_takes_what_rows_hold(capsys: pytest.CaptureFixture[str]) -> None:
-    """Ids and paths as text, times in ISO 8601, other scripts as they are."""
-    emit({"id": UUID(int=1), "at": NOON, "path": Path("a/b"), "name": "朝霧グラス"})
-    out = capsys.readouterr().out
-    assert "朝霧グラス" in out
-    assert json.loads(out) == {
-        "id": "00000000-0000-0000-0000-000000000001", "at": "2026-05-04T12:30:00+00:00", "path": "a/b",
-        "name": "朝霧グラス",
-    }  # fmt: skip
 
 
 def test_markup_of_sites_is_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,22 +19,6 @@ def test_markup_of_sites_is_no_markup(capsys: pytest.CaptureFixture[str]) -> Non
     out = capsys.readouterr().out
     assert "[red]Lamp[/]" in out
     assert [line.split() for line in out.splitlines()][1:] == [["[red]Lamp[/]", "-"], ["-", "x"]]
-
-
-def test_a_cell_is_shown_as_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    """Times in UTC, sizes in steps, a status with its sign."""
-    table(("seen", "bytes", "status"), [(NOON, 2048, "completed"), (None, None, "[odd]")])
-    lines = capsys.readouterr().out.splitlines()[1:]
-    assert lines[0].split() == ["2026-05-04", "12:30:00Z", "2.0", "KiB", "✓", "completed"]
-    assert lines[1].split() == ["-", "-", "[odd]"]
-
-
-def test_values_of_a_line_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nor do they steer a terminal; a line without values keeps its braces."""
-    say("[bold]{name}[/] of {moment}: {status}", name="[red]{x}\x1b[31m", moment=NOON, status="failed")
-    say("{literally}")
-    out = capsys.readouterr().out
-    assert out == "[red]{x}\ufffd[31m of 2026-05-04 12:30:00Z: ✗ failed\n{literally}\n"
 
 
 def test_a_narrow_terminal_leaves_columns_out(

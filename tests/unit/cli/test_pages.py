@@ -44,15 +44,6 @@ def test_a_verdict_comes_with_its_evidence(vitrine: Vitrine, files: None) -> Non
     assert no["reasons"]
 
 
-def test_people_are_told_why(vitrine: Vitrine, files: None) -> None:
-    """What a page has, and what it lacks."""
-    done = vitrine("pdp", "check", "yes.html", "no.html")
-    assert "✓ yes.html is a product page (v1.2)" in done.out
-    assert "✗ no.html is no product page (v1.2): " in done.out
-    assert "lacks a price" in done.out
-    assert done.err == "1 of 2 are product pages by v1.2\n"
-
-
 @pytest.mark.parametrize(
     ("names", "options", "code"),
     [
@@ -71,13 +62,6 @@ def test_the_exit_code_says_what_could_be_read(
 ) -> None:
     """That a page is none is an answer, and no failure."""
     assert vitrine("pdp", "check", *options, *names).code == code
-
-
-def test_only_product_pages_are_shown_where_that_is_wanted(vitrine: Vitrine, files: None) -> None:
-    """What could not be read is told beside the data."""
-    done = vitrine("pdp", "check", "--only-pdp", "--jsonl", "no.html", "yes.html", "none.html")
-    assert [json.loads(line)["file"] for line in done.out.splitlines()] == ["yes.html", "none.html"]
-    assert "none.html: No such file or directory" in done.err
 
 
 def test_many_are_judged_in_their_order(

@@ -11,7 +11,6 @@ from sqlalchemy import select
 
 from crawler.db.models import AuditEntry
 from crawler.retention.policies import DEFAULT_DAYS
-from tests.unit.views.rows import a_hold, a_listing, a_session
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,18 +51,6 @@ def test_a_domain_can_be_held_before_it_is_visited(vitrine: Vitrine) -> None:
     assert vitrine("retention", "unhold", "--domain", "shop.example").code == 1
     assert vitrine("retention", "holds", "--json").document == {"holds": []}
     assert "there is nothing of domain" in vitrine("purge", "--domain", "shop.example", "--yes").err
-
-
-@pytest.mark.usefixtures("made")
-def test_a_dry_run_answers_on_standard_output(vitrine: Vitrine) -> None:
-    """And there alone, with the figures of the collections; no result of it is kept."""
-    vitrine("retention", "policies")  # makes the tables
-    done = vitrine("cleanup", "--dry-run")
-    assert (done.code, done.err) == (0, "")
-    assert "dry run: 0 artifacts would go; past their date are 0" in done.out
-    document = vitrine("cleanup", "--dry-run", "--json").document
-    assert document["collections_processed"] == len(DEFAULT_DAYS)
-    assert vitrine("retention", "policies", "--json").document["last_cleanup"] is None
 
 
 @pytest.mark.usefixtures("made")
@@ -116,21 +103,3 @@ def test_the_days_of_html_are_written_into_the_projects_settings(
     assert (entry.action, entry.details["before"], entry.details["after"]) == ("retention.html", 14, 3)
     refused = vitrine("retention", "set", "html", "4", HTML_RETENTION_DAYS="9")
     assert (refused.code, "the environment says HTML_RETENTION_DAYS=9" in refused.err) == (2, True)
-
-
-def test_holds_of_a_domain_are_listed(vitrine: Vitrine, database: Database, database_url: str) -> None:
-    """Those on it, and those on its sessions and products."""
-    session, listing = a_session(), a_listing()
-    with database.write() as db:
-        db.add_all([session, listing])
-        db.flush()
-        db.add_all(
-            [
-                a_hold(session_id=session.id), a_hold(listing_id=listing.id), a_hold(domain="shop.example"),
-                a_hold(domain="other.example"),
-            ]
-        )  # fmt: skip
-    lines = vitrine(
-        "retention", "holds", "--domain", "www.shop.example", "--jsonl", DATABASE_URL=database_url
-    )
-    assert len(lines.out.splitlines()) == 3

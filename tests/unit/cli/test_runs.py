@@ -65,18 +65,6 @@ def test_a_run_is_stopped(vitrine: Vitrine, stored: Database) -> None:
     assert shown["completed_at"]
 
 
-def test_the_newest_stand_first_and_a_source_by_itself(vitrine: Vitrine, stored: Database) -> None:
-    """Both as lists and as lines."""
-    first, second = a_run(stored), a_run(stored, "pots")
-    assert [run["id"] for run in vitrine("runs", "list", "--json").document["runs"]] == [second, first]
-    assert [run["id"] for run in vitrine("runs", "list", "--limit", "1", "--json").document["runs"]] == [
-        second
-    ]
-    of_one = vitrine("runs", "list", "--source", "shop", "--json").document
-    assert [run["id"] for run in of_one["runs"]] == [first]
-    assert len(vitrine("runs", "list", "--jsonl").out.splitlines()) == 2
-
-
 def test_a_report_goes_where_it_is_wanted(vitrine: Vitrine, stored: Database, tmp_path: Path) -> None:
     """The screen, or a file."""
     run_id = a_run(stored)

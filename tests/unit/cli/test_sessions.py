@@ -80,15 +80,6 @@ def test_one_is_shown_with_all_that_is_known(vitrine: Vitrine, stored: None, dat
     assert "none=" not in done.out
 
 
-def test_they_are_listed_with_what_kept_them(vitrine: Vitrine, stored: None, database_url: str) -> None:
-    """And the next step."""
-    done = vitrine("sessions", "list", DATABASE_URL=database_url)
-    [line] = done.out.splitlines()[1:]
-    for text in ("abcdef00 ", "shop.example", "✗ failed", "A chair", "Crawl failed (timeout)"):
-        assert text in line
-    assert done.err == "next: vitrine sessions show ID\n"
-
-
 def test_they_are_found_by_what_is_known_and_paged(
     vitrine: Vitrine, database: Database, database_url: str
 ) -> None:

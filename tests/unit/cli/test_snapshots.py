@@ -87,15 +87,6 @@ def test_tracking_parameters_make_no_other_page(
         assert vitrine("search", url, "--json", DATABASE_URL=database_url).document["total"] == len(urls)
 
 
-def test_how_a_query_was_understood(command: Command) -> None:
-    """When that is asked for."""
-    how = command("search", "red AND leather", "--explain", "--json").document["explain"]
-    assert (how["understood_as"], how["answered_by"], how["terms"]) == (
-        "boolean", "boolean", ["red", "leather"],
-    )  # fmt: skip
-    assert "understood as: boolean" in command("search", "red AND leather", "--explain").err
-
-
 @pytest.mark.parametrize(
     ("query", "problem"),
     [

@@ -64,15 +64,6 @@ def test_the_list_is_cut_like_every_other(vitrine: Vitrine, written: None) -> No
     assert cut("--since", "2020-01-01", "--until", "2020-01-02") == []
 
 
-def test_the_file_may_lie_elsewhere(vitrine: Vitrine) -> None:
-    """An option says where, or the setting."""
-    Path("mine.toml").write_text(FINE, encoding="utf-8")
-    assert vitrine("sources", "list", "--file", "mine.toml").code == 0
-    assert vitrine("sources", "check", "mine.toml").code == 0
-    assert vitrine("sources", "check", SOURCES_FILE="mine.toml").code == 0
-    assert vitrine("sources", "list", SOURCES_FILE="mine.toml").code == 0
-
-
 def test_a_check_says_per_source_what_is_odd(vitrine: Vitrine) -> None:
     """And fails."""
     Path("sources.toml").write_text(ODD, encoding="utf-8")

@@ -84,19 +84,6 @@ def test_it_ends_quietly_when_told(how: str) -> None:
         assert not process.stderr.read()
 
 
-def test_without_a_parents_pipe_it_stays() -> None:
-    """A demo in the background has no stdin worth watching."""
-    with subprocess.Popen(
-        COMMAND, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        place = json.loads(process.stdout.readline())
-        assert read(place["front"])
-        assert process.poll() is None
-        process.terminate()
-        assert process.wait(PATIENCE_SECONDS) == 0
-
-
 def test_a_port_in_use_is_one_clear_line(elsewhere: DemoProcess) -> None:
     """No traceback, and the exit code of a usage error."""
     done = subprocess.run(

@@ -44,32 +44,6 @@ def test_refusals(demo: DemoServer, scenario: str, status: int, retry_after: str
         demo.forget()
 
 
-def test_recovers_after_two_requests(demo: DemoServer) -> None:
-    """The shop as a whole, or one URL behind the prefix."""
-    assert [ask(demo.url("503-recovers")).status for _ in range(4)] == [503, 503, 200, 200]
-    prefixed = shown(demo, "503-recovers", f"{PAGE}?times=1")
-    assert [ask(prefixed).status for _ in range(3)] == [503, 200, 200]
-
-
-@pytest.mark.parametrize(("scenario", "status"), [("redirect", 302), ("redirect-permanent", 301)])
-def test_redirects_inside_the_shop(demo: DemoServer, scenario: str, status: int) -> None:
-    """To the page behind the prefix; the shop itself redirects its start page alone."""
-    by_prefix, by_shop = ask(shown(demo, scenario)), ask(demo.url(scenario))
-    assert (by_prefix.status, by_prefix.headers["Location"]) == (status, PAGE)
-    assert (by_shop.status, by_shop.headers["Location"]) == (status, "/start")
-    assert "<h1" in read(demo.url(scenario, PAGE))
-    assert read(demo.url(scenario, "/start"))
-
-
-@pytest.mark.parametrize(("scenario", "side"), [("redirect-www", "www"), ("redirect-host", "m")])
-def test_redirects_to_another_host_of_the_shop(demo: DemoServer, scenario: str, side: str) -> None:
-    """Which then has the page."""
-    target = demo.url(f"{side}.{scenario}", PAGE)
-    assert ask(demo.url(scenario, PAGE)).headers["Location"] == target
-    assert "Add to cart" in read(target)
-    assert ask(shown(demo, scenario)).headers["Location"] == demo.url(f"{side}.plain", PAGE)
-
-
 @pytest.mark.parametrize("by_prefix", [True, False])
 def test_the_loop_comes_back_to_its_start(demo: DemoServer, *, by_prefix: bool) -> None:
     """After three different URLs."""
@@ -82,21 +56,6 @@ def test_the_loop_comes_back_to_its_start(demo: DemoServer, *, by_prefix: bool) 
         way.append(answer.headers["Location"])
     assert way[0] == way[3]
     assert len(set(way)) == 3
-
-
-def test_bot_block_answers_200_without_the_page(demo: DemoServer) -> None:
-    """Every page of the shop, however often."""
-    for url in (demo.url("bot-block"), demo.url("bot-block", PAGE), shown(demo, "bot-block")):
-        text = read(url)
-        assert "captcha" in text
-        assert "verify you are human" in text
-        assert "Fogbound" not in text
-
-
-def test_bot_block_clears_after_one_reload(demo: DemoServer) -> None:
-    """And so it does for the next session."""
-    url = demo.url("bot-block-clears")
-    assert ["captcha" in read(url) for _ in range(4)] == [True, False, True, False]
 
 
 @pytest.mark.parametrize("coding", ["identity", "gzip"])

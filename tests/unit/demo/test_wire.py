@@ -40,17 +40,6 @@ def test_gzip_is_sent_only_to_those_who_take_it(demo: DemoServer) -> None:
     assert gzip.decompress(packed.body) == plain.body
 
 
-def test_equal_requests_get_equal_bytes(demo: DemoServer) -> None:
-    """Headers included: nothing on the wire depends on the time."""
-    raw = b"GET /about HTTP/1.0\r\nHost: plain.localhost\r\n\r\n"
-    assert send(demo.front, raw=raw) == send(demo.front, raw=raw)
-
-
-def test_what_is_not_http_is_told_so(demo: DemoServer) -> None:
-    """With status 400."""
-    assert send(demo.front, raw=b"HELO shop\r\n\r\n").startswith(b"HTTP/1.1 400 ")
-
-
 def test_an_endless_request_is_told_so(demo: DemoServer) -> None:
     """With status 431, before it fills the memory."""
     raw = b"GET / HTTP/1.1\r\nX: " + b"y" * 70_000
