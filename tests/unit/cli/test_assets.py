@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -83,6 +84,21 @@ def test_they_are_listed_as_they_are_and_as_a_run_found_them(listed: Listed, run
     }
     assert listed.found("--source", "other") == {}
     assert listed("list", "--source", "other", "--fail-empty").code == 4
+
+
+def test_a_line_has_all_that_is_known(listed: Listed, runs: list[int]) -> None:
+    """One JSON document for each."""
+    done = listed("list", "--jsonl", "--run", str(runs[1]))
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    assert [set(row) for row in rows] == [
+        {
+            "id", "source", "plugin", "kind", "key", "url", "title", "checksum", "versions", "first_seen_at",
+            "last_seen_at", "last_run_id", "missing_since", "listing_id", "status",
+        }
+    ] * 2  # fmt: skip
+    [row] = [row for row in rows if row["plugin"] == "product"]
+    assert (row["source"], row["url"], row["versions"]) == ("shop", URL, 2)
+    assert (row["missing_since"], row["status"]) == ("2026-03-01T12:00:00+00:00", "updated")
 
 
 def test_the_history_says_what_changed(listed: Listed, runs: list[int]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from crawler.db.engine import Database
+from crawler.db.models import Page, Snapshot
 from crawler.evidence.folder_store import FolderStore
 from tests.unit.archive.captured import SHOP, day
 from tests.unit.archive.stored import index_pages, keep
@@ -53,6 +54,20 @@ def test_a_diff(command: Command) -> None:
     assert "+ 12 EUR [b]" in shown.out
     same = command("diff", "2", "3", "--json")
     assert (same.code, same.document["change_type"], same.document["sections"]) == (0, "unchanged", [])
+
+
+@pytest.mark.parametrize(("is_pdp", "shown"), [(True, ["price"]), (False, [])])
+def test_facts_are_those_of_products(
+    command: Command, sqlite_database: str, *, is_pdp: bool, shown: list[str]
+) -> None:
+    """What is read in a list of products is nobody's price."""
+    database = Database(sqlite_database)
+    with database.write() as db:
+        pages = [db.get_one(Page, db.get_one(Snapshot, number).page_id) for number in (1, 2)]
+        for page, price in zip(pages, ("10.00", "12.00"), strict=True):
+            page.facts, page.verdict = {"price": price}, {"is_pdp": is_pdp}
+    database.close()
+    assert [each["name"] for each in command("diff", "1", "2", "--json").document["facts"]] == shown
 
 
 def test_what_cannot_be_compared(command: Command) -> None:

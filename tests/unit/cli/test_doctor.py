@@ -28,7 +28,7 @@ def asked(vitrine: Vitrine, **environment: str) -> Done:
 
 def test_an_empty_machine_is_well(vitrine: Vitrine, tmp_path: Path) -> None:
     """Everything works embedded; what is absent says what it would add; looking leaves nothing behind."""
-    done = vitrine("doctor", "--json")
+    done = asked(vitrine)
     found = findings(done)
     assert (done.code, done.document["ok"]) == (0, True)
     assert {name: finding["state"] for name, finding in found.items() if name != "browser"} == {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +76,16 @@ def test_open_ones_are_listed(command: Command, noted: dict[str, list[int]]) -> 
     shown = command("list").out
     assert "[red]HTTP 501" in shown
     assert "open" in shown
+
+
+def test_a_line_has_all_that_is_known(command: Command, noted: dict[str, list[int]]) -> None:
+    """One JSON document for each."""
+    rows = [json.loads(line) for line in command("list", "--jsonl").out.splitlines()]
+    assert rows[-1] == {
+        "id": noted["ids"][0], "run_id": noted["runs"][0], "stage": "fetch", "url": "https://shop.example/",
+        "message": "HTTP 500", "times": 1, "context": {"n": 1}, "created_at": "2026-03-01T12:00:00+00:00",
+        "last_at": "2026-03-01T12:00:00+00:00", "resolved_at": None, "resolved_by": None, "resolution": None,
+    }  # fmt: skip
 
 
 def test_some_are_resolved_by_their_numbers(

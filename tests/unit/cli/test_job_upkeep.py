@@ -40,6 +40,22 @@ def test_a_cleanup_at_the_command_line(seeded: Vitrine) -> None:
     assert "nothing to clean up" in seeded("jobs", "cleanup", "1").err
 
 
+def test_counts_and_sizes(seeded: Vitrine) -> None:
+    """Of each state, also of those that no job has; and what a folder takes, counted when it is asked for."""
+    Path("old/warcs").mkdir(parents=True)
+    Path("old/warcs/a.warc.gz").write_bytes(b"12345")
+    seeded("jobs", "register", "--source", "hc", "--output-dir", "old")
+    counts = seeded("jobs", "status", "--json").document["counts"]
+    assert (counts["completed"], counts["queued"], len(counts)) == (1, 0, 8)
+    assert seeded("jobs", "storage", "--json").document["jobs"][0]["storage_scanned_at"] is None
+    scanned = seeded("jobs", "storage", "--scan", "--json")
+    assert scanned.code == 0
+    assert scanned.document["jobs"][0]["storage_scanned_at"] is not None
+    [found] = seeded("jobs", "storage", "1", "--json").document["jobs"]
+    assert (found["warc_file_count"], found["warc_bytes_total"]) == (1, 5)
+    assert seeded("jobs", "consolidate", "1").code == 0
+
+
 def test_a_job_is_put_right(seeded: Vitrine) -> None:
     """Options are changed as a whole or not at all, and only where that is said twice."""
     seeded("jobs", "create", "--source", "hc", "--option", "log_level=DEBUG")

@@ -15,9 +15,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawler.cli.timed_lines import Lasting, Place, Timed, crontab, units
-from crawler.runs.schedules import Schedule
-
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Vitrine
 
@@ -39,7 +36,7 @@ PROGRAM = Path(sys.executable).parent / "vitrine"
 @pytest.fixture
 def odd_folder(vitrine: Vitrine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Sources in a folder whose name neither a shell nor cron nor systemd takes as it is."""
-    folder = tmp_path / "a 100% folder"
+    folder = tmp_path / "a 100% $odd o'clock folder"
     folder.mkdir()
     (folder / "scrapy.cfg").touch()  # a project of its own
     (folder / "sources.toml").write_text(SOURCES)
@@ -50,7 +47,7 @@ def odd_folder(vitrine: Vitrine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_crontab(vitrine: Vitrine, odd_folder: Path) -> None:
     """The crawl at the source's own times, and the cleanup once; a percent sign would end the line."""
     done = vitrine("schedule", "acme", "ACME")
-    folder = f"'{odd_folder}'".replace("%", r"\%")
+    folder = shlex.quote(str(odd_folder)).replace("%", r"\%")
     crawl = (
         "# crawl Acme & Co\n"
         f"30 2 * * mon  cd {folder} && {PROGRAM} -q crawl site --source acme --resume >/dev/null\n"
@@ -73,13 +70,13 @@ def units_of(out: str) -> dict[str, str]:
 @pytest.mark.usefixtures("odd_folder")
 def test_units_are_valid(vitrine: Vitrine, tmp_path: Path, more: tuple[str, ...]) -> None:
     """Services and timers as systemd's own verification wants them; an archive needs a worker."""
-    done = vitrine("schedule", "acme", "--for", "systemd", *more, VITRINE_HOME=str(tmp_path / "a 5% home"))
+    done = vitrine("schedule", "acme", "--for", "systemd", *more, VITRINE_HOME=f'{tmp_path}/a 5% "home"')
     units = units_of(done.out)
     lasting = {"vitrine-worker.service", "vitrine-serve.service"}
     assert units.keys() & lasting == (lasting if more else set())
     assert "OnCalendar=Mon *-*-* 02:30:00" in units["vitrine-acme.timer"]
-    assert "100%% folder" in units["vitrine-acme.service"]
-    assert f'Environment="VITRINE_HOME={tmp_path}/a 5%% home"\n' in units["vitrine-acme.service"]
+    assert "100%% $odd o'clock folder\n" in units["vitrine-acme.service"]
+    assert f'Environment="VITRINE_HOME={tmp_path}/a 5%% \\"home\\""\n' in units["vitrine-acme.service"]
     assert "KillMode=mixed\n" in units["vitrine-acme.service"]
     if not shutil.which("systemd-analyze"):
         return
@@ -171,37 +168,3 @@ def test_the_lines_run_with_nothing_but_a_shell(vitrine: Vitrine, odd_folder: Pa
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")  # which cron would mail
     with closing(sqlite3.connect(home / "vitrine.db")) as db:
         assert db.execute("SELECT count(*) FROM retention_results").fetchone()[0] > 0
-
-
-ODD = "/srv/a b%c'd$e"
-TIMED = Timed("vitrine-shop", "the shop, 100%", ("crawl", "site", "a%b", "it's"), Schedule.of("30 4 * * *"))
-WORKER = Lasting("vitrine-worker", "jobs", ("worker",), is_patient=True)
-WEB = Lasting("vitrine-web", "the web side", ("serve",))
-
-
-def a_place(**environment: str) -> Place:
-    """A folder and a program with all that is awkward in their names."""
-    return Place(Path(ODD), Path(f"{ODD}/vitrine"), "me", (Path(f"{ODD}/var"),), environment)
-
-
-def test_a_line_of_cron_is_one_shell_command() -> None:
-    """Cron itself ends a line at a percent sign, so each is escaped for it; the shell has it back."""
-    about, line = crontab([TIMED], a_place(A="x y"))
-    assert about == "# the shop, 100%"
-    schedule, _, command = line.partition("  ")
-    assert schedule == "30 4 * * *"
-    assert "%" not in command.replace(r"\%", "")
-    assert shlex.split(command.replace(r"\%", "%")) == [
-        "cd", ODD, "&&", "A=x y", f"{ODD}/vitrine", "-q", "crawl", "site", "a%b", "it's", ">/dev/null",
-    ]  # fmt: skip
-
-
-def test_a_unit_says_its_words_as_systemd_reads_them() -> None:
-    """Quoted where they have to be, percent and dollar signs doubled."""
-    files = units([TIMED], [WORKER, WEB], a_place(A='x "y"'))
-    service = files["vitrine-shop.service"].splitlines()
-    assert 'ExecStart="/srv/a b%%c\'d$$e/vitrine" crawl site a%%b "it\'s"' in service
-    assert 'Environment="A=x \\"y\\""' in service
-    assert "Description=Vitrine: the shop, 100%%" in service
-    assert "WorkingDirectory=/srv/a b%%c'd$e" in service
-    assert "OnCalendar=" in files["vitrine-shop.timer"]
