@@ -1,62 +1,181 @@
-"""A connection to a refused address is never made, and is told as what it is."""
+"""Connections are made to allowed addresses only, for sessions with their domain; answers are bounded."""
 
 from __future__ import annotations
 
+import asyncio
+import socketserver
+import threading
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from pytest_twisted import ensureDeferred
 from scrapy.exceptions import CannotResolveHostError
 from scrapy.resolver import CachingHostnameResolver
+from scrapy.utils.test import get_crawler
+from twisted.internet.defer import Deferred
 
 from crawler.access.egress import EgressPolicy, EgressRefusedError
-from crawler.crawl.answers import HeadersTooLargeError
-from crawler.middlewares.egress import (
-    MAX_HEADER_BYTES,
-    MAX_HEADER_LINES,
-    GuardedHandler,
-    GuardedResolver,
-    PartialHandler,
-    _BoundedParser,
-)
-from tests.unit.components import a_request, awaited
+from crawler.capture.failures import Cause
+from crawler.crawl.answers import BrokenOffError, HeadersTooLargeError, SessionStoppedError, cause_of_error
+from crawler.crawl.context import SESSION, TASK, CrawlContext
+from crawler.middlewares.egress import MAX_HEADER_BYTES, MAX_HEADER_LINES, GuardedHandler, GuardedResolver
+from tests.unit.components import a_request, a_visit, crawl_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.http import Response
+
+PART = b"<html><bo"
+HEAD = b"HTTP/1.1 200 OK\r\nX-A: b\r\n"
+ANSWERS = {
+    "/page": HEAD + b"Content-Length: 9\r\n\r\n" + PART,
+    "/lines": HEAD + b"X: y\r\n" * (MAX_HEADER_LINES - 1) + b"\r\n",
+    "/bytes": HEAD + (b"X: " + b"y" * 8000 + b"\r\n") * (MAX_HEADER_BYTES // 8003 + 1) + b"\r\n",
+    "/folded": HEAD + (b" " + b"y" * 8000 + b"\r\n") * (MAX_HEADER_BYTES // 8001 + 1) + b"\r\n",
+    "/line": HEAD + b"X" * 20_000,
+    "/cut": HEAD + b"Content-Length: 390\r\n\r\n" + PART,
+    "/slow": HEAD + b"Content-Length: 390\r\n\r\n" + PART,
+    "/large": HEAD + b"\r\n" + b"x" * 2000,
+}
 
 
-class Receiver:
-    """Who asked for a name's addresses."""
+class Wire(socketserver.StreamRequestHandler):
+    """Sends what is wanted, byte for byte."""
+
+    server: Site
+
+    def handle(self) -> None:
+        """One request a connection; the slow one is answered in part and held."""
+        path = self.rfile.readline().split(b" ")[1].decode()
+        self.server.asked.append(path)
+        while self.rfile.readline().strip():
+            pass
+        self.wfile.write(ANSWERS[path])
+        if path == "/slow":
+            self.server.may_end.wait(60)
+
+
+class Site(socketserver.ThreadingTCPServer):
+    """Remembers what it was asked."""
+
+    daemon_threads = True
 
     def __init__(self) -> None:
-        self.addresses: list[str] = []
-        self.is_done = False
+        super().__init__(("127.0.0.1", 0), Wire)
+        self.asked: list[str] = []
+        self.may_end = threading.Event()
 
-    # ruff: ignore[invalid-function-name] - Twisted's names
-    def resolutionBegan(self, resolution: Any) -> None:
-        """An answer is on its way."""
-
-    # ruff: ignore[invalid-function-name] - the same
-    def addressResolved(self, address: Any) -> None:
-        """One of them."""
-        self.addresses.append(address.host)
-
-    # ruff: ignore[invalid-function-name] - the same
-    def resolutionComplete(self) -> None:
-        """There are no more."""
-        self.is_done = True
+    def url(self, path: str = "/page", host: str = "127.0.0.1") -> str:
+        """Of one of its pages."""
+        return f"http://{host}:{self.server_address[1]}{path}"
 
 
 @pytest.fixture
-def resolver(monkeypatch: pytest.MonkeyPatch) -> GuardedResolver:
-    """A resolver of names that are lists of addresses."""
+def site() -> Iterator[Site]:
+    """A site on this machine."""
+    with Site() as site:
+        thread = threading.Thread(target=site.serve_forever)
+        thread.start()
+        yield site
+        site.may_end.set()
+        site.shutdown()
+        thread.join()
 
-    def resolve(_: Any, receiver: Any, name: str, *_args: Any, **_options: Any) -> None:
-        receiver.resolutionBegan(None)
-        for host in name.split(","):
-            receiver.addressResolved(SimpleNamespace(host=host))
-        receiver.resolutionComplete()
 
-    monkeypatch.setattr(CachingHostnameResolver, "resolveHostName", resolve)
-    reactor: Any = SimpleNamespace(nameResolver=None)
-    return GuardedResolver(reactor, 10, EgressPolicy.of(["10.1.0.0/16"]))
+@pytest.fixture(autouse=True)  # ruff: ignore[pytest-fixture-autouse] - handlers put theirs into the reactor
+def usual_resolver() -> Iterator[None]:
+    """Other tests have the reactor's own resolver."""
+    from twisted.internet import reactor
+
+    before = reactor.nameResolver
+    yield
+    reactor.installNameResolver(before)
+
+
+def downloaded(url: str, allowed: str = "127.0.0.0/8", timeout: float = 60) -> Deferred[Response]:
+    """What comes of a request of a crawl that may connect to these addresses, in the reactor's loop."""
+    from twisted.internet import reactor
+
+    crawler = get_crawler(settings_dict={"EGRESS_ALLOW": allowed, "DOWNLOAD_MAXSIZE": 1000})
+    handler = GuardedHandler(crawler)
+
+    async def download() -> Response:
+        try:
+            return await handler.download_request(a_request(url, meta={"download_timeout": timeout}))
+        finally:
+            await handler.close()
+
+    loop = reactor._asyncioEventloop
+    return Deferred.fromFuture(asyncio.ensure_future(download(), loop=loop))
+
+
+@ensureDeferred  # type: ignore[untyped-decorator]
+async def test_an_address_that_is_not_allowed_is_never_connected_to(site: Site) -> None:
+    """It is told from a name that has no address, for which Scrapy has the same error."""
+    assert (await downloaded(site.url(host="localhost"))).body == PART
+    for host in ("localhost", "127.0.0.1"):
+        with pytest.raises(EgressRefusedError, match=f"{host} is not to be connected to") as refused:
+            await downloaded(site.url(host=host), allowed="")
+        assert "EGRESS_ALLOW" in str(refused.value.hint)
+    assert site.asked == ["/page"]
+    with pytest.raises(CannotResolveHostError):
+        await downloaded("http://nowhere.invalid/")
+
+
+@ensureDeferred  # type: ignore[untyped-decorator]
+@pytest.mark.parametrize(
+    ("path", "cause", "kept"),
+    [
+        ("/lines", Cause.HEADERS_TOO_LARGE, None),
+        ("/bytes", Cause.HEADERS_TOO_LARGE, None),
+        ("/folded", Cause.HEADERS_TOO_LARGE, None),
+        ("/line", Cause.HEADERS_TOO_LARGE, None),
+        ("/cut", Cause.TRUNCATED, PART),
+        ("/slow", Cause.TIMEOUT, PART),
+        ("/large", Cause.TOO_LARGE, b""),
+    ],
+)
+async def test_an_answer_without_its_end_is_an_error_that_has_what_came(
+    site: Site, path: str, cause: Cause, kept: bytes | None
+) -> None:
+    """For the record of it; of one that grew too large only the head is kept, of endless headers nothing."""
+    with pytest.raises((HeadersTooLargeError, BrokenOffError)) as failed:
+        await downloaded(site.url(path), timeout=0.5 if path == "/slow" else 60)
+    assert cause_of_error(failed.value) == cause
+    response: Any = getattr(failed.value, "response", None)
+    assert (response and response.body) == kept
+    assert kept is None or response.headers[b"X-A"] == b"b"
+
+
+@pytest.mark.parametrize("why", ["held", "stopped", "unknown", "lost", "run over", "closing"])
+def test_no_connection_is_made_for_a_session_that_lost_its_domain(
+    monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
+    """It is asked right before, as its request may have waited in Scrapy's queue."""
+    parts, visit = crawl_parts(), a_visit()
+    held = SimpleNamespace(may_fetch=lambda of, domain: (of, domain) == (visit, "shop.example"))
+    visits = SimpleNamespace(running={visit.id: visit}, domains=held)
+    over = SimpleNamespace(why="it was stopped") if why == "run over" else None
+    context = SimpleNamespace(visits=visits, run_worker=SimpleNamespace(over=over))
+    monkeypatch.setattr(CrawlContext, "of", lambda _: context)
+    request = a_request(visit=visit, meta={"download_slot": "shop.example", TASK: "a task"})
+    if why == "stopped":
+        visit.stop(Cause.LOCK_LOST)
+    elif why == "unknown":
+        request.meta[SESSION] = "another"
+    elif why == "lost":
+        request.meta["download_slot"] = "elsewhere.example"
+    elif why == "closing":
+        parts.crawler.engine.running = False
+    handler: Any = GuardedHandler.__new__(GuardedHandler)
+    handler._crawler = parts.crawler
+    if why == "held":
+        handler.require_lock(request)
+    else:
+        with pytest.raises(SessionStoppedError):
+            handler.require_lock(request)
 
 
 @pytest.mark.parametrize(
@@ -71,76 +190,25 @@ def resolver(monkeypatch: pytest.MonkeyPatch) -> GuardedResolver:
         ("169.254.169.254", []),
     ],
 )
-def test_all_addresses_of_a_name_or_none(resolver: GuardedResolver, answer: str, passed: list[str]) -> None:
-    """One bad address spoils the name; what the operator allows is good."""
-    receiver = Receiver()
-    resolver.resolveHostName(receiver, answer)
-    assert receiver.addresses == passed
-    assert receiver.is_done
-
-
-def downloaded(resolver: GuardedResolver, url: str) -> Any:
-    """What the handler of a crawl with this resolver says."""
-    handler = GuardedHandler.__new__(GuardedHandler)
-    handler._resolver = resolver
-    return awaited(handler.download_request(a_request(url)))
-
-
-def test_a_refused_host_is_told_from_an_unknown_one(
-    resolver: GuardedResolver, monkeypatch: pytest.MonkeyPatch
+def test_all_addresses_of_a_name_or_none(
+    monkeypatch: pytest.MonkeyPatch, answer: str, passed: list[str]
 ) -> None:
-    """Scrapy has one error for both: a name without addresses."""
+    """One bad address spoils the name; what the operator allows is good."""
 
-    def no_address(*_: Any) -> None:
-        raise CannotResolveHostError("no")
+    def resolve(_: Any, receiver: Any, name: str, *_args: Any, **_options: Any) -> None:
+        receiver.resolutionBegan(None)
+        for host in name.split(","):
+            receiver.addressResolved(SimpleNamespace(host=host))
+        receiver.resolutionComplete()
 
-    monkeypatch.setattr(PartialHandler, "download_request", no_address)
-    resolver.judge("inner.example", ["192.168.0.1"])
-    resolver.judge("gone.example", [])
-    with pytest.raises(EgressRefusedError, match=r"inner\.example is not to be connected to") as refused:
-        downloaded(resolver, "http://inner.example/")
-    assert "EGRESS_ALLOW" in str(refused.value.hint)
-    for host in ("gone.example", "never-asked.example"):
-        with pytest.raises(CannotResolveHostError):
-            downloaded(resolver, f"http://{host}/")
-
-
-# ── an answer's headers: read to a bound, and refused beyond it before they are kept ──
-
-
-def parser() -> Any:
-    """A parser in the midst of an answer's headers."""
-    request = SimpleNamespace(method=b"GET", absoluteURI=None, persistent=False)
-    made = _BoundedParser(request, lambda _rest: None)  # type: ignore[no-untyped-call]
-    made.makeConnection(SimpleNamespace(loseConnection=lambda: None, abortConnection=lambda: None))  # type: ignore[no-untyped-call]
-    made.lineReceived(b"HTTP/1.1 200 OK")
-    return made
-
-
-def test_as_many_as_are_allowed() -> None:
-    """The status line counts as one."""
-    reading = parser()
-    for number in range(MAX_HEADER_LINES - 1):
-        reading.lineReceived(b"X-%d: y" % number)
-    with pytest.raises(HeadersTooLargeError, match="more than 500 header lines"):
-        reading.lineReceived(b"X: y")
-
-
-@pytest.mark.parametrize("line", [b"X: " + b"y" * 8000, b" " + b"y" * 8000, b"y" * 8000])
-def test_as_much_as_is_allowed(line: bytes) -> None:
-    """Folded lines count, and those without a colon."""
-    reading = parser()
-    reading.lineReceived(b"X-First: y")
-    for _ in range(MAX_HEADER_BYTES // 8003):
-        reading.lineReceived(line)
-    with pytest.raises(HeadersTooLargeError, match="262144 bytes"):
-        reading.lineReceived(b"y" * 9000)
-
-
-def test_a_line_without_end() -> None:
-    """Twisted gives up on it; we say why."""
-    with pytest.raises(HeadersTooLargeError, match="a header line of more than"):
-        parser().lineLengthExceeded(b"X" * 20_000)
-
-
-# ── answers that do not come to their ends keep what came of them ──
+    monkeypatch.setattr(CachingHostnameResolver, "resolveHostName", resolve)
+    reactor: Any = SimpleNamespace(nameResolver=None)
+    resolver = GuardedResolver(reactor, 10, EgressPolicy.of(["10.1.0.0/16"]))
+    found: list[str] = []
+    receiver: Any = SimpleNamespace(
+        resolutionBegan=lambda _: None,
+        addressResolved=lambda address: found.append(address.host),
+        resolutionComplete=lambda: None,
+    )
+    resolver.resolveHostName(receiver, answer)
+    assert found == passed

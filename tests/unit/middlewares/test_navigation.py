@@ -59,8 +59,7 @@ def test_an_answer_is_passed_on(parts: Parts, status: int) -> None:
     assert answer.status == status
 
 
-@pytest.mark.parametrize("status", [404, 500, 503, 429])
-@pytest.mark.parametrize("is_robots", [True, False])
+@pytest.mark.parametrize(("status", "is_robots"), [(404, False), (503, False), (429, True)])
 def test_a_session_waits_as_long_as_its_site_asks(parts: Parts, status: int, *, is_robots: bool) -> None:
     """Whether that page is tried again or not; robots.txt's answer counts like a page's."""
     visit = parts.visits.add(a_visit())

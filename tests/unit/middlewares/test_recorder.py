@@ -174,6 +174,13 @@ def test_answers_of_one_moment_are_written_together(recorder: RecorderMiddleware
     assert [each.body for each in shelf.written] == [b"1", b"refused", b"left", b"2"]
 
 
+def test_what_comes_after_the_end_is_an_error(recorder: RecorderMiddleware, shelf: Shelf) -> None:
+    """The shelf takes nothing any more; nobody waits for ever."""
+    shelf.append = Mock(side_effect=RuntimeError("closed"))  # type: ignore[method-assign]
+    with pytest.raises(RuntimeError, match="closed"):
+        answered(recorder, a_request())
+
+
 def test_an_answer_that_breaks_off_is_written(recorder: RecorderMiddleware, shelf: Shelf) -> None:
     """As far as it came; other errors have nothing to write."""
 
