@@ -13,8 +13,6 @@ from crawler.rendering.chromium import find_chromium, install_command, launch_op
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.programs.browser import InBrowser
-
 
 def program(path: Path) -> Path:
     """A file that may be run."""
@@ -62,9 +60,3 @@ def test_the_command_that_brings_one_fits_the_machine(bare: Path, monkeypatch: p
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert install_command() == "sudo apt-get install --yes chromium fonts-liberation"
     assert launch_options(bare)["chromium_sandbox"] is True
-
-
-def test_it_starts_and_runs_a_pages_scripts(in_browser: InBrowser) -> None:
-    """The program that was found, with our flags."""
-    page = "data:text/html,<h1>static</h1><script>document.querySelector('h1').textContent='run'</script>"
-    assert in_browser(lambda seen: (seen.goto(page), seen.inner_text("h1"))[1]) == "run"

@@ -97,29 +97,3 @@ HOW = Scroll(steps=20, wait_ms=2000, bottom_ms=2000)
 def scrolled(window: Window, how: Scroll = HOW) -> int:
     """How many steps it took."""
     return awaited(scroll_through(window, how, window))
-
-
-def test_every_part_of_a_page_is_seen_and_the_window_comes_back() -> None:
-    """In steps of four fifths, so that nothing is jumped over; two seconds at the bottom."""
-    window = Window()
-    steps = scrolled(window)
-    assert steps == 12
-    assert max(b - a for a, b in zip(window.tops, window.tops[1:], strict=False)) == 80
-    assert window.at == 0
-    assert window.time == pytest.approx(12 * 0.5 + 2, abs=1)  # each step was quiet soon
-
-
-def test_a_page_that_grows_is_followed_as_far_as_the_steps_go() -> None:
-    """An endless one ends with them."""
-    window = Window(grows=1)
-    assert 12 < scrolled(window) < 20
-    assert window.tops[-1] == 1200
-    endless = Window(grows=1000)
-    assert scrolled(endless) == HOW.steps
-
-
-def test_a_page_that_is_never_quiet_costs_each_step_its_time_and_no_more() -> None:
-    """The waits are bounded one by one."""
-    window = Window(scene=lambda now: LOADED(1, int(now * 10)))
-    assert scrolled(window) == 12
-    assert window.time == pytest.approx(12 * 2 + 2, abs=1.5)
