@@ -88,6 +88,15 @@ def test_it_takes_a_number_and_nothing_else(given: dict[str, str]) -> None:
         LiveSpider.prepared(load_settings({}), given)
 
 
+def test_the_page_of_the_snapshot_is_asked_for(spider: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever status it has comes back; somebody waits."""
+    monkeypatch.setattr(live, "run_in_thread", asyncio.to_thread)
+    monkeypatch.setattr(live, "_wanted", lambda *_: WANTED)
+    [request] = awaited(_all(spider.start()))
+    assert request.url == WANTED.url
+    assert {404, 503} <= set(request.meta["handle_httpstatus_list"])
+
+
 @pytest.mark.parametrize("error", [NotFoundError("no snapshot 7"), DatabaseUnavailableError("away")])
 def test_a_snapshot_that_cannot_be_had_is_told(
     spider: Any, monkeypatch: pytest.MonkeyPatch, error: Exception

@@ -135,39 +135,34 @@ def test_a_product_page_that_was_given_is_the_sessions(crawl: Crawl) -> None:
     assert (crawl.is_over, crawl.visit.pdp) == (True, ProductPage(JUG, None))
 
 
-def test_a_named_product_page_is_kept_whatever_it_has_become() -> None:
+@pytest.mark.parametrize(
+    ("status", "cause", "missing"), [(200, None, Cause.NOT_PDP), (404, Cause.HTTP_ERROR, Cause.HTTP_ERROR)]
+)
+def test_a_named_product_page_is_kept_whatever_it_has_become(
+    status: int, cause: Cause | None, missing: Cause
+) -> None:
     """A product that is gone is news, no reason to look for another."""
     crawl = crawl_of(wanted_pdp_url=JUG)
     [named] = crawl.store(crawl.answered(crawl.begin(), SHOP_PAGE))
     assert (named.url, named.meta[PAGE]) == (JUG, PDP)
-    outputs = crawl.answered(named, BARE)
-    assert captures(outputs) == [(PDP, JUG, None)]
+    [page] = outputs = crawl.answered(named, BARE, status)
+    assert (page.page_type, page.http_status, page.cause) == (PDP, status, cause)
     assert crawl.store(outputs) == []
-    assert (crawl.is_over, crawl.visit.pdp) == (True, ProductPage(missing=Cause.NOT_PDP))
+    assert (crawl.is_over, crawl.visit.pdp) == (True, ProductPage(missing=missing))
 
 
-def test_a_named_product_page_that_is_gone_is_a_failed_page() -> None:
-    """With its status and its cause."""
-    crawl = crawl_of(wanted_pdp_url=JUG)
-    [named] = crawl.store(crawl.answered(crawl.begin(), SHOP_PAGE))
-    [page] = crawl.answered(named, BARE, 404)
-    assert (page.page_type, page.http_status, page.cause) == (PDP, 404, Cause.HTTP_ERROR)
-    assert crawl.visit.pdp == ProductPage(missing=Cause.HTTP_ERROR)
-
-
-def test_a_home_page_that_cannot_be_had_ends_the_visit(crawl: Crawl) -> None:
+@pytest.mark.parametrize(
+    ("came", "cause"),
+    [((b"", 403), Cause.BLOCKED), ((b"\x89PNG\r\n\x1a\n" + bytes(100), 200), Cause.NOT_HTML),
+     (TimeoutError("slow"), Cause.CONNECTION_FAILED)],
+    ids=["refused", "picture", "lost"],
+)  # fmt: skip
+def test_a_home_page_that_cannot_be_had_ends_the_visit(crawl: Crawl, came: Any, cause: Cause) -> None:
     """There is nowhere to look for products."""
-    outputs = crawl.answered(crawl.begin(), b"", 403)
-    assert captures(outputs) == [(HOME, SITE, Cause.BLOCKED)]
+    first = crawl.begin()
+    outputs = crawl.failed(first, came) if isinstance(came, Exception) else crawl.answered(first, *came)
+    assert captures(outputs) == [(HOME, SITE, cause)]
     assert crawl.store(outputs) == []
-    assert crawl.is_over
-
-
-def test_a_request_that_came_to_nothing_is_a_failed_page(crawl: Crawl) -> None:
-    """It ends the visit where it was the first."""
-    outputs = crawl.failed(crawl.begin(), TimeoutError("slow"))
-    assert captures(outputs) == [(HOME, SITE, Cause.CONNECTION_FAILED)]
-    crawl.store(outputs)
     assert crawl.is_over
 
 
@@ -196,11 +191,13 @@ def test_a_candidate_that_failed_is_no_page_of_the_session(crawl: Crawl) -> None
 
 
 def test_refusals_end_the_search(crawl: Crawl) -> None:
-    """After two in a row a site is left alone."""
-    [request] = crawl.store(crawl.answered(crawl.begin(), SHOP_PAGE))
-    [request] = crawl.store(crawl.answered(request, b"", 403))
-    assert crawl.answered(request, b"", 403) == []
-    assert (crawl.is_over, crawl.visit.pdp) == (True, ProductPage(missing=Cause.BLOCKED))
+    """After two in a row a site is left alone; other failures between them make them none in a row."""
+    links = b"".join(b'<a href="/products/%d">Jug</a>' % number for number in range(5))
+    [request] = crawl.store(crawl.answered(crawl.begin(), SHOP_PAGE + links))
+    for status in (403, 404, 403):
+        [request] = crawl.store(crawl.answered(request, b"", status))
+    assert crawl.answered(request, b"", 429) == []
+    assert (crawl.is_over, crawl.visit.pdp) == (True, ProductPage(missing=Cause.RATE_LIMITED))
 
 
 def test_a_product_of_another_site_is_not_the_sessions(crawl: Crawl) -> None:
@@ -216,12 +213,6 @@ def test_a_home_page_that_leads_to_another_site_is_kept_with_a_doubt(crawl: Craw
     outputs = crawl.answered(crawl.begin(), SHOP_PAGE, url="https://elsewhere.example/")
     [page] = [output for output in outputs if isinstance(output, PageCapture)]
     assert LEFT_SITE in page.low_confidence_reasons
-
-
-def test_what_is_no_html_is_no_page(crawl: Crawl) -> None:
-    """A picture in the place of a home page."""
-    outputs = crawl.answered(crawl.begin(), b"\x89PNG\r\n\x1a\n" + bytes(100))
-    assert captures(outputs) == [(HOME, SITE, Cause.NOT_HTML)]
 
 
 @pytest.mark.parametrize("callback", ["parse_start", "parse_known"])

@@ -19,9 +19,12 @@ from crawler.runs.sources import Source
 from crawler.runs.task_ends import Release, TaskEnd
 from crawler.spiders.scheduler import RunScheduler
 from tests.unit.components import awaited
-from tests.unit.runs.queues import leased
+from tests.unit.runs.queues import a_run, leased, page
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from crawler.db.engine import Database
     from crawler.runs.tasks import LeasedTask
 
 MOVED = "https://shop.example/moved"
@@ -85,3 +88,27 @@ def test_a_run_whose_end_cannot_be_stored_fails_the_crawl() -> None:
     scheduler.worker.close.side_effect = DatabaseUnavailableError("the disk is full")
     awaited(scheduler._close())
     scheduler.worker.visits.tell.assert_called_once_with("run_ended", run=7, exit_code=ExitCode.FAILED)
+
+
+@pytest.mark.parametrize("can_write", [True, False])
+def test_the_end_of_a_run_is_told_and_reported(
+    database: Database, tmp_path: Path, *, can_write: bool
+) -> None:
+    """A report that cannot be written costs nothing else."""
+    home = tmp_path / "home"
+    if not can_write:
+        home.write_text("no folder")
+    scheduler = a_scheduler()
+    worker = scheduler.worker
+    worker.run.id, worker.done = a_run(database, page(1)), {"stored": 2}
+    worker.store, worker.visits.settings = (
+        SimpleNamespace(database=database),
+        SimpleNamespace(vitrine_home=home),
+    )
+    worker.close.return_value = "stopped"
+    awaited(scheduler._close())
+    [told] = worker.visits.tell.call_args_list
+    assert told.args == ("run_ended",)
+    assert {"run": worker.run.id, "status": "stopped", "stored": 2}.items() <= told.kwargs.items()
+    assert sum(told.kwargs["tasks"].values()) == 1
+    assert home.is_dir() is can_write

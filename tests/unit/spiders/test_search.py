@@ -92,12 +92,3 @@ def test_nothing_is_asked_for_twice_and_nothing_of_another_site() -> None:
     search = Search.of(HOME, read(candidates=found))
     assert list(search.likely) == [f"{HOME}p/1", "https://m.shop.example/p/1"]
     assert search.add_page(read(candidates=found)) == 0
-
-
-def test_a_site_that_refuses_twice_in_a_row_is_left_alone() -> None:
-    """The cause is the refusal, not that nothing was found."""
-    search = Search.of(HOME, read(candidates=urls("p", 5)))
-    for cause in (Cause.BLOCKED, None, Cause.BLOCKED, Cause.RATE_LIMITED):
-        assert not isinstance(search.next(), Cause)
-        search.note(cause)
-    assert search.next() is Cause.RATE_LIMITED
