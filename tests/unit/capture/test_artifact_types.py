@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from crawler.db.engine import Database
 
 
-def a_visit() -> Visit:
+def a_visit(run_id: int | None = None) -> Visit:
     """A session's first start."""
-    order, session_id = SessionOrder("https://shop.example/", "shop.example"), uuid4()
+    order, session_id = SessionOrder("https://shop.example/", "shop.example", run_id=run_id), uuid4()
     return Visit(Fence(session_id, "me", 1), order, Journal(str(session_id), order.domain))
 
 
@@ -72,6 +72,15 @@ def test_a_page_has_a_file_of_each_type_that_it_gave() -> None:
         (RESPONSE, "text/html; charset=latin-1", "iso-8859-1"),
     ]
     assert not any(file.is_shared for file in kept)
+
+
+def test_the_pages_of_a_run_lie_apart_whatever_their_type() -> None:
+    """Two pages of one type do not want one name."""
+    visit = a_visit(run_id=7)
+    for number in range(2):
+        capture = PageCapture(visit.id, "pdp", f"https://shop.example/{number}", body=b"<h1>")
+        [file] = files_of(visit, capture)
+        assert file.uri == f"shop.example__{visit.id}/pages/{capture.page_id}/html.gz"
 
 
 def test_media_go_by_their_digest() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext, suppress
+from contextlib import closing, nullcontext, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,8 @@ from crawler.clock import utc_now
 from crawler.config import load_settings
 from crawler.crawl import visits as module
 from crawler.crawl.visits import Visits, end_own
-from crawler.db.models import Artifact, CrawlLog, CrawlSession, Run
+from crawler.db.models import CrawlLog, CrawlSession, Run
+from crawler.errors import RevisionError
 from crawler.evidence.blobs import MARK
 from crawler.sessions.batches import open_batch
 from crawler.sessions.outcome import Status
@@ -231,6 +233,19 @@ def test_a_session_that_was_taken_over_is_closed_to_its_former_owner(settings: S
     assert not [path for path in settings.artifacts.rglob("*") if path.is_file() and path.name != MARK]
 
 
+def test_stores_that_cannot_be_opened_say_why_once(settings: Settings) -> None:
+    """Closing them is no second failure."""
+
+    async def open_stores(visits: Visits) -> None:
+        await visits.open()
+
+    in_loop(open_stores, settings)
+    with closing(sqlite3.connect(settings.vitrine_home / "vitrine.db")) as database, database:
+        database.execute("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(RevisionError):
+        in_loop(open_stores, settings)
+
+
 @pytest.mark.parametrize(("failures", "status"), [(2, "completed"), (3, "running")])
 def test_the_end_of_a_session_is_written_although_the_store_was_away(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, failures: int, status: str
@@ -398,28 +413,6 @@ class Witness(Hooks):
         for each in kept:
             assert each.page.id == each.capture.page_id
             self.seen.append((each.capture, [file.uri for file in each.files]))
-
-
-def test_the_pages_of_a_run_lie_apart_whatever_their_type(any_gate: Settings) -> None:
-    """Two pages of one type do not want one name, and the hook gets the very capture (SPEC F144)."""
-    witness = Witness()
-
-    async def work(visits: Visits) -> None:
-        visit = await visits.begin_if_free(await order_of_run(visits))
-        assert visit is not None
-        captures = [
-            CaptureOfRun(visit.id, "pdp", f"https://shop.example/{n}", body=b"<h1>", task_id=n)
-            for n in range(2)
-        ]
-        for capture in captures:
-            await visits.keep(capture)
-        expected = [
-            (capture, [f"shop.example__{visit.id}/pages/{capture.page_id}/html.gz"]) for capture in captures
-        ]
-        assert witness.seen == expected
-        assert await count(visits, Artifact) == 2
-
-    in_loop(work, any_gate, hooks=[witness])
 
 
 def started(row: CrawlSession) -> datetime:

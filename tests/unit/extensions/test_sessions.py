@@ -119,6 +119,17 @@ def test_what_is_open_is_closed(parts: Parts, reason: str, completed: bool) -> N
     assert (parts.visits.closed, parts.context.readers.is_closed) == ([completed], True)
 
 
+def test_a_crawl_that_ignores_robots_txt_is_warned_about() -> None:
+    """Beside the log, which `vitrine crawl` does not show."""
+    told: list[str] = []
+    for obeys in (True, False):
+        parts = crawl_parts(ROBOTSTXT_OBEY=obeys)
+        sessions = parts.make(Sessions)
+        parts.visits.listeners.append(lambda event, **_: told.append(event))
+        sessions.engine_started()
+    assert told == ["warned"]
+
+
 def test_events_go_into_the_pipe_and_the_statistics() -> None:
     """A line of JSON each; a listener that has gone does not end the crawl."""
     ours, theirs = os.pipe()

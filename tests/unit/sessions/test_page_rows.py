@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import select
 
-from crawler.capture.artifact_types import SESSION_LOG
 from crawler.capture.failures import Cause
 from crawler.capture.items import PageCapture, Sent
 from crawler.db.models import Artifact, Page
-from crawler.evidence.files import KeptFile
-from crawler.sessions.page_rows import Hooks, PageRows, write_artifacts, write_pages
+from crawler.sessions.page_rows import Hooks, PageRows, write_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,28 +113,3 @@ def test_hooks_hear_of_a_group_once(database: Database, visit: Visit) -> None:
     with database.write() as db:
         assert write_pages(db, []) == []
     assert len(hook.heard) == 1
-
-
-def test_what_a_hook_raises_takes_all_of_them_back(database: Database, visit: Visit) -> None:
-    """Rows and artifacts."""
-
-    class Fussy(Hook):
-        def pages_kept(self, _db: object, kept: Any) -> None:
-            raise ValueError(len(kept))
-
-    rows = [PageRows(capture(visit, f"{SITE}{n}", body=BODY), visit, 30, (Fussy(),)) for n in range(2)]
-    with pytest.raises(ValueError, match="2"), database.write() as db:
-        write_pages(db, rows)
-    assert artifacts(database) == []
-    with database.read() as db:
-        assert db.scalars(select(Page)).all() == []
-
-
-def test_a_file_of_no_page_is_the_sessions(database: Database, visit: Visit) -> None:
-    """Such as its log, which has no date; no files are no rows."""
-    with database.write() as db:
-        write_artifacts(db, [], visit.fence.session_id)
-        log = KeptFile.of(SESSION_LOG, "a/session_logs.jsonl", b"{}")
-        write_artifacts(db, [log], visit.fence.session_id, days=30)
-    [row] = artifacts(database)
-    assert (row.page_id, row.retention_until, row.content_type) == (None, None, "application/jsonl")

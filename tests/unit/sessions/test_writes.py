@@ -301,8 +301,17 @@ class Away:
     """A database that is away for some transactions, before they begin or after their commit."""
 
     def __init__(self, database: Database, times: int, *, after: bool = False) -> None:
-        self.database, self.times, self.after = database, times, after
-        self.write_in = database.write
+        self.times, self.after, self.reads_in_vain = times, after, 1
+        self.write_in, self.read_in = database.write, database.read
+
+    @contextmanager
+    def read(self) -> Generator[Any]:
+        """What is read comes to nothing once."""
+        self.reads_in_vain -= 1
+        if self.reads_in_vain >= 0:
+            raise DatabaseUnavailableError("the database does not answer")
+        with self.read_in() as db:
+            yield db
 
     @contextmanager
     def write(self) -> Generator[Any]:
@@ -323,7 +332,10 @@ def test_a_store_that_is_away_for_a_moment_is_waited_for(
     """Pages are held and stored once, also where a commit went through and its answer got lost."""
     visit = visit_of(store)
     store.writes.patience = Patience(60, Backoff(0.01))
-    monkeypatch.setattr(store.database, "write", Away(store.database, 1 if after else 3, after=after).write)
+    away = Away(store.database, 1 if after else 3, after=after)
+    monkeypatch.setattr(store.database, "write", away.write)
+    if after:  # it cannot be asked at once what came of the commit, either
+        monkeypatch.setattr(store.database, "read", away.read)
 
     async def work() -> None:
         pages = [page_of(store, visit, f"/{number}") for number in range(3)]
