@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from scrapy.settings import Settings as ScrapySettings
 
 from crawler import settings
+from crawler.addon import PROJECTS_OWN, Vitrine
 from crawler.config import SCRAPYS_NAMES
 from crawler.config.settings import Settings
 
@@ -55,3 +57,38 @@ def test_our_own_settings_are_scrapys_too() -> None:
     ours = {name.upper() for name in Settings.model_fields} - {name.upper() for name in SCRAPYS_NAMES}
     assert not [name for name in ours if not hasattr(settings, name)]
     assert settings.CONCURRENT_REQUESTS >= 64
+
+
+MINE = "tests.unit.test_settings.Mine"
+
+
+class Mine:
+    """A middleware of somebody's."""
+
+
+def test_what_names_a_project_stays_what_it_is() -> None:
+    """Its spiders, its commands, its name."""
+    project = ScrapySettings({"BOT_NAME": "mine", "SPIDER_MODULES": ["mine.spiders"]})
+    Vitrine.update_pre_crawler_settings(project)
+    assert (project["BOT_NAME"], list(project["SPIDER_MODULES"])) == ("mine", ["mine.spiders"])
+    assert "COMMANDS_MODULE" in PROJECTS_OWN
+    assert project["COMMANDS_MODULE"] != settings.COMMANDS_MODULE
+
+
+def test_what_the_project_says_itself_wins() -> None:
+    """Of all that is not a table; what it does not say is settings."""
+    project = ScrapySettings()
+    project.set("DOWNLOAD_TIMEOUT", 7, "project")
+    Vitrine().update_settings(project)
+    assert project.getint("DOWNLOAD_TIMEOUT") == 7
+    assert project["TWISTED_DNS_RESOLVER"] == settings.TWISTED_DNS_RESOLVER
+    assert project.getbool("ROBOTSTXT_OBEY")
+
+
+def test_tables_are_added_to() -> None:
+    """A project's own middleware stands beside the gate."""
+    project = ScrapySettings()
+    project.set("DOWNLOADER_MIDDLEWARES", {MINE: 500}, "project")
+    Vitrine.update_pre_crawler_settings(project)
+    enabled = project.get_component_priority_dict_with_base("DOWNLOADER_MIDDLEWARES")
+    assert {MINE, "crawler.middlewares.domain_gate.DomainGateMiddleware"} <= set(enabled)

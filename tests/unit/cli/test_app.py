@@ -62,47 +62,34 @@ def test_a_wrong_setting_is_two_lines(vitrine: Vitrine) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("error", "code", "lines"),
-    [
-        (LockedError("a.example is held", hint="wait"), 5, "error[locked]: a.example is held\nhint: wait\n"),
-        (IntegrityError("the file differs"), 6, "error[integrity]: the file differs\n"),
-        (LockedError("redis://:geheim@h/0 is held"), 5, "error[locked]: redis://:***@h/0 is held\n"),
-    ],
-)
-def test_an_error_is_told_by_its_code(
-    vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch, error: Exception, code: int, lines: str
+ENDS = [
+    (LockedError("a.example is held", hint="wait"), 5, "error[locked]: a.example is held\nhint: wait\n"),
+    (IntegrityError("the file differs"), 6, "error[integrity]: the file differs\n"),
+    (LockedError("redis://:geheim@h/0 is held"), 5, "error[locked]: redis://:***@h/0 is held\n"),
+    (
+        RuntimeError("no answer from redis://:geheim@h/0"), 1,
+        (
+            "error[internal]: RuntimeError: no answer from redis://:***@h/0\n"
+            "hint: `vitrine --debug …` shows where it happened\n"
+        ),
+    ),
+    (
+        PermissionError(13, "Permission denied", "/srv/v"), 1,
+        "error[file]: /srv/v: Permission denied\nhint: check the path, and who may use it\n",
+    ),
+    (KeyboardInterrupt(), 130, ""),
+    (typer.Abort(), 130, ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("error", "code", "lines"), ENDS)
+def test_every_error_has_its_exit_code_and_its_lines(
+    vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, lines: str
 ) -> None:
-    """Its lines, its exit code, and no password."""
+    """Without a password, and with the way to the traceback where nobody foresaw it."""
     monkeypatch.setattr(cli, "_app_for", lambda _: failing(error))
     done = vitrine("sessions", "list")
     assert (done.code, done.err) == (code, lines)
-
-
-@pytest.mark.parametrize(
-    ("error", "lines"),
-    [
-        (
-            RuntimeError("no answer from redis://:geheim@h/0"),
-            (
-                "error[internal]: RuntimeError: no answer from redis://:***@h/0\n"
-                "hint: `vitrine --debug …` shows where it happened\n"
-            ),
-        ),
-        (
-            PermissionError(13, "Permission denied", "/srv/v"),
-            "error[file]: /srv/v: Permission denied\nhint: check the path, and who may use it\n",
-        ),
-    ],
-)
-def test_the_unforeseen_is_one_line_too(
-    vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch, error: Exception, lines: str
-) -> None:
-    """With the way to its traceback; a path that cannot be used is no fault of the program."""
-    monkeypatch.setattr(cli, "_app_for", lambda _: failing(error))
-    done = vitrine("sessions", "list")
-    assert done.code == 1
-    assert done.err == lines
 
 
 def test_debug_shows_the_traceback(vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,16 +100,6 @@ def test_debug_shows_the_traceback(vitrine: Vitrine, monkeypatch: pytest.MonkeyP
     assert done.err.startswith("Traceback (most recent call last):\n")
     assert done.err.endswith("error[locked]: redis://:***@h/0 is held\n")
     assert "geheim" not in done.err
-
-
-@pytest.mark.parametrize("interruption", [KeyboardInterrupt(), typer.Abort()])
-def test_an_interruption_is_130(
-    vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch, interruption: BaseException
-) -> None:
-    """And nothing more is said."""
-    monkeypatch.setattr(cli, "_app_for", lambda _: failing(interruption))
-    done = vitrine("sessions", "list")
-    assert (done.code, done.err) == (130, "")
 
 
 def test_a_broken_pipe_is_no_failure() -> None:

@@ -53,16 +53,6 @@ def test_a_newer_database_is_refused(vitrine: Vitrine, database_url: str) -> Non
         assert "newer than this program's" in done.err
 
 
-def test_a_server_that_is_away_is_two_lines(vitrine: Vitrine) -> None:
-    """Without its password."""
-    done = vitrine("db", "current", DATABASE_URL="postgresql://u:geheim@127.0.0.1:1/v")
-    assert done.code == 1
-    assert done.err.startswith(
-        "error[database_unavailable]: the database at postgresql://u:***@127.0.0.1:1/v "
-    )
-    assert len(done.err.splitlines()) == 2
-
-
 def test_a_backup_is_named_by_its_time(vitrine: Vitrine, tmp_path: Path) -> None:
     """In a folder, of which the newest copies stay; a file has the name that is given."""
     vitrine("db", "upgrade")

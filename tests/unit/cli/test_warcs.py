@@ -7,7 +7,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from crawler.config import load_settings
 from crawler.db.engine import Database
@@ -60,17 +60,6 @@ def test_a_damaged_file(vitrine: Vitrine, file: Path) -> None:
     assert (found["state"], found["records_bad"], found["records"]) == ("damaged", 1, 6)
     done = vitrine("warcs", "verify", str(file))
     assert f"bytes at {bad['offset']}: {bad['reason']}" in done.out
-
-
-@pytest.mark.parametrize(
-    "data", [b"", b"\x1f", b"PK\x03\x04 no archive at all"], ids=["empty", "a byte", "zip"]
-)
-def test_what_is_no_archive(vitrine: Vitrine, tmp_path: Path, data: bytes) -> None:
-    """Is damaged; what is not there is missing."""
-    path = tmp_path / "x.warc.gz"
-    path.write_bytes(data)
-    files = asked(vitrine, "verify", str(path), str(tmp_path / "none.warc.gz"), code=6)["files"]
-    assert [each["state"] for each in files] == ["damaged", "missing"]
 
 
 def test_a_record_is_read(vitrine: Vitrine, file: Path) -> None:
@@ -242,18 +231,6 @@ def an_archive(folder: Path, count: int = 4) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("named", ["archive", "./archive", "{tmp_path}/archive", "{tmp_path}/moved"])
-def test_a_folder_is_the_same_however_it_is_named(vitrine: Vitrine, tmp_path: Path, named: str) -> None:
-    """From where one stands, or by its whole path; and it may have been moved."""
-    folder = an_archive(tmp_path / "archive")
-    if named.endswith("moved"):
-        folder.rename(tmp_path / "moved")
-    given = named.format(tmp_path=tmp_path)
-    assert len(asked(vitrine, "list", given)["files"]) == 4
-    assert [each["state"] for each in asked(vitrine, "verify", given)["files"]] == ["sealed"] * 4
-    assert len(asked(vitrine, "cdxj", given)["lines"]) == 4
-
-
 def test_what_an_archive_lacks_is_told(vitrine: Vitrine, tmp_path: Path) -> None:
     """A folder that its state names: the rest is listed and checked, and the exit code says that it lacks."""
     folder = an_archive(tmp_path / "archive")
@@ -268,24 +245,3 @@ def test_what_an_archive_lacks_is_told(vitrine: Vitrine, tmp_path: Path) -> None
     assert len(asked(vitrine, "cdxj", str(folder), code=6)["lines"]) == 3
     done = vitrine("warcs", "cdxj", str(folder))
     assert (done.code, all(f"{path} is missing" in done.err for path in lost)) == (6, True)
-
-
-def test_a_file_that_the_database_knows_is_missed(vitrine: Vitrine, tmp_path: Path) -> None:
-    """Wherever below the folder it was; one that was removed by policy is not."""
-    folder = tmp_path / "warcs"
-    assert vitrine("db", "upgrade").code == 0
-    database = Database(load_settings().database)
-    for _ in range(2):
-        shelf = WarcShelf(folder, ABOUT, WarcRows(database), max_bytes=10**9)
-        appended(shelf, exchange(URL, page(1)))
-        shelf.close()
-    there, lost = sorted(folder.iterdir())
-    lost.unlink()
-    found = asked(vitrine, "verify", "warcs", code=6)["files"]
-    assert {(each["file"], each["state"]) for each in found} == {
-        (f"warcs/{there.name}", "sealed"), (str(lost), "missing"),
-    }  # fmt: skip
-    with database.write() as db:
-        db.execute(update(WarcFile).where(WarcFile.path == lost.name).values(state="gone", gone_at=db.now))
-    assert len(asked(vitrine, "verify", "warcs")["files"]) == 1
-    database.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crawler import egg
-from crawler.config.place import defaults, env_file, project_folder, unread_env_file
+from crawler.config.place import env_file, project_folder, unread_env_file
 from crawler.config.settings import load_settings, unknown_settings
 
 
@@ -53,13 +53,6 @@ def test_without_one_the_clone_and_without_that_the_user_s_own(
     (tmp_path / "clone").mkdir()
     (tmp_path / "clone" / "scrapy.cfg").touch()
     assert project_folder() == tmp_path / "clone"
-
-
-def test_where_things_lie_when_nothing_is_said(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the project; who stands in it sees short names."""
-    assert defaults() == {"vitrine_home": str(project / "var"), "sources_file": str(project / "sources.toml")}
-    monkeypatch.chdir(project)
-    assert defaults() == {}
 
 
 def test_a_file_that_nobody_reads_is_told(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

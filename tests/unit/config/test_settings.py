@@ -61,13 +61,6 @@ def test_everything_has_a_default() -> None:
     assert settings.user_agent == f"Vitrine/{__version__} (+https://vitrine.example/crawler)"
 
 
-def test_home_moves_what_is_not_set() -> None:
-    """VITRINE_HOME is where database and artifacts lie when nothing else is said."""
-    settings = load_settings({"VITRINE_HOME": "/srv/v", "ARTIFACTS_DIR": "/mnt/a"})
-    assert settings.database == "sqlite:////srv/v/vitrine.db"
-    assert settings.artifacts == Path("/mnt/a")
-
-
 @pytest.mark.parametrize(("name", "value", "takes_"), WRONG, ids=lambda value: str(value)[:30])
 def test_wrong_value_is_one_line(monkeypatch: pytest.MonkeyPatch, name: str, value: str, takes_: str) -> None:
     """It names the variable, what it got and what it takes; nothing is clamped."""

@@ -54,14 +54,6 @@ def test_bytes_are_the_same_across_processes(elsewhere: DemoProcess, demo: DemoS
         assert here.headers.items() == there.headers.items()
 
 
-def test_its_log_reads_like_one_at_hand(elsewhere: DemoProcess) -> None:
-    """The same entries come over HTTP."""
-    elsewhere.forget()
-    ask(elsewhere.url("german", "/nowhere"))
-    (seen,) = elsewhere.entries("german")
-    assert (seen.path, seen.status) == ("/nowhere", 404)
-
-
 def test_the_process_is_gone_when_the_block_ends() -> None:
     """Nothing listens any more."""
     with spawn() as process:

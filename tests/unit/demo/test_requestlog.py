@@ -23,12 +23,6 @@ def until_logged(demo: DemoServer, shop: str, count: int) -> None:
     wait_for(lambda: len(demo.log.entries(shop)) >= count)
 
 
-def alone(demo: DemoServer) -> bool:
-    """Whether a request to the slow shop finds no other one under way."""
-    ask(demo.url("slow", "/robots.txt"))
-    return demo.log.entries("slow")[-1].concurrent == 1
-
-
 def test_each_request_is_remembered(demo: DemoServer) -> None:
     """When, what, by whom, and how it ended."""
     before = time.monotonic()
@@ -79,18 +73,6 @@ def test_a_client_that_left_is_no_longer_under_way(demo: DemoServer) -> None:
     assert seen.status == 0
     ask(demo.url("slow", "/robots.txt"))
     assert demo.log.peak("slow") == 1
-
-
-def test_a_request_from_before_is_forgotten_wherever_it_is(demo: DemoServer) -> None:
-    """A client that was killed is missed a moment later, when the next test has forgotten all requests."""
-    connection = HTTPConnection(urlsplit(demo.url("slow")).netloc, timeout=PATIENCE_SECONDS)
-    connection.request("GET", "/?ms=60000")
-    time.sleep(0.05)
-    ask(demo.url("slow", "/robots.txt"))  # so the first one has arrived
-    demo.forget()
-    connection.close()
-    wait_for(lambda: alone(demo))
-    assert {seen.path for seen in demo.log.entries("slow")} == {"/robots.txt"}
 
 
 def test_a_reset_is_remembered_too(demo: DemoServer) -> None:

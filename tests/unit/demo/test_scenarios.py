@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.unit.demo.asking import ask, read, send
+from tests.unit.demo.asking import ask, read
 from tests.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
@@ -42,20 +42,6 @@ def test_refusals(demo: DemoServer, scenario: str, status: int, retry_after: str
         assert answer.status == status
         assert answer.headers["Retry-After"] == retry_after
         demo.forget()
-
-
-@pytest.mark.parametrize("by_prefix", [True, False])
-def test_the_loop_comes_back_to_its_start(demo: DemoServer, *, by_prefix: bool) -> None:
-    """After three different URLs."""
-    start = shown(demo, "redirect-loop", "/?turn=0") if by_prefix else demo.url("redirect-loop", "/?turn=0")
-    root = start.split("/", 3)
-    way = [f"/{root[3]}"]
-    for _ in range(3):
-        answer = ask("/".join(root[:3]) + way[-1])
-        assert answer.status == 302
-        way.append(answer.headers["Location"])
-    assert way[0] == way[3]
-    assert len(set(way)) == 3
 
 
 @pytest.mark.parametrize("coding", ["identity", "gzip"])
@@ -103,17 +89,3 @@ def test_the_gzip_bomb_unfolds_to_what_it_says(demo: DemoServer) -> None:
     unfolded = zlib.decompress(answer.body, 31)
     assert len(unfolded) > 3 << 20
     assert unfolded.startswith(b"<!doctype html>")
-
-
-def test_huge_headers(demo: DemoServer) -> None:
-    """A quarter of a megabyte, and then the page."""
-    raw = b"GET /scenario/huge-headers/ HTTP/1.0\r\nHost: plain.localhost\r\n\r\n"
-    head, _, body = send(demo.front, raw=raw).partition(b"\r\n\r\n")
-    assert len(head) > 250_000
-    assert b"Hollin" in body
-
-
-@pytest.mark.parametrize("path", ["/robots.txt", "/sitemap.xml", "/favicon.png"])
-def test_a_shop_that_misbehaves_does_so_on_its_pages_only(demo: DemoServer, path: str) -> None:
-    """What a crawler asks for by itself is in order."""
-    assert ask(demo.url("403", path)).status == 200

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import gc
 import socket
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from crawler.demo import serve
-from crawler.demo.server import running
 from tests.unit.demo.asking import ask, read
 from tests.waiting import PATIENCE_SECONDS
 
@@ -54,28 +50,6 @@ def test_clients_in_mid_request_are_hung_up_on(path: str, caplog: pytest.LogCapt
     with link, contextlib.suppress(ConnectionResetError):
         while link.recv(1 << 20):
             pass
-
-
-@pytest.mark.parametrize("turns", [0, 3])
-def test_a_client_that_came_at_the_last_moment_is_hung_up_on(turns: int) -> None:
-    """In whichever turn of the loop it is accepted, and without the help of the garbage collector."""
-
-    async def come_and_end() -> socket.socket:
-        async with running() as demo:
-            parts = urlsplit(demo.url("plain"))
-            link = socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE_SECONDS)
-            for _ in range(turns):
-                await asyncio.sleep(0)
-        return link
-
-    gc.disable()
-    try:
-        with ThreadPoolExecutor(1) as elsewhere:
-            link = elsewhere.submit(asyncio.run, come_and_end()).result()
-        with link, contextlib.suppress(ConnectionResetError):
-            assert link.recv(1) == b""
-    finally:
-        gc.enable()
 
 
 def test_an_error_in_the_block_ends_the_demo_too() -> None:

@@ -26,18 +26,6 @@ def test_each_fetch_moves_the_price(demo: DemoServer) -> None:
     assert re.findall(r"£[\d.]+", read(url))[0] == prices[0]
 
 
-def test_a_set_day_decides_the_price(demo: DemoServer) -> None:
-    """However often the page is fetched that day."""
-    url = demo.url("price-changes", "/products/fogbound-tumbler")
-    demo.set_day(1)
-    monday = [read(url), read(url)]
-    demo.set_day(2)
-    tuesday = read(url)
-    assert monday[0] == monday[1] != tuesday
-    demo.set_day(1)
-    assert read(url) == monday[0]
-
-
 @pytest.mark.parametrize(
     ("shop", "status", "lines"),
     [
