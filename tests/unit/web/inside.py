@@ -1,4 +1,4 @@
-"""What tests of the workshop have and do: a job, the token of a form."""
+"""What tests of the web side have and do: its routes, a job, the token of a form."""
 
 from __future__ import annotations
 
@@ -10,14 +10,38 @@ from sqlalchemy import select
 
 from crawler.clock import utc_now
 from crawler.db.models import Artifact, Job, JobStep, RegisteredSource
+from crawler.web.app import create_app
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from uuid import UUID
 
     from tests.unit.web.conftest import Served
 
 
 OWN = {"Sec-Fetch-Site": "same-origin"}
+GUARDED = ("/admin", "/api/admin", "/metrics")
+DOORS = {"/admin/login", "/admin/logout"}
+EXAMPLES = {"job_id": "1", "run_id": "1", "session_id": "abc", "domain": "shop.example"}
+
+
+def routes_of(served: Served) -> list[tuple[str, str]]:
+    """Every method and path that the app knows."""
+    found = []
+    for each in _flat(create_app(served.stores).routes):
+        path = re.sub(r"\{(\w+)(?::\w+)?\}", lambda part: EXAMPLES.get(part[1], "1"), each.path)
+        found += [(method, path) for method in sorted(each.methods)]
+    return found
+
+
+def _flat(routes: Iterable[Any]) -> Iterator[Any]:
+    """Routes, and those of routers that were included."""
+    for each in routes:
+        router = getattr(each, "original_router", each)
+        if inner := getattr(router, "routes", None):
+            yield from _flat(inner)
+        elif getattr(each, "methods", None):
+            yield each
 
 
 def a_job(served: Served, status: str, **columns: Any) -> int:

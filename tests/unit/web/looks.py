@@ -1,8 +1,8 @@
-"""`python -m tests.unit.web.looks one|all ADDRESS TOKEN PATH…`: look at pages, and print what is wrong.
+"""`python -m tests.unit.web.looks ADDRESS TOKEN PATH…`: look at pages, and print what is wrong.
 
-A process of its own: Playwright's plain API refuses the loop that the test process has. With `all` each
-page is looked at in both themes, wide and narrow, with `one` in one of these looks: axe's findings, whether
-it is wider than the window, what the console says, and every request that leaves for another host.
+A process of its own: Playwright's plain API refuses the loop that the test process has. Each page is looked
+at in both themes, wide and narrow: axe's findings, whether it is wider than the window, what the console
+says, and every request that leaves for another host.
 """
 
 from __future__ import annotations
@@ -19,22 +19,21 @@ from crawler.rendering.chromium import launch_options
 from scripts.chromium import found_or_installed
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage
+    from playwright.sync_api import Browser, BrowserContext
 
 LOOKS = ((1440, "light"), (390, "dark"), (1440, "dark"), (390, "light"))
 HEIGHT = 900
 
 
-def main(looks: str, address: str, token: str, paths: list[str]) -> list[str]:
+def main(address: str, token: str, paths: list[str]) -> list[str]:
     """What is wrong with which page, in which look."""
     program = found_or_installed()
     assert program is not None
     wrong: list[str] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(**launch_options(program))
-        for at, look in enumerate(LOOKS):
-            mine = paths if looks == "all" else paths[at :: len(LOOKS)]
-            wrong += _look(browser, (address, token), mine, look)
+        for look in LOOKS:
+            wrong += _look(browser, (address, token), paths, look)
         browser.close()
     return wrong
 
@@ -69,15 +68,10 @@ def _log_in(context: BrowserContext, address: str, token: str) -> None:
     page.close()
 
 
-def _note_error(wrong: list[str], said: ConsoleMessage) -> None:
-    if said.type == "error":
-        wrong.append(f"console: {said.text}")
-
-
 def _note_stranger(wrong: list[str], address: str, url: str) -> None:
     if urlsplit(url).scheme in {"http", "https"} and urlsplit(url).netloc != urlsplit(address).netloc:
         wrong.append(f"asked {url}")
 
 
 if __name__ == "__main__":
-    json.dump(main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]), sys.stdout)
+    json.dump(main(sys.argv[1], sys.argv[2], sys.argv[3:]), sys.stdout)

@@ -18,14 +18,11 @@ from tests.unit.archive.captured import SHOP, day, exchange, record
 from tests.unit.archive.stored import index_pages, keep
 from tests.unit.views.rows import a_hold, a_job, a_run, a_session, a_step, an_exception
 from tests.unit.web.conftest import TOKEN, serving_on
-from tests.unit.web.inside import OWN
-from tests.unit.web.test_app import DOORS, GUARDED, routes_of
+from tests.unit.web.inside import DOORS, GUARDED, OWN, routes_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
     from pathlib import Path
-
-    import httpx2
 
     from tests.unit.web.conftest import Served
 
@@ -139,7 +136,7 @@ def test_strangers_learn_nothing_of_the_house(troubled: Troubled) -> None:
     assert sorted(set(troubled.leaks())) == []
 
 
-def test_nor_when_the_database_is_away(database_url: str, tmp_path: Path) -> None:
+def test_strangers_learn_nothing_of_a_database_that_is_away(database_url: str, tmp_path: Path) -> None:
     """No host, port, user or file of it."""
     parts = make_url(database_url)
     is_file = parts.get_backend_name() == "sqlite"
@@ -158,14 +155,8 @@ def test_nor_when_the_database_is_away(database_url: str, tmp_path: Path) -> Non
             served.database.path.mkdir()
         proxy.down = True
         port = make_url(proxy.url.replace("redis", "postgresql")).port
-        secrets = (
-            f":{port}/",
-            f"port {port}",
-            str(tmp_path),
-            str(parts.database),
-            "DATABASE_URL",
-            "VITRINE_HOME",
-        )
+        places = (f":{port}/", f"port {port}", str(tmp_path), str(parts.database))
+        secrets = (*places, "DATABASE_URL", "VITRINE_HOME")
         away = Troubled(served, secrets, tuple(dict.fromkeys(_addresses(served, "shop"))))
         assert served.get("/api/search?q=chair").json()["code"] == "database_unavailable"
         assert sorted(set(away.leaks())) == []
@@ -182,9 +173,7 @@ def test_operators_see_all_of_it(troubled: Troubled) -> None:
     """Who has logged in reads on the workshop's pages what strangers do not."""
     served = troubled.served
 
-    def shown(path: str) -> httpx2.Response:
-        return served.get(path)
-
+    shown = served.get
     assert shown("/admin/snapshots/1").status_code == 401
     served.client.post("/admin/login", data={"token": TOKEN, "next": "/admin"}, headers=OWN)
     home = shown("/admin").text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -14,7 +15,6 @@ from crawler.db.models import CrawlSession
 from crawler.fleet import intake
 from crawler.fleet.store import FleetStore
 from crawler.web.access import ApiKeyError, api_clients
-from crawler.web.keys import API_HEADERS, Keys
 from crawler.web.site import Site
 from tests.unit.web.conftest import serving_on
 
@@ -52,8 +52,8 @@ def count(served: Served) -> int:
         return db.scalars(select(func.count()).select_from(CrawlSession)).one()
 
 
-def test_what_is_asked_for_waits_for_the_fleet(asked: Served) -> None:
-    """It can be looked at at once, and any worker begins it (SPEC F155)."""
+def test_a_visit_that_is_asked_for_waits_for_the_fleet(asked: Served) -> None:
+    """It can be looked at at once, and any worker begins it."""
     answer = ask(asked, "HTTPS://Shop.Example:443", mode="debug")
     assert answer.status_code == 201
     given = answer.json()
@@ -68,26 +68,23 @@ def test_what_is_asked_for_waits_for_the_fleet(asked: Served) -> None:
     assert ask(asked).json()["id"] != given["id"]  # who asks twice has it visited twice
 
 
-def test_unknown_ones_are_404(served: Served) -> None:
+def test_unknown_audits_are_404(served: Served) -> None:
     """Whatever is no id is unknown, and no part of an id names a session."""
     for given in (str(uuid4()), "0", "x" * 90, "0" * 32 + "x"):
         for path in (f"/audits/{given}", f"/audits/{given}/artifacts"):
             assert served.get(path).status_code == 404
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
+def test_what_may_not_be_visited_is_400(served: Served) -> None:
+    """No URL, or one that leads inside; no password is repeated, and nothing is written."""
+    for url in (
         "", "shop", "ftp://shop.example/", "javascript:alert(1)", "https://user:secret@shop.example/",
         "https://a b/", "http://127.0.0.1/", "http://2130706433/", "http://[::1]/", "http://10.1.2.3/",
         "http://localhost:8000/", "http://169.254.169.254/latest", "https://shop.example/" + "x" * 9000,
-    ],
-)  # fmt: skip
-def test_what_may_not_be_visited_is_400(served: Served, url: str) -> None:
-    """No URL, or one that leads inside; no password is repeated, and nothing is written."""
-    answer = ask(served, url)
-    assert (answer.status_code, answer.json()["code"]) == (400, "bad_url")
-    assert "secret" not in answer.text
+    ):  # fmt: skip
+        answer = ask(served, url)
+        assert (url, answer.status_code, answer.json()["code"]) == (url, 400, "bad_url")
+        assert "secret" not in answer.text
     assert count(served) == 0
 
 
@@ -126,14 +123,10 @@ def test_nothing_waits_where_nobody_would_come(
 
 
 def test_a_key_opens_it(serve: Serve, redis_database: str) -> None:
-    """In either header, for reading as for asking; else 401 (SPEC F156)."""
+    """In either header, for reading as for asking; else 401."""
     served = serve(redis_url=redis_database, api_secret_key=KEY, admin_token="another")
-    for wrong in (
-        {},
-        {"X-API-Key": KEY[:-1]},
-        {"Authorization": f"Basic {KEY}"},
-        {"X-Admin-Token": "another"},
-    ):
+    basic = {"Authorization": f"Basic {KEY}"}
+    for wrong in ({}, {"X-API-Key": KEY[:-1]}, basic, {"X-Admin-Token": "another"}):
         assert ask(served, headers=wrong).status_code == 401
         answer = served.get(f"/audits/{uuid4()}", headers=wrong)
         assert (answer.status_code, answer.json()["code"]) == (401, "api_key")
@@ -142,10 +135,8 @@ def test_a_key_opens_it(serve: Serve, redis_database: str) -> None:
         assert made.status_code == 201
         assert served.get(f"/audits/{made.json()['id']}", headers=headers).status_code == 200
     assert served.get("/admin/api/retention", headers={"X-Admin-Token": KEY}).status_code == 401
-    assert served.get("/health").json() == {"status": "ok"}
     leaked = served.get(f"/search?q={KEY}")
     assert (leaked.status_code, leaked.json()["code"]) == (400, "secret_in_url")
-    assert not Keys("", API_HEADERS).in_headers({"x-api-key": ""})
 
 
 @pytest.mark.parametrize(
@@ -165,11 +156,8 @@ def test_without_a_key_this_machine_alone_gets_in(
     scope = {"type": "http", "scheme": "http", "path": "/audits", "client": (client, 1), "headers": headers}
     served.stores.settings = load_settings({"APP_ENV": environment})
     site = Site(served.stores, None)  # type: ignore[arg-type]  # no figures are asked for
-    if is_open:
+    with nullcontext() if is_open else pytest.raises(ApiKeyError, match="no API key is set"):
         api_clients(Request(scope), site)
-    else:
-        with pytest.raises(ApiKeyError, match="no API key is set"):
-            api_clients(Request(scope), site)
 
 
 def test_no_other_site_asks_through_a_browser(serve: Serve, redis_database: str) -> None:

@@ -1,4 +1,4 @@
-"""The files of `deploy/nginx` in a real nginx, in front of a server: two origins, and who is believed."""
+"""The files of `deploy/` with the programs that they are for: nginx in front of a server, and promtool."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tests.unit.web.conftest import Serve, Served
 
-DEPLOYED = Path(__file__).parents[3] / "deploy" / "nginx"
+DEPLOYED = Path(__file__).parents[3] / "deploy"
 ROOM, REPLAY = "archive.example", "replay.example"
 AROUND = """daemon off; pid {folder}/nginx.pid; error_log stderr; worker_processes 1;
 events {{}}
@@ -58,7 +58,7 @@ def behind(serve: Serve, tmp_path: Path) -> Generator[Behind]:
         trusted_proxies="127.0.0.1", rate_limit_per_minute=10,
     )  # fmt: skip
     port = free_port()
-    for each in DEPLOYED.glob("*.conf"):
+    for each in (DEPLOYED / "nginx").glob("*.conf"):
         text = each.read_text("utf-8").replace("http://web:8000", served.address)
         text = text.replace("listen 8080", f"listen 127.0.0.1:{port}").replace("/etc/nginx", str(tmp_path))
         (tmp_path / each.name).write_text(text, "utf-8")
@@ -74,7 +74,7 @@ def behind(serve: Serve, tmp_path: Path) -> Generator[Behind]:
         yield Behind(served, client)
 
 
-@pytest.mark.soak
+@pytest.mark.soak(minutes=2)
 def test_two_origins_behind_a_proxy(behind: Behind, tmp_path: Path) -> None:
     """Content on its own and nothing else there, addresses as they were sent, and no word of a stranger's."""
     record(
@@ -101,3 +101,18 @@ def test_two_origins_behind_a_proxy(behind: Behind, tmp_path: Path) -> None:
     stranger["Host"] = ROOM
     past = [behind.served.get("/api/stats", headers=stranger).status_code for _ in range(30)]
     assert set(past) == {200, 429}  # what the trusted proxy says itself is believed
+
+
+@pytest.mark.soak(minutes=2)
+def test_promtool_finds_nothing_wrong(served: Served, tmp_path: Path) -> None:
+    """Neither with the metrics nor with the alerts."""
+    promtool = unpacked("prometheus", "usr/bin/promtool", tmp_path)
+    if promtool is None:
+        pytest.skip("promtool is not to be had here")
+    served.get("/api/search?q=x")
+    metrics = served.get("/metrics", headers={"X-Admin-Token": TOKEN}).content
+    checked = subprocess.run([promtool, "check", "metrics"], input=metrics, capture_output=True, check=False)
+    assert (checked.returncode, checked.stdout, checked.stderr) == (0, b"", b"")
+    rules = DEPLOYED / "alerts.yaml"
+    done = subprocess.run([promtool, "check", "rules", rules], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")

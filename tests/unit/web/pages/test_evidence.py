@@ -1,4 +1,4 @@
-"""An exhibit: the headers of both sides, and whether it is still what was captured."""
+"""The page of a snapshot: the headers of both sides, and whether it is still what was captured."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
     from tests.unit.web.conftest import Serve, Served
 
+PEOPLE = {"Accept": "text/html"}
 
-def test_an_exhibit_has_the_headers_of_both_sides(served: Served, tmp_path: Path) -> None:
+
+def test_a_snapshot_has_the_headers_of_both_sides(served: Served, tmp_path: Path) -> None:
     """What was asked with and what was answered, from the WARC file; not what belongs to other records."""
     asked = (b"Accept-Language", b"cy"), (b"X-Odd", b"<script>alert(1)</script>")
     keys = record(
@@ -43,10 +45,16 @@ def test_an_exhibit_has_the_headers_of_both_sides(served: Served, tmp_path: Path
     assert "Headers of the request" not in served.get("/snapshots/1").text
 
 
-def test_a_snapshot_is_verified_when_it_is_asked(filled: Served) -> None:
-    """A file that was changed is found out."""
+def test_a_loose_file_that_was_changed_is_found_out(filled: Served) -> None:
+    """By what it unpacks to, and by its own digest."""
     assert "byte for byte" in filled.get("/snapshots/1?verify=1").text
     path = next(filled.stores.settings.artifacts.rglob("*.gz"))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + b"1234" + whole[8:])  # when it was packed: what it unpacks to is the same
+    shown = [filled.get(f"/snapshots/{number}?verify=1").text for number in (1, 2)]
+    [changed] = [each for each in shown if "not all of it is what was recorded" in each]
+    assert "byte for byte, what was captured" in changed
+    assert "byte for byte, what was written" not in changed
     path.write_bytes(b"something else")
     shown = [filled.get(f"/snapshots/{number}?verify=1").text for number in (1, 2)]
     assert sum("byte for byte" in each for each in shown) == 1
@@ -106,60 +114,39 @@ def test_a_change_elsewhere_in_the_file_is_not_certified(served_on_both: Served,
         assert list(attention(db)) == []
 
 
-def test_a_server_that_changes_nothing_stores_no_outcome(serve: Serve, tmp_path: Path) -> None:
+def test_a_read_only_server_stores_no_outcome(serve: Serve, tmp_path: Path) -> None:
     """With WEB_READ_ONLY it is shown, and that is all."""
     served = serve(web_read_only=True)
     path = shelve(served, tmp_path / "warcs")
-    [beech] = [number for key, number in numbers(served).items() if key == (SHOP, day(1))]
     overwrite(served, path, SHOP, day(1))
+    beech = numbers(served)[SHOP, day(1)]
     assert "not all of it is what was recorded" in served.get(f"/snapshots/{beech}?verify=1").text
     with served.database.read() as db:
         assert db.scalars(select(WarcFile.state)).one() == "sealed"
 
 
 def test_a_page_in_a_damaged_part_is_called_damaged(served_on_both: Served, tmp_path: Path) -> None:
-    """Neither there nor missing, before and after it is verified; and no longer once the file is restored."""
+    """Neither there nor missing, with the way to its neighbours; no longer once the file is restored."""
     served = served_on_both
     path = shelve(served, tmp_path / "warcs")
     beech = numbers(served)[SHOP, day(1)]
-    assert served.get(f"/snapshots/{beech}.json").json()["snapshot"]["body"] == "there"
     whole = overwrite(served, path, SHOP, day(1))
+    framed = served.get(f"/web/20260501120000/{SHOP}", headers=PEOPLE)
+    assert framed.status_code == 404
+    assert f'href="/web/20260502120000/{SHOP}"' in framed.text
+    inside = served.get(f"/web/20260501120000mp_/{SHOP}")
+    assert (inside.status_code, inside.headers["X-Vitrine-Code"]) == (404, "capture_damaged")
+    beside = f"/web/20260503120000/{SHOP}2"
+    assert "is damaged" not in served.get(beside, headers=PEOPLE).text
     for query in ("", "?verify=1", ""):
         shown = served.get(f"/snapshots/{beech}{query}").text
         assert "the part of the file in which it lies is damaged" in shown
         assert "file missing" not in shown
         assert served.get(f"/snapshots/{beech}.json").json()["snapshot"]["body"] == "damaged"
     assert served.get(f"/api/snapshots/raw/{beech}").json()["code"] == "damaged"
+    assert "is damaged" in served.get(beside, headers=PEOPLE).text
     path.rename(tmp_path / "away")
     assert "the file in which it lies is missing" in served.get(f"/snapshots/{beech}?verify=1").text
     path.write_bytes(whole)
     assert "page and file are what was recorded" in served.get(f"/snapshots/{beech}?verify=1").text
     assert served.get(f"/snapshots/{beech}.json").json()["snapshot"]["body"] == "there"
-
-
-def test_a_damaged_capture_leads_to_its_neighbours(served: Served, tmp_path: Path) -> None:
-    """In the frame with links to them; what is shown of a damaged file says that it is one."""
-    path = shelve(served, tmp_path / "warcs")
-    overwrite(served, path, SHOP, day(1))
-    people = {"Accept": "text/html"}
-    answer = served.get(f"/web/20260501120000/{SHOP}", headers=people)
-    assert answer.status_code == 404
-    assert "the part of the file in which it lies is damaged" in answer.text
-    assert f'href="/web/20260502120000/{SHOP}"' in answer.text
-    inside = served.get(f"/web/20260501120000mp_/{SHOP}")
-    assert (inside.status_code, inside.headers["X-Vitrine-Code"]) == (404, "capture_damaged")
-    elm = numbers(served)[f"{SHOP}2", day(3)]
-    assert "is damaged" not in served.get(f"/web/20260503120000/{SHOP}2", headers=people).text
-    served.get(f"/snapshots/{elm}?verify=1")
-    assert "is damaged" in served.get(f"/web/20260503120000/{SHOP}2", headers=people).text
-
-
-def test_loose_files_are_compared_alike(filled: Served) -> None:
-    """By what they unpack to and by their own digest."""
-    path = next(filled.stores.settings.artifacts.rglob("*.gz"))
-    whole = path.read_bytes()
-    path.write_bytes(whole[:4] + b"1234" + whole[8:])  # when it was packed: what it unpacks to is the same
-    shown = [filled.get(f"/snapshots/{number}?verify=1").text for number in (1, 2)]
-    [changed] = [each for each in shown if "not all of it is what was recorded" in each]
-    assert "byte for byte, what was captured" in changed
-    assert "byte for byte, what was written" not in changed
