@@ -49,18 +49,12 @@ def test_free_domain_is_taken(gate: Gate) -> None:
 
 
 def test_held_domain_is_busy(gate: Gate, make_gate: MakeGate) -> None:
-    """Another process learns who holds it and for how long at most."""
+    """Another process learns who holds it and for how long at most; the same session holds it once."""
     held = taken(gate)
-    answer = make_gate().acquire(DOMAIN, OTHER_SESSION)
-    assert isinstance(answer, Busy)
-    assert (answer.domain, answer.value) == (DOMAIN, held.token)
-    assert 25_000 < answer.expires_in_ms <= 30_000
-
-
-def test_same_session_is_no_exception(gate: Gate) -> None:
-    """A session that was delivered twice does not hold its domain twice."""
-    taken(gate)
-    assert isinstance(gate.acquire(DOMAIN, SESSION), Busy)
+    for answer in (make_gate().acquire(DOMAIN, OTHER_SESSION), gate.acquire(DOMAIN, SESSION)):
+        assert isinstance(answer, Busy)
+        assert (answer.domain, answer.value) == (DOMAIN, held.token)
+        assert 25_000 < answer.expires_in_ms <= 30_000
 
 
 def test_repeated_call_is_no_conflict(gate: Gate) -> None:
@@ -118,7 +112,7 @@ def test_expired_lock_is_not_extended(make_gate: MakeGate) -> None:
 
 
 def test_foreign_lock_is_neither_extended_nor_freed(make_gate: MakeGate) -> None:
-    """A late holder changes nothing for the present one (SPEC A28)."""
+    """A late holder changes nothing for the present one."""
     gate = make_gate(lock_ttl_ms=SHORT_MS)
     late = outlived(gate)
     present = taken(make_gate(), OTHER_SESSION)
@@ -140,7 +134,7 @@ def test_value_is_compared_whole(gate: Gate) -> None:
 
 
 def test_released_domain_is_free(gate: Gate) -> None:
-    """The next session gets it, and finds how long the delay still lasts (SPEC A20-A23)."""
+    """The next session gets it, and finds how long the delay still lasts."""
     assert gate.release(taken(gate)) is Release.RELEASED
     held = taken(gate, OTHER_SESSION)
     assert 15_000 < held.wait_ms <= 20_000
@@ -148,7 +142,7 @@ def test_released_domain_is_free(gate: Gate) -> None:
 
 
 def test_releasing_an_expired_lock(make_gate: MakeGate) -> None:
-    """It is told apart, and the end still counts: the site was visited until now (SPEC A38)."""
+    """It is told apart, and the end still counts: the site was visited until now."""
     gate = make_gate(lock_ttl_ms=SHORT_MS)
     assert gate.release(outlived(gate)) is Release.EXPIRED
     assert gate.state(DOMAIN).throttled_for_ms > 15_000
@@ -163,15 +157,12 @@ def test_delay_ends(make_gate: MakeGate) -> None:
 
 
 def test_without_stamps_nobody_waits(make_gate: MakeGate) -> None:
-    """With DISABLE_THROTTLE neither start, nor life, nor end of a session is noted (SPEC A25)."""
+    """With DISABLE_THROTTLE neither start, nor life, nor end of a session is noted."""
     gate = make_gate(stamps=False)
     held = taken(gate)
     assert gate.extend(held)
     gate.release(held)
     assert taken(make_gate(), OTHER_SESSION).wait_ms == 0
-
-
-# ── the stamps of a session (SPEC A14, A25) ──
 
 
 APART_SECONDS = 0.2  # a start and a later stamp; a clock's slack is a tenth of it
@@ -212,7 +203,7 @@ def test_end_counts_more_than_the_start(gate: Gate) -> None:
 
 
 def test_session_that_does_not_wait_starts_at_once(gate: Gate, make_gate: MakeGate) -> None:
-    """In debug mode: it has the lock, its start is noted, and it keeps nobody waiting with it (SPEC A18)."""
+    """In debug mode: it has the lock, its start is noted, and it keeps nobody waiting with it."""
     gate.release(taken(gate))
     held = gate.acquire(DOMAIN, SESSION, waits=False)
     assert isinstance(held, Held)
@@ -220,9 +211,6 @@ def test_session_that_does_not_wait_starts_at_once(gate: Gate, make_gate: MakeGa
     busy = make_gate().acquire(DOMAIN, OTHER_SESSION)
     assert isinstance(busy, Busy)
     assert busy.wait_ms == 0
-
-
-# ── a holder that only waits a delay out (SPEC A20) ──
 
 
 def waiting_holder(gate: Gate) -> Held:
@@ -234,8 +222,9 @@ def waiting_holder(gate: Gate) -> Held:
 
 
 def test_others_learn_that_a_holder_only_waits(gate: Gate, make_gate: MakeGate) -> None:
-    """And for how long, and why."""
+    """And for how long, and why; a renewal changes nothing about it."""
     held = waiting_holder(gate)
+    assert gate.extend(held)
     busy = make_gate().acquire(DOMAIN, OTHER_SESSION)
     assert isinstance(busy, Busy)
     assert 15_000 < busy.wait_ms <= held.wait_ms
@@ -243,16 +232,6 @@ def test_others_learn_that_a_holder_only_waits(gate: Gate, make_gate: MakeGate) 
     state = gate.state(DOMAIN)
     assert state.value == held.token
     assert 15_000 < state.throttled_for_ms <= held.wait_ms
-
-
-def test_others_learn_what_the_site_asked_for(gate: Gate) -> None:
-    """A holder that waits for a minute is known to do so."""
-    gate.ask_delay(DOMAIN, 60, "retry_after")
-    held = taken(gate)
-    busy = gate.acquire(DOMAIN, OTHER_SESSION)
-    assert isinstance(busy, Busy)
-    assert 55_000 < busy.wait_ms <= held.wait_ms
-    assert busy.wait_reason == "retry_after"
 
 
 def test_holder_that_has_begun_does_not_wait(make_gate: MakeGate) -> None:
@@ -266,15 +245,6 @@ def test_holder_that_has_begun_does_not_wait(make_gate: MakeGate) -> None:
         assert isinstance(busy, Busy)
         assert busy.wait_ms == 0
         gate.release(held)
-
-
-def test_renewal_during_a_wait_changes_nothing_about_it(gate: Gate) -> None:
-    """A long delay outlasts many renewals."""
-    held = waiting_holder(gate)
-    assert gate.extend(held)
-    busy = gate.acquire(DOMAIN, OTHER_SESSION)
-    assert isinstance(busy, Busy)
-    assert busy.wait_ms > 15_000
 
 
 def test_repeated_call_waits_for_what_is_left(gate: Gate) -> None:
@@ -305,40 +275,30 @@ def test_holder_that_gives_up_waiting_was_there(gate: Gate) -> None:
     assert 15_000 < state.throttled_for_ms <= 20_000
 
 
-# ── delays that sites ask for ──
-
-
 def test_site_asks_for_a_longer_delay(gate: Gate) -> None:
-    """The holder waits for the longer of the two delays, and knows why."""
+    """The holder waits for the longer of the two delays, and knows why; others learn the same."""
     gate.release(taken(gate))
     gate.ask_delay(DOMAIN, 120, "retry_after")
+    gate.ask_delay(DOMAIN, 40, "crawl_delay")  # a delay is never shortened
     held = taken(gate, OTHER_SESSION)
     assert 115_000 < held.wait_ms <= 120_000
     assert held.wait_reason == "retry_after"
-    assert 115_000 < gate.state(DOMAIN).delayed_for_ms <= 120_000
-
-
-def test_shorter_request_changes_nothing(gate: Gate) -> None:
-    """A delay is never shortened, and the least delay stays the least."""
-    gate.release(taken(gate))
-    gate.ask_delay(DOMAIN, 120, "retry_after")
-    gate.ask_delay(DOMAIN, 40, "crawl_delay")
     state = gate.state(DOMAIN)
     assert 115_000 < state.delayed_for_ms <= 120_000
     assert state.delay_reason == "retry_after"
+    busy = gate.acquire(DOMAIN, SESSION)
+    assert isinstance(busy, Busy)
+    assert 110_000 < busy.wait_ms <= held.wait_ms
+    assert busy.wait_reason == "retry_after"
 
 
-def test_request_is_bounded(gate: Gate) -> None:
-    """DOMAIN_MAX_DELAY_SECONDS holds, however long a site would like us to stay away."""
-    gate.ask_delay(DOMAIN, 10**9, "retry_after")
-    assert 295_000 < gate.state(DOMAIN).delayed_for_ms <= 300_000
-
-
-def test_request_for_nothing_is_nothing(gate: Gate) -> None:
-    """Zero and less are no delay."""
+def test_a_delay_has_a_most_and_a_least(gate: Gate) -> None:
+    """DOMAIN_MAX_DELAY_SECONDS holds, however long a site would like us to stay away; zero is no delay."""
     gate.ask_delay(DOMAIN, 0, "retry_after")
     gate.ask_delay(DOMAIN, -5, "retry_after")
     assert gate.states() == []
+    gate.ask_delay(DOMAIN, 10**9, "retry_after")
+    assert 295_000 < gate.state(DOMAIN).delayed_for_ms <= 300_000
 
 
 def test_entries_are_what_is_held_or_delayed(gate: Gate) -> None:
@@ -346,6 +306,7 @@ def test_entries_are_what_is_held_or_delayed(gate: Gate) -> None:
     held = taken(gate, domain="held.example")
     gate.release(taken(gate, domain="ended.example"))
     gate.ask_delay("delayed.example", 100, "crawl_delay")
+    assert gate.state("unknown.example").value is None  # asking leaves nothing behind
     delayed, ended, holding = gate.states()
     assert (delayed.domain, ended.domain, holding.domain) == (
         "delayed.example",
@@ -356,13 +317,6 @@ def test_entries_are_what_is_held_or_delayed(gate: Gate) -> None:
     assert ended.value is None
     assert 15_000 < ended.throttled_for_ms <= 20_000
     assert (holding.value, holding.throttled_for_ms, holding.delayed_for_ms) == (held.token, 0, 0)
-
-
-def test_unknown_domain_is_free(gate: Gate) -> None:
-    """Nothing is known of it, and asking leaves nothing behind."""
-    state = gate.state("unknown.example")
-    assert (state.value, state.throttled_for_ms, state.delayed_for_ms) == (None, 0, 0)
-    assert gate.states() == []
 
 
 def test_operator_breaks_a_lock(gate: Gate, make_gate: MakeGate) -> None:
@@ -390,20 +344,12 @@ def test_whoever_holds_a_lock_that_is_broken_hears_of_it_first(make_gate: MakeGa
     assert gate.state("silent.example").delayed_for_ms == 0
 
 
-def test_breaking_a_lock_that_changed_hands(gate: Gate) -> None:
-    """What the operator saw is no longer there, so nothing is broken."""
+def test_a_late_release_leaves_the_next_holder_alone(gate: Gate) -> None:
+    """However often it is sent; and what an operator saw is broken only while it is there."""
     first = taken(gate)
     gate.release(first)
     second = taken(gate, OTHER_SESSION)
+    gate.release(first)
+    gate.release(first)
     assert not gate.break_lock(DOMAIN, first.token)
-    assert gate.state(DOMAIN).value == second.token
-
-
-def test_repeated_release_leaves_the_next_holder_alone(gate: Gate) -> None:
-    """However often a release is sent, it frees its own lock only."""
-    first = taken(gate)
-    gate.release(first)
-    second = taken(gate, OTHER_SESSION)
-    gate.release(first)
-    gate.release(first)
     assert gate.state(DOMAIN).value == second.token
