@@ -18,7 +18,7 @@ from crawler.views import changes, search, snapshots
 from crawler.views.changes import NotComparableError
 from crawler.views.exhibit import exhibit, verified
 from crawler.views.live import SAME, LiveDiff, live_diff
-from crawler.views.replay import apart, calendar
+from crawler.views.replay import calendar
 from tests.unit.archive.stored import index_pages, keep
 from tests.unit.archive.written import NOON, SHOP, a_file, a_record, content, index
 from tests.unit.views.rows import a_hold, a_job
@@ -183,19 +183,6 @@ def test_no_site_is_visited_for_a_capture_without_a_text(database: Database) -> 
 
     with pytest.raises(NotComparableError, match="too_deep"):
         live_diff(database, SETTINGS, str(numbers(database)[0]), look)
-
-
-@pytest.mark.parametrize(
-    ("difference", "said"),
-    [
-        (timedelta(seconds=0.4), ""), (timedelta(seconds=1), "1 second later"),
-        (-timedelta(seconds=59), "59 seconds earlier"), (timedelta(hours=25), "1 day later"),
-        (timedelta(days=366), "1 year later"), (-timedelta(days=3_000), "8 years earlier"),
-    ],
-)  # fmt: skip
-def test_how_far_two_times_are_apart(difference: timedelta, said: str) -> None:
-    """In the largest unit that fits."""
-    assert apart(difference) == said
 
 
 def test_a_calendar_of_far_years(database: Database) -> None:
