@@ -53,9 +53,9 @@ class Troubled:
 
 
 @pytest.fixture
-def troubled(database_url: str, tmp_path: Path) -> Generator[Troubled]:
+def troubled(sqlite_database: str, tmp_path: Path) -> Generator[Troubled]:
     """Holds, stuck and failed jobs, dead workers, damaged and missing files; and their addresses."""
-    with serving_on(database_url, tmp_path / "home") as start:
+    with serving_on(sqlite_database, tmp_path / "home") as start:
         served = start(admin_token=TOKEN)
         keep(served.database, served.blobs, "<title>Chair</title><p>A chair of beech.", SHOP)
         keep(served.database, served.blobs, "<title>Gone</title><p>It was oak.", f"{SHOP}gone")
