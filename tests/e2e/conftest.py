@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import json
+import logging
 import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pytest
 from attrs import field, frozen
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
+from crawler.cli.app import run
 from crawler.config import Settings
 from crawler.db.engine import Database
 from crawler.db.models import CrawlSession
@@ -23,10 +29,21 @@ from crawler.errors import CrawlerError
 from crawler.evidence.blobs import MARK
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterator, Sequence
 
 ROOT = Path(__file__).parents[2]
 # No test waits for politeness that it is not about.
+# What is waited for on a page, at a tenth.
+QUICK_RENDERING = {
+    "RENDER_IDLE_MS": "150", "RENDER_STABLE_MS": "200", "RENDER_MIN_MS": "500", "RENDER_READY_MAX_MS": "1500",
+    "RENDER_SCROLL_WAIT_MS": "250", "RENDER_BOTTOM_MS": "200", "RENDER_SETTLE_MS": "500",
+    "RENDER_POPUP_SETTLE_MS": "100", "RENDER_SCROLL_STEPS": "2",
+}  # fmt: skip
+# Commands that start processes, or react to signals.
+IN_A_PROCESS = {
+    ("crawl",), ("demo",), ("worker",), ("serve",), ("runs", "resume"), ("sessions", "retry"),
+    ("prices", "refresh"), ("hauls", "create"), ("jobs", "crawl"), ("jobs", "run"), ("jobs", "index"),
+}  # fmt: skip
 QUICK = {"DOMAIN_MIN_DELAY_MS": "50", "DOMAIN_LOCK_BACKOFF_BASE_MS": "50", "DOMAIN_LOCK_TTL_SECONDS": "6"}
 
 
@@ -45,7 +62,12 @@ class Home:
         return {**inherited, **QUICK, "VITRINE_HOME": str(self.path), "EGRESS_ALLOW": NETWORK, **self.extra}
 
     def vitrine(self, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-        """Run `vitrine` to its end."""
+        """Run `vitrine` to its end: in this process, unless the command needs one of its own.
+
+        Starting Python and loading the libraries would take longer than most commands do.
+        """
+        if not needs_a_process(arguments):
+            return in_this_process(arguments, self.environment)
         return self._run([sys.executable, "-m", "crawler.cli", *arguments], timeout)
 
     def python(self, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
@@ -106,6 +128,31 @@ class Home:
             command, cwd=ROOT, env=self.environment, text=True, timeout=timeout, check=False,
             stdin=subprocess.DEVNULL, capture_output=True,
         )  # fmt: skip
+
+
+def needs_a_process(arguments: Sequence[str]) -> bool:
+    """Whether a command starts processes, or reacts to signals."""
+    words = tuple(word for word in arguments if not word.startswith("-"))[:2]
+    return words[:1] in IN_A_PROCESS or words in IN_A_PROCESS or "--live" in arguments
+
+
+def in_this_process(
+    arguments: Sequence[str], environment: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Run a `vitrine` command with its own environment and streams; its result as of a process."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    try:
+        with (
+            mock.patch.dict(os.environ, environment, clear=True), redirect_stdout(out), redirect_stderr(err),
+            ThreadPoolExecutor(1) as thread,
+        ):  # fmt: skip
+            code = thread.submit(run, [*arguments]).result()  # pytest-twisted's loop runs in this one
+    finally:
+        root.handlers[:], root.level = handlers, level
+    said = [stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err)]
+    return subprocess.CompletedProcess(["vitrine", *arguments], code, *said)
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections import Counter
 from concurrent.futures import Future
@@ -15,6 +16,7 @@ from tests.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+    from pathlib import Path
 
     # Path to status, extra header lines and body; None: an ordinary page. With SILENCE no answer comes.
     Special = Callable[[str], tuple[int, str, str | bytes] | None]
@@ -129,3 +131,13 @@ def farm(
     finally:
         loop.call_soon_threadsafe(ended.set)
         thread.join(PATIENCE_SECONDS)
+
+
+def sources_file(sites: Farm, folder: Path) -> str:
+    """Write a file with the source `farm`, which begins at all sites at once; its path."""
+    file = folder / "sources.toml"
+    file.write_text(
+        f'[sources.farm]\nstart_urls = {json.dumps(sites.starts)}\nplugins = ["page"]\njitter_seconds = 0\n',
+        encoding="utf-8",
+    )
+    return str(file)

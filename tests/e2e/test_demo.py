@@ -46,4 +46,5 @@ def test_what_a_demo_found_can_be_searched_and_read_in_a_browser(
     found = Home(folder).vitrine("search", word, "--json")
     assert json.loads(found.stdout)["total"] >= 1
     process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 0
+    process.communicate(timeout=120)
+    assert process.returncode == 0

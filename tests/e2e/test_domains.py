@@ -31,6 +31,7 @@ def hold(
     wait_for(lambda: shops.log.entries(shop))
 
 
+@pytest.mark.soak
 def test_a_held_domain_is_refused_and_the_others_go_on(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
 ) -> None:
@@ -48,7 +49,7 @@ def test_a_held_domain_is_refused_and_the_others_go_on(
     assert with_status(home, "running") == {shops.url("fourth-candidate")}
 
 
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 def test_a_session_waits_for_its_domain_where_it_may(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
 ) -> None:
@@ -61,34 +62,7 @@ def test_a_session_waits_for_its_domain_where_it_may(
     assert shops.log.peak("plain") == 1
 
 
-@pytest.mark.soak(minutes=10)
-def test_redis_holds_the_domain_and_is_left_clean(
-    home: Home, shops: DemoServer, redis_database: str, redis_client: redis.Redis
-) -> None:
-    """After a session its lock is gone, and the throttle tells its end in milliseconds."""
-    home.extra["REDIS_URL"] = redis_database
-    [session] = home.crawl(shops.url("plain"))
-    assert session["status"] == "completed"
-    assert not list(redis_client.scan_iter("lock:*"))
-    assert str(redis_client.get(f"throttle:domain:{session['domain']}")).isdecimal()
-
-
-@pytest.mark.soak(minutes=10)
-def test_a_foreign_lock_is_respected(
-    home: Home, shops: DemoServer, redis_database: str, redis_client: redis.Redis
-) -> None:
-    """A worker of the documented system holds the domain: no request is made, its lock stays."""
-    home.extra["REDIS_URL"] = redis_database
-    shops.forget()
-    domain = shops.domain("plain")
-    redis_client.set(f"lock:domain:{domain}", "worker-1:session-9:1700000000", ex=300)
-    [session] = home.crawl(shops.url("plain"))
-    assert (session["error_summary"], session["cause"]) == ("Domain lock timeout", "domain_held")
-    assert not shops.log.entries("plain")
-    assert redis_client.get(f"lock:domain:{domain}") == "worker-1:session-9:1700000000"
-
-
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 def test_without_its_redis_no_session_runs(home: Home, shops: DemoServer) -> None:
     """REDIS_URL set and nobody there: nothing is fetched unlocked; the session says why; exit 5."""
     home.extra["REDIS_URL"] = "redis://:canary@127.0.0.1:1/0"
@@ -99,3 +73,20 @@ def test_without_its_redis_no_session_runs(home: Home, shops: DemoServer) -> Non
     assert (session["error_summary"], session["cause"]) == ("Domain lock timeout", "redis_unavailable")
     assert not shops.log.entries("plain")
     assert "canary" not in done.stdout + done.stderr
+
+
+def test_redis_holds_domains_as_the_documented_system_does(
+    home: Home, shops: DemoServer, redis_database: str, redis_client: redis.Redis
+) -> None:
+    """A foreign worker's domain gets no request, and its lock stays; our own is gone, its end is known."""
+    home.extra["REDIS_URL"] = redis_database
+    shops.forget()
+    domain, other = shops.domain("plain"), shops.domain("german")
+    redis_client.set(f"lock:domain:{domain}", "worker-1:session-9:1700000000", ex=300)
+    sessions = home.crawl(shops.url("plain"), shops.url("german"))
+    ends = {session["domain"]: (session["error_summary"], session["cause"]) for session in sessions}
+    assert ends == {domain: ("Domain lock timeout", "domain_held"), other: (None, None)}
+    assert not shops.log.entries("plain")
+    assert list(redis_client.scan_iter("lock:*")) == [f"lock:domain:{domain}"]
+    assert redis_client.get(f"lock:domain:{domain}") == "worker-1:session-9:1700000000"
+    assert str(redis_client.get(f"throttle:domain:{other}")).isdecimal()

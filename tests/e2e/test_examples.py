@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.e2e.conftest import ROOT
+from tests.e2e.conftest import QUICK_RENDERING, ROOT
 from tests.e2e.farm import farm
 from tests.e2e.projects import Project
-from tests.e2e.test_own_playwright import QUICK
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from crawler.demo import DemoServer
     from tests.e2e.conftest import Home
 
-pytestmark = pytest.mark.soak(minutes=10)
+pytestmark = pytest.mark.soak
 
 SCRIPTED = "<!doctype html><title>Empty</title><script>document.write('<h1>Tumbler</h1>')</script>"
 
@@ -43,7 +42,7 @@ def test_a_crawl_spider_with_the_add_on(home: Home, shops: DemoServer, tmp_path:
 
 def test_a_playwright_spider(home: Home, tmp_path: Path) -> None:
     """What a script writes is in the item, and the page has its screenshot."""
-    home.extra.update(QUICK)
+    home.extra.update(QUICK_RENDERING)
     with farm(1, 1, lambda _: (200, "", SCRIPTED)) as sites:
         items = run(
             "playwright_spider", tmp_path / "project", home, "scripted", "-a", f"url={sites.starts[0]}"

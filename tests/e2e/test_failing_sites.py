@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import select
 
-from crawler.db.models import DomainGate
+from crawler.db.models import CrawlException, DomainGate
 from tests.e2e.conftest import rows
-from tests.e2e.farm import QUICK_RUNS, farm
+from tests.e2e.farm import QUICK_RUNS, farm, sources_file
 from tests.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.e2e.conftest import Home
     from tests.e2e.farm import Farm, Special
 
-pytestmark = pytest.mark.soak(minutes=10)
+pytestmark = pytest.mark.soak
 
 GOOD, PAGES = 3, 12
 PAUSE = "Retry-After: 60\r\n"
@@ -83,9 +83,7 @@ def test_the_domain_of_a_site_that_pauses_is_free(
 
 def crawl_of(home: Home, sites: Farm, tmp_path: Path) -> subprocess.Popen[str]:
     """Start a run of all sites that has one place."""
-    sources, starts = tmp_path / "sources.toml", json.dumps(sites.starts)
-    sources.write_text(f'[sources.farm]\nstart_urls = {starts}\nplugins = ["page"]\n', encoding="utf-8")
-    home.extra.update({**QUICK_RUNS, "SOURCES_FILE": str(sources), "SESSIONS_AT_ONCE": "1"})
+    home.extra.update({**QUICK_RUNS, "SOURCES_FILE": sources_file(sites, tmp_path), "SESSIONS_AT_ONCE": "1"})
     return home.start_scrapy(
         "crawl", "site", "-a", "source=farm", "-s", "DOWNLOAD_DELAY=0", "-s", "LOG_LEVEL=ERROR"
     )
@@ -101,3 +99,38 @@ def test_a_page_that_is_always_answered_429_is_requested_a_stated_number_of_time
     shown = json.loads(done.stdout)
     assert (done.returncode, shown["outcomes"]["rate_limited"], shown["outcomes"]["blocked"]) == (3, 2, 1)
     assert [sites.asked[f"{host}/{number}"] for number in (3, 4, 5)] == [6, 3, 3]
+
+
+def site(answers: dict[str, list[int]]) -> Special:
+    """A site that answers the requests for some paths with these, one after the other, and then well."""
+
+    def special(path: str) -> tuple[int, str, str] | None:
+        left = answers.get(path)
+        return (left.pop(0), "", "out of order") if left else None
+
+    return special
+
+
+def test_one_error_of_robots_txt_is_waited_out(home: Home) -> None:
+    """No page is asked for before the rules are known, and none is lost."""
+    home.extra.update(QUICK_RUNS)
+    with farm(1, 6, site({"/robots.txt": [503, 500]})) as sites:
+        done = home.vitrine("crawl", "site", sites.starts[0], "--json", "-s", "DOWNLOAD_DELAY=0")
+        host = sites.starts[0].removeprefix("http://").rstrip("/")
+    assert (done.returncode, json.loads(done.stdout)["tasks"]["finished"]) == (0, 6)
+    assert sites.asked[f"{host}/robots.txt"] == 3
+    assert sum(sites.asked.values()) == 3 + 6
+
+
+def test_a_robots_txt_that_stays_away_fails_the_run(home: Home) -> None:
+    """By a cause of its own, with an exception; nothing was asked for without leave."""
+    home.extra.update({**QUICK_RUNS, "ROBOTS_PATIENCE_SECONDS": "1"})
+    with farm(1, 6, site({"/robots.txt": [503] * 1000})) as sites:
+        done = home.vitrine("crawl", "site", sites.starts[0], "--json", "-s", "DOWNLOAD_DELAY=0")
+    assert (done.returncode, json.loads(done.stdout)["outcomes"]) == (1, {"robots_unavailable": 1})
+    assert {path.partition("/")[2] for path in sites.asked} == {"robots.txt"}
+    database = home.database()
+    with database.read() as db:
+        [noted] = db.scalars(select(CrawlException))
+        assert noted.context["cause"] == "robots_unavailable"
+    database.close()

@@ -81,23 +81,49 @@ def assert_nothing_left(client: redis.Redis) -> None:
     assert [key for key in client.keys(f"{KEY}*") if key != f"{KEY}:count"] == []
 
 
-# ── feeding ──
+# What is no entry, and a word of why.
+BAD = {
+    "not a url": "space",
+    "ftp://shop.example/": "http or https",
+    "https://me:canary@shop.example/": "user name",
+    '{"url": 1': "no JSON",
+    '["https://shop.example/"]': "list",
+    '{"meta": {}}': "names no url",
+    '{"url": ["https://shop.example/"]}': "no text",
+    '{"url": "https://shop.example/", "meta": {"mode": "loud"}}': "loud",
+    '{"url": "https://shop.example/", "meta": {"urls": "/etc/passwd"}}': "urls",
+    '{"url": "https://shop.example/", "method": "POST"}': "method",
+    '{"a":' * 5000: "no JSON",
+    "x" * 100_000: "too long",
+    "": "names no url",
+}
 
 
 def test_a_fleet_is_fed_with_lpush(fleet: Home, shops: DemoServer, redis_client: redis.Redis) -> None:
-    """A URL, or an object with the spider's arguments, in meta or beside it; a worker has its defaults."""
+    """A URL, or an object with the spider's arguments, in meta or beside it; a worker has its defaults.
+
+    Bad entries are logged in a line, and put aside without their passwords.
+    """
     one, two, plain, hub = (shops.url(name) for name in ("shop-0001", "shop-0002", "plain", "hub"))
     product = f"{two}products/fogbound-tumbler"
     redis_client.lpush(KEY, one)
     redis_client.lpush(KEY, json.dumps({"url": plain, "meta": {"retention": "short", "_job": 7}}))
     redis_client.lpush(KEY, json.dumps({"url": hub, "mode": "debug", "method": "GET"}))
     redis_client.lpush(KEY, json.dumps({"pdp": product}))
-    work_off(fleet, "-a", "retention=long")
+    redis_client.lpush(KEY, b"\xff\xfe", *list(BAD)[::-1])
+    log = work_off(fleet, "-a", "retention=long")
     assert statuses(fleet) == {one: "completed", plain: "completed", hub: "partial", two: "completed"}
     sessions = by_url(fleet)
     assert sessions[hub].mode == "debug"
     assert sessions[two].pdp_url == product
     assert [sessions[url].retention_policy for url in (plain, one)] == ["short", "long"]
+    refused = [json.loads(entry) for entry in redis_client.lrange(f"{KEY}:refused", 0, -1)][::-1]
+    assert log.count("fleet.entry_refused") == len(refused) == len(BAD) + 1
+    for entry, reason in zip(refused, BAD.values(), strict=False):
+        assert reason in entry["error"]
+    assert "Traceback" not in log
+    assert "canary" not in log + json.dumps(refused)
+    redis_client.delete(f"{KEY}:refused")
     assert_nothing_left(redis_client)
     assert_consistent(fleet)
 
@@ -119,71 +145,26 @@ def test_a_fleet_is_asked_over_http(fleet: Home, shops: DemoServer, redis_client
     assert_nothing_left(redis_client)
 
 
-def test_bad_entries_are_put_aside(fleet: Home, shops: DemoServer, redis_client: redis.Redis) -> None:
-    """Whatever is fed, the worker goes on; each is told in a line, and kept without its password."""
-    bad = {
-        "not a url": "space",
-        "ftp://shop.example/": "http or https",
-        "https://me:canary@shop.example/": "user name",
-        '{"url": 1': "no JSON",
-        '["https://shop.example/"]': "list",
-        '{"meta": {}}': "names no url",
-        '{"url": ["https://shop.example/"]}': "no text",
-        '{"url": "https://shop.example/", "meta": {"mode": "loud"}}': "loud",
-        '{"url": "https://shop.example/", "meta": {"urls": "/etc/passwd"}}': "urls",
-        '{"url": "https://shop.example/", "method": "POST"}': "method",
-        '{"a":' * 5000: "no JSON",
-        "x" * 100_000: "too long",
-        "": "names no url",
-    }
-    redis_client.rpush(KEY, *bad, b"\xff\xfe", shops.url("plain"))
-    log = work_off(fleet)
-    refused = [json.loads(entry) for entry in redis_client.lrange(f"{KEY}:refused", 0, -1)][::-1]
-    assert len(refused) == len(bad) + 1
-    for entry, reason in zip(refused, bad.values(), strict=False):
-        assert reason in entry["error"]
-    assert log.count("fleet.entry_refused") == len(bad) + 1
-    assert "Traceback" not in log
-    assert "canary" not in log + json.dumps(refused)
-    assert statuses(fleet) == {shops.url("plain"): "completed"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "without_redis", "says"),
-    [
-        ((), True, "FLEET needs REDIS_URL"),
-        (("-a", "url=https://shop.example/"), False, "exclude each other"),
-        (("-a", "urls=shops.txt"), False, "exclude each other"),
-        (("-a", "mode=loud"), False, "mode=loud is unknown"),
-        (("-s", "MAX_IDLE_TIME_BEFORE_CLOSE=soon"), False, "MAX_IDLE_TIME_BEFORE_CLOSE is 'soon'"),
-        (("-s", "REDIS_START_URLS_KEY=%(nam)s"), False, "REDIS_START_URLS_KEY"),
-        (("-s", "REDIS_ENCODING=klingon"), False, "REDIS_ENCODING"),
-    ],
-)
-def test_a_worker_that_cannot_work_says_why(
-    fleet: Home, arguments: tuple[str, ...], *, without_redis: bool, says: str
-) -> None:
+@pytest.mark.soak
+def test_a_worker_that_cannot_work_says_why(fleet: Home) -> None:
     """One line and a hint, exit code 2, and nothing begun."""
-    if without_redis:
-        del fleet.extra["REDIS_URL"]
-    done = fleet.scrapy("crawl", "pdp", "-s", "FLEET=1", *arguments)
+    del fleet.extra["REDIS_URL"]
+    done = fleet.scrapy("crawl", "pdp", "-s", "FLEET=1", "-s", "LOG_LEVEL=ERROR")
     assert done.returncode == 2
-    [line] = [line for line in done.stderr.splitlines() if line.startswith("error[")]
-    assert says in line
-    assert "Traceback" not in done.stderr
-
-
-# ── what dies ──
+    error, hint = done.stderr.splitlines()
+    assert "FLEET needs REDIS_URL" in error
+    assert hint.startswith("hint: ")
 
 
 def die(fleet: Home, endings: list[Process], point: Point, mark: str) -> None:
     """Have a worker work until it comes to that point with a URL that has that mark."""
     dying = fleet._start("tests.e2e.fleet_crash", point.name, mark, *WORKER)
     endings.append(dying)
-    assert dying.wait(timeout=120) == 9, dying.communicate()
+    said = dying.communicate(timeout=120)
+    assert dying.returncode == 9, said
 
 
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 def test_workers_die_at_every_point(
     fleet: Home, shops: DemoServer, redis_client: redis.Redis, endings: list[Process]
 ) -> None:
@@ -201,10 +182,27 @@ def test_workers_die_at_every_point(
     assert_consistent(fleet)
 
 
+def test_what_a_killed_worker_had_is_done_by_another(
+    fleet: Home, shops: DemoServer, redis_client: redis.Redis, endings: list[Process]
+) -> None:
+    """Each entry once, under the id that it had."""
+    urls = shop_urls(shops, 3)
+    redis_client.rpush(KEY, *urls)
+    die(fleet, endings, Point.PAGE_KEPT, urls[0])
+    left = {session.id for session in rows(fleet)}
+    work_off(fleet, "-s", "MAX_IDLE_TIME_BEFORE_CLOSE=3")
+    assert statuses(fleet) == dict.fromkeys(urls, "completed")
+    assert left <= {session.id for session in rows(fleet)}
+    assert sum(session.deaths for session in rows(fleet))
+    assert_nothing_left(redis_client)
+    assert_consistent(fleet)
+
+
+@pytest.mark.soak
 def test_a_page_that_kills_its_workers_is_given_up(
     fleet: Home, shops: DemoServer, redis_client: redis.Redis, endings: list[Process]
 ) -> None:
-    """After a number of deaths it ends as failed; what has been beside it is done all the same."""
+    """After a number of deaths it ends as failed; what has been beside it is taken over and done."""
     fleet.extra["FLEET_MAX_DEATHS"] = "2"
     deadly, *others = shop_urls(shops, 3)
     redis_client.rpush(KEY, deadly, *others)
@@ -218,7 +216,7 @@ def test_a_page_that_kills_its_workers_is_given_up(
     assert_consistent(fleet)
 
 
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 def test_sigterm_hands_over(
     fleet: Home, shops: DemoServer, redis_client: redis.Redis, endings: list[Process]
 ) -> None:
@@ -244,27 +242,27 @@ def test_sigterm_hands_over(
 
 def test_redis_goes_and_comes_back(tables: Home, shops: DemoServer, endings: list[Process]) -> None:
     """The worker says once that it waits, begins nothing meanwhile, and goes on by itself."""
-    urls = shop_urls(shops, 12)
+    urls = shop_urls(shops, 6)
     with own_redis(persistent=True) as server:
         tables.extra.update(REDIS_URL=server.url, DOMAIN_LOCK_TTL_SECONDS="20")
         client = redis.Redis.from_url(server.url)
         client.rpush(KEY, *urls)
-        worker = tables.start_scrapy(
-            *WORKER, *UNTIL_IDLE, "-s", "SESSIONS_AT_ONCE=2", "-s", "DOWNLOAD_DELAY=0.2"
-        )
+        log = tables.path / "worker.log"
+        pace = ("-s", "SESSIONS_AT_ONCE=2", "-s", "DOWNLOAD_DELAY=0.5", "-s", f"LOG_FILE={log}")
+        worker = tables.start_scrapy(*WORKER, *UNTIL_IDLE, *pace)
         endings.append(worker)
         wait_for(lambda: with_status(tables, "completed"))
         server.kill()
-        time.sleep(2.5)
+        wait_for(lambda: "fleet.paused" in log.read_text("utf-8"))
         begun = {row.id for row in rows(tables) if row.epoch}
         time.sleep(1)
         assert {row.id for row in rows(tables) if row.epoch} == begun
         server.start()
-        _, log = worker.communicate(timeout=120)
+        worker.communicate(timeout=120)
         client.close()
     assert worker.returncode == 0
-    assert log.count("fleet.paused") == 1
-    assert log.count("fleet.goes_on") == 1
+    said = log.read_text("utf-8")
+    assert (said.count("fleet.paused"), said.count("fleet.goes_on")) == (1, 1)
     assert statuses(tables) == dict.fromkeys(urls, "completed")
     assert_consistent(tables)
 
@@ -346,10 +344,7 @@ def assert_done_once(fleet: Home) -> None:
     assert pages == sorted(((row.id, kind) for row in rows(fleet) for kind in ("homepage", "pdp")), key=str)
 
 
-# ── sharing ──
-
-
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 def test_a_busy_domain_starves_nobody(
     fleet: Home, shops: DemoServer, redis_client: redis.Redis, endings: list[Process]
 ) -> None:
@@ -370,7 +365,7 @@ def test_a_busy_domain_starves_nobody(
     assert {row.status for row in rows(fleet)} <= {"queued", "completed"}
 
 
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 def test_a_worker_takes_no_more_than_it_can_work(
     fleet: Home, shops: DemoServer, redis_client: redis.Redis, endings: list[Process]
 ) -> None:

@@ -40,9 +40,16 @@ def lines_of(feed: Path) -> list[dict[str, Any]]:
 def test_its_pages_are_judged_and_kept_in_a_session(home: Home, shops: DemoServer, tmp_path: Path) -> None:
     """One session for the domain, one request at a time, each page with its files and its verdict.
 
-    The feed of the spider's items has the columns that it would have anywhere.
+    Components of its own cost no promise, though their dicts replace the project's, and the feed of its items
+    has the columns that it would have anywhere.
     """
     shops.forget()
+    nothing = {"tests.e2e.foreign_spider.Nothing": 600}
+    custom = {
+        "DOWNLOADER_MIDDLEWARES": nothing, "SPIDER_MIDDLEWARES": nothing, "EXTENSIONS": {},
+        "ITEM_PIPELINES": {"tests.e2e.foreign_spider.NeedsTitle": 400},
+    }  # fmt: skip
+    home.extra["FOREIGN_SETTINGS"] = json.dumps(custom)
     pages = tmp_path / "pages.jsonl"
     run(home, shops, tmp_path / "out.csv", "-s", f"PAGES_FEED={pages}")
     with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as feed:
@@ -72,7 +79,7 @@ class Burst(scrapy.Spider):
 """
 
 
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 def test_without_a_delay_requests_still_go_one_at_a_time(
     home: Home, shops: DemoServer, tmp_path: Path
 ) -> None:
@@ -85,7 +92,7 @@ def test_without_a_delay_requests_still_go_one_at_a_time(
     assert shops.log.peak("slow") == 1
 
 
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 def test_it_may_go_without_evidence(home: Home, shops: DemoServer, tmp_path: Path) -> None:
     """CAPTURE_PAGES=False leaves the gate and drops the rest."""
     run(home, shops, tmp_path / "out.jsonl", "-s", "CAPTURE_PAGES=False")
@@ -94,37 +101,7 @@ def test_it_may_go_without_evidence(home: Home, shops: DemoServer, tmp_path: Pat
     assert [a["type"] for a in session["artifacts"]] == ["session_logs_jsonl"]
 
 
-@pytest.mark.soak(minutes=10)
-def test_what_failed_is_no_success(home: Home, shops: DemoServer, tmp_path: Path) -> None:
-    """All that it asked for was not there; its session says so, and so does the exit code."""
-    done = home.scrapy(
-        "runspider", SPIDER, "-a", f"url={shops.url('plain')}nowhere", "-s", "DOWNLOAD_DELAY=0",
-        "-s", "CAPTURE_PAGES=False",
-    )  # fmt: skip
-    [session] = home.sessions()
-    assert (session["status"], session["cause"], done.returncode) == ("failed", "not_found", 1)
-
-
-@pytest.mark.parametrize(
-    "custom",
-    [
-        {"DOWNLOADER_MIDDLEWARES": {"tests.e2e.foreign_spider.Nothing": 600}},
-        {"ITEM_PIPELINES": {"tests.e2e.foreign_spider.NeedsTitle": 400}},
-        {"SPIDER_MIDDLEWARES": {"tests.e2e.foreign_spider.Nothing": 600}, "EXTENSIONS": {}},
-    ],
-    ids="-".join,
-)
-def test_components_of_its_own_cost_no_promise(
-    home: Home, shops: DemoServer, tmp_path: Path, custom: dict[str, Any]
-) -> None:
-    """Each of these dicts replaces the project's: the session is there all the same, and has its pages."""
-    home.extra["FOREIGN_SETTINGS"] = json.dumps(custom)
-    run(home, shops, tmp_path / "out.jsonl")
-    [session] = home.sessions()
-    assert session["status"] == "completed"
-    assert len(session["pages"]) == len(lines_of(tmp_path / "out.jsonl")) > 5
-
-
+@pytest.mark.soak
 def test_a_cache_is_refused_before_anything_starts(home: Home) -> None:
     """Where the spider keeps its pages itself: old answers are no evidence of today."""
     home.extra["FOREIGN_SETTINGS"] = json.dumps({"HTTPCACHE_ENABLED": True, "CAPTURE_PAGES": False})
@@ -136,6 +113,7 @@ def test_a_cache_is_refused_before_anything_starts(home: Home) -> None:
     assert not home.path.exists()
 
 
+@pytest.mark.soak
 def test_a_crawl_of_which_nothing_could_be_kept_does_not_go_on(home: Home, tmp_path: Path) -> None:
     """Once in the log, without a traceback for each of its requests, and once where the command ends."""
     (tmp_path / "page.gz").write_bytes(b"no database" * 500)
@@ -161,7 +139,7 @@ def pages_asked_for(shops: DemoServer) -> int:
     return sum(request.path != "/robots.txt" for request in shops.log.entries("plain"))
 
 
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 def test_enough_items_are_enough(home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]) -> None:
     """CLOSESPIDER_ITEMCOUNT counts the spider's items, and what waits for its turn stays here."""
     process = unhurried(home, shops, "-s", "CLOSESPIDER_ITEMCOUNT=3")
@@ -174,7 +152,7 @@ def test_enough_items_are_enough(home: Home, shops: DemoServer, endings: list[su
     assert session["error_summary"] == "Stopped by the spider: closespider_itemcount"
 
 
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 def test_an_interruption_ends_it_within_seconds(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
 ) -> None:

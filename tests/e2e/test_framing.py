@@ -18,7 +18,7 @@ import pytest
 from sqlalchemy import select
 
 from crawler.db.models import Page, Task
-from tests.e2e.test_warc_runs import QUICK
+from tests.e2e.farm import QUICK_RUNS
 from tests.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ def server() -> Generator[Server]:
         thread.start()
         yield server
         server.shutdown()
+        thread.join()
 
 
 def homepage(home: Home, url: str) -> tuple[str, str | None, bool]:
@@ -138,9 +139,10 @@ def pages_of_a_run(home: Home, server: Server) -> tuple[dict[str, list[str]], di
     )
 
 
-QUICKLY = {**QUICK, "TASK_MAX_RETRIES": "1"}
+QUICKLY = {**QUICK_RUNS, "TASK_MAX_RETRIES": "1"}
 
 
+@pytest.mark.soak
 def test_a_run_keeps_what_is_whole(home: Home, server: Server) -> None:
     """HTTP/1.0 and a plain close are in order; a short body, a missing last chunk and a reset are not."""
     home.extra.update(QUICKLY)
@@ -150,14 +152,14 @@ def test_a_run_keeps_what_is_whole(home: Home, server: Server) -> None:
     assert failed == dict.fromkeys(BROKEN, "truncated")
 
 
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 def test_a_session_keeps_what_is_whole(home: Home, server: Server) -> None:
     """The home page of a server that speaks HTTP/1.0 is a page as any other; a short one is none."""
     assert homepage(home, server.url("/old")) == ("ok", "no_candidates", False)
     assert homepage(home, server.url("/short")) == ("failed", "truncated", False)
 
 
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 @pytest.mark.parametrize("gives_notice", [True, False])
 def test_tls_that_ends_without_notice_is_doubted(
     home: Home, server: Server, tmp_path: Path, *, gives_notice: bool

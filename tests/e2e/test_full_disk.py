@@ -19,6 +19,7 @@ from tests.e2e.farm import farm
 from tests.waiting import wait_for
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable, Generator
     from pathlib import Path
 
@@ -29,7 +30,7 @@ FULL = "size=120k"  # some of the pages, and not all
 ROOMY = "size=64m"
 
 
-@pytest.mark.parametrize("database", ["elsewhere", "on it"])
+@pytest.mark.parametrize("database", [pytest.param("elsewhere", marks=pytest.mark.soak), "on it"])
 def test_a_full_disk_loses_nothing(home: Home, tmp_path: Path, database: str) -> None:
     """Evidence on a small file system, its database beside it or not; each row has its file, at any time."""
     small = tmp_path / "small"
@@ -59,9 +60,9 @@ def test_a_full_disk_loses_nothing(home: Home, tmp_path: Path, database: str) ->
         assert shown["tasks"]["error"] == 0
 
 
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 def test_with_room_again_the_same_command_goes_on_at_once(
-    home: Home, shops: DemoServer, tmp_path: Path
+    home: Home, shops: DemoServer, tmp_path: Path, endings: list[subprocess.Popen[str]]
 ) -> None:
     """Nothing could be written of the first one's end; that its process is gone is enough to know.
 
@@ -77,6 +78,7 @@ def test_with_room_again_the_same_command_goes_on_at_once(
         )  # fmt: skip
         shops.forget()
         first = home.start_vitrine(*command)
+        endings.append(first)
         wait_for(lambda: shops.log.entries("plain"))
         with filled(small, until=lambda: first.poll() is not None):
             _, log = first.communicate(timeout=120)
@@ -89,7 +91,7 @@ def test_with_room_again_the_same_command_goes_on_at_once(
         assert ended == ["completed", "completed"]
 
 
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 def test_cleanup_and_purge_make_room_on_a_full_disk(shops: DemoServer, tmp_path: Path) -> None:
     """Everything in one home, as it is by default, and a WARC file that keeps another shop's records."""
     home = Home(tmp_path / "small")

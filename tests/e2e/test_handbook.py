@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from crawler.db import revisions
@@ -25,7 +26,10 @@ def test_the_first_half_hour(home: Home, shops: DemoServer, tmp_path: Path) -> N
     sources.write_text(block(HALF_HOUR, 2).replace(SHOP, start), encoding="utf-8")
     said = dict(line.split("=", 1) for line in block(HALF_HOUR, 1).splitlines())
     home.extra.update(said, VITRINE_HOME=str(home.path), SOURCES_FILE=str(sources))
-    run_lines(home, block(HALF_HOUR, 3).replace(SHOP, start), tmp_path)
+    for line in block(HALF_HOUR, 3).replace(SHOP, start).splitlines():
+        program, *arguments = shlex.split(line)
+        done = home.vitrine(*arguments)
+        assert (program, done.returncode) == ("vitrine", 0), done.stderr
     assert [(each["url"], each["status"]) for each in home.sessions()] == [(start, "completed")] * 2
     printed = run_lines(home, block("By the clock", 0), tmp_path)
     lines = [line for line in printed.splitlines() if line and not line.startswith("#")]

@@ -14,7 +14,7 @@ import pytest
 
 from tests.e2e.conftest import ROOT, Home
 from tests.e2e.disks import mounted
-from tests.e2e.test_warc import records
+from tests.e2e.test_recorded_runs import records
 from tests.processes import below
 from tests.unit.engines.test_process import alive
 from tests.unit.web.conftest import serving_on
@@ -110,7 +110,7 @@ def test_a_source_is_archived(home: Home, shops: DemoServer) -> None:
         )
 
 
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 def test_a_disk_that_fills_up(home: Home, shops: DemoServer, tmp_path: Path) -> None:
     """Promise 3, on a real disk: no retry is counted, it rests, and with room the same run goes on."""
     Path(home.extra["SOURCES_FILE"]).write_text(
@@ -133,7 +133,7 @@ def test_a_disk_that_fills_up(home: Home, shops: DemoServer, tmp_path: Path) -> 
         assert [one["outcome"] for one in job["steps"][0]["history"]] == ["infra_error", "success"]
 
 
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 def test_a_crawl_that_fails_says_so(home: Home, shops: DemoServer) -> None:
     """SPEC 139 with our own engine: nothing of a site can be had, and the job is not `completed`."""
     Path(home.extra["SOURCES_FILE"]).write_text(
@@ -148,11 +148,14 @@ def test_a_crawl_that_fails_says_so(home: Home, shops: DemoServer) -> None:
         job = shown(home)
         seen.append((job["status"], job["retry_count"], job["crawler_status"]))
     assert seen == [("retryable", 1, "failed"), ("failed", 1, "failed")]
+    # Not the last line of its log, which says that the spider was closed.
+    assert shown(home)["steps"][0]["last_error"] == "1 of 1 pages answered 404"
     assert home.vitrine("jobs", "retry", "1").returncode == 0
     assert shown(home)["status"] == "retryable"
     assert home.vitrine("jobs", "retry", "1").returncode == 5
 
 
+@pytest.mark.soak
 def test_a_killed_worker_takes_its_engine_along_and_another_goes_on(
     home: Home, endings: list[subprocess.Popen[str]]
 ) -> None:
@@ -175,7 +178,7 @@ def test_a_killed_worker_takes_its_engine_along_and_another_goes_on(
     assert len(runs) == 1
 
 
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 @pytest.mark.parametrize("order", ["silence", "deaf", "fork"])
 def test_a_foreign_tool_ends_with_its_worker(
     home: Home, endings: list[subprocess.Popen[str]], order: str, tmp_path: Path
@@ -196,7 +199,7 @@ def test_a_foreign_tool_ends_with_its_worker(
     assert shown(home)["status"] == "index_failed"  # its WARC file is a stub's
 
 
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 @pytest.mark.parametrize(("order", "signals"), [("silence", 1), ("deaf", 2)])
 def test_a_signal_puts_the_job_back(
     home: Home, endings: list[subprocess.Popen[str]], tmp_path: Path, order: str, signals: int
@@ -212,7 +215,8 @@ def test_a_signal_puts_the_job_back(
     for _ in range(signals):
         worker.send_signal(signal.SIGTERM)
         time.sleep(1)  # two at once would be one
-    assert worker.wait(60) == 0
+    worker.communicate(timeout=120)
+    assert worker.returncode == 0
     wait_for(lambda: not any(map(alive, engines)))
     job = shown(home)
     assert (job["status"], job["retry_count"], job["steps"][0]["attempts"]) == ("queued", 0, 0)
@@ -220,6 +224,7 @@ def test_a_signal_puts_the_job_back(
     assert at_work.vitrine("jobs", "crawl", "1").returncode == 5
 
 
+@pytest.mark.soak
 def test_an_archive_without_a_job(home: Home, tmp_path: Path) -> None:
     """SPEC 47: a folder of its own, no row; its exit code is the tool's."""
     done = stub(home, "ok").vitrine("jobs", "run", "--name", "my shop", "--seeds", *SEEDS)

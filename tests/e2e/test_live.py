@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from crawler.demo import DemoServer
     from tests.e2e.conftest import Home
 
-pytestmark = pytest.mark.soak(minutes=5)
+pytestmark = pytest.mark.soak
 
 
 def live(home: Home, snapshot: int) -> tuple[int, dict[str, Any]]:

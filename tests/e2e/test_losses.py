@@ -8,7 +8,6 @@ import ssl
 import subprocess
 import threading
 import time
-from datetime import datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING
 
@@ -55,44 +54,6 @@ def test_a_session_that_lost_its_lock_stops_fetching(
     assert seen < 6
 
 
-@pytest.mark.soak(minutes=10)
-def test_what_waited_in_scrapys_queue_is_not_sent_after_a_loss(
-    home: Home,
-    shops: DemoServer,
-    endings: list[subprocess.Popen[str]],
-    redis_database: str,
-    redis_client: redis.Redis,
-) -> None:
-    """Requests that had passed the middleware before: not one goes out after the line that tells the loss."""
-    home.extra.update(REDIS_URL=redis_database, DOMAIN_LOCK_TTL_SECONDS="9", LOG_FORMAT="json")
-    shops.forget()
-    names = ("hub", "plain", "german")
-    urls = " ".join(shops.url(name) for name in names)
-    process = home.start_scrapy("crawl", "pdp", "-a", f"url={urls}", "-s", "DOWNLOAD_DELAY=12")
-    endings.append(process)
-    held = set(names)
-
-    def taken_away() -> bool:
-        """Each as soon as it is at work: its session may be over before the slowest has begun."""
-        for name in {name for name in held if len(shops.log.entries(name)) > 1}:
-            redis_client.set(f"lock:domain:{shops.domain(name)}", "worker-9:other:1700000000", ex=300)
-            held.remove(name)
-        return not held
-
-    wait_for(taken_away)
-    _, log = process.communicate(timeout=120)
-    monotonic = time.monotonic() - time.time()
-    lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
-    lost = {
-        line["domain"]: datetime.fromisoformat(line["time"]).timestamp() + monotonic
-        for line in lines
-        if line["event"] == "lock.lost"
-    }
-    assert lost.keys() == {shops.domain(name) for name in names}
-    late = [e for name in names for e in shops.log.entries(name) if e.at > lost[shops.domain(name)] + 0.05]
-    assert late == []
-
-
 def sessions_with_a_page(home: Home) -> list[str]:
     """The ids of the sessions that have stored one already."""
     if not rows(home):
@@ -104,7 +65,7 @@ def sessions_with_a_page(home: Home) -> list[str]:
     return found
 
 
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 def test_a_stopped_worker_changes_nothing_after_it_was_taken_for_dead(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
 ) -> None:
@@ -130,28 +91,7 @@ def test_a_stopped_worker_changes_nothing_after_it_was_taken_for_dead(
     assert len(after["pages"]) == len(retried["pages"])
 
 
-@pytest.mark.soak(minutes=10)
-def test_a_delay_that_a_site_asks_for_is_kept_and_shown(home: Home, shops: DemoServer) -> None:
-    """Retry-After on a 429: more than a page may take, so the session ends, and the domain is left alone."""
-    [session] = home.crawl(shops.url("429", "/?after=100"))
-    assert session["error_summary"] == "Rate limited (429)"
-    [listed] = json.loads(home.vitrine("domains", "list", "--json").stdout)["domains"]
-    assert listed["delay_reason"] == "Retry-After"
-    assert 50_000 < listed["delayed_for_ms"] <= 100_000
-
-
-@pytest.mark.soak(minutes=10)
-def test_a_crawl_delay_keeps_the_next_visitor_waiting(home: Home, shops: DemoServer) -> None:
-    """Two processes, one after the other: the site's two seconds lie between their requests too."""
-    shops.forget()
-    first, second = (home.crawl(shops.url("crawl-delay"))[0] for _ in range(2))
-    assert first["status"] == second["status"] == "completed"
-    asked = shops.log.entries("crawl-delay")
-    again = [number for number, entry in enumerate(asked) if entry.path == "/robots.txt"][1]
-    assert asked[again].at - asked[again - 1].ended > 1.9
-
-
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 def test_breaking_a_lock_asks_first_and_says_whose_it_is(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
 ) -> None:
@@ -205,23 +145,9 @@ def canary() -> Iterator[HTTPServer]:
     server.server_close()
 
 
-def test_the_environments_proxies_are_ignored(home: Home, shops: DemoServer, canary: HTTPServer) -> None:
-    """HTTP_PROXY leads nowhere; PROXY_URL does, and refuses private addresses by itself."""
-    proxy = f"http://127.0.0.1:{canary.server_port}"
-    home.extra.update(HTTP_PROXY=proxy, http_proxy=proxy)
-    [session] = home.crawl(shops.url("plain"))
-    assert session["status"] == "completed"
-    assert not canary.seen  # type: ignore[attr-defined]
-    home.extra["PROXY_URL"] = proxy
-    home.crawl("http://shop.example/", "http://169.254.169.254/latest")
-    asked = {f"http://shop.example/{path}" for path in ("robots.txt", "", "sitemap.xml")}
-    assert set(canary.seen) == asked  # type: ignore[attr-defined]
-
-
-def test_a_certificate_that_nobody_vouches_for_is_refused(
-    home: Home, canary: HTTPServer, tmp_path: Path
-) -> None:
-    """TLS is verified: a self-signed shop is not fetched."""
+@pytest.fixture
+def self_signed(canary: HTTPServer, tmp_path: Path) -> str:
+    """The address of the canary, behind a certificate of its own."""
     key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=127.0.0.1",
@@ -231,6 +157,27 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     canary.socket = context.wrap_socket(canary.socket, server_side=True)
-    [session] = home.crawl(f"https://127.0.0.1:{canary.server_port}/")
-    assert (session["status"], session["cause"]) == ("failed", "connection_failed")
+    return f"127.0.0.1:{canary.server_port}"
+
+
+def test_a_connection_goes_where_it_is_meant_to(
+    home: Home, shops: DemoServer, canary: HTTPServer, self_signed: str
+) -> None:
+    """Proxies of the environment are ignored, and a certificate that nobody vouches for is refused."""
+    home.extra.update(HTTP_PROXY=f"http://{self_signed}", http_proxy=f"http://{self_signed}")
+    sessions = home.crawl(shops.url("plain"), f"https://{self_signed}/")
+    ends = {session["url"]: (session["status"], session["cause"]) for session in sessions}
+    assert ends == {
+        shops.url("plain"): ("completed", None),
+        f"https://{self_signed}/": ("failed", "connection_failed"),
+    }
     assert not canary.seen  # type: ignore[attr-defined]
+
+
+@pytest.mark.soak
+def test_a_proxy_is_asked_for_public_addresses_alone(home: Home, canary: HTTPServer) -> None:
+    """PROXY_URL leads to it; private addresses are refused before."""
+    home.extra["PROXY_URL"] = f"http://127.0.0.1:{canary.server_port}"
+    home.crawl("http://shop.example/", "http://169.254.169.254/latest")
+    asked = {f"http://shop.example/{path}" for path in ("robots.txt", "", "sitemap.xml")}
+    assert set(canary.seen) == asked  # type: ignore[attr-defined]

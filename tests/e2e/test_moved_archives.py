@@ -32,5 +32,3 @@ def test_all_of_it_is_indexed(home: Home, tmp_path: Path, lacks: list[str], code
     document = json.loads(done.stdout)
     assert (document["status"], document["files"], document["pages"]) == ("indexed", files, files)
     assert document["missing"] == list(map(str, lost))
-    done = home.vitrine("jobs", "index", "1")
-    assert [f"{path} is missing" in done.stderr.replace("\n", "") for path in lost] == [True] * len(lost)

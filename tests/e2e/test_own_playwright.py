@@ -6,22 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.e2e.conftest import QUICK_RENDERING
 from tests.e2e.farm import farm
-from tests.e2e.projects import VITRINES, Project
+from tests.e2e.projects import Project
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.e2e.conftest import Home
 
-pytestmark = pytest.mark.soak(minutes=10)
+pytestmark = pytest.mark.soak
 
-# What is waited for on a page, at a tenth.
-QUICK = {
-    "RENDER_IDLE_MS": "150", "RENDER_STABLE_MS": "200", "RENDER_MIN_MS": "500", "RENDER_READY_MAX_MS": "1500",
-    "RENDER_SCROLL_WAIT_MS": "250", "RENDER_BOTTOM_MS": "200", "RENDER_SETTLE_MS": "500",
-    "RENDER_POPUP_SETTLE_MS": "100", "RENDER_SCROLL_STEPS": "2",
-}  # fmt: skip
 SPIDER = """
 import scrapy
 from scrapy_playwright.page import PageMethod
@@ -58,11 +53,10 @@ def jug(path: str) -> tuple[int, str, str] | None:
     return (200, "", PAGE) if path == "/" else None
 
 
-@pytest.mark.parametrize("way", VITRINES)
-def test_a_page_is_rendered_with_its_page_methods(home: Home, tmp_path: Path, way: str) -> None:
+def test_a_page_is_rendered_with_its_page_methods(home: Home, tmp_path: Path) -> None:
     """Through the enclosure; what is kept is the page as it was then, with a screenshot."""
-    home.extra.update(QUICK)
-    project = Project.make(tmp_path / "theirs", home, way, SPIDER)
+    home.extra.update(QUICK_RENDERING)
+    project = Project.make(tmp_path / "theirs", home, "add-on", SPIDER)
     with farm(1, 1, jug) as sites:
         done = project.crawl(sites.starts[0])
     assert project.items() == [{"price": "12.50", "result": "Jug"}], done.stderr

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from crawler.demo import DemoServer
     from tests.e2e.conftest import Home
 
-pytestmark = pytest.mark.soak(minutes=10)
 
 SPIDER = "tests/e2e/patient_spider.py"
 LIMIT_SECONDS = 2
@@ -64,20 +63,11 @@ def numbers_asked(shops: DemoServer) -> Counter[str]:
     return Counter(entry.path.rpartition("page=")[2] for entry in shops.log.entries("slow"))
 
 
-@pytest.mark.parametrize(
-    ("times", "jobdir"),
-    [
-        (2, False),
-        pytest.param(10, False, marks=pytest.mark.soak),
-        pytest.param(10, True, marks=pytest.mark.soak),
-    ],
-)
-def test_longer_than_a_session_may_last(
-    home: Home, busy: DemoServer, tmp_path: Path, *, times: int, jobdir: bool
-) -> None:
+@pytest.mark.parametrize("times", [2, pytest.param(10, marks=pytest.mark.soak)])
+def test_longer_than_a_session_may_last(home: Home, busy: DemoServer, tmp_path: Path, times: int) -> None:
     """The domain is released in time and taken again, by one session after the other."""
     pages = times * LIMIT_SECONDS * 1000 // PAGE_MS
-    more = ("-s", f"JOBDIR={tmp_path / 'job'}") if jobdir else ()
+    more = ("-s", f"JOBDIR={tmp_path / 'job'}")
     done = home.scrapy(*arguments(busy.url("slow"), tmp_path / "out", *more, pages=pages), timeout=600)
     assert done.returncode in {0, 3}, done.stderr  # 3: a machine that stops for a second ends a session late
     assert numbers(tmp_path / "out") == each_once(pages)
@@ -85,6 +75,7 @@ def test_longer_than_a_session_may_last(
     assert len(home.sessions()) > times
 
 
+@pytest.mark.soak
 def test_files_of_a_pipeline_wait_as_well(home: Home, busy: DemoServer, tmp_path: Path) -> None:
     """Scrapy downloads them past its scheduler; they need several sessions, and all are there."""
     settings = {"FILES_STORE": tmp_path, "ITEM_PIPELINES": '{"scrapy.pipelines.files.FilesPipeline": 1}'}
@@ -100,7 +91,8 @@ def test_files_of_a_pipeline_wait_as_well(home: Home, busy: DemoServer, tmp_path
     assert len(home.sessions()) > 2
 
 
-@pytest.mark.parametrize("redis", [False, pytest.param(True, marks=pytest.mark.soak)], ids=["local", "redis"])
+@pytest.mark.soak
+@pytest.mark.parametrize("redis", [False, True], ids=["local", "redis"])
 def test_two_crawls_of_one_domain_come_to_their_end(
     home: Home, busy: DemoServer, tmp_path: Path, endings: list[subprocess.Popen[str]],
     request: pytest.FixtureRequest, *, redis: bool,
@@ -120,6 +112,7 @@ def test_two_crawls_of_one_domain_come_to_their_end(
     assert any("domain.waiting" in log and "held_by=" in log for log in logs), logs
 
 
+@pytest.mark.soak
 def test_a_domain_that_is_held_keeps_no_other_waiting(
     home: Home, shops: DemoServer, tmp_path: Path, endings: list[subprocess.Popen[str]]
 ) -> None:
@@ -139,6 +132,7 @@ def test_a_domain_that_is_held_keeps_no_other_waiting(
     assert both.returncode == 130
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("jobdir", [False, True], ids=["memory", "jobdir"])
 def test_a_domain_that_is_never_free(
     home: Home, shops: DemoServer, tmp_path: Path, endings: list[subprocess.Popen[str]], *, jobdir: bool
@@ -163,6 +157,7 @@ def test_a_domain_that_is_never_free(
         assert (done.returncode, numbers(tmp_path / "out")) == (0, each_once(10)), done.stderr
 
 
+@pytest.mark.soak
 def test_an_interrupted_crawl_goes_on_with_what_is_left(
     home: Home, busy: DemoServer, tmp_path: Path, endings: list[subprocess.Popen[str]]
 ) -> None:

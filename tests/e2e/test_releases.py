@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from crawler.demo import DemoServer
     from tests.e2e.conftest import Home
 
-pytestmark = pytest.mark.soak(minutes=10)
+pytestmark = pytest.mark.soak
 
 AT_ONCE = ("-s", "DOWNLOAD_DELAY=0")
 # What is kept of the visit to which shop.

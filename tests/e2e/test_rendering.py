@@ -17,8 +17,9 @@ from fastwarc.warc import ArchiveIterator, WarcRecordType
 
 from crawler.demo import serve
 from crawler.rendering.pictures import SIGNATURE, size_of
-from tests.e2e.conftest import Home
+from tests.e2e.conftest import QUICK_RENDERING, Home
 from tests.e2e.test_recorded_runs import recorded
+from tests.processes import OVER, STATE, below, facts_of
 from tests.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -28,12 +29,6 @@ if TYPE_CHECKING:
     from crawler.demo import DemoServer
     from tests.programs.browser import InBrowser
 
-# What is waited for on a page, at a tenth.
-QUICK = {
-    "RENDER_IDLE_MS": "150", "RENDER_STABLE_MS": "200", "RENDER_MIN_MS": "500", "RENDER_READY_MAX_MS": "1500",
-    "RENDER_SCROLL_WAIT_MS": "250", "RENDER_BOTTOM_MS": "200", "RENDER_SETTLE_MS": "500",
-    "RENDER_POPUP_SETTLE_MS": "100", "RENDER_SCROLL_STEPS": "2",
-}  # fmt: skip
 PATIENCE_SECONDS = 600  # a browser's crawl takes its time on a busy machine; only a hang takes longer
 # What only these programs of a crawl are told.
 BROWSER, DRIVER = "--remote-debugging-pipe", "run-driver"
@@ -56,7 +51,7 @@ def shop() -> Iterator[DemoServer]:
 @pytest.fixture
 def browsing(tmp_path: Path) -> Home:
     """A home whose crawls may visit the shops, and nothing else on this machine."""
-    return Home(tmp_path / "home", {**QUICK, "EGRESS_ALLOW": "127.0.1.0/24"})
+    return Home(tmp_path / "home", {**QUICK_RENDERING, "EGRESS_ALLOW": "127.0.1.0/24"})
 
 
 class Canary:
@@ -190,7 +185,7 @@ def _is_polite(shop: DemoServer, name: str) -> None:
     assert {"Mobile" in entry.user_agent for entry in ours} == {True, False}
 
 
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 def test_auto_renders_what_a_script_fills_and_says_so(browsing: Home, shop: DemoServer) -> None:
     """Two pages in one window; a shop that needs no browser gets none."""
     urls = [shop.url("script-only"), shop.url("plain")]
@@ -206,13 +201,16 @@ def test_auto_renders_what_a_script_fills_and_says_so(browsing: Home, shop: Demo
     assert sum(artifact["type"] == "screenshot" for artifact in plain["artifacts"]) == 0
 
 
-@pytest.mark.soak(minutes=10)
-def test_a_browser_that_dies_costs_a_moment(browsing: Home, shop: DemoServer) -> None:
+@pytest.mark.soak
+def test_a_browser_that_dies_costs_a_moment(
+    browsing: Home, shop: DemoServer, endings: list[subprocess.Popen[str]]
+) -> None:
     """It is started anew, and what drives it too; its page is rendered again, and nothing of it is left."""
     slow = Home(browsing.path, {**browsing.extra, "RENDER_MIN_MS": "1500"})
     crawl = slow.start_scrapy(
         "crawl", "pdp", "-s", "DOWNLOAD_DELAY=0", "-a", "render=1", "-a", f"url={shop.url('german')}"
     )
+    endings.append(crawl)
     browser = _with_a_page(crawl, shop, BROWSER, set())
     os.kill(browser, signal.SIGKILL)
     _with_a_page(crawl, shop, BROWSER, {browser})
@@ -242,25 +240,18 @@ def _rendered_pages(shop: DemoServer) -> list[str]:
     return [path for path in asked if path == "/" or path.startswith("/products/")]
 
 
-def _is_running(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text("ascii").rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+def _is_running(pid: int) -> bool:
+    facts = facts_of(pid)
+    return bool(facts) and facts[STATE] not in OVER
 
 
 def _programs_below(parent: int, named: str) -> set[int]:
     """What a process started, and what that started in turn, whose command has such a word."""
-    parents, commands = {}, {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            stat = (folder / "stat").read_text()
-            commands[int(folder.name)] = (folder / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue  # it is gone
-        parents[int(folder.name)] = int(stat.rpartition(")")[2].split()[1])
-    below, found = {parent}, {parent}
-    while found:
-        found = {pid for pid, above in parents.items() if above in found}
-        below |= found
-    return {pid for pid in below - {parent} if not named or named.encode() in commands.get(pid, [])}
+    return {pid for pid in below(parent) if not named or named.encode() in _command_of(pid)}
+
+
+def _command_of(pid: int) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return []  # it is gone

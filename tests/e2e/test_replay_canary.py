@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from playwright.sync_api import Error
 
 from tests.unit.archive.captured import HTML, day, exchange, record
@@ -80,8 +81,14 @@ def canary() -> Generator[Canary]:
         server.server_close()
 
 
-def test_archived_pages_can_do_nothing(sqlite_database: str, tmp_path: Path, in_browser: InBrowser) -> None:
-    """Neither in their frame nor by themselves, whatever is clicked on; the canary itself can be reached."""
+@pytest.mark.parametrize("framed", [8, pytest.param(1, marks=pytest.mark.soak)])
+def test_archived_pages_can_do_nothing(
+    sqlite_database: str, tmp_path: Path, in_browser: InBrowser, framed: int
+) -> None:
+    """Neither by themselves nor, some or all, in their frame, whatever is clicked on.
+
+    The canary itself can be reached.
+    """
     with canary() as bird, serving_on(sqlite_database, tmp_path / "home") as serve:
         served = serve()
         pages = list(_hostile(bird.address))
@@ -90,9 +97,10 @@ def test_archived_pages_can_do_nothing(sqlite_database: str, tmp_path: Path, in_
 
         def look(page: Page) -> None:
             page.context.on("request", lambda request: asked.add(request.url))
-            for each in pages:
-                for address in (f"/web/20260503120000/{each.url}", f"/web/20260503120000mp_/{each.url}"):
-                    _visit(page, served.address + address)
+            for number, each in enumerate(pages):
+                _visit(page, f"{served.address}/web/20260503120000mp_/{each.url}")
+                if number % framed == 0:
+                    _visit(page, f"{served.address}/web/20260503120000/{each.url}")
             # In a window of its own: where the last click leads to may still be on its way in this one.
             page.context.new_page().goto(f"{bird.address}/awake")
 

@@ -9,8 +9,7 @@ from contextlib import closing
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-import pytest
-from sqlalchemy import text, update
+from sqlalchemy import update
 
 from crawler.clock import utc_now
 from crawler.db.models import Artifact, Diagnostic
@@ -18,7 +17,6 @@ from tests.unit.retention.contents import naming
 from tests.unit.retention.everything import files_naming
 
 if TYPE_CHECKING:
-    from crawler.db.engine import Database
     from crawler.demo import DemoServer
     from tests.e2e.conftest import Home
 
@@ -54,51 +52,29 @@ def test_a_hold_keeps_what_a_cleanup_and_a_purge_would_take(home: Home, shops: D
 
 
 def test_after_a_purge_nothing_names_the_domain(home: Home, shops: DemoServer) -> None:
-    """No column of any table, no file and no report, after crawls of pages, of whole sites and of hauls."""
+    """No column of any table, no file, no report and no byte of the database, in free pages or beside it."""
     gone, kept = "plain", "german"
-    for shop in (gone, kept):
-        urls = home.path.parent / f"{shop}.txt"
-        urls.write_text(shops.url(shop), encoding="utf-8")
-        assert home.vitrine("hauls", "create", shop, "--urls", str(urls)).returncode == 0
-        site = home.vitrine("crawl", "site", shops.url(shop), "--max-pages", "4", "-s", "DOWNLOAD_DELAY=0")
-        assert site.returncode == 0, site.stderr
-        urls.unlink()
-    domain, other = shops.domain(gone), shops.domain(kept)
-    before = _traces(home, other)
-    read(home, "purge", "--domain", domain, "--prices", "--yes")
-    assert _traces(home, domain) == {"audit_log": 1}
-    assert _traces(home, other) == before
-    assert before["reports"] == 2
-    shown = home.vitrine("runs", "list")
-    assert other in shown.stdout
-    assert domain not in shown.stdout
-
-
-@pytest.mark.soak(minutes=10)
-def test_after_a_purge_no_byte_of_the_database_names_the_domain(home: Home, shops: DemoServer) -> None:
-    """Not in free pages, and not in the log beside the file, which stays while anybody is connected."""
-    domain, host = shops.domain("plain"), shops.domain("plain").partition(":")[0]
-    home.crawl(shops.url("plain"))
-    home.crawl(shops.url("german"))
-    site = home.vitrine("crawl", "site", shops.url("plain"), "--max-pages", "4", "-s", "DOWNLOAD_DELAY=0")
+    urls = home.path.parent / "urls.txt"
+    urls.write_text(f"{shops.url(gone)}\n{shops.url(kept)}\n", encoding="utf-8")
+    assert home.vitrine("hauls", "create", "both", "--urls", str(urls)).returncode == 0
+    start = ("-a", f"start_url={shops.url(gone)}", "-a", "max_pages=3", "-s", "DOWNLOAD_DELAY=0")
+    site = home.scrapy("crawl", "site", *start)
     assert site.returncode == 0, site.stderr
     assert home.vitrine("snapshots", "index").returncode == 0
+    domain, other = shops.domain(gone), shops.domain(kept)
+    before = _traces(home, other)
+    assert _traces(home, domain)["reports"] == 2
     with closing(sqlite3.connect(home.path / "vitrine.db")) as connected:
         connected.execute("SELECT count(*) FROM sessions").fetchall()
         read(home, "purge", "--domain", domain, "--prices", "--yes")
         stored = [(home.path / f"vitrine.db{ending}").read_bytes() for ending in ("", "-wal")]
-    names = [
-        found for data in stored for found in re.findall(rb".{30}" + re.escape(host.encode()) + rb"\D", data)
-    ]
+    host = re.escape(domain.partition(":")[0].encode())
+    names = [found for data in stored for found in re.findall(rb".{30}" + host + rb"\D", data)]
     assert [name for name in names if b"purgedomain" not in name] == []
     assert len(names) == 1  # what the audit log says was purged
-
-
-def test_what_a_purge_deletes_is_overwritten(database: Database) -> None:
-    """Whatever SQLite was built to do by itself."""
-    if database.is_sqlite:
-        with database.read() as db:
-            assert db.execute(text("PRAGMA secure_delete")).scalar_one() == 1
+    assert _traces(home, domain) == {"audit_log": 1}
+    assert _traces(home, other) == before
+    assert domain not in home.vitrine("runs", "list").stdout
 
 
 def _traces(home: Home, domain: str) -> dict[str, int]:

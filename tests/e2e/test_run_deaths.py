@@ -12,14 +12,14 @@ from sqlalchemy import select
 from crawler.db.models import CrawlException, Run, Task
 from crawler.runs.task_ends import DIED_UNDER_IT
 from tests.e2e import deadly
-from tests.e2e.farm import NETWORK, farm
+from tests.e2e.farm import NETWORK, farm, sources_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.e2e.conftest import Home
 
-pytestmark = pytest.mark.soak(minutes=10)
+pytestmark = pytest.mark.soak
 
 # Times only: nobody waits for politeness, or for leases of the dead. How often is tried is the default's.
 QUICK = {
@@ -37,10 +37,7 @@ def test_a_page_that_kills_its_workers_costs_that_page(home: Home, tmp_path: Pat
     """SPEC D85, D87: others that were out beside it are stored at their first attempt, each once."""
     with farm(hosts=HOSTS, pages=PAGES) as sites:
         killer = f"{sites.starts[2]}3"
-        starts = ", ".join(f'"{url}"' for url in sites.starts)
-        sources = tmp_path / "sources.toml"
-        sources.write_text(f'[sources.farm]\nstart_urls = [{starts}]\nplugins = ["page"]\n', encoding="utf-8")
-        home.extra.update({**QUICK, "SOURCES_FILE": str(sources), "DEADLY_URL": killer})
+        home.extra.update({**QUICK, "SOURCES_FILE": sources_file(sites, tmp_path), "DEADLY_URL": killer})
         crawl = ("crawl", "site", "-a", "source=farm", "-a", "resume=1")
         settings = ("-s", "DOWNLOAD_DELAY=0.02", "-s", f"EXTENSIONS={deadly.EXTENSIONS}")
         codes: list[int] = []

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import func, select, text
-from sqlalchemy.exc import SQLAlchemyError
 from warcio.archiveiterator import ArchiveIterator
 
 from crawler.db.engine import Database
 from crawler.db.models import Artifact, Page, Run, Task
-from crawler.errors import CrawlerError
 from crawler.evidence.bodies import Bodies
 from crawler.evidence.files import sha256
 from crawler.evidence.folder_store import FolderStore
-from tests.e2e.farm import NETWORK, Farm, farm
+from tests.e2e.farm import QUICK_RUNS, Farm, farm, sources_file
 from tests.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -29,12 +27,9 @@ if TYPE_CHECKING:
 
 TTL_SECONDS = 2
 QUICK = {
+    **QUICK_RUNS,
     "DOMAIN_LOCK_TTL_SECONDS": str(TTL_SECONDS),
     "TASK_LEASE_SECONDS": str(TTL_SECONDS),
-    "DOMAIN_MIN_DELAY_MS": "0",
-    "TASK_BACKOFF_MIN_SECONDS": "0",
-    "TASK_JITTER_SECONDS": "0",
-    "EGRESS_ALLOW": NETWORK,
     "SESSIONS_AT_ONCE": "6",
 }
 STILL_SECONDS = 120  # a run that asks for nothing for so long stands still, however busy the machine is
@@ -88,24 +83,21 @@ class Gang:
 
 def begun(home: Home, sites: Farm, tmp_path: Path, database: Database) -> int:
     """The id of a run of all sites that somebody began, and left at once."""
-    starts = ", ".join(f'"{url}"' for url in sites.starts)
-    sources = tmp_path / "sources.toml"
-    sources.write_text(f'[sources.farm]\nstart_urls = [{starts}]\nplugins = ["page"]\n', encoding="utf-8")
-    home.extra["SOURCES_FILE"] = str(sources)
+    home.extra["SOURCES_FILE"] = sources_file(sites, tmp_path)
+    assert home.vitrine("db", "upgrade").returncode == 0
     process = home.start_scrapy("crawl", "site", "-a", "source=farm", "-s", "LOG_LEVEL=ERROR")
-    run_id: int = wait_for(lambda: newest_run(database))
-    process.kill()
-    process.communicate()
+    try:
+        run_id: int = wait_for(lambda: newest_run(database))
+    finally:
+        process.kill()
+        process.communicate()
     return run_id
 
 
 def newest_run(database: Database) -> int | None:
     """The id of the run, as soon as there is one."""
-    try:
-        with database.read() as db:
-            return db.scalar(select(Run.id))
-    except (SQLAlchemyError, CrawlerError):
-        return None  # there are no tables yet
+    with database.read() as db:
+        return db.scalar(select(Run.id))
 
 
 def torture(
@@ -224,33 +216,14 @@ def opened() -> Iterator[Callable[[str], Database]]:
         database.close()
 
 
-@pytest.mark.soak(minutes=40)
-def test_kills_of_the_one_worker_on_sqlite(
-    home: Home, tmp_path: Path, opened: Callable[[str], Database]
-) -> None:
-    """SPEC D86: a run on SQLite whose worker is killed again and again ends as if nothing had happened."""
-    with farm(hosts=6, pages=20) as sites:
-        database = opened(f"sqlite:///{home.path / 'vitrine.db'}")
-        torture(home, sites, tmp_path, database, workers=1, kills=3)
-
-
+@pytest.mark.soak
 def test_kills_of_several_workers_on_sqlite(
     home: Home, tmp_path: Path, opened: Callable[[str], Database]
 ) -> None:
     """SPEC D84: on one file too, whose writers pass one lock that the killed must not keep: one, or all."""
-    with farm(hosts=8, pages=10) as sites:
+    with farm(hosts=4, pages=10) as sites:
         database = opened(f"sqlite:///{home.path / 'vitrine.db'}")
-        torture(home, sites, tmp_path, database, workers=3, kills=4, together=True)
-
-
-@pytest.mark.soak(minutes=40)
-def test_kills_of_four_workers_on_postgresql(
-    home: Home, tmp_path: Path, postgres_database: str, opened: Callable[[str], Database]
-) -> None:
-    """SPEC D84: four processes share a run, die and stand still at random, and lose nothing."""
-    home.extra["DATABASE_URL"] = postgres_database
-    with farm(hosts=12, pages=15) as sites:
-        torture(home, sites, tmp_path, opened(postgres_database), workers=4, kills=6, delay=0.3)
+        torture(home, sites, tmp_path, database, workers=2, kills=2, together=True)
 
 
 @pytest.mark.soak(minutes=40)
@@ -275,19 +248,3 @@ def test_many_kills_of_workers_that_write_warcs(
     with farm(hosts=50, pages=100) as sites:
         assert torture(home, sites, tmp_path, database, workers=4, kills=40, delay=SLOWLY) == 40
     look_at_the_warcs(home)
-
-
-@pytest.mark.soak(minutes=40)
-@pytest.mark.parametrize("on", ["sqlite", "postgresql"])
-def test_many_kills(
-    on: str, home: Home, tmp_path: Path, postgres_database: str, opened: Callable[[str], Database]
-) -> None:
-    """The same with 50 sites of 30 pages, and until the killer is tired."""
-    url = f"sqlite:///{home.path / 'vitrine.db'}" if on == "sqlite" else postgres_database
-    if on == "postgresql":
-        home.extra["DATABASE_URL"] = url
-    with farm(hosts=50, pages=30) as sites:
-        if on == "sqlite":
-            torture(home, sites, tmp_path, opened(url), workers=1, kills=20)
-        else:
-            torture(home, sites, tmp_path, opened(url), workers=4, kills=20, delay=SLOWLY)

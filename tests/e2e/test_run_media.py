@@ -6,6 +6,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
+import pytest
 from sqlalchemy import select
 
 from crawler.archive.asked import asked
@@ -34,6 +35,7 @@ def special(path: str) -> tuple[int, str, str] | None:
     return None
 
 
+@pytest.mark.soak
 def test_pictures_are_kept_by_their_digest(home: Home, tmp_path: Path) -> None:
     """decisions.md F144: `media/{sha256}.{ext}`; the same bytes lie there once, and each URL has its row."""
     with farm(hosts=1, pages=1, special=special) as sites:
@@ -80,6 +82,7 @@ def dressed(path: str) -> tuple[int, str, str] | None:
     return None
 
 
+@pytest.mark.soak
 def test_requisites_come_with_their_page(home: Home, tmp_path: Path) -> None:
     """A page that is shown again looks as it did: what its stylesheets name is fetched along."""
     with farm(hosts=1, pages=1, special=dressed) as sites:

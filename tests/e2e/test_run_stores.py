@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from crawler.db.engine import Database
 from crawler.db.models import Artifact, CrawlException, CrawlSession, Run, Task
 from tests.databases import fresh_database
-from tests.e2e.farm import NETWORK, farm
+from tests.e2e.farm import NETWORK, farm, sources_file
 from tests.servers import own_postgresql
 from tests.waiting import wait_for
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tests.e2e.conftest import Home
 
-pytestmark = pytest.mark.soak(minutes=10)
+pytestmark = pytest.mark.soak
 
 QUICK = {
     "DOMAIN_MIN_DELAY_MS": "0",
@@ -41,11 +41,9 @@ def test_a_postgresql_that_restarts_costs_nothing(
     """Workers of one run go on as if nothing had been: each page is asked for once, and stored once."""
     opening = threading.Event()
     with farm(HOSTS, PAGES, opening=opening) as sites, own_postgresql() as server:
-        starts = ", ".join(f'"{url}"' for url in sites.starts)
-        sources = tmp_path / "sources.toml"
-        sources.write_text(f'[sources.farm]\nstart_urls = [{starts}]\nplugins = ["page"]\n', encoding="utf-8")
         log = tmp_path / "log"
-        home.extra.update({**QUICK, "SOURCES_FILE": str(sources), "SESSIONS_AT_ONCE": str(HOSTS // WORKERS)})
+        home.extra.update(QUICK, SOURCES_FILE=sources_file(sites, tmp_path))
+        home.extra["SESSIONS_AT_ONCE"] = str(HOSTS // WORKERS)
         settings = ("-s", "DOWNLOAD_DELAY=0.1", "-s", f"LOG_FILE={log}", "-s", "LOG_LEVEL=WARNING")
         crawl = ("crawl", "site", "-a", "source=farm", "-a", "resume=1", *settings)
         with fresh_database(server.url) as url:

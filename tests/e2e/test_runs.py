@@ -15,7 +15,7 @@ from sqlalchemy import select
 
 from crawler.db.models import CrawlException, Page, Run, ScrapeRecord, Task
 from tests.e2e.conftest import Home
-from tests.e2e.farm import NETWORK, SILENCE, farm
+from tests.e2e.farm import QUICK_RUNS, SILENCE, farm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,13 +23,7 @@ if TYPE_CHECKING:
 
     from tests.e2e.farm import Farm
 
-QUICK = {
-    "DOMAIN_MIN_DELAY_MS": "0",
-    "EGRESS_ALLOW": NETWORK,
-    "TASK_BACKOFF_MIN_SECONDS": "0",
-    "TASK_JITTER_SECONDS": "0",
-    "TASK_MAX_RETRIES": "2",
-}
+QUICK = {**QUICK_RUNS, "TASK_MAX_RETRIES": "2"}
 OUTSIDE = "http://127.9.9.9:9/elsewhere"
 # In the order in which the first page names them.
 SPECIAL = (

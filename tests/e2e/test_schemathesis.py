@@ -43,7 +43,7 @@ def ask(served: Served, examples: int, *options: str) -> subprocess.CompletedPro
     )  # fmt: skip
 
 
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 def test_no_question_is_an_error(filled: Served) -> None:
     """A few of each kind."""
     done = ask(filled, 4, "--phases", "fuzzing")

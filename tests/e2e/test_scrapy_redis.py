@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from crawler.demo import DemoServer
     from tests.e2e.conftest import Home
 
-pytestmark = pytest.mark.soak(minutes=10)
+pytestmark = pytest.mark.soak
 
 EXAMPLE = ROOT / "examples" / "scrapy_redis_fleet"
 IDLE_SECONDS = 15  # longer than a dead worker is waited for
@@ -70,7 +70,7 @@ def left_in(client: redis.Redis) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("queue", ["PriorityQueue", "FifoQueue", "LifoQueue"])
+@pytest.mark.parametrize("queue", ["PriorityQueue", "FifoQueue"])
 def test_two_workers_on_one_domain(
     shops: DemoServer, project: Path, redis_client: redis.Redis, start: Callable[..., Any], queue: str
 ) -> None:

@@ -79,15 +79,8 @@ def environment_of(way: str, folder: Path) -> dict[str, str]:
     }  # fmt: skip
 
 
-# Each takes three crawls: `make test` has some, `make soak` all.
-OFTEN = {"dicts", "rules", "login", "retries", "callback-errors", "stops"}
-
-
-@pytest.mark.soak(minutes=10)
-@pytest.mark.parametrize(
-    "thing",
-    [each if each in OFTEN else pytest.param(each, marks=pytest.mark.soak(minutes=5)) for each in THINGS],
-)
+@pytest.mark.soak(minutes=5)  # each takes three crawls
+@pytest.mark.parametrize("thing", THINGS)
 def test_the_same_with_and_without(thing: str, tmp_path: Path) -> None:
     """Items, files, requests and exit code are those of plain Scrapy, or differ as the spider says."""
     done = {way: crawl(thing, way, tmp_path / way) for way in WAYS}

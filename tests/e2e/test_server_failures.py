@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.e2e.conftest import Home
     from tests.servers import Server
 
-pytestmark = pytest.mark.soak(minutes=10)
+pytestmark = pytest.mark.soak
 
 SHOPS = [f"shop-{number:04}" for number in range(1, 5)]
 AT_ONCE = ("-s", "DOWNLOAD_DELAY=0")
@@ -80,9 +80,6 @@ def go_on(home: Home, shops: DemoServer) -> None:
     assert {session["status"] for session in sessions} == {"completed"}
 
 
-# ── PostgreSQL ──
-
-
 @pytest.fixture
 def postgresql() -> Generator[Server]:
     """A server with Vitrine's tables, whose commits reach the disk."""
@@ -105,17 +102,6 @@ def visits_on(server: Server, home: Home) -> None:
     database.close()
 
 
-@pytest.mark.parametrize("how", [pytest.param("stopped", marks=pytest.mark.soak), "killed"])
-def test_postgresql_fails_in_mid_visit(
-    home: Home, shops: DemoServer, postgresql: Server, endings: list[subprocess.Popen[str]], how: str
-) -> None:
-    """It comes back within seconds: all sessions have an end, and nothing stands in the next ones' way."""
-    visits_on(postgresql, home)
-    lines = visited_through(home, shops, endings, lambda: fail_postgresql(postgresql, how, 1))
-    require_order(home, shops, lines)
-    go_on(home, shops)
-
-
 @pytest.mark.soak(minutes=50)
 @pytest.mark.parametrize("how", ["stopped", "killed"])
 def test_postgresql_fails_again_and_again(
@@ -132,9 +118,6 @@ def test_postgresql_fails_again_and_again(
 
         require_order(home, shops, visited_through(home, shops, endings, fault))
     go_on(home, shops)
-
-
-# ── Redis ──
 
 
 def restart(server: Server, seconds: float = 0.5) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from crawler.db.revisions import HEAD
 from tests.databases import fresh_database
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from tests.e2e.conftest import Home
 
 
+@pytest.mark.soak
 def test_a_server_is_upgraded_by_hand_and_then_used(
     home: Home, shops: DemoServer, postgres_url: str, redis_database: str
 ) -> None:
@@ -23,7 +26,7 @@ def test_a_server_is_upgraded_by_hand_and_then_used(
 
 
 def _upgrade_and_crawl(home: Home, shops: DemoServer) -> None:
-    refused = home.scrapy("crawl", "pdp", "-a", f"url={shops.url('plain')}")
+    refused = home.vitrine("sessions", "list")
     assert refused.returncode == 2
     assert "vitrine db upgrade" in refused.stderr
     assert home.vitrine("db", "upgrade").returncode == 0

@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from crawler.db.engine import Database
 from crawler.db.models import CrawlException, CrawlSession
-from tests.e2e.farm import NETWORK, farm
+from tests.e2e.farm import NETWORK, farm, sources_file
 from tests.e2e.test_run_kills import look_at_what_is_stored
 from tests.programs.clock import skewed_by
 from tests.waiting import wait_for
@@ -51,10 +51,7 @@ def test_a_run_by_workers_whose_clocks_are_wrong(
         home.extra["REDIS_URL"] = request.getfixturevalue("redis_database")
     database = Database(postgres_database)
     with farm(HOSTS, PAGES) as sites:
-        starts = ", ".join(f'"{url}"' for url in sites.starts)
-        sources = tmp_path / "sources.toml"
-        sources.write_text(f'[sources.farm]\nstart_urls = [{starts}]\nplugins = ["page"]\n', encoding="utf-8")
-        home.extra["SOURCES_FILE"] = str(sources)
+        home.extra["SOURCES_FILE"] = sources_file(sites, tmp_path)
         for skew in SKEWS:
             home.extra.update(skewed_by(skew, wrong_clock))
             log = home.path / f"worker{skew}.log"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import socket
 import zlib
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from crawler.demo import DemoServer
 
+PARTLY = 3
 # Why a visit ends as it does, beside its summary.
 CAUSES = {
     "hub": "no_valid_candidate",
@@ -51,16 +53,46 @@ ARTIFACT_CONTRACT = {
 }  # fmt: skip
 
 
+UNREACHABLE = {
+    "http://no-such-host.invalid/": "unknown_host",
+    "http://127.0.0.1:{closed}/": "connection_failed",
+    "http://10.255.255.1/": "egress_refused",
+    "http://[::1]:9/": "egress_refused",
+    "htp:/what": "bad_url",
+}
+BAD_LINE = "htp:/what"
+
+
 @pytest.fixture(scope="module")
 def crawled(shops: DemoServer, tmp_path_factory: pytest.TempPathFactory) -> tuple[Home, dict[str, Any]]:
-    """Every shop, visited once in one crawl; the sessions by shop."""
-    home = Home(tmp_path_factory.mktemp("crawled"), {"SESSIONS_AT_ONCE": "48"})
+    """Every shop, and some addresses where nobody is, in one file of URLs; the sessions by shop or cause."""
+    folder = tmp_path_factory.mktemp("crawled")
+    home = Home(folder / "home", {"SESSIONS_AT_ONCE": "48"})
     shops.forget()
-    by_url = {shops.url(name): name for name in SHOPS}
+    names = {shops.url(name, "/?after=100" if name == "429" else "/"): name for name in SHOPS}
     # one after the other, because the second leads to a domain that the first crawl visits
     away = shops.url("redirect-away")
-    sessions = home.crawl(*(url for url in by_url if url != away), timeout=180) + home.crawl(away)
-    return home, {by_url[session["url"]]: session for session in sessions}
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        names |= {url.format(closed=closed.getsockname()[1]): url for url in UNREACHABLE}
+        given = [url for url in names if url not in {away, BAD_LINE}]
+        given[0] = given[0].replace("http://", "HTTP://") + "#top"
+        file = folder / "urls.txt"
+        file.write_text("\n".join(["# shops", "", BAD_LINE, given[1], *given]), encoding="utf-8")
+        done = home.vitrine(
+            "crawl", "pdp", "--json", "-s", "DOWNLOAD_DELAY=0", "--urls", str(file), timeout=180
+        )
+    assert "line=3" in done.stderr
+    assert done.returncode == PARTLY
+    sessions = json.loads(done.stdout)["sessions"] + home.crawl(away)
+    return home, {names[session["url"]]: session for session in sessions}
+
+
+def log_of(crawled: tuple[Home, dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    """The lines of a session's log."""
+    home, sessions = crawled
+    shown = json.loads(home.vitrine("sessions", "show", sessions[name]["id"], "--json").stdout)
+    return list(shown["log"])
 
 
 @pytest.mark.parametrize("name", SHOPS)
@@ -124,17 +156,47 @@ def test_every_session_exports_its_log(crawled: tuple[Home, dict[str, Any]]) -> 
 
 
 def test_lock_events_carry_session_and_domain(crawled: tuple[Home, dict[str, Any]]) -> None:
-    """The documented events are in each session's log, with both fields (SPEC A29-A36)."""
-    home, sessions = crawled
-    session = sessions["plain"]
-    shown = json.loads(home.vitrine("sessions", "show", session["id"], "--json").stdout)
-    locks = [line for line in shown["log"] if line["message"].startswith("lock.")]
+    """The documented events are in each session's log, with both fields."""
+    session = crawled[1]["plain"]
+    locks = [line for line in log_of(crawled, "plain") if line["message"].startswith("lock.")]
     assert [line["message"] for line in locks] == ["lock.acquire.success", "lock.release.success"]
     for line in locks:
-        assert (line["details"]["session_id"], line["details"]["domain"]) == (
-            session["id"],
-            session["domain"],
-        )
+        named = line["details"]["session_id"], line["details"]["domain"]
+        assert named == (session["id"], session["domain"])
+
+
+@pytest.mark.parametrize("url", UNREACHABLE)
+def test_an_address_where_nobody_is_is_a_failed_session(
+    crawled: tuple[Home, dict[str, Any]], url: str
+) -> None:
+    """With its cause; the others go on. A line of the file that is no URL is one of them."""
+    session = crawled[1][url]
+    assert (session["status"], session["cause"]) == ("failed", UNREACHABLE[url])
+
+
+def test_a_url_is_stored_in_one_spelling(crawled: tuple[Home, dict[str, Any]], shops: DemoServer) -> None:
+    """However it was given, and how often; what was given is in the log."""
+    name = next(iter(SHOPS))
+    session = crawled[1][name]
+    assert session["url"] == shops.url(name)
+    assert {page["url"].partition("#")[2] for page in session["pages"]} == {""}
+    [started] = [line["details"] for line in log_of(crawled, name) if line["message"] == "session.start"]
+    assert started["given"] == shops.url(name).replace("http://", "HTTP://") + "#top"
+
+
+def test_a_session_goes_on_where_its_start_page_led(
+    crawled: tuple[Home, dict[str, Any]], shops: DemoServer
+) -> None:
+    """Under that domain's lock; its pages carry a doubt, which those of other sessions do not."""
+    session, there = crawled[1]["redirect-away"], shops.domain("plain")
+    assert session["domain"] == shops.domain("redirect-away")
+    assert {page["page_type"] for page in session["pages"]} == {"homepage", "pdp"}
+    assert all("left_site" in page["low_confidence_reasons"] for page in session["pages"])
+    lines = log_of(crawled, "redirect-away")
+    taken = [line["details"]["domain"] for line in lines if line["message"] == "lock.acquire.success"]
+    assert there in taken
+    own = crawled[1]["plain"]["pages"]
+    assert not [page for page in own if "left_site" in page["low_confidence_reasons"]]
 
 
 def test_sites_are_visited_politely(crawled: tuple[Home, dict[str, Any]], shops: DemoServer) -> None:
@@ -218,3 +280,13 @@ def test_no_half_file_is_left(crawled: tuple[Home, dict[str, Any]]) -> None:
     home: Path = crawled[0].artifacts
     files = [file for file in home.rglob("*") if file.name != MARK]
     assert not [file for file in files if file.name.startswith(".") or file.suffix == ".part"]
+
+
+def test_a_pause_that_a_site_asks_for_is_shown(
+    crawled: tuple[Home, dict[str, Any]], shops: DemoServer
+) -> None:
+    """Retry-After on a 429: the session has ended, and the domain is left alone for as long."""
+    listed = json.loads(crawled[0].vitrine("domains", "list", "--json").stdout)["domains"]
+    [paused] = [each for each in listed if each["domain"] == shops.domain("429")]
+    assert paused["delay_reason"] == "Retry-After"
+    assert 0 < paused["delayed_for_ms"] <= 100_000

@@ -14,7 +14,7 @@ import pytest
 
 from crawler.errors import ExitCode
 from tests.e2e.disks import mounted
-from tests.e2e.test_warc import records, urls
+from tests.e2e.test_recorded_runs import records, urls
 from tests.unit.warc.made import entries
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ def wire() -> Generator[Wire]:
         thread.start()
         yield server
         server.shutdown()
+        thread.join()
 
 
 def test_what_a_hostile_site_sends(home: Home, wire: Wire, tmp_path: Path) -> None:
@@ -136,9 +137,6 @@ def test_what_a_hostile_site_sends(home: Home, wire: Wire, tmp_path: Path) -> No
     assert len(urls(warcs)) == len(found)
 
 
-# ── disks ──
-
-
 def crawled(home: Home, shops: DemoServer, folder: Path) -> subprocess.CompletedProcess[str]:
     """A run that records what it sends."""
     return home.scrapy(
@@ -147,7 +145,7 @@ def crawled(home: Home, shops: DemoServer, folder: Path) -> subprocess.Completed
     )  # fmt: skip
 
 
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 def test_a_disk_that_is_full(home: Home, shops: DemoServer, tmp_path: Path) -> None:
     """The crawl ends and says why; what is there is whole, each row has its bytes; with room it goes on."""
     folder = tmp_path / "warcs"
@@ -169,7 +167,7 @@ def test_a_disk_that_is_full(home: Home, shops: DemoServer, tmp_path: Path) -> N
         assert (found["pages_checked"], found["pages_failed"]) == (27, [])
 
 
-@pytest.mark.soak(minutes=10)
+@pytest.mark.soak
 def test_a_folder_that_cannot_be_written(home: Home, shops: DemoServer, tmp_path: Path) -> None:
     """Nothing is asked of the site; one line says what is wrong."""
     folder = tmp_path / "warcs"

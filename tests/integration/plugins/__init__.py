@@ -1,1 +1,0 @@
-"""Plugins of packages that were really installed."""
