@@ -16,8 +16,6 @@ from sqlalchemy import and_, select
 
 from crawler.db.models import CrawlSession, Page
 from crawler.demo.server import NETWORK
-from crawler.fleet.worker import SPARE_ENTRIES
-from crawler.urls import domain_of
 from tests.databases import BACKENDS
 from tests.e2e.conftest import Home, rows, with_status
 from tests.e2e.fleet_crash import Point
@@ -342,37 +340,3 @@ def assert_done_once(fleet: Home) -> None:
         pages = sorted(map(tuple, db.execute(last)), key=str)
     database.close()
     assert pages == sorted(((row.id, kind) for row in rows(fleet) for kind in ("homepage", "pdp")), key=str)
-
-
-@pytest.mark.soak
-def test_a_busy_domain_starves_nobody(
-    fleet: Home, shops: DemoServer, redis_client: redis.Redis, endings: list[Process]
-) -> None:
-    """A hundred entries of a domain that somebody else holds wait in its line; those behind them are done."""
-    busy, *others = shop_urls(shops, 5)
-    redis_client.set(f"lock:domain:{domain_of(busy)}", "somebody else")
-    redis_client.rpush(KEY, *(f"{busy}?{number}" for number in range(100)), *others)
-    worker = fleet.start_scrapy(*WORKER, "-s", "SESSIONS_AT_ONCE=2")
-    endings.append(worker)
-    wait_for(lambda: redis_client.llen(KEY) == 0)
-    wait_for(lambda: with_status(fleet, "completed") == set(others))
-    waiting = [row for row in by_url(fleet).values() if row.status == "queued"]
-    assert (len(waiting), {row.epoch for row in waiting}) == (100, {0})
-    redis_client.delete(f"lock:domain:{domain_of(busy)}")
-    wait_for(lambda: [row for row in rows(fleet) if row.epoch and row.url.startswith(busy)])
-    worker.send_signal(signal.SIGTERM)
-    worker.communicate(timeout=120)
-    assert {row.status for row in rows(fleet)} <= {"queued", "completed"}
-
-
-@pytest.mark.soak
-def test_a_worker_takes_no_more_than_it_can_work(
-    fleet: Home, shops: DemoServer, redis_client: redis.Redis, endings: list[Process]
-) -> None:
-    """The rest stays in Redis for those who have room."""
-    redis_client.rpush(KEY, *shop_urls(shops, 20))
-    endings.append(fleet.start_scrapy(*WORKER, "-s", "SESSIONS_AT_ONCE=2", "-s", "DOWNLOAD_DELAY=60"))
-    wait_for(lambda: len(with_status(fleet, "running")) == 2)
-    time.sleep(2)
-    assert len(rows(fleet)) <= 2 + SPARE_ENTRIES
-    assert redis_client.llen(KEY) >= 20 - 2 - SPARE_ENTRIES

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import signal
 import time
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
     from crawler.demo import DemoServer
 
-OPEN = {"queued", "running"}
 KILLS = 3
 # A session that is still under way when the test comes to it, however slow the machine is.
 HELD_UP = ("-s", "DOWNLOAD_DELAY=4")
@@ -55,22 +53,6 @@ def assert_consistent(home: Home) -> None:
     database.close()
 
 
-@pytest.mark.soak
-def test_ctrl_c_is_passed_on_and_told(
-    home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
-) -> None:
-    """`vitrine crawl` waits for the graceful end, shows what there is, and exits 130."""
-    shops.forget()
-    process = home.start_vitrine("crawl", "pdp", "--json", shops.url("slow"), *HELD_UP)
-    endings.append(process)
-    wait_for(lambda: with_status(home, "running"))
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 130
-    assert json.loads(out)["sessions"][0]["cause"] == "interrupted"
-    assert "stopping" in err
-
-
 def test_a_url_file_goes_on_where_it_stopped(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]], tmp_path: Path
 ) -> None:
@@ -95,35 +77,6 @@ def test_a_url_file_goes_on_where_it_stopped(
         if session["status"] == "completed":
             assert after[session_id]["finished_at"] == session["finished_at"]
     assert_consistent(home)
-
-
-@pytest.mark.soak
-def test_a_killed_process_leaves_nothing_that_lies(
-    home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
-) -> None:
-    """SIGKILL: its running session is marked by its old heartbeat, and never one that lives."""
-    home.extra["DOMAIN_LOCK_TTL_SECONDS"] = "5"
-    killed = home.start_scrapy("crawl", "pdp", "-a", f"url={shops.url('slow')}", *HELD_UP)
-    endings.append(killed)
-    wait_for(lambda: with_status(home, "running"))
-    killed.send_signal(signal.SIGKILL)
-    killed.wait(timeout=120)
-    living = home.start_scrapy(
-        "crawl", "pdp", "-a", f"url={shops.url('crawl-delay')}", "-s", "DOWNLOAD_DELAY=3"
-    )
-    endings.append(living)
-    by_url = wait_for(lambda: _ended(home, shops.url("slow")))
-    assert by_url[shops.url("slow")]["cause"] == "abandoned"
-    assert by_url[shops.url("slow")]["error_summary"] == "Crawl failed"
-    living.wait(timeout=120)
-    assert {s["url"]: s["status"] for s in home.sessions()}[shops.url("crawl-delay")] == "completed"
-    assert_consistent(home)
-
-
-def _ended(home: Home, url: str) -> dict[str, dict[str, str]] | None:
-    home.vitrine("cleanup")  # looking ends nothing
-    by_url = {session["url"]: session for session in home.sessions()}
-    return by_url if by_url[url]["status"] not in OPEN else None
 
 
 @pytest.mark.soak

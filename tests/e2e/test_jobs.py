@@ -179,27 +179,6 @@ def test_a_killed_worker_takes_its_engine_along_and_another_goes_on(
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("order", ["silence", "deaf", "fork"])
-def test_a_foreign_tool_ends_with_its_worker(
-    home: Home, endings: list[subprocess.Popen[str]], order: str, tmp_path: Path
-) -> None:
-    """It cannot be asked to watch anybody; its guard does."""
-    home = stub(home, order, "ok")
-    ordered(home)
-    worker = home.start_vitrine("worker", "--once")
-    endings.append(worker)
-    log = tmp_path / "stub.log"
-    wait_for(lambda: log.exists() and (order != "fork" or Path(f"{log}.grandchild").exists()))
-    engines = below(worker.pid)
-    worker.kill()
-    worker.wait()
-    wait_for(lambda: not any(map(alive, engines)))
-    assert shown(home)["status"] == "retryable"
-    assert home.vitrine("worker", "--once").returncode == 0
-    assert shown(home)["status"] == "index_failed"  # its WARC file is a stub's
-
-
-@pytest.mark.soak
 @pytest.mark.parametrize(("order", "signals"), [("silence", 1), ("deaf", 2)])
 def test_a_signal_puts_the_job_back(
     home: Home, endings: list[subprocess.Popen[str]], tmp_path: Path, order: str, signals: int

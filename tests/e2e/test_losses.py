@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import signal
 import ssl
 import subprocess
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import select
 
-from crawler.db.models import AuditEntry, Page
-from tests.e2e.conftest import rows
+from crawler.db.models import AuditEntry
 from tests.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -52,43 +49,6 @@ def test_a_session_that_lost_its_lock_stops_fetching(
     assert redis_client.get(key) == "worker-9:other:1700000000"
     assert "pdp" not in [page["page_type"] for page in session["pages"]]
     assert seen < 6
-
-
-def sessions_with_a_page(home: Home) -> list[str]:
-    """The ids of the sessions that have stored one already."""
-    if not rows(home):
-        return []
-    database = home.database()
-    with database.read() as db:
-        found = [str(session_id) for session_id in db.scalars(select(Page.session_id))]
-    database.close()
-    return found
-
-
-@pytest.mark.soak
-def test_a_stopped_worker_changes_nothing_after_it_was_taken_for_dead(
-    home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]]
-) -> None:
-    """SIGSTOP until its heartbeat is old, a retry by somebody else, SIGCONT: its writes are refused."""
-    home.extra["DOMAIN_LOCK_TTL_SECONDS"] = "2"
-    shops.forget()
-    process = home.start_scrapy("crawl", "pdp", "-a", f"url={shops.url('hub')}", *SLOWLY)
-    endings.append(process)
-    running = wait_for(lambda: sessions_with_a_page(home))[0]
-    process.send_signal(signal.SIGSTOP)
-    time.sleep(2.5)
-    assert (home.sessions()[0]["silent"], home.sessions()[0]["cause"]) == (True, None)
-    done = home.vitrine("sessions", "retry", running, "--json", "-s", "DOWNLOAD_DELAY=0")
-    process.send_signal(signal.SIGCONT)
-    process.communicate(timeout=120)
-    [retried] = json.loads(done.stdout)["sessions"]
-    [after] = home.sessions()
-    # The lock's own holder was alive all the time, so the retry may have been refused; never both.
-    assert after["attempts"] in {1, 2}
-    assert {k: after[k] for k in ("status", "cause", "finished_at")} == {
-        k: retried[k] for k in ("status", "cause", "finished_at")
-    }
-    assert len(after["pages"]) == len(retried["pages"])
 
 
 @pytest.mark.soak

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.disks import mounted
 from tests.e2e.farm import farm
 from tests.e2e.projects import VITRINES, Project
 
@@ -256,37 +255,6 @@ def test_a_script_can_exit_as_the_command_does(
     refusals = lines_with(done, "crawl.refused code=config error=")
     assert len(refusals) == (code == 2)
     assert all("hint=" in line for line in refusals)
-
-
-@pytest.mark.soak
-def test_a_full_disk_is_one_message_and_a_stop(home: Home, tmp_path: Path) -> None:
-    """No callback is blamed for it, and no request is told one by one."""
-    project = Project.make(tmp_path / "theirs", home, "add-on", ASKING % {})
-    small = tmp_path / "small"
-    with farm(1, 300) as sites, mounted(small, "size=120k"):
-        home.extra.update({"ARTIFACTS_DIR": str(small / "in"), "STORE_PATIENCE_SECONDS": "1"})
-        done = project.crawl(sites.starts[0], "-a", f"paths={','.join(map(str, range(300)))}")
-        *_, session = home.sessions()
-    assert done.returncode == 1, done.stderr
-    assert done.stderr.splitlines()[-1].startswith("error[disk_full]: no room for ")
-    assert "Traceback" not in done.stderr
-    assert "'finish_reason': 'disk_full'" in done.stderr
-    [_given_up] = lines_with(done, "crawl.given_up")
-    assert not lines_with(done, "Spider error")
-    assert not lines_with(done, "Error downloading")
-    assert (session["status"], session["cause"]) == ("failed", "disk_full")
-
-
-@pytest.mark.soak
-def test_the_log_is_as_the_spider_wants_it(home: Home, tmp_path: Path) -> None:
-    """Its own level and file, in its own format, with the fields of events."""
-    wanted = {"LOG_LEVEL": "WARNING", "LOG_FILE": "mine.log", "LOG_FORMAT": "mine %(message)s"}
-    project = Project.make(tmp_path / "theirs", home, "add-on", ASKING % wanted)
-    with farm(1, 5, special) as sites:
-        project.crawl(sites.starts[0])
-    lines = (project.folder / "mine.log").read_text(encoding="utf-8").splitlines()
-    assert all(line.startswith("mine ") for line in lines)
-    assert sum("page.failed" in line and "url=" in line for line in lines) == 1
 
 
 def unpacked(path: Path) -> bytes:

@@ -96,22 +96,3 @@ def test_exports_are_whole_and_on_record(watched: Home, tmp_path: Path) -> None:
     done = watched.vitrine("export", "listings", "--out", str(tmp_path / "none" / "x.csv"))
     assert done.returncode == 2
     assert done.stderr.startswith("error[usage]:")
-
-
-@pytest.mark.soak
-def test_a_haul_is_captured_and_shown_together(home: Home, shops: DemoServer, tmp_path: Path) -> None:
-    """Each URL with its product; done once, it is not done again."""
-    file = tmp_path / "urls.txt"
-    file.write_text(f"{shops.url('plain')}\n{shops.url('404')}\n", encoding="utf-8")
-    done = home.vitrine("hauls", "create", "spring", "--urls", str(file), "--json", *QUICK)
-    assert done.returncode == 3, done.stderr
-    haul = json.loads(done.stdout)
-    assert [member["status"] for member in haul["members"]] == ["completed", "failed"]
-    assert (haul["urls"], haul["captured"]) == (2, 2)
-    assert haul["members"][0]["price"]
-    assert read(home, "hauls", "show", "spring") == haul
-    assert [each["name"] for each in read(home, "hauls", "list")["hauls"]] == ["spring"]
-    done = home.vitrine("hauls", "create", "spring", "--urls", str(file))
-    assert done.returncode == 5
-    assert len(home.sessions()) == 2
-    assert home.vitrine("hauls", "show", "autumn").returncode == 1

@@ -227,18 +227,6 @@ def test_kills_of_several_workers_on_sqlite(
 
 
 @pytest.mark.soak(minutes=40)
-def test_kills_of_a_worker_that_writes_warcs(
-    home: Home, tmp_path: Path, opened: Callable[[str], Database]
-) -> None:
-    """Each page has a body that can be read, in files that everybody reads."""
-    home.extra.update(IN_WARCS)
-    with farm(hosts=6, pages=20) as sites:
-        database = opened(f"sqlite:///{home.path / 'vitrine.db'}")
-        torture(home, sites, tmp_path, database, workers=1, kills=3)
-    look_at_the_warcs(home)
-
-
-@pytest.mark.soak(minutes=40)
 def test_many_kills_of_workers_that_write_warcs(
     home: Home, tmp_path: Path, postgres_database: str, opened: Callable[[str], Database]
 ) -> None:

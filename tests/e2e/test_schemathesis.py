@@ -43,13 +43,6 @@ def ask(served: Served, examples: int, *options: str) -> subprocess.CompletedPro
     )  # fmt: skip
 
 
-@pytest.mark.soak
-def test_no_question_is_an_error(filled: Served) -> None:
-    """A few of each kind."""
-    done = ask(filled, 4, "--phases", "fuzzing")
-    assert done.returncode == 0, done.stdout[-6_000:]
-
-
 @pytest.mark.soak(minutes=60)
 def test_no_question_of_many_is_an_error(filled: Served) -> None:
     """Five hundred of each operation, and every case at the bounds of its parameters."""

@@ -40,7 +40,6 @@ class Deployed:
 
     scrapyd: Scrapyd
     tree: Path
-    python: Path
 
     @property
     def egg(self) -> Path:
@@ -85,7 +84,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
         tree = clone(folder / "clone")
         said = json.loads(deploy(tree, scrapyd, "1.0"))
         assert (said["status"], said["spiders"]) == ("ok", 5)
-        yield Deployed(scrapyd, tree, python)
+        yield Deployed(scrapyd, tree)
 
 
 def test_the_egg_has_all_that_the_package_reads_and_no_tests(deployed: Deployed) -> None:
@@ -98,36 +97,6 @@ def test_the_egg_has_all_that_the_package_reads_and_no_tests(deployed: Deployed)
     }
     assert ours <= within
     assert {name.partition("/")[0] for name in within} == {"crawler", "EGG-INFO"}
-
-
-@pytest.mark.soak
-def test_a_process_finds_migrations_sources_and_the_demo_in_the_egg(
-    deployed: Deployed, tmp_path: Path
-) -> None:
-    """The scripts of a server's database, the bundled sources, the demo's goods, a program under a guard."""
-    program = f"""
-import json, os, sys
-from crawler.db import revisions
-from crawler.db import revisions
-from crawler.db.engine import Database
-from crawler.demo.shops import all_shops
-from crawler.engines.process import Guarded, Launch
-from crawler.runs.sources import BUNDLED
-database = Database("sqlite:///{tmp_path}/old.db")
-revisions.migrate(database, "0001")
-revisions.upgrade(database)
-guarded = Guarded(Launch([sys.executable, "-c", "print('guarded')"]))
-print(json.dumps([
-    revisions.current(database) == revisions.HEAD, len(all_shops(0)) > 5, "sources" in BUNDLED.read_text(),
-    list(guarded.lines())[0].decode(), guarded.wait(),
-]))
-"""
-    done = subprocess.run(
-        [deployed.python, "-c", program], cwd=tmp_path, env={"PYTHONPATH": str(deployed.egg)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == [True, True, True, "guarded", 0]
 
 
 def test_jobs_crawl_out_of_the_egg(deployed: Deployed, shops: DemoServer) -> None:
