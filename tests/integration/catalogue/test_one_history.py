@@ -101,33 +101,6 @@ def told(visits: Visits, since: datetime = FIRST) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"price": "18.5"},
-        {"name": "A red chair", "mpn": "M-1"},
-        {"price": None},
-        {"price": "0"},
-        {"currency": "USD"},
-        {"currency": None, "availability": "SoldOut"},
-        {"name": None, "brand": None, "price": None},
-        {"list_price": "25"},
-    ],
-)
-@pytest.mark.parametrize("by", ["run", "another run", "visit"])
-def test_what_changes_changes_everywhere(visits: Visits, change: dict[str, Any], by: str) -> None:
-    """Whatever the page says now, and whoever asks it: what is silent keeps its last value."""
-    run(visits, (PRODUCT, CHAIR, None))
-    run(visits, (PRODUCT, CHAIR, None), source="another")
-    now = {**CHAIR, **change}
-    if by == "visit":
-        visits.visit(now)
-    else:
-        run(visits, (PRODUCT, now, None), source="shop" if by == "run" else "another")
-    one, other = told(visits)
-    assert one == other
-
-
 VALUES: dict[str, tuple[str | None, ...]] = {
     "price": ("19.90", "18", None), "currency": ("EUR", "USD", None), "name": ("A chair", "The chair"),
     "availability": ("InStock", "SoldOut", None), "list_price": ("25", None), "mpn": ("M-1", None),

@@ -196,18 +196,6 @@ def test_a_new_file_may_be_opened_by_several_at_once(tmp_path: Path) -> None:
         assert [each.result() for each in [pool.submit(open_each) for _ in range(3)]] == [[], [], []]
 
 
-@pytest.mark.parametrize(("options", "jit"), [("", "off"), ("?options=-c%20jit%3Don", "on")])
-def test_a_server_compiles_no_statement_unless_it_is_told_to(
-    postgres_url: str, options: str, jit: str
-) -> None:
-    """Compiling a search takes thirty times as long as the search."""
-    asked = Database(f"{postgres_url}{options}")
-    with asked.read() as db:
-        assert db.scalar(text("SHOW jit")) == jit
-        assert db.scalar(text("SHOW timezone")) == "UTC"
-    asked.close()
-
-
 @pytest.mark.parametrize("is_replaced", [True, False])
 def test_a_file_that_was_replaced_or_removed_is_written_to_no_more(
     tmp_path: Path, *, is_replaced: bool

@@ -7,8 +7,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import MetaData, inspect, select, text
 
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 
 NEWER = "9999"
 # SQLite does not tell Alembic that an index of it runs downwards.
-UNREADABLE_ON_SQLITE = {"ix_tasks_pending"}
 OF_ONE_DATABASE = ("text_words", "snapshot_grams")  # how tables and indexes begin that no model stands for
 OPEN_FIRST = """
 import sys
@@ -75,24 +72,6 @@ def test_head_is_the_newest_script() -> None:
     """The constant spares each start the loading of Alembic; it must not lie."""
     [folder] = migrations.__path__
     assert ScriptDirectory(folder).get_current_head() == revisions.HEAD
-
-
-def test_migrations_make_what_the_models_say(empty: Database) -> None:
-    """Alembic finds nothing left to do."""
-    revisions.migrate(empty)
-    with empty.engine.connect() as connection:
-        context = MigrationContext.configure(
-            connection,
-            opts={
-                "compare_type": True,
-                "compare_server_default": True,
-                "include_object": lambda _object, name, *_: (
-                    not str(name).startswith(OF_ONE_DATABASE)
-                    and (name not in UNREADABLE_ON_SQLITE or not empty.is_sqlite)
-                ),
-            },
-        )
-        assert compare_metadata(context, Base.metadata) == []
 
 
 def test_a_new_database_has_the_very_same_tables(tmp_path: Path) -> None:

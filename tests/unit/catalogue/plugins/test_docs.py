@@ -10,9 +10,6 @@ import pytest
 from attrs import fields
 
 from crawler.catalogue.plugins import AssetRecord, PluginPage, PluginRegistry
-from crawler.catalogue.plugins.api import MAX_BYTES, MAX_DEPTH, MAX_KEY_CHARS, MAX_TITLE_CHARS, MAX_VALUES
-from crawler.catalogue.plugins.registry import MAX_RECORDS
-from crawler.runs.exceptions import MAX_MESSAGE_CHARS, Stage
 from tests.unit.catalogue.plugins.made_up import URL, page
 
 PAGE = (Path(__file__).parents[4] / "docs" / "plugins.md").read_text(encoding="utf-8")
@@ -38,19 +35,6 @@ def test_every_field_has_its_line(title: str, kind: type[Any]) -> None:
 def test_built_in_plugins_have_their_lines() -> None:
     """Each of them."""
     assert first_column("The plugins that come along") == set(PluginRegistry().names)
-
-
-def test_limits_are_those_of_the_code() -> None:
-    """A plugin's author counts on them."""
-    words = " ".join(PAGE.split())
-    for limit in (
-        f"up to {MAX_KEY_CHARS} characters", f"beyond {MAX_TITLE_CHARS} characters is cut",
-        f"{MAX_BYTES // 1024} KiB, {MAX_VALUES:,} values and {MAX_DEPTH} levels",
-        f"up to {MAX_RECORDS} records",
-        f"beyond the first {MAX_RECORDS}", f"cut at {MAX_MESSAGE_CHARS} characters",
-    ):  # fmt: skip
-        assert limit in words
-    assert all(f"(`{stage}`)" in words for stage in Stage)
 
 
 def test_the_example_works() -> None:
