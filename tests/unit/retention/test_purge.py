@@ -31,7 +31,7 @@ from crawler.db.models import (
 from crawler.errors import LockedError, UsageError
 from crawler.evidence.folder_store import FolderStore
 from crawler.evidence.store_mark import adopt_store
-from crawler.retention import holds, purge
+from crawler.retention import claims, holds, purge
 from crawler.retention.holds import HeldError, Target
 from crawler.retention.purge import PurgeOrder
 from tests.integration.retention.fate import Crash, Fate, FatefulDatabase, FatefulStore
@@ -341,8 +341,11 @@ def test_a_hold_forbids_a_purge(place: Place, kind: str) -> None:
     assert contents_of(place.database) == before
 
 
-def test_a_hold_that_is_set_while_files_go_stops_the_purge(place: Place) -> None:
-    """Every row stays, and the record stays open."""
+def test_a_hold_that_is_set_while_files_go_stops_the_purge(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was not claimed yet stays, with every row; the record stays open."""
+    monkeypatch.setattr(claims, "CLAIM_ROWS", 2)
     held: list[object] = []
 
     def set_hold(_: object) -> None:
@@ -350,8 +353,10 @@ def test_a_hold_that_is_set_while_files_go_stops_the_purge(place: Place) -> None
             place.hold(DOMAIN)
             held.append(DOMAIN)
 
+    files = len(files_naming(place.folder / "artifacts", GONE.domain))
     with pytest.raises(HeldError):
         purge.purge(place.database, place.blobs, place.order(), set_hold)
+    assert len(files_naming(place.folder / "artifacts", GONE.domain)) == files - 2
     assert len([row for row in place.rows(CrawlSession) if row.domain == GONE.domain]) == 3
     assert place.rows(AuditEntry)[0].details["state"] == "begun"
 
