@@ -11,6 +11,7 @@ from crawler.middlewares.proxy import ProxyMiddleware
 from tests.unit.components import a_request
 
 PROXY = "http://proxy.example:3128"
+WITH_PASSWORD = "http://us:secret@proxy.example:3128"
 
 
 def test_without_the_setting_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,10 +22,20 @@ def test_without_the_setting_there_is_none(monkeypatch: pytest.MonkeyPatch) -> N
     assert "proxy" not in request.meta
 
 
-@pytest.mark.parametrize("setting", [{}, {"PROXY_URL": "http://other.example:1"}])
-def test_a_request_may_name_its_own(setting: dict[str, str]) -> None:
-    """With user and password, which stay in no meta key; it comes before the setting."""
-    request = a_request("https://shop.example/", meta={"proxy": "http://us:secret@proxy.example:3128"})
+@pytest.mark.parametrize(
+    ("own", "setting"),
+    [
+        ({}, {"PROXY_URL": WITH_PASSWORD}),
+        ({"proxy": WITH_PASSWORD}, {}),
+        ({"proxy": WITH_PASSWORD}, {"PROXY_URL": "http://other.example:1"}),
+    ],
+    ids=["setting", "own", "both"],
+)
+def test_a_request_goes_through_its_own_proxy_or_that_of_the_setting(
+    own: dict[str, str], setting: dict[str, str]
+) -> None:
+    """With user and password, which stay in no meta key."""
+    request = a_request("https://shop.example/", meta=dict(own))
     ProxyMiddleware.from_crawler(get_crawler(settings_dict=setting)).process_request(request)
     assert request.meta["proxy"] == PROXY
     assert request.headers["Proxy-Authorization"] == b"Basic dXM6c2VjcmV0"
@@ -33,17 +44,6 @@ def test_a_request_may_name_its_own(setting: dict[str, str]) -> None:
         ProxyMiddleware.from_crawler(get_crawler()).process_request(
             a_request("http://10.0.0.7/", meta={"proxy": PROXY})
         )
-
-
-def test_every_request_goes_through_it() -> None:
-    """With its password, which is in no meta key."""
-    middleware = ProxyMiddleware.from_crawler(
-        get_crawler(settings_dict={"PROXY_URL": "http://us:secret@proxy.example:3128"})
-    )
-    request = a_request("https://shop.example/")
-    middleware.process_request(request)
-    assert request.meta["proxy"] == PROXY
-    assert request.headers["Proxy-Authorization"]
 
 
 @pytest.mark.parametrize(

@@ -90,21 +90,13 @@ def test_what_it_forbids_is_not_fetched(
             awaited(middleware.process_request(a_request(URL)))
 
 
-def test_a_site_is_asked_once(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its rules hold for the crawl."""
-    site = Site((200, b"User-agent: *\nDisallow: /cart"))
-    middleware = obedient(parts, site, monkeypatch)
-    for _ in range(3):
-        awaited(middleware.process_request(a_request(URL)))
-    assert site.asked == 1
-
-
 def test_its_rules_hold_for_all_who_wait_for_them(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
     """A spider's first requests are many at once, and its robots.txt comes after them."""
     site = Site((200, b"User-agent: *\nDisallow: /p/"))
     middleware = obedient(parts, site, monkeypatch)
     ends = awaited(_together(middleware.process_request(a_request(f"{URL}{number}")) for number in range(5)))
     assert [str(end) for end in ends] == ["Forbidden by robots.txt"] * 5
+    assert awaited(middleware.process_request(a_request("https://shop.example/"))) is None
     assert site.asked == 1
 
 

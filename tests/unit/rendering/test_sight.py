@@ -10,6 +10,7 @@ import pytest
 from playwright.async_api import Error
 from scrapy import Request
 from scrapy.exceptions import DownloadCancelledError
+from scrapy.http import HtmlResponse
 
 from crawler.capture.failures import Cause
 from crawler.config import load_settings
@@ -125,3 +126,9 @@ def test_a_picture_that_fails_or_shows_nothing_is_a_doubt(shot: Any, doubt: str)
     rendered = rendered_in(look(sight_of(FOUND, shot)))
     assert rendered is not None
     assert rendered.doubts == (doubt,)
+
+
+def test_a_spiders_own_meta_of_that_name_is_no_evidence() -> None:
+    """Whatever it keeps there."""
+    request = Request(URL, meta={"rendered": True})
+    assert rendered_in(HtmlResponse(URL, request=request)) is None
