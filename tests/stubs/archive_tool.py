@@ -133,15 +133,8 @@ def slow(seconds: str = "0.3") -> int:
     return ok()
 
 
-def disk() -> int:
-    """What a full disk looks like."""
-    say("OSError: [Errno 28] No space left on device")
-    return 1
-
-
 BEHAVIOURS = {
     "ok": ok, "fail": fail, "silence": silence, "deaf": silence, "fork": fork, "flood": flood, "slow": slow,
-    "disk": disk,
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from redis import Redis
 from crawler.access.acquisition import DomainAcquisition, Entered, Wait, Waiter
 from crawler.capture.failures import Cause
 from crawler.config import load_settings
-from tests.integration.gate.flaky_proxy import Fault, FlakyProxy, flaky_proxy
+from tests.integration.gate.flaky_proxy import FlakyProxy, flaky_proxy
 from tests.integration.gate.stores import times
 
 if TYPE_CHECKING:
@@ -69,18 +69,6 @@ def proxy(redis_database: str, stores: OpenStores) -> Generator[FlakyProxy]:
     """A connection to Redis that can be spoiled."""
     with flaky_proxy(redis_database) as opened:
         yield opened
-
-
-@pytest.mark.parametrize("fault", [Fault.ANSWER_LOST, Fault.ANSWER_CUT])
-def test_a_lock_whose_answer_got_lost_is_found_again(
-    proxy: FlakyProxy, stores: OpenStores, fault: Fault
-) -> None:
-    """Both answers of an attempt get lost: the next attempt finds the lock its own."""
-    proxy.faults = [fault, fault]
-    session = Session(stores, proxy.url)
-    held = session.go_in()
-    assert session.events() == ["lock.acquire.retry", "lock.acquire.success"]
-    assert stores.gate(proxy.url, times(TTL_MS)).state(DOMAIN).value == held.token
 
 
 def test_an_outage_shorter_than_a_lock_lives_is_survived(proxy: FlakyProxy, stores: OpenStores) -> None:

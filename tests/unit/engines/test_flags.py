@@ -89,19 +89,3 @@ def test_what_the_tool_says_itself_cannot_be_passed_on(word: str) -> None:
     """An engine would take the last one, and write elsewhere."""
     with pytest.raises(OptionError):
         checked_passthrough(["--lang", "fr", word])
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        ["--name", "a", "--output-dir", "/o"],
-        ["--seeds", "https://a.example/", "--name", "a"],
-        ["--seeds", "https://a.example/", "--name", "a", "--output-dir", "/o", "--bogus"],
-        ["--seeds", "https://a.example/", "--name", "a", "--output-dir", "/o", "--initial-workers", "many"],
-    ],
-)
-def test_a_wrong_command_line_is_refused(line: list[str]) -> None:
-    """As every other mistake: one error with exit code 2."""
-    with pytest.raises(OptionError) as refused:
-        order_of(line)
-    assert refused.value.exit_code == 2

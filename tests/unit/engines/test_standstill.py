@@ -85,16 +85,6 @@ def test_errors_are_counted_where_somebody_wants_to_know(clock: Clock) -> None:
     assert (monitor.trouble(), careless.trouble()) == (Trouble.TIMEOUTS, None)
 
 
-def test_a_crawl_that_is_gone_on_with_counts_from_where_it_was(clock: Clock) -> None:
-    """Fewer pages than before are no progress: the engine counts anew."""
-    monitor = watching(clock)
-    monitor.hear(line(5))
-    clock.now = 30
-    monitor.hear(line(2))
-    clock.now = 60
-    assert monitor.trouble() is Trouble.STALL
-
-
 ADAPTIVE = {
     "enable_monitoring": True,
     "enable_adaptive_workers": True,

@@ -156,22 +156,6 @@ def test_refused_entries_are_bounded(join: Join, redis_client: redis.Redis) -> N
     assert json.loads(str(redis_client.lindex(f"{KEY}:refused", 0)))["entry"] == str(REFUSED_KEPT + 4)
 
 
-def test_many_workers_share_without_loss(join: Join, redis_client: redis.Redis) -> None:
-    """Each entry comes to exactly one of them."""
-    redis_client.rpush(KEY, *range(500))
-
-    def work(name: str) -> list[bytes]:
-        worker, mine = join(name), []
-        while entries := worker.fill(7):
-            mine += [entry.data for entry in entries]
-            worker.done(entries)
-        return mine
-
-    with ThreadPoolExecutor(4) as pool:
-        shares = list(pool.map(work, "abcd"))
-    assert sorted(int(data) for share in shares for data in share) == list(range(500))
-
-
 def test_a_bad_network_loses_nothing_and_doubles_nothing(
     redis_database: str, redis_client: redis.Redis
 ) -> None:

@@ -191,27 +191,6 @@ def test_a_long_delay_holds_up_its_domain_only(settings: Settings, redis_client:
     at_bench(settings, work)
 
 
-def test_what_cannot_be_begun_stays_in_redis_at_last(
-    settings: Settings, redis_client: redis.Redis, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The database is not filled without end with sessions of one busy domain."""
-    monkeypatch.setattr(fleet_worker, "MOST_WAITING", 10)
-    redis_client.set("lock:domain:busy.example", "somebody else")
-    redis_client.rpush(KEY, *["busy.example"] * 100)
-
-    async def work(bench: Bench) -> None:
-        working = asyncio.ensure_future(bench.work())
-        await until(lambda: bench.worker.store.count_waiting(1000) >= 10)
-        await asyncio.sleep(1)
-        assert 10 <= bench.worker.store.count_waiting(1000) <= 20
-        assert redis_client.llen(KEY) >= 80
-        working.cancel()
-        with suppress(asyncio.CancelledError):
-            await working
-
-    at_bench(settings, work)
-
-
 def test_it_goes_on_when_what_was_away_is_back(
     settings: Settings,
     redis_client: redis.Redis,

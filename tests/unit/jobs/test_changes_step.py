@@ -89,15 +89,6 @@ def test_pages_of_visits_are_compared_too(bench: Bench) -> None:
     assert events(bench) == 12
 
 
-def test_what_is_switched_off_is_not_due(bench: Bench) -> None:
-    """No step waits for ever."""
-    job_id, _ = crawled(bench)
-    index(bench, job_id, change_tracking_enabled=False)
-    with bench.database.read() as db:
-        assert db.scalars(select(JobStep.kind)).all().count("changes") == 0
-    assert not comparer(bench, change_tracking_enabled=False).work_once()
-
-
 def test_what_a_source_ignores_is_no_change(bench: Bench, tmp_path: Path) -> None:
     """Neither in the text nor in the comparison; another rule holds when the job is indexed again."""
     page = "<title>Shoe</title><main><h1>Shoe</h1><p>Red.<p class=seen>{} people looked<p>Visit {}</main>"

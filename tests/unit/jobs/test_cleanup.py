@@ -125,14 +125,6 @@ def test_replay_is_not_pulled_away(
     assert not cleaned(database, force=True).is_empty
 
 
-def test_a_folder_that_is_gone_is_an_error(archive: Path, database: Database) -> None:
-    """SPEC 122."""
-    with database.write() as db:
-        db.execute(update(Job).values(output_dir=str(archive / "none")))
-    with pytest.raises(NotFoundError, match="is not there"):
-        cleaned(database)
-
-
 @pytest.mark.parametrize("name", [".tmplink", "tmpc", "warcs", ".archive_state.json"])
 def test_what_is_no_temporary_folder_is_never_removed(archive: Path, name: str) -> None:
     """SPEC 126."""

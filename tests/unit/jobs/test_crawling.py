@@ -104,7 +104,7 @@ def test_seeds_that_are_too_many_come_in_a_file(crawl: Crawl, monkeypatch: pytes
     ("code", "lines", "expected"),
     [
         (0, (), Came.SUCCESS),
-        (1, ("it broke",), Came.FAILED),
+        (1, ("it broke at https://me:geheim@shop.example/",), Came.FAILED),
         (2, ("unknown flag",), Came.USAGE),
         (75, (), Came.INFRASTRUCTURE),
         (1, ("write failed: No space left on device",), Came.INFRASTRUCTURE),
@@ -119,6 +119,7 @@ def test_what_a_code_comes_to(
     """Beside the last words, of which a page's own are none."""
     result = came(monkeypatch, crawl, Tool(*lines, code=code))
     assert (result.came, result.exit_code) == (expected, code)
+    assert "geheim" not in result.error
     assert result.facts["combined_log_path"].endswith(".combined.log")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from attrs import evolve
@@ -19,6 +19,7 @@ from crawler.jobs.indexing import Indexer
 from tests.unit.archive.warcs import ZIMIT, Page, write_warc
 
 if TYPE_CHECKING:
+    from crawler.archive.warc_indexing import JobResult
     from crawler.db.engine import Database
     from crawler.jobs.indexing import Indexed
     from tests.unit.jobs.conftest import Bench
@@ -71,6 +72,19 @@ def index(
         return thread.submit(run).result()
 
 
+def indexed(bench: Bench, job_id: int | None = None, **how: Any) -> Indexed:
+    """What came of a job that is due."""
+    came = index(bench, job_id, **how)
+    assert came is not None
+    return came
+
+
+def result_of(came: Indexed) -> JobResult:
+    """What was found in it."""
+    assert came.result is not None
+    return came.result
+
+
 def found(database: Database, text: str) -> list[str]:
     """The URLs of the hits, in their order."""
     with database.read() as db:
@@ -88,10 +102,13 @@ def test_what_a_job_archived_is_found(bench: Bench) -> None:
     """Every page by its own word; the job is `indexed`, its file has a row, and links are counted."""
     picture = Page(f"{URL}/i.png", b"\x89PNG", content_type="image/png")
     job_id, path = crawled(bench, [*PAGES, picture])
-    came = index(bench)
-    assert came is not None
-    assert came.result is not None
-    assert (came.status, came.result.answers, came.result.pages, came.result.bad) == ("indexed", 13, 12, 0)
+    came = indexed(bench)
+    assert (came.status, result_of(came).answers, result_of(came).pages, result_of(came).bad) == (
+        "indexed",
+        13,
+        12,
+        0,
+    )
     assert all(found(bench.database, f"token{n}x") == [f"{URL}/p/{n}"] for n in range(12))
     job = bench.shown(job_id)
     assert (job.status, job.indexed_page_count, job.warc_file_count, job.records_bad) == ("indexed", 12, 1, 0)
@@ -111,14 +128,10 @@ def test_a_second_pass_changes_nothing(bench: Bench) -> None:
     job_id, _ = crawled(bench)
     index(bench)
     before = ids(bench.database)
-    again = index(bench, job_id)
-    assert again is not None
-    assert again.result is not None
-    assert (again.result.unchanged, ids(bench.database)) == (12, before)
-    forced = index(bench, job_id, again=True)
-    assert forced is not None
-    assert forced.result is not None
-    assert (forced.result.unchanged, forced.result.pages, ids(bench.database)) == (0, 12, before)
+    again = indexed(bench, job_id)
+    assert (result_of(again).unchanged, ids(bench.database)) == (12, before)
+    forced = indexed(bench, job_id, again=True)
+    assert (result_of(forced).unchanged, result_of(forced).pages, ids(bench.database)) == (0, 12, before)
 
 
 @ON_SQLITE
@@ -132,10 +145,8 @@ def test_damage_costs_the_damaged_record(bench: Bench) -> None:
     data = bytearray(path.read_bytes())
     data[offsets[3] + 40 : offsets[3] + 80] = bytes(40)
     path.write_bytes(data)
-    came = index(bench, job_id, again=True)
-    assert came is not None
-    assert came.result is not None
-    assert (came.status, came.result.bad, bench.shown(job_id).records_bad) == ("indexed", 1, 1)
+    came = indexed(bench, job_id, again=True)
+    assert (came.status, result_of(came).bad, bench.shown(job_id).records_bad) == ("indexed", 1, 1)
     assert [row[0] for row in ids(bench.database)] == [row[0] for row in before]
     with bench.database.read() as db:
         [file] = db.scalars(select(WarcFile))
@@ -151,8 +162,7 @@ def test_too_much_damage_is_a_failure_and_loses_nothing(bench: Bench) -> None:
     index(bench)
     before = ids(bench.database)
     path.write_bytes(path.read_bytes()[:900] + b"\0" * 9000)
-    came = index(bench, job_id, again=True)
-    assert came is not None
+    came = indexed(bench, job_id, again=True)
     assert (came.status, came.cause) == ("index_failed", "too_much_is_bad")
     assert ids(bench.database) == before
     assert bench.shown(job_id).status == "index_failed"
@@ -163,8 +173,7 @@ def test_without_files_it_fails_and_is_tried_again(bench: Bench) -> None:
     """SPEC 140: `index_failed`; a retry makes it `completed`; then it is indexed, twice with one count."""
     job_id, path = crawled(bench)
     aside = path.rename(path.with_name("aside"))
-    came = index(bench)
-    assert came is not None
+    came = indexed(bench)
     assert (came.status, came.cause, bench.shown(job_id).warc_file_count) == (
         "index_failed",
         "no_warc_files",
@@ -175,8 +184,7 @@ def test_without_files_it_fails_and_is_tried_again(bench: Bench) -> None:
         assert orders.retry(db, db.get_one(Job, job_id), db.now) == "completed"
     aside.rename(path)
     for expected in ("indexed", "indexed"):
-        came = index(bench, job_id)
-        assert came is not None
+        came = indexed(bench, job_id)
         assert (came.status, len(ids(bench.database))) == (expected, 12)
 
 
@@ -185,10 +193,8 @@ def test_what_a_file_has_no_more_goes_at_its_end(bench: Bench) -> None:
     job_id, path = crawled(bench)
     index(bench)
     write_warc(path, [*PAGES[:5], Page(f"{URL}/new", body(50))])
-    came = index(bench, job_id)
-    assert came is not None
-    assert came.result is not None
-    assert came.result.removed >= 7
+    came = indexed(bench, job_id)
+    assert result_of(came).removed >= 7
     assert sorted(found(bench.database, "leather")) == sorted(
         [*(f"{URL}/p/{n}" for n in range(5)), f"{URL}/new"]
     )
@@ -203,10 +209,8 @@ def test_a_revisit_says_what_its_original_says(bench: Bench) -> None:
     """Its body lies elsewhere, its time is its own."""
     later = Page(f"{URL}/p/0", "", at="2026-06-01T12:00:00Z", repeats=PAGES[0])
     job_id, _ = crawled(bench, [*PAGES, later])
-    came = index(bench, job_id)
-    assert came is not None
-    assert came.result is not None
-    assert came.result.pages == 13
+    came = indexed(bench, job_id)
+    assert result_of(came).pages == 13
     with bench.database.read() as db:
         hits = search(db, SearchOrder("token0x", sort="newest")).snapshots
     assert [each.captured_at.month for each in hits] == [6, 5]
@@ -236,10 +240,8 @@ ODD: list[tuple[Page, str | None]] = [
 def test_pages_that_are_none(bench: Bench) -> None:
     """Each costs itself; what it was is on its snapshot, and its neighbours are found."""
     job_id, _ = crawled(bench, [*(page for page, _ in ODD), *PAGES])
-    came = index(bench, job_id)
-    assert came is not None
-    assert came.result is not None
-    assert (came.status, came.result.bad, came.result.pages) == ("indexed", 0, len(ODD) + 12)
+    came = indexed(bench, job_id)
+    assert (came.status, result_of(came).bad, result_of(came).pages) == ("indexed", 0, len(ODD) + 12)
     with bench.database.read() as db:
         problems = {row[0]: row[1] for row in db.execute(select(Snapshot.url, Snapshot.problem))}
         titles = {row[0]: row[1] for row in db.execute(select(Snapshot.url, Snapshot.title))}
@@ -262,10 +264,8 @@ def test_a_file_that_still_grows_is_indexed_when_it_is_whole(bench: Bench) -> No
     more.unlink()
     for data, bad, state in ((rest[: len(rest) // 2], 1, "damaged"), (rest, 0, "sealed")):
         path.write_bytes(whole + data)
-        came = index(bench, job_id)
-        assert came is not None
-        assert came.result is not None
-        assert (came.status, came.result.bad, came.result.removed) == ("indexed", bad, 0)
+        came = indexed(bench, job_id)
+        assert (came.status, result_of(came).bad, result_of(came).removed) == ("indexed", bad, 0)
         assert found(bench.database, "token11x") == [f"{URL}/p/11"]
         with bench.database.read() as db:
             assert db.scalars(select(WarcFile.state)).one() == state
@@ -278,10 +278,8 @@ def test_records_that_say_no_date_or_no_page(bench: Bench) -> None:
     dated = evolve(PAGES[0], at="yesterday", headers=(("Date", "Fri, 01 May 2026 12:00:00 GMT"),))
     undated = evolve(PAGES[1], at="0000-00-00")
     job_id, _ = crawled(bench, [dated, undated, Page("dns:shop.example", "1"), *PAGES[2:]])
-    came = index(bench, job_id)
-    assert came is not None
-    assert came.result is not None
-    assert (came.result.answers, came.result.pages, came.result.bad) == (12, 11, 1)
+    came = indexed(bench, job_id)
+    assert (result_of(came).answers, result_of(came).pages, result_of(came).bad) == (12, 11, 1)
     with bench.database.read() as db:
         [without] = db.scalars(select(Record).where(Record.captured_at.is_(None)))
     assert without.url == undated.url
@@ -319,6 +317,5 @@ def test_a_worker_that_died_leaves_a_job_that_is_due(bench: Bench) -> None:
         mark = (step.process or "").split("|")
         step.process = "|".join([*mark[:3], "999999999", *mark[4:]])
     assert bench.shown(job_id).status == "completed"
-    came = index(bench)
-    assert came is not None
+    came = indexed(bench)
     assert came.status == "indexed"

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import pytest
 from attrs import evolve
 
 from crawler.config import Settings, load_settings
-from crawler.errors import CrawlerError, NotFoundError, UsageError
+from crawler.errors import CrawlerError, UsageError
 from crawler.jobs import registry
-from crawler.runs.sources import Source, bundled_sources
-
-if TYPE_CHECKING:
-    from crawler.db.engine import Database
+from crawler.runs.sources import Source
 
 NOW = datetime(2025, 12, 9, 21, 9, 11, tzinfo=UTC)
 SHOP = Source("shop", "Shop", ("https://shop.example/",), ("shop.example",))
@@ -26,18 +22,6 @@ ZIMIT = evolve(SHOP, engine="zimit", engine_args=("--lang", "fr"), depth=3, max_
 def settings(monkeypatch: pytest.MonkeyPatch) -> Settings:
     """Nothing is allowed that is private."""
     return load_settings({"EGRESS_ALLOW": ""})
-
-
-def test_seeding_again_registers_nothing(database: Database) -> None:
-    """SPEC 35; what is there stays as it is, and is found in any case."""
-    with database.write() as db:
-        assert registry.seed_sources(db, bundled_sources().values(), NOW) == 2
-        assert registry.seed_sources(db, bundled_sources().values(), NOW) == 0
-        assert set(registry.registered_codes(db)) == {"hc", "phac"}
-        assert registry.find_registered(db, "HC").name == "Health Canada"
-        with pytest.raises(NotFoundError, match="'bogus' is not registered") as missing:
-            registry.find_registered(db, "bogus")
-        assert "vitrine sources seed" in missing.value.hint
 
 
 def test_what_a_job_is_told(settings: Settings) -> None:

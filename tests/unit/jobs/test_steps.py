@@ -177,11 +177,3 @@ def test_only_what_waits_can_be_asked_for(bench: Bench, worker: Steps, status: s
         db.execute(update(Job).values(status="queued", config={}))
         with pytest.raises(UsageError, match="has no seeds"):
             steps.make_due(db, db.scalars(select(Job)).one(), worker.leases)
-
-
-def test_a_step_whose_job_is_elsewhere_is_no_crawl(bench: Bench, worker: Steps) -> None:
-    """It is ended, and the next one is taken."""
-    with bench.database.write() as db:
-        db.execute(update(Job).values(status="indexed"))
-    second = bench.order()
-    assert begun(bench, worker).job_id == second

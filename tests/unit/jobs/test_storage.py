@@ -14,7 +14,6 @@ from crawler.jobs.storage import (
     ArchiveBusyError,
     CombinedLog,
     last_statistics,
-    lines_backwards,
     locked,
     pid_here,
 )
@@ -83,16 +82,6 @@ def test_a_log_shows_no_password_and_steers_no_terminal(tmp_path: Path) -> None:
     assert log.path.read_text("utf-8") == shown + "\n"
     with pytest.raises(FileExistsError):
         CombinedLog(tmp_path, "crawl", NOW)
-
-
-@pytest.mark.parametrize("text", ["", "one\n", "one\ntwo", "\n\n", "é\n" * 3, "one\r\ntwo\r\n"])
-@pytest.mark.parametrize("block", [1, 3, 65_536])
-def test_lines_come_backwards(tmp_path: Path, text: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever the blocks end in which the file is read."""
-    monkeypatch.setattr(storage, "_BLOCK", block)
-    path = tmp_path / "log"
-    path.write_bytes(text.encode())
-    assert list(lines_backwards(path)) == text.split("\n")[::-1]
 
 
 def test_the_last_statistics_of_the_newest_log_that_has_any(tmp_path: Path) -> None:

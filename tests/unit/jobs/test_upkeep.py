@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import select
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from crawler.db.engine import Database
 
-OPTIONS = {"initial_workers": 2, "log_level": "DEBUG"}
-
 
 def lay(folder: Path, **files: bytes) -> None:
     """Files by their paths: two underlines are a slash, one is a dot."""
@@ -27,33 +25,6 @@ def lay(folder: Path, **files: bytes) -> None:
         path = folder / name.replace("__", "/").replace("_", ".")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-
-
-@pytest.mark.parametrize(
-    ("said", "left"),
-    [
-        ({"log_level": ""}, {"initial_workers": 2}),
-        ({"initial_workers": 4}, {"initial_workers": 4, "log_level": "DEBUG"}),
-        ({"initial_workers": ""}, {"log_level": "DEBUG"}),
-        ({}, OPTIONS),
-    ],
-)
-def test_options_are_changed_one_by_one(said: dict[str, Any], left: dict[str, Any]) -> None:
-    """An empty text takes one out; the rest of the configuration stays, and the row until it is written."""
-    job = a_job(id=1, status="queued", config={"seeds": ["https://shop.example/"], "tool_options": OPTIONS})
-    config = upkeep.patched(job, said)
-    assert {name: config["tool_options"][name] for name in left} == left
-    assert config["tool_options"].keys() & OPTIONS.keys() == left.keys()
-    assert config["seeds"] == ["https://shop.example/"]
-    assert job.config is not None
-    assert job.config["tool_options"] == OPTIONS
-
-
-@pytest.mark.parametrize("status", ["running", "completed", "indexing", "indexed", "index_failed"])
-def test_what_was_crawled_is_told_nothing_new(status: str) -> None:
-    """Its options say how its archive came about."""
-    with pytest.raises(JobStateError, match=f"job 1 is {status}"):
-        upkeep.patched(a_job(id=1, status=status, config=None), {})
 
 
 def test_counts_of_a_job_at_work_are_its_workers(database: Database) -> None:

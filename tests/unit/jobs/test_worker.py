@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -113,16 +112,6 @@ def test_who_lost_the_lease_changes_nothing(bench: Bench) -> None:
     assert bench.shown(job_id).steps[0].worker == "another"
 
 
-@pytest.mark.soak(minutes=1)
-def test_a_crawl_that_takes_its_whole_time_has_failed(bench: Bench) -> None:
-    """It is stopped, and the attempt counts."""
-    bench.plan("silence")
-    job_id = bench.order()
-    assert work(bench, JOB_MAX_SECONDS=10, JOB_LEASE_SECONDS=10, MAX_CRAWL_RETRIES=0)
-    job = bench.shown(job_id)
-    assert (job.status, job.steps[0].cause) == ("failed", "too_long")
-
-
 def test_what_a_dead_worker_left_is_ended_first(bench: Bench, tmp_path: Path) -> None:
     """Where its engine still writes, the next worker ends that before it begins."""
     job_id = bench.order()
@@ -164,25 +153,6 @@ def test_a_signal_ends_engine_and_worker_and_costs_no_attempt(bench: Bench) -> N
     assert not alive(bench.notes()[0]["pid"])
     assert work(bench)
     assert bench.shown(job_id).status == "completed"
-
-
-def test_the_loop_goes_on_after_a_failure(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """SPEC 117; with --once the failure is told."""
-    worker = Worker(bench.database, bench.settings)
-    passes = []
-
-    def fails() -> bool:
-        passes.append(time.monotonic())
-        if len(passes) > 2:
-            worker.stopping.set()
-        raise ValueError("whatever")
-
-    monkeypatch.setattr(worker, "work_once", fails)
-    worker.run(poll_interval=0.05, once=False)
-    assert len(passes) == 3
-    worker.stopping.clear()
-    with pytest.raises(ValueError, match="whatever"):
-        worker.run(poll_interval=0.05, once=True)
 
 
 def test_a_database_that_was_away_gets_the_end_later(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
