@@ -138,6 +138,8 @@ def test_a_login_and_what_it_guards_are_not_asked_for_again(final: str) -> None:
         ("/x", "/login?next=account"),
         ("/x", "/login?next=https://other.example/x"),
         ("/x", "/login?next=//other.example/x"),
+        ("/x", "/login?next=ftp://shop.example/x"),
+        ("/\ud800", "/login?next=/x"),
         ("/x", "/author/kafka?from=/x"),
         ("/x", "/blog/loginpage?from=/x"),
         ("/x", "/search?q=/login"),

@@ -382,6 +382,7 @@ def test_a_stop_leaves_the_living_what_they_have(database: Database) -> None:
     assert written(database, module.request_stop, queue.run_id, SOON)
     assert load(database, queue.run_id).status == "running"
     assert [task.status for task in queue.rows()] == ["pending", "in_progress"]
+    assert workers(database) == ["alive"]
     assert not run_records(database)
 
 
@@ -438,7 +439,8 @@ def test_a_run_at_work_is_joined_as_it_is(database: Database) -> None:
     join(database, run_id, "one")
     written(database, module.request_stop, run_id, NOON)
     assert written(database, module.reopen, run_id, SOON)
-    assert load(database, run_id).stop_requested_at
+    assert written(database, module.request_stop, run_id, SOON)
+    assert load(database, run_id).stop_requested_at == NOON  # the first wish counts
 
 
 def test_a_completed_run_is_over(database: Database) -> None:
