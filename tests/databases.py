@@ -198,6 +198,10 @@ class PostgresTables:
         tables = [name for name in self._names if name != "alembic_version"]
         statements = [_naming("DELETE FROM {}", name) for name in tables]
         statements += [_naming("ALTER SEQUENCE {} RESTART", name) for name in self._found(SEQUENCES)]
+        # A test may have said that it is at another one.
+        statements.append(
+            sql.SQL("UPDATE alembic_version SET version_num = {}").format(sql.Literal(revisions.HEAD))
+        )
         with self._connection.transaction():
             self._connection.execute("SET LOCAL session_replication_role = replica")  # in any order
             self._connection.execute(sql.SQL(";").join(statements))
