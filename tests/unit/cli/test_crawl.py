@@ -28,6 +28,11 @@ ENDED = {
     "event": "ended", "session": str(ONE), "status": "failed", "domain": "shop.example", "url": "u",
     "summary": "[red]Crawl failed", "cause": "timeout",
 }  # fmt: skip
+RUN = {"event": "run", "run": 7, "source": "shop", "resumed": False}
+TASKS = {
+    "event": "tasks", "finished": 1, "error": 0, "refused": 0, "waiting": 2, "rate": 0.5,
+    "seconds_left": 3700.0, "slowest": "shop.example",
+}  # fmt: skip
 
 
 def stand_in(monkeypatch: pytest.MonkeyPatch, *events: dict[str, Any], then: str = "") -> None:
@@ -56,6 +61,18 @@ def test_sessions_are_known_in_the_order_of_queueing(
     stand_in(monkeypatch, {"event": "warned", "note": "[b]"}, QUEUED, ENDED)
     assert run_crawl(Crawl("pdp")) == FinishedCrawl(sessions=[TWO, ONE])
     assert capsys.readouterr().err == ("warning: [b]\n✗ failed  shop.example  [red]Crawl failed (timeout)\n")
+
+
+def test_a_run_is_known_by_its_number(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its visits are not told one by one; how it goes is."""
+    stand_in(monkeypatch, RUN, QUEUED, ENDED, TASKS)
+    assert run_crawl(Crawl("site")) == FinishedCrawl(run=7)
+    assert capsys.readouterr().err.splitlines() == [
+        "begins run 7 of shop",
+        "1 done, 2 waiting, 0 failed, 0.5/s, about 1 h 1 min left, slowest shop.example",
+    ]
 
 
 @pytest.mark.parametrize(
