@@ -43,7 +43,8 @@ def test_a_running_run_without_a_living_worker_is_silent(
         db.add(RunWorker(run_id=run.id, owner="here", alive_until=NOW + HOUR))
         db.add(RunWorker(run_id=run.id, owner="gone", alive_until=NOW - HOUR))
     with database.read() as db:
-        [found] = runs.newest(db, at)
+        [found] = runs.newest(db, at, source="shop")
+        assert runs.newest(db, at, source="pots") == []
         workers = runs.shown(db, NOW, str(run.id)).workers
     assert (found.status, found.silent, workers) == (status, silent, ["here"])
 

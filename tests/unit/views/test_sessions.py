@@ -36,10 +36,10 @@ def store(database: Database, *rows: Any) -> None:
             db.flush()
 
 
-def newest(database: Database) -> list[SessionDocument]:
+def newest(database: Database, status: str | None = None) -> list[SessionDocument]:
     """The listing."""
     with database.read() as db:
-        return sessions.newest(db, NOW)
+        return sessions.newest(db, NOW, status=status)
 
 
 def test_the_json_of_a_session_is_the_contract(database: Database) -> None:
@@ -76,6 +76,7 @@ def test_a_session_whose_process_is_gone_is_shown_as_silent(
     store(database, a_session(**columns))
     [found] = newest(database)
     assert (found.silent, found.status, found.cause) == (silent, columns["status"], None)
+    assert [newest(database, status) for status in (found.status, "partial")] == [[found], []]
 
 
 def test_the_product_is_that_of_the_last_good_product_page(database: Database) -> None:

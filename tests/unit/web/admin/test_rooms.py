@@ -90,7 +90,8 @@ VALUE = "vitrine:<b>host:1:0:no-session:nonce"
 def test_who_holds_a_domain_is_shown(inside: Served, gate: Gate) -> None:
     """In the list and on its own page, with its last days; a lock's value is anybody's text."""
     with inside.database.write() as db:
-        db.add(DomainDay(domain=HELD, timestamp=db.now, sessions=7, latencies={}))
+        for domain, sessions in ((HELD, 7), ("other.example", 9)):
+            db.add(DomainDay(domain=domain, timestamp=db.now, sessions=sessions, latencies={}))
     [listed] = inside.get("/admin/domains.json").json()
     assert (listed["domain"], listed["state"], listed["host"]) == (HELD, "held", "<b>host")
     shown = inside.get(f"/admin/domains/www.{HELD.upper()}.json").json()

@@ -21,6 +21,7 @@ from crawler.views.archive_exports import Exported, ExportForm, ExportOrder
 from crawler.web.api import exports
 from tests.unit.archive.captured import SHOP
 from tests.unit.views.rows import a_job
+from tests.unit.web.conftest import TOKEN
 
 if TYPE_CHECKING:
     from typing import Any
@@ -140,6 +141,16 @@ def test_any_text_is_a_question(filled: Served) -> None:
         assert (q, filled.get("/api/search", params={"q": q}).status_code) == (q, 200)
     found = filled.get("/api/search?page=1000000000000").json()
     assert (found["results"], found["total"]) == ([], 3)
+
+
+def test_a_search_explains_the_points_of_its_hits(filled: Served) -> None:
+    """To operators; the parts of each add up."""
+    found = filled.get("/api/admin/search-debug?q=beech", headers={"X-Admin-Token": TOKEN}).json()
+    assert (found["query"], found["total"], len(found["ids"])) == ("beech", 3, 3)
+    points = found["explain"]["points"]
+    assert [each["id"] for each in points] == found["ids"]
+    for each in points:
+        assert each["total"] == sum(value for name, value in each.items() if name not in {"id", "total"})
 
 
 @pytest.mark.parametrize("fast", [True, False])
