@@ -53,18 +53,17 @@ def test_what_asks_for_nothing(rest: str) -> None:
         asked(rest)
 
 
-def test_the_beginning_of_a_time_is_its_earliest() -> None:
+@pytest.mark.parametrize(
+    ("digits", "parts"),
+    [
+        ("2026", (2026, 1, 1, 0, 0, 0)), ("202605", (2026, 5, 1, 0, 0, 0)), ("20261", (2026, 10, 1, 0, 0, 0)),
+        ("20260000000000", (2026, 1, 1, 0, 0, 0)), ("20260501123", (2026, 5, 1, 12, 30, 0)),
+        ("20240229235959", (2024, 2, 29, 23, 59, 59)), ("00000000000000", (1, 1, 1, 0, 0, 0)),
+    ],
+)  # fmt: skip
+def test_the_beginning_of_a_time_is_its_earliest(digits: str, parts: tuple[int, ...]) -> None:
     """As readers of archives type them, zeros and all."""
-    known = {
-        "2026": (2026, 1, 1, 0, 0, 0),
-        "202605": (2026, 5, 1, 0, 0, 0),
-        "20261": (2026, 10, 1, 0, 0, 0),
-        "20260000000000": (2026, 1, 1, 0, 0, 0),
-        "20260501123": (2026, 5, 1, 12, 30, 0),
-        "20240229235959": (2024, 2, 29, 23, 59, 59),
-        "00000000000000": (1, 1, 1, 0, 0, 0),
-    }
-    assert {digits: time_of(digits).timetuple()[:6] for digits in known} == known
+    assert time_of(digits).timetuple()[:6] == parts
 
 
 def test_the_time_that_a_client_accepts() -> None:

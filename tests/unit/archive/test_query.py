@@ -84,12 +84,8 @@ def test_urls(text: str, url: str) -> None:
     assert query.kind == "url"
     assert url in query.urls
     assert bool(query.terms) == ("://" not in text and not text.startswith("url:"))
-
-
-@pytest.mark.parametrize("text", ["url:shop", "shop example.org", "http://[::1", "a..b", "https://", "1.5"])
-def test_no_urls(text: str) -> None:
-    """A field, words, or nothing that has a host."""
-    assert understood(text).kind != "url" or text == "1.5"
+    for other in ("url:shop", "shop example.org", "http://[::1", "a..b", "https://"):
+        assert understood(other).kind != "url"
 
 
 def test_nothing_is_everything() -> None:

@@ -119,6 +119,8 @@ def test_redirects_stay_in_the_archive(replay: Replay, database: Database, folde
         exchange(f"{SHOP}a", "", day(3), status=301, Location="/b"),
         exchange(f"{SHOP}b", "", day(3), status=301, Location="/a"),
         exchange(f"{SHOP}self", "", day(3), status=301, Location="http://www.shop.example/self"),
+        exchange(f"{SHOP}both", "", day(3), status=301, Location="https://www.shop.example/both"),
+        exchange("https://www.shop.example/both", "the page", day(3) + timedelta(milliseconds=400)),
     )  # fmt: skip
     answer, headers, _ = shown(replay, f"2026mp_/{SHOP}old")
     assert (answer.status, headers["Location"]) == (302, f"/web/20260504120000mp_/{SHOP}new")
@@ -130,6 +132,7 @@ def test_redirects_stay_in_the_archive(replay: Replay, database: Database, folde
         shown(replay, f"2026mp_/{SHOP}away")
     answer, headers, _ = shown(replay, f"2026mp_/{SHOP}evil")
     assert (answer.status, "Location" in headers) == (200, False)
+    assert b"the page" in shown(replay, f"2026mp_/{SHOP}both")[2]
     for path in ("a", "b", "self"):
         with pytest.raises(RedirectLoopError):
             shown(replay, f"2026mp_/{SHOP}{path}")

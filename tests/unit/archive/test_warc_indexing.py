@@ -178,17 +178,16 @@ def test_damage_loses_nothing(database: Database, order: JobPass, monkeypatch: p
     before, path = urls(database), order.output_dir / "warcs" / "a.warc.gz"
     whole = path.read_bytes()
     with database.read() as db:
-        first, second = db.scalars(select(Record.offset).order_by(Record.offset).limit(3)).all()[::2]
-    damaged = bytearray(whole[:-200])
-    for offset in (first or 0, second or 0):
-        damaged[offset + 40 : offset + 60] = bytes(20)
+        offsets = [each or 0 for each in db.scalars(select(Record.offset).order_by(Record.offset))]
+    damaged = bytearray(whole[: offsets[3] + 60])
+    damaged[offsets[0] + 40 : offsets[0] + 60] = bytes(20)
     path.write_bytes(damaged)
     cut = index(database, order)[-1]
-    assert (cut.bad, cut.removed, urls(database)) == (3, 0, before)
+    assert (cut.bad, cut.removed, urls(database)) == (2, 0, before)
     with database.read() as db:
         [file] = db.scalars(select(WarcFile))
-    assert (file.state, file.records_bad) == ("damaged", 3)
-    assert [each["offset"] for each in (file.damage or {})["bad"]] == [first]
+    assert (file.state, file.records_bad) == ("damaged", 2)
+    assert [each["offset"] for each in (file.damage or {})["bad"]] == [offsets[0]]
     path.write_bytes(whole)
     again = index(database, order)[-1]
     assert (again.bad, again.removed, urls(database)) == (0, 0, before)

@@ -278,16 +278,18 @@ class Transport(asyncio.Transport):
         """There is nothing to end."""
 
 
+async def never(*_: Any, **__: Any) -> None:
+    """Start a process for ever."""
+    await asyncio.sleep(3600)
+
+
 @pytest.mark.parametrize("sent", [LENGTH.pack(1) + b"A" + LENGTH.pack(1) + b"B", b"\xff" * 100])
 def test_a_reader_that_says_more_than_it_is_asked_is_ended(
     monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
     """An answer too many would be the next question's; a length beyond any page's would fill all memory."""
 
-    async def never(*_: Any, **__: Any) -> None:
-        await asyncio.sleep(3600)
-
-    async def ask() -> tuple[Any, bool]:
+    async def ask(_: Readers) -> tuple[Any, bool]:
         reader = ReadingProcess(3600)
         reader.connection_made(Transport())
         answer = reader.ask(b"a")
@@ -296,9 +298,26 @@ def test_a_reader_that_says_more_than_it_is_asked_is_ended(
         return done, reader.lives
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", never)
-    done, lives = with_readers(lambda _: ask())
+    done, lives = with_readers(ask)
     assert not lives
     assert done == b"A" or isinstance(done, NonsenseError)
+
+
+def test_the_time_of_a_page_begins_with_the_answer_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page is not given up for those that were read before it."""
+
+    async def ask(_: Readers) -> None:
+        reader = ReadingProcess(3600)
+        reader.connection_made(Transport())
+        first, second = reader.ask(b"a"), reader.ask(b"b")
+        reader.limit_seconds = 0
+        reader.data_received(LENGTH.pack(1) + b"A")
+        assert await first == b"A"
+        await asyncio.wait([second], timeout=30)
+        assert isinstance(second.exception(), TimeoutError)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", never)
+    with_readers(ask)
 
 
 HERE = Place("https://shop.example/", "20260101000000")
