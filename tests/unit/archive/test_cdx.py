@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
 
 from crawler.archive import cdx as server
 from crawler.archive.asked import AddressError
@@ -160,6 +163,16 @@ def test_a_pattern_that_fits_nothing_costs_no_more_for_its_wildcards(pattern: st
             each.keeps(url)
         costs.append(time.thread_time_ns() - before)
     assert costs[1] < 1_000 * costs[0]
+
+
+@given(st.text("a.*b|", min_size=1, max_size=8), st.text("ab", max_size=12))
+def test_what_fits_is_what_expressions_say(pattern: str, text: str) -> None:
+    """Of every pattern that is taken, though wildcards never go back."""
+    try:
+        [found] = filters_of([f"~url:{pattern}"])
+    except FilterError:
+        return
+    assert found.keeps({"url": text}) is (re.fullmatch(pattern, text) is not None)
 
 
 def a_capture(**columns: object) -> Capture:

@@ -65,6 +65,14 @@ def test_stretches_change_nothing(shape: str, stretch: int, monkeypatch: pytest.
     assert split == whole
 
 
+def test_little_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a stretch may not hold is read when it is asked for, and is the same."""
+    monkeypatch.setattr(warc_walk, "_MOST_HELD_BYTES", 30_000)
+    monkeypatch.setattr(warc_walk, "_MOST_HELD", 7)
+    split, whole = both(large(), monkeypatch, 20_000)
+    assert split == whole
+
+
 def test_who_stops_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leaves nobody who still reads the file."""
     monkeypatch.setattr(warc_walk, "STRETCH_BYTES", 2000)
