@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING
 from sqlalchemy import inspect, text
 
 from crawler import logs
-from crawler.db import sql_views
-from crawler.db.models import Base
+from crawler.db import tables
 from crawler.egg import as_folder
 from crawler.errors import NoDatabaseError, RevisionError
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from crawler.db.engine import Database
 
-# The newest script in migrations/versions/; a test holds the two together. Knowing it here spares every
-# start the loading of Alembic.
-HEAD = "0025"
+# The first and the newest script in migrations/versions/; a test holds them together. Knowing them here
+# spares every start the loading of Alembic.
+FIRST = HEAD = "1001"
+_UPGRADE_LOCK = 8_243_901  # any number, as long as every upgrade of a server asks for the same one
 
 log = logs.get_logger(__name__)
 
@@ -33,31 +35,23 @@ def current(database: Database) -> str | None:
 
 
 def upgrade(database: Database) -> None:
-    """Apply what is missing; safe to call from several processes at once."""
+    """Make the tables, or apply what is missing; safe to call from several processes at once."""
     with database.exclusive():
         found = current(database)
         if found == HEAD:
             return
-        _refuse_newer(database, found)
-        if found is None and database.is_sqlite:
-            _refuse_foreign(database)
-        if not _make_tables(database):
-            migrate(database)
+        _refuse_other(database, found)
+        if found is None:
+            _make_tables(database)
+        else:
+            _migrate(database)
     log.info("database.upgraded", database=database.shown, before=found, after=HEAD)
 
 
-def migrate(database: Database, to: str = "head") -> None:
-    """Run the scripts that a database has not seen, up to a revision."""
-    # It would introduce each of its plug-ins; what happened is said by who asked.
-    logging.getLogger("alembic").setLevel(logging.WARNING)
-    from alembic import command  # ruff: ignore[import-outside-top-level] - slow to load, seldom needed
-    from alembic.config import Config  # ruff: ignore[import-outside-top-level] - the same
-
-    with as_folder("crawler.db.migrations") as scripts:
-        config = Config()
-        config.set_main_option("script_location", str(scripts))
-        config.attributes["database"] = database
-        command.upgrade(config, to)
+def lock_upgrades(connection: Connection) -> None:
+    """Have other upgrades of a server wait for the end of this transaction; SQLite's writers wait anyway."""
+    if connection.dialect.name != "sqlite":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _UPGRADE_LOCK})
 
 
 def require_current(database: Database, *, may_make: bool = True) -> None:
@@ -76,9 +70,7 @@ def require_current(database: Database, *, may_make: bool = True) -> None:
     found = current(database)
     if found == HEAD:
         return
-    _refuse_newer(database, found)
-    if found is None and database.is_sqlite:
-        _refuse_foreign(database)
+    _refuse_other(database, found)
     if database.is_sqlite:
         upgrade(database)
         return
@@ -88,8 +80,26 @@ def require_current(database: Database, *, may_make: bool = True) -> None:
     )
 
 
+def _refuse_other(database: Database, found: str | None) -> None:
+    """What this program cannot bring to its revision is left as it is."""
+    if found is None:
+        _refuse_foreign(database)
+    elif found < FIRST:
+        raise RevisionError(
+            f"the database at {database.shown} was made before the first release (revision {found})",
+            hint="name a new one with DATABASE_URL or VITRINE_HOME; there is no way to take this one along",
+        )
+    elif found > HEAD:
+        raise RevisionError(
+            f"the database at {database.shown} is at revision {found}, newer than this program's {HEAD}",
+            hint="update Vitrine, or name another database with DATABASE_URL",
+        )
+
+
 def _refuse_foreign(database: Database) -> None:
-    """A file with tables of somebody else's gets none of ours; ours may have been made just now."""
+    """A SQLite file with tables of somebody else's gets none of ours; ours may have been made just now."""
+    if not database.is_sqlite:
+        return
     with database.read() as session:
         others = inspect(session.connection()).get_table_names()
     if others and current(database) is None:
@@ -99,28 +109,24 @@ def _refuse_foreign(database: Database) -> None:
         )
 
 
-def _refuse_newer(database: Database, found: str | None) -> None:
-    # Revisions are numbered, so a greater one comes from a newer program.
-    if found is not None and found > HEAD:
-        raise RevisionError(
-            f"the database at {database.shown} is at revision {found}, newer than this program's {HEAD}",
-            hint="update Vitrine, or name another database with DATABASE_URL",
-        )
-
-
-def _make_tables(database: Database) -> bool:
-    """Make all tables at once in a SQLite database that has none, as the scripts would in ten times the time.
-
-    A server's are made by the scripts: it happens once, and SQLAlchemy's way to make tables that refer to
-    each other in a circle there spoils its models for SQLite in the same process.
-    """
-    if not database.is_sqlite:
-        return False
+def _make_tables(database: Database) -> None:
     with database.engine.begin() as connection:
-        if inspect(connection).get_table_names():
-            return False
-        Base.metadata.create_all(connection)
-        sql_views.make(connection)
+        lock_upgrades(connection)
+        if inspect(connection).has_table("alembic_version"):
+            return  # somebody was faster
+        tables.make(connection)
         connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) PRIMARY KEY)"))
         connection.execute(text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
-    return True
+
+
+def _migrate(database: Database) -> None:
+    # It would introduce each of its plug-ins; what happened is said by who asked.
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    from alembic import command  # ruff: ignore[import-outside-top-level] - slow to load, seldom needed
+    from alembic.config import Config  # ruff: ignore[import-outside-top-level] - the same
+
+    with as_folder("crawler.db.migrations") as scripts:
+        config = Config()
+        config.set_main_option("script_location", str(scripts))
+        config.attributes["database"] = database
+        command.upgrade(config, "head")

@@ -6,14 +6,12 @@ from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import (
-    DDL,
     BigInteger,
     CheckConstraint,
     ForeignKey,
     Index,
     PrimaryKeyConstraint,
     UniqueConstraint,
-    event,
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -137,44 +135,3 @@ class Snapshot(Base):
     find_title: Mapped[str]  # these three as they are compared
     find_snippet: Mapped[str]  # the same, folded for the search
     find_url: Mapped[str]  # the URL, folded for the search
-
-
-# The index of words, and on SQLite that of parts of words, are each database's own, and no model stands for
-# them: a script makes them, and this does where a new SQLite database is made from the models. What is added
-# is written by whoever adds it, a batch at once: a trigger would write each row to the file by itself.
-_LOSE = """INSERT INTO snapshot_grams (snapshot_grams, rowid, find_title, find_snippet, find_url)
-    VALUES ('delete', old.id, old.find_title, old.find_snippet, old.find_url);"""
-_GAIN = """INSERT INTO snapshot_grams (rowid, find_title, find_snippet, find_url)
-    VALUES (new.id, new.find_title, new.find_snippet, new.find_url);"""
-# To take away what is not there, as while the index is made anew, would damage it; the sizes say what is.
-_IS_THERE = "EXISTS (SELECT 1 FROM snapshot_grams_docsize WHERE id = old.id)"
-# A pass writes some thousand texts. What is held until it is written, and what is merged at once, is set so
-# that a transaction writes its words once: by itself SQLite does so for each megabyte, and merges four.
-LARGER_STEPS = (("hashsize", 8 * 1024 * 1024), ("automerge", 16))
-
-
-def _in_larger_steps(table: str) -> tuple[str, ...]:
-    setting = f"INSERT INTO {table} ({table}, rank) VALUES"
-    return tuple(f"{setting} ('{key}', {value})" for key, value in LARGER_STEPS)
-
-
-WORDS_ON_SQLITE = (
-    "CREATE VIRTUAL TABLE text_words USING fts5(title, body, tokenize='ascii')",
-    *_in_larger_steps("text_words"),
-    """CREATE TRIGGER texts_lose_words AFTER DELETE ON texts
-    BEGIN DELETE FROM text_words WHERE rowid = old.id; END""",
-)
-GRAMS_ON_SQLITE = (
-    """CREATE VIRTUAL TABLE snapshot_grams USING fts5(find_title, find_snippet, find_url,
-    content='snapshots', content_rowid='id', tokenize='trigram case_sensitive 1', detail='none')""",
-    *_in_larger_steps("snapshot_grams"),
-    f"CREATE TRIGGER snapshot_grams_lose AFTER DELETE ON snapshots WHEN {_IS_THERE} BEGIN {_LOSE} END",
-    f"""CREATE TRIGGER snapshot_grams_change AFTER UPDATE OF find_title, find_snippet, find_url ON snapshots
-    WHEN (old.find_title, old.find_snippet, old.find_url)
-        IS NOT (new.find_title, new.find_snippet, new.find_url) AND {_IS_THERE}
-    BEGIN {_LOSE} {_GAIN} END""",
-)
-for _table, _statements in ((Text, WORDS_ON_SQLITE), (Snapshot, GRAMS_ON_SQLITE)):
-    for _statement in _statements:
-        _ddl = DDL(_statement).execute_if(dialect="sqlite")  # type: ignore[no-untyped-call]
-        event.listen(_table.__table__, "after_create", _ddl)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from crawler.config import Settings
-from tests.databases import set_revision
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,12 +53,11 @@ def test_a_wrong_setting_is_refused(scrapy: Scrapy, tmp_path: Path) -> None:
     assert not (tmp_path / "home").exists()
 
 
-def test_an_older_server_is_refused(scrapy: Scrapy, postgres_database: str) -> None:
+def test_a_server_without_tables_is_refused(scrapy: Scrapy, postgres_url: str) -> None:
     """Before a session is queued in a database that this program does not know."""
-    set_revision(postgres_database, "0000")
-    done = scrapy(*REFUSED, "-s", "LOG_LEVEL=ERROR", DATABASE_URL=postgres_database)
+    done = scrapy(*REFUSED, "-s", "LOG_LEVEL=ERROR", DATABASE_URL=postgres_url)
     assert done.returncode == 2
-    assert done.stderr.startswith("error[db_revision]: the database is at revision 0000")
+    assert done.stderr.startswith("error[db_revision]: the database is at revision none")
     assert "Traceback" not in done.stderr
 
 

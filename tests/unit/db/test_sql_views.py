@@ -7,13 +7,13 @@ from uuid import UUID
 
 from sqlalchemy import inspect, text
 
-from crawler.db import revisions
-from crawler.db.engine import Database
 from crawler.db.sql_views import VIEWS
 from tests.unit.views import rows
 
 if TYPE_CHECKING:
     from typing import Any
+
+    from crawler.db.engine import Database
 
 SESSION, LISTING = UUID(int=1), UUID(int=2)
 
@@ -58,12 +58,7 @@ def test_each_says_what_is_mostly_wanted(database: Database) -> None:
     assert {str(price["session_id"]) for price in prices} == {str(SESSION)}
 
 
-def test_an_upgrade_makes_them_and_an_older_program_has_none(empty_database_url: str) -> None:
-    """They look at columns that an older database does not have."""
-    database = Database(empty_database_url)
-    revisions.migrate(database, "0001")
-    assert inspect(database.engine).get_view_names() == []
-    revisions.upgrade(database)
+def test_a_new_database_has_them(database: Database) -> None:
+    """All of them, and they can be asked."""
     assert set(inspect(database.engine).get_view_names()) == set(VIEWS)
     assert one(database, "SELECT * FROM v_prices") == []
-    database.close()

@@ -1,1 +1,0 @@
-"""The tables of the first release, a module for each group of them."""
