@@ -7,7 +7,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from crawler.config import load_settings
 from crawler.db.engine import Database
@@ -216,9 +216,6 @@ def test_a_manifest_is_compared(vitrine: Vitrine, file: Path, tmp_path: Path) ->
     assert [each["state"] for each in found] == ["damaged", "missing", "damaged"]
 
 
-# ── folders of archives ──
-
-
 def an_archive(folder: Path, count: int = 4) -> Path:
     """An archive as a job leaves it after some attempts, each of which has a temporary folder."""
     named = [folder / f".tmp{number}" for number in range(count)]
@@ -229,6 +226,27 @@ def an_archive(folder: Path, count: int = 4) -> Path:
     said = json.dumps({"temp_dirs_host_paths": [str(temp) for temp in named]})
     (folder / ".archive_state.json").write_text(said, encoding="utf-8")
     return folder
+
+
+def test_a_file_that_the_database_knows_is_missed(vitrine: Vitrine, tmp_path: Path) -> None:
+    """Wherever below the folder it was; one that was removed by policy is not."""
+    folder = tmp_path / "warcs"
+    assert vitrine("db", "upgrade").code == 0
+    database = Database(load_settings().database)
+    for _ in range(2):
+        shelf = WarcShelf(folder, ABOUT, WarcRows(database), max_bytes=10**9)
+        appended(shelf, exchange(URL, page(1)))
+        shelf.close()
+    there, lost = sorted(folder.iterdir())
+    lost.unlink()
+    found = asked(vitrine, "verify", "warcs", code=6)["files"]
+    assert {(each["file"], each["state"]) for each in found} == {
+        (f"warcs/{there.name}", "sealed"), (str(lost), "missing"),
+    }  # fmt: skip
+    with database.write() as db:
+        db.execute(update(WarcFile).where(WarcFile.path == lost.name).values(state="gone", gone_at=db.now))
+    assert len(asked(vitrine, "verify", "warcs")["files"]) == 1
+    database.close()
 
 
 def test_what_an_archive_lacks_is_told(vitrine: Vitrine, tmp_path: Path) -> None:
