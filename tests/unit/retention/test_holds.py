@@ -238,3 +238,16 @@ def test_a_held_session_row_stays(visits: Visits) -> None:
     unhold(visits, Target(session_id=session))
     clean(visits)
     assert visits.count(CrawlSession) == 0
+
+
+@pytest.mark.parametrize("kind", ["listing", "domain"])
+def test_a_held_price_stays_although_its_session_is_gone(visits: Visits, kind: str) -> None:
+    """A price carries its own proof, and a hold on its product or domain covers it without a session."""
+    target = targets(visits, visits.visit())[kind]
+    visits.change(Price, session_id=uuid4(), seen_at=utc_now() - 1000 * DAY)
+    hold(visits, target)
+    clean(visits)
+    assert visits.count(Price) == 1
+    unhold(visits, target)
+    clean(visits)
+    assert visits.count(Price) == 0

@@ -398,3 +398,21 @@ def test_a_product_is_not_purged_alone(place: Place) -> None:
     """Products never expire."""
     with place.database.read() as db, pytest.raises(UsageError):
         purge.preview(db, place.order(Target(listing_id=place.rows(Listing)[0].id)))
+
+
+def test_a_hold_that_is_set_while_rows_go_stops_the_purge(database_url: str, tmp_path: Path) -> None:
+    """The files are gone by then; the sessions' rows stay, and the record stays open."""
+    database = FatefulDatabase(database_url)
+    place = Place(database, tmp_path)
+
+    def set_hold() -> None:
+        database.fate = Fate()
+        place.hold(DOMAIN)
+
+    database.fate = Fate(20, set_hold)
+    with pytest.raises(HeldError):
+        place.purge()
+    assert files_naming(place.folder / "artifacts", GONE.domain) == []
+    assert len([row for row in place.rows(CrawlSession) if row.domain == GONE.domain]) == 3
+    assert place.rows(AuditEntry)[0].details["state"] == "begun"
+    database.close()
