@@ -12,6 +12,7 @@ from tests.unit.pdp.pages import page
     "html",
     [
         "<button>Add to cart</button>",
+        '<input type="submit" value="In den Warenkorb">',
         '<a href="/cart?add=1">Ajouter au panier</a>',
         '<button aria-label="Add to bag"><svg></svg></button>',
         '<form action="/cart/add"><button type="submit">Go</button></form>',

@@ -11,6 +11,7 @@ from crawler.pdp import read_facts, read_page
 from crawler.pdp.account import Account, Rating
 from crawler.pdp.facts import (
     Facts,
+    account_in_dom,
     account_in_json,
     account_in_meta,
     account_in_microdata,
@@ -251,3 +252,11 @@ def test_breadcrumbs_are_those_of_the_page() -> None:
     items = [{"name": "Home"}, {"item": {"name": "Jugs"}}, "x", {}]
     head = script({"@type": "BreadcrumbList", "itemListElement": items})
     assert account_in_json(page(head=head)) == Account(breadcrumbs=("Home", "Jugs"))
+
+
+def test_title_and_prices_are_read() -> None:
+    """The one of now and the one before."""
+    found = account_in_dom(page('<h1>Jug</h1><p class="old-price">€60.00</p><p class="price">€48.00</p>'))
+    assert (found.name, found.price, found.currency, found.list_price) == (
+        "Jug", Decimal("48.00"), "EUR", Decimal("60.00"),
+    )  # fmt: skip

@@ -252,6 +252,9 @@ def test_a_job_at_work_forbids_it(bench: Bench, tmp_path: Path, when: str) -> No
         purge.purge(
             bench.database, FolderStore(tmp_path / "artifacts"), order(tmp_path), lambda _: work("running")
         )
+    work("running")
+    with pytest.raises(LockedError), bench.database.write() as db:
+        archives.cut_logs(db, job_id, order(tmp_path).scope)
     assert (path.read_bytes(), log.read_bytes()) == before
     work("indexed")
     purged(bench.database, tmp_path)
