@@ -74,6 +74,7 @@ def test_price_deep_in_prose() -> None:
 def test_thousands_or_decimals() -> None:
     """Three digits behind the only mark are thousands for people and decimals in a machine's field."""
     assert read_amount("1.250") == Decimal(1250)
+    assert read_amount("0,125") == Decimal("0.125")
     assert read_plain("1.250") == Decimal("1.250")
 
 

@@ -12,6 +12,12 @@ TILE = (
     '<b class="price">€{0}.00</b><button class="add">Add to cart</button></li>'
 )
 TILES = "".join(TILE.format(number) for number in range(1, 5))
+BUTTON = '<button class="{}">Add to cart</button>'
+BUTTONS = ("", "", "", BUTTON.format("add"))
+SOLD_OUT = OWN.replace(BUTTON.format("own"), "<b>Sold out</b>")
+TILE_WITHOUT_NAME = (
+    '<li class="tile"><a href="/p/{0}"><img src="/{0}.png"></a><b class="price">€{0}.00</b>{1}</li>'
+)
 
 
 def own(html: str) -> list[str]:
@@ -39,6 +45,7 @@ def test_the_page_has_its_own_beside_others(around: str) -> None:
     [
         f"<h1>Cups</h1><ul>{TILES}</ul>",
         f"<h1>Cups</h1><ul>{TILE.format(1)}{TILE.format(2)}</ul>",
+        f"<main>{SOLD_OUT}</main><ul>{''.join(map(TILE_WITHOUT_NAME.format, '1234', BUTTONS))}</ul>",
         f'<h1>About us</h1><div class="recommended">{TILE.format(1)}</div>',
         '<h1>Jug</h1><form><input type="password"><button>Buy now</button></form>',
         '<h1>Best jugs</h1><p>€48.00</p><a href="https://other.example/jug">Buy</a>',
