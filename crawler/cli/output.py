@@ -21,6 +21,7 @@ from rich.text import Text
 from crawler.storable import plain
 from crawler.urls import redacted
 from crawler.views.documents import as_json as json_of
+from crawler.views.sizes import BINARY, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -146,13 +147,8 @@ def error_lines(error: CrawlerError) -> None:
 
 
 def size(count: int) -> str:
-    """Bytes for people."""
-    amount = float(count)
-    for unit in ("B", "KiB", "MiB"):
-        if amount < 1024:  # ruff: ignore[magic-value-comparison] - the step between the units
-            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1024
-    return f"{amount:.1f} GiB"
+    """Return a number of bytes in KiB, MiB or GiB."""
+    return size_text(count, BINARY)
 
 
 def _filled(text: str, values: dict[str, Any]) -> str:

@@ -17,6 +17,7 @@ from jinja2 import Environment, StrictUndefined
 
 from crawler import __version__
 from crawler.urls import SCHEMES, redacted
+from crawler.web.wording import size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -92,7 +93,7 @@ def _summary(session: SessionWithLog) -> Iterator[tuple[str, str]]:
     seen = {"0": "as the server sends them", "1": "in a browser", "auto": "in a browser where needed"}
     yield "pages seen", seen.get(session.render, session.render)
     files = "1 file" if len(session.artifacts) == 1 else f"{len(session.artifacts)} files"
-    yield "kept", f"{files}, {_size(sum(f.size_bytes for f in session.artifacts))}"
+    yield "kept", f"{files}, {size(sum(f.size_bytes for f in session.artifacts))}"
     goes = [file.retention_until for file in session.artifacts if file.retention_until]
     if goes:
         yield "HTML goes", _day(min(goes))
@@ -192,10 +193,3 @@ def _clock(moment: datetime) -> str:
 
 def _clock_day(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M}"
-
-
-def _size(count: int) -> str:
-    kilobyte = 1024
-    if count < kilobyte * kilobyte:
-        return f"{count / kilobyte:.0f} KB"
-    return f"{count / kilobyte / kilobyte:.1f} MB"

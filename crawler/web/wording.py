@@ -9,10 +9,9 @@ from attrs import frozen
 from markupsafe import Markup
 
 from crawler.archive.asked import capture_date
+from crawler.views.sizes import DECIMAL, size_text
 
 NOTHING = "\N{EN DASH}"
-_UNITS = ("bytes", "KB", "MB", "GB", "TB")
-_STEP = 1000
 _PARTS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 _GOOD = {
     "completed",
@@ -90,15 +89,8 @@ def when(moment: datetime | str | None, precision: str | None = None) -> Markup 
 
 
 def size(count: float | None) -> str:
-    """A number of bytes."""
-    if count is None:
-        return NOTHING
-    for unit in _UNITS:
-        shown = f"{count:.0f}" if unit == _UNITS[0] else f"{count:.1f}"
-        if float(shown) < _STEP or unit == _UNITS[-1]:
-            return f"{shown} {unit}"
-        count /= _STEP
-    return NOTHING
+    """Return a number of bytes in KB, MB, GB or TB."""
+    return NOTHING if count is None else size_text(count, DECIMAL)
 
 
 def number(count: float | None) -> str:
