@@ -121,7 +121,7 @@ def _verdict(digest: _Digest | None) -> bool | None:
 
 def _binary(value: str, size: int) -> bytes:
     """A digest's bytes, in whichever of the usual ways they are written; empty where in none."""
-    bare = value.rstrip("=")
+    bare = value.rstrip("=").replace("-", "+").replace("_", "/")  # base 64 for URLs is read as the other
     with suppress(ValueError):
         if len(bare) == -(-size * 8 // 5):
             return base64.b32decode(bare.upper() + "=" * (-len(bare) % 8))

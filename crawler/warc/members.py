@@ -27,7 +27,7 @@ _LOOK_BYTES = 64 * 1024
 # would be new memory of the system's each time.
 _PIECE_BYTES = 120 * 1024
 _GZIP_WINDOW = 31
-_RECORD_BEGINS = re.compile(rb"(?:\A|\n)WARC/[01]\.[0-9]+\r?\n")
+RECORD_BEGINS = re.compile(rb"(?:\A|\n)WARC/[01]\.[0-9]+\r?\n", re.IGNORECASE)
 
 
 class BadRecordError(IntegrityError):
@@ -39,6 +39,11 @@ class BadRecordError(IntegrityError):
     def __init__(self, reason: str) -> None:
         super().__init__(f"the record is damaged: {reason}")
         self.reason = reason
+
+
+def begins_record(data: bytes | bytearray) -> bool:
+    """Whether data begins with a record's first word, which may be in small letters."""
+    return data[: len(BEGIN)].upper() == BEGIN
 
 
 class Source(Protocol):
@@ -172,7 +177,7 @@ def candidates(
     needle = MAGIC if is_packed else BEGIN
     begins_at = _packed_beginning if is_packed else _plain_beginning
     while offset < until and (data := file.exactly(offset, _LOOK_BYTES)):
-        at = data.find(needle)
+        at = data.upper().find(needle)
         if at < 0:
             if len(data) < _LOOK_BYTES:
                 return
@@ -197,14 +202,14 @@ def _packed_beginning(file: FileBytes, offset: int) -> bytes | None:
     machine = isal_zlib.decompressobj(_GZIP_WINDOW)
     with suppress(NOT_GZIP):
         begin: bytes = machine.decompress(file.exactly(offset, PEEK_BYTES), PEEK_BYTES)
-        if begin.startswith(BEGIN):
+        if begins_record(begin):
             return begin
     return None
 
 
 def _plain_beginning(file: FileBytes, offset: int) -> bytes | None:
     before = file.exactly(max(0, offset - 1), PLAIN_BEGIN_BYTES + 1)
-    if _RECORD_BEGINS.match(before) is None:
+    if RECORD_BEGINS.match(before) is None:
         return None
     return file.exactly(offset, PEEK_BYTES)
 
@@ -215,5 +220,5 @@ def _continues(file: FileBytes, offset: int) -> bool:
     if not data.startswith(MAGIC):
         return False
     with suppress(NOT_GZIP):
-        return not isal_zlib.decompressobj(_GZIP_WINDOW).decompress(data, PEEK_BYTES).startswith(BEGIN)
+        return not begins_record(isal_zlib.decompressobj(_GZIP_WINDOW).decompress(data, PEEK_BYTES))
     return False

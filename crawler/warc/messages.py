@@ -22,7 +22,7 @@ else:
     from backports import zstd
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Iterator
     from datetime import datetime
 
 Headers = tuple[tuple[bytes, bytes], ...]
@@ -42,6 +42,7 @@ _NOT_IN_NAMES = re.compile(rb"[^!#$%&'*+\-.^_`|~0-9A-Za-z]")
 _NOT_IN_URLS = re.compile(r"[^!#-;=?-\[\]_a-z~]")
 # From its first line's end on: what may stand before that or not would cost twenty times as long to look for.
 HEAD_END = re.compile(rb"\n\r?\n")
+FOLD = re.compile(rb"\r?\n[ \t]+")  # a header's value may go on in the next line, behind a blank
 _STATUS = re.compile(rb"(HTTP/[0-9.]+) +([0-9]{3})(?: +([^\r\n]*))?")
 _CHUNK = re.compile(rb"(?:\r?\n)? *([0-9A-Fa-f]{1,16}) *(?:;[^\r\n]*)?\r?\n")
 _MAX_CHUNK_LINE = 4096
@@ -163,8 +164,12 @@ class MessageHead:
         end = HEAD_END.search(block)
         if end is None:
             return None
-        first, *lines = block[: end.start()].removesuffix(b"\r").replace(b"\r\n", b"\n").split(b"\n")
-        return cls(first, tuple(_headers(lines)), end.end())
+        lines = FOLD.sub(b" ", block[: end.start()].removesuffix(b"\r"))
+        first, *headers = lines.replace(b"\r\n", b"\n").split(b"\n")
+        pairs = (
+            (name.strip(), value.strip()) for name, _, value in (line.partition(b":") for line in headers)
+        )
+        return cls(first, tuple(pair for pair in pairs if pair[0]), end.end())
 
     @property
     def status(self) -> int | None:
@@ -194,20 +199,6 @@ class MessageHead:
     def is_chunked(self) -> bool:
         """Whether it says that its body comes in chunks; what is stored may be put together again."""
         return "chunked" in (self.get(b"transfer-encoding") or "").lower()
-
-
-def _headers(lines: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    name, value = b"", b""
-    for line in lines:
-        if line[:1] in {b" ", b"\t"} and name:  # a value that goes on
-            value += b" " + line.strip()
-            continue
-        if name:
-            yield name, value
-        name, _, value = line.partition(b":")
-        name, value = name.strip(), value.strip()
-    if name:
-        yield name, value
 
 
 def as_words(value: bytes) -> str:

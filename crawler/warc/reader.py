@@ -9,10 +9,13 @@ from attrs import define, field, frozen
 from crawler.warc.members import (
     BEGIN,
     MAGIC,
+    PLAIN_BEGIN_BYTES,
+    RECORD_BEGINS,
     BadRecordError,
     FileBytes,
     Members,
     Plain,
+    begins_record,
 )
 from crawler.warc.messages import HEAD_END, MessageHead, as_words
 from crawler.warc.methods import GET, lookup_url, sent_query
@@ -161,7 +164,7 @@ class RecordStream:
         data: bytes | bytearray = begin
         looked_at = 0
         while (end := HEAD_END.search(data, looked_at)) is None:
-            if not data.startswith(BEGIN[: len(data)]):
+            if not BEGIN.startswith(data[: len(BEGIN)].upper()):
                 raise BadRecordError("no_record")
             if len(data) > MAX_FIELDS_BYTES:
                 raise BadRecordError("fields_too_long")
@@ -169,7 +172,7 @@ class RecordStream:
                 raise BadRecordError("fields_cut_short" if data else NOTHING)
             looked_at = max(0, len(data) - LONGEST_END)
             data = joined(data, more) if data else more.lstrip(b"\r\n")
-        if not data.startswith(BEGIN):
+        if not begins_record(data):
             raise BadRecordError("no_record")
         head = RecordHead.of(bytes(data[: end.start()]), end.end())
         return head, memoryview(data)[end.end() :]
@@ -198,12 +201,21 @@ class RecordStream:
         self._read_after()
 
     def _read_after(self) -> None:
-        data = bytes(self._data)
-        while not (found := data.lstrip(b"\r\n")) and (more := self._source.more()):
-            data = more
-        if found and not found.startswith(BEGIN) and self._source.ends_with_record:
-            raise BadRecordError("longer_than_it_says")
+        found = bytes(self._data).lstrip(b"\r\n")
+        while len(found) < len(BEGIN) and (more := self._source.more()):
+            found = (found + more).lstrip(b"\r\n")
+        if found and not begins_record(found) and self._source.ends_with_record:
+            self._skip_surplus(found)
+            found = b""
         self.after = found
+
+    def _skip_surplus(self, data: bytes) -> None:
+        """Read to the member's end; what is there belongs to no record, and so must not look like one."""
+        while data:
+            if RECORD_BEGINS.search(data):
+                raise BadRecordError("longer_than_it_says")
+            more = self._source.more()
+            data = data[-PLAIN_BEGIN_BYTES:] + more if more else b""
 
 
 def joined(data: bytes | bytearray, more: bytes | memoryview) -> bytearray:

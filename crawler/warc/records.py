@@ -12,7 +12,7 @@ from uuid import uuid4
 from attrs import frozen
 from isal import igzip
 
-from crawler.warc.messages import as_words, fetched_url, request_head, response_head
+from crawler.warc.messages import FOLD, as_words, fetched_url, request_head, response_head
 from crawler.warc.methods import lookup_url
 
 if TYPE_CHECKING:
@@ -328,9 +328,9 @@ class RecordHead:
 
     @classmethod
     def of(cls, lines: bytes, size: int) -> Self:
-        """The fields in a record's lines; of repeated ones the first, and nothing that is no field."""
+        """Return the fields in a record's lines; of repeated ones the first, and nothing that is no field."""
         fields: dict[str, str] = {}
-        for line in as_words(lines).split("\n")[1:]:
+        for line in as_words(FOLD.sub(b" ", lines)).split("\n")[1:]:
             name, colon, value = line.partition(":")
             if colon:
                 fields.setdefault(name.strip().lower(), value.strip())

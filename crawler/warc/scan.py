@@ -17,6 +17,7 @@ from crawler.warc.members import (
     FileBytes,
     Members,
     Plain,
+    begins_record,
     candidates,
     size_from,
 )
@@ -94,8 +95,9 @@ class Scan:
     def _read(self, source: Source, begin: bytes, offset: int) -> tuple[Entry, bytes]:
         record = RecordStream(source, begin)
         head = record.head
-        # What a revisit has in place of its payload is somewhere else.
-        payload = None if head.kind == "revisit" else head.get("warc-payload-digest")
+        # The payload of a revisit is in another record, and that of a segment is in several.
+        is_elsewhere = head.kind == "revisit" or head.get("warc-segment-number") is not None
+        payload = None if is_elsewhere else head.get("warc-payload-digest")
         entry = Entry(offset, 0, head, b"", record.length, is_seekable=True)
         checks = None
         if self._beside is not None:
@@ -123,7 +125,7 @@ class Scan:
 def packed(file: BinaryIO) -> bool:
     """Whether records lie in gzip members."""
     file.seek(0)
-    return not file.read(len(BEGIN)).startswith(BEGIN)
+    return not begins_record(file.read(len(BEGIN)))
 
 
 class _Block:

@@ -18,6 +18,7 @@ from crawler.evidence.folder_store import FolderStore
 from tests.unit.archive.stored import crawled_job
 from tests.unit.archive.warcs import Page, write_warc
 from tests.unit.jobs.test_index_faults import HereReaders
+from tests.unit.warc import foreign
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,6 +72,17 @@ def test_a_pass_tells_how_far_it_is(database: Database, order: JobPass) -> None:
     forced = index(database, evolve(order, again=True))[-1]
     assert (forced.pages, forced.unchanged) == (5, 0)
     assert urls(database) == [page.url for page in PAGES]
+
+
+def test_valid_records_of_other_programs_are_pages(
+    database: Database, order: JobPass, tmp_path: Path
+) -> None:
+    """Whatever form they have, on each database."""
+    records = foreign.records()
+    (tmp_path / "job" / "warcs" / "a.warc.gz").write_bytes(foreign.packed(records))
+    came = index(database, order)[-1]
+    assert (came.pages, came.bad) == (len(records), 0)
+    assert urls(database) == sorted(f"{foreign.URL}/{path}" for path in records)
 
 
 @on_sqlite

@@ -14,6 +14,7 @@ from crawler.db.engine import Database
 from crawler.db.models import AuditEntry, Record, WarcFile
 from crawler.evidence.warc_files import WarcRows
 from crawler.evidence.warc_shelf import WarcShelf
+from tests.unit.warc import foreign
 from tests.unit.warc.made import ABOUT, appended, entries, exchange, made, page, stretches
 
 if TYPE_CHECKING:
@@ -60,6 +61,19 @@ def test_a_damaged_file(vitrine: Vitrine, file: Path) -> None:
     assert (found["state"], found["records_bad"], found["records"]) == ("damaged", 1, 6)
     done = vitrine("warcs", "verify", str(file))
     assert f"bytes at {bad['offset']}: {bad['reason']}" in done.out
+
+
+def test_valid_records_of_other_programs(vitrine: Vitrine, tmp_path: Path) -> None:
+    """None of their forms is damage, and each is in the index."""
+    records = foreign.records()
+    path = tmp_path / "foreign.warc.gz"
+    path.write_bytes(foreign.packed(records))
+    [found] = asked(vitrine, "verify", str(path))["files"]
+    assert (found["state"], found["records"], found["records_bad"]) == ("sealed", len(records), 0)
+    assert (found["digests_checked"], found["digests_wrong"]) == (3, 0)
+    lines = vitrine("warcs", "cdxj", str(path)).out.splitlines()
+    urls = {json.loads(line.split(" ", 2)[2])["url"] for line in lines if not line.startswith("!")}
+    assert urls == {f"{foreign.URL}/{name}" for name in records}
 
 
 def test_a_record_is_read(vitrine: Vitrine, file: Path) -> None:
