@@ -276,9 +276,8 @@ def test_a_session_that_is_tried_again_keeps_both_and_goes_with_a_purge(
     """What was sent each time; with the files go their rows and all records."""
     home = Home(tmp_path / "home", {"DATABASE_URL": database_url})
     [session] = home.crawl(shop.url(), "-a", "warc=1")
-    assert (
-        home.vitrine("sessions", "retry", session["id"], "-s", "DOWNLOAD_DELAY=0").returncode == 3
-    )  # the shop has no product
+    again = home.vitrine("sessions", "retry", session["id"], "-s", "DOWNLOAD_DELAY=0")
+    assert again.returncode == 3, again.stderr  # the shop has no product
     [shown] = home.sessions()
     assert [each["type"] for each in shown["artifacts"]].count("warc") == 2
     assert home.vitrine("artifacts", "verify").returncode == 0
