@@ -11,6 +11,7 @@ import time
 import venv
 from contextlib import contextmanager
 from pathlib import Path
+from socket import create_connection
 from typing import TYPE_CHECKING, Any
 
 import requests
@@ -25,6 +26,12 @@ ROOT = Path(__file__).parents[2]
 LOGIN = ("deployer", "a password")
 PROJECT = "vitrine"
 WAIT_SECONDS = 180.0
+# A shell has what it starts in the background ignore the interrupt, by which a server is ended.
+STARTING = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("scrapyd", run_name="__main__")
+"""
 # What an installation of the project, editable or not, leaves in an environment.
 _OURS = re.compile(r"(__editable__.*|.*\.pth|vitrine-.*|crawler|__pycache__)", re.IGNORECASE)
 
@@ -98,8 +105,9 @@ def own_scrapyd(python: Path, environment: Mapping[str, str]) -> Generator[Scrap
         }  # fmt: skip
         words = [f"{name}={value}" for name, value in said.items()]
         in_its_folder = ["/bin/sh", "-c", 'cd "$0" && exec "$@"', str(folder / "scrapyd")]
-        command = [*in_its_folder, "env", "-i", *words, str(python), "-m", "scrapyd"]
-        with Server(command, folder, port, url, lambda: requests.get(url, timeout=5)):
+        command = [*in_its_folder, "env", "-i", *words, str(python), "-c", STARTING]
+        # requests has a ConnectionError of its own, which is none of Python's.
+        with Server(command, folder, port, url, lambda: create_connection(("127.0.0.1", port), 5).close()):
             yield Scrapyd(url, folder)
 
 
