@@ -14,12 +14,13 @@ from attrs import fields, has
 from crawler.urls import redacted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from sqlalchemy import Select
     from sqlalchemy.orm import Session
 
 T = TypeVar("T")
+IDS_AT_ONCE = 500
 
 
 def document_of(kind: type[T], row: object, **more: Any) -> T:
@@ -33,6 +34,12 @@ def documents(
 ) -> list[tuple[Any, T]]:
     """The rows of a query, each with its document; `more` gives the fields that are no columns."""
     return [(row, document_of(kind, row, **more(row))) for row in db.scalars(query)]
+
+
+def in_groups(ids: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Yield ids in groups that fit into one statement."""
+    for begin in range(0, len(ids), IDS_AT_ONCE):
+        yield ids[begin : begin + IDS_AT_ONCE]
 
 
 def as_json(document: Any, *, indent: int | None = None) -> str:

@@ -1,28 +1,30 @@
-"""Archive jobs: how each stands, what its steps came to, and how many there are of each state."""
+"""Archive jobs: lists of them, one with its steps, and how many there are of each state."""
 
 from __future__ import annotations
 
-from itertools import islice
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from attrs import fields, frozen
-from sqlalchemy import exists, func, null, or_, select
+from attrs import frozen
+from sqlalchemy import and_, case, exists, func, or_, select
+from sqlalchemy.orm import aliased
 
 from crawler.access.process import is_gone
 from crawler.db import lookup
 from crawler.db.models import Job, JobStep, RegisteredSource
 from crawler.jobs.lifecycle import JobStatus
 from crawler.jobs.registry import find_registered
-from crawler.views.documents import document_of
-from crawler.views.paging import ALL, Newest, of_url, page
+from crawler.views.documents import document_of, in_groups
+from crawler.views.paging import ALL, Newest, of_url, page, total
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
 
-    from sqlalchemy import ColumnElement
+    from sqlalchemy import ColumnElement, Select
     from sqlalchemy.orm import Session
 
+    from crawler.db.engine import Transaction
     from crawler.views.paging import Wanted
 
 # What a job is whose worker is gone: what the next worker finds.
@@ -32,8 +34,9 @@ AT_WORK = "in_progress"
 
 def _is_of_source(domain: str) -> ColumnElement[bool]:
     """A job whose source is named by the domain, or begins there."""
-    begins = or_(RegisteredSource.code == domain, of_url(RegisteredSource.base_url)(domain))
-    return exists().where(RegisteredSource.id == Job.source_id, begins)
+    source = aliased(RegisteredSource)  # the list has joined the table itself
+    begins = or_(source.code == domain, of_url(source.base_url)(domain))
+    return exists().where(source.id == Job.source_id, begins)
 
 
 def _had_step(cause: str) -> ColumnElement[bool]:
@@ -68,45 +71,84 @@ class StepDocument:
 
 
 @frozen(kw_only=True)
-class JobDocument:
-    """A job, as its row says it; of one whose worker is gone the state is what the next worker finds."""
+class JobSummary:
+    """A job in short; of one whose worker is gone the status is what the next worker finds."""
 
     id: int
-    source: str | None
     name: str
     status: str
-    engine: str
-    run: int | None
-    worker: str | None  # who is at it
     retry_count: int
-    infra_errors: int
-    output_dir: str
-    crawler_exit_code: int | None
-    crawler_status: str | None
-    crawler_stage: str | None
-    pages_crawled: int
-    pages_total: int
-    pages_failed: int
-    warc_file_count: int
-    indexed_page_count: int
-    records_bad: int
-    final_zim_path: str | None
-    combined_log_path: str | None
-    state_file_path: str | None
-    cleanup_status: str
-    cleaned_at: datetime | None
-    emptied_at: datetime | None
-    warc_bytes_total: int
-    output_bytes_total: int
-    tmp_bytes_total: int
-    tmp_non_warc_bytes_total: int
-    storage_scanned_at: datetime | None
     created_at: datetime
     queued_at: datetime | None
     started_at: datetime | None
     finished_at: datetime | None
+    crawler_exit_code: int | None
+    crawler_status: str | None
+    warc_file_count: int
+    warc_bytes_total: int
+    indexed_page_count: int
+    storage_scanned_at: datetime | None
+    cleanup_status: str
+    cleaned_at: datetime | None
+    emptied_at: datetime | None  # by a purge
+    pages_crawled: int
+    pages_failed: int
+
+
+@frozen(kw_only=True)
+class JobItem(JobSummary):
+    """A job in a list of the API."""
+
+    source_code: str
+    source_name: str
+
+
+@frozen(kw_only=True)
+class JobPage:
+    """A page of jobs, and how many there are."""
+
+    items: list[JobItem]
+    total: int
+    limit: int
+    offset: int
+
+
+@frozen(kw_only=True)
+class _WholeJob(JobSummary):
+    """What the API and the command both print of one job."""
+
+    engine: str
+    worker: str | None  # who is at it
+    output_dir: str
+    crawler_stage: str | None
+    pages_total: int
+    records_bad: int
+    final_zim_path: str | None
+    combined_log_path: str | None
+    state_file_path: str | None
     config: dict[str, Any] | None
     last_stats: dict[str, Any] | None
+
+
+@frozen(kw_only=True)
+class JobDetails(_WholeJob):
+    """A job as the API and the workshop print it."""
+
+    source_code: str
+    source_name: str
+    run_id: int | None
+
+
+@frozen(kw_only=True)
+class JobDocument(_WholeJob):
+    """A job as commands print it, with its steps."""
+
+    source: str | None
+    run: int | None
+    infra_errors: int
+    output_bytes_total: int
+    tmp_bytes_total: int
+    tmp_non_warc_bytes_total: int
     steps: list[StepDocument]
 
 
@@ -118,41 +160,94 @@ def newest(
     source: str | None = None,
     statuses: Collection[str] = (),
 ) -> list[JobDocument]:
-    """The newest jobs first; states are looked for as they are shown."""
-    query = select(Job)
+    """Return jobs with their steps, the newest first."""
+    query = _jobs(db, now, statuses)
     if source is not None:
         query = query.where(Job.source_id == find_registered(db, source).id)
-    if statuses:
-        left = [before for before, after in LEFT_BEHIND.items() if after in statuses]
-        query = query.where(Job.status.in_([*statuses, *left]))
-    cut = page(db, query, NEWEST, wanted)
-    found = (shown(db, row, now) for row in db.scalars(cut.limit(None) if statuses else cut))
-    return list(islice((each for each in found if not statuses or each.status in statuses), wanted.limit))
+    return _documents(db, now, page(db, query, NEWEST, wanted))
+
+
+def listed(
+    db: Transaction, wanted: Wanted = ALL, *, source: str | None = None, status: str | None = None
+) -> JobPage:
+    """Return a page of jobs, the newest first; jobs without a source are among them."""
+    query = _jobs(db, db.now, () if status is None else (status,))
+    if source is not None:
+        query = query.where(lookup.of_source(source))
+    items = [
+        document_of(JobItem, job, **_names(of), status=shown_status)
+        for job, of, shown_status in db.execute(page(db, query, NEWEST, wanted))
+    ]
+    return JobPage(items=items, total=total(db, query), limit=wanted.limit, offset=wanted.offset)
 
 
 def shown(db: Session, job: Job, now: datetime) -> JobDocument:
-    """Everything that is known of a job."""
-    source = db.get(RegisteredSource, job.source_id) if job.source_id else None
-    rows = db.scalars(select(JobStep).where(JobStep.job_id == job.id).order_by(JobStep.id))
-    steps = [_step(row, now) for row in rows]
-    worker = next((step.worker for step in steps if step.worker), None)
-    status = job.status if worker else LEFT_BEHIND.get(JobStatus(job.status), job.status)
-    return document_of(
-        JobDocument, job, source=source.code if source else None, run=job.run_id, worker=worker,
-        status=str(status), last_stats=job.last_stats_json, steps=steps,
-    )  # fmt: skip
+    """Return everything that is known of a job."""
+    [document] = _documents(db, now, _jobs(db, now).where(Job.id == job.id))
+    return document
+
+
+def details(db: Transaction, given: str) -> tuple[JobDetails, list[StepDocument]]:
+    """Return a job as the API prints it, and its steps."""
+    job = lookup.find(db, Job, given)
+    found = shown(db, job, db.now)
+    names = _names(db.get(RegisteredSource, job.source_id) if job.source_id else None)
+    return document_of(JobDetails, found, **names, run_id=found.run), found.steps
 
 
 def counts(db: Session, now: datetime) -> dict[str, int]:
-    """How many jobs there are of each state, as they are shown."""
-    found: dict[str, int] = {}
-    for status, count in db.execute(select(Job.status, func.count()).group_by(Job.status)):
-        found[status] = found.get(status, 0) + count
-    for job in db.scalars(select(Job).where(Job.status.in_(LEFT_BEHIND))):
-        if (status := shown(db, job, now).status) != job.status:
-            found[job.status] -= 1
-            found[status] = found.get(status, 0) + 1
+    """Return how many jobs are shown in each state."""
+    states = select(_status(db, now).label("status")).select_from(Job).subquery()
+    found: dict[str, int] = dict(
+        db.execute(select(states.c.status, func.count()).group_by(states.c.status)).all()
+    )
     return {str(status): found.get(status, 0) for status in JobStatus}
+
+
+def _jobs(
+    db: Session, now: datetime, statuses: Collection[str] = ()
+) -> Select[*tuple[Job, RegisteredSource | None, str]]:
+    """Return the query of jobs, their sources and the states that are shown, of these states or of any."""
+    status = _status(db, now)
+    query = select(Job, RegisteredSource, status.label("status"))
+    query = query.outerjoin(RegisteredSource, RegisteredSource.id == Job.source_id)
+    if not statuses:
+        return query
+    stored = [before for before, after in LEFT_BEHIND.items() if after in statuses]
+    # The first condition is for the index; the second one decides.
+    return query.where(Job.status.in_([*statuses, *stored]), status.in_(statuses))
+
+
+def _status(db: Session, now: datetime) -> ColumnElement[str]:
+    """Return the state of a job as it is shown.
+
+    Only this machine can tell whether a worker's process has ended, so the few steps at work are read first.
+    """
+    at_work = db.scalars(select(JobStep).where(JobStep.status == AT_WORK))
+    is_left = Job.id.not_in([step.job_id for step in at_work if _is_alive(step, now)])
+    changed = [(and_(Job.status == before, is_left), after.value) for before, after in LEFT_BEHIND.items()]
+    return case(*changed, else_=Job.status)
+
+
+def _documents(db: Session, now: datetime, query: Select[*tuple[Any, ...]]) -> list[JobDocument]:
+    rows = db.execute(query).all()
+    steps: defaultdict[int, list[StepDocument]] = defaultdict(list)
+    for ids in in_groups([job.id for job, *_ in rows]):
+        of_these = select(JobStep).where(JobStep.job_id.in_(ids)).order_by(JobStep.id)
+        for step in db.scalars(of_these):
+            steps[step.job_id].append(_step(step, now))
+    return [
+        document_of(
+            JobDocument, job, source=source.code if source else None, run=job.run_id, status=status,
+            worker=next((step.worker for step in steps[job.id] if step.worker), None),
+            last_stats=job.last_stats_json, steps=steps[job.id],
+        )
+        for job, source, status in rows
+    ]  # fmt: skip
+
+
+def _names(source: RegisteredSource | None) -> dict[str, str]:
+    return {"source_code": source.code if source else "", "source_name": source.name if source else ""}
 
 
 @frozen(kw_only=True)
@@ -202,46 +297,3 @@ def _step(row: JobStep, now: datetime) -> StepDocument:
         StepDocument, row, worker=row.lease_owner if is_alive else None,
         next_run_at=row.next_run_at if waits else None, history=list(row.detail.get("attempts", ())),
     )  # fmt: skip
-
-
-# ── how much there is of all of them ──
-
-
-@frozen(kw_only=True)
-class JobSums:
-    """What jobs came to, together; of one source, or of all."""
-
-    source: str | None
-    pages_crawled: int
-    pages_failed: int
-    warc_bytes_total: int
-    output_bytes_total: int
-    tmp_bytes_total: int
-    tmp_non_warc_bytes_total: int
-
-
-def sums(db: Session) -> list[JobSums]:
-    """Of all jobs, those without a source among them; then of each source that has any."""
-    names = [field.name for field in fields(JobSums) if field.name != "source"]
-    columns = [func.coalesce(func.sum(getattr(Job, name)), 0).label(name) for name in names]
-    of_sources = (
-        select(RegisteredSource.code.label("source"), *columns)
-        .join(Job, Job.source_id == RegisteredSource.id)
-        .group_by(RegisteredSource.code)
-        .order_by(RegisteredSource.code)
-    )
-    rows = [db.execute(select(null().label("source"), *columns)).one(), *db.execute(of_sources)]
-    return [JobSums(source=row.source, **{name: int(getattr(row, name)) for name in names}) for row in rows]
-
-
-def cleaned(db: Session) -> dict[str, int]:
-    """How many jobs there are by what was cleaned up of them."""
-    found: dict[str, int] = dict(
-        db.execute(select(Job.cleanup_status, func.count()).group_by(Job.cleanup_status)).all()
-    )
-    return found
-
-
-def storage_counted(db: Session) -> int:
-    """Of how many jobs the storage was counted."""
-    return lookup.count(db, Job, Job.storage_scanned_at.is_not(None))

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVarTuple
 
 from attrs import frozen
-from sqlalchemy import and_, exists, or_
+from sqlalchemy import and_, exists, func, or_, select
 
 from crawler.db import lookup
 from crawler.db.models import CrawlSession
@@ -37,6 +37,7 @@ class Wanted:
     cause: str | None = None
     after: str | None = None  # the last one of the page before, by its id or how that begins
     limit: int = MANY
+    offset: int = 0
 
 
 ALL = Wanted()
@@ -89,7 +90,13 @@ def page(db: Session, query: Select[*Columns], newest: Newest, wanted: Wanted) -
     query = query.where(*conditions(wanted, newest))
     if wanted.after is not None:
         query = query.where(newest.behind(lookup.find(db, newest.table, wanted.after)))
-    return query.order_by(*newest.order).limit(wanted.limit)
+    cut = query.order_by(*newest.order).limit(wanted.limit)
+    return cut.offset(wanted.offset) if wanted.offset else cut
+
+
+def total(db: Session, query: Select[*tuple[Any, ...]]) -> int:
+    """Return how many rows a query has."""
+    return db.scalar(select(func.count()).select_from(query.subquery())) or 0
 
 
 # ── the conditions that lists share ──

@@ -17,7 +17,7 @@ from crawler.db.models import Artifact, CrawlLog, CrawlSession, Page
 from crawler.pdp import facts_in, verdict_in
 from crawler.sessions.outcome import Status
 from crawler.sessions.store import is_owner_dead, is_stale
-from crawler.views.documents import documents
+from crawler.views.documents import documents, in_groups
 from crawler.views.paging import ALL, Newest, equals, page
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from crawler.views.paging import Wanted
 
 T = TypeVar("T")
-AT_ONCE = 500  # ids in one statement
 NEWEST = Newest(
     table=CrawlSession,
     by=(CrawlSession.created_at, CrawlSession.id),
@@ -155,8 +154,8 @@ def newest(
 def of(db: Session, now: datetime, ids: Sequence[UUID]) -> list[SessionDocument]:
     """The sessions with these ids, in the order given; unknown ones are left out."""
     found: dict[UUID, SessionDocument] = {}
-    for begin in range(0, len(ids), AT_ONCE):
-        found |= _by_id(db, now, ids[begin : begin + AT_ONCE], SessionDocument)
+    for group in in_groups(ids):
+        found |= _by_id(db, now, group, SessionDocument)
     return [found[one] for one in ids if one in found]
 
 

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Response
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.metrics_core import Metric
 
-from crawler.views import archive, jobs, operations
+from crawler.views import archive, job_sums, jobs, operations
 from crawler.web.access import operators
 from crawler.web.site import SiteHere
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from crawler.db.engine import Database, Transaction
-    from crawler.views.jobs import JobSums
+    from crawler.views.job_sums import JobSums
     from crawler.views.operations import Gauges
 
 router = APIRouter(include_in_schema=False)
@@ -101,12 +101,12 @@ def _family(name: str, about: str, samples: Iterable[tuple[dict[str, str], float
 def _jobs(db: Transaction) -> Iterator[Metric]:
     counts = jobs.counts(db, db.now)
     yield _family("jobs_total", "Jobs by state.", [({"status": each}, n) for each, n in counts.items()])
-    cleaned = jobs.cleaned(db)
+    cleaned = job_sums.cleaned(db)
     states = [({"cleanup_status": each}, cleaned.get(each, 0)) for each in CLEANUP_STATES]
     yield _family("jobs_cleanup_status_total", "Jobs by what was cleaned up of them.", states)
-    counted: list[tuple[dict[str, str], float]] = [({}, jobs.storage_counted(db))]
+    counted: list[tuple[dict[str, str], float]] = [({}, job_sums.storage_counted(db))]
     yield _family("jobs_storage_scanned_total", "Jobs whose storage was counted.", counted)
-    found = jobs.sums(db)
+    found = job_sums.sums(db)
     for name, (what, about) in SUMS.items():
         yield _family(name, about, [(_of_source(each), getattr(each, what)) for each in found])
 

@@ -19,11 +19,12 @@ from crawler.jobs.lifecycle import CLEANABLE, INDEXABLE, RETRIED, JobStateError,
 from crawler.jobs.storage import lines_backwards
 from crawler.retention.holds import note_action
 from crawler.storable import plain
-from crawler.views import job_lists
-from crawler.views import jobs as job_views
+from crawler.views import job_snapshots
+from crawler.views import jobs as views
 from crawler.views.attention import Attention, of_job
-from crawler.views.job_lists import JobDetails, JobSnapshots
-from crawler.views.jobs import StepDocument
+from crawler.views.job_snapshots import JobSnapshots
+from crawler.views.jobs import JobDetails, StepDocument
+from crawler.views.paging import Wanted
 from crawler.web.access import WHO, Change
 from crawler.web.admin.done import sentence_of
 from crawler.web.answering import page, rows_of, see, shown
@@ -64,12 +65,11 @@ def jobs(
     """All of them, by state."""
     known = status if status in set(JobStatus) else None
     at = min(number_of(number), 1_000_000)
-    found = job_lists.page(
-        db, source=source or None, status=known, limit=PAGE_SIZE, offset=(at - 1) * PAGE_SIZE
-    )
+    wanted = Wanted(limit=PAGE_SIZE, offset=(at - 1) * PAGE_SIZE)
+    found = views.listed(db, wanted, source=source or None, status=known)
     kept = {name: value for name, value in (("source", source), ("status", known or "")) if value}
     return shown(
-        request, "jobs.html", found, rows_of(found.items, COLUMNS), counts=job_views.counts(db, db.now),
+        request, "jobs.html", found, rows_of(found.items, COLUMNS), counts=views.counts(db, db.now),
         source=source, status=known or "", at=at,
         newer=_address(kept, at - 1) if at > 1 else "",
         older=_address(kept, at + 1) if found.offset + len(found.items) < found.total else "",
@@ -79,11 +79,11 @@ def jobs(
 @page(router, "/jobs/{job_id}", "json")
 def job(request: Request, db: Reading, job_id: Id, done: Field = "") -> Response:
     """One of them."""
-    details, steps = job_lists.details(db, str(job_id))
+    details, steps = views.details(db, str(job_id))
     document = JobRoom(
         job=details, steps=steps, log=log_tail(details), may=_may(details),
         attention=of_job(db, db.get_one(Job, details.id)),
-        snapshots=job_lists.snapshots(db, details.id, limit=10, offset=0),
+        snapshots=job_snapshots.snapshots_of(db, details.id, Wanted(limit=10)),
     )  # fmt: skip
     return shown(request, "job.html", document, done=sentence_of(db, done))
 

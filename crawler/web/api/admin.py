@@ -10,8 +10,10 @@ from crawler.archive.search import SearchOrder
 from crawler.db.models import Job
 from crawler.errors import NotFoundError
 from crawler.jobs.lifecycle import JobStatus
-from crawler.views import job_lists, search
-from crawler.views import jobs as job_views
+from crawler.views import jobs as views
+from crawler.views import search
+from crawler.views.job_snapshots import JobSnapshots, snapshots_of
+from crawler.views.paging import Wanted
 from crawler.web.access import operators
 from crawler.web.answers import shape
 from crawler.web.parameters import MAX_NUMBER, Id, SourceCode
@@ -22,7 +24,7 @@ Limit = Annotated[int, Query(ge=1, le=500)]
 Offset = Annotated[int, Query(ge=0, le=MAX_NUMBER)]
 
 
-@router.get("/jobs", response_model=shape(job_lists.JobPage))
+@router.get("/jobs", response_model=shape(views.JobPage))
 def jobs(
     db: Reading,
     source: SourceCode = None,
@@ -30,29 +32,29 @@ def jobs(
     *,
     limit: Limit = 50,
     offset: Offset = 0,
-) -> job_lists.JobPage:
+) -> views.JobPage:
     """Jobs, the newest first."""
-    return job_lists.page(db, source=source, status=status, limit=limit, offset=offset)
+    return views.listed(db, Wanted(limit=limit, offset=offset), source=source, status=status)
 
 
 @router.get("/jobs/status-counts")
 def status_counts(db: Reading) -> dict[Literal["counts"], dict[str, int]]:
     """How many jobs there are of each state."""
-    return {"counts": job_views.counts(db, db.now)}
+    return {"counts": views.counts(db, db.now)}
 
 
-@router.get("/jobs/{job_id}", response_model=shape(job_lists.JobDetails))
-def job(db: Reading, job_id: Id) -> job_lists.JobDetails:
+@router.get("/jobs/{job_id}", response_model=shape(views.JobDetails))
+def job(db: Reading, job_id: Id) -> views.JobDetails:
     """Everything about a job."""
     if db.get(Job, job_id) is None:
         raise NotFoundError("Job not found")
-    return job_lists.details(db, str(job_id))[0]
+    return views.details(db, str(job_id))[0]
 
 
-@router.get("/jobs/{job_id}/snapshots", response_model=shape(job_lists.JobSnapshots))
-def snapshots(db: Reading, job_id: Id, *, limit: Limit = 50, offset: Offset = 0) -> job_lists.JobSnapshots:
+@router.get("/jobs/{job_id}/snapshots", response_model=shape(JobSnapshots))
+def snapshots(db: Reading, job_id: Id, *, limit: Limit = 50, offset: Offset = 0) -> JobSnapshots:
     """What came of a job; of an unknown one nothing."""
-    return job_lists.snapshots(db, job_id, limit=limit, offset=offset)
+    return snapshots_of(db, job_id, Wanted(limit=limit, offset=offset))
 
 
 @router.get("/search-debug")

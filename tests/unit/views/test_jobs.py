@@ -6,11 +6,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from sqlalchemy import event
 
 from crawler.access.process import this_process
 from crawler.clock import utc_now
 from crawler.db.models import Job
-from crawler.views import job_lists, jobs
+from crawler.views import job_snapshots, jobs
 from crawler.views.attention import attention, of_job
 from crawler.views.operations import gauges
 from crawler.views.paging import Wanted
@@ -88,6 +89,28 @@ def test_lists_and_counts_have_the_states_that_are_shown(database: Database) -> 
         assert len(jobs.newest(db, NOW)) == 6
 
 
+def test_no_list_of_jobs_asks_once_a_row(database: Database) -> None:
+    """Of one state too: the database cuts the rows, and no job is asked for by itself."""
+    asked: list[str] = []
+
+    def statements(which: str) -> int:
+        asked.clear()
+        with database.read() as db:
+            assert jobs.newest(db, NOW, Wanted(limit=5), statuses=[which])
+            jobs.listed(db, Wanted(limit=5), status=which)
+            jobs.counts(db, NOW)
+        return len(asked)
+
+    a_job(database, "running", AT_WORK)
+    a_job(database, "running")
+    event.listen(database.engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
+    few = statements("running"), statements("retryable")
+    for _ in range(4):
+        a_job(database, "running", AT_WORK)
+        a_job(database, "running")
+    assert (statements("running"), statements("retryable")) == few
+
+
 def test_the_captures_of_a_job_are_its_own(database: Database) -> None:
     """The newest first, a page of them; no address shows a password."""
     with database.write() as db:
@@ -100,8 +123,8 @@ def test_the_captures_of_a_job_are_its_own(database: Database) -> None:
         {"url": f"{SHOP}other"},
     )  # fmt: skip
     with database.read() as db:
-        found = job_lists.snapshots(db, 7, limit=2, offset=0)
-        assert job_lists.snapshots(db, 8, limit=2, offset=0).total == 0
+        found = job_snapshots.snapshots_of(db, 7, Wanted(limit=2))
+        assert job_snapshots.snapshots_of(db, 8, Wanted(limit=2)).total == 0
     assert (found.total, [each.url[-2:] for each in found.items]) == (3, ["/2", "/1"])
     assert "geheim" not in str(found)
 
