@@ -31,10 +31,10 @@ from bench.words import parser_of
 from crawler.cli.app import run as vitrine
 from crawler.demo import spawn
 from crawler.evidence.warc_tools import index
-from crawler.evidence.warc_walk import walk
 from crawler.warc.messages import Exchange
 from crawler.warc.reader import Bad, Entry
 from crawler.warc.records import About, PairWriter
+from crawler.warc.scan import walk
 from tests.programs.peers import peers_folder
 from tests.servers import MissingServerError
 

@@ -18,7 +18,6 @@ from crawler.db.lists import evened
 from crawler.db.models import Record, Snapshot, WarcFile
 from crawler.errors import CrawlerError
 from crawler.evidence.warc_tools import digest_of, discover
-from crawler.evidence.warc_walk import walk
 from crawler.html.content import ContentQuestion
 from crawler.storable import as_text
 from crawler.warc.cdxj import stored_key
@@ -26,6 +25,7 @@ from crawler.warc.messages import decoded
 from crawler.warc.methods import GET
 from crawler.warc.reader import NOT_SEEKABLE, Bad, body_of, open_record, paired
 from crawler.warc.records import ANSWERS
+from crawler.warc.scan import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,9 +8,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from crawler.engines.state import is_temp_folder, temp_folders, warc_files, warc_files_in
-from crawler.warc.members import FileBytes
 from crawler.warc.reader import Entry
-from crawler.warc.scan import Scan, packed
+from crawler.warc.scan import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -57,10 +56,9 @@ class Leftovers:
 def _captures_in(path: Path) -> set[bytes]:
     """Return a digest of each URL of which a file has a whole record."""
     with path.open("rb") as file:
-        entries = Scan(FileBytes(file), 0, None, is_packed=packed(file)).entries(0)
         return {
             _key(url)
-            for each in entries
+            for each in walk(file, keep=0, digests=False)
             if isinstance(each, Entry) and each.head.kind in CAPTURES
             if (url := each.head.get("warc-target-uri"))
         }

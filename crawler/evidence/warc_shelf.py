@@ -22,10 +22,10 @@ from attrs import define, evolve, field, frozen
 from crawler import logs
 from crawler.clock import utc_now
 from crawler.evidence.blobs import CHUNK_BYTES, StoreUnavailableError, as_store_error
-from crawler.evidence.warc_walk import walk
 from crawler.warc.messages import Resource
 from crawler.warc.reader import Entry, paired
 from crawler.warc.records import ANSWERS, EXCHANGED, Original, Pair, PairWriter, Shelved, read_date
+from crawler.warc.scan import walk
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence

@@ -18,11 +18,11 @@ from crawler.engines.state import is_temp_folder, named_folders, temp_folders, w
 from crawler.errors import CrawlerError, IntegrityError, NotFoundError
 from crawler.evidence.archive_folders import MANIFEST, MAX_MANIFEST_BYTES, entries_of
 from crawler.evidence.blobs import CHUNK_BYTES, as_store_error
-from crawler.evidence.warc_walk import walk
 from crawler.warc.cdxj import line_of, sorted_lines
 from crawler.warc.eraser import TooShortError, erasure
 from crawler.warc.reader import NOT_SEEKABLE, Bad, Entry, paired
 from crawler.warc.records import ANSWERS
+from crawler.warc.scan import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping

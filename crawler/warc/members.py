@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
@@ -167,16 +166,11 @@ class Plain:
 # ── where records begin ──
 
 
-def candidates(
-    file: FileBytes, offset: int, *, is_packed: bool, until: int = sys.maxsize
-) -> Iterator[tuple[int, bytes]]:
-    """The places from an offset on where a record begins, each with its first bytes.
-
-    Nobody looks for one far beyond `until`.
-    """
+def candidates(file: FileBytes, offset: int, *, is_packed: bool) -> Iterator[tuple[int, bytes]]:
+    """Yield the places from an offset on where a record begins, each with its first bytes."""
     needle = MAGIC if is_packed else BEGIN
     begins_at = _packed_beginning if is_packed else _plain_beginning
-    while offset < until and (data := file.exactly(offset, _LOOK_BYTES)):
+    while data := file.exactly(offset, _LOOK_BYTES):
         at = data.upper().find(needle)
         if at < 0:
             if len(data) < _LOOK_BYTES:

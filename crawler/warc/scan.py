@@ -1,4 +1,4 @@
-"""Goes through a file, record after record: what is whole is given, what is damaged is named. Pure.
+"""All records of a file in order: what is whole is given, what is damaged is named. Pure.
 
 A gzip member has to end as its own checksum says, to begin with `WARC/`, and to hold as much as the record
 in it says. Where one does not, reading goes on at the next member that begins a record.
@@ -6,7 +6,6 @@ in it says. Where one does not, reading goes on at the next member that begins a
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, BinaryIO
 
 from crawler.warc.digests import Checks
@@ -35,37 +34,43 @@ from crawler.warc.reader import (
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from crawler.warc.digests import Beside
     from crawler.warc.members import Source
 
-
+HEAD_BYTES = 64 * 1024  # of a block, which hold an HTTP head
 MOST_REQUEST_BYTES = 64 * 1024  # of a request that are kept
 
 
-class Scan:
-    """Goes through a file, or a stretch of it."""
+def walk(
+    file: BinaryIO, *, keep: int = HEAD_BYTES, start: int = 0, digests: bool = True
+) -> Iterator[Entry | Bad]:
+    """Yield every record of a file with `keep` bytes of its block, and every stretch that is none, in order.
 
-    def __init__(self, file: FileBytes, keep: int, beside: Beside | None, *, is_packed: bool) -> None:
-        """`keep` bytes of each block are given; digests are made again where there is who makes them."""
-        self.end = 0  # where the next record begins
-        self.mark: str | None = None  # the file's own, in the records that were read
-        self._file = file
-        self._keep = max(keep, 0)
-        self._beside = beside
-        self._is_packed = is_packed
+    Without `digests` only the checksums of gzip members are compared.
+    """
+    return _Scan(file, keep, digests=digests).entries(start)
 
-    def entries(self, offset: int, until: int = sys.maxsize) -> Iterator[Entry | Bad]:
-        """The records and bad stretches that begin from an offset on, and before another."""
-        while offset < until and self._file.at(offset, 1):
+
+class _Scan:
+    """One way through a file."""
+
+    def __init__(self, file: BinaryIO, keep: int, *, digests: bool) -> None:
+        self._is_packed = _packed(file)
+        self._file = FileBytes(file)
+        self._keep = keep
+        self._digests = digests
+        self._end = 0  # where the next record begins
+        self._mark: str | None = None  # the WARC-Warcinfo-ID of the records that were read
+
+    def entries(self, offset: int) -> Iterator[Entry | Bad]:
+        """Yield the records and bad stretches from an offset on."""
+        while self._file.at(offset, 1):
             try:
                 yield from self._at(offset)
-                following = self.end
             except BadRecordError as error:
-                self.end = following = self._resync(offset)
+                self._end = self._resync(offset)
                 if error.reason != NOTHING:
-                    yield Bad(offset, following - offset, error.reason)
-            offset = following
-        self.end = offset
+                    yield Bad(offset, self._end - offset, error.reason)
+            offset = self._end
 
     def _at(self, offset: int) -> Generator[Entry]:
         """The records of the member at an offset; each is given once it is known to be whole."""
@@ -81,15 +86,15 @@ class Scan:
             entry.is_seekable = following.is_seekable = False
             yield entry
             entry = following
-        self.end = source.end
+        self._end = source.end
         entry.length = source.end - offset
         yield entry
 
     def _plain(self, offset: int) -> Entry:
         source = Plain(self._file, offset)
         entry, rest = self._read(source, b"", offset)
-        self.end = source.end - len(rest)
-        entry.length = self.end - offset
+        self._end = source.end - len(rest)
+        entry.length = self._end - offset
         return entry
 
     def _read(self, source: Source, begin: bytes, offset: int) -> tuple[Entry, bytes]:
@@ -99,13 +104,11 @@ class Scan:
         is_elsewhere = head.kind == "revisit" or head.get("warc-segment-number") is not None
         payload = None if is_elsewhere else head.get("warc-payload-digest")
         entry = Entry(offset, 0, head, b"", record.length, is_seekable=True)
-        checks = None
-        if self._beside is not None:
-            checks = Checks(self._beside, record.length, head.get("warc-block-digest"), payload)
+        checks = Checks(head.get("warc-block-digest"), payload) if self._digests else None
         # What an answer is looked up by may depend on what its request sent.
         keep = max(self._keep, MOST_REQUEST_BYTES) if head.kind == "request" else self._keep
         _Block(entry, checks, keep).read(record)
-        self.mark = head.get("warc-warcinfo-id") or self.mark
+        self._mark = head.get("warc-warcinfo-id") or self._mark
         return entry, record.after
 
     def _resync(self, offset: int) -> int:
@@ -116,14 +119,14 @@ class Scan:
         """
         first: int | None = None
         for at, head in candidates(self._file, offset + 1, is_packed=self._is_packed):
-            if self.mark is None or self.mark.encode() in head:
+            if self._mark is None or self._mark.encode() in head:
                 return at
             first = at if first is None else first
         return size_from(self._file, offset) if first is None else first
 
 
-def packed(file: BinaryIO) -> bool:
-    """Whether records lie in gzip members."""
+def _packed(file: BinaryIO) -> bool:
+    """Whether records are stored in gzip members."""
     file.seek(0)
     return not begins_record(file.read(len(BEGIN)))
 

@@ -19,8 +19,8 @@ from crawler.db.models import WarcFile
 from crawler.evidence.blobs import DiskFullError, StoreUnavailableError
 from crawler.evidence.warc_files import NoRows, WarcRows
 from crawler.evidence.warc_shelf import WarcShelf, recover
-from crawler.evidence.warc_walk import walk
 from crawler.warc.reader import Bad, Entry
+from crawler.warc.scan import walk
 from tests.unit.warc.made import ABOUT, appended, exchange, page
 
 if TYPE_CHECKING:

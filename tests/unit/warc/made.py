@@ -7,10 +7,10 @@ from io import BytesIO
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from crawler.evidence.warc_walk import walk
 from crawler.warc.messages import Exchange
 from crawler.warc.reader import Bad, Entry
 from crawler.warc.records import About, Pair, PairWriter, Shelved
+from crawler.warc.scan import walk
 
 if TYPE_CHECKING:
     from uuid import UUID
