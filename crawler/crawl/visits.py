@@ -25,6 +25,7 @@ from crawler.sessions.journal import Journal
 from crawler.sessions.outcome import Outcome, Status
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 from crawler.sessions.spool import keep_warc
+from crawler.sessions.visit_writes import EndWrite, PutBackWrite, StartWrite, close_log
 from crawler.stores import HOOKS, open_for_crawl
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
     from crawler.config import Settings
     from crawler.sessions.page_rows import Hooks, KeptPage
     from crawler.sessions.visit import Visit
-    from crawler.sessions.writes import Write, WriteQueue
+    from crawler.sessions.write_queue import WriteQueue
+    from crawler.sessions.writes import Write
     from crawler.stores import Stores
 
 P = ParamSpec("P")
@@ -113,7 +115,7 @@ class Visits:
         except DomainLockTimeoutError as error:
             await self.refuse(order, journal, Outcome(Status.FAILED, Summary.LOCK_TIMEOUT, error.cause))
             return None
-        return await self._start(stores.sessions.start, order, journal, acquisition)
+        return await self._start(StartWrite(stores.sessions, order, journal), acquisition)
 
     async def begin_if_free(self, order: SessionOrder, waiting: UUID | None = None) -> Visit | None:
         """Start a session, or one that waits, in a domain that is free; None, and nothing written, if not.
@@ -128,9 +130,9 @@ class Visits:
         except DomainLockTimeoutError as error:
             log.debug("domain.not_free", domain=order.domain, cause=error.cause)
             return None
-        start = stores.sessions.start
-        new = start if waiting else partial(start, snapshot=shown(self.settings))
-        return await self._start(new, order, journal, acquisition, is_new=True)
+        snapshot = None if waiting else shown(self.settings)
+        start = StartWrite(stores.sessions, order, journal, snapshot)
+        return await self._start(start, acquisition, is_new=True)
 
     async def long_delay(self, domain: str) -> float:
         """Return the seconds for which a domain's delay still lasts; 0 where it is short."""
@@ -139,29 +141,17 @@ class Visits:
         return stores.acquisitions.long_delay(state)
 
     async def _start(
-        self,
-        start: Callable[..., Write[Visit]],
-        order: SessionOrder,
-        journal: Journal,
-        acquisition: DomainAcquisition,
-        *,
-        is_new: bool = False,
+        self, start: StartWrite, acquisition: DomainAcquisition, *, is_new: bool = False
     ) -> Visit:
-        def has_begun(visit: Visit) -> None:
-            """Have it here as soon as it is written: nothing is begun that `close` cannot find."""
-            self.running[visit.id] = self.known[visit.id] = visit
-            self.domains.belong_to(visit, acquisition)
-
-        write = start(order, journal, has_begun)
         try:
-            visit = await to_its_end(self.stores.writes.post(write))
+            visit = await to_its_end(_write_start(self, start, acquisition))
         except BaseException:
-            if write.error is not None:
+            if start.error is not None:
                 await to_its_end(self.threads.run(acquisition.leave))
             raise
         if is_new:
             self.tell("queued", sessions=[visit.id])
-        self.tell("started", session=visit.id, url=order.url, domain=order.domain)
+        self.tell("started", session=visit.id, url=visit.order.url, domain=visit.order.domain)
         return visit
 
     async def refuse(self, order: SessionOrder, journal: Journal, outcome: Outcome) -> None:
@@ -184,7 +174,8 @@ class Visits:
         visit = self.running.get(capture.session_id)
         if visit is None:
             raise StaleSessionError(f"session {capture.session_id} does not run in this process")
-        return await to_its_end(self.stores.writes.keep(visit, capture))
+        writes = self.stores.writes
+        return await to_its_end(writes.post(writes.page(visit, capture)))
 
     def stop(self, session_id: str, cause: Cause, **details: Any) -> None:
         """Have a session ended early."""
@@ -201,7 +192,7 @@ class Visits:
             with suppress(TimeoutError):
                 async with asyncio.timeout(QUIET_SECONDS):
                     await visit.requests.all_back()
-            outcome = await to_its_end(_write_end(self, visit, self.stores.sessions.finish(visit)))
+            outcome = await to_its_end(_write_end(self, visit, EndWrite(self.stores.sessions, visit)))
         finally:
             self.known.pop(visit.id, None)
         self.tell("ended", **_as_told(visit.id, visit.order, outcome))
@@ -229,7 +220,12 @@ def _close(stores: Stores, domains: Domains) -> None:
         stores.close()
 
 
-# ── ends ──
+async def _write_start(visits: Visits, start: StartWrite, acquisition: DomainAcquisition) -> Visit:
+    """Write the start, and have the visit in `running` at once: nothing is begun that `close` cannot find."""
+    visit = await visits.stores.writes.post(start)
+    visits.running[visit.id] = visits.known[visit.id] = visit
+    visits.domains.belong_to(visit, acquisition)
+    return visit
 
 
 async def end_own(visits: Visits, visit: Visit) -> None:
@@ -248,9 +244,8 @@ async def _interrupt(visits: Visits, visit: Visit) -> None:
     goes_on = visit.order.waits_for_others and visit.stopped is None
     if not goes_on:
         visit.stop(Cause.INTERRUPTED)
-    sessions = visits.stores.sessions
     try:
-        end: Write[Any] = sessions.put_back(visit) if goes_on else sessions.finish(visit)
+        end: Write[Any] = PutBackWrite(visit) if goes_on else EndWrite(visits.stores.sessions, visit)
         await _write_end(visits, visit, end)
         if visit.stopped:
             visits.tell("ended", **_as_told(visit.id, visit.order, visit.stopped))
@@ -269,7 +264,7 @@ async def _write_end(visits: Visits, visit: Visit, end: Write[T]) -> T:
         result = await _patiently(visits.stores.writes, visit, end)
     finally:
         await visits.domains.let_go(visit)
-    await visits.stores.writes.close_log(visit)
+    await close_log(visits.stores.writes, visit)
     if visits.stores.writes.spool is not None:
         await visits.threads.run(_keep_warc, visits.stores, visit)
     if (shelf := visits.stores.shelf) is not None:

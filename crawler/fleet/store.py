@@ -16,10 +16,9 @@ from sqlalchemy.orm import aliased
 
 from crawler.capture.failures import Cause, Summary
 from crawler.db.models import CrawlSession
-from crawler.sessions.journal import Journal
+from crawler.sessions.journal import Journal, write_log
 from crawler.sessions.outcome import Status
 from crawler.sessions.rows import create, order_of
-from crawler.sessions.writes import write_log
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -19,7 +19,11 @@ from crawler.sessions.writes import Write
 from crawler.urls import domain_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from crawler.db.engine import Transaction
     from crawler.leases.rows import Lease
+    from crawler.runs.store import RunStore
     from crawler.runs.tasks import LeasedTask
     from crawler.runs.worker import RunWorker
     from crawler.sessions.visit import Visit
@@ -313,11 +317,8 @@ class Outgoing:
 
     async def _begin(self, tasks: list[LeasedTask]) -> None:
         worker = self.worker
-        write = Write(
-            partial(worker.store.begin, tasks), was_written=lambda _db: False
-        )  # once more does no harm
         try:
-            ours = await worker.visits.stores.writes.post(write)
+            ours = await worker.visits.stores.writes.post(_BeginWrite(worker.store, tasks))
         except Exception as error:  # ruff: ignore[blind-except] - whatever it is, nothing goes out
             if self.is_refused_for_long(NO_TASK):
                 worker.end(evolve(FAILED, error=f"{type(error).__name__}: {error}"))
@@ -330,6 +331,21 @@ class Outgoing:
             if slot := worker.slots.get(task.domain):
                 slot.line.begin(task, is_ours=task.lease.id in ours)
         worker.wake()
+
+
+class _BeginWrite(Write[set[int]]):
+    """Counts an attempt of tasks that are about to go out; to write that twice does no harm."""
+
+    retries_lost_commits = True
+
+    def __init__(self, store: RunStore, tasks: Sequence[LeasedTask]) -> None:
+        super().__init__()
+        self.store = store
+        self.tasks = tasks
+
+    def write_rows(self, db: Transaction) -> set[int]:
+        """Write the attempts; the ids of those tasks that are still ours."""
+        return self.store.begin(self.tasks, db)
 
 
 def most_out(worker: RunWorker) -> int:

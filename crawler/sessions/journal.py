@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from uuid import UUID
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, insert, select
 
 from crawler import clock, logs
 from crawler.capture.artifact_types import SESSION_LOG
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from sqlalchemy import Table
+    from sqlalchemy.orm import Session
 
     from crawler.db.engine import Database
     from crawler.evidence.files import KeptFile
@@ -34,6 +35,7 @@ _ARTIFACTS = cast("Table", Artifact.__table__)
 _SESSION = select(_SESSIONS.c.status, _SESSIONS.c.domain, _SESSIONS.c.epoch).where(
     _SESSIONS.c.id == bindparam("its_id")
 )
+_INSERT = insert(_LINES)
 _LOG = (
     select(*(_LINES.c[name] for name in ("timestamp", "level", "event_type", "message", "details")))
     .where(_LINES.c.session_id == bindparam("its_id"))
@@ -99,7 +101,11 @@ class Journal:
             self._waiting.append(line)
 
 
-# ── as a file ──
+def write_log(db: Session, lines: Iterable[tuple[UUID, LogLine]]) -> None:
+    """Write lines of the logs of sessions."""
+    rows = [{"session_id": session_id, **line._asdict()} for session_id, line in lines]
+    if rows:
+        db.connection().execute(_INSERT, rows)
 
 
 def log_file(

@@ -1,4 +1,4 @@
-"""The rows of pages: those of a group are written together, with one statement a table."""
+"""Pages as writes; the rows of all pages of a group are written with one statement a table."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 from attrs import frozen
-from sqlalchemy import insert
+from sqlalchemy import insert, select
 
 from crawler.capture.artifact_types import HTML, MEDIA
 from crawler.db.models import Artifact, Page
 from crawler.evidence.files import files_of, sha256
 from crawler.evidence.warc_files import write_records
 from crawler.pdp import facts_as_dict, verdict_as_dict
+from crawler.sessions.outcome import PageResult
+from crawler.sessions.writes import Write
 from crawler.storable import as_json
 
 if TYPE_CHECKING:
@@ -26,12 +28,15 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from crawler.capture.items import PageCapture
+    from crawler.config import Settings
     from crawler.db.engine import Transaction
     from crawler.evidence.files import KeptFile
     from crawler.sessions.visit import Visit
 
     Row = dict[str, Any]
 
+SHORT_DAYS = 7
+LONG_DAYS = 30
 # Built once: building a statement costs more than running it.
 _PAGES = insert(cast("Table", Page.__table__))
 _ARTIFACTS = insert(cast("Table", Artifact.__table__))
@@ -59,27 +64,46 @@ class Hooks:
         """Called when the ends of sessions were written; most have nothing to say of them."""
 
 
-@frozen(eq=False, slots=False)
-class PageRows:
-    """What is to be written of one page of a visit; alone, or with those of others."""
+class PageWrite(Write[KeptPage]):
+    """Stores a page of a running session with its files; the hooks write in the same transaction."""
 
-    capture: PageCapture
-    visit: Visit
-    days: int  # that those files last that expire
-    hooks: Sequence[Hooks]
+    retries_lost_commits = True
+
+    def __init__(self, capture: PageCapture, visit: Visit, days: int, hooks: Sequence[Hooks]) -> None:
+        super().__init__(visit.fence, visit.journal)
+        self.capture = capture
+        self.visit = visit
+        self.days = days  # that files last which expire
+        self.hooks = hooks
+        self.lies_in_warc = capture.record is not None
 
     @cached_property
     def files(self) -> tuple[KeptFile, ...]:
-        """Its files, packed and digested when they are first asked for: by the thread that writes them."""
+        """The page's files, packed and digested."""
         return tuple(files_of(self.visit, self.capture))
 
-    def __call__(self, db: Transaction) -> KeptPage:
-        """Write them by themselves."""
+    def write_rows(self, db: Transaction) -> KeptPage:
+        """Write the rows of this page alone."""
         [kept] = write_pages(db, [self])
         return kept
 
+    def was_written(self, db: Transaction) -> bool:
+        """Return whether the page has a row."""
+        return db.scalar(select(Page.id).where(Page.id == self.capture.page_id)) is not None
 
-def write_pages(db: Transaction, pages: Sequence[PageRows]) -> list[KeptPage]:
+    def committed(self, _: KeptPage) -> None:
+        """Count the page for the session's outcome."""
+        page = self.capture
+        is_doubted = bool(page.low_confidence_reasons)
+        self.visit.kept[page.page_id] = PageResult(page.page_type, page.cause, is_doubted=is_doubted)
+
+
+def days_of(settings: Settings, retention_policy: str) -> int:
+    """Return how many days the HTML and the WARC file of a session are kept."""
+    return {"short": SHORT_DAYS, "long": LONG_DAYS}.get(retention_policy, settings.html_retention_days)
+
+
+def write_pages(db: Transaction, pages: Sequence[PageWrite]) -> list[KeptPage]:
     """Write the rows of pages of one store, and have the hooks write theirs."""
     if not pages:
         return []
@@ -110,7 +134,7 @@ def write_artifacts(
         db.connection().execute(_ARTIFACTS, rows)
 
 
-def _page_row(page: PageRows, now: datetime, records: Mapping[tuple[int | None, int], int]) -> Row:
+def _page_row(page: PageWrite, now: datetime, records: Mapping[tuple[int | None, int], int]) -> Row:
     capture, fence, shelved = page.capture, page.visit.fence, page.capture.record
     from_the_site = {
         "url": capture.url,

@@ -9,7 +9,6 @@ from sqlalchemy import select
 from crawler import logs
 from crawler.db.models import Artifact
 from crawler.evidence.blobs import BlobExistsError
-from crawler.sessions.page_rows import PageRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,14 +48,12 @@ def publish(blobs: BlobStore, writes: Sequence[Write[Any]]) -> list[Write[Any]]:
 
 
 def _is_packed(write: Write[Any]) -> bool:
-    """Have a page's files packed; of other writes they are."""
-    if isinstance(write.rows, PageRows):
-        try:
-            write.files = write.rows.files
-        except Exception as error:  # ruff: ignore[blind-except] - `result` raises it
-            write.fail(error)
-            return False
-    return True
+    """Make the files of a write, if that was not done yet; False where they cannot be made."""
+    try:
+        return write.files is not None
+    except Exception as error:  # ruff: ignore[blind-except] - `result` raises it
+        write.fail(error)
+        return False
 
 
 def _publish_one(blobs: BlobStore, write: Write[Any]) -> None:

@@ -43,6 +43,7 @@ AGAIN: dict[str, Any] = {
     "status": Status.QUEUED, "finished_at": None, "error_summary": None, "cause": None,
     "low_confidence": False, "pdp_url": None, "final_url": None,
 }  # fmt: skip
+NOBODYS = {"owner": None, "heartbeat_at": None, "alive_until": None}
 ENDED = (Status.COMPLETED, Status.FAILED, Status.PARTIAL)
 
 

@@ -12,7 +12,6 @@ import mmap
 import os
 import re
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
@@ -28,8 +27,8 @@ from crawler.evidence.files import KeptFile, session_folder
 from crawler.evidence.warc_files import NoRows, write_records
 from crawler.evidence.warc_shelf import answers_in, recover
 from crawler.sessions.outcome import Status
-from crawler.sessions.page_rows import write_artifacts
-from crawler.sessions.writes import Write, days_of
+from crawler.sessions.page_rows import days_of, write_artifacts
+from crawler.sessions.writes import Write
 from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from crawler.config import Settings
     from crawler.db.engine import Database, Transaction
     from crawler.sessions.visit import Visit
-    from crawler.sessions.writes import WriteQueue
+    from crawler.sessions.write_queue import WriteQueue
     from crawler.warc.records import Shelved
 
 _LEFT = re.compile(r"vitrine-[0-9]{14}-(?P<session>[0-9a-f]{32})-(?P<file>[0-9a-f]{8})\.warc\.gz")
@@ -109,30 +108,40 @@ def _publish(writes: WriteQueue, path: Path, uri: str, *, session_id: UUID, days
         with writes.database.read() as db:
             is_kept = db.scalar(select(Artifact.id).where(*same, Artifact.type == WARC.name).limit(1))
         if is_kept is None:
-            rows = partial(
-                _write_rows, file=file, answers=answers, session_id=session_id, days=days,
-                store=writes.blobs.shown,
-            )  # fmt: skip
-            writes.post_now(Write(rows, [file], replaces=True))
+            writes.post_now(_WarcWrite(file, answers, session_id, days=days, folder=writes.blobs.shown))
     path.unlink()
 
 
-def _write_rows(
-    db: Transaction, file: KeptFile, answers: Sequence[Shelved], *, session_id: UUID, days: int, store: str
-) -> None:
-    """Write the row of the artifact, and the records of the answers in it."""
-    write_artifacts(db, [file], session_id, days=days)
-    mine = (Artifact.session_id == session_id, Artifact.storage_uri == file.uri)
-    times = [each.pair.captured_at for each in answers]
-    row = WarcFile(
-        session_id=session_id, artifact_id=db.scalar(select(Artifact.id).where(*mine)), folder=store,
-        path=file.uri, state="sealed", size_bytes=len(file.packed.data), sha256=file.packed.checksum,
-        records=len(answers), first_at=min(times, default=None), last_at=max(times, default=None),
-        created_at=db.now, sealed_at=db.now,
-    )  # fmt: skip
-    db.add(row)
-    db.flush()
-    write_records(db, [evolve(each, file_id=row.id) for each in answers])
+class _WarcWrite(Write[None]):
+    """Stores a WARC file as its session's artifact, and the records of the answers in it."""
+
+    replaces = True
+
+    def __init__(
+        self, file: KeptFile, answers: Sequence[Shelved], session_id: UUID, *, days: int, folder: str
+    ) -> None:
+        super().__init__()
+        self.files = (file,)
+        self.answers = answers
+        self.session_id = session_id
+        self.days = days
+        self.folder = folder
+
+    def write_rows(self, db: Transaction) -> None:
+        """Write the rows of the artifact, of the WARC file and of its records."""
+        [file] = self.files
+        write_artifacts(db, [file], self.session_id, days=self.days)
+        mine = (Artifact.session_id == self.session_id, Artifact.storage_uri == file.uri)
+        times = [each.pair.captured_at for each in self.answers]
+        row = WarcFile(
+            session_id=self.session_id, artifact_id=db.scalar(select(Artifact.id).where(*mine)),
+            folder=self.folder, path=file.uri, state="sealed", size_bytes=len(file.packed.data),
+            sha256=file.packed.checksum, records=len(self.answers), first_at=min(times, default=None),
+            last_at=max(times, default=None), created_at=db.now, sealed_at=db.now,
+        )  # fmt: skip
+        db.add(row)
+        db.flush()
+        write_records(db, [evolve(each, file_id=row.id) for each in self.answers])
 
 
 def _only_here(database: Database, path: Path, session_id: UUID) -> list[Shelved]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import and_, bindparam, false, func, or_, select, update
+from sqlalchemy import and_, false, func, or_, select, update
 
 from crawler import logs
 from crawler.access.process import is_gone, this_process
@@ -15,16 +15,17 @@ from crawler.capture.failures import Cause, Summary
 from crawler.db import lookup
 from crawler.db.models import CrawlSession
 from crawler.sessions import rows
+from crawler.sessions.journal import write_log
 from crawler.sessions.outcome import Outcome, Status
-from crawler.sessions.rows import Fence, StaleSessionError
-from crawler.sessions.visit import ProductPage, Visit
-from crawler.sessions.writes import Write, WriteQueue, write_log
+from crawler.sessions.rows import StaleSessionError
+from crawler.sessions.visit_writes import LogWrite
+from crawler.sessions.write_queue import WriteQueue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from sqlalchemy import ColumnElement, Table
+    from sqlalchemy import ColumnElement
 
     from crawler.config import Settings
     from crawler.db.engine import Database, Transaction
@@ -32,34 +33,14 @@ if TYPE_CHECKING:
     from crawler.sessions.journal import Journal
     from crawler.sessions.page_rows import Hooks
     from crawler.sessions.rows import SessionOrder
+    from crawler.sessions.visit import Visit
 
 log = logs.get_logger(__name__)
-# Built once: building a statement costs more than running it.
-_SESSIONS = cast("Table", CrawlSession.__table__)
-_START = (
-    update(_SESSIONS)
-    .where(
-        _SESSIONS.c.id == bindparam("its_id"),
-        # What has no owner waits for anybody.
-        or_(_SESSIONS.c.owner == bindparam("its_owner"), _SESSIONS.c.owner.is_(None)),
-        _SESSIONS.c.status == Status.QUEUED,
-    )
-    .values(
-        status=Status.RUNNING,
-        owner=bindparam("its_owner"),
-        epoch=_SESSIONS.c.epoch + 1,
-        started_at=bindparam("heartbeat_at"),
-        heartbeat_at=bindparam("heartbeat_at"),
-        alive_until=bindparam("alive_until"),
-    )
-    .returning(_SESSIONS.c.epoch)
-)
 _IS_OWNED = and_(  # but for a fleet's sessions, whose owners the fleet watches
     CrawlSession.status.in_([Status.QUEUED, Status.RUNNING]),
     CrawlSession.owner.is_not(None),
     CrawlSession.entry_id.is_(None),
 )
-_NOBODYS = {"owner": None, "heartbeat_at": None, "alive_until": None}
 
 
 class SessionStore:
@@ -76,8 +57,6 @@ class SessionStore:
         # How long what this process writes holds for a sign of its life.
         self.ttl = timedelta(seconds=settings.domain_lock_ttl_seconds)
         self.writes = WriteQueue(settings, database, blobs, hooks)
-
-    # ── sessions that wait ──
 
     def queue(self, orders: Iterable[SessionOrder], snapshot: dict[str, Any]) -> list[UUID]:
         """Write sessions as queued."""
@@ -120,7 +99,7 @@ class SessionStore:
         """Let go of what this process has queued: a batch's and a fleet's wait, others end as interrupted."""
         with self.database.write() as db:
             others = or_(CrawlSession.batch_id.is_not(None), CrawlSession.entry_id.is_not(None))
-            db.execute(update(CrawlSession).where(*self._waits_here(), others).values(**_NOBODYS))
+            db.execute(update(CrawlSession).where(*self._waits_here(), others).values(**rows.NOBODYS))
             interrupted = Outcome(Status.FAILED, Summary.CRAWL_FAILED, Cause.INTERRUPTED)
             ended = [row.id for row in self._end(db, and_(*self._waits_here()), interrupted)]
             self.tell_end(db, ended)
@@ -129,43 +108,6 @@ class SessionStore:
 
     def _waits_here(self) -> tuple[ColumnElement[bool], ...]:
         return CrawlSession.owner == self.owner, CrawlSession.status == Status.QUEUED
-
-    # ── a visit, as writes ──
-
-    def start(
-        self,
-        order: SessionOrder,
-        journal: Journal,
-        then: Callable[[Visit], object] | None = None,
-        snapshot: dict[str, Any] | None = None,
-    ) -> Write[Visit]:
-        """Begin the session of a journal under a new epoch; with a snapshot it is written now, else it waits.
-
-        What is to follow is done before anything else can happen to the visit.
-        """
-
-        def write(db: Transaction) -> Visit:
-            if snapshot is not None:
-                rows.create(db, {journal.key: order}, owner=self.owner, snapshot=snapshot, ttl=self.ttl)
-            its = {"its_id": journal.key, "its_owner": self.owner, **rows.alive(db, self.ttl)}
-            epoch = db.connection().execute(_START, its).scalar_one_or_none()
-            if epoch is None:
-                raise StaleSessionError
-            # A run takes what its tasks name; it looks for no product page.
-            missing = None if order.run_id else Cause.NO_CANDIDATES
-            return Visit(
-                Fence(journal.key, self.owner, epoch), order, journal, pdp=ProductPage(missing=missing)
-            )
-
-        def note(visit: Visit) -> None:
-            given = {"given": order.given_url} if order.given_url else {}
-            journal.info(
-                "session", "session.start", epoch=visit.fence.epoch, url=order.url, mode=order.mode, **given
-            )
-            if then is not None:
-                then(visit)
-
-        return Write(write, then=note)
 
     def beat(self, visits: Sequence[Visit]) -> list[Visit]:
         """Say that what waits and what runs here lives; the visits that are nobody else's.
@@ -180,39 +122,6 @@ class SessionStore:
                 if rows.beat(db, visit.fence, self.ttl):
                     ours.append(visit)
         return ours
-
-    def finish(self, visit: Visit) -> Write[Outcome]:
-        """End a running session."""
-        pages = visit.results
-        outcome = visit.stopped or visit.outcome
-        visit.journal.info(
-            "session", "session.end", status=outcome.status, summary=outcome.summary, cause=outcome.cause
-        )
-
-        def write(db: Transaction) -> Outcome:
-            is_ours = rows.change(
-                db, visit.fence, status=outcome.status, error_summary=outcome.summary, cause=outcome.cause,
-                finished_at=db.now, heartbeat_at=db.now,
-                pdp_url=visit.pdp.url, final_url=visit.final_url,
-                low_confidence=any(page.is_doubted for page in pages),
-            )  # fmt: skip
-            if not is_ours:
-                raise StaleSessionError
-            self.tell_end(db, [visit.fence.session_id])
-            return outcome
-
-        return Write(write, journal=visit.journal)
-
-    def put_back(self, visit: Visit) -> Write[None]:
-        """Leave a batch's session for the next start of its batch."""
-        visit.journal.info("session", "session.put_back")
-
-        def write(db: Transaction) -> None:
-            rows.change(db, visit.fence, status=Status.QUEUED, **_NOBODYS)
-
-        return Write(write, fence=visit.fence, journal=visit.journal)
-
-    # ── sessions whose process is gone ──
 
     def abandon_stale(self) -> list[UUID]:
         """End sessions of dead processes, and export their logs; what a batch has queued becomes free.
@@ -234,12 +143,10 @@ class SessionStore:
             self.export_log(row.id)
         return [row.id for row in ended]
 
-    # ── ends ──
-
     def export_log(self, session_id: UUID) -> None:
-        """Write a session's log as a file; a failure is logged and changes nothing (SPEC F145)."""
+        """Write a session's log as a file; a failure is logged and changes nothing."""
         try:
-            self.writes.post_now(self.writes.log(session_id))
+            self.writes.post_now(LogWrite(self.database, session_id))
         except Exception as error:
             log.exception("session.log_export_failed", session_id=str(session_id), error=str(error))
 

@@ -1,94 +1,69 @@
-"""Storing: what a visit writes is a `Write`, and writes that come at the same time share one commit.
-
-From top to bottom: what a write is; the queue, with a page and a log as writes; and what a group of writes
-goes through: first its files, with one flush, then its rows, in one transaction.
-"""
+"""What is stored as a whole or not at all: the files of a write, and the rows that name them."""
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
-from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from attrs import define, field
-from sqlalchemy import insert, select
-from sqlalchemy.exc import OperationalError
-
-from crawler import logs
 from crawler.db.engine import DatabaseUnavailableError
-from crawler.db.models import CrawlLog, Page
 from crawler.errors import LockedError
 from crawler.evidence.blobs import DiskFullError, StoreUnavailableError
-from crawler.leases.patience import Patience
-from crawler.sessions.journal import log_file
-from crawler.sessions.outcome import PageResult
-from crawler.sessions.page_rows import PageRows, write_artifacts, write_pages
-from crawler.sessions.publishing import publish, publish_ahead, withdraw
-from crawler.sessions.rows import StaleSessionError, stale_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from uuid import UUID
+    from collections.abc import Sequence
 
-    from sqlalchemy import Table
-    from sqlalchemy.orm import Session
-
-    from crawler.capture.items import PageCapture
-    from crawler.config import Settings
-    from crawler.db.engine import Database, Transaction
-    from crawler.evidence.blobs import BlobStore
+    from crawler.db.engine import Transaction
     from crawler.evidence.files import KeptFile
-    from crawler.evidence.warc_shelf import WarcShelf
     from crawler.sessions.journal import Journal, LogLine
-    from crawler.sessions.page_rows import Hooks, KeptPage
     from crawler.sessions.rows import Fence
-    from crawler.sessions.visit import Visit
 
 T = TypeVar("T")
-MOST = 50  # writes a commit
-GROWS_SECONDS = 0.01  # that a group waits for others before it is written
-THREADS = 4  # one commits, one publishes, the others look up logs
-SHORT_DAYS = 7
-LONG_DAYS = 30
-AWAY = (DatabaseUnavailableError, DiskFullError, LockedError, StoreUnavailableError)  # and may come back
-# Built once: building a statement costs more than running it.
-_LOG = insert(cast("Table", CrawlLog.__table__))
-
-log = logs.get_logger(__name__)
+UNAVAILABLE = (DatabaseUnavailableError, DiskFullError, LockedError, StoreUnavailableError)  # for a while
 
 
-@define(eq=False)
-class Write(Generic[T]):
-    """Stays or goes as a whole; afterwards it carries what became of it.
+class Write(ABC, Generic[T]):
+    """One thing to store. A subclass says which files and rows; `WriteQueue` stores it and sets its result.
 
-    Its lines of the log go along; they return to their journal when it comes to nothing.
+    Lines waiting in its journal are written with it, and return to the journal where it fails.
     """
 
-    rows: Callable[[Transaction], T]  # called again where the first time was taken back
-    files: Sequence[KeptFile] = ()  # published before anything is written
-    replaces: bool = False  # what a dead process left under the files' names gives way
-    fence: Fence | None = None  # checked before anything is written
-    journal: Journal | None = None
-    then: Callable[[T], object] | None = None  # called once it is committed, where it was waited for
-    # Says of a commit whose answer got lost whether it went through; without it, that is not tried again.
-    was_written: Callable[[Transaction], bool] | None = None
-    lines: list[LogLine] = field(factory=list, init=False)  # of the journal, that are written along with it
-    error: BaseException | None = field(default=None, init=False)
-    is_published: bool = field(default=False, init=False)  # its files lie there
-    is_in_doubt: bool = field(default=False, init=False)  # its commit was not answered
-    _results: list[T] = field(factory=list, init=False)
+    replaces: ClassVar[bool] = False  # files of a dead process under the same names are overwritten
+    retries_lost_commits: ClassVar[bool] = False  # a commit without an answer is tried again
+    lies_in_warc = False  # the WARC file that holds its content is flushed before its rows are written
+
+    def __init__(self, fence: Fence | None = None, journal: Journal | None = None) -> None:
+        self.fence = fence  # checked in the transaction, before anything is written
+        self.journal = journal
+        self.lines: list[LogLine] = []  # of the journal, written along
+        self.error: BaseException | None = None
+        self.is_published = False  # its files are in the store
+        self.is_in_doubt = False  # its commit got no answer
+        self._results: list[T] = []
+
+    @cached_property
+    def files(self) -> Sequence[KeptFile]:
+        """The files to publish before the rows are written; made in a thread of the queue."""
+        return ()
+
+    @abstractmethod
+    def write_rows(self, db: Transaction) -> T:
+        """Write the rows; called again where the first transaction was rolled back."""
+
+    def was_written(self, _db: Transaction) -> bool:
+        """Return whether a commit without an answer went through; False if writing twice is harmless."""
+        return False
+
+    def committed(self, result: T) -> None:
+        """Do what follows the commit; called once, in the event loop or by the caller of `post_now`."""
 
     @property
     def is_held(self) -> bool:
-        """Whether a store is away that may be there again, so that this may still be written."""
-        is_known = not self.is_in_doubt or self.was_written is not None
-        return isinstance(self.error, AWAY) and is_known
+        """Whether a store is unavailable for now, so that this may still be written."""
+        return isinstance(self.error, UNAVAILABLE) and (not self.is_in_doubt or self.retries_lost_commits)
 
     def wrote(self, result: T) -> None:
-        """Remember what writing the rows has brought; an earlier try is forgotten."""
+        """Remember the result of writing the rows; an earlier failure is forgotten."""
         self.error, self.is_in_doubt = None, False
         self._results = [result]
 
@@ -100,310 +75,16 @@ class Write(Generic[T]):
             self.lines = []
 
     def follow_up(self) -> None:
-        """Do what is to follow, if it was stored; called once, after the commit."""
-        if self.then is not None and self.error is None:
+        """Call `committed` if it was stored."""
+        if self.error is None:
             try:
-                self.then(self._results[0])
-            except Exception as error:  # ruff: ignore[blind-except] - told by `result`
+                self.committed(self._results[0])
+            except Exception as error:  # ruff: ignore[blind-except] - `result` raises it
                 self.error = error
 
     @property
     def result(self) -> T:
-        """What its writing brought; raises what kept it from being stored."""
+        """What writing the rows returned; raises the error where it was not stored."""
         if self.error is not None:
             raise self.error
         return self._results[0]
-
-
-@define(eq=False)
-class ShelvedWrite(Write[T]):
-    """What it tells of lies in a WARC file, which is flushed before."""
-
-
-class WriteQueue:
-    """Takes writes one by one and commits them in groups, each whole or not at all, whatever the others do.
-
-    While the rows of one group are written, the files of the next are published, which takes all that came
-    meanwhile. The first one waits a moment for company: a group of one costs nearly as much as one of ten.
-    """
-
-    grows_seconds: float = GROWS_SECONDS
-
-    def __init__(
-        self, settings: Settings, database: Database, blobs: BlobStore, hooks: Sequence[Hooks]
-    ) -> None:
-        self.settings = settings
-        self.database = database
-        self.blobs = blobs
-        self.hooks = hooks
-        self.shelf: WarcShelf | None = None  # of the WARC files that pages lie in
-        self.spool: WarcShelf | None = None  # of those that become artifacts of their sessions
-        self.patience = Patience(settings.store_patience_seconds)
-        self.is_away = (
-            False  # a store has refused for longer than it is waited for, and not taken anything since
-        )
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="writes")
-        self._waiting: deque[tuple[Write[Any], asyncio.Future[None]]] = deque()
-        self._writing: asyncio.Task[None] | None = None
-
-    # ── what is written ──
-
-    async def keep(self, visit: Visit, capture: PageCapture) -> KeptPage:
-        """Store a page of a running session."""
-        return await self.post(self.page(visit, capture))
-
-    def page(self, visit: Visit, capture: PageCapture) -> Write[KeptPage]:
-        """A page as a write.
-
-        A row exists only for a file that does; whoever else writes about the page does it in its transaction.
-        """
-        days = days_of(self.settings, visit.order.retention_policy)
-
-        def note(_: KeptPage) -> None:
-            is_doubted = bool(capture.low_confidence_reasons)
-            visit.kept[capture.page_id] = PageResult(capture.page_type, capture.cause, is_doubted=is_doubted)
-
-        def was_written(db: Transaction) -> bool:
-            return db.scalar(select(Page.id).where(Page.id == capture.page_id)) is not None
-
-        kind = Write if capture.record is None else ShelvedWrite
-        return kind(
-            PageRows(capture, visit, days, self.hooks),
-            fence=visit.fence,
-            journal=visit.journal,
-            then=note,
-            was_written=was_written,
-        )
-
-    def log(self, session_id: UUID, journal: Journal | None = None) -> Write[None]:
-        """The last lines of a session's log, and all of it as a file if the session has ended."""
-        file, lines = log_file(self.database, session_id, journal)
-        files = [] if file is None else [file]
-        rows = partial(write_artifacts, files=files, session_id=session_id)
-        write = Write(rows, files, replaces=True, journal=journal)
-        write.lines = lines
-        return write
-
-    async def close_log(self, visit: Visit) -> None:
-        """Write the last lines of a log, which tell of what came after the end, and export it (SPEC F145)."""
-        session_id, journal = visit.fence.session_id, visit.journal
-        loop = asyncio.get_running_loop()
-        try:
-            await self.post(await loop.run_in_executor(self._threads, self.log, session_id, journal))
-        except Exception as error:
-            log.exception("session.log_export_failed", session_id=str(session_id), error=str(error))
-            await self.post(Write(lambda _db: None, journal=journal))
-
-    # ── from one write to a group ──
-
-    async def post(self, write: Write[T]) -> T:
-        """Have a write written, with whatever else is there by then; its result, once that is committed."""
-        written = asyncio.get_running_loop().create_future()
-        self._waiting.append((write, written))
-        if self._writing is None:
-            self._writing = asyncio.ensure_future(self._write_groups())
-        await written
-        return write.result
-
-    def post_now(self, write: Write[T]) -> T:
-        """Write one write by itself, in the caller's thread."""
-        self.commit([write])
-        return write.result
-
-    async def settle(self) -> None:
-        """Wait for what is under way."""
-        while self._writing is not None:
-            await asyncio.wait([self._writing])
-
-    def close(self) -> None:
-        """Let go of the threads."""
-        self._threads.shutdown()
-
-    async def _write_groups(self) -> None:
-        loop = asyncio.get_running_loop()
-        storing: asyncio.Future[None] | None = None  # the group before
-        try:
-            await asyncio.sleep(self.grows_seconds)
-            while self._waiting or storing is not None:
-                group = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
-                if storing is not None:
-                    if group and not self.is_away:
-                        ahead = [write for write, _ in group]
-                        await loop.run_in_executor(self._threads, publish_ahead, self.blobs, ahead)
-                    await storing
-                storing = asyncio.ensure_future(self._finish(group)) if group else None
-                if storing is not None:
-                    await asyncio.wait([storing], timeout=self.grows_seconds)
-        finally:
-            self._writing = None
-
-    async def _finish(self, group: Sequence[tuple[Write[Any], asyncio.Future[None]]]) -> None:
-        """Store a group, and have those who wait for it go on."""
-        await self._store_patiently([write for write, _ in group])
-        for write, written in group:
-            write.follow_up()
-            if not written.done():  # its waiter may have been cancelled
-                written.set_result(None)
-
-    async def _store_patiently(self, group: Sequence[Write[Any]]) -> None:
-        """Store a group; while a store is away it is held, and tried again until that has lasted too long."""
-        loop, held = asyncio.get_running_loop(), group
-
-        async def attempt() -> None:
-            nonlocal held
-            try:
-                await loop.run_in_executor(self._threads, self._store, held)
-            except Exception as error:  # ruff: ignore[blind-except] - told to those who wait
-                for write in held:
-                    write.fail(error)
-            held = [write for write in held if write.is_held]
-            if held:
-                raise cast("Exception", held[0].error)
-
-        try:
-            await (attempt() if self.is_away else self.patience.outlast(attempt))
-        except Exception:  # ruff: ignore[blind-except] - told to those who wait
-            self.is_away = True
-        else:
-            self.is_away = False
-        if any(write.error is not None for write in group):
-            await loop.run_in_executor(self._threads, withdraw, self.database, self.blobs, group)
-
-    def commit(self, writes: Sequence[Write[Any]]) -> None:
-        """Store writes as one group; each carries what became of it."""
-        self._store(writes)
-        withdraw(self.database, self.blobs, writes)
-        for write in writes:
-            write.follow_up()
-
-    def _store(self, writes: Sequence[Write[Any]]) -> None:
-        """Publish the files, have what lies in WARC files last, then write the rows."""
-        in_doubt = [write for write in writes if write.is_in_doubt]
-        if in_doubt:
-            _look_after(self.database, in_doubt)
-        left = [write for write in writes if not (write in in_doubt and write.error is None)]
-        self._write(_lasting(self.shelf, publish(self.blobs, left)))
-
-    # ── its files, and its rows ──
-
-    def _write(self, writes: Sequence[Write[Any]]) -> None:
-        """Write the rows in one transaction; where that is refused as a whole, each write's in its own.
-
-        A commit that fails is not tried again: nobody knows what came of it.
-        """
-        if not writes:
-            return
-        is_committing = False
-        try:
-            with self.database.write() as db:
-                _write_rows(db, writes, timedelta(seconds=self.settings.domain_lock_ttl_seconds))
-                is_committing = True
-        except BaseException as error:  # ruff: ignore[blind-except] - `result` raises it
-            for write in writes:
-                if write.error is None:
-                    write.fail(error)
-                    write.is_in_doubt = is_committing
-            if is_committing or not _may_be_one_writes_doing(error):
-                return
-        if len(writes) > 1:
-            # Committed, but a deadlock or whatever else the neighbours' locks had to do with it: those again.
-            again = [w for w in writes if isinstance(w.error, OperationalError)] if is_committing else writes
-            for write in again:
-                self._write([write])
-
-
-def _look_after(database: Database, in_doubt: Sequence[Write[Any]]) -> None:
-    """Find out which of them were written, although nobody heard so."""
-    with database.read() as db:
-        for write in in_doubt:
-            if write.was_written is not None and write.was_written(db):
-                write.error = None
-
-
-def _write_rows(db: Transaction, writes: Sequence[Write[Any]], ttl: timedelta) -> None:
-    # The sessions that are still ours cannot be taken over before the transaction's end.
-    stale = stale_of(db, {write.fence for write in writes if write.fence}, ttl)
-    for write in writes:
-        if write.fence in stale:
-            write.fail(StaleSessionError())
-    ours = [write for write in writes if write.fence not in stale]
-    _write_apart(db, ours)
-    lines: list[tuple[UUID, LogLine]] = []
-    for write in ours:
-        if write.error is None and write.journal is not None:
-            write.lines += write.journal.take()
-            lines += [(write.journal.key, line) for line in write.lines]
-    write_log(db, lines)
-
-
-def _write_apart(db: Transaction, writes: Sequence[Write[Any]]) -> None:
-    """Write the rows of all in one savepoint; where that is refused, those of each in one of its own."""
-    error = _refused(db, writes) if writes else None
-    if error is None:
-        return
-    if len(writes) == 1:
-        writes[0].fail(error)
-        return
-    for write in writes:
-        _write_apart(db, [write])
-
-
-def _refused(db: Transaction, writes: Sequence[Write[Any]]) -> Exception | None:
-    """Why the rows were not written; what was of them is taken back, if the transaction still stands."""
-    connection = db.connection()
-    connection.exec_driver_sql("SAVEPOINT write")
-    try:
-        _write_together(db, writes)
-        db.flush()
-        connection.exec_driver_sql("RELEASE SAVEPOINT write")
-    except Exception as error:  # ruff: ignore[blind-except] - `result` raises it
-        db.expunge_all()
-        try:
-            connection.exec_driver_sql("ROLLBACK TO SAVEPOINT write")
-            connection.exec_driver_sql("RELEASE SAVEPOINT write")
-        except Exception:  # ruff: ignore[blind-except] - what came first says more
-            raise error from None
-        return error
-    return None
-
-
-def _write_together(db: Transaction, writes: Sequence[Write[Any]]) -> None:
-    """Write the rows of pages table by table, then those of whatever else there is."""
-    pages = {write: write.rows for write in writes if isinstance(write.rows, PageRows)}
-    for write, kept in zip(pages, write_pages(db, list(pages.values())), strict=True):
-        write.wrote(kept)
-    for write in writes:
-        if write not in pages:
-            write.wrote(write.rows(db))
-
-
-def _lasting(shelf: WarcShelf | None, writes: Sequence[Write[Any]]) -> Sequence[Write[Any]]:
-    """Those of which nothing lies in a WARC file, or whatever does is on the disk now."""
-    shelved = [write for write in writes if isinstance(write, ShelvedWrite)]
-    if not shelved or shelf is None:
-        return writes
-    try:
-        shelf.sync()
-    except Exception as error:  # ruff: ignore[blind-except] - `result` raises it
-        for write in shelved:
-            write.fail(error)
-        return [write for write in writes if not isinstance(write, ShelvedWrite)]
-    return writes
-
-
-def _may_be_one_writes_doing(error: BaseException) -> bool:
-    """Whether it may have been a single write that had the whole group refused."""
-    return isinstance(error, Exception) and not isinstance(error, DatabaseUnavailableError | LockedError)
-
-
-def days_of(settings: Settings, retention_policy: str) -> int:
-    """How long what shows a session's pages is kept."""
-    standard = settings.html_retention_days
-    return {"short": SHORT_DAYS, "long": LONG_DAYS}.get(retention_policy, standard)
-
-
-def write_log(db: Session, lines: Iterable[tuple[UUID, LogLine]]) -> None:
-    """Write lines of the logs of sessions."""
-    rows = [{"session_id": session_id, **line._asdict()} for session_id, line in lines]
-    if rows:
-        db.connection().execute(_LOG, rows)

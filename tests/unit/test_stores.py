@@ -13,6 +13,7 @@ from crawler.db.models import CrawlSession, ScrapeRecord
 from crawler.errors import RevisionError
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder
+from crawler.sessions.visit_writes import StartWrite
 from crawler.stores import HOOKS, open_for_crawl, open_stores
 from tests.unit.warc.made import appended, exchange
 
@@ -34,7 +35,9 @@ def test_opening_writes_nothing(settings: Settings) -> None:
     """A session whose process is gone stays as it is until somebody says so."""
     with open_stores(settings) as stores:
         [session_id] = stores.sessions.queue([ORDER], {})
-        stores.sessions.writes.post_now(stores.sessions.start(ORDER, Journal(str(session_id), ORDER.domain)))
+        stores.sessions.writes.post_now(
+            StartWrite(stores.sessions, ORDER, Journal(str(session_id), ORDER.domain))
+        )
         with stores.database.write() as db:
             db.execute(text("UPDATE sessions SET alive_until = '2000-01-01 00:00:00.000000'"))
     with open_stores(settings) as stores, stores.database.read() as db:

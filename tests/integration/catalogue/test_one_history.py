@@ -24,6 +24,7 @@ from crawler.retention.purge import PurgeOrder
 from crawler.runs.tasks import LeasedTask
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder
+from crawler.sessions.visit_writes import EndWrite, StartWrite
 from crawler.views import assets, products
 from crawler.views.paging import Wanted
 from tests.integration.catalogue.visits import CHAIR, PRODUCT, Visits, page
@@ -50,7 +51,7 @@ def run(visits: Visits, *pages: tuple[str, Mapping[str, Any], str | None], sourc
     """A run that reads pages of one domain in one visit: URL, facts and what each declares."""
     run_id = begin(visits, source)
     [key] = visits.store.queue([order := SessionOrder(PRODUCT, "shop.example")], {})
-    visit = visits.store.writes.post_now(visits.store.start(order, Journal(str(key), order.domain)))
+    visit = visits.store.writes.post_now(StartWrite(visits.store, order, Journal(str(key), order.domain)))
     for place, (url, facts, declared) in enumerate(pages):
         fields = asdict(page(str(key), url, facts, is_pdp=True, declared=declared, cause=None), recurse=False)
         lease = Lease(1, "me", 1, 1)
@@ -59,7 +60,7 @@ def run(visits: Visits, *pages: tuple[str, Mapping[str, Any], str | None], sourc
         found, _ = run_plugins(PluginRegistry().pick(["product"]), plugin_page(capture))
         kept = RunPage(**{**asdict(capture, recurse=False), "assets": found})
         visits.store.writes.post_now(visits.store.writes.page(visit, kept))
-    visits.store.writes.post_now(visits.store.finish(visit))
+    visits.store.writes.post_now(EndWrite(visits.store, visit))
     return run_id
 
 

@@ -14,6 +14,7 @@ from crawler.db.models import AuditEntry, Diagnostic, DomainDay, Listing, Page, 
 from crawler.retention.sweep import sweep
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder
+from crawler.sessions.visit_writes import StartWrite
 from tests.integration.catalogue.visits import CHAIR, DAY, new_visits, page
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _kept(visits: Visits, domain: str, size: int) -> None:
     writes = visits.store.writes
     order = SessionOrder(f"https://{domain}/", domain)
     [key] = visits.store.queue([order], {})
-    visit = writes.post_now(visits.store.start(order, Journal(str(key), domain)))
+    visit = writes.post_now(StartWrite(visits.store, order, Journal(str(key), domain)))
     group = []
     for path, facts, said in PAGES:
         told = {"is_pdp": True, "declared": None, "cause": None, **said}

@@ -23,6 +23,7 @@ from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder
 from crawler.sessions.store import SessionStore
 from crawler.sessions.visit import ProductPage
+from crawler.sessions.visit_writes import EndWrite, LogWrite, StartWrite
 from crawler.urls import domain_of
 
 if TYPE_CHECKING:
@@ -73,13 +74,13 @@ class Visits:
             [key] = [each.session_id for each in fleet.waiting(1, ())]
         else:
             [key] = self.store.queue([order], {})
-        visit = self.store.writes.post_now(self.store.start(order, Journal(str(key), order.domain)))
+        visit = self.store.writes.post_now(StartWrite(self.store, order, Journal(str(key), order.domain)))
         said = {"is_pdp": is_pdp, "declared": declared, "cause": cause}
         self.store.writes.post_now(self.store.writes.page(visit, page(str(key), url, facts or CHAIR, **said)))
         if is_pdp and not cause:
             visit.pdp = ProductPage(url, missing=None)
-        self.store.writes.post_now(self.store.finish(visit))
-        self.store.writes.post_now(self.store.writes.log(visit.fence.session_id, visit.journal))
+        self.store.writes.post_now(EndWrite(self.store, visit))
+        self.store.writes.post_now(LogWrite(self.store.database, visit.fence.session_id, visit.journal))
         return key
 
     def rows(self, table: type[Base]) -> list[Any]:

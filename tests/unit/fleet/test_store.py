@@ -15,6 +15,7 @@ from crawler.fleet.store import FleetStore
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 from crawler.sessions.store import SessionStore
+from crawler.sessions.visit_writes import EndWrite, PutBackWrite, StartWrite
 from crawler.stores import open_blobs
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def begin(store: FleetStore, entry_id: str = "1") -> Visit:
     waiting = store.waiting(200, (), suspects=100)
     [found] = [each for each in waiting if each.order.entry_id == entry_id]
     journal = Journal(str(found.session_id), found.order.domain)
-    return store.sessions.writes.post_now(store.sessions.start(found.order, journal))
+    return store.sessions.writes.post_now(StartWrite(store.sessions, found.order, journal))
 
 
 def row_of(database: Database, entry_id: str = "1") -> CrawlSession:
@@ -93,7 +94,7 @@ def test_a_domain_s_line_stands_in_nobody_s_way(join: Join) -> None:
     assert next_ones("busy.example") == ["quiet", "silent"]
     visit = begin(store, "busy-0")
     assert next_ones() == ["quiet", "silent"]  # its domain is at work, whoever works there
-    store.sessions.writes.post_now(store.sessions.finish(visit))
+    store.sessions.writes.post_now(EndWrite(store.sessions, visit))
     assert next_ones(room=1) == ["busy-1"]
     assert (store.count_waiting(50), store.count_waiting(1000)) == (50, 101)
 
@@ -125,11 +126,11 @@ def test_the_dead_ones_session_waits_again(join: Join, database: Database) -> No
     row = row_of(database)
     assert (row.status, row.owner, row.deaths) == ("queued", None, 1)
     with pytest.raises(StaleSessionError):
-        one.sessions.writes.post_now(one.sessions.finish(before))
+        one.sessions.writes.post_now(EndWrite(one.sessions, before))
     after = begin(two)
     assert (after.fence.session_id, after.fence.epoch) == (before.fence.session_id, 2)
     assert one.sessions.beat([before]) == []
-    two.sessions.writes.post_now(two.sessions.finish(after))
+    two.sessions.writes.post_now(EndWrite(two.sessions, after))
     with database.read() as db:
         lines = list(db.scalars(select(CrawlLog.message).order_by(CrawlLog.id)))
     assert "session.worker_died" in lines
@@ -168,7 +169,7 @@ def test_a_stop_in_order_is_no_death(join: Join, database: Database) -> None:
     """What runs goes back to the fleet, and keeps what it has stored under its epoch."""
     one, two = join(), join()
     one.add([order("1")], {})
-    one.sessions.writes.post_now(one.sessions.put_back(begin(one)))
+    one.sessions.writes.post_now(PutBackWrite(begin(one)))
     row = row_of(database)
     assert (row.status, row.owner, row.deaths) == ("queued", None, 0)
     assert begin(two).fence.epoch == 2

@@ -67,7 +67,7 @@ class Stores:
     async def post(self, write: Write[Any]) -> Any:
         """Write by itself, at once."""
         with self.database.write() as db:
-            write.wrote(write.rows(db))
+            write.wrote(write.write_rows(db))
         return write.result
 
 

@@ -13,6 +13,7 @@ from crawler.sessions import rows
 from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder
 from crawler.sessions.store import SessionStore
+from crawler.sessions.visit_writes import EndWrite, PutBackWrite, StartWrite
 from crawler.stores import open_blobs
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Process:
         """Begin a session that waits."""
         row = self.load(session_id)
         journal = Journal(str(session_id), ORDER.domain)
-        return self.store.writes.post_now(self.store.start(rows.order_of(row), journal))
+        return self.store.writes.post_now(StartWrite(self.store, rows.order_of(row), journal))
 
     def begin(self, batch_id: int | None = None) -> Visit:
         """A running session."""
@@ -51,11 +52,11 @@ class Process:
 
     def finish(self, visit: Visit) -> None:
         """End it."""
-        self.store.writes.post_now(self.store.finish(visit))
+        self.store.writes.post_now(EndWrite(self.store, visit))
 
     def put_back(self, visit: Visit) -> None:
         """Leave it for the next start of its batch."""
-        self.store.writes.post_now(self.store.put_back(visit))
+        self.store.writes.post_now(PutBackWrite(visit))
 
     def load(self, session_id: UUID) -> CrawlSession:
         """A session as it stands."""

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from crawler.capture.failures import Cause
 from crawler.capture.items import PageCapture, Sent
 from crawler.db.models import Artifact, Page
-from crawler.sessions.page_rows import Hooks, PageRows, write_pages
+from crawler.sessions.page_rows import Hooks, PageWrite, write_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +46,7 @@ def visit(process_of: Callable[..., Process]) -> Visit:
 def written(database: Database, visit: Visit, *captures: PageCapture, hooks: Any = ()) -> list[Page]:
     """Their rows, in the order of the captures."""
     with database.write() as db:
-        kept = write_pages(db, [PageRows(each, visit, 30, hooks) for each in captures])
+        kept = write_pages(db, [PageWrite(each, visit, 30, hooks) for each in captures])
     assert [each.capture for each in kept] == list(captures)
     with database.read() as db:
         return [db.get_one(Page, each.page_id) for each in captures]

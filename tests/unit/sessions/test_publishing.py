@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
@@ -14,7 +14,6 @@ from crawler.sessions.writes import Write
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
 
 @define
@@ -36,9 +35,26 @@ class Names:
         return uri in self.taken
 
 
-def a_write(name: str, *, replaces: bool = False) -> Write[None]:
+class FileWrite(Write[None]):
+    """Stores a file without a row."""
+
+    def __init__(self, file: KeptFile) -> None:
+        super().__init__()
+        self.files = [file]
+
+    def write_rows(self, db: Any) -> None:
+        """Write none."""
+
+
+class ReplacingWrite(FileWrite):
+    """Overwrites what has the file's name."""
+
+    replaces = True
+
+
+def a_write(name: str) -> Write[None]:
     """A write with one file."""
-    return Write(lambda _: None, [KeptFile.of(HTML, name, b"x")], replaces=replaces)
+    return FileWrite(KeptFile.of(HTML, name, b"x"))
 
 
 def ahead(store: Any, *writes: Write[None]) -> list[bool]:
@@ -59,7 +75,8 @@ def test_what_others_may_have_or_what_replaces_waits_for_its_turn() -> None:
     packed = plain(b"picture")
     shared = KeptFile(MEDIA, media_file("s", packed.content_sha256, "image/png"), packed, "image/png", None)
     store = Names()
-    assert ahead(store, Write(lambda _: None, [shared]), a_write("log", replaces=True)) == [False, False]
+    log = ReplacingWrite(KeptFile.of(HTML, "log", b"x"))
+    assert ahead(store, FileWrite(shared), log) == [False, False]
     assert not store.taken
 
 

@@ -18,6 +18,7 @@ from crawler.sessions.page_rows import Hooks
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 from crawler.sessions.store import is_stale
 from crawler.sessions.visit import ProductPage
+from crawler.sessions.visit_writes import StartWrite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -82,14 +83,10 @@ def test_a_session_may_be_written_as_it_begins(process_of: ProcessOf) -> None:
     """With the settings that it runs under; a run's looks for no product page."""
     process = process_of()
     order, key = SessionOrder("https://shop.example/", "shop.example"), "a" * 32
-    seen: list[str] = []
-    start = process.store.start(
-        order, Journal(key, order.domain), lambda visit: seen.append(visit.id), {"B": "2"}
-    )
+    start = StartWrite(process.store, order, Journal(key, order.domain), {"B": "2"})
     visit = process.store.writes.post_now(start)
     row = process.load(visit.fence.session_id)
     assert (row.status, row.epoch, row.config_snapshot) == ("running", 1, {"B": "2"})
-    assert seen == [visit.id]
     assert visit.pdp.missing == Cause.NO_CANDIDATES
 
 

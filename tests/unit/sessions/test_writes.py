@@ -20,10 +20,12 @@ from crawler.evidence.folder_store import FolderStore
 from crawler.leases.backoff import Backoff
 from crawler.leases.patience import Patience
 from crawler.sessions.journal import Journal
-from crawler.sessions.page_rows import Hooks, PageRows
+from crawler.sessions.page_rows import Hooks
 from crawler.sessions.rows import SessionOrder, StaleSessionError
 from crawler.sessions.store import SessionStore
-from crawler.sessions.writes import MOST, Write
+from crawler.sessions.visit_writes import EndWrite, LogWrite, StartWrite
+from crawler.sessions.write_queue import MOST
+from crawler.sessions.writes import Write
 from tests.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
@@ -81,7 +83,7 @@ def visit_of(store: SessionStore, domain: str = "shop.example") -> Visit:
     """A running session."""
     order = SessionOrder(f"https://{domain}/", domain)
     [session_id] = store.queue([order], {})
-    return store.writes.post_now(store.start(order, Journal(str(session_id), domain)))
+    return store.writes.post_now(StartWrite(store, order, Journal(str(session_id), domain)))
 
 
 def page_of(store: SessionStore, visit: Visit, path: str, page_type: str = "page") -> Write[Any]:
@@ -227,8 +229,7 @@ def test_a_file_that_cannot_be_stored_costs_its_page(
     """The group's other files are published all the same."""
     visit = visit_of(store)
     writes = [page_of(store, visit, path) for path in ("/1", "/2", "/3")]
-    assert isinstance(writes[1].rows, PageRows)
-    [unlucky] = writes[1].rows.files
+    [unlucky] = writes[1].files
     publish = FolderStore.publish_all
 
     def refuse_one(blobs: FolderStore, files: Mapping[str, bytes]) -> None:
@@ -245,8 +246,8 @@ def test_a_file_that_cannot_be_stored_costs_its_page(
 def test_a_log_takes_the_place_of_what_a_dead_process_left(store: SessionStore) -> None:
     """A file that no row claims gives way; one that a row claims stays, and the log gets another name."""
     visit = visit_of(store)
-    store.writes.post_now(store.finish(visit))
-    export = store.writes.log(visit.fence.session_id, visit.journal)
+    store.writes.post_now(EndWrite(store, visit))
+    export = LogWrite(store.database, visit.fence.session_id, visit.journal)
     [file] = export.files
     store.writes.blobs.publish(file.uri, b"half")
     store.writes.post_now(export)
@@ -255,14 +256,18 @@ def test_a_log_takes_the_place_of_what_a_dead_process_left(store: SessionStore) 
     assert len(stored(store)) == 2
 
 
-def lock(domain: str) -> Any:
-    """A write that takes the row of a domain, as a lease or a listing is taken."""
+class LockWrite(Write[str]):
+    """Takes the row of a domain, as a lease or a listing is taken."""
 
-    def write(db: Session) -> str:
-        db.execute(update(DomainGate).where(DomainGate.domain == domain).values(delay_reason="taken"))
-        return domain
+    def __init__(self, domain: str, before: Callable[[], object] = bool) -> None:
+        super().__init__()
+        self.domain, self.before = domain, before
 
-    return write
+    def write_rows(self, db: Session) -> str:
+        """Take it."""
+        self.before()
+        db.execute(update(DomainGate).where(DomainGate.domain == self.domain).values(delay_reason="taken"))
+        return self.domain
 
 
 def test_a_deadlock_with_somebody_else_costs_nothing(postgres_database: str, tmp_path: Path) -> None:
@@ -277,17 +282,16 @@ def test_a_deadlock_with_somebody_else_costs_nothing(postgres_database: str, tmp
     def take_the_other_way_round() -> None:
         with database.write() as db:
             db.execute(text("SET LOCAL deadlock_timeout = '30s'"))  # so that it is the group that loses
-            lock("b")(db)
+            LockWrite("b").write_rows(db)
             has_b.set()
             assert has_a.wait(PATIENCE_SECONDS)
-            lock("a")(db)
+            LockWrite("a").write_rows(db)
 
-    def then_b(db: Session) -> str:
+    def tell_and_wait() -> None:
         has_a.set()
         assert has_b.wait(PATIENCE_SECONDS)
-        return str(lock("b")(db))
 
-    writes = [Write(lock("a")), Write(then_b)]
+    writes = [LockWrite("a"), LockWrite("b", tell_and_wait)]
     with ThreadPoolExecutor(1) as thread:
         other = thread.submit(take_the_other_way_round)
         assert has_b.wait(PATIENCE_SECONDS)
