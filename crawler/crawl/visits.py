@@ -18,6 +18,7 @@ from crawler.access.acquisition import DELAY, DomainAcquisition, DomainLockTimeo
 from crawler.access.gate import GateUnavailableError
 from crawler.capture.failures import Cause, Summary
 from crawler.config import shown
+from crawler.evidence.blobs import DiskFullError
 from crawler.leases.backoff import Backoff
 from crawler.leases.patience import Patience
 from crawler.leases.renewer import Renewer
@@ -170,12 +171,23 @@ class Visits:
         return await self._shared.get((visit.id, domain), further)
 
     async def keep(self, capture: PageCapture) -> KeptPage:
-        """Store a page of a running session."""
+        """Store a page of a running session; one that cannot be stored ends the session.
+
+        Where another process has the session by now, StaleSessionError is raised and nothing is ended here.
+        """
         visit = self.running.get(capture.session_id)
         if visit is None:
             raise StaleSessionError(f"session {capture.session_id} does not run in this process")
         writes = self.stores.writes
-        return await to_its_end(writes.post(writes.page(visit, capture)))
+        try:
+            return await to_its_end(writes.post(writes.page(visit, capture)))
+        except StaleSessionError:
+            raise
+        except Exception as error:
+            # Whatever it was: a session that cannot keep what it sees must not end as if it had.
+            cause = Cause.DISK_FULL if isinstance(error, DiskFullError) else Cause.STORE_FAILED
+            self.stop(visit.id, cause, error=f"{type(error).__name__}: {error}")
+            raise
 
     def stop(self, session_id: str, cause: Cause, **details: Any) -> None:
         """Have a session ended early."""

@@ -18,8 +18,8 @@ from crawler.capture.items import PageCapture
 from crawler.crawl.answers import CACHED, CLIENT_ERROR, GONE, OK, cause_of_answer, cause_of_error, read
 from crawler.crawl.closing import end_crawl, ends_its_visits
 from crawler.crawl.context import SESSION, VIEWPORT, Component
-from crawler.crawl.keeping import keep
 from crawler.crawl.rendered import rendered_in, seen_in
+from crawler.crawl.stored_pages import stored_page
 from crawler.reading.readers import ReadingFailedError
 from crawler.sessions.rows import StaleSessionError
 from crawler.warc.methods import GET, lookup_url
@@ -115,13 +115,14 @@ class CaptureMiddleware(Component):
             # What an error page shows is no product, and no price.
             capture = evolve(capture, cause=cause, verdict=None, facts=None, features=None)
         try:
-            stored = await keep(self.crawler, self.visits, capture)
+            kept = await self.visits.keep(capture)
         except StaleSessionError as error:
             log.warning("capture.not_stored", url=response.url, error=str(error))
             return
         except Exception as error:  # ruff: ignore[blind-except] - `keep` has ended the session with its cause
             end_crawl(self.crawler, self.visits, error)
             return
+        stored = stored_page(self.crawler, kept)
         if cause is not None:
             visit.came(cause, response.url)
         exporter, spider = self.crawler.get_extension(FeedExporter), self.crawler.spider

@@ -9,7 +9,7 @@ from scrapy.exceptions import DropItem
 from crawler.capture.items import PageCapture
 from crawler.crawl.closing import ends_its_visits
 from crawler.crawl.context import Promised
-from crawler.crawl.keeping import keep
+from crawler.crawl.stored_pages import stored_page
 from crawler.sessions.rows import StaleSessionError
 
 
@@ -21,9 +21,10 @@ class EvidencePipeline(Promised):
         if not isinstance(item, PageCapture):
             return item
         try:
-            return await keep(self.crawler, self.visits, item)
+            kept = await self.visits.keep(item)
         except StaleSessionError as error:
             raise DropItem(f"not stored: {error}") from error
+        return stored_page(self.crawler, kept)
 
     async def close_spider(self) -> None:
         """Wait for pages whose callbacks have failed; the feeds are closed behind this."""

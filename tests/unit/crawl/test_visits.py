@@ -22,7 +22,7 @@ from crawler.crawl import visits as module
 from crawler.crawl.visits import Visits, end_own
 from crawler.db.models import CrawlLog, CrawlSession, Run
 from crawler.errors import RevisionError
-from crawler.evidence.blobs import MARK
+from crawler.evidence.blobs import MARK, DiskFullError
 from crawler.sessions.batches import open_batch
 from crawler.sessions.outcome import Status
 from crawler.sessions.page_rows import Hooks
@@ -271,6 +271,35 @@ def test_the_end_of_a_session_is_written_although_the_store_was_away(
         return visit.fence.session_id
 
     assert load(settings, in_loop(work, settings)).status == status
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (DiskFullError("full"), Cause.DISK_FULL),
+        (OSError("gone"), Cause.STORE_FAILED),
+        (StaleSessionError("taken over"), None),
+    ],
+)
+def test_a_page_that_cannot_be_stored_ends_its_session(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, error: Exception, cause: Cause | None
+) -> None:
+    """Unless another process has the session by now: then it is not ours to end."""
+
+    async def refuse(_: Any) -> None:
+        await asyncio.sleep(0)
+        raise error
+
+    async def keep_one(visits: Visits) -> Cause | None:
+        visit = await begun(visits)
+        capture = PageCapture(visit.id, "page", ORDER.url)
+        with monkeypatch.context() as patch:
+            patch.setattr(visits.stores.writes, "post", refuse)
+            with pytest.raises(type(error)):
+                await visits.keep(capture)
+        return visit.stopped.cause if visit.stopped else None
+
+    assert in_loop(keep_one, settings) == cause
 
 
 async def order_of_run(visits: Visits) -> SessionOrder:
