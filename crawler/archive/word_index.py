@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-from itertools import chain, islice, repeat
-from struct import Struct
 from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import Float, Integer, bindparam, column, text
@@ -22,20 +19,14 @@ if TYPE_CHECKING:
 # PostgreSQL keeps so many places of a word, and knows no place behind the last.
 MAX_PLACES = 255
 LAST_PLACE = 16_383
+LAST_KEPT = f"{LAST_PLACE}B"
 _ADD_ON_SQLITE = text("INSERT INTO text_words (rowid, title, body) VALUES (:id, :title, :body)")
-_ADD_ON_POSTGRESQL = "COPY text_words (text_id, words) FROM STDIN (FORMAT BINARY)"
+_ADD_ON_POSTGRESQL = "COPY text_words (text_id, words) FROM STDIN"
 _RANKED_ON_SQLITE = """SELECT rowid AS text_id, -bm25(text_words, 1.0, 0.1) AS score
     FROM text_words WHERE text_words MATCH :ranked"""
 # Weights of the places D, C, B and A. 1 divides by the logarithm of the length, 32 keeps the score below 1.
 _RANKED_ON_POSTGRESQL = """SELECT text_id, ts_rank_cd('{0.1, 0.1, 0.1, 1.0}', words, query, 1 | 32) AS score
     FROM text_words, CAST(:ranked AS tsquery) AS query WHERE words @@ query"""
-_COPY_BEGINS, _COPY_ENDS = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
-_ROW = Struct("!hiqi")  # two fields: a key of eight bytes, and how long the words are
-_COUNT = Struct("!i")
-_ROW_KEY_BYTES = 8
-_IN_TITLE = 0b11 << 14  # of a place; it is the weight A
-_AND_MORE = 0b10 << 14  # the weight B: of the last place that is kept of a word which has others behind it
-_PLACE = Struct("!H")
 GRAM = 3
 MAX_GRAMS = 16  # of a part; the rest is looked at
 GAP = 10  # between title and body, over which no phrase reaches
@@ -50,11 +41,8 @@ def add(db: Session, texts: Iterable[tuple[int, str, str]]) -> None:
         return
     connection = cast("psycopg.Connection[Any]", db.connection().connection.driver_connection)
     with connection.cursor() as cursor, cursor.copy(_ADD_ON_POSTGRESQL) as copy:
-        copy.write(_COPY_BEGINS)
         for key, title, body in texts:
-            words = _vector(words_of(title), words_of(body))
-            copy.write(_ROW.pack(2, _ROW_KEY_BYTES, key, len(words)) + words)
-        copy.write(_COPY_ENDS)
+            copy.write_row((key, _tsvector(words_of(title), words_of(body))))
 
 
 def remove(db: Session, ids: Sequence[int]) -> None:
@@ -142,40 +130,21 @@ def _is_sqlite(db: Session) -> bool:
     return db.get_bind().dialect.name == "sqlite"
 
 
-def _vector(title: list[str], body: list[str]) -> bytes:
-    """A tsvector as the server reads it from other servers: words with their places, each once."""
-    every_place, how_many = _packed()
-    last = every_place[LAST_PLACE]
-    begin = len(title) + GAP
-    in_title = (_PLACE.pack(place | _IN_TITLE) for place in range(1, begin))  # titles are short
-    in_body = chain(islice(every_place, begin, LAST_PLACE), repeat(last))
-    places: dict[bytes, bytes] = {}
-    known = places.get
-    for words, numbers in ((title, in_title), (body, in_body)):
-        # All words of a text are encoded at once: in no word is a line's end.
-        for word, place in zip("\n".join(words).encode().split(b"\n"), numbers, strict=False):
-            places[word] = known(word, b"") + place
-    places.pop(b"", None)  # of a title or a body without words
-    parts = [_COUNT.pack(len(places))]
-    for word, seen in places.items():
-        kept = seen
-        if len(seen) > MAX_PLACES * _PLACE.size or seen.endswith(last):
-            few = range(0, min(len(seen), MAX_PLACES * _PLACE.size), _PLACE.size)
-            known_places = list(dict.fromkeys(seen[at : at + _PLACE.size] for at in few))
-            known_places[-1] = _and_more(known_places[-1])
-            kept = b"".join(known_places)
-        parts.append(word + how_many[len(kept) // _PLACE.size] + kept)
-    return b"".join(parts)
+def _tsvector(title: list[str], body: list[str]) -> str:
+    """Return a tsvector as PostgreSQL reads it: each word with its places; A is a title's weight.
+
+    The last place that PostgreSQL keeps has the weight B: the word may have others behind it.
+    """
+    places: dict[str, list[str]] = {}
+    for place, word in enumerate(title, 1):
+        places.setdefault(word, []).append(f"{place}A")
+    for place, word in enumerate(body, len(title) + GAP):
+        places.setdefault(word, []).append(str(place) if place < LAST_PLACE else LAST_KEPT)
+    return " ".join(f"{word}:{','.join(_kept(seen))}" for word, seen in places.items())
 
 
-def _and_more(place: bytes) -> bytes:
-    """A place of a body, or of a title, as the last one that is known."""
-    (number,) = _PLACE.unpack(place)
-    return _PLACE.pack((number & LAST_PLACE) | _AND_MORE)
-
-
-@cache
-def _packed() -> tuple[list[bytes], list[bytes]]:
-    """Every place as it is sent, and what says behind a word how many of them come."""
-    places = [_PLACE.pack(place) for place in range(LAST_PLACE + 1)]
-    return places, [b"\0" + _PLACE.pack(count) for count in range(MAX_PLACES + 1)]
+def _kept(places: list[str]) -> list[str]:
+    if len(places) < MAX_PLACES:
+        return places
+    last = places[MAX_PLACES - 1]
+    return [*places[: MAX_PLACES - 1], last.rstrip("AB") + "B"]
