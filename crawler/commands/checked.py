@@ -13,7 +13,7 @@ from scrapy.utils.log import _get_handler  # ruff: ignore[import-private-name] -
 from crawler import interrupts, logs
 from crawler.config import load_settings, load_settings_from
 from crawler.crawl.closing import ENDS_ITS_VISITS
-from crawler.crawl.promises import require_promises
+from crawler.crawl.required_components import require_components
 from crawler.errors import CrawlerError, ExitCode
 from crawler.extensions.sessions import Sessions
 from crawler.urls import redacted
@@ -107,9 +107,9 @@ class CheckedCommand(LoggingCommand, Base):
                 self._say(**sessions.refusal)
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
-        """Make the crawl, if it would be what it promises to be."""
+        """Make the crawl if its settings leave nothing out; a mistake in them is reported in one line."""
         crawler = self._made = super()._create_crawler(spidercls)
-        require_promises(crawler.settings)
+        require_components(crawler.settings)
         load_settings_from(crawler.settings)
         if self._handler is not None and self.settings and _logs_otherwise(crawler.settings, self.settings):
             self._use_handler_of(crawler.settings)

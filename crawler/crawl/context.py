@@ -16,7 +16,7 @@ from tldextract import TLDExtract
 from crawler import logs
 from crawler.catalogue.run_pages import run_completed
 from crawler.config import load_settings, load_settings_from
-from crawler.crawl.promises import require_promises
+from crawler.crawl.required_components import require_components
 from crawler.crawl.visits import Visits
 from crawler.errors import CrawlerError
 from crawler.reading.readers import Readers
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
 
 
 log = logs.get_logger(__name__)
@@ -52,6 +53,7 @@ class CrawlContext:
         self.visits = Visits(self.settings, obeys_robots=crawler.settings.getbool("ROBOTSTXT_OBEY"))
         self.readers = Readers(os.cpu_count())  # the crawl's own process mostly waits for its sites
         self.records_sessions = False  # sessions may want a WARC file of their own
+        self._checked_frozen: bool | None = None  # whether the settings that were checked last were final
 
     @classmethod
     def of(cls, crawler: Crawler) -> CrawlContext:
@@ -59,6 +61,12 @@ class CrawlContext:
         if crawler not in _contexts:
             _contexts[crawler] = cls(crawler)
         return _contexts[crawler]
+
+    def check_settings(self, settings: BaseSettings) -> None:
+        """Refuse settings that leave a component out; checked once early, and once when they are final."""
+        if self._checked_frozen != settings.frozen:
+            require_components(settings)
+            self._checked_frozen = settings.frozen
 
     @cached_property
     def run_worker(self) -> RunWorker:
@@ -112,20 +120,11 @@ class Component:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Scrapy's way to make a component."""
+        """Make a component, unless the settings, with what add-ons have changed, leave another one out."""
         with _telling_refusals(crawler):
-            return cls(crawler, CrawlContext.of(crawler))
-
-
-class Promised(Component):
-    """A component of which one at least is there in each crawl: none begins that would break a promise."""
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Look at the settings as they have come out, add-ons and all; an error says what mends them."""
-        with _telling_refusals(crawler):
-            require_promises(crawler.settings)
-            return super().from_crawler(crawler)
+            context = CrawlContext.of(crawler)
+            context.check_settings(crawler.settings)
+            return cls(crawler, context)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from crawler import logs
 from crawler.capture.failures import Summary
 from crawler.crawl.answers import REFUSED
 from crawler.crawl.closing import ends_its_visits
-from crawler.crawl.context import Promised, refusals
+from crawler.crawl.context import Component, refusals
 from crawler.errors import ExitCode
 from crawler.sessions.outcome import Status, exit_code_of
 
@@ -73,7 +73,7 @@ def exit_code_of_crawl(crawler: Crawler) -> int:
     return ExitCode.FAILED if sessions is None else sessions.exit_code()
 
 
-class Sessions(Promised):
+class Sessions(Component):
     """PROGRESS_FD names an open pipe; each event goes into it as one line of JSON."""
 
     def set_up(self) -> None:

@@ -19,7 +19,7 @@ from crawler.crawl.answers import (
     cause_of_error,
 )
 from crawler.crawl.closing import drops_its_queue, end_crawl, ends_its_visits, is_closing, tell_refusal
-from crawler.crawl.context import SESSION, Promised
+from crawler.crawl.context import SESSION, Component
 from crawler.crawl.scheduling import again
 from crawler.crawl.shared_scheduling import waiting_scheduler
 from crawler.crawl.waiting import DomainWaits
@@ -51,7 +51,7 @@ class DomainsHeldError(LockedError):
     code = Cause.DOMAIN_HELD
 
 
-class DomainGateMiddleware(Promised):
+class DomainGateMiddleware(Component):
     """Passes requests of domains that their session holds; takes a further one when it is first asked for.
 
     A spider that knows nothing of sessions gets one for each domain that it fetches from, and a further one

@@ -8,12 +8,12 @@ from scrapy.exceptions import DropItem
 
 from crawler.capture.items import PageCapture
 from crawler.crawl.closing import ends_its_visits
-from crawler.crawl.context import Promised
+from crawler.crawl.context import Component
 from crawler.crawl.stored_pages import stored_page
 from crawler.sessions.rows import StaleSessionError
 
 
-class EvidencePipeline(Promised):
+class EvidencePipeline(Component):
     """Keeps PageCapture items and passes on StoredPage in their place; other items go by untouched."""
 
     async def process_item(self, item: Any) -> Any:

@@ -13,9 +13,8 @@ from scrapy.utils.asyncio import run_in_thread
 
 from crawler.capture.failures import Cause
 from crawler.capture.items import FetchedPage, PageCapture, PageVerdict
-from crawler.config import load_settings_from
 from crawler.crawl.answers import cause_of_answer, cause_of_error, page_of, read
-from crawler.crawl.context import SESSION, VIEWPORT
+from crawler.crawl.context import SESSION, VIEWPORT, CrawlContext
 from crawler.crawl.rendered import rendered_in, seen_in
 from crawler.errors import ConfigError
 from crawler.pdp import is_product_like, sitemap_urls
@@ -196,7 +195,7 @@ class PdpSpider(TouringSpider):
         cls, crawler: Crawler, *args: Any, arguments: PdpArguments | None = None, **given: Any
     ) -> Self:
         """Scrapy's way to make a spider; FLEET makes it a worker."""
-        if cls is PdpSpider and load_settings_from(crawler.settings).fleet:
+        if cls is PdpSpider and CrawlContext.of(crawler).settings.fleet:
             from crawler.spiders.fleet import FleetSpider  # ruff: ignore[import-outside-top-level] - it is a PdpSpider
 
             return cast("Self", FleetSpider.from_crawler(crawler, *args, **given))

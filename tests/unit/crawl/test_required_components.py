@@ -11,13 +11,13 @@ from scrapy.settings import Settings
 
 from crawler.addon import Vitrine
 from crawler.config import load_settings_from
-from crawler.crawl.promises import TABLES, require_promises
+from crawler.crawl.required_components import TABLES, require_components
 from crawler.errors import ConfigError
 from crawler.middlewares.domain_gate import DomainGateMiddleware
 from crawler.middlewares.egress import GuardedHandler
 
 GATE = "crawler.middlewares.domain_gate.DomainGateMiddleware"
-MINE = "tests.unit.crawl.test_promises.Mine"
+MINE = "tests.unit.crawl.test_required_components.Mine"
 
 
 class Mine:
@@ -50,7 +50,7 @@ def settings_of(custom: dict[str, Any]) -> Settings:
 def test_a_spiders_own_components_stand_beside_ours(table: str) -> None:
     """`custom_settings` replaces a whole dict; gate, session and evidence are not in that dict."""
     settings = settings_of({table: {MINE: 600}})
-    require_promises(settings)
+    require_components(settings)
     enabled = dict(settings.get_component_priority_dict_with_base(table))
     ours = {path for path in settings[f"{table}_BASE"] if path.startswith("crawler.")}
     assert ours
@@ -86,15 +86,15 @@ def test_a_spiders_own_components_stand_beside_ours(table: str) -> None:
 def test_what_would_break_a_promise_is_refused(custom: dict[str, Any], told: str) -> None:
     """With the line that mends it."""
     with pytest.raises(ConfigError, match=told) as refused:
-        require_promises(settings_of(custom))
+        require_components(settings_of(custom))
     assert refused.value.hint
 
 
 @pytest.mark.parametrize(
     "custom",
     [
-        {"DOWNLOADER_MIDDLEWARES": {GATE: None, "tests.unit.crawl.test_promises.OwnGate": 90}},
-        {"DOWNLOAD_HANDLERS": {"https": "tests.unit.crawl.test_promises.OwnHandler"}},
+        {"DOWNLOADER_MIDDLEWARES": {GATE: None, "tests.unit.crawl.test_required_components.OwnGate": 90}},
+        {"DOWNLOAD_HANDLERS": {"https": "tests.unit.crawl.test_required_components.OwnHandler"}},
         {"DOWNLOAD_DELAY": "0.25", "TELNETCONSOLE_ENABLED": "False", "AUTOTHROTTLE_ENABLED": "1"},
         {"HTTPCACHE_ENABLED": True},
         {"ROBOTSTXT_OBEY": False, "RETRY_ENABLED": "false", "CAPTURE_PAGES": False},
@@ -102,7 +102,7 @@ def test_what_would_break_a_promise_is_refused(custom: dict[str, Any], told: str
 )
 def test_what_is_meant_is_done(custom: dict[str, Any]) -> None:
     """Components that extend ours, spellings of the command line, and what says openly what it does."""
-    require_promises(settings_of(custom))
+    require_components(settings_of(custom))
 
 
 def test_the_add_on_brings_all_of_it() -> None:
@@ -111,7 +111,7 @@ def test_the_add_on_brings_all_of_it() -> None:
     settings.setdict({"USER_AGENT": "theirs", "BOT_NAME": "theirs", "SPIDER_MODULES": ["theirs.spiders"]})
     settings.set("DOWNLOADER_MIDDLEWARES", {MINE: 600}, "project")
     Vitrine.update_pre_crawler_settings(settings)
-    require_promises(settings)
+    require_components(settings)
     assert (settings["USER_AGENT"], settings["BOT_NAME"]) == ("theirs", "theirs")
     assert settings["SPIDER_MODULES"] == ["theirs.spiders"]
     assert settings.getbool("ROBOTSTXT_OBEY")

@@ -1,4 +1,4 @@
-"""What no setting of Scrapy's switches off unseen: a crawl that would go without it does not begin."""
+"""Refuses to start a crawl whose settings disable a safety component."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ TABLES = ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXT
 ENVIRONMENTS_PROXIES = "scrapy.downloadermiddlewares.httpproxy.HttpProxyMiddleware"
 
 
-def require_promises(settings: BaseSettings) -> None:
-    """Refuse settings, as they have come out in the end, under which a promise would not be kept.
+def require_components(settings: BaseSettings) -> None:
+    """Raise ConfigError for settings that leave out a component, bypass it, or have the wrong type.
 
-    What is said openly is done (ROBOTSTXT_OBEY=False; it is told at the start).
+    Settings that switch something off by name are accepted (ROBOTSTXT_OBEY=False; logged at the start).
     """
     _require_kinds(settings)
-    _require_components(settings)
+    _require_tables(settings)
     _require_bounds(settings)
     _require_fresh_answers(settings)
 
@@ -60,7 +60,7 @@ def _defaults() -> Iterator[tuple[str, Any]]:
             yield name, getattr(default_settings, name)
 
 
-def _require_components(settings: BaseSettings) -> None:
+def _require_tables(settings: BaseSettings) -> None:
     for table in TABLES:
         enabled = [_loaded(table, key) for key in settings.get_component_priority_dict_with_base(table)]
         for path in _ours(settings, table):
