@@ -17,7 +17,8 @@ from crawler.cli.output import note
 from crawler.cli.stores import opened
 from crawler.errors import UsageError
 from crawler.views import parquet
-from crawler.views.exports import TABLES, Form, What, lines, rows
+from crawler.views.export_tables import TABLES, What, wanted_rows
+from crawler.views.exports import Form, lines, rows
 from crawler.views.paging import conditions
 
 if TYPE_CHECKING:
@@ -102,14 +103,14 @@ def _check(form: Form, out: Path | None, *, excel: bool) -> None:
 
 def _written(database: Database, order: Order, stream: IO[bytes]) -> Iterator[int]:
     """Write the export; every now and then, how many rows there are."""
-    what, form, wanted = order.what, order.form, order.wanted
+    form, table = order.form, wanted_rows(database, order.what, order.wanted)
     if form is Form.PARQUET:
-        yield from parquet.write(stream, TABLES[what], rows(database, what, wanted))
+        yield from parquet.write(stream, table, rows(database, table))
         return
     if order.excel:
         stream.write(BYTE_ORDER_MARK.encode())
     # In CSV the first line has the names.
-    for number, line in enumerate(lines(database, what, form, wanted), form is not Form.CSV):
+    for number, line in enumerate(lines(database, table, form), form is not Form.CSV):
         stream.write(line.encode())
         yield number
 

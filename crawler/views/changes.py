@@ -271,7 +271,7 @@ def side(db: Transaction, settings: Settings, given: str) -> ComparedSnapshot:
 
 
 _BEFORE, _AFTER = aliased(Snapshot), aliased(Snapshot)
-_NEWEST = Newest(
+NEWEST = Newest(
     table=SnapshotChange,
     by=(SnapshotChange.to_captured_at, SnapshotChange.id),
     time=SnapshotChange.to_captured_at,
@@ -287,7 +287,7 @@ def feed(db: Transaction, settings: Settings, order: FeedOrder) -> Feed:
     query = _changes().where(*_wanted(db, order))
     total = db.scalar(select(func.count()).select_from(query.order_by(None).subquery())) or 0
     if order.wanted.after is not None:
-        query = query.where(_NEWEST.behind(lookup.find(db, SnapshotChange, order.wanted.after)))
+        query = query.where(NEWEST.behind(lookup.find(db, SnapshotChange, order.wanted.after)))
     first = (order.page - 1) * order.page_size
     rows = (
         db.execute(query.limit(order.page_size).offset(first)).all() if first < min(total, LAST_ROW) else []
@@ -313,7 +313,7 @@ def _changes() -> Select[*tuple[Any, ...]]:
         .join(PageGroup, PageGroup.id == change.group_id)
         .join(_AFTER, _AFTER.id == change.to_snapshot_id)
         .outerjoin(_BEFORE, _BEFORE.id == change.from_snapshot_id)
-        .order_by(*_NEWEST.order)
+        .order_by(*NEWEST.order)
     )  # fmt: skip
 
 
@@ -329,7 +329,7 @@ def _change(found: Row[*tuple[Any, ...]]) -> ChangeDocument:
 
 def _wanted(db: Transaction, order: FeedOrder) -> list[ColumnElement[bool]]:
     change = SnapshotChange
-    which = conditions(order.wanted, _NEWEST)
+    which = conditions(order.wanted, NEWEST)
     if order.source is not None:
         which.append(change.source_id.in_(_source_ids(db, order.source)))
     if order.job is not None:

@@ -9,39 +9,23 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
-from sqlalchemy import select, tuple_
+from sqlalchemy import tuple_
 
-from crawler.db import lookup
-from crawler.db.models import Asset, CrawlSession, Listing, Page, Price, Run
 from crawler.urls import redacted
-from crawler.views import assets, products, runs, sessions, stored
 from crawler.views.documents import as_json
-from crawler.views.paging import ALL, conditions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from sqlalchemy import Row, Select
+    from sqlalchemy import ColumnElement, Row
     from sqlalchemy.orm import InstrumentedAttribute
 
     from crawler.db.engine import Database
-    from crawler.views.paging import Newest, Wanted
+    from crawler.views.paging import Newest
 
 PAGE_ROWS = 1000
 # A spreadsheet takes a cell that begins so for a formula; an apostrophe in front makes it text.
 _DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # ruff: ignore[ambiguous-unicode-character-string] - some take the wide ones, too
-
-
-class What(StrEnum):
-    """What can be exported."""
-
-    LISTINGS = "listings"
-    PRODUCTS = "products"  # the same by their other name
-    PRICES = "prices"
-    SESSIONS = "sessions"
-    PAGES = "pages"
-    ASSETS = "assets"
-    RUNS = "runs"
 
 
 class Form(StrEnum):
@@ -70,109 +54,49 @@ class Table:
         """What is in the columns."""
         return [column["type"].python_type for column in self.query.column_descriptions]
 
+    def where(self, *which: ColumnElement[bool]) -> Table:
+        """Return the table with those of its rows alone that fulfil all conditions."""
+        return evolve(self, query=self.query.where(*which))
 
-TABLES = {
-    What.LISTINGS: Table(
-        products.NEWEST,
-        select(
-            Listing.id, Listing.domain, Listing.url, Listing.name, Listing.brand, Listing.sku, Listing.gtin,
-            Listing.mpn, Listing.image, Listing.first_seen_at, Listing.last_seen_at, Listing.last_session_id,
-        ),
-        (Listing.id,),
-    ),
-    What.PRICES: Table(
-        products.NEWEST_PRICES,
-        select(
-            Price.id, Price.listing_id, Listing.domain, Listing.url.label("listing_url"), Listing.name,
-            Price.currency, Price.price, Price.list_price, Price.availability, Price.seen_at, Price.url,
-            Price.content_sha256, Price.session_id,
-        ).join(Listing, Listing.id == Price.listing_id),
-        (Price.id,),
-    ),
-    What.SESSIONS: Table(
-        sessions.NEWEST,
-        select(
-            CrawlSession.id, CrawlSession.url, CrawlSession.domain, CrawlSession.status,
-            CrawlSession.error_summary, CrawlSession.cause, CrawlSession.mode,
-            CrawlSession.crawl_policy_version, CrawlSession.pdp_url, CrawlSession.final_url,
-            CrawlSession.low_confidence, CrawlSession.created_at, CrawlSession.started_at,
-            CrawlSession.finished_at,
-        ),
-        (CrawlSession.created_at, CrawlSession.id),
-    ),
-    What.PAGES: Table(
-        stored.PAGES,
-        select(
-            Page.created_at, Page.id, Page.session_id, CrawlSession.domain, Page.page_type, Page.viewport,
-            Page.status, Page.http_status, Page.url, Page.listing_id,
-        ).join(CrawlSession, CrawlSession.id == Page.session_id),
-        (Page.created_at, Page.id),
-    ),
-    What.ASSETS: Table(
-        assets.NEWEST,
-        select(
-            Asset.id, Asset.source, Asset.plugin, Asset.domain, Asset.kind, Asset.key, Asset.url, Asset.title,
-            Asset.checksum, Asset.versions, Asset.first_seen_at, Asset.last_seen_at, Asset.last_run_id,
-            Asset.missing_since, Asset.listing_id,
-        ),
-        (Asset.id,),
-    ),
-    What.RUNS: Table(
-        runs.NEWEST,
-        select(
-            Run.id, Run.source, Run.status, Run.max_pages, Run.planned, Run.last_error, Run.created_at,
-            Run.started_at, Run.completed_at,
-        ),
-        (Run.id,),
-    ),
-}  # fmt: skip
-TABLES[What.PRODUCTS] = TABLES[What.LISTINGS]
+    def behind(self, key: Sequence[Any]) -> Table:
+        """Return the table with the rows alone that come behind a key."""
+        return self.where(tuple_(*self.key) > tuple_(*key) if len(key) > 1 else self.key[0] > key[0])
 
 
-def lines(database: Database, what: What, form: Form, wanted: Wanted = ALL) -> Iterator[str]:
-    """The export as text: for CSV a line of names first, then a line for each row."""
-    columns = TABLES[what].columns
+def lines(
+    database: Database,
+    table: Table,
+    form: Form,
+    *,
+    most: int | None = None,
+    named: Callable[[str], str] = str,
+) -> Iterator[str]:
+    """Yield a table as text: for CSV a line of names first, then a line for each row."""
+    names = [named(column) for column in table.columns]
     if form is Form.CSV:
-        yield csv_line(columns)
-    for row in rows(database, what, wanted):
-        yield csv_line(row) if form is Form.CSV else as_json(dict(zip(columns, row, strict=True))) + "\n"
+        yield csv_line(names)
+    for row in rows(database, table, most):
+        yield csv_line(row) if form is Form.CSV else as_json(dict(zip(names, row, strict=True))) + "\n"
 
 
-def rows(database: Database, what: What, wanted: Wanted = ALL) -> Iterator[Row[Any]]:
-    """The wanted rows, by key; no transaction stays open while they are written out."""
-    whole = TABLES[what]
-    table = evolve(whole, query=whole.query.where(*conditions(wanted, whole.listed)))
+def rows(database: Database, table: Table, most: int | None = None) -> Iterator[Row[Any]]:
+    """Yield rows by key, `most` at most; no transaction stays open while they are written out."""
     names = [column.key for column in table.key]
-    after = _place(database, table, wanted)
-    while True:
+    left, rest = most, table
+    while left is None or left > 0:
+        size = PAGE_ROWS if left is None else min(left, PAGE_ROWS)
         with database.read() as db:
-            page = db.execute(_page(table, after)).all()
+            page = db.execute(rest.query.order_by(*table.key).limit(size)).all()
         yield from page
-        if len(page) < PAGE_ROWS:
+        if len(page) < size:
             return
-        after = [getattr(page[-1], name) for name in names]
-
-
-def _place(database: Database, table: Table, wanted: Wanted) -> list[Any] | None:
-    """Where the row stands behind which the export begins."""
-    if wanted.after is None:
-        return None
-    with database.read() as db:
-        last = lookup.find(db, table.listed.table, wanted.after)
-        return [getattr(last, column.key) for column in table.key]
+        left = None if left is None else left - len(page)
+        rest = table.behind([getattr(page[-1], name) for name in names])
 
 
 def defused(value: str) -> str:
     """A text that no spreadsheet takes for a formula."""
     return f"'{value}" if value.startswith(_DANGEROUS) else value
-
-
-def _page(table: Table, after: list[Any] | None) -> Select[Any]:
-    query: Select[Any] = table.query.order_by(*table.key).limit(PAGE_ROWS)
-    if after is None:
-        return query
-    is_after = tuple_(*table.key) > tuple_(*after) if len(table.key) > 1 else table.key[0] > after[0]
-    return query.where(is_after)
 
 
 def csv_line(values: Sequence[Any]) -> str:

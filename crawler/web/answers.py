@@ -33,6 +33,13 @@ class JsonAnswer(JSONResponse):
         return redacted(text).encode("utf-8", "replace")
 
 
+def in_camel(document: Any) -> Any:
+    """Return a JSON document with its keys in camelCase, however deep they stand."""
+    if isinstance(document, dict):
+        return {to_camel(name): in_camel(value) for name, value in document.items()}
+    return [in_camel(each) for each in document] if isinstance(document, list) else document
+
+
 def tagged(request: Request, model: type[BaseModel], document: object) -> Response:
     """A view's document with an ETag of what it says; 304 to whoever has it already."""
     answer: Response = JsonAnswer(model.model_validate(document).model_dump(mode="json", by_alias=True))

@@ -22,7 +22,7 @@ from crawler.views.retention import HoldDocument, PoliciesDocument
 from crawler.web.access import WHO, Change, change
 from crawler.web.admin.done import sentence_of
 from crawler.web.answering import page, rows_of, see, shown
-from crawler.web.answers import JsonAnswer
+from crawler.web.answers import JsonAnswer, in_camel
 from crawler.web.site import Reading, Site, SiteHere
 
 router = APIRouter(prefix="/admin", include_in_schema=False)
@@ -102,7 +102,7 @@ def apply_plan(site: SiteHere, fields: Change) -> Response:
 @router.get("/api/retention")
 def show(site: SiteHere) -> JsonAnswer:
     """The policies, and what the last cleanup did."""
-    return JsonAnswer({"config": config_of(site), "lastCleanup": _last(site)})
+    return JsonAnswer(in_camel({"config": config_of(site), "last_cleanup": _last(site)}))
 
 
 @router.post("/api/retention", dependencies=[Depends(change)])
@@ -111,14 +111,15 @@ def act(site: SiteHere, body: Annotated[dict[str, Any], Depends(_document)]) -> 
     action = body.get("action")
     if action == "update_policy":
         set_days(site, body.get("collectionName"), body.get("ttlDays"))
-        return JsonAnswer({"config": config_of(site)})
+        return JsonAnswer(in_camel({"config": config_of(site)}))
     if action == "cleanup":
         if not isinstance(body.get("dryRun"), bool):
             raise RequestError("Missing dryRun", hint="true counts only, false deletes")
         began, now = time.monotonic(), utc_now()
         result = _as_result(run_cleanup(site, dry_run=body["dryRun"]))
         took = round((time.monotonic() - began) * 1000)
-        return JsonAnswer({"result": {"timestamp": now.isoformat(), **result, "durationMs": took}})
+        done = {"timestamp": now.isoformat(), **result, "duration_ms": took}
+        return JsonAnswer(in_camel({"result": done}))
     raise RequestError(f"Unknown action: {str(action)[:80]}")
 
 
@@ -161,9 +162,9 @@ def config_of(site: Site) -> dict[str, Any]:
     with site.database.read() as db:
         days = policies.load(db)
     return {
-        "policies": [{"collectionName": name, "ttlDays": number} for name, number in days.items()],
+        "policies": [{"collection_name": name, "ttl_days": number} for name, number in days.items()],
         "exempt": [policies.EXEMPT],
-        "htmlRetentionDays": site.settings.html_retention_days,
+        "html_retention_days": site.settings.html_retention_days,
     }
 
 
@@ -173,28 +174,24 @@ def _last(site: Site) -> dict[str, Any] | None:
     if last is None:
         return None
     return {
-        "timestamp": last.timestamp.isoformat(), "dryRun": last.dry_run,
-        "collectionsProcessed": sum(not each.get("error") for each in last.details),
-        "totalDocumentsDeleted": last.total_deleted, "details": [_detail(each) for each in last.details],
-        "durationMs": last.duration_ms,
+        "timestamp": last.timestamp.isoformat(), "dry_run": last.dry_run,
+        "collections_processed": sum(not each.get("error") for each in last.details),
+        "total_documents_deleted": last.total_deleted, "details": [_detail(each) for each in last.details],
+        "duration_ms": last.duration_ms,
     }  # fmt: skip
 
 
 def _as_result(done: CleanupResult) -> dict[str, Any]:
+    figures = ("candidates", "deleted", "failed", "reclaimed_bytes", "remaining", "unclaimed")
     return {
-        "dryRun": done.dry_run, "collectionsProcessed": done.collections_processed,
-        "totalDocumentsDeleted": sum(each["deleted_docs"] for each in done.collections),
+        "dry_run": done.dry_run, "collections_processed": done.collections_processed,
+        "total_documents_deleted": sum(each["deleted_docs"] for each in done.collections),
         "details": [_detail(each) for each in done.collections],
-        "artifacts": {
-            "candidates": done.candidates, "deleted": done.deleted, "failed": done.failed,
-            "reclaimedBytes": done.reclaimed_bytes, "remaining": done.remaining, "unclaimed": done.unclaimed,
-        },
+        "artifacts": {name: getattr(done, name) for name in figures},
     }  # fmt: skip
 
 
 def _detail(each: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "collection": each["collection"], "ttlDays": each["ttl_days"], "totalDocs": each["total_docs"],
-        "expiredDocs": each["expired_docs"], "deletedDocs": each["deleted_docs"],
-        **({"error": each["error"]} if each.get("error") else {}),
-    }  # fmt: skip
+    """Return what a cleanup did to a collection; its error only where it has one."""
+    names = ("collection", "ttl_days", "total_docs", "expired_docs", "deleted_docs")
+    return {name: each[name] for name in (*names, "error") if name in names or each.get(name)}

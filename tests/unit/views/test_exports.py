@@ -16,9 +16,9 @@ from sqlalchemy import insert
 
 from crawler.clock import utc_now
 from crawler.db.models import Listing
-from crawler.views import archive_exports, exports, parquet
-from crawler.views.archive_exports import Exported, ExportForm, ExportOrder
-from crawler.views.exports import Form, What, defused, lines
+from crawler.views import exports, parquet
+from crawler.views.export_tables import TABLES, Archived, ArchiveOrder, What, archived_rows
+from crawler.views.exports import Form, defused, lines
 from tests.integration.catalogue.visits import CHAIR, DAY, Visits, new_visits
 from tests.unit.archive.written import SHOP, content, index
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 KEY = UUID(int=7)
 MIDNIGHT = datetime(2026, 5, 2, tzinfo=UTC)
-TABLES = [each for each in What if each not in {What.ASSETS, What.RUNS}]
+OF_VISITS = [each for each in What if each not in {What.ASSETS, What.RUNS}]
 
 
 @pytest.fixture
@@ -50,19 +50,19 @@ def test_every_row_is_written_once(visits: Visits, monkeypatch: pytest.MonkeyPat
         visits.visit({**CHAIR, "price": str(number)}, url=f"https://shop.example/p/{number}")
     for rows in (1, 2, 5, 6):
         monkeypatch.setattr(exports, "PAGE_ROWS", rows)
-        for what in TABLES:
+        for what in OF_VISITS:
             for found in (
-                from_csv(lines(visits.database, what, Form.CSV)),
-                [json.loads(text) for text in lines(visits.database, what, Form.JSONL)],
+                from_csv(lines(visits.database, TABLES[what], Form.CSV)),
+                [json.loads(text) for text in lines(visits.database, TABLES[what], Form.JSONL)],
             ):
                 assert len({row["id"] for row in found}) == len(found) == 5
-                assert set(found[0]) == set(exports.TABLES[what].columns)
+                assert set(found[0]) == set(TABLES[what].columns)
 
 
 def test_a_price_carries_its_proof(visits: Visits) -> None:
     """As texts that lose nothing."""
     session = visits.visit({**CHAIR, "price": "1234567.1"})
-    [row] = from_csv(lines(visits.database, What.PRICES, Form.CSV))
+    [row] = from_csv(lines(visits.database, TABLES[What.PRICES], Form.CSV))
     assert (row["price"], row["currency"], row["session_id"]) == ("1234567.10", "EUR", str(session))
     assert len(row["content_sha256"]) == 64
     assert row["seen_at"].endswith("+00:00")
@@ -78,9 +78,9 @@ def test_a_formula_is_text(start: str) -> None:
 def test_a_hostile_name_is_defused_in_csv_only(visits: Visits) -> None:
     """JSON has no formulas; there the name is as it was."""
     visits.visit({**CHAIR, "name": '=1+1","x\n'})
-    [row] = from_csv(lines(visits.database, What.LISTINGS, Form.CSV))
+    [row] = from_csv(lines(visits.database, TABLES[What.LISTINGS], Form.CSV))
     assert row["name"] == '\'=1+1","x'
-    [text] = lines(visits.database, What.LISTINGS, Form.JSONL)
+    [text] = lines(visits.database, TABLES[What.LISTINGS], Form.JSONL)
     assert json.loads(text)["name"] == '=1+1","x'
 
 
@@ -95,7 +95,7 @@ def test_an_export_of_any_length_takes_the_same_memory(database: Database) -> No
         db.execute(insert(Listing), rows)
     tracemalloc.start()
     try:
-        assert sum(1 for _ in lines(database, What.LISTINGS, Form.CSV)) == 10_001
+        assert sum(1 for _ in lines(database, TABLES[What.LISTINGS], Form.CSV)) == 10_001
         assert tracemalloc.get_traced_memory()[1] < 8_000_000
     finally:
         tracemalloc.stop()
@@ -103,8 +103,8 @@ def test_an_export_of_any_length_takes_the_same_memory(database: Database) -> No
 
 def captured(database: Database, **how: Any) -> list[dict[str, Any]]:
     """The snapshots as JSON lines."""
-    order = ExportOrder(what=Exported.SNAPSHOTS, form=ExportForm.JSONL, **how)
-    return [json.loads(line) for line in archive_exports.lines(database, order)]
+    order = ArchiveOrder(what=Archived.SNAPSHOTS, **how)
+    return [json.loads(line) for line in lines(database, archived_rows(order), Form.JSONL, most=order.limit)]
 
 
 @pytest.fixture
@@ -124,9 +124,9 @@ def test_every_snapshot_is_given_out_once(
     filled: Database, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In parts of any size, up to a limit, behind an id; those of the source for tests never."""
-    monkeypatch.setattr(archive_exports, "PAGE_ROWS", rows)
+    monkeypatch.setattr(exports, "PAGE_ROWS", rows)
     found = captured(filled)
-    assert [row["originalUrl"] for row in found] == [f"{SHOP}{n}" for n in range(5)]
+    assert [row["original_url"] for row in found] == [f"{SHOP}{n}" for n in range(5)]
     assert len(captured(filled, limit=3)) == 3
     assert captured(filled, after_id=found[2]["id"]) == found[3:]
     assert len(captured(filled, source="Shop.Example")) == 5
@@ -149,13 +149,13 @@ def test_days_are_whole_and_of_utc(
 
 def test_a_list_of_snapshots_has_no_formula_and_no_password(database: Database) -> None:
     """And a list of nothing has its columns."""
-    order = ExportOrder(what=Exported.SNAPSHOTS, form=ExportForm.CSV)
-    assert len(list(archive_exports.lines(database, order))) == 1
+    order = archived_rows(ArchiveOrder(what=Archived.SNAPSHOTS))
+    assert len(list(lines(database, order, Form.CSV))) == 1
     page = content('=HYPERLINK("x")', 'a,b\n"c"')
     index(database, {"url": "https://u:geheim@shop.example/", "content": page})
-    [row] = from_csv(archive_exports.lines(database, order))
+    [row] = from_csv(lines(database, order, Form.CSV))
     assert row["title"] == '\'=HYPERLINK("x")'
-    assert "geheim" not in row["originalUrl"]
+    assert "geheim" not in row["original_url"]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ from sqlalchemy import select
 from crawler.archive import search as archive_search
 from crawler.db.models import Artifact, ExportRecord, Page, RegisteredSource, Snapshot
 from crawler.views import search as views_of_search
-from crawler.views.archive_exports import Exported, ExportForm, ExportOrder
+from crawler.views.export_tables import Archived, ArchiveOrder
+from crawler.views.exports import Form
 from crawler.web.api import exports
 from tests.unit.archive.captured import SHOP
 from tests.unit.views.rows import a_job
@@ -197,8 +198,8 @@ def test_lists_are_on_record(filled: Served) -> None:
     """As those of `vitrine export` are, with the rows that left; as failed, where one broke off."""
     for query in ("snapshots?limit=2", "snapshots?format=csv&compressed=true", "changes?format=csv"):
         filled.get(f"/api/exports/{query}")
-    order = ExportOrder(what=Exported.SNAPSHOTS, form=ExportForm.JSONL)
-    broken = exports.on_record(filled.database, order)
+    order = ArchiveOrder(what=Archived.SNAPSHOTS)
+    broken = exports.on_record(filled.database, order, Form.JSONL)
     next(broken)
     del broken
     with filled.database.read() as db:
