@@ -225,7 +225,7 @@ def list_(
     """
     order = views.FeedOrder(
         source=source, job=job, latest=False, with_unchanged=include_unchanged, since=day_of("--from", first),
-        until=day_of("--to", last), page_size=wanted.limit, wanted=wanted,
+        until=day_of("--to", last), wanted=wanted,
     )  # fmt: skip
     with opened() as stores, stores.database.read() as db:
         found = views.feed(db, stores.settings, order)

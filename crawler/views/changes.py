@@ -29,7 +29,7 @@ from crawler.errors import CrawlerError, NotFoundError
 from crawler.html.content import NORMALIZATION
 from crawler.pdp import facts_in, verdict_in
 from crawler.views.documents import document_of
-from crawler.views.paging import ALL, Newest, Wanted, conditions
+from crawler.views.paging import ALL, Newest, Wanted, conditions, cut, total
 from crawler.views.snapshots import captured_of
 from crawler.warc.cdxj import stored_key
 
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from crawler.pdp import Facts
 
 MAX_PAGE_SIZE = 100
-LAST_ROW = 1_000_000
 FEED_ENTRIES = 50
 
 
@@ -142,9 +141,7 @@ class FeedOrder:
     with_unchanged: bool = False
     since: date | None = None
     until: date | None = None  # that day included
-    page: int = 1
-    page_size: int = 20
-    wanted: Wanted = ALL  # besides; its limit is the page's size
+    wanted: Wanted = ALL  # besides, and which page
 
 
 @frozen(kw_only=True)
@@ -280,25 +277,13 @@ NEWEST = Newest(
 
 
 def feed(db: Transaction, settings: Settings, order: FeedOrder) -> Feed:
-    """Changes that were found, the newest first (SPEC 92)."""
-    empty = Feed(enabled=False, total=0, page=order.page, page_size=order.page_size, results=[])
+    """Return a page of the changes that were found, the newest first."""
+    page = {"page": order.wanted.number, "page_size": order.wanted.limit}
     if not settings.change_tracking_enabled:
-        return empty
+        return Feed(enabled=False, total=0, results=[], **page)
     query = _changes().where(*_wanted(db, order))
-    total = db.scalar(select(func.count()).select_from(query.order_by(None).subquery())) or 0
-    if order.wanted.after is not None:
-        query = query.where(NEWEST.behind(lookup.find(db, SnapshotChange, order.wanted.after)))
-    first = (order.page - 1) * order.page_size
-    rows = (
-        db.execute(query.limit(order.page_size).offset(first)).all() if first < min(total, LAST_ROW) else []
-    )
-    return Feed(
-        enabled=True,
-        total=total,
-        page=order.page,
-        page_size=order.page_size,
-        results=[_change(row) for row in rows],
-    )
+    results = [_change(row) for row in db.execute(cut(db, query, NEWEST, order.wanted))]
+    return Feed(enabled=True, total=total(db, query), results=results, **page)
 
 
 def _changes() -> Select[*tuple[Any, ...]]:
@@ -313,7 +298,6 @@ def _changes() -> Select[*tuple[Any, ...]]:
         .join(PageGroup, PageGroup.id == change.group_id)
         .join(_AFTER, _AFTER.id == change.to_snapshot_id)
         .outerjoin(_BEFORE, _BEFORE.id == change.from_snapshot_id)
-        .order_by(*NEWEST.order)
     )  # fmt: skip
 
 

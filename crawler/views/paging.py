@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Columns = TypeVarTuple("Columns")
 MANY = 100_000  # rows that a list gives out at once
+LAST_ROW = 1_000_000  # rows behind it are counted, and not listed by number
 
 
 @frozen(kw_only=True)
@@ -39,8 +40,18 @@ class Wanted:
     limit: int = MANY
     offset: int = 0
 
+    @property
+    def number(self) -> int:
+        """The number of the page, from 1 on."""
+        return self.offset // self.limit + 1
+
 
 ALL = Wanted()
+
+
+def numbered(number: int, size: int) -> Wanted:
+    """Ask for a page by its number."""
+    return Wanted(limit=size, offset=(number - 1) * size)
 
 
 @frozen(kw_only=True)
@@ -86,12 +97,18 @@ def conditions(wanted: Wanted, filters: Filters) -> list[ColumnElement[bool]]:
 
 
 def page(db: Session, query: Select[*Columns], newest: Newest, wanted: Wanted) -> Select[*Columns]:
-    """The newest of the wanted rows of a query, behind the one that is named."""
-    query = query.where(*conditions(wanted, newest))
+    """Return the query of the page that is wanted: of the rows that fit, the newest first."""
+    return cut(db, query.where(*conditions(wanted, newest)), newest, wanted)
+
+
+def cut(db: Session, query: Select[*Columns], newest: Newest, wanted: Wanted) -> Select[*Columns]:
+    """Return the query of the page that is wanted, where the query has all conditions already."""
     if wanted.after is not None:
         query = query.where(newest.behind(lookup.find(db, newest.table, wanted.after)))
-    cut = query.order_by(*newest.order).limit(wanted.limit)
-    return cut.offset(wanted.offset) if wanted.offset else cut
+    query = query.order_by(*newest.order)
+    if wanted.offset >= LAST_ROW:
+        return query.limit(0)
+    return query.limit(wanted.limit).offset(wanted.offset or None)
 
 
 def total(db: Session, query: Select[*tuple[Any, ...]]) -> int:

@@ -6,11 +6,13 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import date
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import Path, Query
 from pydantic import BeforeValidator
+
+from crawler.views.paging import Wanted
 
 MAX_NUMBER = 2**53  # that JSON's readers take, too
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -50,6 +52,17 @@ def address_of(path: str, asked: Mapping[str, str], number: int = 1) -> str:
     """Where such a list's page is; the first one goes without its number."""
     fields = {**asked, **({"page": str(number)} if number > 1 else {})}
     return f"{path}?{urlencode(fields)}" if fields else path
+
+
+def pager(path: str, asked: Mapping[str, str], wanted: Wanted, *, listed: int, total: int) -> dict[str, Any]:
+    """Return what a list's template says of its page: how many rows come before it, and its neighbours."""
+    first, number = wanted.offset, wanted.number
+    is_more = listed > 0 and first + listed < total
+    return {
+        "first": first,
+        "newer": address_of(path, asked, number - 1) if number > 1 else "",
+        "older": address_of(path, asked, number + 1) if is_more else "",
+    }
 
 
 def chips(path: str, asked: Mapping[str, str], labels: Mapping[str, str]) -> list[tuple[str, str]]:

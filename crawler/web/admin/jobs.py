@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
-from urllib.parse import urlencode
+from typing import Annotated
 
 from attrs import frozen
 from fastapi import APIRouter, Query, Request, Response
@@ -24,11 +23,11 @@ from crawler.views import jobs as views
 from crawler.views.attention import Attention, of_job
 from crawler.views.job_snapshots import JobSnapshots
 from crawler.views.jobs import JobDetails, StepDocument
-from crawler.views.paging import Wanted
+from crawler.views.paging import Wanted, numbered
 from crawler.web.access import WHO, Change
 from crawler.web.admin.done import sentence_of
 from crawler.web.answering import page, rows_of, see, shown
-from crawler.web.parameters import Field, Id, number_of
+from crawler.web.parameters import Field, Id, number_of, pager
 from crawler.web.site import Reading, SiteHere
 
 router = APIRouter(prefix="/admin", include_in_schema=False)
@@ -64,15 +63,13 @@ def jobs(
 ) -> Response:
     """All of them, by state."""
     known = status if status in set(JobStatus) else None
-    at = min(number_of(number), 1_000_000)
-    wanted = Wanted(limit=PAGE_SIZE, offset=(at - 1) * PAGE_SIZE)
+    wanted = numbered(number_of(number), PAGE_SIZE)
     found = views.listed(db, wanted, source=source or None, status=known)
     kept = {name: value for name, value in (("source", source), ("status", known or "")) if value}
     return shown(
         request, "jobs.html", found, rows_of(found.items, COLUMNS), counts=views.counts(db, db.now),
-        source=source, status=known or "", at=at,
-        newer=_address(kept, at - 1) if at > 1 else "",
-        older=_address(kept, at + 1) if found.offset + len(found.items) < found.total else "",
+        source=source, status=known or "",
+        **pager("/admin/jobs", kept, wanted, listed=len(found.items), total=found.total),
     )  # fmt: skip
 
 
@@ -153,7 +150,3 @@ def _may(job: JobDetails) -> list[str]:
         "cleanup": job.status in CLEANABLE and job.cleaned_at is None,
     }
     return [name for name, is_legal in actions.items() if is_legal]
-
-
-def _address(kept: dict[str, Any], number: int) -> str:
-    return f"/admin/jobs?{urlencode({**kept, 'page': number})}"

@@ -17,6 +17,7 @@ from crawler.errors import CrawlerError, NotFoundError
 from crawler.html.content import NORMALIZATION
 from crawler.views import changes as views
 from crawler.views import snapshots as snapshot_views
+from crawler.views.paging import Wanted, numbered
 from crawler.views.snapshots import SnapshotSummary
 from crawler.web import feeds
 from crawler.web.answers import JsonAnswer, shape, tagged
@@ -82,7 +83,7 @@ def changes(
         raise InvalidRequestError("Invalid date range: 'from' must be <= 'to'.")
     order = views.FeedOrder(
         source=source, job=job, latest=latest, with_unchanged=with_unchanged, since=since, until=until,
-        page=page, page_size=page_size,
+        wanted=numbered(page, page_size),
     )  # fmt: skip
     return views.feed(db, site.settings, order)
 
@@ -156,7 +157,7 @@ def json_feed(request: Request, db: Reading, site: SiteHere, source: SourceCode 
 
 
 def _newest(db: Reading, site: SiteHere, source: str | None) -> list[views.ChangeDocument]:
-    order = views.FeedOrder(source=source, latest=False, page_size=views.FEED_ENTRIES)
+    order = views.FeedOrder(source=source, latest=False, wanted=Wanted(limit=views.FEED_ENTRIES))
     return views.feed(db, site.settings, order).results
 
 

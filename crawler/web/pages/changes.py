@@ -12,9 +12,10 @@ from crawler.archive.asked import capture_date
 from crawler.errors import NotFoundError
 from crawler.views import archive
 from crawler.views import changes as views
+from crawler.views.paging import numbered
 from crawler.web import feeds
 from crawler.web.answering import Rows, page, shown
-from crawler.web.parameters import Id, address_of, chips, day_of, number_of
+from crawler.web.parameters import Id, chips, day_of, number_of, pager
 from crawler.web.site import Reading, SiteHere
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def changes(
     order = views.FeedOrder(
         source=asked.get("source"), latest=False, with_unchanged="all" in asked,
         since=day_of(asked.get("from", ""), remarks), until=day_of(asked.get("to", ""), remarks),
-        page=number_of(number), page_size=PAGE_SIZE,
+        wanted=numbered(number_of(number), PAGE_SIZE),
     )  # fmt: skip
     try:
         found = views.feed(db, site.settings, order)
@@ -59,14 +60,11 @@ def changes(
         remarks.append("There is no such site.")
         found = views.Feed(enabled=True, total=0, page=1, page_size=PAGE_SIZE, results=[])
     rows = Rows(COLUMNS, [[getattr(each, name) for name in COLUMNS] for each in found.results])
-    first = (order.page - 1) * PAGE_SIZE
-    is_more = bool(found.results) and first + len(found.results) < found.total
     return shown(
-        request, "changes.html", found, rows, days=_by_days(found.results), remarks=remarks, first=first,
+        request, "changes.html", found, rows, days=_by_days(found.results), remarks=remarks,
         asked={**dict.fromkeys(given, ""), **asked}, sources=archive.names(db),
-        chips=chips("/changes", asked, LABELS),
-        newer=address_of("/changes", asked, order.page - 1) if order.page > 1 else "",
-        older=address_of("/changes", asked, order.page + 1) if is_more else "", path_of=feeds.path_of,
+        chips=chips("/changes", asked, LABELS), path_of=feeds.path_of,
+        **pager("/changes", asked, order.wanted, listed=len(found.results), total=found.total),
         query=urlencode({"source": asked["source"]}) if "source" in asked else "",
     )  # fmt: skip
 

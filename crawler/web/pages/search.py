@@ -12,9 +12,10 @@ from crawler.archive.query import imbalance, is_url
 from crawler.archive.search import SORTS, VIEWS, SearchOrder
 from crawler.views import archive
 from crawler.views import search as views
+from crawler.views.paging import numbered
 from crawler.web.answering import Rows, page, shown
 from crawler.web.api.search import MAX_QUERY_CHARS, counted
-from crawler.web.parameters import address_of, chips, day_of, number_of
+from crawler.web.parameters import address_of, chips, day_of, number_of, pager
 from crawler.web.site import Reading, SiteHere
 
 router = APIRouter()
@@ -47,13 +48,12 @@ def search(
     asked = {name: value.strip() for name, value in given.items() if value.strip()}
     order, remarks = _understood(asked, number)
     found = counted(site, db, order, views.with_facets)
-    first = (order.page - 1) * PAGE_SIZE
-    is_more = bool(found.results) and first + len(found.results) < found.total
     return shown(
         request, "search.html", found, _rows(found), order=order, asked={**dict.fromkeys(NAMES, ""), **asked},
-        remarks=remarks, sources=archive.names(db), chips=chips("/search", asked, LABELS), first=first,
-        newer=address_of("/search", asked, order.page - 1) if order.page > 1 else "",
-        older=address_of("/search", asked, order.page + 1) if is_more else "",
+        remarks=remarks, sources=archive.names(db), chips=chips("/search", asked, LABELS),
+        **pager(
+            "/search", asked, numbered(order.page, PAGE_SIZE), listed=len(found.results), total=found.total
+        ),
         api=f"/api/search?{_api_query(asked)}", narrowings=_narrowings(asked, order, found.facets),
     )  # fmt: skip
 

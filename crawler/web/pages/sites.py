@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated
+from urllib.parse import quote
 
 from attrs import frozen
 from fastapi import APIRouter, Query, Request, Response
@@ -11,9 +12,10 @@ from crawler.archive.search import SearchOrder
 from crawler.errors import NotFoundError
 from crawler.views import archive, search
 from crawler.views.archive import SourceSummary
+from crawler.views.paging import numbered
 from crawler.views.search import FoundSnapshot
 from crawler.web.answering import Rows, page, shown
-from crawler.web.parameters import number_of
+from crawler.web.parameters import number_of, pager
 from crawler.web.site import Reading
 
 router = APIRouter()
@@ -46,15 +48,20 @@ def site(
     summary = next(iter(archive.sources(db, code)), None)
     if summary is None:
         raise NotFoundError("nothing of that site was captured", hint="/sites has all that there are")
-    at = number_of(number)
+    wanted = numbered(number_of(number), PAGE_SIZE)
     order = SearchOrder(
         source=summary.source_code,
         view="pages",
         sort="newest",
         with_non_2xx=True,
-        page=at,
+        page=wanted.number,
         page_size=PAGE_SIZE,
     )
     found = search.results(db, order)
     document = SiteDocument(source=summary, pages=found.results, pages_total=found.total)
-    return shown(request, "site.html", document, first=(at - 1) * PAGE_SIZE, at=at)
+    return shown(
+        request,
+        "site.html",
+        document,
+        **pager(f"/sites/{quote(code)}", {}, wanted, listed=len(found.results), total=found.total),
+    )

@@ -66,7 +66,7 @@ CAUSES = ["timeout", "robots_refused", "timeout"]
 
 
 def _changes(db: Transaction, wanted: Wanted = ALL) -> Sequence[Any]:
-    order = changes.FeedOrder(latest=False, page_size=min(wanted.limit, 9), wanted=wanted)
+    order = changes.FeedOrder(latest=False, wanted=wanted)
     return changes.feed(db, load_settings(), order).results
 
 
