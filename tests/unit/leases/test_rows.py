@@ -168,6 +168,7 @@ def test_no_renewal_passes_the_deadline(queue: Queue) -> None:
     queue.renew(leases, NOON + DEADLINE - SECOND)
     assert queue.rows()[0].lease_expires_at == NOON + DEADLINE
     assert queue.renew(leases, NOON + DEADLINE) == set()
+    assert queue.renew(leases, NOON + DEADLINE + SECOND) == set()
     queue.acquire(NOON + DEADLINE, owner="two", limit=0)
     assert queue.rows()[0].status == "pending"
 
