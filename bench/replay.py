@@ -37,9 +37,8 @@ from crawler.config import load_settings
 from crawler.db import revisions
 from crawler.db.models import PageGroup, Record, RegisteredSource, Snapshot, Text, WarcFile
 from crawler.demo.goods import Product, moved, price_text
-from crawler.demo.layout import Setting
+from crawler.demo.pages import page_of
 from crawler.demo.shops import Shop, all_shops
-from crawler.demo.storefront import page_of
 from crawler.html.content import ContentQuestion, content_of, plain
 from crawler.stores import open_stores
 from crawler.warc.cdxj import stored_key
@@ -307,10 +306,9 @@ def _day_to_day(_: Path) -> None:
     """
     right = edits = 0
     for shop in all_shops(0).values():
-        setting = Setting(shop, _as_listed)
-        sold = (each for each in setting.goods.products if page_of(shop, setting.path(each), _as_listed)[1])
+        sold = (each for each in shop.goods.products if page_of(shop, shop.address(each), _as_listed)[1])
         for product in sold:
-            pages = [_on_day(shop, setting.path(product), day) for day in range(DAYS)]
+            pages = [_on_day(shop, shop.address(product), day) for day in range(DAYS)]
             prices = [moved(product.price, product.slug, day) for day in range(DAYS)]
             wanted = [plain(price_text(each, shop.language, shop.currency)) for each in prices]
             for (before, after), (old, new) in zip(pairwise(pages), pairwise(wanted), strict=True):

@@ -10,10 +10,9 @@ from attrs import asdict
 
 from crawler.demo.addresses import FRONT, Doors
 from crawler.demo.goods import moved
-from crawler.demo.pages import directory
+from crawler.demo.pages import EXEMPT, not_found, page_of, render, sitemap
 from crawler.demo.requestlog import RequestLog
-from crawler.demo.scenarios import SCENARIOS, Call, not_found, split_prefix
-from crawler.demo.storefront import EXEMPT, page_of, sitemap
+from crawler.demo.scenarios import SCENARIOS, Call, split_prefix
 from crawler.demo.wire import Reply, Request, zipped
 from crawler.errors import CrawlerError
 
@@ -85,13 +84,17 @@ class Desk:
             )
         shop = self.shop_of(host)
         if shop is None:
-            is_front = host == FRONT and request.path == "/"
-            return directory(self.shops.values(), self.doors.url) if is_front else not_found(request.path)
+            return self._directory() if host == FRONT and request.path == "/" else not_found(request.path)
         try:
             reply = self._shop_answers(shop, host, request)
         except CrawlerError as error:
             return Reply(f"{error}\n".encode(), error.http_status, "text/plain; charset=utf-8")
         return zipped(reply) if request.takes_gzip else reply
+
+    def _directory(self) -> Reply:
+        """Every shop with what it is for, and every scenario with the path that shows it."""
+        shops, scenarios = self.shops.values(), SCENARIOS.values()
+        return render("directory.html", shops=shops, scenarios=scenarios, url=self.doors.url)
 
     def _shop_answers(self, shop: Shop, host: str, request: Request) -> Reply:
         named, path = split_prefix(request.path)

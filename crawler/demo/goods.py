@@ -5,66 +5,31 @@ from __future__ import annotations
 import json
 from functools import cached_property
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
 from attrs import define, frozen
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 _DATA = resources.files("crawler.demo").joinpath("data")
-_SPOKEN = ("en", "de", "fr", "es", "pl", "ja")
-
-LANGUAGES: dict[str, dict[str, Any]] = {
-    language: json.loads(_DATA.joinpath(f"{language}.json").read_text(encoding="utf-8"))
-    for language in _SPOKEN
-}
+_LANGUAGES = ("en", "de", "fr", "es", "pl", "ja")
+_RELATED = 4
 
 
 @frozen
-class Words:
-    """Every phrase of the page furniture, in one language."""
+class Category:
+    """What is true of all products of one kind."""
 
-    home: str
-    about: str
-    delivery: str
-    members: str
-    account: str
-    basket: str
-    search: str
-    all_categories: str
-    featured: str
-    look: str  # the link on a tile
-    add: str  # the buy button
-    sold_out: str
-    in_stock: str
-    notify: str
-    quantity: str
-    description: str
-    how_made: str
-    care: str
-    details: str
-    made_of: str
-    size: str
-    article: str
-    related: str
-    reviews: str
-    tax: str  # what stands beside a price
-    welcome: str
-    about_text: tuple[str, ...]
-    delivery_text: tuple[str, ...]
-    footer: str
-    praise: tuple[str, ...]  # sentences of reviews
-    people: tuple[str, ...]  # who wrote them
+    slug: str
+    name: str
+    motif: str  # which shape their photos show
+    blurb: str  # the line under the category's heading
+    story: str  # how such things are made
+    care: str  # how they are looked after
 
-
-def _words(given: Mapping[str, str | list[str]]) -> Words:
-    phrases = {name: tuple(phrase) if isinstance(phrase, list) else phrase for name, phrase in given.items()}
-    return Words(**phrases)  # type: ignore[arg-type]
-
-
-WORDS: dict[str, Words] = {language: _words(said["words"]) for language, said in LANGUAGES.items()}
+    @property
+    def path(self) -> str:
+        """The path of the category's page."""
+        return f"/c/{self.slug}"
 
 
 @frozen
@@ -77,66 +42,60 @@ class Product:
     made_of: str
     size: str
     line: str  # two or three sentences that are true of this thing only
+    category: Category
 
     @property
     def sku(self) -> str:
         """An article number that never changes for a slug."""
         return f"VT-{crc32(self.slug.encode()) % 900_000 + 100_000}"
 
-
-@frozen
-class Category:
-    """Things of one kind, and what is true of all of them."""
-
-    slug: str
-    name: str
-    motif: str  # which shape their photos show
-    blurb: str  # the line under the category's heading
-    story: str  # how such things are made
-    care: str  # how they are looked after
-    products: tuple[Product, ...]
+    def photo(self, view: int) -> str:
+        """The path of one of the product's three photos."""
+        return f"/photo/{self.slug}-{view}.svg"
 
 
 @define(frozen=True, slots=False)
 class Assortment:
-    """Everything that a shop of one language sells."""
+    """Everything that a shop of one language sells, and the phrases of its pages."""
 
-    language: str
+    words: dict[str, Any]  # a phrase, or a list of them, by its use
     categories: tuple[Category, ...]
-
-    @cached_property
-    def products(self) -> tuple[Product, ...]:
-        """All products, in shelf order."""
-        return tuple(product for category in self.categories for product in category.products)
-
-    @cached_property
-    def shelf(self) -> dict[str, Category]:
-        """The category in which each product's slug stands."""
-        return {product.slug: category for category in self.categories for product in category.products}
+    products: tuple[Product, ...]  # in shelf order
 
     @cached_property
     def by_slug(self) -> dict[str, Product]:
         """Each product by its slug."""
         return {product.slug: product for product in self.products}
 
-    def neighbours(self, product: Product, count: int) -> tuple[Product, ...]:
-        """The `count` products that follow this one on the shelf, around the corner if need be."""
+    @cached_property
+    def by_category(self) -> dict[str, Category]:
+        """Each category by its slug."""
+        return {category.slug: category for category in self.categories}
+
+    def shelf(self, category: Category) -> tuple[Product, ...]:
+        """The products of a category."""
+        return tuple(product for product in self.products if product.category is category)
+
+    @cached_property
+    def featured(self) -> tuple[Product, ...]:
+        """The first two products of each category, taken in turn."""
+        rows = zip(*(self.shelf(category)[:2] for category in self.categories), strict=True)
+        return tuple(product for row in rows for product in row)
+
+    def neighbours(self, product: Product) -> tuple[Product, ...]:
+        """The products that follow this one on the shelf, around the corner if need be."""
         start = self.products.index(product) + 1
-        ring = self.products + self.products
-        return ring[start : start + count]
+        return (self.products + self.products)[start : start + _RELATED]
 
 
-ASSORTMENTS: dict[str, Assortment] = {
-    language: Assortment(
-        language,
-        tuple(
-            Category(**{**category, "products": tuple(Product(**each) for each in category["products"])})
-            for category in sold["categories"]
-        ),
-    )
-    for language, sold in LANGUAGES.items()
-}
+def _assortment(language: str) -> Assortment:
+    document = json.loads(_DATA.joinpath(f"{language}.json").read_text(encoding="utf-8"))
+    stock = [(category.pop("products"), Category(**category)) for category in document["categories"]]
+    products = (Product(**each, category=category) for sold, category in stock for each in sold)
+    return Assortment(document["words"], tuple(category for _, category in stock), tuple(products))
 
+
+ASSORTMENTS: dict[str, Assortment] = {language: _assortment(language) for language in _LANGUAGES}
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 THIN_NO_BREAK = "\N{NARROW NO-BREAK SPACE}"

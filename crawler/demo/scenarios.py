@@ -1,4 +1,4 @@
-"""The ways in which a shop can misbehave: one small function each, and the table that names them.
+"""The ways in which a shop can misbehave; `data/scenarios.toml` has their names and what each does.
 
 A scenario stands before a page: it may answer in its place, change the answer, or let it through. A shop may
 have one for good, and any shop shows one to a request whose path begins with `/scenario/<name>/`.
@@ -11,23 +11,32 @@ import zlib
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from html import escape
-from itertools import starmap
+from importlib import resources
 from urllib.parse import quote
 
 from attrs import frozen
 
-from crawler.demo.scenes import SCENES
+from crawler.demo.pages import not_found, notice
+from crawler.demo.shops import SCENARIO_TABLE
 from crawler.demo.wire import HTML, Ending, Reply
 from crawler.errors import NotFoundError, UsageError
 
 PREFIX = "/scenario/"
+_SCENE = "/scene/"  # what a page with a scenario fetches by script
 _MEGABYTE = 1 << 20
 MAX_MS = 600_000
 MAX_BOMB_MEGABYTES = 512
 ENDLESS_BYTES = 512 * _MEGABYTE
 _MAX_HEADER_KILOBYTES = 4096
 _FILL_CHARS = 4000
+CANARY_PORT = 9
 _WORD = re.compile(r"[A-Za-z0-9_-]{1,40}")
+_MAIN = re.compile(r"(<main\b[^>]*>)(.*)(</main>)", re.DOTALL)
+_LINKED_DATA = re.compile(r'<script type="application/ld\+json">.*?</script>\n?', re.DOTALL)
+_IMAGE = re.compile(r'(<img\b[^>]*?) src="')
+_GRID = re.compile(r'(<ul class="grid[^>]*>)')
+_BLANK = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
+_PDF = b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[]>>endobj\n%%EOF\n"
 
 
 @frozen
@@ -41,7 +50,7 @@ class Call:
     host: str  # the host, without suffix and port
     url: Callable[[str, str], str]  # the URL of a host and a path
 
-    def number(self, name: str, default: int, most: int) -> int:
+    def number(self, name: str, default: int, most: int = MAX_MS) -> int:
         """A parameter of the query, at most `most`."""
         given = self.query.get(name, str(default))
         if not given.isdecimal():
@@ -70,81 +79,44 @@ Page = Callable[[str], Reply]
 Act = Callable[[Call, Page], Reply]
 
 
-@frozen
-class Scenario:
-    """A named way to misbehave."""
-
-    name: str
-    purpose: str  # one line, with the parameters that it takes and their defaults
-    act: Act
-
-
-def _notice(status: int, title: str, text: str, *headers: tuple[str, str]) -> Reply:
-    page = (
-        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{title}</title></head>\n'
-        f"<body>\n<h1>{title}</h1>\n<p>{text}</p>\n</body>\n</html>\n"
-    )
-    return Reply(page.encode(), status, headers=headers)
-
-
-def not_found(path: str) -> Reply:
-    """What any shop answers where it has no page."""
-    return _notice(404, "Not on these shelves", f"We looked twice, but there is nothing at {escape(path)}.")
-
-
-def _slow(call: Call, page: Page) -> Reply:
-    return page(call.path).but(delay=call.number("ms", 1500, MAX_MS) / 1000)
-
-
 def _too_many(call: Call, _page: Page) -> Reply:
-    wait = call.number("after", 2, MAX_MS)
-    return _notice(429, "One at a time, please", "Too many requests.", ("Retry-After", str(wait)))
+    wait = str(call.number("after", 2))
+    return notice(429, "One at a time, please", "Too many requests.", ("Retry-After", wait))
 
 
-def _unavailable(call: Call, _page: Page) -> Reply:
-    wait = call.number("after", 2, MAX_MS)
-    return _notice(503, "Back in a moment", "We are taking stock.", ("Retry-After", str(wait)))
+def _unavailable(wait: str) -> Reply:
+    return notice(503, "Back in a moment", "We are taking stock.", ("Retry-After", wait))
 
 
 def _recovers(call: Call, page: Page) -> Reply:
-    if call.before >= call.number("times", 2, MAX_MS):
-        return page(call.path)
-    return _notice(503, "Back in a moment", "We are taking stock.", ("Retry-After", "1"))
+    return page(call.path) if call.before >= call.number("times", 2) else _unavailable("1")
 
 
 def _to(status: int, where: str) -> Reply:
     location = quote(where, safe=":/?=&")
-    return _notice(
-        status, "This page has moved", f'It is <a href="{location}">here</a> now.', ("Location", location)
-    )
+    text = f'It is <a href="{location}">here</a> now.'
+    return notice(status, "This page has moved", text, ("Location", location))
 
 
-def _redirect_side(side: str, status: int, call: Call, page: Page) -> Reply:
+def _to_side_host(side: str, status: int, call: Call, page: Page) -> Reply:
     wanted = f"{side}.{call.bare_host}"
     return page(call.path) if call.host == wanted else _to(status, call.url(wanted, call.path))
 
 
-def _redirect_away(call: Call, _page: Page) -> Reply:
+def _to_another_site(call: Call, _page: Page) -> Reply:
     elsewhere = "german" if call.bare_host == "plain" else "plain"
     return _to(302, call.url(elsewhere, call.path))
 
 
-def _redirect_loop(call: Call, _page: Page) -> Reply:
+def _in_a_circle(call: Call, _page: Page) -> Reply:
     turn = call.number("turn", 0, 9)
     here = f"{PREFIX}redirect-loop{call.path}" if call.by_prefix else call.path
     return _to(302, f"{here}?turn={(turn + 1) % 3}")
 
 
-def _bot_block(_call: Call, _page: Page) -> Reply:
-    return _notice(
-        200,
-        "Attention required",
-        "Please verify you are human: solve the captcha below. <img src='/favicon.png' alt='captcha'>",
-    )
-
-
-def _bot_block_clears(call: Call, page: Page) -> Reply:
-    return page(call.path) if call.before % 2 else _bot_block(call, page)
+def _captcha(_call: Call, _page: Page) -> Reply:
+    text = "Please verify you are human: solve the captcha below. <img src='/favicon.png' alt='captcha'>"
+    return notice(200, "Attention required", text)
 
 
 def _recoded(declared: str, sent: str, call: Call, page: Page) -> Reply:
@@ -193,72 +165,135 @@ def _bomb(megabytes: int) -> bytes:
 
 def _huge_headers(call: Call, page: Page) -> Reply:
     count = call.number("kb", 256, _MAX_HEADER_KILOBYTES) * 1024 // _FILL_CHARS
-    return page(call.path).but(
-        headers=tuple((f"X-Ledger-{i}", "entry-" * (_FILL_CHARS // 6)) for i in range(count))
+    headers = tuple((f"X-Ledger-{i}", "entry-" * (_FILL_CHARS // 6)) for i in range(count))
+    return page(call.path).but(headers=headers)
+
+
+# What only a browser meets: a fragment of `data/scenes` at the end of each page, and what that fetches.
+
+
+@cache
+def _fragment(name: str) -> str:
+    path = resources.files("crawler.demo").joinpath("data", "scenes", f"{name}.html")
+    return path.read_text(encoding="utf-8")
+
+
+def _with_fragment(
+    name: str, call: Call, page: Page, change: Callable[[str], str] = str, **values: str
+) -> Reply:
+    """The page with the fragment of that name at its end."""
+    reply = page(call.path)
+    if reply.content_type != HTML or reply.status != 200:  # ruff: ignore[magic-value-comparison] - OK
+        return reply
+    base = f"{PREFIX}{name}" if call.by_prefix else ""
+    fragment = _fragment(name)
+    for key, value in {"base": base, "path": call.path, **values}.items():
+        fragment = fragment.replace(f"{{{key}}}", value)
+    before, end, after = change(reply.body.decode()).rpartition("</body>")
+    return reply.but(body=f"{before}{fragment}{end}{after}".encode())
+
+
+def _script_only(call: Call, page: Page) -> Reply:
+    if call.path == f"{_SCENE}main":
+        inner = page(call.query.get("path", "/"))
+        found = _MAIN.search(inner.body.decode()) if inner.content_type == HTML else None
+        return Reply((found[2] if found else "").encode())
+    return _with_fragment(
+        "script-only", call, page, lambda html: _MAIN.sub(r"\1\3", _LINKED_DATA.sub("", html))
     )
+
+
+def _lazy(call: Call, page: Page) -> Reply:
+    return _with_fragment("lazy", call, page, lambda html: _IMAGE.sub(rf'\1 src="{_BLANK}" data-src="', html))
+
+
+def _in_frame(call: Call, page: Page) -> Reply:
+    if call.path == f"{_SCENE}frame":
+        return Reply(_fragment("frame").encode())
+    frame = call.url(f"m.{call.bare_host}", f"{PREFIX}banner-in-frame{_SCENE}frame")
+    return _with_fragment("banner-in-frame", call, page, frame=escape(frame))
+
+
+def _endless_scroll(call: Call, page: Page) -> Reply:
+    if call.path == f"{_SCENE}more":
+        number = call.number("page", 1, 10_000)
+        return Reply(f'<p style="height:420px">Shelf {number}, and there are more.</p>\n'.encode())
+    return _with_fragment("endless-scroll", call, page)
+
+
+def _never_idle(call: Call, page: Page) -> Reply:
+    if call.path == f"{_SCENE}tick":
+        return Reply(b"tick", content_type="text/plain")
+    return _with_fragment("never-idle", call, page)
+
+
+def _probing(call: Call, page: Page) -> Reply:
+    if call.path == f"{_SCENE}away":
+        port = call.number("port", CANARY_PORT, 65_535)
+        return Reply(status=302, headers=(("Location", f"http://127.0.0.1:{port}/redirected"),))
+    return _with_fragment("probing", call, page, canary=str(CANARY_PORT))
+
+
+def _download(call: Call, page: Page) -> Reply:
+    if call.path == "/products/price-list":
+        attached = ("Content-Disposition", 'attachment; filename="prices.pdf"')
+        return Reply(_PDF, content_type="application/pdf", headers=(attached,))
+    reply = page(call.path)
+    if reply.content_type != HTML:
+        return reply
+    base = f"{PREFIX}download" if call.by_prefix else ""
+    link = f'<li class="tile"><a href="{base}/products/price-list">Price list</a></li>'
+    return reply.but(body=_GRID.sub(rf"\1{link}", reply.body.decode(), count=1).encode())
+
+
+# A scenario that is not listed here is a fragment and nothing else.
+_ACTS: dict[str, Act] = {
+    "slow": lambda call, page: page(call.path).but(delay=call.number("ms", 1500) / 1000),
+    "404": lambda call, _: not_found(call.path),
+    "403": lambda *_: notice(403, "Members and friends only", "The door is locked for this visitor."),
+    "429": _too_many,
+    "429-bare": lambda *_: notice(429, "One at a time, please", "Too many requests."),
+    "503": lambda call, _: _unavailable(str(call.number("after", 2))),
+    "503-recovers": _recovers,
+    "redirect": lambda call, _: _to(302, call.target),
+    "redirect-permanent": lambda call, _: _to(301, call.target),
+    "redirect-www": partial(_to_side_host, "www", 301),
+    "redirect-host": partial(_to_side_host, "m", 302),
+    "redirect-away": _to_another_site,
+    "redirect-loop": _in_a_circle,
+    "bot-block": _captcha,
+    "bot-block-clears": lambda call, page: page(call.path) if call.before % 2 else _captcha(call, page),
+    "truncated": lambda call, page: page(call.path).but(ending=Ending.CUT),
+    "charset": partial(_recoded, "utf-8", "windows-1252"),
+    "charset-reversed": partial(_recoded, "iso-8859-1", "utf-8"),
+    "empty": lambda *_: Reply(),
+    "binary": _binary,
+    "endless": _endless,
+    "gzip-bomb": _gzip_bomb,
+    "reset": lambda call, page: page(call.path).but(ending=Ending.RESET),
+    "huge-headers": _huge_headers,
+    "script-only": _script_only,
+    "banner-in-frame": _in_frame,
+    "lazy": _lazy,
+    "endless-scroll": _endless_scroll,
+    "never-idle": _never_idle,
+    "download": _download,
+    "probing": _probing,
+}
+
+
+@frozen
+class Scenario:
+    """A named way to misbehave."""
+
+    name: str
+    purpose: str  # one line, with the parameters that it takes and their defaults
+    act: Act
 
 
 SCENARIOS: dict[str, Scenario] = {
-    scenario.name: scenario
-    for scenario in (
-        Scenario("slow", "the page, after `ms` milliseconds (1500)", _slow),
-        Scenario("404", "status 404", lambda call, _: not_found(call.path)),
-        Scenario(
-            "403",
-            "status 403",
-            lambda *_: _notice(403, "Members and friends only", "The door is locked for this visitor."),
-        ),
-        Scenario("429", "status 429 with Retry-After of `after` seconds (2)", _too_many),
-        Scenario(
-            "429-bare",
-            "status 429 without Retry-After",
-            lambda *_: _notice(429, "One at a time, please", "Too many requests."),
-        ),
-        Scenario("503", "status 503 with Retry-After of `after` seconds (2)", _unavailable),
-        Scenario("503-recovers", "status 503 for `times` requests (2), then the page", _recovers),
-        Scenario("redirect", "302 to the page behind the prefix", lambda call, _: _to(302, call.target)),
-        Scenario(
-            "redirect-permanent", "301 to the page behind the prefix", lambda call, _: _to(301, call.target)
-        ),
-        Scenario(
-            "redirect-www", "301 to the same page on the shop's www host", partial(_redirect_side, "www", 301)
-        ),
-        Scenario(
-            "redirect-host", "302 to the same page on the shop's m host", partial(_redirect_side, "m", 302)
-        ),
-        Scenario("redirect-away", "302 to the same path of the plain shop, another site", _redirect_away),
-        Scenario("redirect-loop", "302 in a circle of three", _redirect_loop),
-        Scenario("bot-block", "status 200 with a captcha instead of the page", _bot_block),
-        Scenario(
-            "bot-block-clears", "the captcha on every other request, the page between", _bot_block_clears
-        ),
-        Scenario(
-            "truncated",
-            "the full Content-Length, half the body, connection closed",
-            lambda call, page: page(call.path).but(ending=Ending.CUT),
-        ),
-        Scenario(
-            "charset",
-            "declares `declared` (utf-8), sends `sent` (windows-1252)",
-            partial(_recoded, "utf-8", "windows-1252"),
-        ),
-        Scenario(
-            "charset-reversed",
-            "declares `declared` (iso-8859-1), sends `sent` (utf-8)",
-            partial(_recoded, "iso-8859-1", "utf-8"),
-        ),
-        Scenario("empty", "status 200, text/html, no body", lambda *_: Reply()),
-        Scenario("binary", "an image's bytes as text/html", _binary),
-        Scenario("endless", "a chunked body that ends after 512 MB", _endless),
-        Scenario("gzip-bomb", "a gzip body that unfolds to `mb` megabytes (256)", _gzip_bomb),
-        Scenario(
-            "reset",
-            "the connection is reset before any answer",
-            lambda call, page: page(call.path).but(ending=Ending.RESET),
-        ),
-        Scenario("huge-headers", "the page with `kb` KB of headers (256)", _huge_headers),
-        *starmap(Scenario, SCENES),
-    )
+    name: Scenario(name, values["does"], _ACTS.get(name, partial(_with_fragment, name)))
+    for name, values in SCENARIO_TABLE.items()
 }
 
 
