@@ -20,10 +20,10 @@ from crawler.db.models import Job
 from crawler.engines.flags import OPTIONS, checked_option
 from crawler.errors import ExitCode, UsageError
 from crawler.jobs import orders, registry, steps
-from crawler.jobs.crawling import Archive, Crawl
+from crawler.jobs.crawling import Crawl
 from crawler.jobs.lifecycle import JobStateError, JobStatus
 from crawler.jobs.presence import workers_at
-from crawler.jobs.steps import Came
+from crawler.jobs.steps import Archive, Came
 from crawler.jobs.worker import Worker, passing_on_signals
 from crawler.retention.holds import note_action
 from crawler.runs.sources import known_sources

@@ -16,7 +16,8 @@ class JobSettings(SettingsPart):
     """What a worker of jobs goes by."""
 
     tool_cmd: Annotated[str, Takes("a command line; quotes hold words together, no shell reads it")] = Field(
-        "", description="The archive tool that workers start; empty: `vitrine-archive-tool`."
+        "",
+        description="A program that makes all jobs; empty: our own engine, or `vitrine-archive-tool`.",
     )
     job_lease_seconds: Seconds = Field(
         60, ge=1, le=3_600, description="How long a job stays with a worker whose machine died."

@@ -1,21 +1,15 @@
-"""What the archive tool asks of an engine, and what an attempt of one may come to."""
+"""What an archive may come to, as a stage and as an exit code; which errors are the machine's."""
 
 from __future__ import annotations
 
 import errno
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, Protocol
-
-from attrs import frozen
+from typing import TYPE_CHECKING
 
 from crawler.errors import CrawlerError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from pathlib import Path
-
-    from crawler.engines.process import Launch
-    from crawler.engines.state import ArchiveState
 
 # Of disks that are full, mounts that are stale, servers that are away: nothing that a page or a source did.
 INFRASTRUCTURE_ERRNOS = {
@@ -25,7 +19,7 @@ INFRASTRUCTURE_ERRNOS = {
 
 
 class ToolExit(IntEnum):
-    """What the archive tool exits with."""
+    """The exit codes of the archive tool, which a job has of our own engine, too."""
 
     DONE = 0
     FAILED = 1
@@ -35,7 +29,7 @@ class ToolExit(IntEnum):
 
 
 class Stage(StrEnum):
-    """The tool's word for what an archive came to."""
+    """How far an archive came."""
 
     COMPLETED = "completed"
     PARTLY = "partly"  # some pages could not be had
@@ -43,7 +37,6 @@ class Stage(StrEnum):
     EXISTS = "exists"
     STALLED = "stalled"
     FAILED = "failed"
-    OVER = "over"  # nothing was left of what was gone on with
     USAGE = "usage"
     INFRASTRUCTURE = "infrastructure"
     INTERRUPTED = "interrupted"
@@ -52,7 +45,6 @@ class Stage(StrEnum):
 EXIT_OF = {
     Stage.COMPLETED: ToolExit.DONE, Stage.PARTLY: ToolExit.DONE, Stage.LIMIT_HIT: ToolExit.DONE,
     Stage.EXISTS: ToolExit.FAILED, Stage.STALLED: ToolExit.FAILED, Stage.FAILED: ToolExit.FAILED,
-    Stage.OVER: ToolExit.FAILED,
     Stage.USAGE: ToolExit.USAGE, Stage.INFRASTRUCTURE: ToolExit.INFRASTRUCTURE,
     Stage.INTERRUPTED: ToolExit.INTERRUPTED,
 }  # fmt: skip
@@ -63,35 +55,6 @@ class InfrastructureError(CrawlerError):
 
     code = "infrastructure"
     exit_code = 75
-
-
-@frozen
-class Attempt:
-    """One start of an engine."""
-
-    number: int  # over all starts of the tool
-    workers: int
-    reductions: int
-    state: ArchiveState
-
-
-class Engine(Protocol):
-    """The program that does the crawl."""
-
-    def require(self) -> None:
-        """Raise InfrastructureError where it could not work."""
-
-    def launch(self, attempt: Attempt) -> Launch:
-        """How it is started."""
-
-    def progress(self) -> Iterator[str]:
-        """Lines of statistics that do not come with its output; called after it was started."""
-
-    def came_to(self, code: int, tail: Sequence[str]) -> Stage:
-        """What its exit code means, beside the last lines that it wrote."""
-
-    def final_zim(self) -> Launch | None:
-        """How one ZIM is built of all WARCs of several attempts; None where that is not to be done."""
 
 
 def is_infrastructure(error: OSError) -> bool:

@@ -1,4 +1,4 @@
-"""The tool's memory in the archive's own folder: what was adapted, which folders it wrote to, which run."""
+"""An archive's folder: the state file of the archive tool, temporary folders, WARC files, permissions."""
 
 from __future__ import annotations
 
@@ -27,25 +27,23 @@ class ArchiveState:
 
     adaptation: Adaptation | None = None
     temp_folders: list[str] = field(factory=list)  # names below the archive's folder
-    run: int | None = None  # of the engine `vitrine`
-    crawled: int = 0  # the most pages that an attempt had captured; of a run, all of it
+    crawled: int = 0  # the most pages that an attempt had captured
     stages: int = 0  # attempts of the engine so far
 
     @classmethod
     def load(cls, folder: Path) -> ArchiveState:
         """What is known; of a file that is damaged, or says what cannot be, only what makes sense."""
         said = _read(folder / STATE_FILE)
-        run = _whole(said.get("run"), 1)
         folders = [name for name in _named(said) if is_temp_folder(folder / name)]
         crawled, stages = (_whole(said.get(name)) or 0 for name in ("crawled", "stages"))
-        return cls(_adaptation(said.get("adaptation")), folders, run, crawled, stages)
+        return cls(_adaptation(said.get("adaptation")), folders, crawled, stages)
 
     def save(self, folder: Path) -> None:
         """Write it: the old one or the new one is there, never half of one."""
         said = {
             "temp_dirs_host_paths": [str(folder / name) for name in self.temp_folders[-MAX_FOLDERS:]],
             "adaptation": None if self.adaptation is None else asdict(self.adaptation),
-            "run": self.run, "crawled": self.crawled, "stages": self.stages,
+            "crawled": self.crawled, "stages": self.stages,
         }  # fmt: skip
         write_atomically(folder / STATE_FILE, json.dumps(said, indent=1).encode())
 
@@ -112,6 +110,17 @@ def warc_files_in(root: Path) -> Iterator[Path]:
         return
     for where, _, names in os.walk(root):
         yield from (Path(where) / name for name in sorted(names) if name.endswith((".warc", ".warc.gz")))
+
+
+def relax_permissions(folder: Path) -> None:
+    """Let everybody read our own files in a folder; links and files of others stay as they are."""
+    for where, _, names in os.walk(folder):
+        for path in [Path(where), *(Path(where) / name for name in names)]:
+            found = path.lstat()
+            if found.st_uid != os.getuid() or stat.S_ISLNK(found.st_mode):
+                continue
+            mode = stat.S_IMODE(found.st_mode)
+            path.chmod(mode | 0o044 | (0o011 if stat.S_ISDIR(found.st_mode) or mode & 0o100 else 0))
 
 
 def _read(path: Path) -> dict[str, Any]:

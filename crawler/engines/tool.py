@@ -1,4 +1,4 @@
-"""The archive tool: one folder, one engine, watched over until it is through (SPEC 39-44, 152-154).
+"""The archive tool: runs zimit in one folder, and starts it otherwise when it stands still.
 
 `python -m crawler.engines` or `vitrine-archive-tool`. Its exit codes: 0 done, 1 failed, 2 wrong arguments,
 75 something that it stands on is broken, 130 interrupted.
@@ -10,7 +10,6 @@ import os
 import shlex
 import shutil
 import signal
-import stat
 import sys
 import time
 from collections import deque
@@ -24,7 +23,6 @@ from attrs import frozen
 from crawler.clock import utc_now
 from crawler.engines.engine import (
     EXIT_OF,
-    Attempt,
     InfrastructureError,
     Stage,
     ToolExit,
@@ -35,8 +33,7 @@ from crawler.engines.flags import OptionError, help_text, order_of
 from crawler.engines.leftovers import Leftovers
 from crawler.engines.monitor import Monitor
 from crawler.engines.process import Guarded, Launch
-from crawler.engines.scrapy_engine import ScrapyEngine
-from crawler.engines.state import STATE_FILE, ArchiveState, temp_folders, warc_files
+from crawler.engines.state import STATE_FILE, ArchiveState, relax_permissions, temp_folders, warc_files
 from crawler.engines.statistics import end_line, statistics_of
 from crawler.engines.strategy import Adaptation, answer_to
 from crawler.engines.zimit_engine import RESUME_FILE, ZimitEngine
@@ -46,11 +43,9 @@ from crawler.urls import redacted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from crawler.engines.engine import Engine
     from crawler.engines.flags import ToolOrder
     from crawler.engines.strategy import Answer, Trouble
 
-ENGINES: dict[str, Callable[[ToolOrder, Path], Engine]] = {"vitrine": ScrapyEngine, "zimit": ZimitEngine}
 ENGINE_VARIABLE = "VITRINE_ENGINE"
 LOOK_SECONDS = 0.2
 STOP_SECONDS = 30.0  # from asking an engine that stands still to ending it
@@ -73,7 +68,8 @@ def run(arguments: Sequence[str]) -> int:
         return ToolExit.DONE
     try:
         order = order_of(arguments, _seeds_of)
-        tool = Tool(order, engine_name())
+        require_zimit()
+        tool = Tool(order)
     except CrawlerError as error:
         _tell_error(error)
         return error.exit_code
@@ -82,12 +78,12 @@ def run(arguments: Sequence[str]) -> int:
     return tool.run()
 
 
-def engine_name() -> str:
-    """Which engine the environment asks for."""
-    name = os.environ.get(ENGINE_VARIABLE) or "vitrine"
-    if name not in ENGINES:
-        raise OptionError(f"{ENGINE_VARIABLE} is {name!r}", hint="it takes " + ", ".join(ENGINES))
-    return name
+def require_zimit() -> None:
+    """Refuse any other engine that the environment asks for."""
+    name = os.environ.get(ENGINE_VARIABLE) or "zimit"
+    if name != "zimit":
+        hint = "workers start the engine vitrine themselves, where TOOL_CMD is empty"
+        raise OptionError(f"{ENGINE_VARIABLE} is {name!r}; this tool runs zimit", hint=hint)
 
 
 @frozen
@@ -124,11 +120,11 @@ class Output:
 class Tool:
     """Starts the engine, and starts it otherwise when it stands still."""
 
-    def __init__(self, order: ToolOrder, engine: str) -> None:
+    def __init__(self, order: ToolOrder) -> None:
         self.folder = Path(order.output_dir).absolute()
         self.folder.mkdir(parents=True, exist_ok=True)
         self.order = order
-        self.engine: Engine = ENGINES[engine](order, self.folder)
+        self.engine = ZimitEngine(order, self.folder)
         self.state = ArchiveState.load(self.folder)
         self.stopping = Event()
         self._leftovers = Leftovers(self.folder)
@@ -165,7 +161,7 @@ class Tool:
         if EXIT_OF[stage] is ToolExit.DONE:
             stage = self._finish(stage)
         if self.order.option("relax_perms"):
-            relax(self.folder)
+            relax_permissions(self.folder)
         return stage
 
     def _crawl(self) -> Stage:
@@ -180,10 +176,7 @@ class Tool:
             if self.stopping.is_set():
                 return Stage.INTERRUPTED
             if ended.trouble is None:
-                stage = self._came_to(ended)
-                if stage is not None:
-                    return stage
-                continue
+                return self.engine.came_to(ended.code, ended.tail)
             answer = answer_to(self.order, self._adaptation, time.time(), progressed=ended.monitor.progressed)
             self.state.adaptation = answer.after
             self.state.save(self.folder)
@@ -194,19 +187,6 @@ class Tool:
                 return Stage.INTERRUPTED
         self._out.note(f"gives up: the engine was started {MAX_STARTS} times")
         return Stage.STALLED
-
-    def _came_to(self, ended: _Ended) -> Stage | None:
-        """What the engine came to by itself; None where it is to begin anew.
-
-        What failed is not gone on with: of a run that is over nothing would be left to do.
-        """
-        stage = self.engine.came_to(ended.code, ended.tail)
-        if stage is Stage.OVER and self.state.crawled:
-            return Stage.COMPLETED
-        if stage in {Stage.OVER, Stage.FAILED, Stage.USAGE} and self.state.run is not None:
-            self.state.run, self.state.crawled = None, 0
-            self.state.save(self.folder)
-        return None if stage is Stage.OVER else stage
 
     def _finish(self, stage: Stage) -> Stage:
         """Build what is built of the whole, and tidy up where that is wanted."""
@@ -230,23 +210,16 @@ class Tool:
     def _attempt(self) -> _Ended:
         self.state.stages += 1
         self.state.save(self.folder)
-        adapted = self._adaptation
-        launch = self.engine.launch(
-            Attempt(self.state.stages, adapted.workers, adapted.reductions, self.state)
-        )
+        launch = self.engine.launch(self.state.stages, self._adaptation.workers)
         monitor = Monitor(self.order, time.monotonic, self.state.crawled)
         tail = deque[str](maxlen=TAIL_LINES)
         guarded = self._running = Guarded(launch)
         if self.stopping.is_set():
             guarded.stop()
-        hears = [
-            self._listen(guarded.lines(), monitor, tail),
-            self._listen((line.encode() for line in self.engine.progress()), monitor, tail),
-        ]
+        hearing = self._listen(guarded.lines(), monitor, tail)
         trouble = self._watch(guarded, monitor)
         code = guarded.wait() or 0
-        for thread in hears:
-            thread.join(STOP_SECONDS)
+        hearing.join(STOP_SECONDS)
         guarded.close()
         self._running, self._engine_exit = None, code
         return _Ended(code, trouble, monitor, tuple(tail))
@@ -283,14 +256,10 @@ class Tool:
         return thread
 
     def _note_progress(self, line: str) -> None:
-        """Remember how far the crawl is, and its run, for whoever goes on after a crash."""
+        """Remember how far the crawl is, for whoever goes on after a crash."""
         said = statistics_of(line)
-        if said is None:
-            return
-        is_new = said.crawled > self.state.crawled or said.run not in {None, self.state.run}
-        self.state.crawled = max(said.crawled, self.state.crawled)
-        self.state.run = said.run or self.state.run
-        if is_new:
+        if said is not None and said.crawled > self.state.crawled:
+            self.state.crawled = said.crawled
             # Whoever listens has to go on, or the engine would wait for ever to be heard.
             with suppress(OSError):
                 self.state.save(self.folder)
@@ -353,23 +322,12 @@ def begun_or_new(order: ToolOrder, folder: Path, out: Output) -> ArchiveState | 
         zim.unlink()
         (folder / RESUME_FILE).unlink(missing_ok=True)
         state = ArchiveState()
-    begun = state.run or state.stages or any(warc_files(folder))
+    begun = state.stages or any(warc_files(folder))
     if not begun or state.adaptation is None:
         state.adaptation = Adaptation(order.option("initial_workers"))
     how = "goes on with" if begun else "begins"
     out.note(f"{how} {order.name} with {state.adaptation.workers} workers")
     return state
-
-
-def relax(folder: Path) -> None:
-    """Let others read what is ours; links and what others own stay as they are."""
-    for where, _, names in os.walk(folder):
-        for path in [Path(where), *(Path(where) / name for name in names)]:
-            found = path.lstat()
-            if found.st_uid != os.getuid() or stat.S_ISLNK(found.st_mode):
-                continue
-            mode = stat.S_IMODE(found.st_mode)
-            path.chmod(mode | 0o044 | (0o011 if stat.S_ISDIR(found.st_mode) or mode & 0o100 else 0))
 
 
 def _seeds_of(path: str) -> list[str]:

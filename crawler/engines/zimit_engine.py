@@ -17,10 +17,9 @@ from crawler.engines.process import Launch
 from crawler.engines.state import temp_folders, warc_files, write_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from crawler.engines.engine import Attempt
     from crawler.engines.flags import ToolOrder
 
 DOCKER = "docker"
@@ -73,21 +72,20 @@ class ZimitEngine:
                 "docker does not answer", hint="start its daemon: `docker info` has to work"
             )
 
-    def launch(self, attempt: Attempt) -> Launch:
-        """Crawl into the folder; a crawl that was begun is gone on with where its configuration is there."""
+    def launch(self, number: int, workers: int) -> Launch:
+        """Return how an attempt is started, which goes on with an earlier one that left its configuration.
+
+        `number` counts the attempts over all starts of the tool.
+        """
         self._remove_older()
-        name = f"{self._prefix}{self._epoch}-{attempt.number}"
+        name = f"{self._prefix}{self._epoch}-{number}"
         resume = self._resume_file()
         goes_on = ["--config", f"/output/{RESUME_FILE}"] if resume else []
         zimit = [
-            "zimit", *self._seeds(), "--name", self.order.name, "--workers", str(attempt.workers),
+            "zimit", *self._seeds(), "--name", self.order.name, "--workers", str(workers),
             "--keep", "--output", "/output", *goes_on, *self.order.passthrough,
         ]  # fmt: skip
         return self._container(name, zimit)
-
-    def progress(self) -> Iterator[str]:
-        """All that it says comes with its output."""
-        return iter(())
 
     def came_to(self, code: int, tail: Sequence[str]) -> Stage:
         """By the table; a disk that is full is one whatever the code."""

@@ -9,6 +9,7 @@ import os
 import socket
 from datetime import timedelta
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from uuid import uuid4
 
@@ -17,11 +18,13 @@ from sqlalchemy import bindparam, exists, insert, or_, select, update
 
 from crawler import logs
 from crawler.access.process import is_gone, this_process
-from crawler.db.models import Job, JobStep, RegisteredSource, ScrapeRecord, WarcFile
+from crawler.db.models import Job, JobStep, RegisteredSource, Run, ScrapeRecord, WarcFile
 from crawler.errors import UsageError
 from crawler.jobs.lifecycle import CRAWLABLE, JobStateError, JobStatus, after_failed_crawl, require_change
 from crawler.leases.rows import Leases
 from crawler.leases.rules import LeaseRules
+from crawler.runs import tasks
+from crawler.runs.rows import RunStatus
 from crawler.storable import as_json
 
 if TYPE_CHECKING:
@@ -65,16 +68,27 @@ class Came(StrEnum):
 
 
 @frozen
+class Archive:
+    """What is to be crawled, and where to."""
+
+    name: str
+    folder: Path
+    config: Mapping[str, Any]
+    engine: str = "vitrine"
+    job_id: int | None = None
+    epoch: int = 1
+    root_in_use: bool = False  # files of archives are stored in ARCHIVE_ROOT
+    run_id: int | None = None  # the run of our own engine that goes on
+    is_crawled: bool = False  # that run is completed already
+
+
+@frozen
 class Work:
-    """A crawl to be done, and the right to say what came of it."""
+    """A crawl to be done, and the right to write its outcome."""
 
     lease: Lease
     job_id: int
-    name: str
-    engine: str
-    output_dir: str
-    config: dict[str, Any]
-    root_in_use: bool  # files of archives lie in ARCHIVE_ROOT
+    archive: Archive
 
 
 @frozen
@@ -139,12 +153,16 @@ class Steps(StepLeases):
             error = f"job {job.id} is {job.status}; nothing of it is to be crawled"
             self.leases.fail(db, lease, error, db.now, final=True)
             return None
-        was = job.status
+        was, (run_id, captured) = job.status, _run_to_go_on_with(db, job)
         fresh = dict.fromkeys(_OF_THE_LAST_CRAWL)
-        move_job(db, job, JobStatus.RUNNING, now=db.now, facts={**fresh, "started_at": db.now})
+        facts = {**fresh, "started_at": db.now, "run_id": run_id, **captured}
+        move_job(db, job, JobStatus.RUNNING, now=db.now, facts=facts)
         note_begun(db, row, lease, self.owner, was=was)
-        config, in_use = dict(job.config or {}), self._root_in_use(db)
-        return Work(lease, job.id, job.name, job.engine, job.output_dir, config, in_use)
+        archive = Archive(
+            job.name, Path(job.output_dir), dict(job.config or {}), job.engine, job.id, lease.epoch,
+            self._root_in_use(db), run_id, is_crawled=bool(captured),
+        )  # fmt: skip
+        return Work(lease, job.id, archive)
 
     def _root_in_use(self, db: Transaction) -> bool:
         """Whether files were counted below ARCHIVE_ROOT: then it is there, or is not mounted."""
@@ -246,7 +264,26 @@ def columns_of(said: Statistics) -> dict[str, Any]:
     """Statistics as a job's columns (SPEC 46)."""
     counts = {"crawled": said.crawled, "total": said.total, "failed": said.failed}
     columns = {f"pages_{name}": min(count, MAX_COUNT) for name, count in counts.items()}
-    return {**columns, "last_stats_json": as_json(said.raw, values=500, depth=6)}
+    run = {"run_id": said.run} if said.run else {}
+    return {**columns, **run, "last_stats_json": as_json(said.raw, values=500, depth=6)}
+
+
+def _run_to_go_on_with(db: Session, job: Job) -> tuple[int | None, dict[str, int]]:
+    """Return the run that an earlier attempt began, and the counts of its pages if it is completed.
+
+    One that was completed without any page is not gone on with: the next attempt begins anew.
+    """
+    run = db.get(Run, job.run_id) if job.run_id else None
+    if run is None:
+        return None, {}
+    if run.status != RunStatus.COMPLETED:
+        return run.id, {}
+    ended = tasks.counts(db, run.id)
+    if not ended["finished"]:
+        return None, {}
+    failed = ended["error"] - tasks.refused(db, run.id)
+    total = ended["finished"] + failed
+    return run.id, {"pages_crawled": ended["finished"], "pages_failed": failed, "pages_total": total}
 
 
 # ── what steps of every kind share ──

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import time
 from contextlib import closing, contextmanager
-from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from crawler import logs
 from crawler.capture.failures import Cause
 from crawler.errors import CrawlerError
 from crawler.jobs.changes_step import Comparer
-from crawler.jobs.crawling import Archive, Crawl
+from crawler.jobs.crawling import Crawl
 from crawler.jobs.indexing import Indexer
 from crawler.jobs.presence import Presence
 from crawler.jobs.steps import Came, Result, Steps
@@ -107,11 +106,8 @@ class Worker:
 
     def work_on(self, work: Work) -> tuple[Result, JobStatus | None]:
         """Crawl what was leased, and write what came of it."""
-        log.info("job.begin", job=work.job_id, name=work.name, engine=work.engine, epoch=work.lease.epoch)
-        archive = Archive(
-            work.name, Path(work.output_dir), work.config, work.engine, work.job_id, work.lease.epoch,
-            work.root_in_use,
-        )  # fmt: skip
+        archive = work.archive
+        log.info("job.begin", job=work.job_id, name=archive.name, engine=archive.engine, epoch=archive.epoch)
         crawl = self._crawl = Crawl(self.settings, archive, lambda said: self._progress(work, said))
         if self.stopping.is_set():
             crawl.stop()

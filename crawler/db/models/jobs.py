@@ -54,14 +54,15 @@ class Job(Base):
     engine: Mapped[str] = mapped_column(default="vitrine")  # what archives: vitrine or zimit
     status: Mapped[str] = mapped_column(default="queued")  # of its states; docs/jobs.md says what each means
     config: Mapped[dict[str, Any] | None]  # seeds, arguments, options, and the source as it was
+    # of our own engine, which the next attempt goes on with
     run_id: Mapped[int | None] = mapped_column(BigKey, ForeignKey("runs.id", ondelete="SET NULL"), index=True)
     retry_count: Mapped[int] = mapped_column(default=0)  # crawls that failed and were to be tried again
     infra_errors: Mapped[int] = mapped_column(
         default=0
     )  # in a row, of disk, mount, Docker; no retry is counted
-    crawler_exit_code: Mapped[int | None]  # of the archive tool
+    crawler_exit_code: Mapped[int | None]  # of the engine, in the codes of the archive tool
     crawler_status: Mapped[str | None]  # success, failed, infra_error, infra_error_config
-    crawler_stage: Mapped[str | None]  # how far the archive tool had come
+    crawler_stage: Mapped[str | None]  # how far the engine had come
     last_stats_json: Mapped[dict[str, Any] | None]  # the figures that it told last
     pages_crawled: Mapped[int] = mapped_column(default=0)  # pages that were fetched
     pages_total: Mapped[int] = mapped_column(default=0)  # pages that were known
@@ -71,7 +72,7 @@ class Job(Base):
     records_bad: Mapped[int] = mapped_column(default=0)  # records that cannot be read
     final_zim_path: Mapped[str | None]  # the ZIM file, where one was made
     combined_log_path: Mapped[str | None]  # the log of all attempts
-    state_file_path: Mapped[str | None]  # None once it was cleaned up
+    state_file_path: Mapped[str | None]  # of the archive tool; None once it was cleaned up
     cleanup_status: Mapped[str] = mapped_column(default="none")  # what a cleanup has taken of it
     cleaned_at: Mapped[datetime | None]  # when that was
     emptied_at: Mapped[datetime | None]  # when a purge took the last of its WARC files

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def test_what_was_written_is_read(tmp_path: Path) -> None:
     """All of it, and no other file is left; folders that are gone are forgotten."""
     (tmp_path / ".tmpa").mkdir()
-    state = ArchiveState(Adaptation(3, 1, 2, 5.0, 1), [".tmpa", ".tmpgone"], run=7, crawled=9, stages=2)
+    state = ArchiveState(Adaptation(3, 1, 2, 5.0, 1), [".tmpa", ".tmpgone"], crawled=9, stages=2)
     state.save(tmp_path)
-    assert ArchiveState.load(tmp_path) == ArchiveState(Adaptation(3, 1, 2, 5.0, 1), [".tmpa"], 7, 9, 2)
+    assert ArchiveState.load(tmp_path) == ArchiveState(Adaptation(3, 1, 2, 5.0, 1), [".tmpa"], 9, 2)
     assert sorted(path.name for path in tmp_path.iterdir()) == [STATE_FILE, ".tmpa"]
     assert (tmp_path / STATE_FILE).stat().st_mode & 0o777 == 0o640
 
@@ -27,10 +27,10 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        "", "null", "[]", "{", "nonsense\x00", '{"temp_dirs_host_paths": 7, "run": "7", "adaptation": []}',
-        json.dumps({"run": -1, "stages": True, "crawled": 1.5, "adaptation": {"workers": "many"}}),
+        "", "null", "[]", "{", "nonsense\x00", '{"temp_dirs_host_paths": 7, "stages": "7", "adaptation": []}',
+        json.dumps({"stages": True, "crawled": 1.5, "adaptation": {"workers": "many"}}),
         json.dumps({"temp_dirs_host_paths": ["/etc", "../..", "a\x00b", 5, None, "/x/.tmpnone"]}),
-        '{"run":' * 100_000,
+        '{"stages":' * 100_000,
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_forgotten(tmp_path: Path, said: str) -> None:
@@ -44,16 +44,16 @@ def test_a_link_is_neither_state_nor_folder(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     (elsewhere / "collections").mkdir(parents=True)
     (elsewhere / "collections" / "a.warc.gz").touch()
-    ArchiveState(run=7).save(elsewhere)
+    ArchiveState(stages=7).save(elsewhere)
     archive = tmp_path / "archive"
     archive.mkdir()
     (archive / STATE_FILE).symlink_to(elsewhere / STATE_FILE)
     (archive / ".tmpx").symlink_to(elsewhere)
     (archive / "warcs").symlink_to(elsewhere)
-    assert ArchiveState.load(archive).run is None
+    assert ArchiveState.load(archive).stages == 0
     assert (temp_folders(archive), list(warc_files(archive))) == ([], [])
-    ArchiveState(run=8).save(archive)
-    assert (ArchiveState.load(archive).run, ArchiveState.load(elsewhere).run) == (8, 7)
+    ArchiveState(stages=8).save(archive)
+    assert (ArchiveState.load(archive).stages, ArchiveState.load(elsewhere).stages) == (8, 7)
 
 
 def names(found: Any) -> list[str]:

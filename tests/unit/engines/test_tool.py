@@ -120,6 +120,13 @@ def test_wrong_arguments(tmp_path: Path, environment: dict[str, str]) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def test_our_own_engine_needs_no_tool(tmp_path: Path, environment: dict[str, str]) -> None:
+    """A TOOL_CMD that names this tool fails its jobs at once, and says why."""
+    code, said, _ = run(tmp_path, {**environment, "VITRINE_ENGINE": "vitrine"})
+    assert (code, said.startswith("error[tool_option]: "), "TOOL_CMD" in said) == (2, True, True), said
+    assert not (tmp_path / "out").exists()
+
+
 def silent(environment: dict[str, str], tmp_path: Path) -> dict[str, str]:
     """A docker that runs for ever and says nothing; each start is one line."""
     script = '#!/bin/sh\ncase "$1" in run) echo "$$ $*" >> "$STUB_RUNS"; exec sleep 600;; esac\n'

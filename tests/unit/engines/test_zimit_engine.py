@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawler.engines import zimit_engine
-from crawler.engines.engine import Attempt, InfrastructureError, Stage
+from crawler.engines.engine import InfrastructureError, Stage
 from crawler.engines.flags import ToolOrder
-from crawler.engines.state import ArchiveState
 from crawler.engines.zimit_engine import MAX_ARGUMENT_CHARS, RESUME_FILE, SEEDS_FILE, ZimitEngine
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def engine(folder: Path, *seeds: str, passthrough: tuple[str, ...] = ()) -> Zimi
 
 def told(folder: Path, *seeds: str, **more: Any) -> Sequence[str]:
     """The command line of its second attempt."""
-    return engine(folder, *seeds, **more).launch(Attempt(2, 4, 0, ArchiveState())).command
+    return engine(folder, *seeds, **more).launch(2, 4).command
 
 
 def test_without_docker_nothing_begins(

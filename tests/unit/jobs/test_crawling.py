@@ -1,24 +1,24 @@
-"""What an attempt comes to, by the tool's code, its words and the disk; the tool itself is left out."""
+"""What an attempt comes to, by the engine's code, its words and the disk; the engine itself is left out."""
 
 from __future__ import annotations
 
 import errno
 import json
+import os
 import shutil
 from collections import namedtuple
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from crawler.config import load_settings
 from crawler.engines.scrapy_engine import PLAN_FILE
-from crawler.engines.statistics import end_line
+from crawler.engines.statistics import end_line, statistics_of
 from crawler.jobs import crawling
-from crawler.jobs.crawling import MAX_COMMAND_BYTES, SEEDS_FILE, TAIL_LINES, Archive, Crawl
-from crawler.jobs.steps import Came
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from crawler.jobs.crawling import MAX_COMMAND_BYTES, SEEDS_FILE, Crawl
+from crawler.jobs.engine_output import TAIL_LINES
+from crawler.jobs.steps import Archive, Came
 
 Usage = namedtuple("Usage", "total used free")  # ruff: ignore[collections-named-tuple] - as shutil has it
 SEED = "https://shop.example/"
@@ -58,7 +58,7 @@ def crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Crawl:
     """One whose disk has room."""
     monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(100, 10, 90))
     settings = load_settings(
-        {"ARCHIVE_ROOT": str(tmp_path / "root"), "TOOL_CMD": "", "JOB_DISK_LIMIT_PERCENT": 85}
+        {"ARCHIVE_ROOT": str(tmp_path / "root"), "TOOL_CMD": "archive-tool", "JOB_DISK_LIMIT_PERCENT": 85}
     )
     archive = Archive("shop", tmp_path / "root" / "shop" / "1", {"seeds": [SEED]}, job_id=7, epoch=3)
     return Crawl(settings, archive)
@@ -88,14 +88,13 @@ def test_what_a_crawl_is_told(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_seeds_that_are_too_many_come_in_a_file(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command line has an end; so does a source's plan, which always does."""
+    """A command line has an end."""
     seeds = [f"{SEED}{n:09}" for n in range(MAX_COMMAND_BYTES // 30 + 1)]
-    crawl.archive = Archive("shop", crawl.archive.folder, {"seeds": seeds, "source": {"depth": 2}})
+    crawl.archive = Archive("shop", crawl.archive.folder, {"seeds": seeds})
     tool = Tool()
     came(monkeypatch, crawl, tool)
     folder = crawl.archive.folder
     assert (folder / SEEDS_FILE).read_text("utf-8").splitlines() == seeds
-    assert json.loads((folder / PLAN_FILE).read_bytes()) == {"depth": 2}
     launch: Any = tool.launched
     assert seeds[5] not in " ".join(launch.command)
 
@@ -190,3 +189,74 @@ def test_a_standstill_is_a_cause_of_its_own(crawl: Crawl, monkeypatch: pytest.Mo
     result = came(monkeypatch, crawl, tool)
     assert (result.came, result.cause, result.stage) == (Came.FAILED, "stalled", "stalled")
     assert said in result.error
+
+
+class OwnEngine(Tool):
+    """Stands in for our own engine: reports a run and its end through its pipe."""
+
+    def __init__(self, *lines: str, code: int = 0, finished: int = 5) -> None:
+        super().__init__(*lines, code=code)
+        tasks = {"pending": 0, "in_progress": 0, "finished": finished, "error": 2, "refused": 1}
+        self.events = [{"event": "run", "run": 7}, {"event": "run_ended", "tasks": tasks}]
+
+    def __call__(self, launch: Any) -> Tool:
+        """It is started, and says all at once."""
+        os.write(launch.keep[-1], "".join(json.dumps(event) + "\n" for event in self.events).encode())
+        return super().__call__(launch)
+
+
+@pytest.fixture
+def own(crawl: Crawl) -> Crawl:
+    """The same where no TOOL_CMD is set."""
+    crawl.settings = load_settings({**crawl.settings.model_dump(), "TOOL_CMD": ""})
+    return crawl
+
+
+@pytest.mark.parametrize(
+    ("engine", "expected"),
+    [
+        (OwnEngine(), (Came.SUCCESS, 0, "completed")),
+        (OwnEngine(code=3), (Came.SUCCESS, 0, "partly")),
+        (OwnEngine(code=3, finished=0), (Came.FAILED, 0, "partly")),
+        (OwnEngine("it broke", code=1), (Came.FAILED, 1, "failed")),
+        (OwnEngine("it broke", code=137), (Came.FAILED, 1, "failed")),
+        (OwnEngine(code=2), (Came.USAGE, 2, "usage")),
+        (OwnEngine("error[disk_full]: no room", "bye", code=1), (Came.INFRASTRUCTURE, 75, "infrastructure")),
+    ],
+)
+def test_our_own_engine_is_started_without_the_tool(
+    own: Crawl, monkeypatch: pytest.MonkeyPatch, engine: OwnEngine, expected: tuple[object, ...]
+) -> None:
+    """Its codes become those that jobs know; its events are statistics, in the log and in the row."""
+    result = came(monkeypatch, own, engine)
+    assert (result.came, result.exit_code, result.stage) == expected
+    finished = engine.events[1]["tasks"]["finished"]  # type: ignore[index]
+    facts = {name: result.facts[name] for name in ("pages_crawled", "pages_failed", "run_id")}
+    assert facts == {"pages_crawled": finished, "pages_failed": 1, "run_id": 7}
+    lines = Path(result.facts["combined_log_path"]).read_text("utf-8").splitlines()
+    assert [said.crawled for line in lines if (said := statistics_of(line))] == [0, finished]
+    launch: Any = engine.launched
+    assert "crawler.commands" in launch.command
+    assert json.loads((own.archive.folder / PLAN_FILE).read_bytes())["start_urls"] == [SEED]
+
+
+def test_our_own_engine_relaxes_permissions_where_that_is_asked_for(
+    own: Crawl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everybody may read what it left; without the option nothing is changed."""
+    for relaxed, mode in ((False, 0o640), (True, 0o644)):
+        config = {"seeds": [SEED], "tool_options": {"relax_perms": relaxed}}
+        own.archive = Archive("shop", own.archive.folder, config)
+        result = came(monkeypatch, own, OwnEngine())
+        assert Path(result.facts["combined_log_path"]).stat().st_mode & 0o777 == mode
+
+
+def test_what_is_crawled_already_is_only_counted(own: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No engine is started for a run that was completed when its worker died."""
+    (own.archive.folder / "warcs").mkdir(parents=True)
+    (own.archive.folder / "warcs" / "a.warc.gz").write_bytes(b"a" * 9)
+    own.archive = Archive("shop", own.archive.folder, own.archive.config, run_id=7, is_crawled=True)
+    engine = OwnEngine()
+    result = came(monkeypatch, own, engine)
+    assert (engine.launched, result.came, result.stage) == (None, Came.SUCCESS, "completed")
+    assert result.facts["warc_bytes_total"] == 9

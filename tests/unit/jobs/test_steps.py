@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import select, update
 
-from crawler.db.models import Job, JobStep, ScrapeRecord, WarcFile
+from crawler.db.models import Job, JobStep, Run, ScrapeRecord, Task, WarcFile
 from crawler.engines.statistics import Statistics
 from crawler.errors import UsageError
 from crawler.jobs import steps
@@ -21,6 +21,8 @@ from crawler.jobs.steps import (
     Steps,
     Work,
 )
+from crawler.runs import tasks
+from crawler.runs.tasks import task_of
 
 if TYPE_CHECKING:
     from tests.unit.jobs.conftest import Bench
@@ -130,9 +132,9 @@ def test_files_in_its_folder_become_the_jobs(bench: Bench, worker: Steps) -> Non
     work = begun(bench, worker)
     with bench.database.write() as db:
         for folder, owner in (
-            (work.output_dir, None),
-            (f"{work.output_dir}/warcs", None),
-            (work.output_dir, 99),
+            (f"{work.archive.folder}", None),
+            (f"{work.archive.folder}/warcs", None),
+            (f"{work.archive.folder}", 99),
             ("/x", None),
         ):
             name = f"{folder}-{owner}.warc.gz".replace("/", "-")
@@ -177,3 +179,35 @@ def test_only_what_waits_can_be_asked_for(bench: Bench, worker: Steps, status: s
         db.execute(update(Job).values(status="queued", config={}))
         with pytest.raises(UsageError, match="has no seeds"):
             steps.make_due(db, db.scalars(select(Job)).one(), worker.leases)
+
+
+@pytest.mark.parametrize(
+    ("status", "ended", "run", "is_crawled"),
+    [
+        ("running", ["pending"], 1, False),
+        ("stopped", ["finished", "pending"], 1, False),
+        ("completed", ["error"], None, False),
+        ("completed", ["finished", "finished", "error"], 1, True),
+    ],
+)
+def test_a_crawl_goes_on_with_the_run_that_was_begun(
+    bench: Bench, worker: Steps, status: str, ended: list[str], run: int | None, *, is_crawled: bool
+) -> None:
+    """Its number is written with the first progress; a run without any page is not gone on with."""
+    work = begun(bench, worker)
+    assert (work.archive.run_id, work.archive.is_crawled) == (None, False)
+    with bench.database.write() as db:
+        db.add(Run(id=1, source="shop", status="running", plan={}, planned=len(ended), created_at=db.now))
+        db.flush()
+        tasks.add(db, 1, [task_of(f"https://shop.example/{number}") for number in range(len(ended))], db.now)
+        for number, each in enumerate(ended, 1):
+            db.execute(update(Task).where(Task.id == number).values(status=each))
+        db.execute(update(Run).values(status=status, planned=len(ended)))
+    worker.progress(work, Statistics(0, 9, 0, 9, waiting=False, run=1, raw={}))
+    worker.end(work, Result(Came.INTERRUPTED))
+    again = begun(bench, worker).archive
+    assert (again.run_id, again.is_crawled) == (run, is_crawled)
+    found = job(bench)
+    assert found.run_id == run
+    if is_crawled:
+        assert (found.pages_crawled, found.pages_failed, found.pages_total) == (2, 1, 3)
