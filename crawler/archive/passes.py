@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import hashlib
 import os
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -23,14 +21,13 @@ from crawler.html.parse import DEFAULT_MAX_BYTES
 from crawler.reading.readers import Readers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from crawler.db.engine import Database
     from crawler.html.content import Content, ContentQuestion
 
 AT_ONCE = 160  # pages in one transaction: other writers wait for it
 BATCH_BYTES = 8 * 1024 * 1024  # of bodies that are held at once
-YOUNG = 50_000  # objects, before the garbage collector looks for circles among them
 # Crawls come first: readers yield to them, and who fetches pages does, but not who writes, and holds locks.
 NICENESS = 10
 RESTS = 8.0  # of what writing a batch took, while something is crawled and the processors have no time left
@@ -53,22 +50,11 @@ def run(
     While something is crawled there is a rest behind each batch: crawls come first.
     """
     asking = Readers(None, LIMIT_SECONDS, NICENESS)
-    with _seldom_collected(), asyncio.Runner() as runner:
+    with asyncio.Runner() as runner:
         try:
             runner.run(_overlapped(batches, questions, partial(_restfully, database, write), asking))
         finally:
             runner.run(asking.close())
-
-
-@contextmanager
-def _seldom_collected() -> Generator[None]:
-    """Rows are made by the thousand and refer to nothing: they are seldom searched for circles."""
-    before = gc.get_threshold()
-    gc.set_threshold(YOUNG, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 async def _overlapped(
@@ -91,7 +77,7 @@ async def _overlapped(
                 fetching = group.create_task(_awaited(in_thread(fetcher, next, batches, None)))
                 if writing is not None:
                     group.create_task(_awaited(writing))
-            writing = in_thread(writer, _written, write, batch, reading.result())
+            writing = in_thread(writer, write, batch, reading.result())
             batch = fetching.result()
         if writing is not None:
             await writing
@@ -143,14 +129,6 @@ def _had_time(before: tuple[int, int] | None, after: tuple[int, int] | None) -> 
     if before is None or after is None or after[1] <= before[1]:
         return False
     return after[0] - before[0] > LEFT * (after[1] - before[1])
-
-
-def _written(
-    write: Callable[[B, Sequence[Content | None]], None], batch: B, contents: Sequence[Content | None]
-) -> None:
-    """Write a batch, and let go of it: statements hang in circles, with all that they were given."""
-    write(batch, contents)
-    gc.collect(1)
 
 
 async def _awaited(result: asyncio.Future[T]) -> T:

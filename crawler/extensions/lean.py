@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import logging
-from contextlib import suppress
 
 from scrapy import signals
 
@@ -13,7 +11,6 @@ from crawler.crawl.context import Component
 
 YOUNG = 5_000  # objects, before the garbage collector looks for circles among them
 TALKERS = ("scrapy", "crawler")
-_ARENA_MAX = -8  # as glibc's malloc.h has it
 
 
 class Lean(Component):
@@ -24,7 +21,6 @@ class Lean(Component):
 
     def set_up(self) -> None:
         """Note how the process was, and hear when all is loaded."""
-        _share_one_arena()
         self._collected_after = gc.get_threshold()
         self._levels = {name: logging.getLogger(name).level for name in TALKERS}
         self.crawler.signals.connect(self.engine_started, signal=signals.engine_started)
@@ -44,9 +40,3 @@ class Lean(Component):
         gc.unfreeze()
         for name, level in self._levels.items():
             logging.getLogger(name).setLevel(level)
-
-
-def _share_one_arena() -> None:
-    """Have the threads share one heap, where it is glibc's: what one lets go of, another can use."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
