@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 MOST = 20  # lines of each list
 OPEN = CrawlException.resolved_at.is_(None)
+_STORED = Task.outcome == TaskOutcome.STORED
 
 
 def _had_part(domain: str) -> ColumnElement[bool]:
@@ -163,10 +164,16 @@ class RunReport(RunDocument):
 
 
 def newest(
-    db: Session, now: datetime, wanted: Wanted = ALL, *, source: str | None = None
+    db: Session,
+    now: datetime,
+    wanted: Wanted = ALL,
+    *,
+    source: str | None = None,
+    status: str | None = None,
 ) -> list[RunDocument]:
-    """The newest runs first, of one source where that is wanted."""
+    """Return the newest runs first, of one source or one status where that is wanted."""
     query = select(Run).where(Run.source == source) if source else select(Run)
+    query = query.where(_is_shown_as(status)) if status else query
     found = db.scalars(page(db, query, NEWEST, wanted))
     return [document_of(RunDocument, run, **_figures(db, run, now)) for run in found]
 
@@ -200,6 +207,15 @@ def _figures(db: Session, run: Run, now: datetime) -> dict[str, Any]:
     }
 
 
+def _is_shown_as(status: str) -> ColumnElement[bool]:
+    """Return the condition that a run is shown in a state; `barred_by` looks at one run for the same."""
+    of_run = Task.run_id == Run.id
+    has_errors, has_pages = exists().where(of_run, Task.status == "error"), exists().where(of_run, _STORED)
+    is_barred = (Run.status == RunStatus.COMPLETED) & has_errors & ~has_pages
+    shown_status: ColumnElement[str] = case((is_barred, RunStatus.FAILED.value), else_=Run.status)
+    return shown_status == status
+
+
 def barred_by(db: Session, run: Run) -> dict[str, int]:
     """Return what kept the pages of a run away that ended without a single one, the most frequent first.
 
@@ -208,7 +224,7 @@ def barred_by(db: Session, run: Run) -> dict[str, int]:
     found = tasks.counts(db, run.id)
     if run.status not in {RunStatus.COMPLETED, RunStatus.FAILED} or not found["error"]:
         return {}
-    stored = select(Task.id).where(Task.run_id == run.id, Task.outcome == TaskOutcome.STORED).limit(1)
+    stored = select(Task.id).where(Task.run_id == run.id, _STORED).limit(1)
     return {} if found["finished"] and db.scalar(stored) else _failed_by(db, run.id)
 
 

@@ -52,9 +52,8 @@ SESSION_COLUMNS = ("id", "domain", "url", "status", "cause", "created_at", "fini
 @page(router, "/runs", "json", "csv")
 def runs(request: Request, db: Reading, source: Field = "", status: Field = "") -> Response:
     """The newest runs."""
-    found = run_views.newest(db, db.now, Wanted(limit=MOST), source=source or None)
-    if status in set(RunStatus):
-        found = [each for each in found if each.status == status]
+    known = status if status in set(RunStatus) else None
+    found = run_views.newest(db, db.now, Wanted(limit=MOST), source=source or None, status=known)
     rows = [
         (each.id, each.source, each.status, each.started_at, each.completed_at,
          *(each.tasks[name] for name in RUN_COLUMNS[5:]))

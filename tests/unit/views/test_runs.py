@@ -13,11 +13,12 @@ from crawler.db.models import Run, RunWorker
 from crawler.runs import task_ends, tasks
 from crawler.runs.task_ends import TaskEnd, TaskOutcome
 from crawler.views import runs
+from crawler.views.paging import Wanted
 from crawler.views.run_report import as_markdown, write_report
 from crawler.views.runs import MOST, PageCounts, RunReport, Waiting
 from tests.unit.runs.queues import DOMAIN, NOON, SECOND, Queue, a_run, page
 from tests.unit.views import rows
-from tests.unit.views.rows import HOUR, NOW, a_page, a_session, an_artifact
+from tests.unit.views.rows import HOUR, NOW, a_page, a_session, a_task, an_artifact
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -47,6 +48,32 @@ def test_a_running_run_without_a_living_worker_is_silent(
         assert runs.newest(db, at, source="pots") == []
         workers = runs.shown(db, NOW, str(run.id)).workers
     assert (found.status, found.silent, workers) == (status, silent, ["here"])
+
+
+def test_a_list_of_one_status_is_cut_behind_the_filter(database: Database) -> None:
+    """Newer runs of another status take no place in it; a run without a single page is a failed one."""
+    failed, stored = ("error", "failed"), ("finished", "stored")
+    ends: list[list[tuple[str, str]]] = [[failed], [stored, failed], [], []]
+    with database.write() as db:
+        for number, tasks_of in enumerate(ends):
+            run = rows.a_run(status="stopped" if number == len(ends) - 1 else "completed")
+            db.add(run)
+            db.flush()
+            db.add_all(
+                a_task(run.id, f"https://shop.example/{at}", status=status, outcome=outcome)
+                for at, (status, outcome) in enumerate(tasks_of)
+            )
+    with database.read() as db:
+        found = {
+            status: [each.status for each in runs.newest(db, NOW, Wanted(limit=2), status=status)]
+            for status in ("failed", "completed", "stopped", "running")
+        }
+    assert found == {
+        "failed": ["failed"],
+        "completed": ["completed"] * 2,
+        "stopped": ["stopped"],
+        "running": [],
+    }
 
 
 def test_pages_and_their_files_are_counted(database: Database) -> None:
