@@ -18,7 +18,8 @@ from crawler.evidence.bodies import Examined, decoded, examine_all, examined
 from crawler.evidence.recorded_pages import count_recorded, examine_recorded
 from crawler.evidence.store_mark import adopt_store
 from crawler.views import artifacts as views
-from crawler.views.stored import newest_artifacts
+from crawler.views import stored
+from crawler.views.paging import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -72,7 +73,7 @@ def list_artifacts(
     Examples: vitrine artifacts list --domain shop.example --type html_gz --jsonl
     """
     with reading() as db:
-        return newest_artifacts(db, wanted, session=session, kind=kind)
+        return listed(db, stored.ARTIFACTS, wanted, session=session, kind=kind)
 
 
 def verify(

@@ -16,6 +16,7 @@ from crawler.retention.holds import note_action
 from crawler.runs import exceptions
 from crawler.runs.exceptions import MAX_RESOLUTION_CHARS, Stage
 from crawler.views import exceptions as views
+from crawler.views.paging import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +73,7 @@ def list_exceptions(
     Examples: vitrine exceptions list --run 7 --stage plugin
     """
     with reading() as db:
-        return views.newest(db, wanted, run_id=run, stage=stage, open_only=not show_all)
+        return listed(db, views.EXCEPTIONS, wanted, run_id=run, stage=stage, open_only=not show_all)
 
 
 def resolve(

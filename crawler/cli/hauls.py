@@ -19,6 +19,7 @@ from crawler.errors import ExitCode, UsageError
 from crawler.sessions.batches import read_url_file
 from crawler.views import hauls as views
 from crawler.views import sessions as session_views
+from crawler.views.paging import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +88,7 @@ HAULS = Listing(
 def list_hauls(wanted: Wanted) -> Sequence[HaulDocument]:
     """List hauls, the newest first."""
     with reading() as db:
-        return views.newest(db, wanted)
+        return listed(db, views.HAULS, wanted)
 
 
 def show(name: Name, *, as_json: Json = False) -> None:

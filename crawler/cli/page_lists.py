@@ -12,6 +12,7 @@ from crawler.cli.options import Caused, SessionOption, add_group
 from crawler.cli.output import Listing, short_id
 from crawler.cli.stores import reading
 from crawler.views import stored as views
+from crawler.views.paging import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,4 +71,4 @@ def list_pages(
     Examples: vitrine pages list --domain shop.example --status failed --since 2026-05-01
     """
     with reading() as db:
-        return views.newest_pages(db, wanted, session=session, status=status, page_type=page_type)
+        return listed(db, views.PAGES, wanted, session=session, status=status, page_type=page_type or None)

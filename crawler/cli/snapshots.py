@@ -29,6 +29,7 @@ from crawler.errors import UsageError
 from crawler.retention.holds import note_action
 from crawler.views import search as found_views
 from crawler.views import snapshots as views
+from crawler.views.paging import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,7 +126,7 @@ def list_snapshots(
       vitrine snapshots list --domain shop.example --since 2026-05-01
     """
     with reading() as db:
-        return views.newest(db, wanted, source=source)
+        return listed(db, views.SNAPSHOTS, wanted, source=source or None)
 
 
 def index(

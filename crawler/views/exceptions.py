@@ -9,25 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
-from sqlalchemy import select
+from sqlalchemy import select, true
 
 from crawler.db.models import CrawlException
-from crawler.views.documents import documents
-from crawler.views.paging import ALL, Newest, of_url, page
+from crawler.views.paging import Resource, having, of_url
 
 if TYPE_CHECKING:
     from datetime import datetime
-
-    from sqlalchemy.orm import Session
-
-    from crawler.views.paging import Wanted
-
-NEWEST = Newest(
-    table=CrawlException,
-    by=(CrawlException.id,),
-    time=CrawlException.last_at,
-    domain=of_url(CrawlException.url),
-)
 
 
 @frozen(kw_only=True)
@@ -48,18 +36,15 @@ class ExceptionDocument:
     resolution: str | None
 
 
-def newest(
-    db: Session,
-    wanted: Wanted = ALL,
-    *,
-    run_id: int | None = None,
-    stage: str | None = None,
-    open_only: bool = True,
-) -> list[ExceptionDocument]:
-    """The newest first, of a run or a stage or of all; those that are resolved only where asked for."""
-    query = select(CrawlException)
-    query = query.where(CrawlException.run_id == run_id) if run_id is not None else query
-    query = query.where(CrawlException.stage == stage) if stage else query
-    query = query.where(CrawlException.resolved_at.is_(None)) if open_only else query
-    cut = page(db, query, NEWEST, wanted)
-    return [document for _, document in documents(db, cut, ExceptionDocument)]
+EXCEPTIONS = Resource(
+    table=CrawlException,
+    by=(CrawlException.id,),
+    time=CrawlException.last_at,
+    domain=of_url(CrawlException.url),
+    query=select(CrawlException),
+    document=ExceptionDocument,
+    filters={
+        "run_id": having(CrawlException.run_id), "stage": having(CrawlException.stage),
+        "open_only": lambda _, is_so: CrawlException.resolved_at.is_(None) if is_so else true(),
+    },
+)  # fmt: skip

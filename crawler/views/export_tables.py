@@ -120,7 +120,7 @@ TABLES: dict[str, Table] = {
         (Run.id,),
     ),
     Archived.SNAPSHOTS: Table(
-        snapshots.NEWEST,
+        snapshots.SNAPSHOTS,
         select(
             Snapshot.id, RegisteredSource.code.label("source_code"), Snapshot.url.label("original_url"),
             Snapshot.captured_at.label("capture_timestamp"), Snapshot.date_precision, Snapshot.status_code,

@@ -12,7 +12,7 @@ from crawler.db.models import Haul, HaulMember
 from crawler.pdp import Facts
 from crawler.views import sessions
 from crawler.views.documents import document_of
-from crawler.views.paging import ALL, Newest, of_url, page
+from crawler.views.paging import Resource, of_url
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -20,17 +20,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
-    from crawler.views.paging import Wanted
     from crawler.views.sessions import SessionDocument
-
-NEWEST = Newest(
-    table=Haul,
-    by=(Haul.created_at, Haul.id),
-    time=Haul.created_at,
-    domain=lambda domain: (
-        exists().where(HaulMember.haul_id == Haul.id, of_url(HaulMember.url)(domain)).correlate(Haul)
-    ),
-)
 
 
 @frozen(kw_only=True)
@@ -66,17 +56,20 @@ class HaulWithMembers(HaulDocument):
     members: tuple[MemberDocument, ...]
 
 
-def newest(db: Session, wanted: Wanted = ALL) -> list[HaulDocument]:
-    """The newest hauls first."""
-    query = (
-        select(Haul, func.count(HaulMember.id), func.count(HaulMember.session_id))
-        .outerjoin(HaulMember, HaulMember.haul_id == Haul.id)
-        .group_by(Haul.id)
+HAULS = Resource(
+    table=Haul,
+    by=(Haul.created_at, Haul.id),
+    time=Haul.created_at,
+    domain=lambda domain: (
+        exists().where(HaulMember.haul_id == Haul.id, of_url(HaulMember.url)(domain)).correlate(Haul)
+    ),
+    query=select(
+        Haul, func.count(HaulMember.id).label("urls"), func.count(HaulMember.session_id).label("captured")
     )
-    return [
-        document_of(HaulDocument, haul, urls=members, captured=captured)
-        for haul, members, captured in db.execute(page(db, query, NEWEST, wanted))
-    ]
+    .outerjoin(HaulMember, HaulMember.haul_id == Haul.id)
+    .group_by(Haul.id),
+    document=HaulDocument,
+)
 
 
 def shown(db: Session, now: datetime, name: str) -> HaulWithMembers:

@@ -12,7 +12,7 @@ from crawler.db.models.evidence import Record
 from crawler.urls import redact
 from crawler.views.documents import document_of
 from crawler.views.paging import ALL, page, total
-from crawler.views.snapshots import NEWEST
+from crawler.views.snapshots import SNAPSHOTS
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -55,6 +55,6 @@ def snapshots_of(db: Session, job_id: int, wanted: Wanted = ALL) -> JobSnapshots
     )
     items = [
         document_of(JobSnapshot, row, url=redact(row.url), capture_timestamp=row.captured_at)
-        for row in db.scalars(page(db, query, NEWEST, wanted))
+        for row in db.scalars(page(db, query, SNAPSHOTS, wanted))
     ]
     return JobSnapshots(items=items, total=total(db, query), limit=wanted.limit, offset=wanted.offset)

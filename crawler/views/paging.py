@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVarTuple
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, TypeVarTuple
 
-from attrs import frozen
+from attrs import field, frozen
 from sqlalchemy import and_, exists, func, or_, select
 
 from crawler.db import lookup
 from crawler.db.models import CrawlSession
 from crawler.errors import UsageError
+from crawler.views.documents import document_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, Select
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from crawler.db.models import Base
 
     Condition = Callable[[str], ColumnElement[bool]]
+    Filter = Callable[[Session, Any], ColumnElement[bool]]
 
+T = TypeVar("T")
 Columns = TypeVarTuple("Columns")
 MANY = 100_000  # rows that a list gives out at once
 LAST_ROW = 1_000_000  # rows behind it are counted, and not listed by number
@@ -80,6 +83,28 @@ class Newest(Filters):
         return _beyond([(column, getattr(last, column.key)) for column in self.by])
 
 
+@frozen(kw_only=True)
+class Resource(Newest, Generic[T]):
+    """A list that commands, pages and exports share: its rows, their order, and what they can be cut by."""
+
+    query: Any  # a Select: the table, and beside it what its documents have more, each under its field's name
+    document: type[T]
+    filters: Mapping[str, Filter] = field(factory=dict)  # options of this list alone
+
+
+def listed(db: Session, resource: Resource[T], wanted: Wanted = ALL, **given: Any) -> list[T]:
+    """Return the documents of a resource that are wanted, the newest first; a filter of None is left out."""
+    query = resource.query
+    for name, value in given.items():
+        if value is not None:
+            query = query.where(resource.filters[name](db, value))
+    found = db.execute(page(db, query, resource, wanted))
+    _, *names = found.keys()
+    return [
+        document_of(resource.document, row, **dict(zip(names, more, strict=True))) for row, *more in found
+    ]
+
+
 def conditions(wanted: Wanted, filters: Filters) -> list[ColumnElement[bool]]:
     """What rows have to fulfil, wherever the page begins."""
     found: list[ColumnElement[bool]] = []
@@ -122,6 +147,16 @@ def total(db: Session, query: Select[*tuple[Any, ...]]) -> int:
 def equals(column: InstrumentedAttribute[Any]) -> Condition:
     """A column has the value."""
     return lambda value: column == value
+
+
+def having(column: InstrumentedAttribute[Any]) -> Filter:
+    """A filter: a column has the value."""
+    return lambda _, value: column == value
+
+
+def of_named_session(column: InstrumentedAttribute[Any]) -> Filter:
+    """A filter: the row is of the session whose id begins so; of an unknown one an error."""
+    return lambda db, given: column == lookup.find(db, CrawlSession, given).id
 
 
 def of_session(session: InstrumentedAttribute[Any], column: InstrumentedAttribute[Any]) -> Condition:

@@ -17,8 +17,7 @@ from crawler.evidence.blobs import BlobMissingError, UnsafePathError
 from crawler.evidence.bodies import Bodies, BodyGoneError, BodyMissingError, Finding, is_readable
 from crawler.evidence.warc_checks import known_finding
 from crawler.html.parse import charset_of
-from crawler.views.documents import document_of
-from crawler.views.paging import ALL, Newest, page
+from crawler.views.paging import Resource
 from crawler.views.search import RAW_URL, sources_of
 from crawler.warc.cdxj import domain_keys
 from crawler.warc.messages import UndecodableError
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from crawler.db.engine import Database, Transaction
     from crawler.evidence.blobs import BlobStore
     from crawler.evidence.bodies import Body
-    from crawler.views.paging import Condition, Wanted
+    from crawler.views.paging import Condition
 
 THERE = "there"
 RETENTION, CLEANUP, PURGED, MISSING, DAMAGED, UNDECODABLE, TOO_LARGE = (
@@ -165,16 +164,6 @@ def snapshot(db: Transaction, given: str) -> SnapshotDocument:
     )  # fmt: skip
 
 
-def newest(db: Transaction, wanted: Wanted = ALL, *, source: str | None = None) -> list[ListedSnapshot]:
-    """The snapshots captured last, of one source where that is wanted."""
-    query = select(Snapshot, RegisteredSource.code).join(
-        RegisteredSource, RegisteredSource.id == Snapshot.source_id
-    )
-    query = query.where(lookup.of_source(source)) if source else query
-    found = db.execute(page(db, query, NEWEST, wanted))
-    return [document_of(ListedSnapshot, row, source=code) for row, code in found]
-
-
 def captured_of(snapshot: Any) -> Condition:
     """A snapshot, by its column, of an answer of the domain."""
 
@@ -185,11 +174,16 @@ def captured_of(snapshot: Any) -> Condition:
     return is_of
 
 
-NEWEST = Newest(
+SNAPSHOTS = Resource(
     table=Snapshot,
     by=(Snapshot.captured_at, Snapshot.id),
     time=Snapshot.captured_at,
     domain=captured_of(Snapshot),
+    query=select(Snapshot, RegisteredSource.code.label("source")).join(
+        RegisteredSource, RegisteredSource.id == Snapshot.source_id
+    ),
+    document=ListedSnapshot,
+    filters={"source": lambda _, named: lookup.of_source(named)},
 )
 
 

@@ -14,7 +14,8 @@ from crawler.clock import utc_now
 from crawler.db.models import CrawlException, Run
 from crawler.runs import exceptions
 from crawler.runs.exceptions import MAX_MESSAGE_CHARS, MAX_URL_CHARS, MAX_VALUE_CHARS, MAX_VALUES, Stage
-from crawler.views.exceptions import newest
+from crawler.views import paging
+from crawler.views.exceptions import EXCEPTIONS
 from crawler.views.paging import ALL, Wanted
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def rows(database: Database) -> Sequence[CrawlException]:
 def listed(database: Database, wanted: Wanted = ALL, **which: Any) -> list[int]:
     """The ids of a listing."""
     with database.read() as db:
-        return [each.id for each in newest(db, wanted, **which)]
+        return [each.id for each in paging.listed(db, EXCEPTIONS, wanted, **{"open_only": True, **which})]
 
 
 def resolve(database: Database, **which: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -34,7 +35,7 @@ from crawler.views import (
     stored,
     warcs,
 )
-from crawler.views.paging import ALL, Wanted
+from crawler.views.paging import ALL, Resource, Wanted, listed
 from tests.unit.views.rows import (
     NOW,
     THEN,
@@ -70,19 +71,23 @@ def _changes(db: Transaction, wanted: Wanted = ALL) -> Sequence[Any]:
     return changes.feed(db, load_settings(), order).results
 
 
+def _listed(resource: Resource[Any], db: Transaction, wanted: Wanted = ALL) -> Sequence[Any]:
+    return listed(db, resource, wanted)
+
+
 LISTS: dict[str, Callable[..., Sequence[Any]]] = {
     "sessions": lambda db, wanted=ALL: sessions.newest(db, NOW, wanted),
     "runs": lambda db, wanted=ALL: runs.newest(db, NOW, wanted),
     "jobs": lambda db, wanted=ALL: jobs.newest(db, NOW, wanted),
-    "pages": stored.newest_pages,
-    "artifacts": stored.newest_artifacts,
+    "pages": partial(_listed, stored.PAGES),
+    "artifacts": partial(_listed, stored.ARTIFACTS),
     "warcs": warcs.known,
     "assets": assets.newest,
     "listings": products.newest,
     "prices": products.newest_prices,
-    "hauls": hauls.newest,
-    "exceptions": exceptions.newest,
-    "snapshots": snapshots.newest,
+    "hauls": partial(_listed, hauls.HAULS),
+    "exceptions": partial(_listed, exceptions.EXCEPTIONS),
+    "snapshots": partial(_listed, snapshots.SNAPSHOTS),
     "changes": _changes,
     "holds": lambda db, wanted=ALL: retention.standing_holds(db, NOW, wanted),
 }

@@ -10,8 +10,8 @@ from crawler.clock import utc_now
 from crawler.db.models import Artifact, WarcFile
 from crawler.errors import CrawlerError, NotFoundError
 from crawler.views import artifacts, warcs
-from crawler.views.paging import Wanted
-from crawler.views.stored import newest_artifacts, newest_pages
+from crawler.views.paging import Wanted, listed
+from crawler.views.stored import ARTIFACTS, PAGES
 from tests.unit.archive.written import a_file, a_record
 from tests.unit.views.rows import HOUR, NOW, THEN, a_page, a_session, an_artifact
 
@@ -79,16 +79,16 @@ def test_pages_and_files_of_many_sessions(database: Database) -> None:
             db.add(an_artifact(session.id, type="screenshot", retention_until=None, deleted_at=utc_now()))
     first, second = (str(each.id) for each in made)
     with database.read() as db:
-        assert [str(each.session_id) for each in newest_pages(db)] == [second, first]
-        assert [str(each.session_id) for each in newest_pages(db, session=first[:13])] == [first]
-        assert [each.cause for each in newest_pages(db, status="failed")] == ["timeout"]
-        assert newest_pages(db, page_type="homepage") == []
-        assert len(newest_artifacts(db)) == 4
-        [gone] = newest_artifacts(db, session=second, kind="screenshot")
+        assert [str(each.session_id) for each in listed(db, PAGES)] == [second, first]
+        assert [str(each.session_id) for each in listed(db, PAGES, session=first[:13])] == [first]
+        assert [each.cause for each in listed(db, PAGES, status="failed")] == ["timeout"]
+        assert listed(db, PAGES, page_type="homepage") == []
+        assert len(listed(db, ARTIFACTS)) == 4
+        [gone] = listed(db, ARTIFACTS, session=second, kind="screenshot")
         assert (gone.domain, gone.deleted_at is None) == ("other.example", False)
         for wrong in ("zz", "00000000-0000-0000-0000-000000000000", "%", ""):
             with pytest.raises(CrawlerError):
-                newest_pages(db, session=wrong)
+                listed(db, PAGES, session=wrong)
 
 
 def test_warc_files_are_listed_by_state(database: Database) -> None:
