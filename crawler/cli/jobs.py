@@ -24,7 +24,7 @@ from crawler.jobs.crawling import Crawl
 from crawler.jobs.lifecycle import JobStateError, JobStatus
 from crawler.jobs.presence import workers_at
 from crawler.jobs.steps import Archive, Came
-from crawler.jobs.worker import Worker, passing_on_signals
+from crawler.jobs.worker import Worker, handling_signals
 from crawler.retention.holds import note_action
 from crawler.runs.sources import known_sources
 from crawler.views import jobs as views
@@ -228,7 +228,7 @@ def run_crawl(
     if os.path.lexists(folder):
         raise JobStateError(f"{folder} is there already")
     crawl = Crawl(settings, Archive(name, folder, config))
-    with passing_on_signals(crawl):
+    with handling_signals(lambda _number: crawl.stop()):
         result = crawl.run()
     say("{stage}: {folder}", stage=result.stage or str(result.came), folder=folder)
     if result.error:

@@ -6,7 +6,7 @@ import signal
 import time
 from contextlib import closing, contextmanager
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crawler import logs
 from crawler.capture.failures import Cause
@@ -20,7 +20,8 @@ from crawler.leases.backoff import Backoff
 from crawler.leases.renewer import Renewer
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
+    from contextlib import AbstractContextManager
 
     from crawler.config import Settings
     from crawler.db.engine import Database
@@ -167,28 +168,22 @@ class Worker:
                 time.sleep(wait)
         return None
 
-    @contextmanager
-    def hearing_signals(self) -> Generator[None]:
-        """The first one stops the engine and puts the job back; the second one does not wait for it."""
+    def hearing_signals(self) -> AbstractContextManager[None]:
+        """Have the first signal stop the engine and put the job back, and the second one not wait for it."""
 
-        def heard(number: int, _frame: Any) -> None:
+        def heard(number: int) -> None:
             self.stopping.set()
             if self._crawl is not None:
                 self._crawl.stop()
             log.info("worker.stopping", signal=signal.Signals(number).name)
 
-        before = {number: signal.signal(number, heard) for number in ENDING}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        return handling_signals(heard)
 
 
 @contextmanager
-def passing_on_signals(crawl: Crawl) -> Generator[None]:
-    """A crawl outside of any job hears what this process is told."""
-    before = {number: signal.signal(number, lambda *_: crawl.stop()) for number in ENDING}
+def handling_signals(heard: Callable[[int], object]) -> Generator[None]:
+    """Call `heard` for each signal that asks this process to end."""
+    before = {number: signal.signal(number, lambda given, _frame: heard(given)) for number in ENDING}
     try:
         yield
     finally:

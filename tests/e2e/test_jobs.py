@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import signal
 import sys
 import time
@@ -184,6 +185,24 @@ def test_a_killed_worker_takes_its_engine_along_and_another_goes_on(
 
 
 @pytest.mark.soak
+def test_a_crawl_that_was_killed_goes_on_with_its_run(
+    home: Home, endings: list[subprocess.Popen[str]]
+) -> None:
+    """As by a machine that is short of memory: it counts as a failure, and no page comes twice."""
+    ordered(home, "--", "-s", "DOWNLOAD_DELAY=2")
+    worker = home.start_vitrine("worker", "--once")
+    endings.append(worker)
+    wait_for(lambda: _run_known(home))
+    os.kill(_crawl_below(worker.pid), signal.SIGKILL)
+    worker.communicate(timeout=120)
+    assert (shown(home)["status"], shown(home)["retry_count"]) == ("retryable", 1)
+    assert home.vitrine("worker", "--once").returncode == 0
+    job = shown(home)
+    assert (job["status"], job["run"], job["pages_crawled"]) == ("indexed", 1, 6)
+    assert [one["outcome"] for one in job["steps"][0]["history"]] == ["failed", "success"]
+
+
+@pytest.mark.soak
 @pytest.mark.parametrize(("order", "signals"), [("silence", 1), ("deaf", 2)])
 def test_a_signal_puts_the_job_back(
     home: Home, endings: list[subprocess.Popen[str]], tmp_path: Path, order: str, signals: int
@@ -222,6 +241,12 @@ def test_an_archive_without_a_job(home: Home, tmp_path: Path) -> None:
     )
     assert failed.returncode == 1
     assert json.loads(home.vitrine("jobs", "list", "--json").stdout)["jobs"] == []
+
+
+def _crawl_below(pid: int) -> int:
+    """The process of our own engine; what it started itself is below it."""
+    words = {each: Path(f"/proc/{each}/cmdline").read_bytes().split(b"\0") for each in below(pid)}
+    return next(each for each, line in words.items() if b"crawler.commands" in line)
 
 
 def _run_known(home: Home) -> bool:
