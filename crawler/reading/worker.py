@@ -5,7 +5,6 @@ It ends with its input, so it never outlives the crawl that started it, however 
 
 from __future__ import annotations
 
-import gc
 import os
 import pickle  # ruff: ignore[suspicious-pickle-import] - between us and our own parent
 import socket
@@ -17,8 +16,6 @@ from crawler.html.content import ContentQuestion, content_of
 from crawler.reading.bounds import READER_BYTES, bound_memory
 from crawler.reading.process import LENGTH
 
-YOUNG = 50_000  # objects, before the garbage collector looks for circles among them
-
 
 def main() -> None:
     """Answer until there are no more questions; what else this machine does may come first."""
@@ -27,9 +24,6 @@ def main() -> None:
     parent = socket.socket(fileno=os.dup(sys.stdin.fileno()))
     # What a library prints must not get between the answers.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    # What was imported stays, and a page's tree goes without the collector: it is asked rarely.
-    gc.freeze()
-    gc.set_threshold(YOUNG)
     with parent, parent.makefile("rb") as questions, suppress(ConnectionError):  # nobody waits any more
         while len(head := questions.read(LENGTH.size)) == LENGTH.size:
             question = pickle.loads(questions.read(LENGTH.unpack(head)[0]))  # ruff: ignore[suspicious-pickle-usage] - from our own parent
