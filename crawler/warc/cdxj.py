@@ -46,9 +46,6 @@ _QUERY_SESSIONS = tuple(
 )
 
 
-# ── keys ──
-
-
 def url_key(url: str) -> str:
     """A URL as indexes are sorted: host backwards, then path and query, without what seldom matters."""
     return _known_key(url) if len(url) <= _KNOWN_CHARS else _key_of(url)
@@ -139,9 +136,6 @@ def _unquoted(data: bytes) -> bytes:
 
 def _quoted(data: bytes) -> bytes:
     return quote_from_bytes(data, safe=_SAFE).encode()
-
-
-# ── lines ──
 
 
 def line_of(entry: Entry, file_name: str) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Whether bytes are what their records' digests say. Pure."""
+"""Compares records with their digests. Pure."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Checks:
 
 
 class _Digest:
-    """A digest in the making, and what a field says that it is to be."""
+    """A digest that is being computed, and the value in the record's field."""
 
     __slots__ = ("_wanted", "machine")
 
@@ -65,7 +65,7 @@ def _verdict(digest: _Digest | None) -> bool | None:
 
 
 def _binary(value: str, size: int) -> bytes:
-    """A digest's bytes, in whichever of the usual ways they are written; empty where in none."""
+    """Return the bytes of a digest in hexadecimal, base 32 or base 64; empty if it is none of them."""
     bare = value.rstrip("=").replace("-", "+").replace("_", "/")  # base 64 for URLs is read as the other
     with suppress(ValueError):
         if len(bare) == -(-size * 8 // 5):

@@ -1,4 +1,4 @@
-"""Where a record's bytes come from: gzip members of a file, or the file itself, a piece at a time. Pure."""
+"""The bytes of records, read from gzip members or from a plain file, a piece at a time. Pure."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ BEGIN = b"WARC/"
 PEEK_BYTES = 8192
 PLAIN_BEGIN_BYTES = 16
 READ_BYTES = 256 * 1024
-# What is read of a file beyond a member's end is copied, so the first step of a member is a small one.
+# isal copies what is read beyond a member's end, so the first step of a member is a small one.
 _FIRST_STEP_BYTES, _STEP_BYTES = 32 * 1024, 64 * 1024
 _LOOK_BYTES = 64 * 1024
-# Memory for so much is taken at once, so that what unpacks into it hands over to other threads once. More
-# would be new memory of the system's each time.
+# More than this would be fetched from the system anew for each piece.
 _PIECE_BYTES = 120 * 1024
 _GZIP_WINDOW = 31
 RECORD_BEGINS = re.compile(rb"(?:\A|\n)WARC/[01]\.[0-9]+\r?\n", re.IGNORECASE)
@@ -33,7 +32,7 @@ class BadRecordError(IntegrityError):
     """The record is damaged."""
 
     code = "bad_record"
-    http_status = 404  # what it held cannot be had any more
+    http_status = 404  # its content is lost
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"the record is damaged: {reason}")
@@ -52,17 +51,17 @@ class Source(Protocol):
 
     @property
     def end(self) -> int:
-        """Where the bytes that were given lie in the file, once there are no more."""
+        """The offset in the file behind all that was read, once there is no more."""
 
     def more(self) -> bytes:
-        """The next piece, up to the end of the member."""
+        """Return the next piece, up to the end of the member."""
 
     def more_of_record(self) -> bytes:
-        """The next piece, from the member behind it as well, if that begins no record."""
+        """Return the next piece, also from the following member if that begins no record."""
 
 
 class FileBytes:
-    """A file read in large steps, from wherever it is asked for."""
+    """A file that is read in large steps, at any offset."""
 
     def __init__(self, file: BinaryIO, step: int = READ_BYTES) -> None:
         self._file = file
@@ -71,7 +70,7 @@ class FileBytes:
         self._at = 0
 
     def at(self, offset: int, most: int = READ_BYTES) -> memoryview:
-        """Some of the bytes from `offset` on; none at the file's end."""
+        """Return some bytes from `offset` on; none at the file's end."""
         begin = offset - self._at
         if not 0 <= begin < len(self._data):
             self._data, self._at, begin = memoryview(self._read(offset, self._step)), offset, 0
@@ -82,7 +81,7 @@ class FileBytes:
         return self._file.read(size)
 
     def exactly(self, offset: int, length: int) -> bytes:
-        """As many bytes as there are, up to `length`."""
+        """Return `length` bytes, or fewer at the file's end."""
         data = bytes(self.at(offset, length))
         while len(data) < length and (more := self.at(offset + len(data), length - len(data))):
             data += more
@@ -99,7 +98,7 @@ class _Member:
         self._step = _FIRST_STEP_BYTES
 
     def more(self) -> bytes:
-        """The next piece; empty at the member's end, where its checksum was found right."""
+        """Return the next piece; empty at the member's end, once its checksum matched."""
         machine: Any = self._machine
         while not machine.eof:
             data: bytes | memoryview = b""
@@ -121,7 +120,7 @@ class _Member:
 
 
 class Members:
-    """A member, and those behind it that begin no record: old writers ended one where they liked."""
+    """A gzip member, and those behind it that begin no record: old writers split records into several."""
 
     ends_with_record = True
 
@@ -132,11 +131,11 @@ class Members:
 
     @property
     def end(self) -> int:
-        """Behind the last member of the record."""
+        """The offset behind the record's last member."""
         return self._member.end
 
     def more_of_record(self) -> bytes:
-        """The next piece, from the member behind it as well, if that begins no record."""
+        """Return the next piece, also from the following member if that begins no record."""
         piece = self._member.more()
         if not piece and _continues(self._file, self._member.end):
             self._member = _Member(self._file, self._member.end)
@@ -146,7 +145,7 @@ class Members:
 
 
 class Plain:
-    """A file that is not packed."""
+    """A file without gzip."""
 
     ends_with_record = False
 
@@ -155,15 +154,12 @@ class Plain:
         self._file = file
 
     def more(self) -> bytes:
-        """The next piece; empty at the file's end."""
+        """Return the next piece; empty at the file's end."""
         data = bytes(self._file.at(self.end))
         self.end += len(data)
         return data
 
     more_of_record = more
-
-
-# ── where records begin ──
 
 
 def candidates(file: FileBytes, offset: int, *, is_packed: bool) -> Iterator[tuple[int, bytes]]:
@@ -185,14 +181,14 @@ def candidates(file: FileBytes, offset: int, *, is_packed: bool) -> Iterator[tup
 
 
 def size_from(file: FileBytes, offset: int) -> int:
-    """Where a file ends that has an offset."""
+    """Return the size of a file that reaches at least to `offset`."""
     while data := file.at(offset):
         offset += len(data)
     return offset
 
 
 def _packed_beginning(file: FileBytes, offset: int) -> bytes | None:
-    """The first bytes of the record in the member at an offset; None where there is none."""
+    """Return the first bytes of the record in the member at an offset; None if there is none."""
     machine = isal_zlib.decompressobj(_GZIP_WINDOW)
     with suppress(NOT_GZIP):
         begin: bytes = machine.decompress(file.exactly(offset, PEEK_BYTES), PEEK_BYTES)
@@ -209,7 +205,7 @@ def _plain_beginning(file: FileBytes, offset: int) -> bytes | None:
 
 
 def _continues(file: FileBytes, offset: int) -> bool:
-    """Whether a member begins here that is no record of its own."""
+    """Whether a member begins here that does not begin a record."""
     data = file.exactly(offset, PEEK_BYTES)
     if not data.startswith(MAGIC):
         return False

@@ -60,9 +60,6 @@ class TooLargeError(UndecodableError):
     code = "too_large"
 
 
-# ── written ──
-
-
 @frozen
 class Exchange:
     """What was asked and what was answered, as it went over the wire, but for its division into chunks."""
@@ -147,9 +144,6 @@ def _escaped(found: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "replace"))
 
 
-# ── read ──
-
-
 @frozen
 class MessageHead:
     """The first line and the headers of a stored message; None for what they do not say."""
@@ -207,9 +201,6 @@ def as_words(value: bytes) -> str:
         return value.decode()
     except UnicodeDecodeError:
         return value.decode("latin-1")
-
-
-# ── bodies ──
 
 
 def decoded(head: MessageHead, pieces: Iterable[bytes], limit: int = MAX_DECODED_BYTES) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""Reads one record, from wherever it begins; a file's records are read by `scan`. Pure."""
+"""Reads one record from its offset; `scan` reads all records of a file. Pure."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from crawler.warc.members import Source
 
-NOT_SEEKABLE = "not_seekable"  # what shares its member with others, and cannot be found by its place
-NOTHING = "empty"  # a member of nothing but blank lines
+NOT_SEEKABLE = "not_seekable"  # a record that shares its gzip member with others: no offset leads to it
+NOTHING = "empty"  # a gzip member that has blank lines at most
 MAX_FIELDS_BYTES = 256 * 1024  # of a record's own head
 LONGEST_END = 4
 _MAX_LENGTH_DIGITS = 18
@@ -36,7 +36,7 @@ _MAX_LENGTH_DIGITS = 18
 
 @frozen
 class Bad:
-    """A stretch of a file that no whole record can be read from."""
+    """A stretch of a file that holds no whole record."""
 
     offset: int
     length: int
@@ -45,23 +45,23 @@ class Bad:
 
 @define
 class Entry:
-    """A record that was read to its end, and found whole."""
+    """A whole record: its fields, the beginning of its block, and the results of its digests."""
 
     offset: int
-    length: int  # with the member, or members, that it lies in
+    length: int  # of its bytes in the file: of its gzip members, where it has any
     head: RecordHead
-    block: bytes  # the beginning of it, or all
+    block: bytes  # its beginning, as much as was asked for
     block_length: int
     is_seekable: bool  # whether a record begins at its offset, and it is this one
     message_bytes: bytes | None = field(default=None, repr=False)  # the head of the HTTP message in it
-    # Whether they are what their digests say; None where none is given, or none that can be made.
+    # Whether the digests match; None where none is given, or its algorithm is unknown.
     block_ok: bool | None = None
     payload_ok: bool | None = None
-    request: Self | None = field(default=None, repr=False)  # of an answer, where it stands beside it
+    request: Self | None = field(default=None, repr=False)  # of a response, if it is the next record to it
 
     @property
     def is_whole(self) -> bool:
-        """Whether the block is all there."""
+        """Whether `block` is all of the block."""
         return len(self.block) == self.block_length
 
     @property
@@ -71,7 +71,7 @@ class Entry:
 
     @property
     def captured_at(self) -> datetime | None:
-        """When it was captured: as its fields say, else as the server said with it."""
+        """The time of capture: that of WARC-Date, else that of the HTTP Date header."""
         at = read_date(self.head.get("warc-date"))
         if at is None and (message := self.message) is not None:
             return read_date(message.get(b"date"))
@@ -79,30 +79,30 @@ class Entry:
 
     @property
     def date_precision(self) -> str | None:
-        """How exact that is, where its fields say less than a second."""
+        """The last unit of a WARC-Date without seconds: minute, day, month or year."""
         return date_precision(self.head.get("warc-date"))
 
     @property
     def kind(self) -> str:
-        """Its type; an answer that only says that nothing has changed repeats an earlier one."""
+        """Its type; a response with status 304 counts as a revisit."""
         message = self.message if self.head.kind == "response" else None
         return "revisit" if message is not None and message.status == NOT_MODIFIED else self.head.kind
 
     @property
     def method(self) -> str:
-        """The method of the request that it answers; GET where no request stands beside it."""
+        """The method of its request; GET if no request is known."""
         message = self.request.message if self.request is not None else None
         return GET if message is None else as_words(message.first.partition(b" ")[0]).upper() or GET
 
     @property
     def lookup_url(self) -> str:
-        """The URL that it is looked up by."""
+        """The URL that it is looked up by: with what its request sent, unless that was a GET."""
         url, method = self.head.url or "", self.method
         return url if method == GET else lookup_url(url, method, *self._sent)
 
     @property
     def sent(self) -> str:
-        """What its request sent, as parameters of a query."""
+        """The body of its request as parameters of a query."""
         kind, body = self._sent
         return sent_query(kind, body) if body else ""
 
@@ -115,17 +115,17 @@ class Entry:
 
     @property
     def digests_checked(self) -> int:
-        """How many of its digests were made again."""
+        """The number of its digests that were compared."""
         return sum(ok is not None for ok in (self.block_ok, self.payload_ok))
 
     @property
     def digests_wrong(self) -> int:
-        """How many of them are others."""
+        """The number of its digests that do not match."""
         return sum(ok is False for ok in (self.block_ok, self.payload_ok))
 
 
 def paired(records: Iterable[Entry | Bad]) -> Iterator[Entry | Bad]:
-    """Yield records as they come; answers have the request that stands beside them and belongs to them."""
+    """Yield the same records; each response has its request, if that is the record before or behind it."""
     before: Entry | Bad | None = None
     for each in records:
         if isinstance(before, Entry) and isinstance(each, Entry):
@@ -146,21 +146,21 @@ def _join(one: Entry, other: Entry) -> None:
         answer.request = request
 
 
-# ── one record ──
-
-
 class RecordStream:
-    """A record's fields at once, and its block a piece at a time; it ends well if all of it was whole."""
+    """A record's fields, and its block a piece at a time.
+
+    Damage raises BadRecordError where it is met; a block that was read to its end is whole.
+    """
 
     def __init__(self, source: Source, begin: bytes = b"") -> None:
         self._source = source
         self.head, self._data = self._read_head(begin)
         self.length = self._block_length()
-        self.after = b""  # the record that follows in the same member, once the block was read
+        self.after = b""  # the beginning of the next record in the same member, once the block was read
         self._left = self.length
 
     def _read_head(self, begin: bytes) -> tuple[RecordHead, memoryview]:
-        """The fields, and what was read of the block with them."""
+        """Return the fields, and what was read of the block with them."""
         data: bytes | bytearray = begin
         looked_at = 0
         while (end := HEAD_END.search(data, looked_at)) is None:
@@ -184,11 +184,11 @@ class RecordStream:
         return int(said)
 
     def block(self) -> Iterator[bytes]:
-        """The block, piece by piece."""
+        """Yield the block, piece by piece."""
         return map(bytes, self.views())
 
     def views(self) -> Iterator[memoryview]:
-        """The same, uncopied."""
+        """Yield the block as views of the buffers that it was read into."""
         while self._left:
             if not self._data:
                 self._data = memoryview(self._source.more_of_record())
@@ -219,16 +219,16 @@ class RecordStream:
 
 
 def joined(data: bytes | bytearray, more: bytes | memoryview) -> bytearray:
-    """Both in one; what grows by many small pieces is not copied for each."""
+    """Append `more` to `data`, in place if possible, so that many small pieces do not cost quadratic time."""
     grown = data if isinstance(data, bytearray) else bytearray(data)
     grown += more
     return grown
 
 
 def open_record(file: BinaryIO, offset: int, length: int | None = None) -> RecordStream:
-    """The record that begins at an offset; raises BadRecordError where none does.
+    """Open the record that begins at an offset; raise BadRecordError if none does.
 
-    Where its length is known, not more than that is read of the file at once.
+    With its `length`, no more than that is read of the file at once.
     """
     source = FileBytes(file) if length is None else FileBytes(file, length)
     if source.exactly(offset, len(MAGIC)) == MAGIC:
@@ -237,7 +237,7 @@ def open_record(file: BinaryIO, offset: int, length: int | None = None) -> Recor
 
 
 def body_of(record: RecordStream) -> tuple[MessageHead | None, Iterator[bytes]]:
-    """What was answered: the head, and the body as it was sent; of what is no HTTP message the block."""
+    """Return the HTTP head and the body as it was sent; None and the block, if it is no HTTP message."""
     if not record.head.is_http:
         return None, record.block()
     begin, looked_at, pieces = bytearray(), 0, record.block()

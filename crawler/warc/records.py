@@ -89,9 +89,6 @@ class Shelved:
     pair: Pair
 
 
-# ── one record ──
-
-
 def record(kind: str, record_id: str, fields: Fields, *block: bytes) -> bytes:
     """A record as it stands in a member: its fields, its block, and the end of both."""
     lines = [f"WARC-Type: {kind}", f"WARC-Record-ID: {record_id}"]
@@ -117,9 +114,6 @@ def digest(*parts: bytes) -> str:
     for part in parts:
         machine.update(part)
     return "sha256:" + machine.hexdigest()
-
-
-# ── dates ──
 
 
 def as_date(at: datetime) -> str:
@@ -163,9 +157,6 @@ def _zone(text: str) -> timedelta:
     hours, minutes = int(text[1:3]), int(text[-2:])
     offset = timedelta(hours=hours, minutes=minutes)
     return -offset if text.startswith("-") else offset
-
-
-# ── a file's records ──
 
 
 @frozen
@@ -314,9 +305,6 @@ def _lookup_url(url: str, exchange: Exchange) -> str:
 
 def _mime_type(values: Sequence[bytes]) -> str | None:
     return as_words(values[0]).partition(";")[0].strip().lower() or None if values else None
-
-
-# ── read ──
 
 
 @frozen

@@ -73,7 +73,7 @@ class _Scan:
             offset = self._end
 
     def _at(self, offset: int) -> Generator[Entry]:
-        """The records of the member at an offset; each is given once it is known to be whole."""
+        """Yield the records of the member at an offset, each once it is known to be whole."""
         if not self._is_packed:
             yield self._plain(offset)
             return
@@ -112,10 +112,10 @@ class _Scan:
         return entry, record.after
 
     def _resync(self, offset: int) -> int:
-        """Where the next record begins, or the file's end.
+        """Return the offset of the next record, or the file's end.
 
-        A stored answer may itself be such a file, put there to be found by whoever looks for records in a
-        damaged one. So a member that bears the mark of the records before is believed before others.
+        A site may send a WARC file as its answer, so that its records are found behind damage. A record
+        that names the same WARC-Warcinfo-ID as the records before is therefore preferred.
         """
         first: int | None = None
         for at, head in candidates(self._file, offset + 1, is_packed=self._is_packed):
@@ -132,7 +132,7 @@ def _packed(file: BinaryIO) -> bool:
 
 
 class _Block:
-    """Reads a block to its end: keeps its beginning, finds the message in it, has its digests made again."""
+    """Reads a block to its end: keeps its beginning, finds its HTTP head, computes its digests."""
 
     def __init__(self, entry: Entry, checks: Checks | None, keep: int) -> None:
         self._entry = entry
@@ -142,7 +142,7 @@ class _Block:
         self._begin: bytes | bytearray = b""  # of a message whose head has not ended yet
 
     def read(self, record: RecordStream) -> None:
-        """To its end, or to where it is damaged."""
+        """Read the block; damage raises BadRecordError."""
         entry, left, in_head = self._entry, self._keep, record.head.is_http
         for piece in record.views():
             body_at = self._body_at(piece) if in_head else 0
@@ -159,7 +159,7 @@ class _Block:
             entry.block_ok, entry.payload_ok = self._checks.verdict()
 
     def _body_at(self, piece: memoryview) -> int | None:
-        """Where in a piece the message's body begins; None where it does not yet."""
+        """Return where in a piece the message's body begins; None if it does not yet."""
         before = len(self._begin)
         data: memoryview | bytes | bytearray = joined(self._begin, piece) if before else piece
         end = HEAD_END.search(data, max(0, before - LONGEST_END))
