@@ -29,6 +29,7 @@ from crawler.cli.output import NOTHING_MATCHED, Listing, emit, note, say, short_
 from crawler.cli.stores import reading
 from crawler.errors import UsageError
 from crawler.views import products as views
+from crawler.views.paging import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,14 +94,14 @@ def list_products(wanted: Wanted) -> Sequence[PricedListing]:
       vitrine products list --domain shop.example
     """
     with reading() as db:
-        return views.newest(db, wanted)
+        return listed(db, views.LISTINGS, wanted)
 
 
 @list_command(LISTINGS)
 def list_listings(wanted: Wanted) -> Sequence[PricedListing]:
     """List products with their newest prices, as `vitrine products list` does."""
     with reading() as db:
-        return views.newest(db, wanted)
+        return listed(db, views.LISTINGS, wanted)
 
 
 @list_command(PRICES)

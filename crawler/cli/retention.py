@@ -8,23 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from crawler.cli.lists import list_command
 from crawler.cli.options import (
-    After,
     DomainOption,
-    FailEmpty,
-    InDomain,
     Json,
-    JsonLines,
-    Limit,
     ListingOption,
     SessionOption,
-    Since,
-    Until,
     person,
     target_of,
-    wanted_of,
 )
-from crawler.cli.output import Listing, emit, note, progress_bar, say, show_list, size, table
+from crawler.cli.output import Listing, emit, note, progress_bar, say, size, table
 from crawler.cli.stores import opened, reading, writing
 from crawler.config import load_settings
 from crawler.config.writing import write_setting
@@ -34,11 +27,15 @@ from crawler.retention import policies as retention_policies
 from crawler.retention.orphans import GRACE, OrphanOrder, find_orphans
 from crawler.retention.policies import days_of
 from crawler.views import retention as views
+from crawler.views.paging import listed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from crawler.retention.holds import HoldResult, Target
     from crawler.retention.orphans import LostRow, OrphanReport
-    from crawler.views.retention import Forecast
+    from crawler.views.paging import Wanted
+    from crawler.views.retention import Forecast, HoldDocument
 
 MAX_WORDS = 1000
 HTML_DAYS = "html"
@@ -199,27 +196,6 @@ def unhold(
     _report(target, result, "given free", as_json=as_json)
 
 
-def list_holds(
-    *,
-    domain: InDomain = None,
-    since: Since = None,
-    until: Until = None,
-    after: After = None,
-    limit: Limit = 50,
-    as_json: Json = False,
-    as_jsonl: JsonLines = False,
-    fail_empty: FailEmpty = False,
-) -> int:
-    """List the holds that stand, the newest first: on what, whose, why, until when.
-
-    With --domain those on it and in it; --since and --until go by the day on which they were set.
-    """
-    wanted = wanted_of(domain=domain, since=since, until=until, after=after, limit=limit)
-    with reading() as db:
-        found = views.standing_holds(db, db.now, wanted)
-    return show_list(HOLDS, found, as_json=as_json, as_jsonl=as_jsonl, fail_empty=fail_empty, limit=limit)
-
-
 def _date(text: str | None, now: datetime) -> datetime | None:
     if text is None:
         return None
@@ -261,6 +237,16 @@ HOLDS = Listing(
     empty="no holds",
     key=attrgetter("id"),
 )
+
+
+@list_command(HOLDS)
+def list_holds(wanted: Wanted) -> Sequence[HoldDocument]:
+    """List the holds that stand, the newest first: on what, whose, why, until when.
+
+    With --domain those on it and in it; --since and --until go by the day on which they were set.
+    """
+    with reading() as db:
+        return listed(db, views.HOLDS, wanted, standing_at=db.now)
 
 
 # ── files and rows without each other ──

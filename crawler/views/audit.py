@@ -9,6 +9,7 @@ from sqlalchemy import select
 
 from crawler.db.models import AuditEntry
 from crawler.views.documents import document_of
+from crawler.views.paging import Resource
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -43,8 +44,11 @@ def has_entry(db: Session, action: str, subject: str, *, since: datetime) -> boo
     return db.scalar(query.limit(1)) is not None
 
 
-def newest(db: Session, most: int, before: int) -> list[AuditDocument]:
-    """The last entries before the one of this number."""
-    query = select(AuditEntry).where(AuditEntry.id < before)
-    rows = db.scalars(query.order_by(AuditEntry.id.desc()).limit(most))
-    return [document_of(AuditDocument, row) for row in rows]
+AUDIT = Resource(
+    table=AuditEntry,
+    by=(AuditEntry.id,),
+    time=AuditEntry.timestamp,
+    query=select(AuditEntry),
+    document=AuditDocument,
+    filters={"before": lambda _, number: AuditEntry.id < number},
+)

@@ -67,7 +67,7 @@ class ArchiveOrder:
 
 TABLES: dict[str, Table] = {
     What.LISTINGS: Table(
-        products.NEWEST,
+        products.LISTINGS,
         select(
             Listing.id, Listing.domain, Listing.url, Listing.name, Listing.brand, Listing.sku, Listing.gtin,
             Listing.mpn, Listing.image, Listing.first_seen_at, Listing.last_seen_at, Listing.last_session_id,

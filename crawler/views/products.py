@@ -17,7 +17,7 @@ from crawler.db import lookup
 from crawler.db.models import Listing, Price
 from crawler.errors import BadUrlError, NotFoundError
 from crawler.views.documents import document_of, documents
-from crawler.views.paging import ALL, Newest, equals, page
+from crawler.views.paging import ALL, Newest, Resource, equals, page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,17 +25,12 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from uuid import UUID
 
+    from sqlalchemy import ScalarSelect
     from sqlalchemy.orm import Session
 
     from crawler.views.paging import Wanted
 
 _HINT = "`vitrine products list` shows them"
-NEWEST = Newest(
-    table=Listing,
-    by=(Listing.last_seen_at, Listing.id),
-    time=Listing.last_seen_at,
-    domain=equals(Listing.domain),
-)
 NEWEST_PRICES = Newest(
     table=Price,
     by=(Price.seen_at, Price.id),
@@ -104,10 +99,9 @@ class PriceHistory:
     prices: tuple[PriceDocument, ...]
 
 
-def newest(db: Session, wanted: Wanted = ALL) -> list[PricedListing]:
-    """The products seen last, each with its newest price."""
+def _newest_price() -> ScalarSelect[int]:
     other = aliased(Price)
-    newest_price = (
+    return (
         select(other.id)
         .where(other.listing_id == Listing.id)
         .order_by(other.seen_at.desc(), other.id.desc())
@@ -115,14 +109,18 @@ def newest(db: Session, wanted: Wanted = ALL) -> list[PricedListing]:
         .correlate(Listing)
         .scalar_subquery()
     )
-    query = select(Listing, Price).outerjoin(Price, Price.id == newest_price)
-    return [
-        document_of(
-            PricedListing, listing, price_seen_at=getattr(price, "seen_at", None),
-            **{name: getattr(price, name, None) for name in ("price", "currency", "availability")},
-        )
-        for listing, price in db.execute(page(db, query, NEWEST, wanted))
-    ]  # fmt: skip
+
+
+LISTINGS = Resource(
+    table=Listing,
+    by=(Listing.last_seen_at, Listing.id),
+    time=Listing.last_seen_at,
+    domain=equals(Listing.domain),
+    query=select(
+        Listing, Price.price, Price.currency, Price.availability, Price.seen_at.label("price_seen_at")
+    ).outerjoin(Price, Price.id == _newest_price()),
+    document=PricedListing,
+)
 
 
 def find(db: Session, given: str) -> Listing:

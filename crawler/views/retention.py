@@ -15,8 +15,8 @@ from crawler.evidence.bodies import is_readable
 from crawler.retention import holds
 from crawler.retention.policies import EXEMPT, load
 from crawler.retention.sweep import COLLECTIONS, SESSIONS, RetainedTable
-from crawler.views.documents import document_of, documents
-from crawler.views.paging import ALL, Newest, Wanted, page
+from crawler.views.documents import document_of
+from crawler.views.paging import Resource
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -73,19 +73,21 @@ def policies(db: Session, now: datetime, html_days: int) -> PoliciesDocument:
     return PoliciesDocument(kinds, document_of(PassDocument, last, collections_processed=processed))
 
 
-def standing_holds(db: Session, now: datetime, wanted: Wanted = ALL) -> list[HoldDocument]:
-    """The holds that stand, the newest first; of a domain also those on its sessions and products."""
-    query = page(db, select(Hold).where(holds.is_standing(now)), HOLDS, wanted)
-    return [document for _, document in documents(db, query, HoldDocument)]
-
-
 def _is_of(domain: str) -> ColumnElement[bool]:
     sessions = select(CrawlSession.id).where(CrawlSession.domain == domain)
     listings = select(Listing.id).where(Listing.domain == domain)
     return or_(Hold.domain == domain, Hold.session_id.in_(sessions), Hold.listing_id.in_(listings))
 
 
-HOLDS = Newest(table=Hold, by=(Hold.created_at, Hold.id), time=Hold.created_at, domain=_is_of)
+HOLDS = Resource(
+    table=Hold,
+    by=(Hold.created_at, Hold.id),
+    time=Hold.created_at,
+    domain=_is_of,  # of a domain also those on its sessions and products
+    query=select(Hold),
+    document=HoldDocument,
+    filters={"standing_at": lambda _, now: holds.is_standing(now)},
+)
 
 
 # ── what is kept, how much of it there is, and what goes next ──

@@ -10,11 +10,11 @@ from fastapi import APIRouter, Query, Request, Response
 from crawler.config import setting_docs
 from crawler.config import shown as shown_settings
 from crawler.runs.sources import known_sources
-from crawler.views import audit as audit_views
 from crawler.views import sources as source_views
 from crawler.views import warcs as warc_views
+from crawler.views.audit import AUDIT
 from crawler.views.operations import operations
-from crawler.views.paging import Wanted
+from crawler.views.paging import Wanted, listed
 from crawler.web.answering import page, rows_of, shown
 from crawler.web.parameters import MAX_NUMBER
 from crawler.web.site import Reading, SiteHere
@@ -79,7 +79,7 @@ def audit(
     request: Request, db: Reading, before: Annotated[int, Query(ge=1, le=MAX_NUMBER)] = MAX_NUMBER
 ) -> Response:
     """Who did what, the newest first."""
-    found = audit_views.newest(db, MOST, before)
+    found = listed(db, AUDIT, Wanted(limit=MOST), before=before)
     older = found[-1].id if len(found) == MOST else None
     return shown(request, "audit.html", found, rows_of(found, AUDIT_COLUMNS), older=older)
 

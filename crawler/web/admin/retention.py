@@ -18,7 +18,8 @@ from crawler.retention import policies
 from crawler.retention.cleanup import CleanupOrder, clean_up
 from crawler.retention.plan import CleanupResult
 from crawler.views import retention as views
-from crawler.views.retention import HoldDocument, PoliciesDocument
+from crawler.views.paging import listed
+from crawler.views.retention import HOLDS, HoldDocument, PoliciesDocument
 from crawler.web.access import WHO, Change, change
 from crawler.web.admin.done import sentence_of
 from crawler.web.answering import page, rows_of, see, shown
@@ -72,7 +73,7 @@ def room(request: Request, site: SiteHere, db: Reading, *, plan: str = "", done:
     """The policies as sentences; with `plan` what a cleanup would take now."""
     found = RetentionRoom(
         policies=views.policies(db, db.now, site.settings.html_retention_days),
-        holds=views.standing_holds(db, db.now),
+        holds=listed(db, HOLDS, standing_at=db.now),
     )
     planned = run_cleanup(site, dry_run=True) if plan else None
     return shown(

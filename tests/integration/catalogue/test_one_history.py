@@ -26,7 +26,7 @@ from crawler.sessions.journal import Journal
 from crawler.sessions.rows import SessionOrder
 from crawler.sessions.visit_writes import EndWrite, StartWrite
 from crawler.views import assets, products
-from crawler.views.paging import Wanted
+from crawler.views.paging import Wanted, listed
 from tests.integration.catalogue.visits import CHAIR, PRODUCT, Visits, page
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def told(visits: Visits, since: datetime = FIRST) -> list[dict[str, Any]]:
     Of products that nobody saw since something was purged, nothing but that they can be shown.
     """
     with visits.database.read() as db:
-        listings = {listing.id: listing for listing in products.newest(db, Wanted(limit=9))}
+        listings = {listing.id: listing for listing in listed(db, products.LISTINGS, Wanted(limit=9))}
         found = []
         for asset in assets.newest(db):
             versions = assets.history(db, asset.id, 99).history

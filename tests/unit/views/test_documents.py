@@ -18,7 +18,7 @@ from crawler.errors import NotFoundError
 from crawler.runs.sources import Source
 from crawler.views import domains, hauls, products, sources
 from crawler.views.documents import as_json
-from crawler.views.paging import Wanted
+from crawler.views.paging import Wanted, listed
 from tests.unit.views.rows import HOUR, NOW, THEN, URL, a_haul, a_listing, a_page, a_price, a_session
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def test_products_come_with_their_newest_price(database: Database) -> None:
     old = stored(database, "19.90", "18.00")
     new = stored(database, domain="other.example", last_seen_at=THEN + HOUR)
     with database.read() as db:
-        found = products.newest(db)
+        found = listed(db, products.LISTINGS)
     assert [(each.id, each.price, each.price_seen_at) for each in found] == [
         (new.id, None, None), (old.id, Decimal("18.00"), THEN + HOUR),
     ]  # fmt: skip

@@ -83,13 +83,13 @@ LISTS: dict[str, Callable[..., Sequence[Any]]] = {
     "artifacts": partial(_listed, stored.ARTIFACTS),
     "warcs": warcs.known,
     "assets": assets.newest,
-    "listings": products.newest,
+    "listings": partial(_listed, products.LISTINGS),
     "prices": products.newest_prices,
     "hauls": partial(_listed, hauls.HAULS),
     "exceptions": partial(_listed, exceptions.EXCEPTIONS),
     "snapshots": partial(_listed, snapshots.SNAPSHOTS),
     "changes": _changes,
-    "holds": lambda db, wanted=ALL: retention.standing_holds(db, NOW, wanted),
+    "holds": lambda db, wanted=ALL: listed(db, retention.HOLDS, wanted, standing_at=NOW),
 }
 WITH_CAUSE = {"sessions", "runs", "jobs", "pages", "artifacts", "warcs"}
 

@@ -15,6 +15,7 @@ from crawler.retention import holds
 from crawler.retention.holds import Target
 from crawler.retention.policies import DEFAULT_DAYS
 from crawler.views import retention
+from crawler.views.paging import listed
 from crawler.views.retention import Forecast, forecast
 from tests.integration.catalogue.visits import new_visits
 from tests.unit.views.rows import HOUR, NOW, THEN, a_hold
@@ -38,7 +39,7 @@ def test_the_holds_in_force_are_listed(database: Database) -> None:
         db.add(a_hold(domain="over.example", until=NOW - HOUR))
         db.add(a_hold(domain="lifted.example", released_at=THEN, released_by="me"))
     with database.read() as db:
-        found = retention.standing_holds(db, NOW)
+        found = listed(db, retention.HOLDS, standing_at=NOW)
     assert [each.target for each in found] == [
         f"listing {listing}", f"session {session}", "domain shop.example",
     ]  # fmt: skip
