@@ -62,7 +62,7 @@ _ADAPTIVE = (*_MONITORING, "enable_adaptive_workers")
 _VPN = (*_MONITORING, "enable_vpn_rotation", "vpn_connect_command")
 _YEAR_IN_MINUTES = 525_600
 
-# In the order of the command line (SPEC 39-43).
+# In the order of the command line.
 OPTIONS: dict[str, Option] = {
     option.name: option
     for option in (
@@ -126,7 +126,7 @@ def checked_option(name: str, value: Any) -> Any:
 
 
 def checked_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """All of them, and what each needs beside it (SPEC 33)."""
+    """All of them, and what each needs beside it."""
     options = {name: checked_option(name, value) for name, value in given.items() if value is not None}
     for asking in ("enable_adaptive_workers", "enable_vpn_rotation"):
         if not options.get(asking):
@@ -151,7 +151,7 @@ def checked_passthrough(given: Sequence[str]) -> tuple[str, ...]:
 
 
 def arguments_of(order: ToolOrder) -> list[str]:
-    """The command line behind the tool's own name (SPEC 39-44)."""
+    """The command line behind the tool's own name."""
     seeds = ["--seeds-file", order.seeds_file] if order.seeds_file else ["--seeds", *order.seeds]
     line = [*seeds, "--name", order.name, "--output-dir", order.output_dir, *_said(order)]
     return [*line, "--", *order.passthrough] if order.passthrough else line

@@ -149,8 +149,6 @@ class Tool:
         self._out.say(end_line(details, at=utc_now().isoformat()))
         return EXIT_OF[stage]
 
-    # ── from the beginning to the end ──
-
     def _archive(self) -> Stage:
         prepared = begun_or_new(self.order, self.folder, self._out)
         if prepared is None:
@@ -200,8 +198,6 @@ class Tool:
                 shutil.rmtree(folder)
             (self.folder / STATE_FILE).unlink(missing_ok=True)
         return stage
-
-    # ── one start of the engine ──
 
     @property
     def _adaptation(self) -> Adaptation:
@@ -264,8 +260,6 @@ class Tool:
             with suppress(OSError):
                 self.state.save(self.folder)
 
-    # ── resting, and another way out ──
-
     def _rest(self, answer: Answer) -> bool:
         """Do what the answer says; False where somebody wants us to end meanwhile."""
         if answer.rotate:
@@ -299,8 +293,6 @@ class Tool:
         self._running = None
         return code, said
 
-    # ── ending, and speaking ──
-
     def _interrupted(self, _number: int, _frame: Any) -> None:
         self.stopping.set()
         if self._running is not None:
@@ -313,7 +305,7 @@ class Tool:
 
 
 def begun_or_new(order: ToolOrder, folder: Path, out: Output) -> ArchiveState | None:
-    """Whether an archive begins anew or goes on (SPEC 152); None where it is done already."""
+    """Whether an archive begins anew or goes on; None where it is done already."""
     zim, state = folder / f"{order.name}.zim", ArchiveState.load(folder)
     if zim.exists() and not order.option("overwrite"):
         out.note(f"{zim} is there already; --overwrite makes it anew")

@@ -64,7 +64,7 @@ class ZimitEngine:
         self._epoch = epoch if epoch.isdecimal() else str(os.getpid())
 
     def require(self) -> None:
-        """Docker has to be there and to answer (SPEC 154)."""
+        """Docker has to be there and to answer."""
         if shutil.which(DOCKER) is None:
             raise InfrastructureError("docker is not on the PATH", hint="the engine zimit runs in Docker")
         if _asked("info", "--format", "{{.ServerVersion}}") is None:
@@ -95,7 +95,7 @@ class ZimitEngine:
         return STAGES.get(code, Stage.FAILED)
 
     def final_zim(self) -> Launch | None:
-        """After several attempts each has its WARCs; zimit makes one file of all (SPEC 153)."""
+        """After several attempts each has its WARCs; zimit makes one file of all."""
         inside = [f"/output/{path.relative_to(self.folder)}" for path in warc_files(self.folder)]
         if len(temp_folders(self.folder)) < 2:  # ruff: ignore[magic-value-comparison] - of several
             return None

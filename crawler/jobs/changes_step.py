@@ -1,4 +1,4 @@
-"""The step `changes` of a job: after its index, its captures are compared with those before (SPEC 88).
+"""The step `changes` of a job: after its index, its captures are compared with those before.
 
 The job's own state has no part in it: it stays `indexed`, whatever becomes of the comparison.
 """

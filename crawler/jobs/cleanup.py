@@ -1,4 +1,4 @@
-"""What of an archive's folder goes when it is cleaned up: planned first, then done (SPEC 119-129)."""
+"""What of an archive's folder goes when it is cleaned up: planned first, then done."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class CleanupMode(StrEnum):
 
     @property
     def status(self) -> str:
-        """What a job's row says afterwards (SPEC 20)."""
+        """What a job's row says afterwards."""
         return f"{self.replace('-', '_')}_cleaned"
 
 
@@ -186,12 +186,12 @@ def _note_done(db: Transaction, planned: CleanupPlan, who: str) -> None:
 
 
 def replay_is_enabled(settings: Settings) -> bool:
-    """Whether somebody replays archives from here (SPEC 8, 128)."""
+    """Whether somebody replays archives from here."""
     return bool(settings.replay_base_url)
 
 
 def remove_temp_folder(path: Path) -> None:
-    """Remove a folder that is temporary by its name, and no link (SPEC 126); links are not followed."""
+    """Remove a folder that is temporary by its name, and no link; links are not followed."""
     if not is_temp_folder(path):
         raise NotFoundError(f"{path} is no temporary folder")
     shutil.rmtree(path)

@@ -91,8 +91,6 @@ class Crawl:
             return self._broken(error)
         return self._result(code, output, self._facts(output, began))
 
-    # ── before the engine begins ──
-
     def _too_full(self) -> str | None:
         """Why this file system takes no crawl; that of the job's own folder, wherever it is mounted."""
         there = next(path for path in (self.archive.folder, *self.archive.folder.parents) if path.exists())
@@ -123,8 +121,6 @@ class Crawl:
             tuple(map(str, config.get("seeds") or ())), archive.name, str(archive.folder),
             dict(config.get("tool_options") or {}), tuple(config.get("zimit_passthrough_args") or ()),
         )  # fmt: skip
-
-    # ── while it runs ──
 
     def _run_engine(self, lock: int) -> tuple[int, EngineOutput]:
         """Return the exit code, and the output, whose log is closed by then."""
@@ -183,8 +179,6 @@ class Crawl:
             guarded.close()  # where anything was raised, its guard ends it
             guarded.wait()
             self._guarded = None
-
-    # ── what came of it ──
 
     def _crawled_before(self) -> Result:
         """Count the files of a run that was completed by a worker that could not say so any more."""

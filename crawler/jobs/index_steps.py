@@ -1,4 +1,4 @@
-"""The step `index` on loan to workers: due once a job is crawled, and written with its job (SPEC 63-68)."""
+"""The step `index` on loan to workers: due once a job is crawled, and written with its job."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class IndexSteps(StepLeases):
             return first_begun(db, self.leases, self.owner, self._begun, within=(_IS_INDEX,), job_id=job_id)
 
     def make_due(self, db: Transaction, job: Job) -> None:
-        """Let a job be indexed now that somebody asks for it; refuses one in another state (SPEC 63)."""
+        """Let a job be indexed now that somebody asks for it; refuses one in another state."""
         take_back_dead(db, self.leases)
         db.refresh(job)
         if job.status not in INDEXABLE:

@@ -1,4 +1,4 @@
-"""One attempt at a job's index, and pages of visits in between; what came of it (SPEC 63-69, 116)."""
+"""One attempt at a job's index, and pages of visits in between; what came of it."""
 
 from __future__ import annotations
 

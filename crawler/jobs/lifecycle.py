@@ -1,4 +1,4 @@
-"""Which state of a job may follow which (SPEC 141). Pure."""
+"""Which state of a job may follow which. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from crawler.errors import CrawlerError
 
 
 class JobStatus(StrEnum):
-    """The states of a job (SPEC 14)."""
+    """The states of a job."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -35,7 +35,7 @@ FOLLOWS: dict[JobStatus, frozenset[JobStatus]] = {
 CRAWLABLE = (_S.QUEUED, _S.RETRYABLE)
 INDEXABLE = (_S.COMPLETED, _S.INDEX_FAILED, _S.INDEXED)
 CLEANABLE = (_S.INDEXED, _S.INDEX_FAILED)
-# What `vitrine jobs retry` makes of which (SPEC 135).
+# What `vitrine jobs retry` makes of which.
 RETRIED = {_S.FAILED: _S.RETRYABLE, _S.INDEX_FAILED: _S.COMPLETED}
 
 
@@ -54,5 +54,5 @@ def require_change(job_id: int, before: str, after: JobStatus) -> None:
 
 
 def after_failed_crawl(retry_count: int, most: int) -> JobStatus:
-    """What becomes of a job whose crawl failed (SPEC 115)."""
+    """What becomes of a job whose crawl failed."""
     return JobStatus.RETRYABLE if retry_count < most else JobStatus.FAILED

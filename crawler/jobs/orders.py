@@ -52,7 +52,7 @@ def checked_name(name: str) -> str:
 
 
 def create(db: Session, settings: Settings, source: Source, order: JobOrder, *, now: datetime) -> Job:
-    """Write a queued job with its crawl (SPEC 34)."""
+    """Write a queued job with its crawl."""
     row = registry.find_registered(db, source.code)
     if not (source.enabled and row.enabled):
         raise JobStateError(f"source {source.code} is not enabled", hint="enabled = true in its table")
@@ -76,7 +76,7 @@ def create(db: Session, settings: Settings, source: Source, order: JobOrder, *, 
 
 
 def register(db: Session, code: str, folder: Path, name: str | None, *, now: datetime) -> Job:
-    """Write a job for an archive that is there already (SPEC 133)."""
+    """Write a job for an archive that is there already."""
     source = registry.find_registered(db, code)
     if not folder.is_dir() or folder.is_symlink():
         raise NotFoundError(f"{folder} is no folder")
@@ -96,7 +96,7 @@ def register(db: Session, code: str, folder: Path, name: str | None, *, now: dat
 
 
 def retry(db: Session, job: Job, now: datetime) -> JobStatus:
-    """Let a failed job be tried again (SPEC 135); a crawl goes in front of others then."""
+    """Let a failed job be tried again; a crawl goes in front of others then."""
     after = RETRIED.get(JobStatus(job.status))
     if after is None:
         tried = " or ".join(RETRIED)

@@ -1,4 +1,4 @@
-"""Sources as jobs know them: registered under their codes, and made into what a job is told (SPEC 28-35)."""
+"""Sources as jobs know them: registered under their codes, and made into what a job is told."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ZIMIT_LIMITS = {"depth": "--depth", "max_pages": "--pageLimit"}
 
 
 def seed_sources(db: Session, sources: Iterable[Source], now: datetime) -> int:
-    """Register what is missing; how many that were (SPEC 35)."""
+    """Register what is missing; how many that were."""
     added = 0
     for source in sources:
         row = {
@@ -66,7 +66,7 @@ def find_registered(db: Session, code: str) -> RegisteredSource:
 
 
 def output_dir_of(root: Path, source: Source, name: str, now: datetime) -> Path:
-    """Where a job that is made now writes (SPEC 31)."""
+    """Where a job that is made now writes."""
     return root / source.code.lower() / f"{now.strftime(STAMP)}__{name}"
 
 
@@ -91,7 +91,7 @@ def job_config(
     *,
     passthrough: Sequence[str] = (),
 ) -> dict[str, Any]:  # fmt: skip
-    """What a job of this source is told (SPEC 16, 32); what the source says is copied, never changed."""
+    """What a job of this source is told; what the source says is copied, never changed."""
     all_seeds = checked_seeds([*source.start_urls, *seeds], settings)
     # Where people work on it, others may read what is archived; where it is served, its operator decides.
     said = {"relax_perms": settings.app_env != PRODUCTION, **source.job, **(options or {})}

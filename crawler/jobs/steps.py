@@ -129,10 +129,8 @@ class StepLeases:
 class Steps(StepLeases):
     """Leases crawls to one worker, and writes what becomes of them."""
 
-    # ── to whom a step belongs ──
-
     def acquire(self, job_id: int | None = None) -> Work | None:
-        """The next crawl that is due, or that of one job; None where there is none (SPEC 113)."""
+        """The next crawl that is due, or that of one job; None where there is none."""
         if job_id is None and not self._may_have_some():
             return None
         within = (_IS_CRAWL, _HAS_SOURCE) if job_id is None else (_IS_CRAWL,)
@@ -147,7 +145,7 @@ class Steps(StepLeases):
             return bool(db.scalar(select(exists().where(_IS_CRAWL, due))))
 
     def _begun(self, db: Transaction, row: RowMapping, lease: Lease) -> Work | None:
-        """The job is running from here on (SPEC 37); None for one whose state says otherwise."""
+        """The job is running from here on; None for one whose state says otherwise."""
         job = db.get_one(Job, row["job_id"], with_for_update=True)
         if job.status not in CRAWLABLE:
             error = f"job {job.id} is {job.status}; nothing of it is to be crawled"
@@ -168,8 +166,6 @@ class Steps(StepLeases):
         """Whether files were counted below ARCHIVE_ROOT: then it is there, or is not mounted."""
         inside = Job.output_dir.startswith(f"{self.settings.archives}/", autoescape=True)
         return bool(db.scalar(select(exists().where(inside, Job.warc_file_count > 0))))
-
-    # ── how far it is, and what came of it ──
 
     def progress(self, work: Work, said: Statistics) -> None:
         """Write down how far a crawl is, while it is ours."""
@@ -251,7 +247,7 @@ class _Ending:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The job's columns that say what came of its crawl (SPEC 45)."""
+        """The job's columns that say what came of its crawl."""
         result = self.result
         return {
             **(result.facts or {}), "crawler_exit_code": result.exit_code,
@@ -261,7 +257,7 @@ class _Ending:
 
 
 def columns_of(said: Statistics) -> dict[str, Any]:
-    """Statistics as a job's columns (SPEC 46)."""
+    """Statistics as a job's columns."""
     counts = {"crawled": said.crawled, "total": said.total, "failed": said.failed}
     columns = {f"pages_{name}": min(count, MAX_COUNT) for name, count in counts.items()}
     run = {"run_id": said.run} if said.run else {}
@@ -284,9 +280,6 @@ def _run_to_go_on_with(db: Session, job: Job) -> tuple[int | None, dict[str, int
     failed = ended["error"] - tasks.refused(db, run.id)
     total = ended["finished"] + failed
     return run.id, {"pages_crawled": ended["finished"], "pages_failed": failed, "pages_total": total}
-
-
-# ── what steps of every kind share ──
 
 
 def _expired(db: Session, rows: Sequence[RowMapping], now: datetime) -> None:
@@ -338,7 +331,7 @@ def tidy(db: Transaction) -> None:
 
 
 def make_due(db: Transaction, job: Job, leases: Leases) -> None:
-    """Let a job's crawl begin now that somebody asks for it, wherever its rest would end (SPEC 36)."""
+    """Let a job's crawl begin now that somebody asks for it, wherever its rest would end."""
     take_back_dead(db, leases)
     db.refresh(job)
     if job.status not in CRAWLABLE:

@@ -41,9 +41,6 @@ class ArchiveBusyError(LockedError):
     code = "archive_busy"
 
 
-# ── one writer at a time ──
-
-
 @contextmanager
 def locked(folder: Path) -> Generator[int]:
     """Hold an archive's lock; an engine that a dead worker left behind is ended first.
@@ -103,9 +100,6 @@ def pid_here(mark: str) -> int | None:
     return pid if process_mark(pid) == mark else None
 
 
-# ── the log, and the last word of its statistics ──
-
-
 class CombinedLog:
     """All that the tool says, without passwords, fit for a terminal."""
 
@@ -136,7 +130,7 @@ class CombinedLog:
 
 
 def last_statistics(folder: Path, since: float) -> tuple[Path, Statistics] | None:
-    """The newest log that was written since then and has statistics, and their last line (SPEC 46, K36)."""
+    """The newest log that was written since then and has statistics, and their last line."""
     for path in logs_in(folder, since):
         said = next((said for line in lines_backwards(path) if (said := statistics_of(line))), None)
         if said is not None:

@@ -1,4 +1,4 @@
-"""The worker of jobs: takes one that is due, has it crawled, goes on, whatever one did (SPEC 113-118)."""
+"""The worker of jobs: takes one that is due, has it crawled, goes on, whatever one did."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Worker:
         return False
 
     def work_once(self) -> bool:
-        """Take one job and work on it; False where none is due (SPEC 114)."""
+        """Take one job and work on it; False where none is due."""
         work = self.steps.acquire()
         if work is None:
             return False
