@@ -22,7 +22,7 @@ from crawler.warc.cdxj import line_of, sorted_lines
 from crawler.warc.eraser import TooShortError, erasure
 from crawler.warc.reader import NOT_SEEKABLE, Bad, Entry, paired
 from crawler.warc.records import ANSWERS
-from crawler.warc.scan import walk
+from crawler.warc.scan import packed, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -291,7 +291,7 @@ def _go_on(path: Path, at: datetime) -> bool:
 
 def _pieces(path: Path, places: Iterable[tuple[int, int]], at: datetime) -> list[tuple[int, list[bytes]]]:
     with path.open("rb") as file:
-        is_packed = file.read(4) != b"WARC"
+        is_packed = packed(file)
     return [(offset, list(erasure(length, at, is_packed=is_packed))) for offset, length in places]
 
 

@@ -54,7 +54,7 @@ class _Scan:
     """One way through a file."""
 
     def __init__(self, file: BinaryIO, keep: int, *, digests: bool) -> None:
-        self._is_packed = _packed(file)
+        self._is_packed = packed(file)
         self._file = FileBytes(file)
         self._keep = keep
         self._digests = digests
@@ -125,7 +125,7 @@ class _Scan:
         return size_from(self._file, offset) if first is None else first
 
 
-def _packed(file: BinaryIO) -> bool:
+def packed(file: BinaryIO) -> bool:
     """Whether records are stored in gzip members."""
     file.seek(0)
     return not begins_record(file.read(len(BEGIN)))

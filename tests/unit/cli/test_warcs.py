@@ -143,6 +143,21 @@ def test_a_url_is_erased(vitrine: Vitrine, tmp_path: Path) -> None:
     asked(vitrine, "verify", str(file))
 
 
+@pytest.mark.parametrize("is_packed", [True, False], ids=["packed", "plain"])
+def test_a_record_of_another_program_is_erased(vitrine: Vitrine, tmp_path: Path, *, is_packed: bool) -> None:
+    """In a file that begins in small letters, too: the other records stay whole."""
+    records = foreign.records()
+    records = {"small-letters": records.pop("small-letters"), **records}
+    path = tmp_path / "foreign.warc"
+    path.write_bytes(foreign.packed(records) if is_packed else b"".join(records.values()))
+    assert vitrine("db", "upgrade").code == 0
+    done = asked(vitrine, "erase", str(path), "--url", f"{foreign.URL}/folded", "--yes")
+    assert len(done["records"]) == 1
+    found = {each.head.url: each for each in entries(path.read_bytes())}
+    assert {*found} == {None, *(f"{foreign.URL}/{name}" for name in records if name != "folded")}
+    assert stretches(path.read_bytes()) == []
+
+
 def test_an_erasure_does_not_hide_that_a_file_was_altered(vitrine: Vitrine, tmp_path: Path) -> None:
     """A check that failed before an erasure fails after it."""
     assert vitrine("db", "upgrade").code == 0
