@@ -9,7 +9,7 @@ from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from attrs import define, frozen
+from attrs import evolve, frozen
 
 if TYPE_CHECKING:
     from crawler.demo.wire import Request
@@ -33,17 +33,6 @@ class Seen:
     concurrent: int  # requests to this host under way when it came, itself included
 
 
-@define
-class Visit:
-    """A request under way."""
-
-    request: Request
-    shop: str
-    at: float
-    concurrent: int
-    status: int = 0
-
-
 class RequestLog:
     """All requests, in the order in which they ended. Any thread may read it."""
 
@@ -53,30 +42,29 @@ class RequestLog:
         self._cleared_at = -math.inf
         self._lock = Lock()
 
-    def arrived(self, request: Request, shop: str) -> Visit:
+    def arrived(self, request: Request, shop: str) -> Seen:
         """Note that a request has come."""
-        domain = _domain(request)
+        domain = _domain(request.host)
         with self._lock:
             self._under_way[domain] += 1
-            return Visit(request, shop, time.monotonic(), self._under_way[domain])
+            return Seen(
+                at=time.monotonic(),
+                ended=math.inf,
+                method=request.method,
+                host=request.host,
+                shop=shop,
+                path=request.target,
+                status=0,
+                user_agent=request.headers.get("user-agent", ""),
+                concurrent=self._under_way[domain],
+            )
 
-    def left(self, visit: Visit) -> None:
+    def left(self, arrival: Seen, status: int) -> None:
         """Note that a request is over."""
-        request = visit.request
-        seen = Seen(
-            at=visit.at,
-            ended=time.monotonic(),
-            method=request.method,
-            host=request.host,
-            shop=visit.shop,
-            path=request.target,
-            status=visit.status,
-            user_agent=request.headers.get("user-agent", ""),
-            concurrent=visit.concurrent,
-        )
+        seen = evolve(arrival, ended=time.monotonic(), status=status)
         with self._lock:
-            self._under_way[_domain(request)] -= 1
-            if visit.at > self._cleared_at:
+            self._under_way[_domain(seen.host)] -= 1
+            if seen.at > self._cleared_at:
                 self._seen.append(seen)
 
     def entries(self, shop: str = "") -> list[Seen]:
@@ -100,6 +88,6 @@ class RequestLog:
             self._seen.clear()
 
 
-def _domain(request: Request) -> str:
+def _domain(host: str) -> str:
     """The domain that a polite visitor of this host would lock."""
-    return request.host.removeprefix("www.")
+    return host.removeprefix("www.")

@@ -12,8 +12,8 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from crawler.demo.addresses import BACKLOG, FRONT, Addressing, hosts_of, open_doors
-from crawler.demo.desk import DESK_PATH, Desk
+from crawler.demo.addresses import BACKLOG, Addressing, hosts_of, open_doors
+from crawler.demo.answers import CONTROL_PATH, DemoServer, control
 from crawler.demo.scenarios import ENDLESS_BYTES
 from crawler.demo.shops import all_shops
 from crawler.demo.wire import BadRequestError, Ending, Reply, Request, head_bytes, parse_request
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from crawler.demo.addresses import Place
-    from crawler.demo.requestlog import RequestLog
 
 
 MAX_HEAD_BYTES = 64 * 1024
@@ -34,8 +33,8 @@ _HEAD_TOO_LARGE = Reply(b"That is a very long request.\n", 431, "text/plain")
 class Connection:
     """Serves one client until it or an answer ends the connection."""
 
-    def __init__(self, desk: Desk, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._desk = desk
+    def __init__(self, demo: DemoServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._demo = demo
         self._reader = reader
         self._writer = writer
         self._place: Place = writer.get_extra_info("sockname")[:2]
@@ -58,8 +57,8 @@ class Connection:
             return await self._refuse(_BAD_REQUEST)
         except asyncio.LimitOverrunError:
             return await self._refuse(_HEAD_TOO_LARGE)
-        if request.path.startswith(DESK_PATH):
-            return await self._send(request, self._desk.at_desk(request))
+        if request.path.startswith(CONTROL_PATH):
+            return await self._send(request, control(self._demo, request))
         return await self._answer(request)
 
     async def _refuse(self, reply: Reply) -> bool:
@@ -68,18 +67,19 @@ class Connection:
         return False
 
     async def _answer(self, request: Request) -> bool:
-        host = self._desk.doors.host_behind(request.host, self._place)
-        shop = self._desk.shop_of(host)
-        visit = self._desk.log.arrived(request, shop.name if shop else "")
+        host = self._demo.doors.host_behind(request.host, self._place)
+        shop = self._demo.shop_of(host)
+        arrival = self._demo.log.arrived(request, shop.name if shop else "")
+        status = 0
         try:
-            reply = self._desk.answer(request, host)
+            reply = self._demo.answer(request, host)
             await self._pause(reply.delay)
-            visit.status = 0 if reply.ending is Ending.RESET else reply.status
+            status = 0 if reply.ending is Ending.RESET else reply.status
             if reply.ending is Ending.ENDLESS:
                 return await self._send(request, reply)
         finally:
             # Before the last byte goes out, so that whoever has the answer finds it in the log.
-            self._desk.log.left(visit)
+            self._demo.log.left(arrival, status)
         return self._reset() if reply.ending is Ending.RESET else await self._send(request, reply)
 
     async def _pause(self, seconds: float) -> None:
@@ -127,54 +127,6 @@ NETWORK = "127.0.0.0/8"
 _TURNS = 4
 
 
-class DemoServer:
-    """A running demo. Everything here may be called from any thread."""
-
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-
-    @property
-    def port(self) -> int:
-        """The port that all shops share, unless each has its own."""
-        return self._desk.doors.front[1]
-
-    @property
-    def addressing(self) -> Addressing:
-        """How the shops are told apart on this machine."""
-        return self._desk.doors.addressing
-
-    @property
-    def log(self) -> RequestLog:
-        """What has been asked so far."""
-        return self._desk.log
-
-    @property
-    def urls(self) -> dict[str, str]:
-        """Every shop's start page."""
-        return {name: self.url(name) for name in self._desk.shops}
-
-    def url(self, shop: str, path: str = "/") -> str:
-        """The URL of `path` in that shop; also of a side host, such as `www.plain`."""
-        return self._desk.doors.url(shop, path)
-
-    def domain(self, shop: str) -> str:
-        """The domain that a visit to that shop locks."""
-        return self._desk.doors.authority(shop).removeprefix("www.")
-
-    @property
-    def front(self) -> str:
-        """The page that lists all shops."""
-        return self._desk.doors.url(FRONT)
-
-    def set_day(self, day: int | None) -> None:
-        """Let a day decide the prices that move; with None every fetch moves them again."""
-        self._desk.day = day
-
-    def forget(self) -> None:
-        """Forget all visits, the log and the day, as if just started."""
-        self._desk.forget()
-
-
 @asynccontextmanager
 async def running(
     *, port: int = 0, bulk: int = 0, page_bytes: int = 0, addressing: str | Addressing = Addressing.AUTO
@@ -182,7 +134,7 @@ async def running(
     """Serve in the event loop that is running, until the block ends."""
     shops = all_shops(bulk)
     doors = open_doors(hosts_of(shops), port, Addressing(addressing))
-    desk = Desk(shops, doors, page_bytes)
+    demo = DemoServer(shops, doors, page_bytes)
     clients: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     async def client(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -193,14 +145,14 @@ async def running(
         task.add_done_callback(clients.pop)
         # Hanging up is how this server ends; asyncio would log a cancelled client as an error.
         with suppress(asyncio.CancelledError):
-            await Connection(desk, reader, writer).serve()
+            await Connection(demo, reader, writer).serve()
 
     servers = [
         await asyncio.start_server(client, sock=listener, limit=MAX_HEAD_BYTES, backlog=BACKLOG)
         for listener in doors.sockets
     ]
     try:
-        yield DemoServer(desk)
+        yield demo
     finally:
         await _close(servers, clients)
 
@@ -227,9 +179,6 @@ async def _close(
     await asyncio.sleep(0)
 
 
-# ── in a thread of its own, so that a test or a command can use it like any other web site ──
-
-
 _Started = Future[tuple[DemoServer, Callable[[], object]]]
 
 
@@ -237,7 +186,7 @@ _Started = Future[tuple[DemoServer, Callable[[], object]]]
 def serve(
     *, port: int = 0, bulk: int = 0, page_bytes: int = 0, addressing: str | Addressing = Addressing.AUTO
 ) -> Generator[DemoServer, None, None]:
-    """Serve until the block ends; then no thread, task or socket is left.
+    """Serve in a thread until the block ends; then no thread, task or socket is left.
 
     `bulk` adds that many numbered shops, `page_bytes` pads every page to about that size, and `addressing`
     says how the shops are told apart (`names`, `addresses`, `ports`) instead of letting the machine decide.
