@@ -23,17 +23,17 @@ from crawler.cli import runs, sessions
 from crawler.cli.options import Arguments, Json, Overrides, RunId, SessionId, Verbose
 from crawler.cli.output import note, progress_bar
 from crawler.cli.stores import reading
-from crawler.config import PASSED_SETTINGS, Settings, load_settings
+from crawler.config import CRAWL_ORDER, Settings, load_settings
 from crawler.db import lookup
 from crawler.db.models import CrawlSession
-from crawler.errors import ExitCode
+from crawler.errors import ExitCode, UsageError
 from crawler.runs import rows
 from crawler.runs.keeping import as_begun
 from crawler.views import runs as run_views
 from crawler.views import sessions as session_views
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Sequence
 
 SECONDS_BETWEEN_LINES = 10.0
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -93,8 +93,7 @@ def pdp(
         "policy": policy,
         "render": render,
     }
-    pairs = [*(f"{name}={value}" for name, value in given.items() if value), *(arguments or ())]
-    crawl = Crawl("pdp", tuple(pairs), tuple(settings or ()), verbose=verbose)
+    crawl = Crawl("pdp", _arguments(given, arguments), pairs("-s", settings), verbose=verbose)
     return crawl_and_report(crawl, as_json=as_json)
 
 
@@ -124,9 +123,13 @@ def site(
         "max_pages": None if max_pages is None else str(max_pages),
         "depth": None if depth is None else str(depth),
     }  # fmt: skip
-    pairs = [*(f"{name}={value}" for name, value in given.items() if value), *(arguments or ())]
-    crawl = Crawl("site", tuple(pairs), tuple(settings or ()), verbose=verbose)
+    crawl = Crawl("site", _arguments(given, arguments), pairs("-s", settings), verbose=verbose)
     return crawl_and_report(crawl, as_json=as_json)
+
+
+def _arguments(options: Mapping[str, str | None], words: Sequence[str] | None) -> dict[str, str]:
+    """Return the spider's arguments: those options that were given, and what `-a` says, which wins."""
+    return {**{name: value for name, value in options.items() if value}, **pairs("-a", words)}
 
 
 def retry(
@@ -135,7 +138,7 @@ def retry(
     """Run a session again; what it stored before stays, under its earlier attempt."""
     with reading() as db:
         session_id = lookup.find(db, CrawlSession, session).id
-    crawl = Crawl("pdp", (f"session={session_id}",), tuple(settings or ()), verbose=verbose)
+    crawl = Crawl("pdp", {"session": str(session_id)}, pairs("-s", settings), verbose=verbose)
     return crawl_and_report(crawl, as_json=as_json)
 
 
@@ -150,15 +153,16 @@ def resume(
     as_json: Json = False,
 ) -> int:
     """Go on with a run where it stopped, in the form that it was begun in; beside others, help them."""
-    said = _named(tuple(settings or ()))
+    given = pairs("-s", settings)
+    said = _ours(given)
     with reading() as db:
         row = rows.find(db, run)
         begun = as_begun(row.plan, load_settings(said))
     # What is said here is not overruled, and refused where it would leave something out.
     names = {name.upper() for name in said}
-    kept = [f"{name}={value}" for name, value in begun.items() if name not in names]
-    arguments = (f"run_id={row.id}", *(["retry_errors=1"] if retry_errors else []))
-    crawl = Crawl("site", arguments, (*kept, *(settings or ())), verbose=verbose)
+    kept = {name: value for name, value in begun.items() if name not in names}
+    arguments = {"run_id": str(row.id), **({"retry_errors": "1"} if retry_errors else {})}
+    crawl = Crawl("site", arguments, {**kept, **given}, verbose=verbose)
     return crawl_and_report(crawl, as_json=as_json)
 
 
@@ -167,23 +171,29 @@ def crawl_and_report(crawl: Crawl, *, as_json: bool) -> int:
     finished = run_crawl(crawl)
     if finished.run is None and not finished.sessions:  # it never began, and has said why
         return ExitCode.INTERRUPTED if finished.interrupted else finished.refusal or finished.exit_code or 1
-    with reading(load_settings(_named(crawl.settings))) as db:
+    with reading(load_settings(_ours(crawl.settings))) as db:
         if finished.run is None:
             code = sessions.tell(session_views.of(db, db.now, finished.sessions), as_json=as_json)
         else:
             code = runs.tell(run_views.shown(db, db.now, str(finished.run)), as_json=as_json)
     if finished.interrupted:
-        goes_on = any(argument.startswith("urls=") for argument in crawl.arguments)
+        goes_on = "urls" in crawl.arguments
         note("interrupted" + ("; the same command goes on where it stopped" if goes_on else ""))
         return ExitCode.INTERRUPTED
     # What the crawl itself knows of its failure may not have reached the database.
     return finished.exit_code if finished.exit_code == ExitCode.FAILED else code or finished.exit_code
 
 
-def _named(pairs: tuple[str, ...]) -> dict[str, str]:
+def pairs(option: str, words: Sequence[str] | None) -> dict[str, str]:
+    """Return what NAME=VALUE words say; the last one of a name wins."""
+    if any("=" not in word for word in words or ()):
+        raise UsageError(f"Invalid {option} value, use {option} NAME=VALUE")
+    return dict(word.partition("=")[::2] for word in words or ())
+
+
+def _ours(settings: Mapping[str, str]) -> dict[str, str]:
     """Those of the crawl's settings that are Vitrine's: what it wrote is looked for where it wrote."""
-    named = dict(pair.partition("=")[::2] for pair in pairs)
-    return {name: value for name, value in named.items() if name.lower() in Settings.model_fields}
+    return {name: value for name, value in settings.items() if name.lower() in Settings.model_fields}
 
 
 # ── the crawl's process ──
@@ -191,11 +201,11 @@ def _named(pairs: tuple[str, ...]) -> dict[str, str]:
 
 @frozen
 class Crawl:
-    """A crawl to be run."""
+    """The order of a crawl; its arguments and settings reach the crawl's process as JSON."""
 
     spider: str
-    arguments: tuple[str, ...] = ()  # NAME=VALUE for the spider
-    settings: tuple[str, ...] = ()  # NAME=VALUE for Scrapy
+    arguments: Mapping[str, str] = field(factory=dict)  # of the spider
+    settings: Mapping[str, str] = field(factory=dict)
     environment: Mapping[str, str] | None = None  # None: ours
     verbose: bool = False
 
@@ -242,20 +252,20 @@ def run_crawl(crawl: Crawl) -> FinishedCrawl:
 
 
 def _command(crawl: Crawl, progress: int) -> list[str]:
-    level = () if crawl.verbose else ("-s", "LOG_LEVEL=ERROR")
-    return [
-        # -P: what lies in the folder one stands in is not ours to run
-        sys.executable, "-P", "-m", "crawler.commands", "crawl", crawl.spider,
-        "-s", f"PROGRESS_FD={progress}", *level,
-        *(part for pair in crawl.arguments for part in ("-a", pair)),
-    ]  # fmt: skip
+    # -P: what lies in the folder one stands in is not ours to run
+    command = [sys.executable, "-P", "-m", "crawler.commands", "crawl", crawl.spider]
+    return [*command, "-s", f"PROGRESS_FD={progress}"]
 
 
 def _environment(crawl: Crawl) -> dict[str, str]:
-    """Return the crawl's environment, with its settings and the name of the project, wherever it lies."""
+    """Return the crawl's environment, with its order and the name of the project, wherever it lies.
+
+    Every user of the machine can read a process's arguments, and only its own user its environment.
+    """
     given = os.environ if crawl.environment is None else crawl.environment
-    passed = json.dumps(crawl.settings)
-    return {**given, "SCRAPY_SETTINGS_MODULE": "crawler.settings", PASSED_SETTINGS: passed}
+    settings = {**({} if crawl.verbose else {"LOG_LEVEL": "ERROR"}), **crawl.settings}
+    order = json.dumps({"arguments": dict(crawl.arguments), "settings": settings})
+    return {**given, "SCRAPY_SETTINGS_MODULE": "crawler.settings", CRAWL_ORDER: order}
 
 
 @contextmanager

@@ -66,7 +66,7 @@ def demo(
         urls = {server.url(shop.name, "/"): shop for shop in DEMO_SIX}
         if not as_json:
             note(f"six shops are open on {NETWORK}; each is visited once, one request at a time …")
-        finished = run_crawl(Crawl("pdp", (f"url={' '.join(urls)}",), environment=environment))
+        finished = run_crawl(Crawl("pdp", {"url": " ".join(urls)}, environment=environment))
         if not finished.sessions:
             return finished.exit_code or 1
         settings = _settings(environment)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crawler.catalogue import hauls
-from crawler.cli.crawl import Crawl, FinishedCrawl, run_crawl
+from crawler.cli.crawl import Crawl, FinishedCrawl, pairs, run_crawl
 from crawler.cli.lists import list_command
 from crawler.cli.options import Json, Overrides, Verbose, add_group
 from crawler.cli.output import Listing, emit, note, say, table
@@ -57,7 +57,7 @@ def create(
         urls = [line.url for line in lines]
         hauls.open_haul(db, name, source=str(file), urls=urls, now=db.now)
         is_complete = hauls.link(db, name)
-    crawl = Crawl("pdp", (f"urls={file.resolve()}",), tuple(settings or ()), verbose=verbose)
+    crawl = Crawl("pdp", {"urls": str(file.resolve())}, pairs("-s", settings), verbose=verbose)
     finished = FinishedCrawl() if is_complete else run_crawl(crawl)
     with writing() as db:
         hauls.link(db, name)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crawler.cli.crawl import Crawl, crawl_and_report
+from crawler.cli.crawl import Crawl, crawl_and_report, pairs
 from crawler.cli.lists import list_command
 from crawler.cli.options import (
     FailEmpty,
@@ -173,7 +173,7 @@ def refresh(
             emit({"sessions": []})
         return NOTHING_MATCHED if fail_empty else 0
     words = " ".join(map(str, due))
-    crawl = Crawl("pdp", (f"listing={words}",), tuple(settings or ()), verbose=verbose)
+    crawl = Crawl("pdp", {"listing": words}, pairs("-s", settings), verbose=verbose)
     return crawl_and_report(crawl, as_json=as_json)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import os
 import re
 import sys
 from contextlib import suppress
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.utils.log import _get_handler  # ruff: ignore[import-private-name] - it reads all of LOG_*
 
 from crawler import interrupts, logs
-from crawler.config import load_settings, load_settings_from
+from crawler.config import CRAWL_ORDER, load_settings, load_settings_from
 from crawler.crawl.closing import ENDS_ITS_VISITS
 from crawler.crawl.required_components import require_components
 from crawler.errors import CrawlerError, ExitCode
@@ -84,6 +86,14 @@ class CheckedCommand(LoggingCommand, Base):
     """The same for one that runs a spider; what Scrapy would tell in a traceback, this tells in a line."""
 
     _made: Crawler | None = None
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Take the command line, and the order of `vitrine crawl`, which is in the environment."""
+        assert self.settings is not None  # ruff: ignore[assert] - Scrapy sets it before it runs a command
+        order = json.loads(os.environ.pop(CRAWL_ORDER, '{"settings": {}, "arguments": {}}'))
+        self.settings.setdict(order["settings"], priority="cmdline")
+        super().process_options(args, opts)
+        opts.spargs.update(order["arguments"])
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Refuse what cannot work, crawl, and exit with what came of it."""

@@ -2,7 +2,7 @@
 
 from crawler.config.place import env_file, unread_env_file
 from crawler.config.settings import (
-    PASSED_SETTINGS,
+    CRAWL_ORDER,
     SCRAPYS_NAMES,
     Settings,
     load_settings,
@@ -16,7 +16,7 @@ from crawler.config.settings import (
 from crawler.config.stores import S3_SCHEME
 
 __all__ = [
-    "PASSED_SETTINGS",
+    "CRAWL_ORDER",
     "S3_SCHEME",
     "SCRAPYS_NAMES",
     "Settings",

@@ -48,7 +48,7 @@ SCRAPYS_NAMES = frozenset(
     {"log_format", "aws_endpoint_url", "aws_region", "aws_access_key_id", "aws_secret_access_key"}
 )
 # The variable in which a command hands the settings of its command line to the crawl that it starts, as JSON.
-PASSED_SETTINGS = "VITRINE_PASSED_SETTINGS"
+CRAWL_ORDER = "VITRINE_CRAWL_ORDER"
 
 
 @frozen

@@ -53,10 +53,15 @@ class WaitingScheduler(BaseScheduler):
         return deferred_from_coro(self._close(reason))
 
     async def _close(self, reason: str) -> None:
-        for request in await self.waits.close():
+        waiting = await self.waits.close()
+        self.leave_queue()
+        for request in waiting:
             self.scheduler.enqueue_request(again(request))
         if (closing := self.scheduler.close(reason)) is not None:
             await maybe_deferred_to_future(closing)
+
+    def leave_queue(self) -> None:
+        """Let other workers have what this one has taken; called when no session is left."""
 
     def enqueue_request(self, request: Request) -> bool:
         """Hand a request to the scheduler."""

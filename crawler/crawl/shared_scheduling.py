@@ -142,15 +142,14 @@ class SharedScheduler(WaitingScheduler):
             self._is_away = True
             log.warning("queue.paused", error=redacted(str(error)))
 
-    async def _close(self, reason: str) -> None:
-        await self.waits.close()
+    def leave_queue(self) -> None:
+        """Remove what is done, send what waited for Redis, and give back the rest."""
         self._beats.close()
         self._remove_done()
         self._send_unsent()
         self._queue.leave()
         if self._entries is not None:
             self._entries.leave()
-        await super()._close(reason)
 
     def _request_in(self, taken: TakenRequest) -> Request | None:
         try:

@@ -147,19 +147,31 @@ def test_what_came_of_it_is_looked_for_where_it_was_written(
 @pytest.mark.parametrize(
     ("line", "spider", "arguments"),
     [
-        ("crawl pdp u1 u2 --mode debug", "pdp", ("url=u1 u2", "mode=debug")),
-        ("crawl pdp --urls f.txt --retention short -a x=1", "pdp", ("urls=f.txt", "retention=short", "x=1")),
-        ("crawl site u --max-pages 5 --depth 0", "site", ("start_url=u", "max_pages=5", "depth=0")),
-        ("crawl site --source acme --resume", "site", ("source=acme", "resume=1")),
+        ("crawl pdp u1 u2 --mode debug", "pdp", {"url": "u1 u2", "mode": "debug"}),
+        (
+            "crawl pdp --urls f.txt --retention short -a x=1",
+            "pdp",
+            {"urls": "f.txt", "retention": "short", "x": "1"},
+        ),
+        ("crawl site u --max-pages 5 --depth 0", "site", {"start_url": "u", "max_pages": "5", "depth": "0"}),
+        ("crawl site --source acme --resume", "site", {"source": "acme", "resume": "1"}),
     ],
 )
 def test_options_are_the_spiders_arguments(
-    vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch, line: str, spider: str, arguments: tuple[str, ...]
+    vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch, line: str, spider: str, arguments: dict[str, str]
 ) -> None:
     """What is not given is not passed on."""
     started = never_beginning(monkeypatch)
     assert vitrine(*line.split()).code == 1  # it never began
     assert [(each.spider, each.arguments) for each in started] == [(spider, arguments)]
+
+
+@pytest.mark.parametrize("option", ["-a", "-s"])
+def test_what_has_no_name_is_refused(vitrine: Vitrine, option: str) -> None:
+    """Before anything starts."""
+    done = vitrine("crawl", "pdp", "https://shop.example/", option, "debug")
+    assert done.code == 2
+    assert done.err.splitlines()[0] == f"error[usage]: Invalid {option} value, use {option} NAME=VALUE"
 
 
 def test_a_session_and_a_run_are_gone_on_with_by_their_whole_names(
@@ -174,7 +186,7 @@ def test_a_session_and_a_run_are_gone_on_with_by_their_whole_names(
     vitrine("sessions", "retry", "abcdef", **where)
     vitrine("runs", "resume", "shop", **where)
     assert [each.arguments for each in started] == [
-        ("session=abcdef00-0000-4000-8000-000000000001",), ("run_id=7",),
+        {"session": "abcdef00-0000-4000-8000-000000000001"}, {"run_id": "7"},
     ]  # fmt: skip
     assert vitrine("sessions", "retry", "ff", **where).code == 1
     assert vitrine("runs", "resume", "8", **where).code == 1
@@ -184,14 +196,14 @@ def test_a_session_and_a_run_are_gone_on_with_by_their_whole_names(
 @pytest.mark.parametrize(
     ("said", "passed_on"),
     [
-        ((), ("WARC_DIR=/w",)),
-        (("-s", "WARC_DIR=/x"), ("WARC_DIR=/x",)),
-        (("-s", "PAGE_STORE=files"), ("WARC_DIR=/w", "PAGE_STORE=files")),
+        ((), {"WARC_DIR": "/w"}),
+        (("-s", "WARC_DIR=/x"), {"WARC_DIR": "/x"}),
+        (("-s", "PAGE_STORE=files"), {"WARC_DIR": "/w", "PAGE_STORE": "files"}),
     ],
 )
 def test_a_run_goes_on_in_the_form_that_it_was_begun_in(
     vitrine: Vitrine, monkeypatch: pytest.MonkeyPatch, database: Database, database_url: str,
-    said: tuple[str, ...], passed_on: tuple[str, ...],
+    said: tuple[str, ...], passed_on: dict[str, str],
 ) -> None:  # fmt: skip
     """Whatever this shell has set; what is said in the line stands, and is the crawl's to refuse."""
     with database.write() as db:

@@ -31,7 +31,7 @@ def create(
 
     def run_it(*visited: str, interrupted: bool = False, name: str = "spring") -> Done:
         def crawl(order: Crawl) -> FinishedCrawl:
-            assert order.arguments == (f"urls={Path('shops.txt').resolve()}",)
+            assert order.arguments == {"urls": str(Path("shops.txt").resolve())}
             sessions = [a_session(url=url, created_at=utc_now()) for url in visited]
             with database.write() as db:
                 db.add_all(sessions)
