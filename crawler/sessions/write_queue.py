@@ -192,60 +192,26 @@ def _look_after(database: Database, in_doubt: Sequence[Write[Any]]) -> None:
 
 
 def _write_rows(db: Transaction, writes: Sequence[Write[Any]], ttl: timedelta) -> None:
+    """Write the rows of pages table by table, then those of the other writes, then the lines of logs."""
     # The sessions that are still ours cannot be taken over before the transaction's end.
     stale = stale_of(db, {write.fence for write in writes if write.fence}, ttl)
     for write in writes:
         if write.fence in stale:
             write.fail(StaleSessionError())
     ours = [write for write in writes if write.fence not in stale]
-    _write_apart(db, ours)
+    pages = [write for write in ours if isinstance(write, PageWrite)]
+    for page, kept in zip(pages, write_pages(db, pages), strict=True):
+        page.wrote(kept)
+    for write in ours:
+        if not isinstance(write, PageWrite):
+            write.wrote(write.write_rows(db))
     lines: list[tuple[UUID, LogLine]] = []
     for write in ours:
-        if write.error is None and write.journal is not None:
+        if write.journal is not None:
             write.lines += write.journal.take()
             lines += [(write.journal.key, line) for line in write.lines]
     write_log(db, lines)
-
-
-def _write_apart(db: Transaction, writes: Sequence[Write[Any]]) -> None:
-    """Write the rows of all in one savepoint; where that is refused, those of each in one of its own."""
-    error = _refused(db, writes) if writes else None
-    if error is None:
-        return
-    if len(writes) == 1:
-        writes[0].fail(error)
-        return
-    for write in writes:
-        _write_apart(db, [write])
-
-
-def _refused(db: Transaction, writes: Sequence[Write[Any]]) -> Exception | None:
-    """Why the rows were not written; what was of them is taken back, if the transaction still stands."""
-    connection = db.connection()
-    connection.exec_driver_sql("SAVEPOINT write")
-    try:
-        _write_together(db, writes)
-        db.flush()
-        connection.exec_driver_sql("RELEASE SAVEPOINT write")
-    except Exception as error:  # ruff: ignore[blind-except] - `result` raises it
-        db.expunge_all()
-        try:
-            connection.exec_driver_sql("ROLLBACK TO SAVEPOINT write")
-            connection.exec_driver_sql("RELEASE SAVEPOINT write")
-        except Exception:  # ruff: ignore[blind-except] - what came first says more
-            raise error from None
-        return error
-    return None
-
-
-def _write_together(db: Transaction, writes: Sequence[Write[Any]]) -> None:
-    """Write the rows of pages table by table, then those of whatever else there is."""
-    pages = [write for write in writes if isinstance(write, PageWrite)]
-    for page, kept in zip(pages, write_pages(db, pages), strict=True):
-        page.wrote(kept)
-    for write in writes:
-        if not isinstance(write, PageWrite):
-            write.wrote(write.write_rows(db))
+    db.flush()
 
 
 def _lasting(shelf: WarcShelf | None, writes: Sequence[Write[Any]]) -> Sequence[Write[Any]]:
