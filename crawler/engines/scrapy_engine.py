@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crawler.clock import utc_now
-from crawler.config import PASSED_SETTINGS
+from crawler.config import CRAWL_ORDER
 from crawler.engines.engine import Stage
 from crawler.engines.process import Launch, event_in
 from crawler.engines.state import write_atomically
@@ -70,13 +70,16 @@ def launch_of(
         "SESSIONS_AT_ONCE": order.option("initial_workers"),
     }
     # Those of the operator come last, so that they win; of the words `-s NAME=VALUE` every second one counts.
-    passed = [*(f"{name}={value}" for name, value in settings.items()), *order.passthrough[1::2]]
-    argument = f"run_id={run}" if run else f"plan={folder / PLAN_FILE}"
-    command = [sys.executable, "-P", "-m", "crawler.commands", "crawl", "site", "-a", argument]
+    given = dict(word.partition("=")[::2] for word in order.passthrough[1::2])
+    crawl_order = {
+        "arguments": {"run_id": str(run)} if run else {"plan": str(folder / PLAN_FILE)},
+        "settings": {**{name: str(value) for name, value in settings.items()}, **given},
+    }
+    command = [sys.executable, "-P", "-m", "crawler.commands", "crawl", "site"]
     environment = {
         **os.environ,
         "SCRAPY_SETTINGS_MODULE": "crawler.settings",
-        PASSED_SETTINGS: json.dumps(passed),
+        CRAWL_ORDER: json.dumps(crawl_order),
     }
     return Launch(command, environment, keep=(*keep, events), grace=GRACE_SECONDS)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from crawler.config import PASSED_SETTINGS
+from crawler.config import CRAWL_ORDER
 from crawler.engines.engine import Stage
 from crawler.engines.flags import ToolOrder
 from crawler.engines.scrapy_engine import launch_of, stage_of, statistics_lines, write_plan
@@ -35,20 +35,23 @@ def test_settings_are_passed_where_no_other_user_reads_them(tmp_path: Path) -> N
     written = write_plan(order, {"judge": False, "start_urls": ["x"]})
     launch = launch_of(order, written, None, events=9, keep=(8,))
     assert launch.environment is not None
-    assert json.loads(launch.environment[PASSED_SETTINGS]) == [
-        "PROGRESS_FD=9", "LOG_LEVEL=DEBUG", f"WARC_DIR={tmp_path / 'warcs'}", "PAGE_STORE=warc",
-        "JUDGE_PAGES=0", "SESSIONS_AT_ONCE=3", *passthrough[1::2],
-    ]  # fmt: skip
     plan = tmp_path / "source.json"
+    crawl_order = json.loads(launch.environment[CRAWL_ORDER])
+    assert crawl_order["arguments"] == {"plan": str(plan)}
+    assert crawl_order["settings"] == {
+        "PROGRESS_FD": "9", "LOG_LEVEL": "DEBUG", "WARC_DIR": str(tmp_path / "warcs"), "PAGE_STORE": "warc",
+        "JUDGE_PAGES": "0", "SESSIONS_AT_ONCE": "3", **dict(word.split("=") for word in passthrough[1::2]),
+    }  # fmt: skip
     assert json.loads(plan.read_bytes()) == {"judge": False, "start_urls": [SEED]}
-    assert (launch.command[-2:], launch.keep) == (["-a", f"plan={plan}"], (8, 9))
+    assert launch.keep == (8, 9)
 
 
 def test_a_run_goes_on_by_its_number(tmp_path: Path) -> None:
     """And a mere list of seeds has their domains as its scope."""
     order = ToolOrder((SEED,), "shop", str(tmp_path))
     launch = launch_of(order, write_plan(order, None), 7, events=9, keep=())
-    assert launch.command[-1] == "run_id=7"
+    assert launch.environment is not None
+    assert json.loads(launch.environment[CRAWL_ORDER])["arguments"] == {"run_id": "7"}
     assert json.loads((tmp_path / "source.json").read_bytes())["allowed_domains"] == ["shop.example"]
 
 
