@@ -1,4 +1,4 @@
-"""Jobs for operators' programs (SPEC 97-106); the guard stands before every route here."""
+"""Jobs for operators' programs; the guard stands before every route here."""
 
 from __future__ import annotations
 

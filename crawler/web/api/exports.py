@@ -1,4 +1,4 @@
-"""Lists of snapshots and changes for whoever works on with them, page by page (SPEC 96)."""
+"""Lists of snapshots and changes for whoever works on with them, page by page."""
 
 from __future__ import annotations
 
