@@ -22,8 +22,7 @@ from crawler.cli.options import Json
 from crawler.cli.output import emit, note, say, table_of
 from crawler.cli.sessions import result_row
 from crawler.cli.stores import opened, reading
-from crawler.config import Settings, load_settings
-from crawler.config.web import LOOPBACK_NAMES
+from crawler.config import LOOPBACK_NAMES, Settings, load_settings
 from crawler.demo import DEMO_SIX, NETWORK, SHOPS, serve
 from crawler.errors import LockedError
 from crawler.views import sessions as views

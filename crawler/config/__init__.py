@@ -1,10 +1,8 @@
-"""Environment and `.env` become one frozen, documented Settings value; a class for each concern."""
+"""Environment and `.env` become one frozen, documented Settings value."""
 
-from crawler.config.place import env_file, unread_env_file
-from crawler.config.settings import (
+from crawler.config.loading import (
     CRAWL_ORDER,
     SCRAPYS_NAMES,
-    Settings,
     load_settings,
     load_settings_from,
     setting_docs,
@@ -13,10 +11,13 @@ from crawler.config.settings import (
     takes,
     unknown_settings,
 )
-from crawler.config.stores import S3_SCHEME
+from crawler.config.place import env_file, unread_env_file
+from crawler.config.settings import LOOPBACK_NAMES, Settings
+from crawler.config.values import S3_SCHEME
 
 __all__ = [
     "CRAWL_ORDER",
+    "LOOPBACK_NAMES",
     "S3_SCHEME",
     "SCRAPYS_NAMES",
     "Settings",

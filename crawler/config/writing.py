@@ -7,8 +7,8 @@ import re
 import stat
 from typing import TYPE_CHECKING
 
+from crawler.config.loading import load_settings
 from crawler.config.place import ENV_FILE, project_folder
-from crawler.config.settings import load_settings
 from crawler.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from scrapy.settings import Settings as ScrapySettings
 
 from crawler import settings
 from crawler.addon import PROJECTS_OWN, Vitrine
-from crawler.config import SCRAPYS_NAMES
-from crawler.config.settings import Settings
+from crawler.config import SCRAPYS_NAMES, Settings
 
 
 def place(name: str) -> int:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from crawler import egg
+from crawler.config.loading import load_settings, unknown_settings
 from crawler.config.place import env_file, project_folder, unread_env_file
-from crawler.config.settings import load_settings, unknown_settings
 
 
 @pytest.fixture
