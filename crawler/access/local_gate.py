@@ -7,7 +7,7 @@ from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from sqlalchemy import bindparam, case, select, update
+from sqlalchemy import and_, bindparam, case, or_, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from crawler.access.gate import (
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
     from datetime import datetime
 
-    from sqlalchemy import Row, Table, Update
+    from sqlalchemy import ColumnElement, Row, Table, Update
 
     from crawler.db.engine import Transaction
 
@@ -189,6 +189,12 @@ class LocalGate:
     def _write(self) -> Generator[Transaction]:
         with _available(), self._database.write() as db:
             yield db
+
+
+def is_unused(now: datetime) -> ColumnElement[bool]:
+    """Return the condition of rows without a lock and without a requested delay that still lasts."""
+    is_over = or_(_GATES.c.delay_until.is_(None), _GATES.c.delay_until <= now)
+    return and_(is_over, or_(_GATES.c.token.is_(None), _GATES.c.expires_at <= now))
 
 
 def throttle_left_ms(times: GateTimes, since_stamp_ms: int) -> int:

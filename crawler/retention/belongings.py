@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from sqlalchemy import String, and_, bindparam, cast, delete, exists, false, func, or_, select, update
 
+from crawler.access.local_gate import is_unused
 from crawler.archive import unused, word_index
 from crawler.db.models import (
     Asset,
@@ -209,9 +210,7 @@ def _holds(db: Transaction, scope: Reach) -> ColumnElement[bool]:
 
 def _gates(db: Transaction, scope: Reach) -> ColumnElement[bool]:
     """Not while somebody holds the domain, nor while a delay lasts that the site asked for."""
-    is_over = or_(DomainGate.delay_until.is_(None), DomainGate.delay_until <= db.now)
-    is_free = or_(DomainGate.token.is_(None), DomainGate.expires_at <= db.now)
-    return and_(_of(DomainGate.domain)(db, scope), is_over, is_free)
+    return and_(_of(DomainGate.domain)(db, scope), is_unused(db.now))
 
 
 def _warc_files(_db: Transaction, scope: Reach) -> ColumnElement[bool]:
